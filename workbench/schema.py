@@ -1,0 +1,119 @@
+"""The bagged dataset: names of dimensions and variables, and the check that all of them hold."""
+
+from __future__ import annotations
+
+import numpy as np
+import xarray as xr
+
+from workbench.checks import InputError, choose, require
+
+INDIVIDUAL, BAG, COVARIATE = "individual", "bag", "covariate"
+GEOMETRY = ("bag_geometry", "individual_geometry")
+AGGREGATIONS = ("sum", "mean")
+KINDS = ("count", "continuous")
+
+_REQUIRED = {
+    "covariates": (INDIVIDUAL, COVARIATE),
+    "weight": (INDIVIDUAL,),
+    "membership": (INDIVIDUAL,),
+    "value": (BAG,),
+}
+_OPTIONAL = {
+    "truth": (INDIVIDUAL,),
+    "individual_value": (INDIVIDUAL,),
+    "noise_variance": (BAG,),
+    "x": (INDIVIDUAL,),
+    "y": (INDIVIDUAL,),
+}
+
+
+def check(ds: xr.Dataset) -> xr.Dataset:
+    """Return ``ds`` unchanged if it is a bagged dataset, else say what is wrong and where.
+
+    Parameters
+    ----------
+    ds : xr.Dataset
+        Dimensions individual, bag, covariate; variables covariates, weight, membership, value.
+
+    Raises
+    ------
+    InputError
+        On a missing variable, a wrong dimension, values that are not finite, weights that are
+        not positive, an unsorted membership, empty bags, or counts that are not counts.
+    """
+    require(isinstance(ds, xr.Dataset), f"expected a bagged xarray.Dataset, got {type(ds).__name__}")
+    for name, dims in _REQUIRED.items():
+        require(name in ds, f"the dataset lacks {name!r}; build it with workbench.bag_polygons, "
+                            "bag_children, bag_grid or bag_along")
+    for name, dims in (_REQUIRED | _OPTIONAL).items():
+        if name in ds:
+            require(ds[name].dims == dims, f"{name} must have dims {dims}, got {ds[name].dims}")
+    for name in ("covariates", "weight", "value", "x", "y"):
+        if name in ds:
+            _finite(ds, name)
+    require(("x" in ds) == ("y" in ds), "give both x and y, or neither")
+    _positive_weights(ds)
+    _membership(ds)
+    _values(ds)
+    return ds
+
+
+def kind(ds: xr.Dataset) -> str:
+    """Whether the values are ``"count"`` or ``"continuous"`` (attribute of ``value``)."""
+    return choose("value.attrs['kind']", ds["value"].attrs.get("kind", "count"), KINDS)
+
+
+def aggregation(ds: xr.Dataset) -> str:
+    """Whether a bag's value is the weighted ``"sum"`` or ``"mean"`` of its individuals."""
+    return choose(
+        "value.attrs['aggregation']", ds["value"].attrs.get("aggregation", "sum"), AGGREGATIONS
+    )
+
+
+def _finite(ds: xr.Dataset, name: str) -> None:
+    values = np.asarray(ds[name].values, dtype=float)
+    bad = ~np.isfinite(values)
+    if bad.any():
+        first = np.argwhere(bad)[0]
+        raise InputError(
+            f"{name} has {int(bad.sum())} values that are not finite, the first at index "
+            f"{tuple(int(i) for i in first)}; drop or fill them by a named treatment before bagging"
+        )
+
+
+def _positive_weights(ds: xr.Dataset) -> None:
+    weight = ds["weight"].values
+    if (weight <= 0).any():
+        where = np.flatnonzero(weight <= 0)
+        raise InputError(
+            f"{where.size} weights are zero or negative, the first at individual {where[0]} "
+            f"({weight[where[0]]}); drop these individuals or give them a positive weight"
+        )
+
+
+def _membership(ds: xr.Dataset) -> None:
+    membership, bags = ds["membership"].values, ds.sizes[BAG]
+    require(np.issubdtype(membership.dtype, np.integer), "membership must hold integers")
+    require(membership.size > 0, "the dataset has no individuals")
+    require(
+        membership.min() >= 0 and membership.max() < bags,
+        f"membership runs from {membership.min()} to {membership.max()} but there are {bags} bags",
+    )
+    require((np.diff(membership) >= 0).all(), "membership must be sorted: sort individuals by bag")
+    empty = np.setdiff1d(np.arange(bags), membership)
+    require(
+        empty.size == 0,
+        f"{empty.size} bags have no individuals (first: {ds[BAG].values[empty[:5]].tolist()}); "
+        "drop them or give them individuals",
+    )
+
+
+def _values(ds: xr.Dataset) -> None:
+    aggregation(ds)
+    if kind(ds) == "count":
+        negative = np.flatnonzero(ds["value"].values < 0)
+        require(
+            negative.size == 0,
+            f"{negative.size} counts are negative (first: bag "
+            f"{ds[BAG].values[negative[:1]].tolist()}); a count is zero or more",
+        )
