@@ -1,0 +1,11 @@
+"""Individuals into bags and bags into larger bags: granularity is always a choice."""
+
+from workbench.bagging.assemble import assemble, bag_values
+from workbench.bagging.individuals import bag_grid, from_table, rebag
+from workbench.bagging.merging import merge, merge_to
+from workbench.bagging.ordered import bag_along, bag_sizes
+
+__all__ = [
+    "assemble", "bag_along", "bag_grid", "bag_sizes", "bag_values", "from_table", "merge",
+    "merge_to", "rebag",
+]

@@ -1,0 +1,193 @@
+"""Merge bags into larger ones: by a label, or into a number of contiguous areas."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import xarray as xr
+
+from workbench import schema
+from workbench.bagging.assemble import assemble
+from workbench.checks import InputError, choose, package, require
+
+
+def merge(ds: xr.Dataset, by: str) -> xr.Dataset:
+    """Merge the bags that share a label, such as all districts of a province.
+
+    Counts add up; with aggregation "mean" the values are averaged by the weight of the bags.
+    Individuals, their truth and their coordinates stay as they are.
+
+    Parameters
+    ----------
+    ds : xr.Dataset
+        A bagged dataset.
+    by : str
+        A label coordinate of the bags, or of the individuals if it is constant in each bag.
+
+    Returns
+    -------
+    xr.Dataset
+        One bag per label, in order of the labels.
+
+    Raises
+    ------
+    InputError
+        If there is no such label, or bags cross its borders.
+    """
+    schema.check(ds)
+    labels = _bag_labels(ds, by)
+    bags, groups = np.unique(labels, return_inverse=True)
+    merged = _merge(ds, groups, bags, {by: bags, "bag_name": bags})
+    merged.attrs["level"] = by
+    return merged
+
+
+def merge_to(ds: xr.Dataset, areas: int, seed: int | None = None) -> xr.Dataset:
+    """Merge neighbouring bags into a given number of contiguous areas.
+
+    Ward clustering of the bag centres along the graph of neighbours, so that areas are compact
+    and of about equal extent. Neighbours are bags whose geometries touch, else the six nearest.
+
+    Parameters
+    ----------
+    ds : xr.Dataset
+        A bagged dataset with bag_x and bag_y.
+    areas : int
+        How many bags to end with, at most the present number.
+    seed : int, optional
+        Another grouping for every seed (centres are moved by a tenth of their typical
+        distance); without a seed the grouping is determined by the data alone.
+
+    Returns
+    -------
+    xr.Dataset
+        Bags labelled "area 1", "area 2", ... from north to south.
+
+    Raises
+    ------
+    InputError
+        If there are no coordinates, or the number of areas is not between 1 and the bags.
+    """
+    schema.check(ds)
+    require("bag_x" in ds.coords, "merge_to needs coordinates: this dataset has no x, y; "
+                                  "use bag_along or merge by a label")
+    bags = ds.sizes[schema.BAG]
+    require(1 <= areas <= bags, f"areas must lie between 1 and {bags} (the bags there are), "
+                                f"got {areas}")
+    centres = np.column_stack([ds["bag_x"].values, ds["bag_y"].values])
+    groups = np.zeros(bags, dtype=int) if areas == 1 else _contiguous(ds, centres, areas, seed)
+    north = [-centres[groups == g, 1].mean() for g in range(areas)]
+    rank = np.argsort(np.argsort(north, kind="stable"), kind="stable")
+    width = len(str(areas))
+    names = np.array([f"area {a:0{width}d}" for a in range(1, areas + 1)])
+    merged = _merge(ds, rank[groups], names, {"bag_name": names})
+    merged.attrs["level"] = f"{areas} merged areas"
+    return merged
+
+
+def _contiguous(ds: xr.Dataset, centres: np.ndarray, areas: int, seed: int | None) -> np.ndarray:
+    cluster = package("sklearn.cluster", extra="geo")
+    if seed is not None:
+        spacing = np.sqrt(np.prod(np.ptp(centres, axis=0)) / len(centres))
+        centres = centres + np.random.default_rng(seed).normal(0, 0.1 * spacing, centres.shape)
+    model = cluster.AgglomerativeClustering(
+        n_clusters=areas, linkage="ward", connectivity=_neighbours(ds, centres)
+    )
+    return model.fit_predict(centres)
+
+
+def _neighbours(ds: xr.Dataset, centres: np.ndarray):
+    """Symmetric graph of bags that touch, made connected by the shortest bridges."""
+    from scipy.sparse import coo_array, csr_array
+    from scipy.sparse.csgraph import connected_components
+    from scipy.spatial import cKDTree
+
+    count = len(centres)
+    if "bag_geometry" in ds.coords:
+        shapely = package("shapely", extra="geo")
+        shapes = ds["bag_geometry"].values
+        # Simplified borders may leave slits, so shapes that nearly touch are neighbours too.
+        slack = 1e-3 * np.sqrt(np.mean(shapely.area(shapes)))
+        left, right = shapely.STRtree(shapes).query(shapes, "dwithin", distance=slack)
+    else:
+        nearest = min(7, count)
+        right = cKDTree(centres).query(centres, nearest)[1].ravel()
+        left = np.repeat(np.arange(count), nearest)
+    graph = csr_array(coo_array((np.ones(left.size), (left, right)), shape=(count, count)))
+    graph = graph + graph.T
+    while True:
+        parts, label = connected_components(graph, directed=False)
+        if parts == 1:
+            return (graph > 0).astype(int)
+        island = label == np.bincount(label).argmin()
+        here, there = np.flatnonzero(island), np.flatnonzero(~island)
+        distance, nearest = cKDTree(centres[there]).query(centres[here])
+        i = distance.argmin()
+        bridge = coo_array(([1.0], ([here[i]], [there[nearest[i]]])), shape=(count, count))
+        graph = graph + bridge + bridge.T
+
+
+def _merge(
+    ds: xr.Dataset, groups: np.ndarray, bags: Sequence[str], coords: dict[str, np.ndarray]
+) -> xr.Dataset:
+    """Merge bags by their position ``groups`` among the new ``bags``."""
+    membership = ds["membership"].values
+    weight = np.bincount(membership, weights=ds["weight"].values, minlength=groups.size)
+    mean = schema.aggregation(ds) == "mean"
+    # A mean of means is weighted by the bags' shares of weight; a total is a plain sum.
+    share = weight / np.bincount(groups, weights=weight)[groups] if mean else np.ones(groups.size)
+    value = np.bincount(groups, weights=share * ds["value"].values)
+    noise = None
+    if "noise_variance" in ds:
+        noise = np.bincount(groups, weights=share**2 * ds["noise_variance"].values)
+    individuals = ds
+    former = str(ds.attrs.get("level", ""))
+    if former and former.isidentifier() and former not in ds.variables:
+        individuals = ds.assign_coords(
+            {former: (schema.INDIVIDUAL, ds[schema.BAG].values[membership])}
+        )
+    merged = assemble(
+        individuals, groups[membership], value, bags,
+        bag_coords=_lifted(ds, groups, len(bags)) | coords,
+        value_attrs=ds["value"].attrs, noise_variance=noise,
+    )
+    return merged
+
+
+def _lifted(ds: xr.Dataset, groups: np.ndarray, count: int) -> dict[str, np.ndarray]:
+    """Geometries united, and the labels on which all bags of a group agree."""
+    members = [np.flatnonzero(groups == g) for g in range(count)]
+    kept = {}
+    if "bag_geometry" in ds.coords:
+        shapely = package("shapely", extra="geo")
+        shapes = ds["bag_geometry"].values
+        united = np.empty(count, dtype=object)
+        united[:] = [shapely.union_all(shapes[m]) for m in members]
+        kept["bag_geometry"] = united
+    for name, coord in ds.coords.items():
+        if coord.dims != (schema.BAG,) or name in (schema.BAG, "bag_geometry", "bag_x", "bag_y"):
+            continue
+        values = coord.values
+        if all((values[m] == values[m[0]]).all() for m in members):
+            kept[str(name)] = values[[m[0] for m in members]]
+    return kept
+
+
+def _bag_labels(ds: xr.Dataset, by: str) -> np.ndarray:
+    usable = [str(n) for n, c in ds.coords.items()
+              if c.dims in ((schema.BAG,), (schema.INDIVIDUAL,)) and c.dtype.kind in "OUSTi"
+              and n not in (*schema.GEOMETRY, schema.INDIVIDUAL)]
+    choose("by", by, usable)
+    labels = ds[by].values
+    if ds[by].dims == (schema.BAG,):
+        return labels.astype(str)
+    membership = ds["membership"].values
+    first = np.searchsorted(membership, np.arange(ds.sizes[schema.BAG]))
+    crossing = np.unique(membership[labels != labels[first][membership]])
+    if crossing.size:
+        raise InputError(
+            f"{crossing.size} bags hold individuals of several {by!r} (first: "
+            f"{ds[schema.BAG].values[crossing[:3]].tolist()}), so they cannot be merged by it"
+        )
+    return labels[first].astype(str)
