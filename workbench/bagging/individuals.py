@@ -134,7 +134,10 @@ def bag_grid(points: xr.Dataset, cells: int | tuple[int, int]) -> xr.Dataset:
 
 
 def rebag(
-    points: xr.Dataset, membership: np.ndarray, bags: Sequence[str], bag_coords: Mapping | None = None
+    points: xr.Dataset,
+    membership: np.ndarray,
+    bags: Sequence[str],
+    bag_coords: Mapping[str, np.ndarray] | None = None,
 ) -> xr.Dataset:
     """Bag individuals anew by a known membership, from their individual values.
 

@@ -141,18 +141,19 @@ def _merge(
     noise = None
     if "noise_variance" in ds:
         noise = np.bincount(groups, weights=share**2 * ds["noise_variance"].values)
-    individuals = ds
+    individuals, lifted = ds, _lifted(ds, groups, len(bags))
     former = str(ds.attrs.get("level", ""))
-    if former and former.isidentifier() and former not in ds.variables:
-        individuals = ds.assign_coords(
-            {former: (schema.INDIVIDUAL, ds[schema.BAG].values[membership])}
+    if former.isidentifier() and (former not in ds.coords or schema.BAG in ds[former].dims):
+        # Individuals remember the bag they came from, so that maps can still be drawn by it.
+        labels = ds[former if former in ds.coords else schema.BAG].values[membership]
+        individuals = ds.drop_vars(former, errors="ignore").assign_coords(
+            {former: (schema.INDIVIDUAL, labels)}
         )
-    merged = assemble(
-        individuals, groups[membership], value, bags,
-        bag_coords=_lifted(ds, groups, len(bags)) | coords,
+        lifted.pop(former, None)
+    return assemble(
+        individuals, groups[membership], value, bags, bag_coords=lifted | coords,
         value_attrs=ds["value"].attrs, noise_variance=noise,
     )
-    return merged
 
 
 def _lifted(ds: xr.Dataset, groups: np.ndarray, count: int) -> dict[str, np.ndarray]:

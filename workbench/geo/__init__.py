@@ -1,0 +1,6 @@
+"""Polygons and rasters into bagged datasets, and fields back into maps."""
+
+from workbench.geo.polygons import bag_polygons
+from workbench.geo.treatments import Treatments
+
+__all__ = ["Treatments", "bag_children", "bag_polygons", "read", "to_raster", "write"]

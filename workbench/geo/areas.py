@@ -1,0 +1,163 @@
+"""Read polygons and make them fit for bagging: CRS, ids, valid shapes, usable values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+
+from workbench import schema
+from workbench.checks import InputError, choose, package, require
+from workbench.geo.treatments import Record, Treatments
+
+
+def read_polygons(
+    polygons: object, record: Record, *, crs: str | None = None
+):
+    """Read polygons from a path or a GeoDataFrame, and repair invalid shapes.
+
+    Parameters
+    ----------
+    polygons : geopandas.GeoDataFrame, str or Path
+        The areas.
+    record : Record
+        Receives what was done.
+    crs : str, optional
+        The CRS of polygons that do not state one.
+
+    Returns
+    -------
+    geopandas.GeoDataFrame
+        A copy with a CRS and valid polygons.
+
+    Raises
+    ------
+    InputError
+        If there is no such file, no polygons or no CRS.
+    """
+    geopandas = package("geopandas", extra="geo")
+    if isinstance(polygons, str | Path):
+        require(Path(polygons).exists(), f"there is no polygon file {str(polygons)!r}")
+        areas = geopandas.read_file(polygons)
+    else:
+        require(isinstance(polygons, geopandas.GeoDataFrame),
+                f"expected a GeoDataFrame or a path, got {type(polygons).__name__}")
+        areas = polygons.copy()
+    require(len(areas) > 0, "there are no polygons")
+    if areas.crs is None:
+        if crs is None:
+            raise InputError("the polygons have no CRS; state it with polygon_crs='EPSG:...'")
+        areas = areas.set_crs(crs)
+        record.note(f"the polygons have no CRS: {crs} as given was assumed")
+    absent = areas.geometry.isna() | areas.geometry.is_empty
+    require(not absent.any(), f"{int(absent.sum())} polygons are empty (first: row "
+                              f"{np.flatnonzero(absent)[:1].tolist()}); remove these rows")
+    invalid = ~areas.geometry.is_valid
+    if invalid.any():
+        areas.geometry = areas.geometry.make_valid()
+        record.note(f"{int(invalid.sum())} invalid polygons were repaired with make_valid")
+    flat = package("shapely", extra="geo").area(areas.geometry.to_numpy()) <= 0
+    require(not flat.any(), f"{int(flat.sum())} geometries have no area (first: row "
+                            f"{np.flatnonzero(flat)[:1].tolist()}); areas must be polygons")
+    return areas
+
+
+def with_ids(
+    areas, id: str | None, value: str, treatments: Treatments, record: Record
+):
+    """Index areas by their id as a string, uniting those that share one if asked to."""
+    package("geopandas", extra="geo")
+    if id is not None:
+        _column(areas, id, "id")
+        areas = areas.set_index(areas[id])
+    require(not areas.index.isna().any(), f"{int(areas.index.isna().sum())} areas have no id")
+    areas.index = areas.index.map(str)
+    repeated = areas.index[areas.index.duplicated()].unique()
+    if len(repeated):
+        if treatments.duplicates == "error":
+            raise InputError(
+                f"{len(repeated)} ids belong to several polygons (first: {repeated[:3].tolist()}); "
+                "pass duplicates='merge' to unite them and add their values, or another id"
+            )
+        rules = {c: ("sum" if c == value else "first")
+                 for c in areas.columns if c != areas.geometry.name}
+        areas = areas.dissolve(by=areas.index, aggfunc=rules, sort=False)
+        record.note(f"polygons sharing an id were united, values added: {len(repeated)} ids")
+    areas.index.name = "bag"
+    return areas
+
+
+def usable_values(
+    values: np.ndarray, labels: np.ndarray, kind: str, treatments: Treatments, record: Record
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the values to use and the mask of the entries that are kept.
+
+    Raises
+    ------
+    InputError
+        For counts that are negative, and for fractional counts or missing values under "error".
+    """
+    choose("kind", kind, schema.KINDS)
+    values = np.asarray(values, dtype=float)
+    kept = np.isfinite(values)
+    if not kept.all():
+        first = labels[~kept][:3].tolist()
+        if treatments.missing_value == "error":
+            raise InputError(f"{int((~kept).sum())} areas have no value (first: {first}); pass "
+                             "missing_value='drop' to leave them out")
+        record.note(f"{int((~kept).sum())} areas without a value were dropped")
+    if kind == "continuous":
+        return values, kept
+    negative = kept & (values < 0)
+    if negative.any():
+        raise InputError(f"{int(negative.sum())} counts are negative (first: area "
+                         f"{labels[negative][0]!r} with {values[negative][0]:g}); a count is zero "
+                         "or more: correct them, or say kind='continuous'")
+    fractional = kept & (values != np.round(values))
+    if fractional.any():
+        count, first = int(fractional.sum()), labels[fractional][0]
+        if treatments.fractional == "error":
+            raise InputError(f"{count} counts are not whole (first: area {first!r} with "
+                             f"{values[fractional][0]:g}); pass fractional='keep' or 'round'")
+        if treatments.fractional == "round":
+            values = np.where(kept, np.round(values), values)
+            record.note(f"{count} fractional counts were rounded")
+        else:
+            record.note(f"{count} fractional counts were kept as they are")
+    return values, kept
+
+
+def label_columns(areas, labels: Mapping[str, str]) -> dict[str, np.ndarray]:
+    """Return label coordinates from columns, e.g. {"region": "Name_1"}."""
+    for coordinate, column in labels.items():
+        _column(areas, column, f"label {coordinate!r}")
+    return {coordinate: areas[column].astype(str).to_numpy(dtype=str)
+            for coordinate, column in labels.items()}
+
+
+def numeric_column(areas, name: str, role: str) -> np.ndarray:
+    """Return a column as floats.
+
+    Raises
+    ------
+    InputError
+        If there is no such column or it does not hold numbers.
+    """
+    _column(areas, name, role)
+    try:
+        return areas[name].to_numpy(dtype=float)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{role} column {name!r} does not hold numbers: {error}") from error
+
+
+def coordinate_units(crs: object) -> str:
+    """Units of a CRS's coordinates as the schema writes them: "degree", "m" or "km"."""
+    pyproj = package("pyproj", extra="geo")
+    unit = pyproj.CRS.from_user_input(crs).axis_info[0].unit_name
+    return {"metre": "m", "meter": "m", "kilometre": "km", "kilometer": "km"}.get(unit, unit)
+
+
+def _column(areas, name: str, role: str) -> None:
+    require(name in areas, f"the polygons have no column {name!r} for the {role}; they have "
+                           f"{[c for c in areas.columns if c != areas.geometry.name]}")

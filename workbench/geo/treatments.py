@@ -1,0 +1,78 @@
+"""Named treatments of imperfect input: each has choices, a safe default, and leaves a record."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields
+from typing import Literal, get_args, get_type_hints
+
+from workbench.checks import choose
+
+
+@dataclass(frozen=True)
+class Treatments:
+    """What to do with input that cannot be used as it is.
+
+    The default of nearly every treatment is ``"error"``: the message counts what was met and
+    names the option to pass. Whatever is done is recorded in ``ds.attrs["treatments"]``.
+
+    Parameters
+    ----------
+    crs, align, missing, zero_weight, fractional, missing_value, empty, outside, overlap, duplicates
+        See the help of each field (``dataclasses.fields``).
+    """
+
+    crs: Literal["reproject", "error"] = field(
+        default="reproject", metadata={"help": "polygons in another CRS than the weight raster"}
+    )
+    align: Literal["error", "nearest", "bilinear", "average"] = field(
+        default="error", metadata={"help": "covariates on another grid: resample to the weight's"}
+    )
+    missing: Literal["error", "drop", "nearest"] = field(
+        default="error", metadata={"help": "covariates without a value where there is weight"}
+    )
+    zero_weight: Literal["error", "drop"] = field(
+        default="error", metadata={"help": "individuals of zero weight"}
+    )
+    fractional: Literal["error", "keep", "round"] = field(
+        default="error", metadata={"help": "counts that are not whole"}
+    )
+    missing_value: Literal["error", "drop"] = field(
+        default="error", metadata={"help": "areas without a value"}
+    )
+    empty: Literal["error", "drop"] = field(
+        default="error", metadata={"help": "areas without any individual of positive weight"}
+    )
+    outside: Literal["report", "error"] = field(
+        default="report", metadata={"help": "weight that falls outside all areas"}
+    )
+    overlap: Literal["error", "keep"] = field(
+        default="error", metadata={"help": "areas that overlap, so weight counts twice"}
+    )
+    duplicates: Literal["error", "merge"] = field(
+        default="error", metadata={"help": "several polygons with one id: unite, add values"}
+    )
+
+    def __post_init__(self) -> None:
+        """Check every choice."""
+        hints = get_type_hints(type(self))
+        for option in fields(self):
+            choose(option.name, getattr(self, option.name), get_args(hints[option.name]))
+
+
+def treatments_from(options: dict[str, object]) -> Treatments:
+    """Build `Treatments` from keyword options, naming the nearest for an unknown one."""
+    for name in options:
+        choose("option", name, [f.name for f in fields(Treatments)])
+    return Treatments(**options)
+
+
+class Record(list):
+    """Sentences on what was done to the input, in order; they end up in the dataset."""
+
+    def note(self, sentence: str) -> None:
+        """Add a sentence, once."""
+        if sentence not in self:
+            self.append(sentence)
+
+    def __str__(self) -> str:
+        return "\n".join(self) if self else "none"
