@@ -1,0 +1,60 @@
+"""Scores of maps and totals: accuracy, proper scores, calibration, cross-validation."""
+
+from workbench.evaluation.accuracy import (
+    bias,
+    correlation,
+    mae,
+    pin_to_totals,
+    poisson_deviance,
+    poisson_nll,
+    rmse,
+)
+from workbench.evaluation.assessment import evaluate
+from workbench.evaluation.calibration import (
+    central_intervals,
+    coverage,
+    covered,
+    covered_by_pit,
+    pit,
+    pit_histogram,
+    reliability,
+)
+from workbench.evaluation.crossvalidation import FoldWarning, Interrupted, cross_validate
+from workbench.evaluation.folds import folds, subset
+from workbench.evaluation.scoring import (
+    crps,
+    interval_score,
+    log_score,
+    poisson_log_density,
+    weighted_interval_score,
+)
+from workbench.evaluation.tables import table
+
+__all__ = [
+    "FoldWarning",
+    "Interrupted",
+    "bias",
+    "central_intervals",
+    "correlation",
+    "coverage",
+    "covered",
+    "covered_by_pit",
+    "crps",
+    "cross_validate",
+    "evaluate",
+    "folds",
+    "interval_score",
+    "log_score",
+    "mae",
+    "pin_to_totals",
+    "pit",
+    "pit_histogram",
+    "poisson_deviance",
+    "poisson_log_density",
+    "poisson_nll",
+    "reliability",
+    "rmse",
+    "subset",
+    "table",
+    "weighted_interval_score",
+]

@@ -1,0 +1,136 @@
+"""Score fits on a dataset, at every level where the answer is known, beside flat baselines."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import xarray as xr
+
+from workbench.checks import require
+from workbench.evaluation import baselines
+from workbench.evaluation.accuracy import pin_to_totals
+from workbench.evaluation.summary import describe, summarise
+from workbench.evaluation.units import TARGETS, judge, targets
+from workbench.schema import BAG, GEOMETRY, INDIVIDUAL, aggregation, check, kind
+
+_KEPT = ("observed", "mean", "std", "quantile", "pit", "crps", "wis", "log_score", "pinned")
+OWN_BAG = "own bag, by weight"
+
+
+def evaluate(
+    fit,
+    ds: xr.Dataset,
+    *,
+    training: xr.Dataset | None = None,
+    samples: int = 1000,
+    seed: int = 0,
+    constant=None,
+) -> xr.Dataset:
+    """Score one fit, or several, on a dataset; the constant model always stands beside them.
+
+    Scored are the bags' values, and, where the dataset knows them, the individuals' values and
+    the true rate. Bags that the fit was trained on test the fit, not the prediction of new
+    bags: use `cross_validate` for that.
+
+    Parameters
+    ----------
+    fit : Fit or dict of str to Fit
+        Fits by name; a lone fit is named after its model. One called "constant" is the baseline.
+    ds : xr.Dataset
+        Bagged dataset to score on.
+    training : xr.Dataset, optional
+        What the constant model is fitted to: the data of the fits, by default ``ds``.
+    samples : int
+        Draws from each predictive law.
+    seed : int
+    constant : model, optional
+        The baseline; by default the package's constant model.
+
+    Returns
+    -------
+    xr.Dataset
+        Dimensions target ("bag", "individual", "rate"), model, score, level, pit_bin, bag,
+        individual. ``scores`` (target, model, score) with ``score_units``; ``coverage`` (target,
+        model, level) with the band ``coverage_lower``, ``coverage_upper`` of a right law;
+        ``pit_density`` (target, model, pit_bin); and per unit ``bag_mean``, ``bag_quantile``,
+        ``bag_pit``, ``bag_crps`` ..., likewise ``individual_`` and ``rate_``.
+    """
+    check(ds)
+    named = _named(fit)
+    if "constant" not in named:
+        flat = constant or baselines.constant()
+        named["constant"] = flat.fit(ds if training is None else training)
+    judged = {name: judge(one, ds, targets(ds), samples, seed) for name, one in named.items()}
+    fine = [name for name in targets(ds) if name != "bag"]
+    if fine and kind(ds) == "count" and aggregation(ds) == "sum":
+        judged[OWN_BAG] = judge(baselines.OwnBag().fit(ds), ds, fine, samples, seed)
+    return assemble(judged, ds, pinned=True)
+
+
+def model_name(model) -> str:
+    """The name by which tables and plots call a model."""
+    return str(getattr(model, "name", None) or type(model).__name__)
+
+
+def _named(fit) -> dict:
+    if isinstance(fit, Mapping):
+        require(len(fit) > 0, "give at least one fit")
+        return {str(name): one for name, one in fit.items()}
+    return {model_name(getattr(fit, "model", fit)): fit}
+
+
+def assemble(judged: dict[str, dict[str, xr.Dataset]], ds: xr.Dataset, pinned: bool) -> xr.Dataset:
+    """Put the units of all models, with their averages, into one labelled dataset."""
+    counts, present = kind(ds) == "count", targets(ds)
+    membership = ds["membership"].values
+    pieces, summaries = [], {}
+    for target in present:
+        groups = None if target == "bag" else membership
+        by_model = {}
+        for name, units in judged.items():
+            if target not in units:
+                continue
+            one = units[target]
+            if pinned and target == "individual" and aggregation(ds) == "sum":
+                one = one.assign(pinned=pin_to_totals(ds, one["mean"].values))
+            by_model[name] = one[[v for v in _KEPT if v in one]]
+            scored = np.isfinite(one["mean"].values)
+            if scored.any():
+                dim = TARGETS[target]
+                summaries[target, name] = summarise(
+                    one.isel({dim: scored}),
+                    None if groups is None else groups[scored],
+                    counts and target != "rate",
+                )
+        units = xr.concat(by_model.values(), _index("model", by_model), join="outer")
+        units["observed"] = units["observed"].isel(model=0, drop=True)
+        pieces.append(units.rename({v: f"{target}_{v}" for v in units.data_vars}))
+    models = list(judged)
+    grid = [
+        xr.concat(
+            [summaries[t, m] for m in models if (t, m) in summaries],
+            _index("model", [m for m in models if (t, m) in summaries]),
+        ).reindex(model=models)
+        for t in present
+    ]
+    summary = xr.concat(grid, _index("target", present)).rename(bin="pit_bin")
+    per_unit = [piece.reindex(model=models) for piece in pieces]
+    result = xr.merge([summary, *per_unit], join="outer", compat="override")
+    return describe(_label(result, ds), ds)
+
+
+def _index(name: str, values) -> xr.DataArray:
+    return xr.DataArray(list(values), dims=name, name=name)
+
+
+def _label(result: xr.Dataset, ds: xr.Dataset) -> xr.Dataset:
+    coords = {
+        name: coord
+        for name, coord in ds.coords.items()
+        if coord.dims in ((BAG,), (INDIVIDUAL,)) and name not in GEOMETRY
+    }
+    if "individual_mean" not in result and "rate_mean" not in result:
+        coords = {name: coord for name, coord in coords.items() if coord.dims == (BAG,)}
+    kept = {n: ds.attrs[n] for n in ("title", "source", "licence", "level") if n in ds.attrs}
+    return result.assign_coords(coords).assign_attrs(kept)

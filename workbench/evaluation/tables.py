@@ -1,0 +1,81 @@
+"""Score tables for people: rounded, with units in the column heads."""
+
+from __future__ import annotations
+
+import math
+
+import pandas as pd
+import xarray as xr
+
+from workbench.checks import choose
+
+HEADLINE = (
+    "crps",
+    "log_score",
+    "rmse",
+    "correlation",
+    "deviance",
+    "pinned_deviance",
+    "coverage_50",
+    "coverage_80",
+    "coverage_95",
+    "width_95",
+)
+
+
+def table(
+    result: xr.Dataset,
+    target: str = "bag",
+    scores: list[str] | None = None,
+    digits: int = 3,
+) -> pd.DataFrame:
+    """One row per model, one column per score, rounded to significant digits.
+
+    Parameters
+    ----------
+    result : xr.Dataset
+        From `evaluate` or `cross_validate`.
+    target : {"bag", "individual", "rate"}
+        What was predicted.
+    scores : list of str, optional
+        Names of scores; by default the headline ones that exist for this target.
+    digits : int
+        Significant digits; coverage is rounded to tenths of a per cent.
+
+    Returns
+    -------
+    pd.DataFrame
+        Columns such as ``"RMSE (deaths)"``; scores that no model has are left out, as are models
+        that were not scored at this target. Failed folds show in the column ``"units scored"``.
+    """
+    choose("target", target, [str(t) for t in result["target"].values])
+    known = [str(s) for s in result["score"].values]
+    for name in scores or ():
+        choose("score", name, known)
+    part = result.sel(target=target)
+    frame = part["scores"].sel(score=list(scores or HEADLINE)).to_pandas()
+    frame = frame.dropna(axis=0, how="all")
+    if scores is None:
+        frame = frame.dropna(axis=1, how="all")
+    heads, units = part["score_title"].to_series(), part["score_units"].to_series()
+    for name in frame.columns:
+        places = 1 if name.startswith("coverage") else None
+        frame[name] = [_rounded(value, digits, places) for value in frame[name]]
+    frame.columns = [_head(heads[name], units[name]) for name in frame.columns]
+    counted = part["units_scored"].to_series().reindex(frame.index).astype(int)
+    if counted.nunique() > 1:
+        frame["units scored"] = counted
+    frame.index.name = f"{target}: model"
+    return frame
+
+
+def _head(title: str, unit: str) -> str:
+    return f"{title} ({unit})" if unit else title
+
+
+def _rounded(value: float, digits: int, places: int | None) -> float:
+    if not math.isfinite(value) or value == 0:
+        return value
+    if places is None:
+        places = digits - 1 - math.floor(math.log10(abs(value)))
+    return round(value, places)

@@ -1,0 +1,161 @@
+"""How one model's predictions fare unit by unit: at bags, at individuals, and at the true rate."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import xarray as xr
+
+from workbench.evaluation.calibration import (
+    LEVELS,
+    central_intervals,
+    covered_by_pit,
+    pit,
+)
+from workbench.evaluation.folds import subset
+from workbench.evaluation.scoring import (
+    crps,
+    interval_score,
+    log_score,
+    weighted_interval_score,
+)
+from workbench.schema import BAG, INDIVIDUAL, aggregation
+
+TARGETS = {"bag": BAG, "individual": INDIVIDUAL, "rate": INDIVIDUAL}
+QUANTILES = (0.025, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.975)
+BUDGET = 20_000_000  # draws x individuals that a model is asked for at once
+
+
+def targets(ds: xr.Dataset) -> list[str]:
+    """What can be scored on this dataset: bags always, the finer ones where they are known."""
+    known = {"bag": True, "individual": "individual_value" in ds, "rate": "truth" in ds}
+    return [name for name, there in known.items() if there]
+
+
+def judge(fit, ds: xr.Dataset, chosen: list[str], samples: int, seed: int) -> dict[str, xr.Dataset]:
+    """Scores of each unit of each chosen target, in the order of the dataset.
+
+    Large datasets are taken some bags at a time, so that at most 20 million draws are held.
+
+    Returns
+    -------
+    dict of xr.Dataset
+        Per target: observed, mean, std, quantile, pit, crps, wis, log_score, covered, interval
+        score, each over the target's dimension.
+    """
+    judges = {"bag": _bags, "individual": _individuals, "rate": _rates}
+    parts: dict[str, list[xr.Dataset]] = {name: [] for name in chosen}
+    for number, part in enumerate(_pieces(ds, max(1, BUDGET // samples))):
+        rate = fit.at(part, area_effect=True)
+        for name in chosen:
+            parts[name].append(judges[name](fit, part, rate, samples, seed + number))
+    return {name: xr.concat(found, TARGETS[name]) for name, found in parts.items()}
+
+
+def _pieces(ds: xr.Dataset, most: int) -> Iterator[xr.Dataset]:
+    if ds.sizes[INDIVIDUAL] <= most:
+        yield ds
+        return
+    ends = np.cumsum(np.bincount(ds["membership"].values))
+    group = ends // most
+    for number in np.unique(group):
+        yield subset(ds, group == number)
+
+
+def _individual_expectation(ds: xr.Dataset, rate) -> np.ndarray:
+    mean = np.asarray(rate.mean.values, dtype=float)
+    return mean * ds["weight"].values if aggregation(ds) == "sum" else mean
+
+
+def _bags(fit, ds: xr.Dataset, rate, samples: int, seed: int) -> xr.Dataset:
+    membership, weight = ds["membership"].values, ds["weight"].values
+    mean = np.bincount(membership, weights=np.asarray(rate.mean.values, dtype=float) * weight)
+    if aggregation(ds) == "mean":
+        mean = mean / np.bincount(membership, weights=weight)
+    return _from_draws(fit, ds, "bag", ds["value"], mean, samples, seed)
+
+
+def _individuals(fit, ds: xr.Dataset, rate, samples: int, seed: int) -> xr.Dataset:
+    mean = _individual_expectation(ds, rate)
+    return _from_draws(fit, ds, "individual", ds["individual_value"], mean, samples, seed)
+
+
+def _from_draws(fit, ds, unit: str, observed: xr.DataArray, mean, samples: int, seed: int):
+    draws = fit.simulate(ds, unit=unit, samples=samples, seed=seed).values
+    y, tails = np.asarray(observed.values, dtype=float), _tails()
+    ends = central_intervals(draws, LEVELS)
+    inside = (ends[0] <= y) & (y <= ends[1])
+    quantiles = np.quantile(draws, QUANTILES, axis=0, method="inverted_cdf")
+    density = getattr(fit, "log_density", None)
+    score = (
+        log_score(np.asarray(density(ds, unit=unit, samples=samples, seed=seed)))
+        if density is not None
+        else np.full(y.size, np.nan)  # draws alone give no density
+    )
+    return _pack(
+        observed,
+        mean,
+        draws.std(0, dtype=float),
+        quantiles,
+        pit(y, draws, seed),
+        crps(y, draws),
+        score,
+        inside,
+        ends,
+        tails,
+    )
+
+
+def _rates(fit, ds: xr.Dataset, rate, samples: int, seed: int) -> xr.Dataset:
+    truth = ds["truth"]
+    tail = (1 - np.asarray(LEVELS)) / 2
+    u = np.asarray(rate.cdf(truth).values, dtype=float)
+    ends = rate.quantile(list(tail)).values, rate.quantile(list(1 - tail)).values
+    return _pack(
+        truth,
+        rate.mean.values,
+        rate.std.values,
+        rate.quantile(list(QUANTILES)).values,
+        u,
+        crps(truth.values, rate.sample(samples, seed=seed).values),
+        np.full(truth.size, np.nan),
+        covered_by_pit(u),
+        ends,
+        _tails(),
+    )
+
+
+def _tails() -> list[int]:
+    return [LEVELS.index(level) for level in (0.5, 0.8, 0.95)]
+
+
+def _pack(observed, mean, std, quantile, u, crps, log_score, inside, ends, tails) -> xr.Dataset:
+    y, dim = np.asarray(observed.values, dtype=float), observed.dims[0]
+    lower, upper = ends
+    levels = np.asarray(LEVELS)
+    median = quantile[QUANTILES.index(0.5)]
+    return xr.Dataset(
+        {
+            "observed": (dim, y),
+            "mean": (dim, mean),
+            "std": (dim, std),
+            "quantile": (("quantile_level", dim), quantile),
+            "pit": (dim, u),
+            "crps": (dim, crps),
+            "wis": (dim, weighted_interval_score(y, median, lower, upper, levels)),
+            "log_score": (dim, log_score),
+            "covered": (("level", dim), inside),
+            "interval_score": (
+                ("interval", dim),
+                interval_score(y, lower[tails], upper[tails], levels[tails]),
+            ),
+            "width": (("interval", dim), upper[tails] - lower[tails]),
+        },
+        coords={
+            dim: observed[dim],
+            "quantile_level": list(QUANTILES),
+            "level": levels,
+            "interval": levels[tails],
+        },
+    )
