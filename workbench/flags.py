@@ -56,6 +56,12 @@ def of_signature(function: Callable, without: Iterable[str] = ()) -> dict[str, F
     }
 
 
+def of_defaults(defaults: Mapping[str, Any]) -> dict[str, Flag]:
+    """The flags of arguments of which only the defaults are known."""
+    return {name: Flag(name, (Any,) if value is None else (type(value),), value)
+            for name, value in defaults.items()}
+
+
 def pairs(arguments: Iterable[str]) -> dict[str, str]:
     """Read ``--name value``, ``--name=value``, ``--name`` and ``--no-name`` into names and text.
 
@@ -106,8 +112,8 @@ def assign(
     """
     values: dict[str, dict[str, Any]] = {group: {} for group in groups}
     for name, text in given.items():
-        if name.startswith("no_") and text == "true" and not any(name in g for g in groups.values()):
-            name, text = name[3:], "false"
+        if name.startswith("no_") and text == "true":
+            name, text = name.removeprefix("no_"), "false"
         group = next((g for g, flags in groups.items() if name in flags), None)
         if group is None:
             every = [n for flags in groups.values() for n in flags] + list(known)
@@ -140,8 +146,10 @@ def convert(flag: Flag, text: str) -> Any:
         return tuple(_scalar(part.strip()) for part in text.split(","))
     if any(typing.get_origin(t) is Mapping or t in (dict, Mapping) for t in flag.types):
         return named_values(f"--{flag.name}", text.split(","))
-    if str in flag.types or not set(flag.types) - {type(None), Any}:
+    if str in flag.types:
         return text
+    if not set(flag.types) - {type(None), Any, object}:
+        return _scalar(text)
     wanted = " or ".join(getattr(t, "__name__", str(t)) for t in flag.types)
     raise InputError(f"--{flag.name.replace('_', '-')} expects {wanted}, got {text!r}; change it")
 
@@ -152,7 +160,7 @@ def named_values(flag: str, texts: Iterable[str]) -> dict[str, Any]:
     for text in texts:
         name, given, value = text.partition("=")
         require(bool(given and name and value), f"{flag} expects name=value, got {text!r}; "
-                f"write for example {flag} matern32.lengthscale=50")
+                "write the name, an equals sign and the value without spaces")
         found[name.strip()] = _scalar(value.strip())
     return found
 
@@ -163,7 +171,7 @@ def _of_field(f: Any, hint: Any) -> Flag:
         default = None if f.default_factory is MISSING else f.default_factory()
     meta = f.metadata
     return Flag(f.name, _members(hint), default, meta.get("help", ""), meta.get("unit") or "",
-                tuple(meta.get("bounds") or ()), tuple(meta.get("choices") or ()))
+                tuple(meta.get("bounds") or ()), tuple(meta.get("choices") or _literals(hint)))
 
 
 def _members(hint: Any) -> tuple[Any, ...]:
@@ -173,6 +181,10 @@ def _members(hint: Any) -> tuple[Any, ...]:
     if origin is typing.Literal:
         return tuple({type(value) for value in typing.get_args(hint)})
     return (hint,)
+
+
+def _literals(hint: Any) -> tuple[Any, ...]:
+    return typing.get_args(hint) if typing.get_origin(hint) is typing.Literal else ()
 
 
 def _scalar(text: str) -> Any:

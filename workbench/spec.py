@@ -51,6 +51,10 @@ class Settings(Mapping):
     def __repr__(self) -> str:
         return repr(self._items)
 
+    def plain(self) -> dict[str, Any]:
+        """The same as dictionaries and lists of the caller's own."""
+        return _thaw(self)
+
 
 @dataclass(frozen=True)
 class Spec:

@@ -1,0 +1,152 @@
+"""What all tests share: quiet threads, a served app, and a browser that may not leave this machine.
+
+Browser tests carry the marker ``ui`` and ask for ``page`` and ``apps_url`` (all apps of the
+repository, served once per process) or ``panel_server`` (any script). Without Chromium they are
+skipped loudly; with WORKBENCH_REQUIRE_BROWSER=1, as in CI, its absence is an error.
+"""
+
+import os
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")   # before torch: several test processes, few cores
+
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from urllib.parse import urlparse
+
+import pytest
+
+REPOSITORY = Path(__file__).parents[1]
+CHROMIUM = os.environ.get("WORKBENCH_CHROMIUM") or next(
+    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
+)
+NO_BROWSER = "no Chromium found (Debian: apt-get install chromium; or set WORKBENCH_CHROMIUM)"
+CHROMIUM_FLAGS = [
+    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+    "--disable-background-networking", "--disable-component-update", "--disable-sync",
+]
+# Ports that Chromium refuses to open (ERR_UNSAFE_PORT), above the privileged ones.
+UNSAFE_PORTS = {1719, 1720, 1723, 2049, 3659, 4045, 4190, 5060, 5061, 6000, 6566, 6665, 6666, 6667,
+                6668, 6669, 6679, 6697, 10080}
+LOOPBACK = {"127.0.0.1", "localhost", "::1"}
+
+
+def pytest_configure(config):
+    if os.environ.get("WORKBENCH_REQUIRE_BROWSER") == "1" and CHROMIUM is None:
+        raise pytest.UsageError(f"WORKBENCH_REQUIRE_BROWSER=1, but {NO_BROWSER}")
+
+
+def pytest_collection_modifyitems(items):
+    if CHROMIUM is None:
+        for item in items:
+            if item.get_closest_marker("ui"):
+                item.add_marker(pytest.mark.skip(reason=NO_BROWSER))
+
+
+def pytest_terminal_summary(terminalreporter):
+    reports = terminalreporter.stats.get("skipped", [])
+    count = sum(NO_BROWSER in str(report.longrepr) for report in reports)
+    if count:
+        terminalreporter.write_sep("!", f"{count} BROWSER TESTS SKIPPED", red=True, bold=True)
+        terminalreporter.write_line(NO_BROWSER, red=True)
+
+
+@pytest.fixture(scope="session")
+def browser_type_launch_args(browser_type_launch_args):
+    return {**browser_type_launch_args, "executable_path": CHROMIUM, "args": CHROMIUM_FLAGS}
+
+
+@pytest.fixture(scope="session")
+def browser_context_args(browser_context_args):
+    return {**browser_context_args, "viewport": {"width": 1400, "height": 1000}}
+
+
+@pytest.fixture
+def page(page):
+    """A browser page; the test fails if it asks anything of another machine or its scripts fail."""
+    offsite, errors = [], []
+
+    def guard(route):
+        url = urlparse(route.request.url)
+        if url.scheme in ("data", "blob") or url.hostname in LOOPBACK:
+            route.continue_()
+        else:
+            offsite.append(route.request.url)
+            route.abort()
+
+    def watch_socket(websocket):
+        if urlparse(websocket.url).hostname not in LOOPBACK:
+            offsite.append(websocket.url)
+
+    page.route("**/*", guard)
+    page.on("websocket", watch_socket)
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    yield page
+    assert not offsite, f"requests left this machine: {offsite}"
+    assert not errors, f"scripts of the page failed: {errors}"
+
+
+def free_port() -> int:
+    """A free port of this machine that browsers agree to open."""
+    while True:
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            port = probe.getsockname()[1]
+        if port not in UNSAFE_PORTS:
+            return port
+
+
+@pytest.fixture(scope="session")
+def panel_server(tmp_path_factory) -> Iterator[Callable[..., str]]:
+    """Call it with scripts to serve them with Panel in a process of their own; returns the URL."""
+    servers = []
+
+    def start(*scripts: Path, environment: dict[str, str] | None = None) -> str:
+        port = free_port()
+        log = tmp_path_factory.mktemp("server") / "log.txt"
+        command = [
+            sys.executable, "-m", "panel", "serve", *map(str, scripts), "--liveness",
+            "--address", "127.0.0.1", "--port", str(port), "--num-threads", "4",
+            "--allow-websocket-origin", f"127.0.0.1:{port}",
+        ]
+        with log.open("w") as stream:
+            server = subprocess.Popen(command, stdout=stream, stderr=subprocess.STDOUT,
+                                      cwd=REPOSITORY, env=os.environ | (environment or {}))
+        servers.append(server)
+        url = f"http://127.0.0.1:{port}"
+        _wait_until_alive(server, url, log)
+        return url
+
+    yield start
+    for server in servers:
+        server.terminate()
+    for server in servers:
+        try:
+            server.wait(timeout=10)
+        except subprocess.TimeoutExpired:
+            server.kill()
+            server.wait()
+
+
+@pytest.fixture(scope="session")
+def apps_url(panel_server) -> str:
+    """URL of a server of all the repository's apps; add ``"/disaggregate"`` for one of them."""
+    return panel_server(*sorted((REPOSITORY / "apps").glob("*.py")))
+
+
+def _wait_until_alive(server: subprocess.Popen, url: str, log: Path, seconds: float = 90) -> None:
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        if server.poll() is not None:
+            pytest.fail(f"the server stopped with code {server.returncode}:\n{log.read_text()}")
+        try:
+            with urllib.request.urlopen(f"{url}/liveness", timeout=5):
+                return
+        except OSError:
+            time.sleep(0.2)
+    pytest.fail(f"no answer from {url} in {seconds} s:\n{log.read_text()}")

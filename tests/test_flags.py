@@ -1,0 +1,86 @@
+"""Flags derived from options and signatures: conversion, suggestions, help."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import pytest
+
+from workbench import flags
+from workbench.checks import InputError
+
+
+@dataclass(frozen=True)
+class Options:
+    link: str = field(default="exp", metadata={"help": "the link", "choices": ("exp", "square")})
+    inducing: int = field(default=100, metadata={"help": "how many", "bounds": (1, 10)})
+    nugget: float | str = field(default=0.0, metadata={"unit": "link scale"})
+    bound: str | None = None
+    ard: bool = False
+    sides: tuple[int, ...] = (1, 2)
+    initial: Mapping = field(default_factory=dict)
+    kernel: object = "rbf"
+    missing: Literal["error", "drop"] = "error"
+
+
+def converted(name: str, text: str) -> Any:
+    return flags.convert(flags.of_options(Options)[name], text)
+
+
+@pytest.mark.parametrize("name, text, value", [
+    ("link", "square", "square"), ("link", "2", "2"), ("inducing", "7", 7), ("nugget", "0.2", 0.2),
+    ("nugget", "learn", "learn"), ("bound", "none", None), ("bound", "jensen", "jensen"),
+    ("ard", "true", True), ("ard", "false", False), ("sides", "3,4", (3, 4)),
+    ("initial", "mean=-4,area.std=0.1", {"mean": -4, "area.std": 0.1}),
+    ("kernel", "linear+matern32", "linear+matern32"), ("missing", "drop", "drop"),
+])
+def test_text_becomes_a_value(name, text, value):
+    found = converted(name, text)
+    assert found == value
+    assert type(found) is type(value)
+
+
+@pytest.mark.parametrize("name, text", [("inducing", "many"), ("inducing", "1.5"), ("ard", "2")])
+def test_text_of_the_wrong_type(name, text):
+    with pytest.raises(InputError, match=f"--{name} expects .*got '{text}'"):
+        converted(name, text)
+
+
+def test_pairs():
+    arguments = ["--link", "exp", "--nugget=-0.5", "--ard", "--sides", "1,2", "--no-header"]
+    assert flags.pairs(arguments) == {
+        "link": "exp", "nugget": "-0.5", "ard": "true", "sides": "1,2", "no_header": "true"}
+    with pytest.raises(InputError, match="unexpected argument 'stray'"):
+        flags.pairs(["--link", "exp", "stray"])
+    with pytest.raises(InputError, match="--link is given twice"):
+        flags.pairs(["--link", "exp", "--link", "square"])
+
+
+def test_assign_suggests_the_nearest():
+    groups = {"options": flags.of_options(Options)}
+    given = {"link": "square", "no_ard": "true"}
+    assert flags.assign(given, groups, []) == {"options": {"link": "square", "ard": False}}
+    with pytest.raises(InputError, match="'--inducin' is unknown; did you mean '--inducing'"):
+        flags.assign({"inducin": "3"}, groups, [])
+    with pytest.raises(InputError, match="did you mean '--polygons'"):
+        flags.assign({"polygon": "3"}, groups, ["polygons"])
+
+
+def test_signatures_and_defaults():
+    def load(level: str = "district", *, year: int | None = None, **rest: str) -> None: ...
+
+    found = flags.of_signature(load, without=["level"])
+    assert list(found) == ["year"]
+    assert flags.convert(found["year"], "2020") == 2020
+    known = flags.of_defaults({"n": 10, "noise": 0.5, "path": None})
+    assert flags.convert(known["n"], "20") == 20
+    assert flags.convert(known["noise"], "1") == 1
+    assert flags.convert(known["path"], "here") == "here"
+
+
+def test_descriptions():
+    found = flags.of_options(Options)
+    assert found["link"].describe().split() == "--link [exp] the link; exp | square".split()
+    assert "from 1 to 10" in found["inducing"].describe()
+    assert "unit link scale" in found["nugget"].describe()
+    assert "error | drop" in found["missing"].describe()

@@ -1,0 +1,102 @@
+"""A Spec survives JSON, is the same everywhere, and refuses what it does not know."""
+
+import copy
+import json
+import pickle
+
+import pytest
+
+from workbench.checks import InputError
+from workbench.spec import Settings, Spec
+
+FULL = Spec(
+    dataset="korea", dataset_options={"level": "district"}, areas=40, model="vbagg",
+    options={"link": "exp", "inducing": 50, "initial": {"mean": -4.5}},
+    hyperparameters={"matern32.lengthscale": 50.0}, quantiles=(0.1, 0.9), threshold=0.01,
+    folds=5, seed=3,
+)
+
+
+@pytest.mark.parametrize("spec", [Spec("swiss-roll"), FULL])
+def test_json_round_trip(spec):
+    again = Spec.from_json(spec.to_json())
+    assert again == spec
+    assert hash(again) == hash(spec)
+    assert again.key == spec.key
+    assert Spec.from_json(spec.to_json(indent=None)) == spec
+
+
+def test_key_is_the_same_on_every_machine():
+    assert Spec("swiss-roll").key == (
+        "ba0b0bcc4c09e99194ac109b85f36222ae00e3d720cb346d4fc0f7f030345be2"
+    )
+
+
+def test_key_ignores_the_order_of_options_and_notices_every_field():
+    assert Spec("a", options={"x": 1, "y": 2}).key == Spec("a", options={"y": 2, "x": 1}).key
+    content = json.loads(FULL.to_json())
+    changes = dict(dataset="x", dataset_options={}, areas=41, model="constant", options={},
+                   hyperparameters={}, quantiles=[0.5], threshold=None, folds=0, seed=4)
+    keys = {Spec(**{k: v for k, v in (content | {name: value}).items() if k != "version"}).key
+            for name, value in changes.items()}
+    assert len(keys | {FULL.key}) == len(changes) + 1
+
+
+def test_a_spec_cannot_change():
+    options = {"list": [1, 2], "inner": {"a": 1}}
+    spec = Spec("a", options=options)
+    before = spec.key
+    options["list"].append(3)
+    options["inner"]["a"] = 2
+    assert spec.key == before
+    with pytest.raises(TypeError):
+        spec.options["list"] = 1
+    with pytest.raises(AttributeError):
+        spec.seed = 1
+    plain = spec.options.plain()
+    plain["inner"]["a"] = 7
+    assert spec.options["inner"]["a"] == 1
+
+
+def test_a_spec_can_be_copied_pickled_and_keyed_by():
+    assert pickle.loads(pickle.dumps(FULL)) == FULL
+    assert copy.deepcopy(FULL) == FULL
+    assert {FULL: 1}[Spec.from_json(FULL.to_json())] == 1
+    assert Settings({"b": 1}) == {"b": 1}
+
+
+@pytest.mark.parametrize("text, message", [
+    ('{"dataset": "a", "modle": "vbagg"}', "'modle' is unknown; did you mean 'model'"),
+    ('{"dataset": "a", "version": 2}', "version 2, this workbench reads version 1"),
+    ('{"model": "vbagg"}', 'lacks "dataset"'),
+    ("{", "not valid JSON"),
+    ("[]", "expected a JSON object, got list"),
+    ('{"dataset": 3}', "expected dataset as a name, got 3"),
+    ('{"dataset": "a", "folds": 1}', "folds must be 0 (none) or at least 2, got 1"),
+    ('{"dataset": "a", "folds": 2.0}', "expected folds as a whole number"),
+    ('{"dataset": "a", "seed": true}', "expected seed as a whole number"),
+    ('{"dataset": "a", "seed": -1}', "seed must be 0 or more"),
+    ('{"dataset": "a", "areas": 0}', "areas must be at least 1"),
+    ('{"dataset": "a", "areas": 3, "level": "b"}', "give one of them"),
+    ('{"dataset": "a", "quantiles": [0.5, 0.1]}', "strictly between 0 and 1 and ascend"),
+    ('{"dataset": "a", "quantiles": [0.5, 1]}', "strictly between 0 and 1 and ascend"),
+    ('{"dataset": "a", "quantiles": 0.5}', "quantiles as a list"),
+    ('{"dataset": "a", "threshold": "high"}', "threshold as a rate"),
+    ('{"dataset": "a", "threshold": NaN}', "finite number for threshold"),
+    ('{"dataset": "a", "options": {"nugget": Infinity}}', "finite number for nugget"),
+    ('{"dataset": "a", "options": ["link"]}', "options as a mapping"),
+])
+def test_strictness(text, message):
+    with pytest.raises(InputError) as error:
+        Spec.from_json(text)
+    assert message in str(error.value)
+
+
+def test_only_plain_values_are_taken():
+    with pytest.raises(InputError, match="a Spec holds only what JSON can"):
+        Spec("a", options={"kernel": object()})
+
+
+def test_a_missing_file_is_named(tmp_path):
+    with pytest.raises(InputError, match="Spec file .*absent.json' does not exist"):
+        Spec.read(tmp_path / "absent.json")

@@ -1,0 +1,264 @@
+"""The command line: every command parses into a Spec or looks something up, nothing more.
+
+Heavy packages are imported inside the commands, so that ``workbench --help`` answers at once.
+Exit codes: 0 done; 2 the input cannot be used (one message says why); 130 stopped by Ctrl-C.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+
+from workbench import flags
+from workbench.checks import InputError, choose
+from workbench.interrupt import Interrupt
+from workbench.spec import Spec, existing
+
+PASS_ON = {"allow_extra_args": True, "ignore_unknown_options": True}
+
+
+class Guarded(TyperGroup):
+    """The group of commands: bad input ends in one message and exit code 2, not in a traceback."""
+
+    def invoke(self, ctx: typer.Context) -> Any:
+        """Run the command that was asked for."""
+        try:
+            return super().invoke(ctx)
+        except (InputError, ImportError, FileNotFoundError, PermissionError) as error:
+            if isinstance(error, ImportError) and "pip install" not in str(error):
+                raise                                        # a fault of ours, not a missing extra
+            typer.echo(f"error: {error}", err=True)
+            raise typer.Exit(2) from error
+        except KeyboardInterrupt as error:
+            typer.echo("stopped before there was anything to keep; no file was written", err=True)
+            raise typer.Exit(130) from error
+
+
+class WithModelOptions(TyperCommand):
+    """A command whose help ends with the options of the models, taken from the registry."""
+
+    def get_help(self, ctx: typer.Context) -> str:
+        """Help of the command, then one line for each option of each model."""
+        return f"{super().get_help(ctx)}\n\n{_bagging_help()}\n\n{_models_help()}"
+
+
+app = typer.Typer(
+    name="workbench", cls=Guarded, no_args_is_help=True, add_completion=False,
+    rich_markup_mode=None, pretty_exceptions_enable=False,
+    help="Learn fine-scale fields from coarse (aggregate) data with Gaussian processes.",
+)
+
+
+def main() -> None:
+    """Entry point of the console script."""
+    app(prog_name="workbench")
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        typer.echo(f"aggregate-workbench {version('aggregate-workbench')}")
+        raise typer.Exit
+
+
+@app.callback()
+def _start(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True,
+                           help="Show the version.")] = False,
+) -> None:
+    pass
+
+
+@app.command(cls=WithModelOptions, context_settings=PASS_ON)
+def disaggregate(
+    ctx: typer.Context,
+    out: Annotated[Path, typer.Option(help="File to write: .nc, .tif or .gpkg.")],
+    polygons: Annotated[Path | None, typer.Option(help="Areas: shapefile, GPKG, GeoJSON.")] = None,
+    value: Annotated[str | None, typer.Option(help="Column of the areas that was counted.")] = None,
+    covariates: Annotated[
+        list[Path] | None, typer.Option(help="A covariate raster; repeat for more.")] = None,
+    weight: Annotated[Path | None, typer.Option(help="Raster of population.")] = None,
+    dataset: Annotated[
+        str | None, typer.Option(help="Named dataset, or a bagged .nc, instead of files.")] = None,
+    level: Annotated[str | None, typer.Option(help="Merge the areas up to this level.")] = None,
+    areas: Annotated[int | None, typer.Option(help="Merge neighbours to this many areas.")] = None,
+    model: Annotated[str, typer.Option(help="See `workbench models`.")] = "vbagg",
+    fix: Annotated[
+        list[str] | None, typer.Option(help="Hold a hyperparameter: name=value; repeat.")] = None,
+    quantiles: Annotated[str, typer.Option(help="Levels of the quantile maps.")] = "0.05,0.5,0.95",
+    threshold: Annotated[
+        float | None, typer.Option(help="Map the probability that the rate exceeds it.")] = None,
+    cv: Annotated[int, typer.Option(help="Folds of held-out-area cross-validation.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of every random choice.")] = 0,
+    spec_only: Annotated[
+        bool, typer.Option("--spec-only", help="Write the Spec to OUT as JSON; fit nothing.")
+    ] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="No progress bar.")] = False,
+) -> None:
+    """Turn totals of areas into a fine map, with its uncertainty.
+
+    Example: workbench disaggregate --polygons P.shp --value inc --covariates a.tif
+    --covariates b.tif --weight pop.tif --model vbagg --link exp --kernel linear+matern32
+    --overdispersion area --out map.nc --cv 10
+    """
+    files = {"polygons": polygons, "value": value, "weight": weight,
+             "covariates": covariates or None}
+    name, options = _source(dataset, {k: v for k, v in files.items() if v is not None})
+    groups = {"options": _model_flags(model), "dataset_options": _dataset_flags(name)}
+    known = [p.name for p in ctx.command.params if p.name]
+    extra = flags.assign(flags.pairs(ctx.args), groups, known)
+    spec = Spec(
+        dataset=name, dataset_options=options | extra["dataset_options"], level=level, areas=areas,
+        model=model, options=extra["options"],
+        hyperparameters=flags.named_values("--fix", fix or []),
+        quantiles=flags.convert(flags.Flag("quantiles", (tuple,), ()), quantiles),
+        threshold=threshold, folds=cv, seed=seed,
+    )
+    if spec_only:
+        out.write_text(spec.to_json() + "\n", encoding="utf-8")
+        typer.echo(f"wrote {out}; run it with: workbench run {out}")
+    else:
+        _run(spec, out, quiet)
+
+
+@app.command()
+def run(
+    spec: Annotated[Path, typer.Argument(help="A Spec as JSON, or a map that carries its own.")],
+    out: Annotated[Path | None, typer.Option(help="File to write; default: SPEC with .nc.")] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", help="No progress bar.")] = False,
+) -> None:
+    """Run a Spec, or make a map again from the Spec that it carries."""
+    if existing("Spec", spec).suffix == ".nc":
+        from workbench.pipeline import spec_of
+
+        if out is None:
+            raise InputError(f"give --out: without it {spec} would be overwritten")
+        _run(spec_of(spec), out, quiet)
+    else:
+        _run(Spec.read(spec), out or spec.with_suffix(".nc"), quiet)
+
+
+@app.command("datasets")
+def list_datasets(name: Annotated[str | None, typer.Argument(help="One dataset.")] = None) -> None:
+    """List the datasets, or the options of one."""
+    from workbench import datasets
+
+    known = datasets.datasets()
+    if name is None:
+        for title, summary in known.items():
+            typer.echo(f"{title:<20} {summary}")
+        typer.echo("\n`workbench datasets NAME` lists its options.")
+    else:
+        choose("dataset", name, known)
+        typer.echo(f"{name}: {known[name]}")
+        for flag in _dataset_flags(name).values():
+            typer.echo(flag.describe())
+
+
+@app.command("models")
+def list_models(name: Annotated[str | None, typer.Argument(help="One model.")] = None) -> None:
+    """List the models with their options: default, meaning, bounds, choices."""
+    from workbench.labelled import models
+
+    known = models()
+    if name is not None:
+        choose("model", name, known)
+    typer.echo("\n\n".join(_model_help(title, known[title])
+                           for title in known if name in (None, title)))
+
+
+@app.command()
+def serve(
+    names: Annotated[list[str] | None, typer.Argument(help="Apps to serve; default: all.")] = None,
+    port: Annotated[int, typer.Option(help="Port to listen on.")] = 5006,
+    address: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
+    origin: Annotated[
+        list[str] | None,
+        typer.Option(help="HOST:PORT as browsers see it, needed beyond this machine.")] = None,
+) -> None:
+    """Serve the apps to browsers, by default on this machine alone."""
+    from workbench import serving
+
+    serving.serve(names or [], port, address, origin or [])
+
+
+def _source(dataset: str | None, files: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    if dataset is not None:
+        if files:
+            raise InputError(f"--dataset and --{next(iter(files))} both give data; keep one")
+        return dataset, {}
+    missing = [f"--{name}" for name in ("polygons", "value") if name not in files]
+    if missing:
+        raise InputError(f"missing {' and '.join(missing)}; give --polygons, --value, --covariates "
+                         "and --weight, or --dataset NAME")
+    return "polygons", files
+
+
+def _run(spec: Spec, out: Path, quiet: bool) -> None:
+    from workbench import geo, pipeline
+
+    pipeline.check_output(out)
+    with Interrupt() as interrupt:
+        maps = pipeline.run(spec, progress=not quiet, callback=interrupt.callback)
+    typer.echo(maps.attrs["summary"])
+    scored = any(str(name).startswith(pipeline.CROSS_VALIDATION) for name in maps.data_vars)
+    if scored:
+        from workbench.evaluation import table
+
+        typer.echo(f"\n{table(pipeline.scores(maps)).to_string()}\n")
+    if "partial" in maps.attrs:
+        out = out.with_name(f"{out.stem}.partial{out.suffix}")
+    geo.write(maps, out)
+    if "partial" in maps.attrs:
+        typer.echo(f"stopped: {maps.attrs['partial']}; the best so far is kept in {out}", err=True)
+        raise typer.Exit(130)
+    typer.echo(f"wrote {out}")
+
+
+def _model_flags(model: str) -> dict[str, flags.Flag]:
+    from workbench.labelled import models
+
+    known = models()
+    choose("model", model, known)
+    return _own(flags.of_options(known[model].options))
+
+
+def _dataset_flags(name: str) -> dict[str, flags.Flag]:
+    from workbench import datasets
+    from workbench.pipeline import is_file, polygon_flags
+
+    if name == "polygons":
+        return polygon_flags()
+    return {} if is_file(name) else flags.of_defaults(datasets.options(name))
+
+
+def _own(found: dict[str, flags.Flag]) -> dict[str, flags.Flag]:
+    """Without what the command has a flag of its own for: --seed, and --fix."""
+    return {name: flag for name, flag in found.items() if name not in ("seed", "hyperparameters")}
+
+
+def _bagging_help() -> str:
+    lines = [flag.describe() for flag in _dataset_flags("polygons").values()]
+    return "\n".join(["Options of --polygons (see workbench.bag_polygons):", *lines])
+
+
+def _models_help() -> str:
+    from workbench.labelled import models
+
+    return "\n\n".join(_model_help(name, model) for name, model in models().items())
+
+
+def _model_help(name: str, model: type) -> str:
+    title = (model.__doc__ or "").strip().split("\n", 1)[0]
+    lines = [flag.describe() for flag in _own(flags.of_options(model.options)).values()]
+    return "\n".join([f"{name}: {title}", *lines])
+
+
+if __name__ == "__main__":
+    sys.exit(main())

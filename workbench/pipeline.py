@@ -1,0 +1,234 @@
+"""The line from data to map: load or read, bag, fit, label, score; one `Spec` in, one Dataset out.
+
+Nothing is decided here: every choice is in the Spec, and the result carries the Spec, the versions
+of the packages and a hash of the data, so that it can be made again and told from another.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import platform
+from collections.abc import Callable
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+import numpy as np
+import xarray as xr
+
+from workbench import bagging, datasets, evaluation, flags, geo, schema
+from workbench.checks import choose, require
+from workbench.labelled import make_model
+from workbench.spec import Spec, existing
+
+POLYGONS = "polygons"
+OUTPUTS = (".nc", ".tif", ".gpkg")
+PACKAGES = ("aggregate-workbench", "torch", "gpytorch", "numpy", "scipy", "xarray")
+CROSS_VALIDATION = "cv_"
+Callback = Callable[[int, float, float], None]
+
+
+def run(spec: Spec, progress: bool = False, callback: Callback | None = None) -> xr.Dataset:
+    """Do what a Spec says: load or read, bag, fit, label, and score on held-out areas.
+
+    Parameters
+    ----------
+    spec : Spec
+        What to do.
+    progress : bool
+        Show bars on standard error.
+    callback : callable, optional
+        ``callback(step, objective, fraction)`` at every step of every fit; it may raise
+        `workbench.training.Cancelled` to stop, and what is finished by then is returned.
+
+    Returns
+    -------
+    xr.Dataset
+        The maps of ``Fit.to_dataset``; with ``spec.folds``, also the scores of cross-validation
+        beside the constant model, as variables ``cv_...`` (`scores` takes them out again).
+        Attributes: spec, spec_key, versions, data_sha256, summary, and ``partial`` (what is
+        missing, and why) if the run was stopped.
+
+    Raises
+    ------
+    InputError
+        If the data or an option cannot be used; the message says what to change.
+
+    Examples
+    --------
+    >>> maps = run(Spec("swiss-roll", options=dict(link="square", max_steps=5)))
+    >>> maps.attrs["spec_key"] == Spec.from_json(maps.attrs["spec"]).key
+    True
+    """
+    model = model_of(spec)                      # first, so that a wrong option costs no loading
+    ds = data_of(spec)
+    fit = model.fit(ds, progress=progress, callback=callback)
+    maps = fit.to_dataset(ds, quantiles=spec.quantiles, threshold=spec.threshold)
+    maps.attrs |= provenance(spec, ds) | {"summary": fit.summary()}
+    if fit.cancelled:
+        maps.attrs["partial"] = f"the fit was stopped after {len(fit.history)} steps"
+        if spec.folds:
+            maps.attrs["partial"] += "; there was no cross-validation"
+        return maps
+    return _with_scores(maps, model, ds, spec, progress, callback) if spec.folds else maps
+
+
+def data_of(spec: Spec) -> xr.Dataset:
+    """The bagged dataset of a Spec, merged to its level or number of areas.
+
+    Raises
+    ------
+    InputError
+        If the dataset or an option is unknown, or a file is missing or cannot be used.
+    """
+    options = spec.dataset_options.plain()
+    if spec.dataset == POLYGONS:
+        ds = _bag_files(options)
+    elif is_file(spec.dataset):
+        require(not options, f"a stored dataset has no options, got {', '.join(options)}")
+        ds = schema.check(geo.read(existing("dataset", spec.dataset)))
+    else:
+        choose("dataset", spec.dataset, [*datasets.datasets(), POLYGONS])
+        ds = datasets.load(spec.dataset, **options)
+    if spec.level is not None and spec.level != ds.attrs.get("level"):
+        ds = bagging.merge(ds, spec.level)
+    if spec.areas is not None:
+        ds = bagging.merge_to(ds, spec.areas)
+    return ds
+
+
+def model_of(spec: Spec) -> object:
+    """The model of a Spec, ready to fit."""
+    options = {"seed": spec.seed} | spec.options.plain()
+    if spec.hyperparameters:
+        require("hyperparameters" not in options,
+                "the Spec gives hyperparameters twice, also in its options; keep one of them")
+        options["hyperparameters"] = spec.hyperparameters.plain()
+    return make_model(spec.model, **options)
+
+
+def is_file(dataset: str) -> bool:
+    """Whether a Spec's dataset is a stored file rather than a name."""
+    return Path(dataset).suffix == ".nc"
+
+
+def polygon_flags() -> dict[str, flags.Flag]:
+    """How polygons and rasters may be read and treated: arguments of `workbench.bag_polygons`."""
+    inputs = ("polygons", "covariates", "weight", "value", "attrs")
+    return flags.of_signature(geo.bag_polygons, inputs) | flags.of_options(geo.Treatments)
+
+
+def provenance(spec: Spec, ds: xr.Dataset) -> dict[str, str]:
+    """What made a result: the Spec and its key, versions of the packages, a hash of the data."""
+    return {
+        "spec": spec.to_json(indent=None),
+        "spec_key": spec.key,
+        "versions": json.dumps({"python": platform.python_version()} | _versions()),
+        "data_sha256": data_hash(ds),
+    }
+
+
+def data_hash(ds: xr.Dataset) -> str:
+    """The sha256 of what a model sees: covariates, weights, bags, values and coordinates."""
+    digest = hashlib.sha256()
+    for name in ("covariates", "weight", "membership", "value", "noise_variance", "x", "y"):
+        if name in ds:
+            values = np.ascontiguousarray(ds[name].values)
+            digest.update(f"{name} {values.dtype.str} {values.shape}".encode())
+            digest.update(values.tobytes())
+    return digest.hexdigest()
+
+
+def spec_of(path: str | Path) -> Spec:
+    """The Spec that a stored result carries.
+
+    Raises
+    ------
+    InputError
+        If the file is missing or carries none.
+    """
+    with xr.open_dataset(existing("result", path), engine="h5netcdf") as maps:
+        require("spec" in maps.attrs, f"{path} carries no Spec; was it written by this workbench?")
+        return Spec.from_json(maps.attrs["spec"])
+
+
+def scores(maps: xr.Dataset) -> xr.Dataset:
+    """The scores of cross-validation in a result, as `evaluation.table` reads them.
+
+    Raises
+    ------
+    InputError
+        If the run made none.
+    """
+    names = [str(n) for n in maps.data_vars if str(n).startswith(CROSS_VALIDATION)]
+    require(bool(names), "this result has no scores; run its Spec with folds=10")
+    return maps[names].rename({n: n.removeprefix(CROSS_VALIDATION) for n in names})
+
+
+def check_output(path: Path) -> None:
+    """Refuse an output that could not be written, before anything is computed.
+
+    Raises
+    ------
+    InputError
+        If the folder is missing or the format is unknown.
+    """
+    choose("format of the output", path.suffix, OUTPUTS)
+    require(path.parent.is_dir(), f"the folder {str(path.parent)!r} of the output does not exist; "
+            "make it first")
+
+
+def _bag_files(options: dict) -> xr.Dataset:
+    for name in ("polygons", "covariates", "weight", "value"):
+        require(name in options, f"the dataset {POLYGONS!r} needs {name!r} among dataset_options")
+    covariates = options["covariates"]
+    if isinstance(covariates, str):
+        covariates = options["covariates"] = [covariates]
+    paths = covariates.values() if isinstance(covariates, dict) else covariates
+    for role, path in [("polygons", options["polygons"]), ("weight", options["weight"]),
+                       *(("covariate", path) for path in paths)]:
+        existing(role, path)
+    known = flags.of_signature(geo.bag_polygons) | flags.of_options(geo.Treatments)
+    for name in options:
+        choose("option of bag_polygons", name, known)
+    return geo.bag_polygons(**options)
+
+
+def _with_scores(maps, model, ds, spec, progress, callback) -> xr.Dataset:
+    try:
+        result = evaluation.cross_validate(
+            _AllOrNothing(model, callback), ds, folds=spec.folds, seed=spec.seed, progress=progress
+        )
+    except evaluation.Interrupted as stopped:
+        maps.attrs["partial"] = f"cross-validation {stopped}".replace(
+            "; they are kept in .partial", "")
+        result = stopped.partial
+        if result is None:
+            return maps
+    kept = [n for n, v in result.data_vars.items() if not {"quantile", "individual"} & set(v.dims)]
+    result = result[kept].drop_vars([n for n in result.coords if n in maps.variables])
+    return maps.merge(result.rename({n: f"{CROSS_VALIDATION}{n}" for n in kept}))
+
+
+class _AllOrNothing:
+    """A model whose stopped fits raise, because half a fit must not be scored."""
+
+    def __init__(self, model: object, callback: Callback | None) -> None:
+        self._model, self._callback = model, callback
+        self.name = getattr(model, "name", type(model).__name__)
+
+    def fit(self, ds: xr.Dataset) -> object:
+        fit = self._model.fit(ds, callback=self._callback)
+        if fit.cancelled:
+            raise KeyboardInterrupt
+        return fit
+
+
+def _versions() -> dict[str, str]:
+    found = {}
+    for name in PACKAGES:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            found[name] = "not installed"
+    return found
