@@ -1,5 +1,6 @@
 """Polygons and rasters into bagged datasets, and fields back into maps."""
 
+from workbench.geo.children import bag_children
 from workbench.geo.polygons import bag_polygons
 from workbench.geo.treatments import Treatments
 
