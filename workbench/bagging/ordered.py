@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import xarray as xr
-from scipy.stats import nbinom
 
 from workbench import schema
 from workbench.bagging.individuals import rebag
@@ -55,7 +54,7 @@ def bag_sizes(
     )
     p = 1 - (mean - 1) / std**2
     r = (mean - 1) * (1 - p) / p
-    return nbinom.rvs(r, 1 - p, size=bags, random_state=random_state) + 1
+    return random_state.negative_binomial(r, 1 - p, size=bags) + 1
 
 
 def bag_along(

@@ -1,6 +1,8 @@
 """Polygons and rasters into bagged datasets, and fields back into maps."""
 
 from workbench.geo.children import bag_children
+from workbench.geo.files import read, write
+from workbench.geo.maps import to_raster
 from workbench.geo.polygons import bag_polygons
 from workbench.geo.treatments import Treatments
 

@@ -1,0 +1,187 @@
+"""Bags of individuals in one flat table, what was observed of them, and both as one source."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import torch
+from torch import Tensor
+
+from workbench.checks import reject, require
+from workbench.shapes import Inputs, Membership, PerBag, PerIndividual
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Names, units and groups of the input columns.
+
+    Parameters
+    ----------
+    names : tuple of str
+        One name per column of ``x``.
+    coordinates : tuple of int
+        Positions of the spatial coordinates; all other columns are covariates.
+    units : tuple of str
+        One unit per column; ``""`` where there is none.
+    """
+
+    names: tuple[str, ...]
+    coordinates: tuple[int, ...] = ()
+    units: tuple[str, ...] = ()
+
+    @property
+    def covariates(self) -> tuple[int, ...]:
+        """Positions of the columns that are not coordinates."""
+        return tuple(i for i in range(len(self.names)) if i not in self.coordinates)
+
+    def group(self, name: str) -> tuple[int, ...]:
+        """Positions of the columns of a group: ``all``, ``coordinates``, ``covariates``, a name."""
+        groups = {
+            "all": tuple(range(len(self.names))),
+            "coordinates": self.coordinates,
+            "covariates": self.covariates,
+        }
+        if name in groups:
+            return groups[name]
+        if name in self.names:
+            return (self.names.index(name),)
+        raise reject(
+            f"a group of columns ({', '.join(groups)}) or a column ({', '.join(self.names)})",
+            repr(name),
+            "name one of these in the kernel",
+        )
+
+
+@dataclass(frozen=True)
+class Bags:
+    """Individuals of all bags in one flat table, sorted by bag; ragged, without padding.
+
+    Parameters
+    ----------
+    x : Tensor (N, D)
+        Inputs of the individuals in natural units.
+    membership : Tensor (N,) of int64
+        Bag of each individual, 0 ... B-1, ascending.
+    weight : Tensor (N,)
+        Positive weight (population) of each individual.
+    count : int
+        Number of bags, B.
+    columns : Columns
+        What the columns of ``x`` are.
+    names : tuple of str
+        Name of each bag; a model recognises the areas it was trained on by these.
+
+    Raises
+    ------
+    InputError
+        If shapes disagree; both shapes are in the message.
+    """
+
+    x: Inputs
+    membership: Membership
+    weight: PerIndividual
+    count: int
+    columns: Columns
+    names: tuple[str, ...] = ()
+
+    def __post_init__(self):
+        rows = len(self.x)
+        for name in ("membership", "weight"):
+            got = len(getattr(self, name))
+            if got != rows:
+                raise reject(
+                    f"one {name} per individual ({rows})", f"{got} entries",
+                    f"pass {name} with as many entries as x has rows",
+                )
+        require(bool((self.membership.diff() >= 0).all()), "membership must be sorted ascending")
+        if self.x.shape[1] != len(self.columns.names):
+            raise reject(
+                f"{len(self.columns.names)} input columns ({', '.join(self.columns.names)})",
+                f"x with {self.x.shape[1]} columns", "pass the columns the model was built for",
+            )
+
+    @property
+    def sizes(self) -> PerBag:
+        """Number of individuals in each bag (B,)."""
+        return torch.bincount(self.membership, minlength=self.count).to(self.weight)
+
+    @property
+    def totals(self) -> PerBag:
+        """Sum of weights in each bag (B,)."""
+        return torch.zeros(self.count).to(self.weight).index_add(0, self.membership, self.weight)
+
+    def centres(self) -> Bags:
+        """Each bag as one individual at its weighted mean input, carrying the bag's total weight."""
+        total = torch.zeros(self.count, self.x.shape[1]).to(self.x)
+        total = total.index_add(0, self.membership, self.weight[:, None] * self.x)
+        return Bags(
+            x=total / self.totals[:, None],
+            membership=torch.arange(self.count, device=self.x.device),
+            weight=self.totals,
+            count=self.count,
+            columns=self.columns,
+            names=self.names,
+        )
+
+    def singletons(self) -> Bags:
+        """Each individual as a bag of its own."""
+        count = len(self.x)
+        members = torch.arange(count, device=self.x.device)
+        return Bags(self.x, members, self.weight, count, self.columns)
+
+
+@dataclass(frozen=True)
+class Targets:
+    """What was observed of each bag.
+
+    Parameters
+    ----------
+    value : Tensor (B,)
+        The observed aggregates.
+    noise_variance : Tensor (B,), optional
+        Known variance V_a of each observation, for ``noise="known"``.
+    """
+
+    value: PerBag
+    noise_variance: PerBag | None = None
+
+
+@dataclass(frozen=True)
+class Source:
+    """Bags together with their targets: everything a model is fitted to.
+
+    ``trust`` multiplies the source's log-likelihood; ``aggregation`` is ``"sum"`` or ``"mean"``.
+    """
+
+    bags: Bags
+    targets: Targets
+    aggregation: str = "sum"
+    kind: str = "count"
+    name: str = "source"
+    trust: float = 1.0
+    attributes: dict = field(default_factory=dict)
+
+    def __post_init__(self):
+        got = len(self.targets.value)
+        if got != self.bags.count:
+            raise reject(
+                f"one value per bag ({self.bags.count})", f"{got} values", "pass one value per bag"
+            )
+
+    def as_rates(self) -> Source:
+        """The same observations per unit of weight: values divided by total weight, a mean."""
+        if self.aggregation == "mean":
+            return self
+        totals, variance = self.bags.totals, self.targets.noise_variance
+        scaled = None if variance is None else variance / totals.square()
+        return Source(
+            self.bags, Targets(self.targets.value / totals, scaled), "mean", "continuous",
+            self.name, self.trust, self.attributes,
+        )
+
+    @property
+    def mean_rate(self) -> Tensor:
+        """Weighted mean of the observations per unit of weight, the flat rate."""
+        totals = self.bags.totals
+        value = self.targets.value * (totals if self.aggregation == "mean" else 1.0)
+        return value.sum() / totals.sum()

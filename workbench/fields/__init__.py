@@ -1,0 +1,1 @@
+"""What q(f) is: exact conditioning on bags, or whitened inducing features."""

@@ -1,0 +1,79 @@
+"""A Gaussian process conditioned exactly on noisy linear functionals of itself.
+
+y = A f + ε: then cov(f(x), A f) = k(x, X) Aᵀ and cov(A f, A f) = A K Aᵀ, and everything is a B x B
+Gaussian conditioning. With bags of one individual it is ordinary GP regression.
+"""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor, nn
+
+from workbench.kernels import Term
+from workbench.linalg import cholesky
+from workbench.operators import AggregationOperator
+from workbench.shapes import Inputs, PerBag
+
+
+class ExactField(nn.Module):
+    """q(f) = p(f | y) for Normal observations of bags.
+
+    Parameters
+    ----------
+    terms : list of Term
+        Additive terms of the kernel on standardised inputs.
+    x : Tensor (N, D)
+        Standardised inputs of the training individuals.
+    operator : AggregationOperator
+        Training bags.
+    """
+
+    def __init__(self, terms: list[Term], x: Inputs, operator: AggregationOperator):
+        super().__init__()
+        self.terms, self.x, self.operator = nn.ModuleList(terms), x, operator
+        self.mean = nn.Parameter(torch.zeros(1).to(x))
+        self._root = self._alpha = None
+
+    def prior(self, x1: Inputs, x2: Inputs) -> Tensor:
+        """Dense prior covariance between inputs, summed over terms."""
+        return sum(term(x1, x2) for term in self.terms)
+
+    def evidence(self, y: PerBag, noise_variance: PerBag) -> Tensor:
+        """log N(y; A mean, A K Aᵀ + diag(noise_variance))."""
+        root = self._factorise(noise_variance)
+        residual = y - self.operator(self.mean.expand(len(self.x)))
+        white = torch.linalg.solve_triangular(root, residual[:, None], upper=False)[:, 0]
+        return -0.5 * (white.square().sum() + len(y) * math.log(2 * math.pi)) - (
+            root.diagonal().log().sum())
+
+    @torch.no_grad()
+    def condition(self, y: PerBag, noise_variance: PerBag) -> None:
+        """Keep the factors of the posterior at the present hyperparameters."""
+        self._root = self._factorise(noise_variance)
+        residual = y - self.operator(self.mean.expand(len(self.x)))
+        self._alpha = torch.cholesky_solve(residual[:, None], self._root)[:, 0]
+
+    @torch.no_grad()
+    def marginals(self, x: Inputs) -> tuple[Tensor, Tensor]:
+        """Posterior mean and variance of f at standardised inputs (n,)."""
+        cross = self.operator(self.prior(x, self.x))
+        white = torch.linalg.solve_triangular(self._root, cross.mT, upper=False)
+        prior = sum(term.diagonal(x) for term in self.terms)
+        return self.mean + cross @ self._alpha, (prior - white.square().sum(0)).clamp_min(0)
+
+    @torch.no_grad()
+    def aggregate(self, x: Inputs, operator: AggregationOperator) -> tuple[Tensor, Tensor]:
+        """Posterior mean and variance of A f for other bags (B,)."""
+        rows = max(1, 30_000_000 // len(self.x))
+        cross = torch.cat([self.operator(self.prior(c, self.x)) for c in x.split(rows)])
+        cross = operator.rows(cross)
+        white = torch.linalg.solve_triangular(self._root, cross.mT, upper=False)
+        prior = operator.quad_diag(self.prior, x)
+        mean = operator(self.mean.expand(len(x))) + cross @ self._alpha
+        return mean, (prior - white.square().sum(0)).clamp_min(0)
+
+    def _factorise(self, noise_variance: PerBag) -> Tensor:
+        gram = self.operator.quad(self.prior, self.x)
+        return cholesky(gram + torch.diag(noise_variance), "covariance of the bags")

@@ -1,0 +1,184 @@
+"""The aggregated GP: exact Gaussian conditioning on bags with their full covariance.
+
+References
+----------
+Chau et al. 2021, section 4.1, name BAGG-GP a model with bags independent a priori; this one keeps
+the whole covariance A K Aᵀ between bags, block kriging's block-to-block covariance.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from workbench.bags import Bags, Source
+from workbench.checks import require
+from workbench.fields.exact import ExactField
+from workbench.hyperparameters import Hyperparameter
+from workbench.inputs import fit_inputs
+from workbench.kernels import build
+from workbench.links import link_named
+from workbench.models import assembly
+from workbench.models.options import (
+    AggregatedOptions,
+    build_options,
+    cast_bags,
+    cast_source,
+    non_defaults,
+)
+from workbench.operators import OPERATORS
+from workbench.predictive import Normal
+from workbench.training import History, maximise
+
+
+class AggregatedGP:
+    """Exact GP regression on weighted bag means or sums, Normal observations, identity link.
+
+    Counts are modelled as rates per unit of weight. Needs all pairs of individuals per evaluation:
+    meant for up to some thousands of them; `VBAgg` with ``likelihood="normal"`` scales further.
+
+    Parameters
+    ----------
+    **options
+        Fields of `AggregatedOptions`.
+    """
+
+    name = "aggregated-gp"
+    summary = "exact GP on bag means, full covariance between bags"
+    paper = "Chau et al. 2021 (true aggregated GP); Hamelijnck et al. 2019"
+    options_type = AggregatedOptions
+
+    def __init__(self, **options):
+        self.options = build_options(self.options_type, options)
+
+    def __repr__(self) -> str:
+        given = ", ".join(f"{k}={v!r}" for k, v in non_defaults(self.options).items())
+        return f"{type(self).__name__}({given})"
+
+    def fit(self, source: Source, *, progress: bool = False, callback=None) -> ExactFit:
+        """Maximise evidence plus log prior over the free hyperparameters."""
+        return self._train(source, {}, progress, callback, False)
+
+    def condition(self, source: Source, hyperparameters: Mapping) -> ExactFit:
+        """Condition with all hyperparameters given and none trained."""
+        return self._train(source, hyperparameters, False, None, True)
+
+    def _train(self, source, given, progress, callback, condition) -> ExactFit:
+        state = ExactState(self, source)
+        state.hyperparameters.fix(given)
+        if condition:
+            state.hyperparameters.require_all(given)
+        return ExactFit(self, state, state.train(progress, callback))
+
+
+class ExactState:
+    """An aggregated GP assembled for one source."""
+
+    likelihood_name = "normal"
+
+    def __init__(self, model: AggregatedGP, source: Source):
+        self.options, self.link = model.options, link_named("identity")
+        options = self.options
+        self.rescaled = source.kind == "count"
+        self.source = cast_source(source.as_rates() if self.rescaled else source, options)
+        bags = self.source.bags
+        self.transform = fit_inputs(bags, options.transform, options.extrapolation)
+        x = self.transform(bags.x)
+        terms = build(options.kernel, bags.columns, x, options.seed)
+        self.field = ExactField(terms, x, OPERATORS[self.source.aggregation](bags))
+        scale = assembly.link_scale(self.link, self.source)
+        for term in terms:
+            if term.name != "kernel":
+                term.kernel.outputscale = term.kernel.outputscale.detach() * scale**2
+        with torch.no_grad():
+            self.field.mean.fill_(float(self.source.mean_rate))
+        extent = bags.x.amax(0) - bags.x.amin(0)
+        self.noise = assembly.NoiseModel(options.noise, self.source)
+        items = [
+            Hyperparameter("mean", self.field.mean, None, "value"),
+            *assembly.kernel_hyperparameters(terms, self.transform, extent, scale),
+            *self.noise.items,
+        ]
+        self.hyperparameters = assembly.finish(items, options)
+
+    def evidence(self) -> Tensor:
+        """Log evidence of the source at the present hyperparameters."""
+        return self.field.evidence(self.source.targets.value, self.noise())
+
+    def train(self, progress: bool, callback) -> History:
+        """Maximise evidence plus log prior, then keep the posterior."""
+        history = maximise(
+            lambda: self.evidence() + self.hyperparameters.log_prior(), self.hyperparameters,
+            snapshot=lambda: None, restore=lambda _: None, max_steps=self.options.max_steps,
+            tolerance=self.options.tolerance, progress=progress, callback=callback,
+        )
+        self.field.condition(self.source.targets.value, self.noise())
+        return history
+
+
+class ExactFit:
+    """A fitted aggregated GP; the same calls as `VariationalFit`.
+
+    ``trained`` and ``area_effect`` are accepted for a uniform interface: this model has no
+    separate area effect, so they change nothing.
+    """
+
+    def __init__(self, model: AggregatedGP, state: ExactState, history: History):
+        self.model, self.state, self.history = model, state, history
+
+    @property
+    def hyperparameters(self) -> dict[str, dict]:
+        """Values by name in natural units; goes back into ``condition``."""
+        return self.state.hyperparameters.report()
+
+    @property
+    def objective(self) -> float:
+        """The log evidence."""
+        with torch.no_grad():
+            return float(self.state.evidence())
+
+    def latent(self, bags: Bags) -> Normal:
+        """Law of f at the individuals."""
+        bags = cast_bags(bags, self.state.options)
+        rows = max(1, 30_000_000 // len(self.state.field.x))
+        parts = [self.state.field.marginals(self.state.transform(c)) for c in bags.x.split(rows)]
+        mean, variance = (torch.cat(p) for p in zip(*parts, strict=True))
+        return Normal(mean.detach(), variance.detach().sqrt())
+
+    def at(self, bags: Bags, trained=None, area_effect: bool = False) -> Normal:
+        """Law of the rate at the individuals, the same as `latent`."""
+        return self.latent(bags)
+
+    def over(self, bags: Bags, trained=None, area_effect: bool = False) -> Normal:
+        """Law of the bag parameter."""
+        bags = cast_bags(bags, self.state.options)
+        operator = OPERATORS[self.state.source.aggregation](bags)
+        mean, variance = self.state.field.aggregate(self.state.transform(bags.x), operator)
+        return Normal(mean.detach(), variance.detach().sqrt())
+
+    def simulate_bags(self, bags: Bags, trained, samples: int, seed: int) -> Tensor:
+        """Posterior predictive observations of bags (samples, B)."""
+        bags = cast_bags(bags, self.state.options)
+        return self._observe(self.over(bags), self.state.noise.std(bags), bags.totals, samples,
+                             seed)
+
+    def simulate_individuals(self, bags: Bags, trained, samples: int, seed: int) -> Tensor:
+        """Posterior predictive observations of individuals (samples, N), drawn marginally."""
+        bags = cast_bags(bags, self.state.options)
+        noise = self.state.noise.std(bags.singletons())
+        return self._observe(self.latent(bags), noise, bags.weight, samples, seed)
+
+    def coefficients(self) -> dict:
+        """Empty: the exact field keeps no weights of its own."""
+        return {}
+
+    def _observe(self, law: Normal, noise: Tensor, weight: Tensor, samples, seed) -> Tensor:
+        require(samples > 0, f"samples must be positive, got {samples}")
+        generator = np.random.default_rng(seed)
+        std = (law.variance + noise.square()).sqrt()
+        draws = torch.as_tensor(generator.standard_normal((samples, len(std)))).to(std)
+        observed = law.mean + std * draws
+        return observed * weight if self.state.rescaled else observed

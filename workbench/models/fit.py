@@ -1,0 +1,314 @@
+"""What a fitted variational model answers: laws at individuals and over bags, and simulation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from workbench.bags import Bags
+from workbench.checks import require
+from workbench.likelihoods import BagMoments, Poisson, effect_posterior
+from workbench.objectives import View, sensitivity, view
+from workbench.operators import OPERATORS, AggregationOperator
+from workbench.predictive import Gamma, LogNormal, Normal, Predictive
+
+_CHUNK = 100_000
+
+
+@dataclass(frozen=True)
+class AreaEffects:
+    """Posterior of each bag's total iid effect a on log η, given the bag's observation.
+
+    With g = log η without the effect, a | g ≈ N(mode - gain (g - E g), spread): where g is larger
+    the effect must be smaller, for the total is known.
+
+    Parameters
+    ----------
+    mode, gain, spread, prior : Tensor (B,)
+        As above; ``prior`` is the prior variance of a. Untrained bags have mode and gain zero and
+        spread equal to prior.
+    """
+
+    mode: Tensor
+    gain: Tensor
+    spread: Tensor
+    prior: Tensor
+
+
+class VariationalFit:
+    """A fitted VBAgg, centre-point or constant model.
+
+    ``trained`` arguments give, for each bag asked about, its position among the training bags or
+    -1; only trained bags have posterior knowledge of their area effect.
+    """
+
+    def __init__(self, model, state, history):
+        self.model, self.state, self.history = model, state, history
+
+    @property
+    def hyperparameters(self) -> dict[str, dict]:
+        """Values by name in natural units; goes back into ``condition``."""
+        return self.state.hyperparameters.report()
+
+    @property
+    def objective(self) -> float:
+        """The final evidence lower bound (without log priors)."""
+        state = self.state
+        with torch.no_grad():
+            value = state.objective(state.view(), state.field.q_mean, state.field.q_covariance)
+        return float(value)
+
+    @torch.no_grad()
+    def latent(self, bags: Bags) -> Normal:
+        """Law of f at the individuals, without nugget and area effect."""
+        mean, variance = self._marginals(bags)
+        return Normal(mean, variance.sqrt())
+
+    @torch.no_grad()
+    def at(self, bags: Bags, trained: Tensor | None = None, area_effect: bool = False
+           ) -> Predictive:
+        """Law of the rate at the individuals, the nugget included.
+
+        With ``area_effect`` the area's iid effect is included too, and for trained bags the
+        law is conditional on the bag's observed total.
+        """
+        state = self.state
+        if not area_effect or not self._has_effects:
+            mean, variance = self._marginals(bags)
+            return state.link.law(mean, variance + state.nugget_variance)
+        parts = self._conditional(bags, trained)
+        return state.link.law(parts.mean, parts.variance)
+
+    @torch.no_grad()
+    def over(self, bags: Bags, trained: Tensor | None = None, area_effect: bool = False
+             ) -> Predictive:
+        """Law of the bag parameter η: log-normal under exp, Gamma under square, else Normal."""
+        seen = self._view(bags)
+        moments = self._moments(seen)
+        if self.state.link.name == "identity":
+            return Normal(moments.mean, moments.variance.sqrt())
+        if area_effect and self._has_effects:
+            effects = self._effects(moments, bags.count, trained)
+            log_mean = moments.log_mean + effects.mode
+            log_variance = (1 - effects.gain).square() * moments.log_variance + effects.spread
+            return LogNormal(log_mean, log_variance.sqrt())
+        if self.state.link.name == "exp":
+            centre = moments.mean.log() - moments.log_variance / 2
+            return LogNormal(centre, moments.log_variance.sqrt())
+        return Gamma(moments.mean, moments.variance)
+
+    @torch.no_grad()
+    def simulate_bags(self, bags: Bags, trained: Tensor | None, samples: int, seed: int) -> Tensor:
+        """Posterior predictive observations of bags (samples, B)."""
+        generator = np.random.default_rng(seed)
+        law = self.over(bags, trained, area_effect=True)
+        parameter = law.sample(samples, seed=int(generator.integers(2**31)))
+        if self.state.likelihood_name == "negative-binomial":
+            parameter = parameter * self._multipliers(parameter, trained, generator)
+            return Poisson().sample(parameter, generator)
+        return self._observe_bags(parameter, bags, generator)
+
+    @torch.no_grad()
+    def simulate_individuals(self, bags: Bags, trained: Tensor | None, samples: int, seed: int
+                             ) -> Tensor:
+        """Joint posterior predictive observations of individuals (samples, N).
+
+        Draws share the function f and the area effects, so that sums over individuals are
+        themselves posterior predictive draws.
+        """
+        state, generator = self.state, np.random.default_rng(seed)
+        rates = self._joint_rates(bags, trained, samples, generator)
+        weight = bags.weight.to(rates)
+        if state.likelihood_name == "poisson":
+            return state.likelihood.sample(rates * weight, generator)
+        if state.likelihood_name == "negative-binomial":
+            totals = torch.zeros(samples, bags.count).to(rates)
+            totals = totals.index_add(1, bags.membership, rates * weight)
+            shared = self._multipliers(totals, trained, generator)[:, bags.membership]
+            return Poisson().sample(rates * weight * shared, generator)
+        noise = torch.as_tensor(generator.standard_normal(rates.shape)).to(rates)
+        observed = rates + state.noise.std(bags.singletons()) * noise
+        return observed * weight if state.rescaled else observed
+
+    @torch.no_grad()
+    def coefficients(self) -> dict[str, tuple[Tensor, Tensor]]:
+        """Posterior mean and sd of the weights of linear and constant terms.
+
+        Slopes are per standardised covariate, in the order of the term's columns.
+        """
+        state, out = self.state, {}
+        for term, (start, stop) in zip(
+            state.field.terms, state.field.blocks().values(), strict=True
+        ):
+            if term.weights:
+                root = term.kernel.outputscale.sqrt()
+                block = slice(start, stop)
+                std = state.field.q_covariance.diagonal()[block].sqrt()
+                out[term.name] = (root * state.field.q_mean[block], root * std)
+        return out
+
+    @torch.no_grad()
+    def components(self, bags: Bags) -> dict[str, Normal]:
+        """Law of each additive term of f at the individuals, by the term's name."""
+        state, out = self.state, {}
+        x = state.transform(bags.x.to(state.x))
+        for term, z, (start, stop) in zip(
+            state.field.terms, state.field.inducing, state.field.blocks().values(), strict=True
+        ):
+            alone = type(state.field)([term], [z])
+            block = slice(start, stop)
+            mean, variance = alone.project(x).marginals(
+                state.field.q_mean[block], state.field.q_covariance[block, block])
+            out[term.name] = Normal(mean, variance.sqrt())
+        return out
+
+    # -- parts ---------------------------------------------------------------------------------
+
+    @property
+    def _has_effects(self) -> bool:
+        return self.state.link.positive and (
+            self.state.area_std is not None or float(self.state.nugget_variance) > 0
+        )
+
+    def _marginals(self, bags: Bags) -> tuple[Tensor, Tensor]:
+        state, means, variances = self.state, [], []
+        for chunk in bags.x.to(state.x).split(_CHUNK):
+            mean, variance = state.field.marginals(state.transform(chunk))
+            means.append(mean)
+            variances.append(variance)
+        return torch.cat(means), torch.cat(variances).clamp_min(0)
+
+    def _view(self, bags: Bags) -> View:
+        state = self.state
+        seen = state.model_bags(bags)
+        operator = OPERATORS[state.source.aggregation](seen)
+        return view(state.field, state.transform(seen.x), operator, state.bound,
+                    state.nugget_variance, state.area_std).detach()
+
+    def _moments(self, seen: View) -> BagMoments:
+        field = self.state.field
+        return self.state.bound.moments(seen, field.q_mean, field.q_covariance)
+
+    def _effects(self, moments: BagMoments, count: int, trained: Tensor | None) -> AreaEffects:
+        prior = moments.effect_variance
+        mode, gain, spread = torch.zeros_like(prior), torch.zeros_like(prior), prior.clone()
+        known = torch.full((count,), -1) if trained is None else trained
+        require(len(known) == count, f"expected one entry per bag ({count}), got {len(known)}")
+        where = known >= 0
+        if self.state.likelihood_name == "poisson" and bool(where.any()):
+            y = self.state.source.targets.value[known[where]]
+            a, precision = effect_posterior(y, moments.log_mean[where], prior[where])
+            mode[where] = a
+            spread[where] = 1 / precision
+            gain[where] = 1 - 1 / (precision * prior[where].clamp_min(1e-10))
+        return AreaEffects(mode, gain, spread, prior)
+
+    def _conditional(self, bags: Bags, trained: Tensor | None) -> Normal:
+        """Mean and variance of f + its iid effects at individuals, given their bag's total."""
+        state = self.state
+        seen = self._individual_view(bags)
+        q_mean, q_covariance = state.field.q_mean, state.field.q_covariance
+        moments = self._moments(seen)
+        effects = self._effects(moments, bags.count, trained)
+        share = sensitivity(state.link.name, seen, q_mean, q_covariance)
+        members, features = bags.membership, seen.projection.features
+        rows = torch.zeros(bags.count, features.shape[1]).to(features)
+        rows = rows.index_add(0, members, share[:, None] * features)
+        # Covariance of f_i with g = log η, to first order: Σ_j share_j S_ij.
+        with_total = (features @ q_covariance * rows[members]).sum(1)
+        with_total = with_total + seen.projection.residual * share
+        m, s = seen.projection.marginals(q_mean, q_covariance)
+        kappa = self._kappa(share, bags) / effects.prior[members].clamp_min(1e-12)
+        gain = (kappa * effects.gain[members])
+        variance = (
+            s + gain.square() * moments.log_variance[members] - 2 * gain * with_total
+            + self._prior_effect_variance() - kappa.square() * effects.prior[members]
+            + kappa.square() * effects.spread[members]
+        )
+        mean = m + kappa * effects.mode[members]
+        return Normal(mean, variance.clamp_min(1e-12).sqrt())
+
+    def _kappa(self, share: Tensor, bags: Bags) -> Tensor:
+        """Prior covariance of an individual's own effect with its bag's effect on log η."""
+        kappa = self.state.nugget_variance * share
+        if self.state.area_std is None:
+            return kappa
+        slope = torch.zeros(bags.count).to(share).index_add(0, bags.membership, share)
+        return kappa + self.state.area_std.square() * slope[bags.membership]
+
+    def _prior_effect_variance(self) -> Tensor:
+        area = self.state.area_std
+        nugget = self.state.nugget_variance
+        return nugget if area is None else nugget + area.square()
+
+    def _individual_view(self, bags: Bags) -> View:
+        """The bags with all their individuals, also for a model that reduces them."""
+        state = self.state
+        operator = OPERATORS[state.source.aggregation](bags)
+        return view(state.field, state.transform(bags.x.to(state.x)), operator, state.bound,
+                    state.nugget_variance, state.area_std).detach()
+
+    def _joint_rates(self, bags: Bags, trained, samples: int, generator) -> Tensor:
+        state = self.state
+        seen = self._individual_view(bags)
+        features, field = seen.projection.features, state.field
+
+        def normal(*shape):
+            return torch.as_tensor(generator.standard_normal(shape)).to(features)
+
+        root = torch.linalg.cholesky(field.q_covariance)
+        draws = field.q_mean + normal(samples, len(field.q_mean)) @ root.mT
+        f = seen.projection.offset + draws @ features.mT
+        f = f + seen.projection.residual.sqrt() * normal(samples, len(features))
+        if not self._has_effects:
+            return state.link.psi(f + state.nugget_variance.sqrt() * normal(*f.shape))
+        share = sensitivity(state.link.name, seen, field.q_mean, field.q_covariance)
+        members, count = bags.membership, bags.count
+
+        def total(values):
+            out = torch.zeros(len(values), count).to(values)
+            return out.index_add(1, members, values)
+
+        # Draw the effects from their prior, then move them to the posterior of the bag's effect
+        # (Matheron's rule), given this draw's own total.
+        own = state.nugget_variance.sqrt() * normal(*f.shape)
+        if state.area_std is not None:
+            own = own + state.area_std * normal(samples, count)[:, members]
+        moments = self._moments(seen)
+        effects = self._effects(moments, count, trained)
+        drawn = total(share * own)
+        g = total(share * (f - seen.projection.offset - features @ field.q_mean))
+        wanted = effects.mode - effects.gain * g + effects.spread.sqrt() * normal(samples, count)
+        known = (effects.gain > 0).to(drawn)
+        kappa = self._kappa(share, bags) / effects.prior[members].clamp_min(1e-12)
+        return state.link.psi(f + own + kappa * ((wanted - drawn) * known)[:, members])
+
+    def _multipliers(self, totals: Tensor, trained: Tensor | None, generator) -> Tensor:
+        """Gamma multipliers of the negative binomial, one per area and draw (samples, B).
+
+        The individuals of an area share it; given a trained area's count y and total η it is
+        Gamma(r + y, r + η), else Gamma(r, r).
+        """
+        r = float(self.state.likelihood.dispersion())
+        seen = torch.zeros(totals.shape[1]).to(totals)
+        exposure = torch.zeros_like(totals)
+        if trained is not None:
+            known = trained >= 0
+            seen[known] = self.state.source.targets.value[trained[known]]
+            exposure[:, known] = totals[:, known]
+        shape = (r + seen).expand_as(totals).cpu().numpy()
+        draws = generator.gamma(shape, 1 / (r + exposure.cpu().numpy()))
+        return torch.as_tensor(draws).to(totals)
+
+    def _observe_bags(self, parameter: Tensor, bags: Bags, generator) -> Tensor:
+        state = self.state
+        if state.likelihood_name != "normal":
+            return state.likelihood.sample(parameter, generator)
+        std = state.noise.std(bags)
+        observed = parameter + std * torch.as_tensor(
+            generator.standard_normal(parameter.shape)).to(parameter)
+        # A Normal model of counts works per unit of weight; answer in counts.
+        return observed * bags.totals if state.rescaled else observed

@@ -1,0 +1,172 @@
+"""Options of the models: frozen dataclasses whose fields carry help, choices, bounds and units.
+
+Command-line flags, app widgets, contract tests and the README's table are derived from these.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import MISSING, dataclass, field, fields, replace
+
+import torch
+from torch import Tensor
+
+from workbench.bags import Bags, Source, Targets
+from workbench.checks import InputError, choose, reject
+from workbench.inputs import EXTRAPOLATIONS, TRANSFORMS
+from workbench.kernels import KERNELS
+from workbench.links import LINKS
+from workbench.objectives import BOUNDS
+
+NOISES = ("constant", "size", "weight", "known")
+LIKELIHOODS = ("auto", "poisson", "negative-binomial", "normal")
+OVERDISPERSIONS = ("none", "area")
+LAYOUTS = ("additive", "joint")
+
+
+def option(default, help: str, *, choices=None, bounds=None, unit: str = ""):
+    """A dataclass field with the metadata that flags and widgets are derived from."""
+    metadata = dict(help=help, choices=choices, bounds=bounds, unit=unit)
+    if isinstance(default, dict):
+        return field(default_factory=lambda: dict(default), metadata=metadata)
+    return field(default=default, metadata=metadata)
+
+
+@dataclass(frozen=True)
+class Options:
+    """Options that every model has.
+
+    Raises
+    ------
+    InputError
+        On a value outside its choices or bounds; the message names the option.
+    """
+
+    kernel: object = option(
+        "matern32", "kernel: names joined by + and *, of " + ", ".join(KERNELS)
+        + "; groups in parentheses, ard- for one lengthscale per column", unit="")
+    transform: str = option("standardise", "what is done to covariates first", choices=TRANSFORMS)
+    extrapolation: str = option(
+        "linear", "covariates beyond the range of area means: used as they are, or clamped",
+        choices=EXTRAPOLATIONS)
+    hyperparameters: Mapping = option({}, "hyperparameters to fix, by name, in natural units")
+    initial: Mapping = option({}, "hyperparameters to start from, by name, in natural units")
+    priors: Mapping = option(
+        {}, "priors by hyperparameter: none, lognormal:MEDIAN:SIGMA or pc:VALUE:PROBABILITY")
+    max_steps: int = option(100, "most evaluations of the objective", bounds=(1, 100_000))
+    tolerance: float = option(1e-6, "relative change that counts as converged", bounds=(0, 1))
+    seed: int = option(0, "seed of inducing inputs and subsamples", bounds=(0, 2**31 - 1))
+    dtype: str = option("float64", "floating point type", choices=("float64", "float32"))
+    device: str = option("cpu", "torch device, such as cpu or cuda")
+
+    def __post_init__(self):
+        for entry in fields(self):
+            value, about = getattr(self, entry.name), entry.metadata
+            if about["choices"] is not None:
+                choose(f"option {entry.name}", value, about["choices"])
+            if about["bounds"] is not None and isinstance(value, (int, float)):
+                low, high = about["bounds"]
+                if not low <= value <= high:
+                    raise reject(f"option {entry.name} in [{low}, {high}]", repr(value),
+                                 "choose a value in this range")
+
+    @property
+    def torch_dtype(self) -> torch.dtype:
+        """The torch dtype named by ``dtype``."""
+        return getattr(torch, self.dtype)
+
+
+@dataclass(frozen=True)
+class AggregatedOptions(Options):
+    """Options of the exact aggregated GP."""
+
+    noise: str = option(
+        "size", "variance of a bag's observation: constant σ²; by size, σ²/N_a of a mean and "
+        "N_a σ² of a sum; by weight, σ² inversely to the bag's weight; known V_a", choices=NOISES)
+
+
+@dataclass(frozen=True)
+class VariationalOptions(AggregatedOptions):
+    """Options of the variational models."""
+
+    likelihood: str = option(
+        "auto", "distribution of a bag's observation; auto is Poisson for counts, else Normal",
+        choices=LIKELIHOODS)
+    link: str = option("exp", "from the Gaussian process to the rate", choices=tuple(LINKS))
+    bound: str = option(
+        "default", "how E log η is obtained: moment or jensen (exp), taylor (square)",
+        choices=("default", *BOUNDS))
+    overdispersion: str = option(
+        "none", "area: an iid Gaussian effect of each area on the link scale, its std learnt",
+        choices=OVERDISPERSIONS)
+    nugget: float | str = option(
+        0.0, "std of individual white noise in f on the link scale; a number, or learn",
+        bounds=(0.0, 10.0))
+    inducing: int = option(100, "inducing inputs of each stationary term", bounds=(1, 20_000))
+    layout: str = option(
+        "additive", "additive: inducing inputs per term; joint: one set for the whole kernel",
+        choices=LAYOUTS)
+
+    def __post_init__(self):
+        super().__post_init__()
+        if isinstance(self.nugget, str) and self.nugget != "learn":
+            raise reject("nugget a number or 'learn'", repr(self.nugget), "write nugget=0.2")
+        if self.likelihood == "negative-binomial" and self.overdispersion == "area":
+            raise InputError(
+                "the negative binomial already is overdispersed; use it with "
+                "overdispersion='none', or likelihood='poisson' with overdispersion='area'"
+            )
+
+
+@dataclass(frozen=True)
+class ConstantOptions(VariationalOptions):
+    """Options of the flat model: the constant kernel and no inputs."""
+
+    kernel: object = option("constant", "always constant", choices=("constant",))
+
+
+def build_options(kind: type[Options], given: Mapping) -> Options:
+    """Options of a model from keyword arguments.
+
+    Raises
+    ------
+    InputError
+        On an unknown name; the nearest is suggested.
+    """
+    names = [entry.name for entry in fields(kind)]
+    for name in given:
+        choose(f"option of {kind.__name__.removesuffix('Options')} model", name, names)
+    return kind(**given)
+
+
+def non_defaults(options: Options) -> dict:
+    """The options that differ from their defaults, for reprs and provenance."""
+    out = {}
+    for entry in fields(options):
+        default = (
+            entry.default if entry.default is not MISSING else entry.default_factory()
+        )
+        value = getattr(options, entry.name)
+        if value != default:
+            out[entry.name] = value
+    return out
+
+
+def cast_bags(bags: Bags, options: Options) -> Bags:
+    """The bags on the device and in the dtype of the options."""
+    return replace(bags, x=_to(bags.x, options), membership=_to(bags.membership, options),
+                   weight=_to(bags.weight, options))
+
+
+def cast_source(source: Source, options: Options) -> Source:
+    """The source on the device and in the dtype of the options."""
+    targets = Targets(
+        _to(source.targets.value, options), _to(source.targets.noise_variance, options))
+    return replace(source, bags=cast_bags(source.bags, options), targets=targets)
+
+
+def _to(value: Tensor | None, options: Options) -> Tensor | None:
+    if value is None:
+        return None
+    dtype = options.torch_dtype if value.is_floating_point() else value.dtype
+    return value.to(device=options.device, dtype=dtype)

@@ -1,0 +1,14 @@
+"""All models by name: the command line, apps, contract tests and tables read this."""
+
+from __future__ import annotations
+
+from workbench.checks import choose
+from workbench.models.bagged_gp import AggregatedGP
+from workbench.models.vbagg import CentrePointGP, Constant, VBAgg
+
+MODELS = {model.name: model for model in (Constant, CentrePointGP, AggregatedGP, VBAgg)}
+
+
+def model_named(name: str) -> type:
+    """The model class of that name; the nearest is suggested for an unknown one."""
+    return MODELS[choose("model", name, MODELS)]

@@ -1,0 +1,143 @@
+"""Aggregation operators: linear maps from values of individuals to values of bags."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from workbench.bags import Bags
+from workbench.checks import reject
+
+# Pairs of individuals evaluated at once inside one bag; bounds the memory of `quad_diag`.
+_PAIRS = 4_000_000
+
+
+class AggregationOperator(ABC):
+    """A linear map A from N individuals to B bags, never stored as a dense matrix.
+
+    Rows are observations: ``operator(values)`` is ``values @ A.T`` over the last axis.
+    """
+
+    bags: Bags
+
+    @abstractmethod
+    def coefficients(self) -> Float[Tensor, " N"]:
+        """The one non-zero entry of A in each individual's column (N,)."""
+
+    def __call__(self, values: Float[Tensor, "... N"]) -> Float[Tensor, "... B"]:
+        """Aggregate the last axis."""
+        if values.shape[-1] != len(self.bags.x):
+            raise reject(
+                f"values of {len(self.bags.x)} individuals in the last axis",
+                f"shape {tuple(values.shape)}", "pass one value per individual",
+            )
+        out = torch.zeros(*values.shape[:-1], self.bags.count).to(values)
+        return out.index_add(-1, self.bags.membership, values * self.coefficients().to(values))
+
+    def rows(self, values: Float[Tensor, "N M"]) -> Float[Tensor, "B M"]:
+        """Aggregate the first axis of a table of row vectors: A @ values."""
+        out = torch.zeros(self.bags.count, values.shape[1]).to(values)
+        scaled = values * self.coefficients().to(values)[:, None]
+        return out.index_add(0, self.bags.membership, scaled)
+
+    def dense(self) -> Float[Tensor, "B N"]:
+        """A as a dense matrix; for tests and small data."""
+        count = len(self.bags.x)
+        matrix = torch.zeros(self.bags.count, count).to(self.bags.weight)
+        matrix[self.bags.membership, torch.arange(count)] = self.coefficients()
+        return matrix
+
+    def quad(self, kernel, x: Float[Tensor, "N D"]) -> Float[Tensor, "B B"]:
+        """A K(x, x) Aᵀ in row chunks, so that the N x N matrix is never held at once."""
+        rows = max(1, 8 * _PAIRS // len(x))
+        cross = [self(kernel(chunk, x)) for chunk in x.split(rows)]
+        return self.rows(torch.cat(cross))
+
+    def quad_diag(self, kernel, x: Float[Tensor, "N D"]) -> Float[Tensor, " B"]:
+        """diag(A K(x, x) Aᵀ): a sum over the pairs inside each bag, in padded blocks of bags."""
+        coefficients = self.coefficients().to(x)
+        parts = []
+        for index, mask in blocks(self.bags):
+            a = coefficients[index] * mask
+            parts.append(torch.einsum("bi,bij,bj->b", a, kernel(x[index], x[index]), a))
+        return restore_order(self.bags, parts)
+
+
+class SegmentSum(AggregationOperator):
+    """Weighted sum over each bag, Law et al. 2018, eq. (2)."""
+
+    def __init__(self, bags: Bags):
+        self.bags = bags
+
+    def coefficients(self) -> Float[Tensor, " N"]:
+        """The weights."""
+        return self.bags.weight
+
+
+class SegmentMean(AggregationOperator):
+    """Weighted mean over each bag: weights divided by their sum in the bag."""
+
+    def __init__(self, bags: Bags):
+        self.bags = bags
+
+    def coefficients(self) -> Float[Tensor, " N"]:
+        """The weights over the total weight of their bag."""
+        return self.bags.weight / self.bags.totals[self.bags.membership]
+
+
+class Identity(SegmentSum):
+    """Every individual is its own observation, with coefficient one.
+
+    Raises
+    ------
+    InputError
+        If any bag holds more than one individual.
+    """
+
+    def __init__(self, bags: Bags):
+        if bags.count != len(bags.x):
+            raise reject(
+                "bags of one individual", f"{len(bags.x)} individuals in {bags.count} bags",
+                "aggregate with SegmentSum or SegmentMean",
+            )
+        super().__init__(bags)
+
+    def coefficients(self) -> Float[Tensor, " N"]:
+        """Ones."""
+        return torch.ones_like(self.bags.weight)
+
+
+OPERATORS = {"sum": SegmentSum, "mean": SegmentMean}
+
+
+def blocks(bags: Bags, pairs: int = _PAIRS):
+    """Yield padded groups of bags of similar size: positions (b, n) and mask (b, n).
+
+    Bags come in order of size, so padding stays small; each group holds at most ``pairs`` pairs
+    of individuals, and a bag with more than that is a group of its own.
+    """
+    sizes = bags.sizes.long()
+    starts = torch.cat([sizes.new_zeros(1), sizes.cumsum(0)[:-1]])
+    order, begin = sizes.argsort(stable=True), 0
+    while begin < len(order):
+        end = begin + 1
+        while end < len(order) and (end + 1 - begin) * int(sizes[order[end]]) ** 2 <= pairs:
+            end += 1
+        group = order[begin:end]
+        step = torch.arange(int(sizes[group].max()), device=sizes.device)
+        mask = step < sizes[group, None]
+        # Padding repeats the bag's first individual, whose coefficient the mask sets to zero.
+        yield starts[group, None] + step * mask, mask.to(bags.weight)
+        begin = end
+
+
+def _block_order(bags: Bags) -> Tensor:
+    return bags.sizes.long().argsort(stable=True).argsort()
+
+
+def restore_order(bags: Bags, per_block: list[Tensor]) -> Tensor:
+    """Join results of `blocks` (one row per bag) and put them back in the order of the bags."""
+    return torch.cat(per_block)[_block_order(bags)]
