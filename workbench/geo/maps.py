@@ -1,0 +1,77 @@
+"""From individuals back to rasters."""
+
+from __future__ import annotations
+
+import numpy as np
+import xarray as xr
+
+from workbench import schema
+from workbench.checks import choose, package, require
+
+WAYS = ("average", "sum")
+
+
+def to_raster(ds: xr.Dataset, values: str | xr.DataArray | np.ndarray, how: str = "average"
+              ) -> xr.DataArray:
+    """Rebuild a raster from one number per individual.
+
+    A pixel cut by a border is several individuals: their numbers are averaged by coverage (for
+    rates, probabilities, covariates) or summed (for counts).
+
+    Parameters
+    ----------
+    ds : xr.Dataset
+        Dataset with row, column and coverage of the individuals, and the attributes
+        grid_transform and grid_shape.
+    values : str, xr.DataArray or np.ndarray
+        A variable of the dataset, or one number per individual.
+    how : {"average", "sum"}
+        How the parts of a pixel are joined.
+
+    Returns
+    -------
+    xr.DataArray
+        Dimensions (y, x) with the CRS; NaN where there are no individuals.
+
+    Raises
+    ------
+    InputError
+        If the individuals are no pixels, or the numbers do not match them.
+    """
+    package("rioxarray", extra="geo")
+    choose("how", how, WAYS)
+    require(
+        "row" in ds.coords and "column" in ds.coords and "grid_shape" in ds.attrs
+        and "grid_transform" in ds.attrs,
+        "these individuals are no pixels of a raster (no row, column and grid attributes); "
+        "write them as polygons (.gpkg) instead",
+    )
+    if isinstance(values, str):
+        choose("values", values, [str(n) for n, v in ds.variables.items()
+                                  if v.dims == (schema.INDIVIDUAL,)])
+        values = ds[values]
+    name = values.name if isinstance(values, xr.DataArray) else None
+    attrs = dict(values.attrs) if isinstance(values, xr.DataArray) else {}
+    numbers = np.asarray(values, dtype=float)
+    count = ds.sizes[schema.INDIVIDUAL]
+    require(numbers.shape == (count,), f"expected one number for each of the {count} individuals, "
+                                       f"got shape {numbers.shape}")
+    rows, columns = (int(n) for n in ds.attrs["grid_shape"])
+    cell = ds["row"].values * columns + ds["column"].values
+    coverage = ds["coverage"].values if "coverage" in ds.coords else np.ones(count)
+    part = coverage if how == "average" else np.ones(count)
+    total = np.bincount(cell, weights=part * numbers, minlength=rows * columns)
+    share = np.bincount(cell, weights=part, minlength=rows * columns)
+    filled = np.full(rows * columns, np.nan)
+    divisor = share if how == "average" else np.ones_like(share)
+    filled[share > 0] = total[share > 0] / divisor[share > 0]
+    transform = package("affine", extra="geo").Affine(*ds.attrs["grid_transform"])
+    raster = xr.DataArray(
+        filled.reshape(rows, columns), dims=("y", "x"), name=name, attrs=attrs,
+        coords={
+            "y": transform.f + transform.e * (np.arange(rows) + 0.5),
+            "x": transform.c + transform.a * (np.arange(columns) + 0.5),
+        },
+    )
+    raster = raster.rio.write_transform(transform).rio.write_nodata(np.nan)
+    return raster.rio.write_crs(ds.attrs["crs"]) if ds.attrs.get("crs") else raster
