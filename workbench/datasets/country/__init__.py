@@ -1,0 +1,1 @@
+"""Parts of the made country: terrain, people, borders."""
