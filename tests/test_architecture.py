@@ -25,7 +25,9 @@ TORCH_HALF = [
     {"models"},
 ]
 LABELLED_HALF = [{"schema"}, {"bagging"}, {"datasets", "geo", "evaluation", "plots"}]
-TOP = [{"labelled"}, {"spec", "flags", "interrupt"}, {"pipeline"}, {"ui", "serving"}, {"cli"}]
+TOP = [
+    {"labelled", "summary", "spec", "flags", "interrupt"}, {"pipeline"}, {"ui", "serving"}, {"cli"},
+]
 SHARED = {"checks", "spec"}                     # know neither torch nor xarray; anybody's
 ENTRANCES = {"__init__", "__main__"}
 TORCH = {"torch", "gpytorch", "linear_operator"}

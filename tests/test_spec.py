@@ -28,7 +28,7 @@ def test_json_round_trip(spec):
 
 def test_key_is_the_same_on_every_machine():
     assert Spec("swiss-roll").key == (
-        "ba0b0bcc4c09e99194ac109b85f36222ae00e3d720cb346d4fc0f7f030345be2"
+        "eca264bec2b1d4fbf2dfeb9476bae9b8f312933b8d9ed41c68b43e2f4aa63d83"
     )
 
 
@@ -36,7 +36,8 @@ def test_key_ignores_the_order_of_options_and_notices_every_field():
     assert Spec("a", options={"x": 1, "y": 2}).key == Spec("a", options={"y": 2, "x": 1}).key
     content = json.loads(FULL.to_json())
     changes = dict(dataset="x", dataset_options={}, areas=41, model="constant", options={},
-                   hyperparameters={}, quantiles=[0.5], threshold=None, folds=0, seed=4)
+                   hyperparameters={}, quantiles=[0.5], threshold=None, area_effect=True, folds=0,
+                   seed=4)
     keys = {Spec(**{k: v for k, v in (content | {name: value}).items() if k != "version"}).key
             for name, value in changes.items()}
     assert len(keys | {FULL.key}) == len(changes) + 1

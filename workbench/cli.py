@@ -7,6 +7,7 @@ Exit codes: 0 done; 2 the input cannot be used (one message says why); 130 stopp
 from __future__ import annotations
 
 import sys
+import warnings
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -55,6 +56,7 @@ app = typer.Typer(
 
 def main() -> None:
     """Entry point of the console script."""
+    warnings.formatwarning = lambda message, *where: f"warning: {message}\n"
     app(prog_name="workbench")
 
 
@@ -94,6 +96,9 @@ def disaggregate(
     quantiles: Annotated[str, typer.Option(help="Levels of the quantile maps.")] = "0.05,0.5,0.95",
     threshold: Annotated[
         float | None, typer.Option(help="Map the probability that the rate exceeds it.")] = None,
+    area_effect: Annotated[
+        bool, typer.Option("--area-effect", help="Include what is particular to each area.")
+    ] = False,
     cv: Annotated[int, typer.Option(help="Folds of held-out-area cross-validation.")] = 0,
     seed: Annotated[int, typer.Option(help="Seed of every random choice.")] = 0,
     spec_only: Annotated[
@@ -118,7 +123,7 @@ def disaggregate(
         model=model, options=extra["options"],
         hyperparameters=flags.named_values("--fix", fix or []),
         quantiles=flags.convert(flags.Flag("quantiles", (tuple,), ()), quantiles),
-        threshold=threshold, folds=cv, seed=seed,
+        threshold=threshold, area_effect=area_effect, folds=cv, seed=seed,
     )
     if spec_only:
         out.write_text(spec.to_json() + "\n", encoding="utf-8")
@@ -211,7 +216,7 @@ def _run(spec: Spec, out: Path, quiet: bool) -> None:
     if scored:
         from workbench.evaluation import table
 
-        typer.echo(f"\n{table(pipeline.scores(maps)).to_string()}\n")
+        typer.echo(f"\n{table(pipeline.scores(maps)).T.to_string()}\n")
     if "partial" in maps.attrs:
         out = out.with_name(f"{out.stem}.partial{out.suffix}")
     geo.write(maps, out)
@@ -226,7 +231,7 @@ def _model_flags(model: str) -> dict[str, flags.Flag]:
 
     known = models()
     choose("model", model, known)
-    return _own(flags.of_options(known[model].options))
+    return _own(flags.of_options(known[model].torch_model.options_type))
 
 
 def _dataset_flags(name: str) -> dict[str, flags.Flag]:
@@ -256,7 +261,8 @@ def _models_help() -> str:
 
 def _model_help(name: str, model: type) -> str:
     title = (model.__doc__ or "").strip().split("\n", 1)[0]
-    lines = [flag.describe() for flag in _own(flags.of_options(model.options)).values()]
+    found = _own(flags.of_options(model.torch_model.options_type))
+    lines = [flag.describe() for flag in found.values()]
     return "\n".join([f"{name}: {title}", *lines])
 
 

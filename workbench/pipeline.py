@@ -1,19 +1,14 @@
 """The line from data to map: load or read, bag, fit, label, score; one `Spec` in, one Dataset out.
 
-Nothing is decided here: every choice is in the Spec, and the result carries the Spec, the versions
+Nothing is decided here: every choice is in the Spec, and the result carries it, with the versions
 of the packages and a hash of the data, so that it can be made again and told from another.
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
-import platform
 from collections.abc import Callable
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-import numpy as np
 import xarray as xr
 
 from workbench import bagging, datasets, evaluation, flags, geo, schema
@@ -23,7 +18,6 @@ from workbench.spec import Spec, existing
 
 POLYGONS = "polygons"
 OUTPUTS = (".nc", ".tif", ".gpkg")
-PACKAGES = ("aggregate-workbench", "torch", "gpytorch", "numpy", "scipy", "xarray")
 CROSS_VALIDATION = "cv_"
 Callback = Callable[[int, float, float], None]
 
@@ -46,8 +40,8 @@ def run(spec: Spec, progress: bool = False, callback: Callback | None = None) ->
     xr.Dataset
         The maps of ``Fit.to_dataset``; with ``spec.folds``, also the scores of cross-validation
         beside the constant model, as variables ``cv_...`` (`scores` takes them out again).
-        Attributes: spec, spec_key, versions, data_sha256, summary, and ``partial`` (what is
-        missing, and why) if the run was stopped.
+        Attributes: those of the data and of the fit (versions, data_sha256), spec, spec_key,
+        summary, and ``partial`` (what is missing, and why) if the run was stopped.
 
     Raises
     ------
@@ -63,8 +57,9 @@ def run(spec: Spec, progress: bool = False, callback: Callback | None = None) ->
     model = model_of(spec)                      # first, so that a wrong option costs no loading
     ds = data_of(spec)
     fit = model.fit(ds, progress=progress, callback=callback)
-    maps = fit.to_dataset(ds, quantiles=spec.quantiles, threshold=spec.threshold)
-    maps.attrs |= provenance(spec, ds) | {"summary": fit.summary()}
+    maps = fit.to_dataset(ds, spec.quantiles, spec.threshold, spec.area_effect)
+    maps.attrs |= {"spec": spec.to_json(indent=None), "spec_key": spec.key,
+                   "summary": fit.summary()}
     if fit.cancelled:
         maps.attrs["partial"] = f"the fit was stopped after {len(fit.history)} steps"
         if spec.folds:
@@ -88,7 +83,6 @@ def data_of(spec: Spec) -> xr.Dataset:
         require(not options, f"a stored dataset has no options, got {', '.join(options)}")
         ds = schema.check(geo.read(existing("dataset", spec.dataset)))
     else:
-        choose("dataset", spec.dataset, [*datasets.datasets(), POLYGONS])
         ds = datasets.load(spec.dataset, **options)
     if spec.level is not None and spec.level != ds.attrs.get("level"):
         ds = bagging.merge(ds, spec.level)
@@ -116,27 +110,6 @@ def polygon_flags() -> dict[str, flags.Flag]:
     """How polygons and rasters may be read and treated: arguments of `workbench.bag_polygons`."""
     inputs = ("polygons", "covariates", "weight", "value", "attrs")
     return flags.of_signature(geo.bag_polygons, inputs) | flags.of_options(geo.Treatments)
-
-
-def provenance(spec: Spec, ds: xr.Dataset) -> dict[str, str]:
-    """What made a result: the Spec and its key, versions of the packages, a hash of the data."""
-    return {
-        "spec": spec.to_json(indent=None),
-        "spec_key": spec.key,
-        "versions": json.dumps({"python": platform.python_version()} | _versions()),
-        "data_sha256": data_hash(ds),
-    }
-
-
-def data_hash(ds: xr.Dataset) -> str:
-    """The sha256 of what a model sees: covariates, weights, bags, values and coordinates."""
-    digest = hashlib.sha256()
-    for name in ("covariates", "weight", "membership", "value", "noise_variance", "x", "y"):
-        if name in ds:
-            values = np.ascontiguousarray(ds[name].values)
-            digest.update(f"{name} {values.dtype.str} {values.shape}".encode())
-            digest.update(values.tobytes())
-    return digest.hexdigest()
 
 
 def spec_of(path: str | Path) -> Spec:
@@ -197,7 +170,8 @@ def _bag_files(options: dict) -> xr.Dataset:
 def _with_scores(maps, model, ds, spec, progress, callback) -> xr.Dataset:
     try:
         result = evaluation.cross_validate(
-            _AllOrNothing(model, callback), ds, folds=spec.folds, seed=spec.seed, progress=progress
+            _AllOrNothing(model, callback), ds, folds=spec.folds, seed=spec.seed, progress=progress,
+            constant=make_model("constant"),
         )
     except evaluation.Interrupted as stopped:
         maps.attrs["partial"] = f"cross-validation {stopped}".replace(
@@ -206,7 +180,8 @@ def _with_scores(maps, model, ds, spec, progress, callback) -> xr.Dataset:
         if result is None:
             return maps
     kept = [n for n, v in result.data_vars.items() if not {"quantile", "individual"} & set(v.dims)]
-    result = result[kept].drop_vars([n for n in result.coords if n in maps.variables])
+    result = result[kept]
+    result = result.drop_vars([n for n in result.coords if n in maps.variables])
     return maps.merge(result.rename({n: f"{CROSS_VALIDATION}{n}" for n in kept}))
 
 
@@ -222,13 +197,3 @@ class _AllOrNothing:
         if fit.cancelled:
             raise KeyboardInterrupt
         return fit
-
-
-def _versions() -> dict[str, str]:
-    found = {}
-    for name in PACKAGES:
-        try:
-            found[name] = version(name)
-        except PackageNotFoundError:
-            found[name] = "not installed"
-    return found

@@ -82,6 +82,8 @@ class Spec:
         Levels of the quantile maps, strictly between 0 and 1, ascending.
     threshold : float, optional
         Map the probability that the rate exceeds this value (units of the rate).
+    area_effect : bool
+        Whether the maps include what is particular to each area, see ``Fit.at``.
     folds : int
         Folds of held-out-area cross-validation; 0 for none.
     seed : int
@@ -103,6 +105,7 @@ class Spec:
     hyperparameters: Mapping = field(default_factory=Settings)
     quantiles: tuple[float, ...] = (0.05, 0.5, 0.95)
     threshold: float | None = None
+    area_effect: bool = False
     folds: int = 0
     seed: int = 0
 
@@ -117,6 +120,7 @@ class Spec:
             _is(name, getattr(self, name), (str,), "a name")
         _is("level", self.level, (str, type(None)), "the name of a level, or null")
         _is("areas", self.areas, (int, type(None)), "a whole number, or null")
+        _is("area_effect", self.area_effect, (bool,), "true or false")
         _is("folds", self.folds, (int,), "a whole number (0 for no cross-validation)")
         _is("seed", self.seed, (int,), "a whole number")
         _is("threshold", self.threshold, (int, float, type(None)), "a rate, or null")
