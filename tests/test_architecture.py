@@ -18,7 +18,7 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 TORCH_HALF = [
     {"shapes", "checks"},
     {"bags", "linalg", "inputs", "priors", "hyperparameters"},
-    {"operators", "kernels", "predictive", "training"},
+    {"operators", "kernels", "predictive", "training", "natural_gradient"},
     {"links", "likelihoods"},
     {"fields"},
     {"objectives"},

@@ -1,0 +1,56 @@
+"""Fine maps from coarse counts: Gaussian processes on aggregates, with believable uncertainty.
+
+>>> import workbench as wb
+>>> ds = wb.load("swiss-roll", n_bags=20)
+>>> fit = wb.VBAgg(kernel="rbf", inducing=20, max_steps=5).fit(ds)
+>>> fit.at(ds).mean.sizes["individual"] == ds.sizes["individual"]
+True
+"""
+
+from __future__ import annotations
+
+import importlib
+
+# Names are imported on first use: the command line answers without torch, and the geospatial and
+# plotting packages stay optional.
+_HOME = {
+    "AggregatedGP": "labelled",
+    "CentrePointGP": "labelled",
+    "Constant": "labelled",
+    "Fit": "labelled",
+    "VBAgg": "labelled",
+    "make_model": "labelled",
+    "models": "labelled",
+    "Cancelled": "training",
+    "InputError": "checks",
+    "Spec": "spec",
+    "run": "pipeline",
+    "load": "datasets",
+    "bag_along": "bagging",
+    "bag_grid": "bagging",
+    "merge": "bagging",
+    "merge_to": "bagging",
+    "bag_children": "geo",
+    "bag_polygons": "geo",
+    "read": "geo",
+    "to_raster": "geo",
+    "write": "geo",
+    "cross_validate": "evaluation",
+    "evaluate": "evaluation",
+    "pin_to_totals": "evaluation",
+    "subset": "evaluation",
+    "table": "evaluation",
+}
+__all__ = sorted(_HOME)
+
+
+def __getattr__(name: str):
+    if name not in _HOME:
+        raise AttributeError(f"module 'workbench' has no attribute {name!r}")
+    value = getattr(importlib.import_module(f"workbench.{_HOME[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

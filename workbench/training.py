@@ -1,9 +1,9 @@
-"""Training: natural-gradient steps for q inside L-BFGS steps for the hyperparameters.
+"""Training of hyperparameters by L-BFGS: progress, cancellation, and backing off from failures.
 
-At fixed hyperparameters q is brought to its optimum by safeguarded natural-gradient steps, which
-are exact in one step for the Normal likelihood. In whitened form the optimum barely moves with the
-hyperparameters, and the gradient of the profiled objective is the partial gradient at it, so an
-outer L-BFGS over a handful of hyperparameters converges in some tens of evaluations.
+The objective is profiled: q is at its optimum (`workbench.natural_gradient`) whenever it is
+evaluated. In whitened form that optimum barely moves with the hyperparameters, and the gradient of
+the profiled objective is the partial gradient at it, so L-BFGS over a handful of hyperparameters
+converges in some tens of evaluations.
 """
 
 from __future__ import annotations
@@ -23,7 +23,6 @@ from workbench.hyperparameters import HyperparameterSet
 from workbench.linalg import FactorisationError
 
 Callback = Callable[[int, float, float], None]
-Objective = Callable[[Tensor, Tensor], Tensor]
 
 
 class Cancelled(Exception):
@@ -39,72 +38,6 @@ class History:
     converged: bool = False
     cancelled: bool = False
     elapsed: float = 0.0
-
-
-def natural_gradient(objective: Objective, mean: Tensor, covariance: Tensor,
-                     steps: int = 100, tolerance: float = 1e-7) -> tuple[Tensor, Tensor, float]:
-    """Maximise ``objective(mean, covariance)`` over a Gaussian in whitened coordinates.
-
-    The natural parameters move towards the fixed point S⁻¹ = I - 2 ∂E/∂S, m = m + S (∂E/∂m - m),
-    E the expected log-likelihood; the step is halved until the objective does not fall. Only the
-    gradient of the whole objective is used: ∂KL/∂m = m and ∂KL/∂S = (I - S⁻¹)/2 are put back.
-
-    Returns
-    -------
-    mean, covariance, value
-        The best q found and its objective.
-    """
-    rate, value = 1.0, -np.inf
-    for _ in range(steps):
-        with torch.enable_grad():
-            m, s = mean.detach().requires_grad_(), covariance.detach().requires_grad_()
-            current = objective(m, s)
-            grad_m, grad_s = torch.autograd.grad(current, (m, s))
-        value = float(current.detach())
-        precision = torch.cholesky_inverse(_root(covariance))
-        # Symmetrised because autograd treats the two halves of S as free.
-        target = precision - (grad_s + grad_s.mT)
-        trial, reached = None, -np.inf
-        while rate > 1e-6:
-            trial = _step(mean, precision, target, grad_m, rate)
-            reached = _value(objective, trial)
-            if reached >= value - 1e-12 * abs(value):
-                break
-            rate /= 2
-        else:
-            break
-        mean, covariance = trial
-        gain, value = reached - value, reached
-        if gain <= tolerance * (1 + abs(value)) and rate == 1.0:
-            break
-        rate = min(1.0, 2 * rate)
-    return mean.detach(), covariance.detach(), value
-
-
-@torch.no_grad()
-def _value(objective: Objective, trial: tuple[Tensor, Tensor] | None) -> float:
-    if trial is None:
-        return -np.inf
-    try:
-        return float(objective(*trial))
-    except FactorisationError:
-        return -np.inf
-
-
-def _step(mean: Tensor, precision: Tensor, target: Tensor, direction: Tensor, rate: float):
-    moved = (1 - rate) * precision + rate * target
-    root, info = torch.linalg.cholesky_ex((moved + moved.mT) / 2)
-    if info:
-        return None
-    covariance = torch.cholesky_inverse(root)
-    return mean + rate * (covariance @ direction), (covariance + covariance.mT) / 2
-
-
-def _root(covariance: Tensor) -> Tensor:
-    root, info = torch.linalg.cholesky_ex(covariance)
-    if info:
-        raise FactorisationError("the variational covariance lost positive definiteness")
-    return root
 
 
 def maximise(

@@ -31,10 +31,11 @@ from workbench.models.options import (
     cast_source,
     non_defaults,
 )
+from workbench.natural_gradient import optimise
 from workbench.objectives import Bound, View, bound_named, elbo, view
 from workbench.operators import OPERATORS, AggregationOperator
 from workbench.priors import LogNormal, PCStd
-from workbench.training import History, maximise, natural_gradient
+from workbench.training import History, maximise
 
 
 class VBAgg:
@@ -263,7 +264,7 @@ class VariationalState:
     def optimise_q(self, seen: View) -> float:
         """Bring q to its optimum at fixed hyperparameters."""
         fixed = seen.detach()
-        mean, covariance, value = natural_gradient(
+        mean, covariance, value = optimise(
             lambda m, s: self.objective(fixed, m, s), self.field.q_mean, self.field.q_covariance)
         self.field.set_q(mean, covariance)
         return value
