@@ -55,7 +55,7 @@ def load(
     districts, regions, provinces : int
         Areas of each level.
     smallest, largest : int
-        Bounds on the pixels in a district, kept up to the straightening of borders.
+        Bounds on the pixels in a district.
     covariates : int
         How many, 5 to 18: elevation, wetness, temperature, night lights, accessibility first.
     cell_km : float
@@ -160,7 +160,7 @@ def _rate(
 
 def _administration(
     terrain: Terrain, population: np.ndarray, counts: tuple[int, int, int],
-    bounds: tuple[float, float], rng: np.random.Generator,
+    bounds: tuple[int, int], rng: np.random.Generator,
 ) -> np.ndarray:
     """Province, region and district of every land pixel, (pixel, 3)."""
     land, shape = terrain.land, terrain.land.shape
@@ -176,7 +176,7 @@ def _administration(
     district[land] = labels[:, 2]
     above = np.zeros((counts[2], 3), dtype=np.int64)
     above[labels[:, 2]] = labels
-    return above[without_fragments(district)[land]]
+    return above[without_fragments(district, *bounds)[land]]
 
 
 def _bagged(

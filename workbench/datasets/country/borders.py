@@ -43,15 +43,18 @@ def area_mass(
         f"{areas} areas of {smallest:g} to {largest:g} pixels cannot make up {pixels} pixels; "
         f"the mean {pixels / areas:.4g} must lie between the two",
     )
-    appeal = population**0.8
+    appeal = population**1.5
+    # Areas are allotted in whole numbers, level by level, so their mass is one only about.
+    lightest, heaviest = 1 / (0.88 * largest), 1 / (1.12 * smallest)
+    require(lightest * pixels < areas < heaviest * pixels,
+            f"bounds of {smallest:g} and {largest:g} pixels are too tight for a mean of "
+            f"{pixels / areas:.4g}; widen them")
 
-    def excess(log_scale: float) -> float:
-        mass = np.clip(np.exp(log_scale) * appeal, 1 / largest, 1 / smallest)
-        return mass.sum() - areas
+    def mass(log_scale: float) -> np.ndarray:
+        return np.clip(np.exp(log_scale) * appeal, lightest, heaviest)
 
-    bounds = -np.log(appeal.max() * largest) - 1, -np.log(appeal.min() * smallest) + 1
-    scale = np.exp(brentq(excess, *bounds))
-    return np.clip(scale * appeal, 1 / largest, 1 / smallest)
+    ends = np.log(lightest / appeal.max()) - 1, np.log(heaviest / appeal.min()) + 1
+    return mass(brentq(lambda log_scale: mass(log_scale).sum() - areas, *ends))
 
 
 def divide(
@@ -97,13 +100,15 @@ def divide(
     return labels
 
 
-def without_fragments(district: np.ndarray) -> np.ndarray:
-    """Give each detached piece of a district to the neighbour it borders most.
+def without_fragments(district: np.ndarray, smallest: int, largest: int) -> np.ndarray:
+    """Give detached pieces of districts to the neighbour they border most.
 
     Parameters
     ----------
     district : np.ndarray
         Grid of district numbers, -1 at sea.
+    smallest, largest : int
+        A piece stays where it is if moving it would break these bounds on a district's pixels.
 
     Returns
     -------
@@ -111,27 +116,35 @@ def without_fragments(district: np.ndarray) -> np.ndarray:
         The grid, with pieces reattached; islands stay with their district.
     """
     district = district.copy()
+    land = district >= 0
     for _ in range(3):
         piece = _pieces(district)
-        land = district >= 0
         size = np.bincount(piece[land])
         owner = np.zeros(size.size, dtype=np.int64)
         owner[piece[land]] = district[land]
-        largest = np.zeros(district.max() + 1, dtype=np.int64)
-        np.maximum.at(largest, owner, size)
-        detached = size < largest[owner]
-        if not detached.any():
-            break
+        pixels = np.bincount(district[land])
+        main = np.zeros(pixels.size, dtype=np.int64)
+        np.maximum.at(main, owner, size)
+        detached = size < main[owner]
         pairs = [(district[a].ravel(), piece[b].ravel()) for a, b in _adjacent(both=True)]
         neighbour, inner = (np.concatenate(side) for side in zip(*pairs, strict=True))
         border = (neighbour >= 0) & (inner >= 0)
         neighbour, inner = neighbour[border], inner[border]
         border = detached[inner] & (neighbour != owner[inner])
-        key, contacts = np.unique(inner[border] * (district.max() + 1) + neighbour[border],
+        key, contacts = np.unique(inner[border] * pixels.size + neighbour[border],
                                   return_counts=True)
-        rank = np.lexsort((contacts, key // (district.max() + 1)))
-        best = key[rank]
-        owner[best // (district.max() + 1)] = best % (district.max() + 1)  # the last has most
+        # In order of contacts, so that a piece's last entry is the neighbour it borders most.
+        rank = np.argsort(contacts, kind="stable")
+        wish = dict(zip(*np.divmod(key[rank], pixels.size), strict=True))
+        moved = False
+        for p, target in wish.items():
+            source = owner[p]
+            if (pixels[source] - size[p] >= smallest and pixels[target] + size[p] <= largest):
+                pixels[source] -= size[p]
+                pixels[target] += size[p]
+                owner[p], moved = target, True
+        if not moved:
+            break
         district[land] = owner[piece[land]]
     return district
 

@@ -46,11 +46,11 @@ def make_population(
     population = np.zeros(land.shape)
     # Larger towns are wider; towns of about one width are blurred together.
     width = np.clip(0.035 * np.sqrt(pixels) * np.sqrt(size), 0.7, None)
-    for w in np.unique(np.round(width, 1)):
-        here = np.isclose(np.round(width, 1), w)
+    step = np.round(np.log(width) / 0.15)
+    for s in np.unique(step):
         seeds = np.zeros(land.shape)
-        seeds.ravel()[towns[here]] = size[here]
-        population += ndimage.gaussian_filter(seeds, w, mode="constant")
+        seeds.ravel()[towns[step == s]] = size[step == s]
+        population += ndimage.gaussian_filter(seeds, np.exp(0.15 * s), mode="constant")
     population *= land * np.exp(0.35 * noise(land.shape, 0.3, 0.05, rng))
     rural = fit * np.exp(0.6 * noise(land.shape, 0.6, 0.1, rng))
     population = persons * (
