@@ -69,16 +69,12 @@ def read_rasters(
 
 
 def same_grid(a: xr.DataArray, b: xr.DataArray) -> bool:
-    """Whether two rasters have the same CRS, shape and transform (to 1e-4 of a pixel)."""
+    """Whether two rasters have the same CRS, shape and extent (to 1e-4 of a pixel)."""
     if a.shape != b.shape or a.rio.crs != b.rio.crs:
         return False
-    one, two = a.rio.transform(), b.rio.transform()
-    pixel = min(abs(one.a), abs(one.e))
-    # A small difference in pixel size adds up over the raster, hence the far corner too.
-    corners = [(0, 0), (a.shape[1], a.shape[0])]
-    return all(
-        np.allclose(one * corner, two * corner, rtol=0, atol=1e-4 * pixel) for corner in corners
-    )
+    pixel = np.abs(np.subtract(a.rio.bounds()[2:], a.rio.bounds()[:2])) / a.shape[::-1]
+    # Both corners: a small difference in pixel size adds up over the raster.
+    return np.allclose(a.rio.bounds(), b.rio.bounds(), rtol=0, atol=1e-4 * pixel.min())
 
 
 def _single(name: str, bands: list) -> list:

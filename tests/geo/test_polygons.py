@@ -1,0 +1,316 @@
+"""Polygons over rasters: coverage against geometry, totals, and every named treatment."""
+
+import geopandas as gpd
+import numpy as np
+import pytest
+import rioxarray  # noqa: F401 (registers .rio)
+import shapely
+import xarray as xr
+from rasterio.transform import from_origin
+
+from workbench import schema
+from workbench.bagging import merge
+from workbench.checks import InputError
+from workbench.geo import bag_polygons
+
+CRS = "EPSG:32633"
+SHAPE = (8, 10)  # rows, columns of 100 m, the north-west corner at (1000, 2000)
+
+
+def raster(name, values, crs=CRS, cell=100.0, origin=(1000.0, 2000.0)):
+    rows, columns = values.shape
+    transform = from_origin(*origin, cell, cell)
+    array = xr.DataArray(
+        np.asarray(values, dtype=float), dims=("y", "x"), name=name,
+        coords={"y": origin[1] - cell * (np.arange(rows) + 0.5),
+                "x": origin[0] + cell * (np.arange(columns) + 0.5)},
+    ).rio.write_transform(transform)
+    return array.rio.write_crs(crs) if crs else array
+
+
+def people(change=None, **kwargs):
+    values = 1.0 + np.arange(80.0).reshape(SHAPE)
+    for (row, column), number in (change or {}).items():
+        values[row, column] = number
+    return raster("people", values, **kwargs)
+
+
+def layers(change=None, **kwargs):
+    height = np.add.outer(np.arange(8.0), 10 * np.arange(10.0))
+    slope = np.sqrt(height + 1)
+    for (row, column), number in (change or {}).items():
+        height[row, column] = number
+    return [raster("height", height, **kwargs), raster("slope", slope, **kwargs)]
+
+
+def areas(**columns):
+    """Three slanted areas that share borders and reach into pixels; a strip stays outside."""
+    shapes = [
+        shapely.Polygon([(1030, 1230), (1030, 1970), (1420, 1970), (1555, 1230)]),
+        shapely.Polygon([(1420, 1970), (1555, 1230), (1970, 1230), (1970, 1970)]),
+        shapely.box(1310, 1210, 1345, 1229),  # a fraction of one pixel
+    ]
+    frame = {"code": ["n1", "n2", "n3"], "cases": [10.0, 20.0, 3.0], "land": ["p", "p", "q"]}
+    return gpd.GeoDataFrame(frame | columns, geometry=shapes, crs=CRS)
+
+
+def bagged(polygons=None, covariates=None, weight=None, **options):
+    return bag_polygons(
+        areas() if polygons is None else polygons, layers() if covariates is None else covariates,
+        people() if weight is None else weight, "cases", id="code", labels={"land": "land"},
+        **options,
+    )
+
+
+def test_coverage_equals_the_intersection_of_shapes():
+    ds = schema.check(bagged())
+    a, b, c, d, e, f = ds.attrs["grid_transform"]
+    left, top = c + a * ds["column"].values, f + e * ds["row"].values
+    pixels = shapely.box(left, top + e, left + a, top)
+    polygons = ds["bag_geometry"].values[ds["membership"].values]
+    exact = shapely.area(shapely.intersection(pixels, polygons)) / 100**2
+    assert ds["coverage"].values == pytest.approx(exact, abs=1e-6)
+    # nothing that is covered was left out
+    assert ds["coverage"].sum().item() * 100**2 == pytest.approx(areas().area.sum(), rel=1e-6)
+
+
+def test_weights_of_areas_and_outside_add_up_to_the_raster():
+    ds = bagged()
+    total = people().sum().item()
+    assert ds["weight"].sum().item() + ds.attrs["outside_weight"] == pytest.approx(total, rel=1e-6)
+    assert ds.attrs["outside_share"] == pytest.approx(ds.attrs["outside_weight"] / total)
+    assert "lies outside all areas" in ds.attrs["treatments"]
+    with pytest.raises(InputError, match="lies outside all areas; pass outside='report'"):
+        bagged(outside="error")
+
+
+def test_individuals_carry_the_values_of_their_pixel():
+    ds = bagged()
+    row, column = ds["row"].values, ds["column"].values
+    height, slope = layers()
+    assert ds["covariate"].values.tolist() == ["height", "slope"]
+    np.testing.assert_array_equal(ds["covariates"].values[:, 0], height.values[row, column])
+    np.testing.assert_array_equal(ds["covariates"].values[:, 1], slope.values[row, column])
+    np.testing.assert_allclose(ds["weight"], people().values[row, column] * ds["coverage"])
+    np.testing.assert_array_equal(ds["x"].values, height["x"].values[column])
+    np.testing.assert_array_equal(ds["y"].values, height["y"].values[row])
+    assert ds["x"].attrs["units"] == "m"
+
+
+def test_an_area_smaller_than_a_pixel_is_a_part_of_it():
+    ds = bagged()
+    small = ds.isel(individual=ds["membership"].values == 2)
+    assert small["coverage"].values == pytest.approx([35 * 19 / 100**2], rel=1e-6)
+
+
+def test_areas_can_be_merged_by_label():
+    merged = merge(bagged(), "land")
+    assert merged["value"].values.tolist() == [30.0, 3.0]
+
+
+def test_south_up_and_named_axes_give_the_same_individuals():
+    turned = [r.isel(y=slice(None, None, -1)).rename(y="lat", x="lon").drop_vars("spatial_ref")
+              for r in layers()]
+    xr.testing.assert_allclose(
+        bagged(covariates=turned, raster_crs=CRS).drop_vars("bag_geometry"),
+        bagged().drop_vars("bag_geometry"),
+    )
+
+
+def test_files_and_rasters_in_memory_are_the_same(tmp_path):
+    height, slope = layers()
+    height.rio.to_raster(tmp_path / "height.tif")
+    slope.to_dataset().to_netcdf(tmp_path / "slope.nc", engine="h5netcdf")
+    people().rio.write_nodata(-1).rio.to_raster(tmp_path / "people.tif")
+    areas().to_file(tmp_path / "areas.gpkg")
+    stored = bag_polygons(
+        tmp_path / "areas.gpkg", [tmp_path / "height.tif", tmp_path / "slope.nc"],
+        tmp_path / "people.tif", "cases", id="code", labels={"land": "land"},
+    )
+    # identical but for the order of dict-like attributes
+    for name in ("covariates", "weight", "membership", "value"):
+        np.testing.assert_array_equal(stored[name], bagged()[name])
+    assert stored["covariate"].values.tolist() == ["height", "slope"]
+
+
+def test_a_mapping_names_the_covariates_and_a_dataset_holds_several():
+    height, slope = layers()
+    assert bagged(covariates={"up": height})["covariate"].values.tolist() == ["up"]
+    both = xr.Dataset({"height": height, "slope": slope})
+    assert bagged(covariates=both)["covariate"].values.tolist() == ["height", "slope"]
+    bands = xr.concat([height, slope], "band").assign_attrs(long_name=("one", "two"))
+    assert bagged(covariates=bands)["covariate"].values.tolist() == ["one", "two"]
+
+
+# -- treatments ------------------------------------------------------------------------------
+
+
+def test_polygons_without_crs_need_one():
+    bare = areas().set_crs(None, allow_override=True)
+    with pytest.raises(InputError, match="polygons have no CRS; state it with polygon_crs"):
+        bagged(bare)
+    ds = bagged(bare, polygon_crs=CRS)
+    assert "polygons have no CRS: EPSG:32633 as given" in ds.attrs["treatments"]
+
+
+def test_rasters_without_crs_need_one():
+    with pytest.raises(InputError, match="raster 'people' has no CRS; state it with raster_crs"):
+        bagged(weight=people(crs=None))
+    ds = bagged(weight=people(crs=None), covariates=layers(crs=None), raster_crs=CRS)
+    assert ds.attrs["crs"] == CRS
+
+
+def test_polygons_in_another_crs_are_reprojected_and_that_is_recorded():
+    lonlat = areas().to_crs("EPSG:4326")
+    ds = bagged(lonlat)
+    assert "reprojected from EPSG:4326 to EPSG:32633" in ds.attrs["treatments"]
+    np.testing.assert_allclose(ds["weight"].groupby(ds["membership"]).sum(),
+                               bagged()["weight"].groupby(bagged()["membership"]).sum(), rtol=1e-6)
+    with pytest.raises(InputError, match="polygons are in EPSG:4326 but.*crs='reproject'"):
+        bagged(lonlat, crs="error")
+
+
+@pytest.mark.parametrize("method", ["nearest", "bilinear", "average"])
+def test_covariates_on_another_grid_are_resampled_only_when_asked(method):
+    # half the pixel size, same extent: a plane in x, which every method keeps up to a pixel
+    fine = raster("east", np.tile(25 + 50 * np.arange(20.0), (16, 1)), cell=50.0)
+    with pytest.raises(InputError, match=r"'east' \(16 x 20.*not on the grid.*align='nearest'"):
+        bagged(covariates=[fine])
+    ds = bagged(covariates=[fine], align=method)
+    assert f"'east' was resampled ({method})" in ds.attrs["treatments"]
+    expected = ds["x"].values - 1000
+    slack = {"nearest": 25 + 1e-6, "bilinear": 1e-6, "average": 1e-6}[method]
+    inner = (ds["column"].values > 0) & (ds["column"].values < 9)
+    assert np.abs(ds["covariates"].values[inner, 0] - expected[inner]).max() <= slack
+
+
+@pytest.mark.parametrize("declared", [True, False])
+def test_sentinels_are_masked_whether_declared_or_not(declared):
+    mark = float(np.float32(-3.4e38))
+    weight = people({(2, 2): mark})
+    if declared:
+        weight = weight.rio.write_nodata(mark)
+    ds = bagged(weight=weight)
+    assert not ((ds["row"] == 2) & (ds["column"] == 2)).any()
+    assert "'people': 1 " in ds.attrs["treatments"] and "masked" in ds.attrs["treatments"]
+    assert "1 covered pixels without a weight are no individuals" in ds.attrs["treatments"]
+
+
+def test_what_looks_like_an_undeclared_mark_is_asked_about():
+    marked = layers({(2, 2): -9999.0})
+    with pytest.raises(InputError, match="'height' has 1 pixels equal to -9999.*nodata=-9999"):
+        bagged(covariates=marked[:1])
+    ds = bagged(covariates=marked[:1], nodata=-9999, missing="drop")
+    assert ds.sizes["individual"] == bagged().sizes["individual"] - 1
+
+
+def test_missing_covariates_are_dropped_or_taken_from_the_nearest():
+    gap = layers({(3, 1): np.nan})
+    with pytest.raises(InputError, match=r"missing at 1 weighted pixels \(\{'height': 1.*nearest"):
+        bagged(covariates=gap[:1])
+    dropped = bagged(covariates=gap[:1], missing="drop")
+    assert "1 individuals lacking covariates {'height': 1} were dropped" in str(
+        dropped.attrs["treatments"])
+    filled = bagged(covariates=gap[:1], missing="nearest")
+    here = (filled["row"] == 3).values & (filled["column"] == 1).values
+    around = {layers()[0].values[r, c] for r, c in ((2, 1), (4, 1), (3, 0), (3, 2))}
+    assert filled["covariates"].values[here, 0].item() in around
+    assert "1 gaps were filled from the nearest" in filled.attrs["treatments"]
+
+
+def test_zero_weights_are_dropped_only_when_asked_and_negative_never():
+    with pytest.raises(InputError, match="1 covered pixels have zero weight; pass zero_weight"):
+        bagged(weight=people({(3, 1): 0.0}))
+    ds = bagged(weight=people({(3, 1): 0.0}), zero_weight="drop")
+    assert "1 individuals of zero weight were dropped" in ds.attrs["treatments"]
+    assert ds.sizes["individual"] == bagged().sizes["individual"] - 1
+    for choice in ("error", "drop"):
+        with pytest.raises(InputError, match="has 1 negative pixels"):
+            bagged(weight=people({(3, 1): -2.0}), zero_weight=choice)
+
+
+def test_fractional_counts_are_kept_or_rounded_by_name():
+    odd = areas(cases=[10.4, 20.0, 3.0])
+    with pytest.raises(InputError, match=r"1 counts are not whole \(first: area 'n1' with 10.4"):
+        bagged(odd)
+    assert bagged(odd, fractional="keep")["value"].values.tolist() == [10.4, 20, 3]
+    assert bagged(odd, fractional="round")["value"].values.tolist() == [10, 20, 3]
+    assert bagged(odd, kind="continuous")["value"].values.tolist() == [10.4, 20, 3]
+
+
+def test_negative_counts_are_always_refused():
+    for choice in ("error", "keep", "round"):
+        with pytest.raises(InputError, match="1 counts are negative.*'n3' with -1"):
+            bagged(areas(cases=[10, 20, -1.0]), fractional=choice)
+    assert bagged(areas(cases=[1, 2, -1.0]), kind="continuous")["value"].min() == -1
+
+
+def test_areas_without_a_value():
+    unknown = areas(cases=[10, np.nan, 3])
+    with pytest.raises(InputError, match=r"1 areas have no value \(first: \['n2'\]\)"):
+        bagged(unknown)
+    assert bagged(unknown, missing_value="drop")["bag"].values.tolist() == ["n1", "n3"]
+
+
+def test_areas_without_any_weighted_pixel():
+    hole = people({(7, 3): np.nan})
+    with pytest.raises(InputError, match=r"1 areas hold no pixel.*\['n3'\].*empty='drop'"):
+        bagged(weight=hole)
+    ds = bagged(weight=hole, empty="drop")
+    assert ds["bag"].values.tolist() == ["n1", "n2"]
+    assert "values adding up to 3: n3" in ds.attrs["treatments"]
+
+
+def test_overlapping_areas_count_weight_twice_only_when_asked():
+    both = areas()
+    both.loc[2, "geometry"] = shapely.box(1100, 1500, 1300, 1700)  # inside the first
+    with pytest.raises(InputError, match="areas overlap: .* in more than one area"):
+        bagged(both)
+    assert "is counted in more than one area" in bagged(both, overlap="keep").attrs["treatments"]
+
+
+def test_one_id_for_several_polygons():
+    twice = areas(code=["n1", "n2", "n2"])
+    with pytest.raises(InputError, match=r"1 ids belong to several polygons.*\['n2'\]"):
+        bagged(twice)
+    ds = bagged(twice, duplicates="merge")
+    assert ds["value"].values.tolist() == [10, 23]
+    assert ds["weight"].sum().item() == pytest.approx(bagged()["weight"].sum().item())
+
+
+def test_invalid_polygons_are_repaired_and_that_is_recorded():
+    bow = areas()
+    bow.loc[2, "geometry"] = shapely.Polygon(
+        [(1310, 1210), (1345, 1229), (1345, 1210), (1310, 1229)])
+    assert "1 invalid polygons were repaired" in bagged(bow).attrs["treatments"]
+
+
+@pytest.mark.parametrize("options,message", [
+    (dict(misssing="drop"), "option 'misssing' is unknown; did you mean 'missing'"),
+    (dict(missing="fill"), "missing 'fill' is unknown"),
+    (dict(covariates=layers() + layers()), "two rasters are named 'height'"),
+    (dict(covariates=[]), "at least one raster"),
+    (dict(covariates=["no.tif"]), "no raster file 'no.tif'"),
+    (dict(covariates=[xr.concat(layers(), "time")]), "select one layer"),
+    (dict(weight=layers()), "expected one weight raster"),
+    (dict(weight=people() * np.nan), "has no valid pixel"),
+    (dict(aggregation="total"), "aggregation 'total' is unknown"),
+    (dict(polygons="no.shp"), "no polygon file 'no.shp'"),
+    (dict(polygons=areas().iloc[:0]), "no polygons"),
+    (dict(polygons=areas(cases=["a", "b", "c"])), "'cases' does not hold numbers"),
+    (dict(polygons=areas().drop(columns="cases")), "no column 'cases' for the value"),
+    (dict(polygons=areas().drop(columns="code")), "no column 'code' for the id"),
+    (dict(polygons=areas().translate(1e5).to_frame("geometry").join(
+        areas().drop(columns="geometry")).set_geometry("geometry"), empty="drop"),
+     "no area holds a pixel"),
+])
+def test_bad_input_is_named(options, message):
+    with pytest.raises(InputError, match=message):
+        bagged(**options)
+
+
+def test_a_rotated_raster_is_refused():
+    from affine import Affine
+    turned = people().rio.write_transform(Affine(98.5, -17.4, 0, 17.4, 98.5, 0))
+    with pytest.raises(InputError, match="is rotated"):
+        bagged(weight=turned.drop_vars(["x", "y"]))
