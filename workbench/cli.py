@@ -209,6 +209,8 @@ def _run(spec: Spec, out: Path, quiet: bool) -> None:
     from workbench import geo, pipeline
 
     pipeline.check_output(out)
+    if not quiet:
+        typer.echo(f"reading {spec.dataset}", err=True)
     with Interrupt() as interrupt:
         maps = pipeline.run(spec, progress=not quiet, callback=interrupt.callback)
     typer.echo(maps.attrs["summary"])

@@ -1,0 +1,288 @@
+"""The command line as a person meets it: exit codes, one message, files written, Ctrl-C."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+import xarray as xr
+from typer.testing import CliRunner
+
+from workbench import geo
+from workbench.cli import app
+from workbench.labelled import models
+from workbench.spec import Spec
+
+ROLL = dict(n_bags=12, mean_size=10, size_std=4)
+
+
+def workbench(*arguments: object):
+    """Run a command in this process."""
+    return CliRunner().invoke(app, [str(a) for a in arguments])
+
+
+def error_of(result) -> str:
+    """The one message of a command that refused its input."""
+    assert result.exit_code == 2, (result.output, result.exception)
+    assert "Traceback" not in result.output
+    lines = [line for line in result.stderr.splitlines() if line.lower().startswith("error: ")]
+    assert len(lines) == 1, result.output
+    return lines[0]
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory) -> Path:
+    """Six areas with whole counts, two covariates and a population, as files."""
+    geopandas = pytest.importorskip("geopandas")
+    rasterio = pytest.importorskip("rasterio")
+    from shapely.geometry import box
+
+    folder = tmp_path_factory.mktemp("files")
+    rng = np.random.default_rng(0)
+    rows, columns = 8, 12
+    transform = rasterio.Affine(10, 0, 0, 0, -10, 80)
+    grids = {"elevation": rng.normal(size=(rows, columns)),
+             "wetness": rng.normal(size=(rows, columns)),
+             "population": rng.uniform(50, 150, size=(rows, columns))}
+    for name, grid in grids.items():
+        with rasterio.open(folder / f"{name}.tif", "w", driver="GTiff", height=rows, width=columns,
+                           count=1, dtype="float64", crs="EPSG:32638", transform=transform) as file:
+            file.write(grid, 1)
+    areas = [box(40 * i, 40 * j, 40 * (i + 1), 40 * (j + 1)) for j in range(2) for i in range(3)]
+    geopandas.GeoDataFrame(
+        {"name": list("abcdef"), "cases": [30, 41, 52, 60, 71, 12],
+         "odd": [30.5, 41, 52, 60, 71, 12]},
+        geometry=areas, crs="EPSG:32638").to_file(folder / "areas.shp")
+    return folder
+
+
+def inputs(files: Path, value: str = "cases") -> list[object]:
+    return ["--polygons", files / "areas.shp", "--value", value,
+            "--covariates", files / "elevation.tif", "--covariates", files / "wetness.tif",
+            "--weight", files / "population.tif", "--id", "name"]
+
+
+MODEL = ["--model", "vbagg", "--link", "exp", "--kernel", "linear+matern32",
+         "--overdispersion", "area", "--inducing", 10, "--max-steps", 5, "--quiet"]
+
+
+@pytest.fixture(scope="module")
+def made(files):
+    out = files / "map.nc"
+    result = workbench("disaggregate", *inputs(files), *MODEL, "--threshold", 0.05,
+                       "--fix", "matern32.lengthscale=50", "--cv", 3, "--out", out)
+    assert result.exit_code == 0, (result.output, result.exception)
+    return result, out
+
+
+def test_disaggregate_writes_a_map_and_says_what_it_learnt(made):
+    result, out = made
+    assert f"wrote {out}" in result.stdout
+    assert "matern32.lengthscale" in result.stdout
+    assert "constant" in result.stdout and "CRPS" in result.stdout
+    with xr.open_dataset(out) as maps:
+        assert maps.sizes == maps.sizes | {"individual": 96, "bag": 6, "quantile": 3}
+        assert np.isfinite(maps["mean"]).all() and (maps["std"] > 0).all()
+        assert "exceedance" in maps
+        assert sorted(maps["bag"].values) == list("abcdef")
+        # Totals are fitted: each posterior total is within four of its own spreads.
+        spread = np.hypot(maps["bag_std"], maps["value"] ** 0.5)
+        assert float((np.abs(maps["bag_mean"] - maps["value"]) / spread).max()) < 4
+
+
+def test_a_map_is_made_again_from_what_it_carries(made, files):
+    _, out = made
+    again = workbench("run", out, "--out", files / "again.nc", "--quiet")
+    assert again.exit_code == 0, again.output
+    with xr.open_dataset(out) as first, xr.open_dataset(files / "again.nc") as second:
+        xr.testing.assert_identical(first["mean"], second["mean"])
+    assert "give --out" in error_of(workbench("run", out))
+
+
+@pytest.mark.parametrize("suffix, reader", [(".tif", "rasterio"), (".gpkg", "geopandas")])
+def test_maps_for_other_programs(files, suffix, reader):
+    out = files / f"flat{suffix}"
+    result = workbench("disaggregate", *inputs(files), "--model", "constant", "--out", out)
+    assert result.exit_code == 0, (result.output, result.exception)
+    package = pytest.importorskip(reader)
+    if reader == "rasterio":
+        with package.open(out) as raster:
+            assert "mean" in raster.descriptions
+            assert raster.shape == (8, 12)
+    else:
+        assert len(package.read_file(out)) == 6
+
+
+def test_a_spec_can_be_written_first_and_run_later(files):
+    spec, out = files / "spec.json", files / "later.nc"
+    arguments = [*inputs(files), "--model", "constant", "--seed", 3]
+    assert workbench("disaggregate", *arguments, "--spec-only", "--out", spec).exit_code == 0
+    assert Spec.read(spec).seed == 3
+    assert workbench("run", spec, "--out", out, "--quiet").exit_code == 0
+    with xr.open_dataset(out) as maps:
+        assert Spec.from_json(maps.attrs["spec"]) == Spec.read(spec)
+
+
+def test_treatments_are_flags(files):
+    refused = workbench("disaggregate", *inputs(files, "odd"), "--model", "constant",
+                        "--out", files / "odd.nc")
+    assert "fractional" in error_of(refused)
+    assert not (files / "odd.nc").exists()
+    kept = workbench("disaggregate", *inputs(files, "odd"), "--model", "constant",
+                     "--fractional", "keep", "--out", files / "odd.nc")
+    assert kept.exit_code == 0, kept.output
+    with xr.open_dataset(files / "odd.nc") as maps:
+        assert 30.5 in maps["value"].values
+
+
+@pytest.mark.parametrize("change, message", [
+    (["--polygons", "absent.shp"], "the polygons file 'absent.shp' does not exist"),
+    (["--weight", "absent.tif"], "the weight file 'absent.tif' does not exist"),
+    (["--covariates", "absent.tif"], "the covariate file 'absent.tif' does not exist"),
+    (["--value", "case"], "cases"),
+    (["--lnk", "exp"], "'--lnk' is unknown; did you mean '--link'"),
+    (["--link", "expp"], "option link 'expp' is unknown; did you mean 'exp'"),
+    (["--inducing", "many"], "--inducing expects int, got 'many'"),
+    (["--inducing", "0"], "inducing in [1, 20000], got 0"),
+    (["--nugget", "lern"], "nugget"),
+    (["--kernel", "mattern32"], "matern32"),
+    (["--model", "vbag"], "model 'vbag' is unknown; did you mean 'vbagg'"),
+    (["--fix", "matern32.lengthscale"], "--fix expects name=value"),
+    (["--fix", "matern32.lengthscal=5"], "matern32.lengthscale"),
+    (["--missing", "drp"], "did you mean 'drop'"),
+    (["--cv", "1"], "folds must be 0 (none) or at least 2, got 1"),
+    (["--cv", "7"], "expected 2 to 6 folds"),
+    (["--quantiles", "0.9,0.1"], "strictly between 0 and 1 and ascend"),
+    (["--quantiles", "low"], "quantiles"),
+    (["--dataset", "korea"], "--dataset and --polygons both give data"),
+    (["--out", "map.docx"], "format of the output '.docx' is unknown"),
+    (["--out", "absent/map.nc"], "the folder 'absent' of the output does not exist"),
+    (["stray"], "unexpected argument 'stray'"),
+])
+def test_bad_input_ends_in_one_message(files, tmp_path, monkeypatch, change, message):
+    monkeypatch.chdir(tmp_path)
+    arguments = [*inputs(files), "--max-steps", 2, "--quiet", "--out", "map.nc", *change]
+    assert message in error_of(workbench("disaggregate", *arguments))
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("arguments, message", [
+    (["run", "absent.json"], "the Spec file 'absent.json' does not exist"),
+    (["disaggregate", "--out", "map.nc"], "missing --polygons and --value"),
+    (["disaggregate", "--dataset", "swis-roll", "--out", "map.nc"], "did you mean 'swiss-roll'"),
+    (["disaggregate", "--dataset", "swiss-roll", "--nbags", "3", "--out", "map.nc"], "'--n-bags'"),
+    (["disaggregate", "--polygons", "x.shp"], "Missing option '--out'"),
+    (["datasets", "korean"], "did you mean 'korea'"),
+    (["models", "vbag"], "did you mean 'vbagg'"),
+    (["serve", "disagregate"], "did you mean 'disaggregate'"),
+    (["modles"], "No such command 'modles'"),
+])
+def test_bad_commands_end_in_one_message(tmp_path, monkeypatch, arguments, message):
+    monkeypatch.chdir(tmp_path)
+    assert message in error_of(workbench(*arguments))
+
+
+def test_a_spec_with_a_wrong_key_ends_in_one_message(tmp_path):
+    path = tmp_path / "spec.json"
+    path.write_text('{"dataset": "swiss-roll", "modle": "vbagg"}')
+    assert "did you mean 'model'" in error_of(workbench("run", path))
+
+
+def test_named_datasets_and_their_options(tmp_path):
+    out = tmp_path / "roll.nc"
+    flags = [f"--{name.replace('_', '-')}={value}" for name, value in ROLL.items()]
+    result = workbench("disaggregate", "--dataset", "swiss-roll", *flags, "--model", "constant",
+                       "--out", out)
+    assert result.exit_code == 0, (result.output, result.exception)
+    with xr.open_dataset(out) as maps:
+        assert dict(Spec.from_json(maps.attrs["spec"]).dataset_options) == ROLL
+
+
+def test_lists_are_derived_from_the_registries():
+    listed = workbench("models").stdout
+    for name, model in models().items():
+        assert f"{name}: " in listed
+        for option in model.torch_model.options_type.__dataclass_fields__:
+            if option not in ("seed", "hyperparameters"):
+                assert f"--{option.replace('_', '-')} " in listed
+    assert listed.count("--inducing ") >= 1
+    assert "swiss-roll" in workbench("datasets").stdout
+    assert "--n-bags" in workbench("datasets", "swiss-roll").stdout
+    assert workbench("--version").stdout.startswith("aggregate-workbench ")
+
+
+def test_help_of_disaggregate_lists_options_and_treatments():
+    text = workbench("disaggregate", "--help").stdout
+    for flag in ("--overdispersion", "--kernel", "--fractional", "--align", "--missing"):
+        assert f"{flag} " in text
+
+
+def test_help_answers_without_torch():
+    code = ("import sys; from typer.testing import CliRunner; from workbench.cli import app; "
+            "print(CliRunner().invoke(app, ['--help']).stdout, 'torch' in sys.modules)")
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert done.stdout.strip().endswith("False"), done.stdout + done.stderr
+    assert "disaggregate" in done.stdout
+
+
+def test_a_taken_port_ends_in_one_message():
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        assert f"cannot listen on 127.0.0.1:{port}" in error_of(workbench("serve", "--port", port))
+
+
+def start(folder: Path, spec: Spec) -> subprocess.Popen:
+    (folder / "spec.json").write_text(spec.to_json())
+    return subprocess.Popen(
+        [sys.executable, "-m", "workbench", "run", "spec.json", "--out", "map.nc"],
+        cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        env=os.environ | {"PYTHONPATH": str(Path(__file__).parents[1])},
+    )
+
+
+def stop_at(process: subprocess.Popen, text: str, seconds: float = 60) -> tuple[str, str]:
+    """Press Ctrl-C when a text appears on standard error; return both outputs of the process."""
+    os.set_blocking(process.stderr.fileno(), False)
+    seen, deadline = b"", time.monotonic() + seconds
+    while text.encode() not in seen and time.monotonic() < deadline:
+        seen += process.stderr.read() or b""
+        time.sleep(0.02)
+    process.send_signal(signal.SIGINT)
+    os.set_blocking(process.stderr.fileno(), True)
+    out, err = process.communicate(timeout=120)
+    assert text.encode() in seen, seen + err
+    return out.decode(), (seen + err).decode()
+
+
+def test_ctrl_c_keeps_the_best_so_far_and_names_it(tmp_path):
+    # Eighteen lengthscales to learn: far more steps than pass before the key is pressed.
+    spec = Spec("swiss-roll", {"n_bags": 20, "mean_size": 20, "size_std": 8}, folds=2,
+                options={"kernel": "ard-matern32", "inducing": 20, "max_steps": 10_000,
+                         "tolerance": 0.0})
+    process = start(tmp_path, spec)
+    out, err = stop_at(process, "objective=")
+    assert process.returncode == 130, err
+    assert "Traceback" not in err
+    assert "the best so far is kept in map.partial.nc" in err
+    assert "matern32.lengthscale" in out
+    maps = geo.read(tmp_path / "map.partial.nc")
+    assert maps.attrs["partial"].startswith("the fit was stopped after")
+    assert np.isfinite(maps["mean"]).all()
+    assert not (tmp_path / "map.nc").exists()
+
+
+def test_ctrl_c_before_the_fit_writes_nothing(tmp_path):
+    spec = Spec("simulated-country", {"pixels": 400_000})
+    process = start(tmp_path, spec)
+    _, err = stop_at(process, "reading simulated-country")
+    assert process.returncode == 130, err
+    assert "stopped before there was anything to keep; no file was written" in err
+    assert "Traceback" not in err
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["spec.json"]

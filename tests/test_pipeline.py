@@ -1,0 +1,152 @@
+"""From Spec to Dataset: what a run computes, carries, refuses and keeps when it is stopped."""
+
+import json
+
+import numpy as np
+import pytest
+import xarray as xr
+
+from workbench import bagging, evaluation, geo, pipeline
+from workbench.checks import InputError
+from workbench.datasets import load
+from workbench.spec import Spec
+from workbench.training import Cancelled
+
+ROLL = dict(dataset="swiss-roll", dataset_options={"n_bags": 12, "mean_size": 10, "size_std": 4})
+QUICK = dict(options={"inducing": 8, "max_steps": 6, "kernel": "rbf"})
+
+
+@pytest.fixture(scope="module")
+def scored() -> xr.Dataset:
+    return pipeline.run(Spec(**ROLL, **QUICK, threshold=5.0, folds=3, quantiles=(0.1, 0.9)))
+
+
+def test_the_map_carries_how_it_was_made(scored):
+    spec = Spec.from_json(scored.attrs["spec"])
+    assert spec == Spec(**ROLL, **QUICK, threshold=5.0, folds=3, quantiles=(0.1, 0.9))
+    assert scored.attrs["spec_key"] == spec.key
+    assert {"torch", "numpy", "python"} <= set(json.loads(scored.attrs["versions"]))
+    assert len(scored.attrs["data_sha256"]) >= 16
+    assert "rbf.lengthscale" in scored.attrs["summary"]
+    assert "partial" not in scored.attrs
+
+
+def test_the_map_answers_what_the_spec_asked(scored):
+    ds = load(ROLL["dataset"], **ROLL["dataset_options"])
+    assert scored["mean"].sizes["individual"] == ds.sizes["individual"]
+    assert scored["quantile"].values.tolist() == [0.1, 0.9]
+    assert ((scored["exceedance"] >= 0) & (scored["exceedance"] <= 1)).all()
+    assert scored["exceedance"].attrs["threshold"] == 5.0
+    # A rate is never negative, and where its lower tenth exceeds the threshold nine in ten do.
+    low = scored["rate_quantile"].sel(quantile=0.1)
+    assert (low > 0).all()
+    assert (scored["exceedance"].values[low.values > 5.0] > 0.9).all()
+
+
+def test_scores_stand_beside_the_constant_model(scored):
+    found = pipeline.scores(scored)
+    assert set(found["model"].values) == {"vbagg", "constant"}
+    table = evaluation.table(found)
+    assert np.isfinite(table.to_numpy(dtype=float)).all()
+    alone = evaluation.cross_validate(
+        pipeline.model_of(Spec(**ROLL, **QUICK)), pipeline.data_of(Spec(**ROLL)), folds=3, seed=0)
+    xr.testing.assert_allclose(found["scores"], alone["scores"])
+
+
+def test_scores_are_missing_in_words():
+    maps = pipeline.run(Spec(**ROLL, model="constant"))
+    with pytest.raises(InputError, match="no scores; run its Spec with folds"):
+        pipeline.scores(maps)
+
+
+def test_two_runs_agree_to_the_bit(scored):
+    spec = Spec.from_json(scored.attrs["spec"])
+    again = pipeline.run(Spec(**ROLL, **QUICK, quantiles=spec.quantiles, threshold=spec.threshold))
+    for name in ("mean", "std", "rate_quantile", "exceedance", "bag_mean"):
+        assert (again[name].values == scored[name].values).all(), name
+
+
+def test_a_result_survives_its_file(scored, tmp_path):
+    path = geo.write(scored, tmp_path / "map.nc")
+    assert pipeline.spec_of(path).key == scored.attrs["spec_key"]
+    with xr.open_dataset(path) as stored:
+        xr.testing.assert_allclose(stored["mean"], scored["mean"])
+        xr.testing.assert_allclose(pipeline.scores(stored)["scores"],
+                                   pipeline.scores(scored)["scores"])
+
+
+def test_a_stored_dataset_is_a_dataset(tmp_path):
+    path = geo.write(load(ROLL["dataset"], **ROLL["dataset_options"]), tmp_path / "roll.nc")
+    stored = pipeline.run(Spec(str(path), model="constant"))
+    named = pipeline.run(Spec(**ROLL, model="constant"))
+    assert (stored["mean"].values == named["mean"].values).all()
+    assert stored.attrs["data_sha256"] == named.attrs["data_sha256"]
+
+
+def test_hyperparameters_are_held():
+    maps = pipeline.run(Spec(**ROLL, **QUICK, hyperparameters={"rbf.lengthscale": 2.5}))
+    found = json.loads(maps.attrs["hyperparameters"])
+    assert found["rbf.lengthscale"]["value"] == pytest.approx(2.5, rel=1e-12)
+
+
+def test_areas_are_merged_as_asked():
+    country = dict(pixels=600, districts=24, regions=6, provinces=2, smallest=4, largest=60)
+    ds = load("simulated-country", **country)
+    coarser = pipeline.data_of(Spec("simulated-country", country, level="region"))
+    assert coarser.sizes["bag"] == 6
+    xr.testing.assert_equal(coarser["value"], bagging.merge(ds, "region")["value"])
+    fewer = pipeline.data_of(Spec("simulated-country", country, areas=5))
+    assert fewer.sizes["bag"] == 5
+    assert float(fewer["value"].sum()) == float(ds["value"].sum())
+
+
+@pytest.mark.parametrize("spec, message", [
+    (Spec("swis-roll"), "did you mean 'swiss-roll'"),
+    (Spec("swiss-roll", {"bags": 3}), "did you mean 'n_bags'"),
+    (Spec("absent.nc"), "dataset file 'absent.nc' does not exist"),
+    (Spec("absent.nc", model="vbag"), "did you mean 'vbagg'"),
+    (Spec("absent.nc", options={"lnk": "exp"}), "did you mean 'link'"),
+    (Spec("absent.nc", options={"link": "expp"}), "did you mean 'exp'"),
+    (Spec("absent.nc", options={"inducing": 0}), "inducing in [1, 20000], got 0"),
+    (Spec("absent.nc", options={"hyperparameters": {"a": 1}}, hyperparameters={"a": 1}), "twice"),
+    (Spec("polygons"), "needs 'polygons' among dataset_options"),
+    (Spec(**ROLL, hyperparameters={"matern32.lengthscal": 1.0}), "did you mean 'matern32.length"),
+    (Spec(**ROLL, level="province"), "province"),
+    (Spec(**ROLL, folds=13), "expected 2 to 12 folds"),
+])
+def test_what_cannot_be_done_is_said(spec, message):
+    with pytest.raises(InputError) as error:
+        pipeline.run(spec)
+    assert message in str(error.value)
+
+
+class StopAt:
+    """A callback that stops the run at its n-th step."""
+
+    def __init__(self, step: int):
+        self.left = step
+
+    def __call__(self, step: int, objective: float, fraction: float) -> None:
+        self.left -= 1
+        if self.left == 0:
+            raise Cancelled
+
+
+def test_a_stopped_fit_keeps_its_best_state():
+    maps = pipeline.run(Spec(**ROLL, **QUICK, folds=3), callback=StopAt(2))
+    assert maps.attrs["partial"] == (
+        "the fit was stopped after 2 steps; there was no cross-validation")
+    assert np.isfinite(maps["mean"]).all()
+
+
+def test_a_stopped_cross_validation_keeps_the_map_and_the_finished_folds(scored):
+    spec = Spec.from_json(scored.attrs["spec"])
+    counted = StopAt(-1)
+    pipeline.run(Spec(**ROLL, **QUICK), callback=counted)
+    steps_of_the_fit = -1 - counted.left
+    # Stop in the second fold: the first takes at least one step and at most six.
+    maps = pipeline.run(spec, callback=StopAt(steps_of_the_fit + 7))
+    assert maps.attrs["partial"].startswith("cross-validation stopped after")
+    assert (maps["mean"].values == scored["mean"].values).all()
+    assert np.isfinite(maps["cv_fold_scores"].sel(model="vbagg", fold=0)).any()
+    assert maps["cv_fold_scores"].sel(model="vbagg", fold=2).isnull().all()
