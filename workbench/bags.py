@@ -111,7 +111,7 @@ class Bags:
         return torch.zeros(self.count).to(self.weight).index_add(0, self.membership, self.weight)
 
     def centres(self) -> Bags:
-        """Each bag as one individual at its weighted mean input, carrying the bag's total weight."""
+        """Each bag as one individual at its weighted mean input with the bag's total weight."""
         total = torch.zeros(self.count, self.x.shape[1]).to(self.x)
         total = total.index_add(0, self.membership, self.weight[:, None] * self.x)
         return Bags(

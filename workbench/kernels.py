@@ -73,6 +73,23 @@ class Term(nn.Module):
         return root * x[:, list(self.columns)]
 
 
+class JointTerm(Term):
+    """Several terms behind one set of inducing inputs, as in the paper."""
+
+    def __init__(self, parts: list[Term]):
+        columns = tuple(sorted({c for part in parts for c in part.columns}))
+        super().__init__("+".join(part.name for part in parts), None, columns)
+        self.parts = nn.ModuleList(parts)
+
+    def forward(self, x1: Tensor, x2: Tensor) -> Tensor:
+        """Sum of the parts' kernel matrices."""
+        return sum(part(x1, x2) for part in self.parts)
+
+    def diagonal(self, x: Tensor) -> Tensor:
+        """Sum of the parts' prior variances."""
+        return sum(part.diagonal(x) for part in self.parts)
+
+
 def parse(text: str, columns: Columns) -> list[list[Factor]]:
     """Terms of factors named in ``text``, with the columns each acts on.
 

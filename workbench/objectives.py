@@ -172,7 +172,7 @@ def _effect(view: View, share: Tensor) -> PerBag | None:
     """Prior variance of the iid effects on log η of each bag: area effect plus nugget."""
     nugget = view.nugget_variance * _segment(view.operator, share.square())
     if view.effect_std is None:
-        return nugget if float(view.nugget_variance) > 0 else None
+        return nugget if float(view.nugget_variance.detach()) > 0 else None
     slope = _segment(view.operator, share)
     return (slope * view.effect_std).square() + nugget
 

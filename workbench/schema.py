@@ -41,8 +41,10 @@ def check(ds: xr.Dataset) -> xr.Dataset:
         On a missing variable, a wrong dimension, values that are not finite, weights that are
         not positive, an unsorted membership, empty bags, or counts that are not counts.
     """
-    require(isinstance(ds, xr.Dataset), f"expected a bagged xarray.Dataset, got {type(ds).__name__}")
-    for name, dims in _REQUIRED.items():
+    require(
+        isinstance(ds, xr.Dataset), f"expected a bagged xarray.Dataset, got {type(ds).__name__}"
+    )
+    for name in _REQUIRED:
         require(name in ds, f"the dataset lacks {name!r}; build it with workbench.bag_polygons, "
                             "bag_children, bag_grid or bag_along")
     for name, dims in (_REQUIRED | _OPTIONAL).items():

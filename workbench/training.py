@@ -81,6 +81,16 @@ def maximise(
         if callback is not None:
             callback(len(history.objective), value, min(1.0, bar.n / max_steps))
 
+    # L-BFGS opens with a step of the size of the gradient, hundreds of nats per log unit here:
+    # dividing the objective by the largest entry makes that first step one unit.
+    scale: list[float] = []
+
+    def scaled(vector: np.ndarray) -> tuple[float, np.ndarray]:
+        value, gradient = loss(vector)
+        if not scale:
+            scale.append(max(1.0, float(np.abs(gradient).max())))
+        return value / scale[0], gradient / scale[0]
+
     def loss(vector: np.ndarray) -> tuple[float, np.ndarray]:
         hyperparameters.assign(vector)
         for item in hyperparameters.free:
@@ -113,9 +123,10 @@ def maximise(
         else:
             # Raw values are logarithms (or the mean of f): a box of e±12 only stops overflow.
             result = scipy.optimize.minimize(
-                loss, start, jac=True, method="L-BFGS-B", bounds=[(v - 12, v + 12) for v in start],
+                scaled, start, jac=True, method="L-BFGS-B",
+                bounds=[(v - 12, v + 12) for v in start],
                 options={"maxfun": max_steps, "maxiter": max_steps, "ftol": tolerance,
-                         "gtol": 1e-4},
+                         "gtol": 1e-6},
             )
             history.converged = bool(result.success)
             if not result.success:
@@ -131,7 +142,6 @@ def maximise(
     hyperparameters.assign(best["vector"])
     restore(best["state"])
     history.elapsed = time.perf_counter() - started
-    for note in history.notes:
-        if "cancelled" not in note:
-            warnings.warn(note, stacklevel=2)
+    if not history.converged and not history.cancelled:
+        warnings.warn(history.notes[-1], stacklevel=2)
     return history

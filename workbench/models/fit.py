@@ -12,7 +12,7 @@ from workbench.bags import Bags
 from workbench.checks import require
 from workbench.likelihoods import BagMoments, Poisson, effect_posterior
 from workbench.objectives import View, sensitivity, view
-from workbench.operators import OPERATORS, AggregationOperator
+from workbench.operators import OPERATORS
 from workbench.predictive import Gamma, LogNormal, Normal, Predictive
 
 _CHUNK = 100_000

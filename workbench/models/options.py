@@ -103,6 +103,9 @@ class VariationalOptions(AggregatedOptions):
         0.0, "std of individual white noise in f on the link scale; a number, or learn",
         bounds=(0.0, 10.0))
     inducing: int = option(100, "inducing inputs of each stationary term", bounds=(1, 20_000))
+    compress: int = option(
+        40, "most clusters per area while hyperparameters are learnt on more than 20,000 "
+        "individuals; 0 uses all", bounds=(0, 1_000_000))
     layout: str = option(
         "additive", "additive: inducing inputs per term; joint: one set for the whole kernel",
         choices=LAYOUTS)

@@ -1,14 +1,9 @@
-"""The bridge: a bagged Dataset goes in as a Source, a Fit answers with labels and units.
-
-This is the only module that knows both torch and xarray.
-"""
+"""A fitted model with labels, units and provenance."""
 
 from __future__ import annotations
 
-import hashlib
 import json
 import platform
-from collections.abc import Mapping
 from importlib.metadata import PackageNotFoundError, version
 
 import numpy as np
@@ -16,215 +11,18 @@ import torch
 import xarray as xr
 
 from workbench import schema
-from workbench.bags import Bags, Columns, Source, Targets
+from workbench.bags import Bags
 from workbench.checks import require
-from workbench.models.registry import MODELS, model_named
-from workbench.predictive import Predictive
+from workbench.labelled.predictive import LabelledPredictive, coords_of
+from workbench.labelled.source import data_hash, to_bags
+from workbench.models.options import cast_bags
 from workbench.summary import summarise_fit
-
-_SHARED = ("x", "y", "row", "column", "coverage", "individual_geometry")
-
-
-def to_source(ds: xr.Dataset, dtype: torch.dtype = torch.float64) -> Source:
-    """A bagged dataset as torch tensors: covariates, then coordinates, as input columns.
-
-    Raises
-    ------
-    InputError
-        If the dataset is not a valid bagged dataset.
-    """
-    schema.check(ds)
-    return Source(
-        bags=to_bags(ds, dtype),
-        targets=Targets(
-            torch.as_tensor(ds["value"].values.copy(), dtype=dtype),
-            None if "noise_variance" not in ds
-            else torch.as_tensor(ds["noise_variance"].values.copy(), dtype=dtype),
-        ),
-        aggregation=schema.aggregation(ds),
-        kind=schema.kind(ds),
-        name=str(ds.attrs.get("title", "source")),
-    )
-
-
-def to_bags(ds: xr.Dataset, dtype: torch.dtype = torch.float64) -> Bags:
-    """The individuals of a bagged dataset as `Bags`, without their values."""
-    names = [str(name) for name in ds["covariate"].values]
-    units = [str(u) for u in ds["covariate_units"].values] if "covariate_units" in ds else [
-        "" for _ in names]
-    table = [np.asarray(ds["covariates"].transpose("individual", "covariate").values, dtype=float)]
-    coordinates = ()
-    if "x" in ds:
-        coordinates = (len(names), len(names) + 1)
-        table.append(np.stack([ds["x"].values, ds["y"].values], 1))
-        names, units = [*names, "x", "y"], [*units, *(ds[c].attrs.get("units", "") for c in "xy")]
-    return Bags(
-        x=torch.as_tensor(np.concatenate(table, 1), dtype=dtype),
-        membership=torch.as_tensor(ds["membership"].values.astype(np.int64)),
-        weight=torch.as_tensor(ds["weight"].values.copy(), dtype=dtype),
-        count=ds.sizes["bag"],
-        columns=Columns(tuple(names), coordinates, tuple(units)),
-        names=tuple(str(b) for b in ds["bag"].values),
-    )
-
-
-def data_hash(ds: xr.Dataset) -> str:
-    """Short sha256 of what a model sees: covariates, coordinates, weights, membership, values."""
-    digest = hashlib.sha256()
-    for name in ("covariates", "x", "y", "weight", "membership", "value"):
-        if name in ds:
-            digest.update(name.encode())
-            digest.update(np.ascontiguousarray(ds[name].values).tobytes())
-    return digest.hexdigest()[:16]
-
-
-class LabelledModel:
-    """A model of the registry that takes bagged Datasets and returns a labelled `Fit`.
-
-    Parameters
-    ----------
-    **options
-        Options of the model; ``workbench models`` lists them with their help.
-    """
-
-    torch_model: type
-
-    def __init__(self, **options):
-        self._inner = self.torch_model(**options)
-
-    def __repr__(self) -> str:
-        return repr(self._inner)
-
-    @property
-    def name(self) -> str:
-        """Registry name, such as ``vbagg``."""
-        return self.torch_model.name
-
-    @property
-    def options(self):
-        """The options as a frozen dataclass."""
-        return self._inner.options
-
-    def fit(self, ds: xr.Dataset, *, progress: bool = False, callback=None) -> Fit:
-        """Learn from a bagged dataset.
-
-        Parameters
-        ----------
-        ds : xr.Dataset
-            Bagged dataset; only covariates, coordinates, weights, membership and bag values are
-            used, never ``truth`` or ``individual_value``.
-        progress : bool
-            Show a progress bar with objective and time left.
-        callback : callable, optional
-            ``callback(step, objective, fraction)`` after each step; it may raise
-            `workbench.Cancelled` to stop with the best state so far.
-
-        Returns
-        -------
-        Fit
-            Also when cancelled (``fit.cancelled``).
-        """
-        source = to_source(ds)
-        return Fit(self._inner.fit(source, progress=progress, callback=callback), self, ds)
-
-    def condition(self, ds: xr.Dataset, hyperparameters: Mapping) -> Fit:
-        """Condition on a bagged dataset with every hyperparameter given and none trained.
-
-        ``hyperparameters`` maps names to values in natural units, as `Fit.hyperparameters` gives.
-        """
-        return Fit(self._inner.condition(to_source(ds), hyperparameters), self, ds)
-
-
-def _public(name: str, inner: type) -> type[LabelledModel]:
-    return type(name, (LabelledModel,), {
-        "torch_model": inner, "__doc__": inner.__doc__, "__module__": "workbench",
-    })
-
-
-VBAgg = _public("VBAgg", MODELS["vbagg"])
-Constant = _public("Constant", MODELS["constant"])
-CentrePointGP = _public("CentrePointGP", MODELS["centre-point"])
-AggregatedGP = _public("AggregatedGP", MODELS["aggregated-gp"])
-_CLASSES = {cls.torch_model.name: cls for cls in (Constant, CentrePointGP, AggregatedGP, VBAgg)}
-
-
-def models() -> dict[str, type[LabelledModel]]:
-    """All models by registry name."""
-    return dict(_CLASSES)
-
-
-def make_model(name: str, **options) -> LabelledModel:
-    """A model by registry name; an unknown name suggests the nearest."""
-    return _CLASSES[model_named(name).name](**options)
-
-
-class LabelledPredictive:
-    """A law per individual or bag, answering with labelled arrays and units.
-
-    Parameters
-    ----------
-    law : Predictive
-        The law in torch.
-    coords : dict
-        Coordinates of the unit dimension.
-    dim : str
-        ``individual`` or ``bag``.
-    units, long_name : str
-        Written to the arrays' attributes.
-    """
-
-    def __init__(self, law: Predictive, coords: dict, dim: str, units: str, long_name: str):
-        self.law, self._coords, self.dim = law, coords, dim
-        self._attrs = {"units": units, "long_name": long_name}
-
-    def _wrap(self, values, extra: dict | None = None, **attrs) -> xr.DataArray:
-        extra = extra or {}
-        array = values.detach().cpu().numpy() if isinstance(values, torch.Tensor) else values
-        return xr.DataArray(array, dims=(*extra, self.dim), coords={**extra, **self._coords},
-                            attrs={**self._attrs, **attrs})
-
-    @property
-    def mean(self) -> xr.DataArray:
-        """Expected value."""
-        return self._wrap(self.law.mean)
-
-    @property
-    def variance(self) -> xr.DataArray:
-        """Variance, in squared units."""
-        return self._wrap(self.law.variance, units=f"({self._attrs['units']})²")
-
-    @property
-    def std(self) -> xr.DataArray:
-        """Standard deviation."""
-        return self._wrap(self.law.std)
-
-    def quantile(self, levels) -> xr.DataArray:
-        """Quantiles with a leading ``quantile`` dimension."""
-        levels = np.atleast_1d(np.asarray(levels, dtype=float))
-        return self._wrap(self.law.quantile(levels), {"quantile": levels})
-
-    def interval(self, level: float = 0.95) -> tuple[xr.DataArray, xr.DataArray]:
-        """Lower and upper end of the central interval that holds ``level``."""
-        lower, upper = self.law.interval(level)
-        return self._wrap(lower), self._wrap(upper)
-
-    def cdf(self, value) -> xr.DataArray:
-        """P(unit <= value); a number or one value per unit."""
-        return self._wrap(self.law.cdf(np.asarray(value)), units="probability")
-
-    def exceedance(self, threshold) -> xr.DataArray:
-        """P(unit > threshold)."""
-        return self._wrap(self.law.exceedance(np.asarray(threshold)), units="probability")
-
-    def sample(self, count: int, seed: int = 0) -> xr.DataArray:
-        """Independent draws of each unit with a leading ``sample`` dimension."""
-        return self._wrap(self.law.sample(count, seed), {"sample": np.arange(count)})
 
 
 class Fit:
     """A fitted model with labels: predictions, summaries, and maps with their provenance."""
 
-    def __init__(self, inner, model: LabelledModel, ds: xr.Dataset):
+    def __init__(self, inner, model, ds: xr.Dataset):
         self.inner, self.model = inner, model
         self._value_attrs, self._weight_units = dict(ds["value"].attrs), ds["weight"].attrs.get(
             "units", "")
@@ -295,7 +93,7 @@ class Fit:
         """Law of the bag parameter: the expected total (or mean) of each bag."""
         law = self.inner.over(self._bags(ds), self._trained(ds), area_effect)
         units = self.rate_units if self.inner.state.rescaled else self._value_attrs.get("units", "")
-        return LabelledPredictive(law, _coords(ds, "bag"), "bag", units, "bag parameter")
+        return LabelledPredictive(law, coords_of(ds, "bag"), "bag", units, "bag parameter")
 
     def simulate(self, ds: xr.Dataset, unit: str = "bag", samples: int = 1000, seed: int = 0
                  ) -> xr.DataArray:
@@ -322,7 +120,7 @@ class Fit:
         values = draw(self._bags(ds), self._trained(ds), samples, seed)
         return xr.DataArray(
             values.cpu().numpy(), dims=("sample", unit),
-            coords={"sample": np.arange(samples), **_coords(ds, unit)},
+            coords={"sample": np.arange(samples), **coords_of(ds, unit)},
             attrs={"units": self._value_attrs.get("units", ""),
                    "long_name": f"simulated {self._value_attrs.get('long_name', 'value')}"},
         )
@@ -345,7 +143,7 @@ class Fit:
         bags = self._bags(ds)
         beyond = self.inner.state.transform.outside(bags.x).amax(1)
         return xr.DataArray(beyond.cpu().numpy(), dims="individual",
-                            coords=_coords(ds, "individual"),
+                            coords=coords_of(ds, "individual"),
                             attrs={"units": "between-area ranges", "long_name": "extrapolation"})
 
     def coefficients(self) -> xr.Dataset:
@@ -436,7 +234,7 @@ class Fit:
         return f"{units} / {self._weight_units}" if self._aggregation == "sum" else units
 
     def _individuals(self, law, ds, units, long_name) -> LabelledPredictive:
-        return LabelledPredictive(law, _coords(ds, "individual"), "individual", units, long_name)
+        return LabelledPredictive(law, coords_of(ds, "individual"), "individual", units, long_name)
 
     def _bags(self, ds: xr.Dataset) -> Bags:
         bags = to_bags(schema.check(ds))
@@ -445,11 +243,6 @@ class Fit:
             f"the model was trained on inputs {', '.join(self._columns.names)}, "
             f"got {', '.join(bags.columns.names)}; pass the same covariates in the same order",
         )
-        return self._cast(bags)
-
-    def _cast(self, bags: Bags) -> Bags:
-        from workbench.models.options import cast_bags
-
         return cast_bags(bags, self.inner.state.options)
 
     def _trained(self, ds: xr.Dataset) -> torch.Tensor:
@@ -462,8 +255,3 @@ class Fit:
         same = [i >= 0 and self._values[i] == v for i, v in zip(found, ds["value"].values,
                                                                strict=True)]
         return torch.as_tensor([i if s else -1 for i, s in zip(found, same, strict=True)])
-
-
-def _coords(ds: xr.Dataset, dim: str) -> dict:
-    names = ("bag", "bag_name", "bag_x", "bag_y") if dim == "bag" else ("individual", *_SHARED)
-    return {name: ds[name] for name in names if name in ds.coords or name in ds.dims}

@@ -1,0 +1,91 @@
+"""The models as users see them: Dataset in, `Fit` out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import xarray as xr
+
+from workbench.labelled.fit import Fit
+from workbench.labelled.source import to_source
+from workbench.models.registry import MODELS, model_named
+
+
+class LabelledModel:
+    """A model of the registry that takes bagged Datasets and returns a labelled `Fit`.
+
+    Parameters
+    ----------
+    **options
+        Options of the model; ``workbench models`` lists them with their help.
+    """
+
+    torch_model: type
+
+    def __init__(self, **options):
+        self._inner = self.torch_model(**options)
+
+    def __repr__(self) -> str:
+        return repr(self._inner)
+
+    @property
+    def name(self) -> str:
+        """Registry name, such as ``vbagg``."""
+        return self.torch_model.name
+
+    @property
+    def options(self):
+        """The options as a frozen dataclass."""
+        return self._inner.options
+
+    def fit(self, ds: xr.Dataset, *, progress: bool = False, callback=None) -> Fit:
+        """Learn from a bagged dataset.
+
+        Parameters
+        ----------
+        ds : xr.Dataset
+            Bagged dataset; only covariates, coordinates, weights, membership and bag values are
+            used, never ``truth`` or ``individual_value``.
+        progress : bool
+            Show a progress bar with objective and time left.
+        callback : callable, optional
+            ``callback(step, objective, fraction)`` after each step; it may raise
+            `workbench.Cancelled` to stop with the best state so far.
+
+        Returns
+        -------
+        Fit
+            Also when cancelled (``fit.cancelled``).
+        """
+        source = to_source(ds)
+        return Fit(self._inner.fit(source, progress=progress, callback=callback), self, ds)
+
+    def condition(self, ds: xr.Dataset, hyperparameters: Mapping) -> Fit:
+        """Condition on a bagged dataset with every hyperparameter given and none trained.
+
+        ``hyperparameters`` maps names to values in natural units, as `Fit.hyperparameters` gives.
+        """
+        return Fit(self._inner.condition(to_source(ds), hyperparameters), self, ds)
+
+
+def _public(name: str, inner: type) -> type[LabelledModel]:
+    return type(name, (LabelledModel,), {
+        "torch_model": inner, "__doc__": inner.__doc__, "__module__": "workbench",
+    })
+
+
+VBAgg = _public("VBAgg", MODELS["vbagg"])
+Constant = _public("Constant", MODELS["constant"])
+CentrePointGP = _public("CentrePointGP", MODELS["centre-point"])
+AggregatedGP = _public("AggregatedGP", MODELS["aggregated-gp"])
+_CLASSES = {cls.torch_model.name: cls for cls in (Constant, CentrePointGP, AggregatedGP, VBAgg)}
+
+
+def models() -> dict[str, type[LabelledModel]]:
+    """All models by registry name."""
+    return dict(_CLASSES)
+
+
+def make_model(name: str, **options) -> LabelledModel:
+    """A model by registry name; an unknown name suggests the nearest."""
+    return _CLASSES[model_named(name).name](**options)

@@ -1,0 +1,80 @@
+"""Laws of predictions as labelled arrays."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+import xarray as xr
+
+from workbench.predictive import Predictive
+
+_SHARED = ("x", "y", "row", "column", "coverage", "individual_geometry")
+
+
+class LabelledPredictive:
+    """A law per individual or bag, answering with labelled arrays and units.
+
+    Parameters
+    ----------
+    law : Predictive
+        The law in torch.
+    coords : dict
+        Coordinates of the unit dimension.
+    dim : str
+        ``individual`` or ``bag``.
+    units, long_name : str
+        Written to the arrays' attributes.
+    """
+
+    def __init__(self, law: Predictive, coords: dict, dim: str, units: str, long_name: str):
+        self.law, self._coords, self.dim = law, coords, dim
+        self._attrs = {"units": units, "long_name": long_name}
+
+    def _wrap(self, values, extra: dict | None = None, **attrs) -> xr.DataArray:
+        extra = extra or {}
+        array = values.detach().cpu().numpy() if isinstance(values, torch.Tensor) else values
+        return xr.DataArray(array, dims=(*extra, self.dim), coords={**extra, **self._coords},
+                            attrs={**self._attrs, **attrs})
+
+    @property
+    def mean(self) -> xr.DataArray:
+        """Expected value."""
+        return self._wrap(self.law.mean)
+
+    @property
+    def variance(self) -> xr.DataArray:
+        """Variance, in squared units."""
+        return self._wrap(self.law.variance, units=f"({self._attrs['units']})²")
+
+    @property
+    def std(self) -> xr.DataArray:
+        """Standard deviation."""
+        return self._wrap(self.law.std)
+
+    def quantile(self, levels) -> xr.DataArray:
+        """Quantiles with a leading ``quantile`` dimension."""
+        levels = np.atleast_1d(np.asarray(levels, dtype=float))
+        return self._wrap(self.law.quantile(levels), {"quantile": levels})
+
+    def interval(self, level: float = 0.95) -> tuple[xr.DataArray, xr.DataArray]:
+        """Lower and upper end of the central interval that holds ``level``."""
+        lower, upper = self.law.interval(level)
+        return self._wrap(lower), self._wrap(upper)
+
+    def cdf(self, value) -> xr.DataArray:
+        """P(unit <= value); a number or one value per unit."""
+        return self._wrap(self.law.cdf(np.asarray(value)), units="probability")
+
+    def exceedance(self, threshold) -> xr.DataArray:
+        """P(unit > threshold)."""
+        return self._wrap(self.law.exceedance(np.asarray(threshold)), units="probability")
+
+    def sample(self, count: int, seed: int = 0) -> xr.DataArray:
+        """Independent draws of each unit with a leading ``sample`` dimension."""
+        return self._wrap(self.law.sample(count, seed), {"sample": np.arange(count)})
+
+
+def coords_of(ds: xr.Dataset, dim: str) -> dict:
+    """Coordinates of a bagged dataset that belong to individuals or to bags."""
+    names = ("bag", "bag_name", "bag_x", "bag_y") if dim == "bag" else ("individual", *_SHARED)
+    return {name: ds[name] for name in names if name in ds.coords or name in ds.dims}

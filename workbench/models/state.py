@@ -1,0 +1,236 @@
+"""The parts of a variational model put together for one source, and their training."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import torch
+from torch import Tensor
+
+from workbench.bags import Bags, Source
+from workbench.checks import InputError, require
+from workbench.compression import compress
+from workbench.fields.inducing import InducingField
+from workbench.hyperparameters import Hyperparameter
+from workbench.inputs import InputTransform, fit_inputs
+from workbench.kernels import JointTerm, Term, build, inducing_inputs
+from workbench.likelihoods import NegativeBinomial, Normal, Poisson, require_counts
+from workbench.linalg import FactorisationError
+from workbench.links import link_named
+from workbench.models import assembly
+from workbench.models.options import VariationalOptions, cast_bags, cast_source
+from workbench.natural_gradient import optimise
+from workbench.objectives import Bound, View, bound_named, elbo, view
+from workbench.operators import OPERATORS, AggregationOperator
+from workbench.priors import LogNormal, PCStd
+from workbench.training import History, maximise
+
+# Below this many individuals an evaluation is quick and compression not worth its approximation.
+_SMALL = 20_000
+
+
+class VariationalState:
+    """A variational model assembled for one source: parts, hyperparameters and q.
+
+    Everything that is trained lives here; a `VariationalFit` reads it.
+    """
+
+    def __init__(self, model, source: Source):
+        options: VariationalOptions = model.options
+        self.options, self.link = options, link_named(options.link)
+        self.likelihood_name = _likelihood_name(options, source)
+        # A Normal model of counts works on rates: totals of unequal areas share no scale.
+        self.rescaled = self.likelihood_name == "normal" and source.kind == "count"
+        if self.likelihood_name != "normal":
+            require_counts(source.targets.value)
+            require(self.link.positive, f"the {self.likelihood_name} likelihood needs positive "
+                    "rates; use link='exp' or link='square', not 'identity'")
+        self.source = cast_source(source.as_rates() if self.rescaled else source, options)
+        self.reduce = model.reduce
+        self.bags = self.model_bags(self.source.bags)
+        self.bound: Bound = bound_named(options.bound, self.link.name)
+        self.operator: AggregationOperator = OPERATORS[self.source.aggregation](self.bags)
+        self.transform: InputTransform = fit_inputs(
+            self.source.bags, options.transform, options.extrapolation
+        )
+        self.x = self.transform(self.bags.x)
+        individuals = self.transform(self.source.bags.x)
+        terms = build(options.kernel, self.bags.columns, individuals, options.seed)
+        self.field = self._field(terms, individuals)
+        self.scale = assembly.link_scale(self.link, self.source)
+        self._start_variances()
+        self._hyperparameters()
+        self._start_q()
+
+    def model_bags(self, bags: Bags) -> Bags:
+        """Bags as the model sees them, in its dtype and on its device."""
+        return self.reduce(cast_bags(bags, self.options))
+
+    def _field(self, terms: list[Term], individuals: Tensor) -> InducingField:
+        options = self.options
+        if options.layout == "joint" and len(terms) > 1:
+            terms = [JointTerm(terms)]
+        inducing = [
+            None if term.weights else inducing_inputs(
+                term, individuals, options.inducing, options.seed)
+            for term in terms
+        ]
+        return InducingField(terms, inducing)
+
+    def _start_variances(self) -> None:
+        for term in self._kernel_terms():
+            if term.name != "kernel":
+                term.kernel.outputscale = term.kernel.outputscale.detach() * self.scale**2
+
+    def _kernel_terms(self) -> list[Term]:
+        out = []
+        for term in self.field.terms:
+            out.extend(term.parts if isinstance(term, JointTerm) else [term])
+        return out
+
+    def _hyperparameters(self) -> None:
+        options, like = self.options, self.x
+        extent = self.source.bags.x.amax(0) - self.source.bags.x.amin(0)
+        items = [Hyperparameter("mean", self.field.mean, None, f"{self.link.name}⁻¹(rate)")]
+        items += assembly.kernel_hyperparameters(
+            self._kernel_terms(), self.transform, extent, self.scale)
+        self._area = self._nugget = None
+        prior = PCStd(self.scale, 0.05)
+        if options.overdispersion == "area":
+            self._area = assembly.scalar_hyperparameter(
+                "area.std", 0.2 * self.scale, "link scale", prior, like)
+            items.append(self._area)
+        if options.nugget == "learn" or float(options.nugget) > 0:
+            start = 0.2 * self.scale if options.nugget == "learn" else float(options.nugget)
+            self._nugget = assembly.scalar_hyperparameter(
+                "nugget.std", start, "link scale", prior, like)
+            self._nugget.fixed = options.nugget != "learn"
+            items.append(self._nugget)
+        self.likelihood = self._likelihood(items)
+        self.hyperparameters = assembly.finish(items, options)
+
+    def _likelihood(self, items: list[Hyperparameter]):
+        if self.likelihood_name == "poisson":
+            return Poisson()
+        if self.likelihood_name == "negative-binomial":
+            r = assembly.scalar_hyperparameter(
+                "dispersion", 10.0, "", LogNormal(10.0, 2.0), self.x)
+            items.append(r)
+            return NegativeBinomial(lambda: r.natural.reshape(()))
+        if self._area is not None:
+            raise InputError(
+                "overdispersion='area' is for counts: the Normal likelihood's noise variance "
+                "already is an iid effect of the area"
+            )
+        self.noise = assembly.NoiseModel(self.options.noise, self.source)
+        items.extend(self.noise.items)
+        squares = self.operator.coefficients().square()
+        per_bag = torch.zeros(self.bags.count).to(squares).index_add(
+            0, self.bags.membership, squares)
+        # Under the identity link the nugget adds its bag variance to the noise, exactly.
+        exact = self.link.name == "identity"
+        return Normal(lambda: self.noise() + (self.nugget_variance * per_bag if exact else 0.0))
+
+    def _start_q(self) -> None:
+        start = self.link.initial(self.source.mean_rate)
+        with torch.no_grad():
+            if not self.hyperparameters["mean"].fixed and "mean" not in self.options.initial:
+                self.field.mean.fill_(float(start))
+        self.field.set_q(*self._narrow())
+
+    def _narrow(self) -> tuple[Tensor, Tensor]:
+        """A narrow start: the prior covariance is hundreds of nats per bag away."""
+        width = len(self.field.q_mean)
+        return torch.zeros(width).to(self.x), 0.01 * torch.eye(width).to(self.x)
+
+    @property
+    def nugget_variance(self) -> Tensor:
+        """Variance of the individual white noise in f, zero without a nugget."""
+        if self._nugget is None:
+            return torch.zeros(()).to(self.x)
+        return self._nugget.natural.reshape(()).square()
+
+    @property
+    def area_std(self) -> Tensor | None:
+        """Standard deviation of the area's iid effect, None without one."""
+        return None if self._area is None else self._area.natural.reshape(())
+
+    def view(self) -> View:
+        """The source at the present hyperparameters."""
+        return self._view(self.x, self.operator)
+
+    def _view(self, x: Tensor, operator: AggregationOperator) -> View:
+        return view(self.field, x, operator, self.bound, self.nugget_variance, self.area_std)
+
+    def _learning_set(self) -> tuple[Tensor, AggregationOperator]:
+        """Inputs and operator that hyperparameters are learnt on: all, or compressed.
+
+        A nugget lives on individuals, whose number compression would change: then all are used.
+        """
+        most = self.options.compress
+        if most == 0 or self._nugget is not None or len(self.x) <= _SMALL:
+            return self.x, self.operator
+        compressed = compress(replace(self.bags, x=self.x), most)
+        return compressed.x, type(self.operator)(compressed)
+
+    def objective(self, seen: View, mean: Tensor, covariance: Tensor) -> Tensor:
+        """The evidence lower bound (or its named approximation) of the source."""
+        return elbo(seen, self.bound, self.likelihood, self.source.targets.value, mean,
+                    covariance, self.source.trust)
+
+    def optimise_q(self, seen: View) -> float:
+        """Bring q to its optimum at fixed hyperparameters, starting from the present one.
+
+        Where the present q has no finite objective (a far step of the hyperparameters), the
+        narrow start is tried before the failure is passed on.
+        """
+        fixed = seen.detach()
+
+        def objective(mean, covariance):
+            return self.objective(fixed, mean, covariance)
+
+        try:
+            found = optimise(objective, self.field.q_mean, self.field.q_covariance)
+        except FactorisationError:
+            found = optimise(objective, *self._narrow())
+        self.field.set_q(*found[:2])
+        return found[2]
+
+    def train(self, progress: bool, callback) -> History:
+        """Maximise the profiled objective plus log prior over the free hyperparameters."""
+        free = bool(self.hyperparameters.free)
+        learning = self._learning_set() if free else (self.x, self.operator)
+
+        def evaluate() -> Tensor:
+            seen = self._view(*learning)
+            self.optimise_q(seen)
+            value = self.objective(seen, self.field.q_mean, self.field.q_covariance)
+            return value + self.hyperparameters.log_prior()
+
+        history = maximise(
+            evaluate, self.hyperparameters,
+            snapshot=lambda: (self.field.q_mean, self.field.q_covariance),
+            restore=lambda state: self.field.set_q(*state),
+            max_steps=self.options.max_steps, tolerance=self.options.tolerance,
+            progress=progress, callback=callback,
+        )
+        if learning[0] is not self.x:
+            history.notes.append(
+                f"hyperparameters learnt on {len(learning[0])} clusters of {len(self.x)} "
+                "individuals (option compress); the map uses all individuals")
+            with torch.no_grad():
+                self.optimise_q(self.view())
+        return history
+
+
+def _likelihood_name(options: VariationalOptions, source: Source) -> str:
+    if options.likelihood != "auto":
+        name = options.likelihood
+    else:
+        name = "poisson" if source.kind == "count" else "normal"
+    if name != "normal" and source.aggregation != "sum":
+        raise InputError(
+            f"the {name} likelihood needs bag totals, but the values are means; multiply them by "
+            "the bags' weights, or use likelihood='normal'"
+        )
+    return name
