@@ -1,0 +1,110 @@
+"""Small polygons bagged by their parents."""
+
+import geopandas as gpd
+import numpy as np
+import pytest
+import shapely
+
+from workbench import schema
+from workbench.checks import InputError
+from workbench.geo import bag_children
+
+CRS = "EPSG:32633"
+
+
+def fine(**columns):
+    """A 4 x 3 block of 1 km squares; parents are the columns of the block, in mixed order."""
+    east, north = (a.ravel() for a in np.meshgrid(np.arange(4), np.arange(3)))
+    frame = {
+        "code": [f"f{i:02d}" for i in range(12)], "parent": [f"p{3 - e}" for e in east],
+        "side": np.where(east < 2, "west", "east"), "people": 10.0 + np.arange(12),
+        "cases": np.arange(12.0), "height": 100.0 * north, "slope": 1.0 * east,
+    }
+    shapes = shapely.box(1000 * east, 1000 * north, 1000 * (east + 1), 1000 * (north + 1))
+    return gpd.GeoDataFrame(frame | columns, geometry=shapes, crs=CRS)
+
+
+def bagged(polygons=None, **options):
+    known = {} if "parent_values" in options else {"value": "cases"}
+    return bag_children(
+        fine() if polygons is None else polygons, parent="parent", covariates=["height", "slope"],
+        weight="people", id="code", labels={"side": "side"}, **(known | options),
+    )
+
+
+def test_children_follow_their_parent_and_values_add_up():
+    ds, table = schema.check(bagged()), fine().set_index("code")
+    assert ds["bag"].values.tolist() == ["p0", "p1", "p2", "p3"]
+    rows = table.loc[ds["individual"].values]
+    assert rows["parent"].tolist() == ds["bag"].values[ds["membership"].values].tolist()
+    np.testing.assert_array_equal(ds["individual_value"], rows["cases"])
+    np.testing.assert_array_equal(ds["covariates"], rows[["height", "slope"]])
+    assert ds["value"].to_series().to_dict() == table.groupby("parent")["cases"].sum().to_dict()
+    assert ds["side"].values.tolist() == ["east", "east", "west", "west"]
+    np.testing.assert_allclose(ds["x"], rows.centroid.x)
+    assert ds["x"].attrs["units"] == "m"
+    assert shapely.area(ds["bag_geometry"].values) == pytest.approx(3e6)
+
+
+def test_parents_can_have_their_own_values_and_shapes():
+    outline = gpd.GeoDataFrame(
+        geometry=shapely.box(1000 * np.arange(4)[::-1], 0, 1000 * np.arange(4)[::-1] + 900, 3000),
+        index=[f"p{i}" for i in range(4)], crs=CRS,
+    )
+    ds = bagged(parent_values={"p0": 1, "p1": 2, "p2": 3, "p3": 4}, parent_polygons=outline)
+    assert ds["value"].values.tolist() == [1, 2, 3, 4]
+    assert "individual_value" not in ds
+    assert shapely.area(ds["bag_geometry"].values) == pytest.approx(2.7e6)
+
+
+def test_parents_and_children_that_do_not_match():
+    with pytest.raises(InputError, match=r"1 areas hold no polygon \(first: \['p9'\]\)"):
+        bagged(parent_values={"p0": 1, "p1": 2, "p2": 3, "p3": 4, "p9": 5})
+    with pytest.raises(InputError, match=r"1 areas have no value \(first: \['p3'\]\)"):
+        bagged(parent_values={"p0": 1, "p1": 2, "p2": 3})
+    ds = bagged(parent_values={"p0": 1, "p1": 2, "p9": 9}, empty="drop", missing_value="drop")
+    assert ds["bag"].values.tolist() == ["p0", "p1"]
+    assert ds.sizes["individual"] == 6
+    assert "with values adding up to 9" in ds.attrs["treatments"]
+    assert "2 areas without a value were dropped" in ds.attrs["treatments"]
+
+
+def test_missing_covariates():
+    gap = fine(height=[np.nan, 5, 5, 5] + [7.0] * 8)
+    with pytest.raises(InputError, match=r"missing for 1 polygons \(\{'height': 1\}; first: 'f00'"):
+        bagged(gap)
+    dropped = bagged(gap, missing="drop")
+    assert dropped.sizes["individual"] == 11
+    filled = bagged(gap, missing="nearest")
+    assert filled["covariates"].sel(individual="f00", covariate="height").item() in (5, 7)
+    assert "1 gaps were filled from the nearest polygon (f00)" in filled.attrs["treatments"]
+
+
+def test_dropping_children_says_what_value_went_with_them():
+    empty = fine(people=[10.0] * 11 + [0.0])
+    with pytest.raises(InputError, match=r"1 polygons have zero weight \(first: 'f11'"):
+        bagged(empty)
+    ds = bagged(empty, zero_weight="drop")
+    assert ds["value"].sum() == np.arange(11).sum()
+    assert "held values adding up to 11" in ds.attrs["treatments"]
+
+
+@pytest.mark.parametrize("polygons,options,message", [
+    (fine(people=[-1.0] + [1.0] * 11), dict(zero_weight="drop"), "1 weights are negative"),
+    (fine(people=[np.nan] + [1.0] * 11), {}, "1 weights are negative or missing"),
+    (fine(cases=[-1.0] + [1.0] * 11), {}, "1 counts are negative"),
+    (fine(cases=[0.5] + [1.0] * 11), {}, "pass fractional='keep'"),
+    (fine(parent=[None] + ["p"] * 11), {}, "1 polygons have no parent"),
+    (fine(side=[f"s{i}" for i in range(12)]), {}, "label 'side' varies within 4 areas"),
+    (fine(code=["f"] * 12), {}, "1 ids belong to several polygons"),
+    (fine().drop(columns="height"), {}, "no column 'height' for the covariate"),
+    (fine().drop(columns="parent"), {}, "no column 'parent' for the parent"),
+    (fine().set_crs(None, allow_override=True), {}, "state it with polygon_crs"),
+    (fine(), dict(value=None), "give either value .* or parent_values"),
+    (fine(), dict(kind="counts"), "kind 'counts' is unknown; did you mean 'count'"),
+    (fine(), dict(parent_values={"p0": 1, "p1": 2, "p2": 3, "p3": 4},
+                  parent_polygons=fine().set_index("code")), "parent_polygons lack 4 areas"),
+])
+def test_bad_input_is_named(polygons, options, message):
+    with pytest.raises(InputError, match=message):
+        bagged(polygons, **options)
