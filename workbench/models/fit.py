@@ -2,40 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import torch
 from torch import Tensor
 
 from workbench.bags import Bags
-from workbench.checks import require
-from workbench.likelihoods import BagMoments, Poisson, effect_posterior
+from workbench.likelihoods import BagMoments, Poisson
+from workbench.models.effects import conditional, has_effects, posterior_effects, regression
 from workbench.objectives import View, sensitivity, view
 from workbench.operators import OPERATORS
 from workbench.predictive import Gamma, LogNormal, Normal, Predictive
 
 _CHUNK = 100_000
-
-
-@dataclass(frozen=True)
-class AreaEffects:
-    """Posterior of each bag's total iid effect a on log η, given the bag's observation.
-
-    With g = log η without the effect, a | g ≈ N(mode - gain (g - E g), spread): where g is larger
-    the effect must be smaller, for the total is known.
-
-    Parameters
-    ----------
-    mode, gain, spread, prior : Tensor (B,)
-        As above; ``prior`` is the prior variance of a. Untrained bags have mode and gain zero and
-        spread equal to prior.
-    """
-
-    mode: Tensor
-    gain: Tensor
-    spread: Tensor
-    prior: Tensor
 
 
 class VariationalFit:
@@ -76,11 +54,12 @@ class VariationalFit:
         law is conditional on the bag's observed total.
         """
         state = self.state
-        if not area_effect or not self._has_effects:
+        if not area_effect or not has_effects(self.state):
             mean, variance = self._marginals(bags)
             return state.link.law(mean, variance + state.nugget_variance)
-        parts = self._conditional(bags, trained)
-        return state.link.law(parts.mean, parts.variance)
+        seen = self._individual_view(bags)
+        law = conditional(state, seen, self._moments(seen), bags, trained)
+        return state.link.law(law.mean, law.variance)
 
     @torch.no_grad()
     def over(self, bags: Bags, trained: Tensor | None = None, area_effect: bool = False
@@ -90,8 +69,8 @@ class VariationalFit:
         moments = self._moments(seen)
         if self.state.link.name == "identity":
             return Normal(moments.mean, moments.variance.sqrt())
-        if area_effect and self._has_effects:
-            effects = self._effects(moments, bags.count, trained)
+        if area_effect and has_effects(self.state):
+            effects = posterior_effects(self.state, moments, trained)
             log_mean = moments.log_mean + effects.mode
             log_variance = (1 - effects.gain).square() * moments.log_variance + effects.spread
             return LogNormal(log_mean, log_variance.sqrt())
@@ -165,14 +144,6 @@ class VariationalFit:
             out[term.name] = Normal(mean, variance.sqrt())
         return out
 
-    # -- parts ---------------------------------------------------------------------------------
-
-    @property
-    def _has_effects(self) -> bool:
-        return self.state.link.positive and (
-            self.state.area_std is not None or float(self.state.nugget_variance) > 0
-        )
-
     def _marginals(self, bags: Bags) -> tuple[Tensor, Tensor]:
         state, means, variances = self.state, [], []
         for chunk in bags.x.to(state.x).split(_CHUNK):
@@ -191,58 +162,6 @@ class VariationalFit:
     def _moments(self, seen: View) -> BagMoments:
         field = self.state.field
         return self.state.bound.moments(seen, field.q_mean, field.q_covariance)
-
-    def _effects(self, moments: BagMoments, count: int, trained: Tensor | None) -> AreaEffects:
-        prior = moments.effect_variance
-        mode, gain, spread = torch.zeros_like(prior), torch.zeros_like(prior), prior.clone()
-        known = torch.full((count,), -1) if trained is None else trained
-        require(len(known) == count, f"expected one entry per bag ({count}), got {len(known)}")
-        where = known >= 0
-        if self.state.likelihood_name == "poisson" and bool(where.any()):
-            y = self.state.source.targets.value[known[where]]
-            a, precision = effect_posterior(y, moments.log_mean[where], prior[where])
-            mode[where] = a
-            spread[where] = 1 / precision
-            gain[where] = 1 - 1 / (precision * prior[where].clamp_min(1e-10))
-        return AreaEffects(mode, gain, spread, prior)
-
-    def _conditional(self, bags: Bags, trained: Tensor | None) -> Normal:
-        """Mean and variance of f + its iid effects at individuals, given their bag's total."""
-        state = self.state
-        seen = self._individual_view(bags)
-        q_mean, q_covariance = state.field.q_mean, state.field.q_covariance
-        moments = self._moments(seen)
-        effects = self._effects(moments, bags.count, trained)
-        share = sensitivity(state.link.name, seen, q_mean, q_covariance)
-        members, features = bags.membership, seen.projection.features
-        rows = torch.zeros(bags.count, features.shape[1]).to(features)
-        rows = rows.index_add(0, members, share[:, None] * features)
-        # Covariance of f_i with g = log η, to first order: Σ_j share_j S_ij.
-        with_total = (features @ q_covariance * rows[members]).sum(1)
-        with_total = with_total + seen.projection.residual * share
-        m, s = seen.projection.marginals(q_mean, q_covariance)
-        kappa = self._kappa(share, bags) / effects.prior[members].clamp_min(1e-12)
-        gain = (kappa * effects.gain[members])
-        variance = (
-            s + gain.square() * moments.log_variance[members] - 2 * gain * with_total
-            + self._prior_effect_variance() - kappa.square() * effects.prior[members]
-            + kappa.square() * effects.spread[members]
-        )
-        mean = m + kappa * effects.mode[members]
-        return Normal(mean, variance.clamp_min(1e-12).sqrt())
-
-    def _kappa(self, share: Tensor, bags: Bags) -> Tensor:
-        """Prior covariance of an individual's own effect with its bag's effect on log η."""
-        kappa = self.state.nugget_variance * share
-        if self.state.area_std is None:
-            return kappa
-        slope = torch.zeros(bags.count).to(share).index_add(0, bags.membership, share)
-        return kappa + self.state.area_std.square() * slope[bags.membership]
-
-    def _prior_effect_variance(self) -> Tensor:
-        area = self.state.area_std
-        nugget = self.state.nugget_variance
-        return nugget if area is None else nugget + area.square()
 
     def _individual_view(self, bags: Bags) -> View:
         """The bags with all their individuals, also for a model that reduces them."""
@@ -263,7 +182,7 @@ class VariationalFit:
         draws = field.q_mean + normal(samples, len(field.q_mean)) @ root.mT
         f = seen.projection.offset + draws @ features.mT
         f = f + seen.projection.residual.sqrt() * normal(samples, len(features))
-        if not self._has_effects:
+        if not has_effects(self.state):
             return state.link.psi(f + state.nugget_variance.sqrt() * normal(*f.shape))
         share = sensitivity(state.link.name, seen, field.q_mean, field.q_covariance)
         members, count = bags.membership, bags.count
@@ -278,13 +197,13 @@ class VariationalFit:
         if state.area_std is not None:
             own = own + state.area_std * normal(samples, count)[:, members]
         moments = self._moments(seen)
-        effects = self._effects(moments, count, trained)
+        effects = posterior_effects(state, moments, trained)
         drawn = total(share * own)
         g = total(share * (f - seen.projection.offset - features @ field.q_mean))
         wanted = effects.mode - effects.gain * g + effects.spread.sqrt() * normal(samples, count)
         known = (effects.gain > 0).to(drawn)
-        kappa = self._kappa(share, bags) / effects.prior[members].clamp_min(1e-12)
-        return state.link.psi(f + own + kappa * ((wanted - drawn) * known)[:, members])
+        b = regression(state, share, bags, effects)
+        return state.link.psi(f + own + b * ((wanted - drawn) * known)[:, members])
 
     def _multipliers(self, totals: Tensor, trained: Tensor | None, generator) -> Tensor:
         """Gamma multipliers of the negative binomial, one per area and draw (samples, B).
