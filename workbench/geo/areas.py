@@ -66,7 +66,31 @@ def read_polygons(
 def with_ids(
     areas, id: str | None, value: str, treatments: Treatments, record: Record
 ):
-    """Index areas by their id as a string, uniting those that share one if asked to."""
+    """Index areas by their id as a string, uniting those that share one if asked to.
+
+    Parameters
+    ----------
+    areas : geopandas.GeoDataFrame
+        Polygons.
+    id : str or None
+        Column with the ids; the index if None.
+    value : str
+        Column whose entries add up where polygons are united.
+    treatments : Treatments
+        ``duplicates`` says what to do with an id of several polygons.
+    record : Record
+        Receives what was done.
+
+    Returns
+    -------
+    geopandas.GeoDataFrame
+        One row per id.
+
+    Raises
+    ------
+    InputError
+        If ids are missing, or repeat and that was not allowed.
+    """
     package("geopandas", extra="geo")
     if id is not None:
         _column(areas, id, "id")
@@ -92,6 +116,24 @@ def usable_values(
     values: np.ndarray, labels: np.ndarray, kind: str, treatments: Treatments, record: Record
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the values to use and the mask of the entries that are kept.
+
+    Parameters
+    ----------
+    values, labels : np.ndarray
+        Value and label of each area.
+    kind : {"count", "continuous"}
+        What the values are.
+    treatments : Treatments
+        ``missing_value`` and ``fractional`` apply.
+    record : Record
+        Receives what was done.
+
+    Returns
+    -------
+    values : np.ndarray
+        The values, rounded if that was asked for.
+    kept : np.ndarray
+        False for areas to be dropped.
 
     Raises
     ------

@@ -1,0 +1,189 @@
+"""Pixels fit to be individuals: on one grid, with a positive weight and every covariate."""
+
+from __future__ import annotations
+
+import numpy as np
+import xarray as xr
+from scipy.ndimage import distance_transform_edt
+
+from workbench.checks import InputError, package, require
+from workbench.geo.rasters import read_rasters, same_grid
+from workbench.geo.treatments import Record, Treatments
+
+
+def weight_raster(
+    weight: object, record: Record, crs: str | None, nodata: float | None
+) -> xr.DataArray:
+    """Read the one raster of weights, whose grid is that of the individuals.
+
+    Parameters
+    ----------
+    weight : raster
+        As in `workbench.geo.rasters.read_rasters`.
+    record : Record
+        Receives what was done.
+    crs : str or None
+        The CRS, if the raster does not state one.
+    nodata : float or None
+        A mark of missing pixels that is not declared.
+
+    Returns
+    -------
+    xr.DataArray
+        (y, x), none negative, NaN where there is no weight.
+
+    Raises
+    ------
+    InputError
+        If there are several rasters or a weight is negative.
+    """
+    rasters = read_rasters(weight, record, crs=crs, nodata=nodata)
+    require(len(rasters) == 1, f"expected one weight raster, got {list(rasters)}; pass one of them")
+    grid = next(iter(rasters.values()))
+    negative = grid.values < 0
+    if negative.any():
+        raise InputError(
+            f"the weight raster {grid.name!r} has {int(negative.sum())} negative pixels (lowest "
+            f"{np.nanmin(grid.values):g}); a weight is a population: correct it, or pass "
+            "nodata=... if these mark missing pixels"
+        )
+    return grid
+
+
+def aligned(
+    layers: dict[str, xr.DataArray], grid: xr.DataArray, options: Treatments, record: Record
+) -> dict[str, xr.DataArray]:
+    """Resample to the weight's grid what is on another.
+
+    Parameters
+    ----------
+    layers : dict of str to xr.DataArray
+        Covariates by name.
+    grid : xr.DataArray
+        The weight raster.
+    options : Treatments
+        ``align`` says how.
+    record : Record
+        Receives what was done.
+
+    Returns
+    -------
+    dict of str to xr.DataArray
+        All on one grid.
+
+    Raises
+    ------
+    InputError
+        If a covariate is on another grid and no way of resampling was chosen.
+    """
+    rasterio = package("rasterio.enums", extra="geo")
+    for name, layer in layers.items():
+        if same_grid(layer, grid):
+            continue
+        if options.align == "error":
+            raise InputError(
+                f"raster {name!r} ({layer.shape[0]} x {layer.shape[1]}, {layer.rio.crs}) is not on "
+                f"the grid of the weight ({grid.shape[0]} x {grid.shape[1]}, {grid.rio.crs}); pass "
+                "align='nearest', 'bilinear' or 'average' to resample it"
+            )
+        method = rasterio.Resampling[options.align]
+        moved = layer.rio.reproject_match(grid, resampling=method, nodata=np.nan)
+        layers[name] = moved.assign_attrs(units=layer.attrs.get("units", "1"))
+        record.note(f"raster {name!r} was resampled ({options.align}) to the weight's grid")
+    return layers
+
+
+def weighted(
+    weight: np.ndarray, area: np.ndarray, cell: np.ndarray, coverage: np.ndarray,
+    options: Treatments, record: Record,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Keep the individuals that have a positive weight.
+
+    Parameters
+    ----------
+    weight : np.ndarray
+        Weight of each cell of the grid.
+    area, cell, coverage : np.ndarray
+        Candidates, from `workbench.geo.coverage.coverage_fractions`.
+    options : Treatments
+        ``zero_weight`` says what to do with weights of zero.
+    record : Record
+        Receives what was done.
+
+    Returns
+    -------
+    tuple of np.ndarray
+        Area, cell and coverage of those kept.
+
+    Raises
+    ------
+    InputError
+        If weights are zero and that was not allowed.
+    """
+    found = weight.ravel()[cell]
+    unknown = int(np.isnan(found).sum())
+    if unknown:
+        record.note(f"{unknown} covered pixels without a weight are no individuals")
+    zero = int((found == 0).sum())
+    if zero:
+        if options.zero_weight == "error":
+            raise InputError(f"{zero} covered pixels have zero weight; pass zero_weight='drop' to "
+                             "leave them out, for nothing can be counted there")
+        record.note(f"{zero} individuals of zero weight were dropped")
+    kept = found > 0
+    return area[kept], cell[kept], coverage[kept]
+
+
+def pixel_covariates(
+    layers: dict[str, xr.DataArray], cell: np.ndarray, weight: np.ndarray,
+    options: Treatments, record: Record,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the covariate matrix and which of its rows are to be kept.
+
+    Parameters
+    ----------
+    layers : dict of str to xr.DataArray
+        Covariates on the grid of the individuals.
+    cell, weight : np.ndarray
+        Cell and weight of each individual.
+    options : Treatments
+        ``missing`` says what to do where a covariate has no value.
+    record : Record
+        Receives what was done.
+
+    Returns
+    -------
+    matrix : np.ndarray
+        (individual, covariate).
+    kept : np.ndarray
+        False for individuals to be dropped.
+
+    Raises
+    ------
+    InputError
+        If values are missing and no treatment was chosen.
+    """
+    matrix = np.column_stack([layer.values.ravel()[cell] for layer in layers.values()])
+    gaps = np.isnan(matrix)
+    if not gaps.any():
+        return matrix, np.ones(len(matrix), bool)
+    counts = {n: int(g) for n, g in zip(layers, gaps.sum(axis=0), strict=True) if g}
+    incomplete = gaps.any(axis=1)
+    lost = f"weight {weight[incomplete].sum():,.6g} ({weight[incomplete].sum() / weight.sum():.2%})"
+    if options.missing == "error":
+        raise InputError(f"covariates are missing at {int(incomplete.sum())} weighted pixels "
+                         f"({counts}; {lost}); pass missing='nearest' to take the nearest valid "
+                         "pixel, or missing='drop' to leave these pixels out")
+    if options.missing == "drop":
+        record.note(f"{int(incomplete.sum())} individuals lacking covariates {counts} were "
+                    f"dropped, with {lost}")
+        return matrix, ~incomplete
+    for d, (name, layer) in enumerate(layers.items()):
+        if gaps[:, d].any():
+            nearest = distance_transform_edt(
+                np.isnan(layer.values), return_distances=False, return_indices=True
+            )
+            matrix[:, d] = layer.values[tuple(nearest)].ravel()[cell]
+            record.note(f"covariate {name!r}: {counts[name]} gaps were filled from the nearest "
+                        "valid pixel")
+    return matrix, np.ones(len(matrix), bool)
