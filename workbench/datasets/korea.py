@@ -8,6 +8,7 @@ from functools import lru_cache
 import numpy as np
 import xarray as xr
 
+from workbench import schema
 from workbench.bagging import merge
 from workbench.checks import choose
 from workbench.datasets.korea_census import (
@@ -78,7 +79,10 @@ def load(
     names = (covariates,) if isinstance(covariates, str) else tuple(covariates)
     for name in names:
         choose("covariate", name, COVARIATES)
-    return _loaded(level, names, transform, float(simplify_km)).copy(deep=True)
+    kept = _loaded(level, names, transform, float(simplify_km))
+    # Shapes cannot be changed, so the copy shares them; all else is the caller's own.
+    shapes = {name: (kept[name].dims, kept[name].values.copy()) for name in schema.GEOMETRY}
+    return kept.drop_vars(schema.GEOMETRY).copy(deep=True).assign_coords(shapes)
 
 
 @lru_cache(maxsize=8)

