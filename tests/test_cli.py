@@ -86,7 +86,7 @@ def test_disaggregate_writes_a_map_and_says_what_it_learnt(made):
     assert "matern32.lengthscale" in result.stdout
     assert "constant" in result.stdout and "CRPS" in result.stdout
     with xr.open_dataset(out) as maps:
-        assert maps.sizes == maps.sizes | {"individual": 96, "bag": 6, "quantile": 3}
+        assert dict(maps.sizes).items() >= {"individual": 96, "bag": 6, "quantile": 3}.items()
         assert np.isfinite(maps["mean"]).all() and (maps["std"] > 0).all()
         assert "exceedance" in maps
         assert sorted(maps["bag"].values) == list("abcdef")

@@ -121,19 +121,19 @@ def test_what_cannot_be_done_is_said(spec, message):
 
 
 class StopAt:
-    """A callback that stops the run at its n-th step."""
+    """A callback that stops the run at a given step of its n-th fit."""
 
-    def __init__(self, step: int):
-        self.left = step
+    def __init__(self, fit: int, step: int):
+        self.fit, self.step, self.fits = fit, step, 0
 
     def __call__(self, step: int, objective: float, fraction: float) -> None:
-        self.left -= 1
-        if self.left == 0:
+        self.fits += step == 1
+        if (self.fits, step) == (self.fit, self.step):
             raise Cancelled
 
 
 def test_a_stopped_fit_keeps_its_best_state():
-    maps = pipeline.run(Spec(**ROLL, **QUICK, folds=3), callback=StopAt(2))
+    maps = pipeline.run(Spec(**ROLL, **QUICK, folds=3), callback=StopAt(fit=1, step=2))
     assert maps.attrs["partial"] == (
         "the fit was stopped after 2 steps; there was no cross-validation")
     assert np.isfinite(maps["mean"]).all()
@@ -141,12 +141,16 @@ def test_a_stopped_fit_keeps_its_best_state():
 
 def test_a_stopped_cross_validation_keeps_the_map_and_the_finished_folds(scored):
     spec = Spec.from_json(scored.attrs["spec"])
-    counted = StopAt(-1)
-    pipeline.run(Spec(**ROLL, **QUICK), callback=counted)
-    steps_of_the_fit = -1 - counted.left
-    # Stop in the second fold: the first takes at least one step and at most six.
-    maps = pipeline.run(spec, callback=StopAt(steps_of_the_fit + 7))
-    assert maps.attrs["partial"].startswith("cross-validation stopped after")
+    maps = pipeline.run(spec, callback=StopAt(fit=3, step=1))       # the map, fold 0, fold 1
+    assert maps.attrs["partial"] == "cross-validation stopped after 2 of 6 fits"
     assert (maps["mean"].values == scored["mean"].values).all()
-    assert np.isfinite(maps["cv_fold_scores"].sel(model="vbagg", fold=0)).any()
-    assert maps["cv_fold_scores"].sel(model="vbagg", fold=2).isnull().all()
+    found = maps["cv_fold_scores"].sel(model="vbagg", score="rmse")
+    assert found.notnull().values.tolist() == [True, False, False]
+
+
+def test_cross_validation_stopped_in_its_first_fold_keeps_the_map(scored):
+    spec = Spec.from_json(scored.attrs["spec"])
+    maps = pipeline.run(spec, callback=StopAt(fit=2, step=1))
+    assert maps.attrs["partial"] == "cross-validation stopped after 0 of 6 fits"
+    with pytest.raises(InputError, match="no scores"):
+        pipeline.scores(maps)
