@@ -139,4 +139,4 @@ def rate_units(ds: xr.Dataset) -> str:
     if ds["value"].attrs.get("aggregation", "sum") == "mean":
         return value
     weight = ds["weight"].attrs.get("units", "unit of weight")
-    return f"{value} per {'person' if weight in ('people', 'persons') else weight}"
+    return f"{value} per {'person' if weight == 'people' else weight.removesuffix('s')}"

@@ -1,0 +1,29 @@
+"""Maps and charts of disaggregations: labelled data in, HoloViews out, nothing computed."""
+
+from workbench.plots.calibration import pit_histogram, reliability_curve
+from workbench.plots.images import save_html, save_png
+from workbench.plots.maps import value_map
+from workbench.plots.outlines import simplified
+from workbench.plots.panels import disaggregation_panel, map_scales
+from workbench.plots.scales import ColourScale, colour_scale, observed_rate, rate_unit
+from workbench.plots.scores import observed_vs_predicted, score_bars, training_curve
+from workbench.plots.support import covariate_support
+
+__all__ = [
+    "ColourScale",
+    "colour_scale",
+    "covariate_support",
+    "disaggregation_panel",
+    "map_scales",
+    "observed_rate",
+    "observed_vs_predicted",
+    "pit_histogram",
+    "rate_unit",
+    "reliability_curve",
+    "save_html",
+    "save_png",
+    "score_bars",
+    "simplified",
+    "training_curve",
+    "value_map",
+]

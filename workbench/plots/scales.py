@@ -1,0 +1,129 @@
+"""One colour scale for all maps that show the same quantity, taken from the data and stated."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import xarray as xr
+from numpy.typing import ArrayLike
+
+from workbench.checks import choose, require
+from workbench.plots.theme import PALETTES
+
+_PER = ((0.1, 1), (0.001, 1_000), (0.0, 100_000))  # smallest overall rate, shown per so many
+
+
+@dataclass(frozen=True)
+class ColourScale:
+    """A locked range of colours: the same value has the same colour wherever it is used."""
+
+    label: str
+    unit: str
+    lower: float
+    upper: float
+    kind: str = "rate"
+    factor: float = 1.0  # map values are multiplied by it to be in the unit shown
+    log: bool = False
+    source: str = ""
+
+    @property
+    def title(self) -> str:
+        """What the colour bar is called, with its unit."""
+        return f"{self.label} ({self.unit})" if self.unit else self.label
+
+    @property
+    def caption(self) -> str:
+        """One sentence that says what the colours span."""
+        ends = f"{self.lower:.3g} to {self.upper:.3g} {self.unit}".strip()
+        return f"{self.label}: colours span {ends}{f', {self.source}' if self.source else ''}."
+
+    def options(self) -> dict:
+        """HoloViews options that lock the colours."""
+        return {
+            "cmap": PALETTES[self.kind],
+            "clim": (self.lower, self.upper),
+            "cnorm": "log" if self.log else "linear",
+        }
+
+
+def colour_scale(
+    *values: ArrayLike,
+    label: str,
+    unit: str = "",
+    kind: str = "rate",
+    quantiles: tuple[float, float] = (0.01, 0.99),
+    factor: float = 1.0,
+    log: bool = False,
+) -> ColourScale:
+    """Lock a colour scale to quantiles of everything that will be drawn with it.
+
+    Parameters
+    ----------
+    *values : arrays
+        All values to be shown, pooled; those beyond the quantiles get the end colours.
+    label, unit : str
+        Named on the colour bar.
+    kind : {"rate", "spread", "probability", "difference"}
+        The palette; probabilities always span 0 to 1, differences are centred on 0.
+    quantiles : (float, float)
+        Ends of the scale.
+    factor : float
+        Multiplier from the values to the unit shown (1,000 for a rate per 1,000).
+    log : bool
+        Whether equal steps of colour are equal ratios; all values must then be positive.
+
+    Raises
+    ------
+    InputError
+        If no value is finite, or a logarithmic scale meets values of zero or less.
+    """
+    choose("kind", kind, PALETTES)
+    if kind == "probability":
+        return ColourScale(label, unit, 0.0, 1.0, kind, factor)
+    pooled = np.concatenate([np.asarray(v, dtype=float).ravel() for v in values]) * factor
+    pooled = pooled[np.isfinite(pooled)]
+    require(pooled.size > 0, f"no finite values to take the colour scale of {label!r} from")
+    if log:
+        require(bool((pooled > 0).all()), f"{label!r} has values of zero or less: use log=False")
+    low, high = (float(end) for end in np.quantile(pooled, quantiles))
+    if kind == "difference":
+        high = max(abs(low), abs(high))
+        low = -high
+    if low >= high:  # a flat map still needs a range around its one value
+        low, high = low - (abs(low) or 1) * 0.05, high + (abs(high) or 1) * 0.05
+    source = f"the {100 * quantiles[0]:g}th to {100 * quantiles[1]:g}th percentile"
+    source = source.replace(" 1th", " 1st")
+    return ColourScale(label, unit, low, high, kind, factor, log, source)
+
+
+def rate_unit(ds: xr.Dataset) -> tuple[float, str]:
+    """Factor and unit that make the rates of a dataset readable: deaths per 1,000 people.
+
+    Returns
+    -------
+    (float, str)
+        Multiply rates by the factor to have them in the unit.
+    """
+    value = ds["value"].attrs.get("units", "value units")
+    if ds["value"].attrs.get("aggregation", "sum") == "mean":
+        return 1.0, value
+    weight = ds["weight"].attrs.get("units", "")
+    if not weight or weight == "1":
+        return 1.0, f"{value} per individual"
+    overall = abs(float(ds["value"].sum() / ds["weight"].sum()))
+    per = next(per for least, per in _PER if overall >= least)
+    return float(per), f"{value} per {singular(weight) if per == 1 else f'{per:,} {weight}'}"
+
+
+def singular(unit: str) -> str:
+    """One of a unit that is counted: persons, person."""
+    return {"people": "person"}.get(unit, unit.removesuffix("s"))
+
+
+def observed_rate(ds: xr.Dataset) -> xr.DataArray:
+    """Each bag's observed rate: its total per total weight, or its value if that is a mean."""
+    if ds["value"].attrs.get("aggregation", "sum") == "mean":
+        return ds["value"]
+    total = np.bincount(ds["membership"].values, weights=ds["weight"].values)
+    return ds["value"] / total
