@@ -130,12 +130,13 @@ def test_a_spec_can_be_written_first_and_run_later(files):
 
 def test_treatments_are_flags(files):
     refused = workbench("disaggregate", *inputs(files, "odd"), "--model", "constant",
-                        "--out", files / "odd.nc")
+                        "--fractional", "error", "--out", files / "odd.nc")
     assert "fractional" in error_of(refused)
     assert not (files / "odd.nc").exists()
     kept = workbench("disaggregate", *inputs(files, "odd"), "--model", "constant",
                      "--fractional", "keep", "--out", files / "odd.nc")
     assert kept.exit_code == 0, kept.output
+    assert "fractional counts were kept" in kept.output
     with xr.open_dataset(files / "odd.nc") as maps:
         assert 30.5 in maps["value"].values
 

@@ -93,7 +93,7 @@ def test_dropping_children_says_what_value_went_with_them():
     (fine(people=[-1.0] + [1.0] * 11), dict(zero_weight="drop"), "1 weights are negative"),
     (fine(people=[np.nan] + [1.0] * 11), {}, "1 weights are negative or missing"),
     (fine(cases=[-1.0] + [1.0] * 11), {}, "1 counts are negative"),
-    (fine(cases=[0.5] + [1.0] * 11), {}, "pass fractional='keep'"),
+    (fine(cases=[0.5] + [1.0] * 11), dict(fractional="error"), "pass fractional='keep'"),
     (fine(parent=[None] + ["p"] * 11), {}, "1 polygons have no parent"),
     (fine(side=[f"s{i}" for i in range(12)]), {}, "label 'side' varies within 4 areas"),
     (fine(code=["f"] * 12), {}, "1 ids belong to several polygons"),

@@ -207,7 +207,7 @@ def test_what_looks_like_an_undeclared_mark_is_asked_about():
 def test_missing_covariates_are_dropped_or_taken_from_the_nearest():
     gap = layers({(3, 1): np.nan})
     with pytest.raises(InputError, match=r"missing at 1 weighted pixels \(\{'height': 1.*nearest"):
-        bagged(covariates=gap[:1])
+        bagged(covariates=gap[:1], missing="error")
     dropped = bagged(covariates=gap[:1], missing="drop")
     assert "1 individuals lacking covariates {'height': 1} were dropped" in str(
         dropped.attrs["treatments"])
@@ -218,10 +218,20 @@ def test_missing_covariates_are_dropped_or_taken_from_the_nearest():
     assert "1 gaps were filled from the nearest" in filled.attrs["treatments"]
 
 
-def test_zero_weights_are_dropped_only_when_asked_and_negative_never():
+def test_gaps_are_filled_unasked_only_where_few_live():
+    with pytest.raises(InputError, match="missing at .* weighted pixels.*nearest"):
+        bagged(covariates=layers({(3, 1): np.nan})[:1])
+    crowd = people()
+    crowd.values[:] = 1000.0
+    crowd.values[3, 1] = 1.0
+    ds = bagged(covariates=layers({(3, 1): np.nan})[:1], weight=crowd)
+    assert "1 gaps were filled from the nearest" in ds.attrs["treatments"]
+
+
+def test_zero_weights_are_dropped_and_negative_never():
     with pytest.raises(InputError, match="1 covered pixels have zero weight; pass zero_weight"):
-        bagged(weight=people({(3, 1): 0.0}))
-    ds = bagged(weight=people({(3, 1): 0.0}), zero_weight="drop")
+        bagged(weight=people({(3, 1): 0.0}), zero_weight="error")
+    ds = bagged(weight=people({(3, 1): 0.0}))
     assert "1 individuals of zero weight were dropped" in ds.attrs["treatments"]
     assert ds.sizes["individual"] == bagged().sizes["individual"] - 1
     for choice in ("error", "drop"):
@@ -232,7 +242,7 @@ def test_zero_weights_are_dropped_only_when_asked_and_negative_never():
 def test_fractional_counts_are_kept_or_rounded_by_name():
     odd = areas(cases=[10.4, 20.0, 3.0])
     with pytest.raises(InputError, match=r"1 counts are not whole \(first: area 'n1' with 10.4"):
-        bagged(odd)
+        bagged(odd, fractional="error")
     assert bagged(odd, fractional="keep")["value"].values.tolist() == [10.4, 20, 3]
     assert bagged(odd, fractional="round")["value"].values.tolist() == [10, 20, 3]
     assert bagged(odd, kind="continuous")["value"].values.tolist() == [10.4, 20, 3]

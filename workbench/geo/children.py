@@ -18,7 +18,7 @@ from workbench.geo.areas import (
     usable_values,
     with_ids,
 )
-from workbench.geo.treatments import Record, Treatments, treatments_from
+from workbench.geo.treatments import Record, Treatments, must_stop, treatments_from
 
 
 def bag_children(
@@ -169,7 +169,7 @@ def _positive(fine, weight: str, options: Treatments, record: Record) -> np.ndar
                          "remove these polygons")
     zero = weights == 0
     if zero.any():
-        if options.zero_weight == "error":
+        if options.zero_weight != "drop":
             raise InputError(f"{int(zero.sum())} polygons have zero weight (first: "
                              f"{fine.index[zero][0]!r}); pass zero_weight='drop' to leave them out")
         record.note(f"{int(zero.sum())} individuals of zero weight were dropped")
@@ -186,7 +186,7 @@ def _complete(
         return matrix, np.ones(len(matrix), bool)
     counts = {c: int(g) for c, g in zip(covariates, gaps.sum(axis=0), strict=True) if g}
     rows = gaps.any(axis=1)
-    if options.missing == "error":
+    if must_stop(options.missing, rows.mean()):
         raise InputError(f"covariates are missing for {int(rows.sum())} polygons ({counts}; first: "
                          f"{fine.index[rows][0]!r}); pass missing='nearest' to take the nearest "
                          "polygon's, or missing='drop' to leave these polygons out")

@@ -8,7 +8,7 @@ from scipy.ndimage import distance_transform_edt
 
 from workbench.checks import InputError, package, require
 from workbench.geo.rasters import read_rasters, same_grid
-from workbench.geo.treatments import Record, Treatments
+from workbench.geo.treatments import Record, Treatments, must_stop
 
 
 def weight_raster(
@@ -169,8 +169,9 @@ def pixel_covariates(
         return matrix, np.ones(len(matrix), bool)
     counts = {n: int(g) for n, g in zip(layers, gaps.sum(axis=0), strict=True) if g}
     incomplete = gaps.any(axis=1)
-    lost = f"weight {weight[incomplete].sum():,.6g} ({weight[incomplete].sum() / weight.sum():.2%})"
-    if options.missing == "error":
+    share = float(weight[incomplete].sum() / weight.sum())
+    lost = f"weight {weight[incomplete].sum():,.6g} ({share:.2%})"
+    if must_stop(options.missing, share):
         raise InputError(f"covariates are missing at {int(incomplete.sum())} weighted pixels "
                          f"({counts}; {lost}); pass missing='nearest' to take the nearest valid "
                          "pixel, or missing='drop' to leave these pixels out")

@@ -12,8 +12,11 @@ from workbench.checks import choose
 class Treatments:
     """What to do with input that cannot be used as it is.
 
-    The default of nearly every treatment is ``"error"``: the message counts what was met and
-    names the option to pass. Whatever is done is recorded in ``ds.attrs["treatments"]``.
+    What changes no result goes ahead by default (pixels of zero weight are left out, counts
+    that are not whole are kept); gaps in covariates are filled from the nearest valid neighbour
+    only where they hold less than 1 % of the weight; all else is ``"error"``, whose message counts
+    what was met and names the option to pass. Whatever is done is recorded in
+    ``ds.attrs["treatments"]``, and the command line prints it.
 
     Parameters
     ----------
@@ -27,14 +30,17 @@ class Treatments:
     align: Literal["error", "nearest", "bilinear", "average"] = field(
         default="error", metadata={"help": "covariates on another grid: resample to the weight's"}
     )
-    missing: Literal["error", "drop", "nearest"] = field(
-        default="error", metadata={"help": "covariates without a value where there is weight"}
+    missing: Literal["nearest-if-few", "error", "drop", "nearest"] = field(
+        default="nearest-if-few", metadata={
+            "help": "covariates without a value where there is weight; few: below 1 % of it"}
     )
-    zero_weight: Literal["error", "drop"] = field(
-        default="error", metadata={"help": "individuals of zero weight"}
+    zero_weight: Literal["auto", "error", "drop"] = field(
+        default="auto", metadata={
+            "help": "individuals of zero weight; auto: pixels are left out, for nothing can be "
+                    "counted there, polygons (which may hold a count) are an error"}
     )
-    fractional: Literal["error", "keep", "round"] = field(
-        default="error", metadata={"help": "counts that are not whole"}
+    fractional: Literal["keep", "error", "round"] = field(
+        default="keep", metadata={"help": "counts that are not whole"}
     )
     missing_value: Literal["error", "drop"] = field(
         default="error", metadata={"help": "areas without a value"}
@@ -57,6 +63,14 @@ class Treatments:
         hints = get_type_hints(type(self))
         for option in fields(self):
             choose(option.name, getattr(self, option.name), get_args(hints[option.name]))
+
+
+FEW = 0.01
+
+
+def must_stop(missing: str, lost_share: float) -> bool:
+    """Whether gaps that hold this share of the weight are an error under a treatment."""
+    return missing == "error" or (missing == "nearest-if-few" and lost_share >= FEW)
 
 
 def treatments_from(options: dict[str, object]) -> Treatments:
