@@ -71,6 +71,11 @@ def _numpy(value) -> np.ndarray:
     return value.detach().cpu().numpy() if isinstance(value, Tensor) else np.asarray(value)
 
 
+def _positive(scale: Tensor) -> np.ndarray:
+    """A scale that SciPy accepts: without any variance it answers NaN instead of the one value."""
+    return np.maximum(_numpy(scale).astype(float), 1e-150)
+
+
 @dataclass(frozen=True)
 class Normal(Predictive):
     """N(location, scale²)."""
@@ -89,7 +94,7 @@ class Normal(Predictive):
         return self.scale.square()
 
     def _frozen(self):
-        return scipy.stats.norm(_numpy(self.location), _numpy(self.scale))
+        return scipy.stats.norm(_numpy(self.location), _positive(self.scale))
 
 
 @dataclass(frozen=True)
@@ -110,7 +115,7 @@ class LogNormal(Predictive):
         return self.mean.square() * self.scale.square().expm1()
 
     def _frozen(self):
-        return scipy.stats.lognorm(_numpy(self.scale), scale=np.exp(_numpy(self.location)))
+        return scipy.stats.lognorm(_positive(self.scale), scale=np.exp(_numpy(self.location)))
 
 
 @dataclass(frozen=True)
@@ -138,13 +143,13 @@ class ScaledNoncentralChi2(Predictive):
 
     def cdf(self, value: float | Tensor) -> Tensor:
         """P(v² <= value) = P(-√value <= v <= √value); exact and fast, unlike the series."""
-        root = np.sqrt(np.maximum(_numpy(value), 0.0))
-        normal = scipy.stats.norm(_numpy(self.location), _numpy(self.scale))
+        root, normal = np.sqrt(np.maximum(_numpy(value), 0.0)), self._magnitude()
         return self._tensor(normal.cdf(root) - normal.cdf(-root))
 
     def exceedance(self, threshold: float | Tensor) -> Tensor:
-        """P(v² > threshold)."""
-        return 1 - self.cdf(threshold)
+        """P(v² > threshold) = P(v > √threshold) + P(v < -√threshold)."""
+        root, normal = np.sqrt(np.maximum(_numpy(threshold), 0.0)), self._magnitude()
+        return self._tensor(normal.sf(root) + normal.cdf(-root))
 
     def sample(self, count: int, seed: int = 0) -> Tensor:
         """Squares of Gaussian draws (count, n)."""
@@ -153,19 +158,23 @@ class ScaledNoncentralChi2(Predictive):
     def _frozen(self):
         # SciPy's quantiles lose accuracy at non-centralities beyond 1e4; there the square of a
         # Gaussian far from zero is monotone, so its quantile is the square of the Gaussian's.
-        return _SquaredNormal(_numpy(self.location), _numpy(self.scale))
+        return _SquaredNormal(np.abs(_numpy(self.location)), _positive(self.scale))
+
+    def _magnitude(self):
+        # v and -v have one square; with a positive location the lower tail keeps its digits.
+        return scipy.stats.norm(np.abs(_numpy(self.location)), _positive(self.scale))
 
 
 class _SquaredNormal:
     """Quantiles of the square of a Gaussian by bisection on its exact cdf."""
 
     def __init__(self, location: np.ndarray, scale: np.ndarray):
-        self.location, self.scale = np.abs(location), scale
+        self.location, self.scale = location, scale
 
     def ppf(self, level: float) -> np.ndarray:
         normal = scipy.stats.norm(self.location, self.scale)
         low = np.zeros_like(self.location)
-        high = np.abs(self.location) + 40 * self.scale
+        high = self.location + 40 * self.scale
         if level >= 1:
             return np.full_like(low, np.inf)
         for _ in range(80):
@@ -193,7 +202,9 @@ class Gamma(Predictive):
         return self.spread
 
     def _frozen(self):
-        mean, variance = _numpy(self.location), _numpy(self.spread)
+        mean = _numpy(self.location)
+        # SciPy's quantiles lose their way at shapes beyond 1e14; that is a point for all purposes.
+        variance = np.maximum(_numpy(self.spread), 1e-14 * mean**2)
         return scipy.stats.gamma(mean**2 / variance, scale=variance / mean)
 
 

@@ -153,7 +153,7 @@ class NoiseModel:
 
     def __init__(self, convention: str, source: Source):
         self.convention, self.aggregation = convention, source.aggregation
-        self.known = source.targets.noise_variance
+        self.known, self._names = source.targets.noise_variance, source.bags.names
         self.reference = float(source.bags.totals.mean())
         self.items: list[Hyperparameter] = []
         if convention == "known":
@@ -183,7 +183,7 @@ class NoiseModel:
             If the variances are known ones: those of other bags are not.
         """
         if self.convention == "known":
-            if self.known is not None and len(self.known) == bags.count:
+            if bags.names == self._names and len(self.known) == bags.count:
                 return self.known.sqrt()
             raise InputError(
                 "noise='known' gives no noise variance for bags outside the training data; "
