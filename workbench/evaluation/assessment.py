@@ -51,10 +51,12 @@ def evaluate(
     -------
     xr.Dataset
         Dimensions target ("bag", "individual", "rate"), model, score, level, pit_bin, bag,
-        individual. ``scores`` (target, model, score) with ``score_units``; ``coverage`` (target,
-        model, level) with the band ``coverage_lower``, ``coverage_upper`` of a right law;
-        ``pit_density`` (target, model, pit_bin); and per unit ``bag_mean``, ``bag_quantile``,
-        ``bag_pit``, ``bag_crps`` ..., likewise ``individual_`` and ``rate_``.
+        individual. ``scores`` (target, model, score) with ``score_units``, where coverage counts
+        the ends of an interval as inside; ``coverage`` (target, model, level), by the randomised
+        PIT so that a right law covers exactly even small counts, with its band
+        ``coverage_lower``, ``coverage_upper``; ``pit_density`` (target, model, pit_bin); and per
+        unit ``bag_mean``, ``bag_quantile``, ``bag_pit``, ``bag_crps`` ..., likewise
+        ``individual_`` and ``rate_``.
     """
     check(ds)
     named = _named(fit)

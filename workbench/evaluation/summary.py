@@ -9,7 +9,7 @@ import numpy as np
 import xarray as xr
 
 from workbench.evaluation import accuracy
-from workbench.evaluation.calibration import pit_histogram, reliability
+from workbench.evaluation.calibration import covered_by_pit, pit_histogram, reliability
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,9 @@ def average(units: xr.Dataset, counts: bool) -> xr.DataArray:
 
 def summarise(units: xr.Dataset, groups: np.ndarray | None, counts: bool) -> xr.Dataset:
     """Scores, reliability curve and PIT histogram of one model at one target."""
-    curve = reliability(units["covered"].values, units["level"].values, groups)
+    # by the PIT, so that the curve of a right law lies on the diagonal even for small counts
+    inside = covered_by_pit(units["pit"].values, units["level"].values)
+    curve = reliability(inside, units["level"].values, groups)
     histogram = pit_histogram(units["pit"].values).drop_vars(["left", "right"])
     return xr.Dataset(
         {

@@ -181,7 +181,7 @@ def _axes(unit: str, axes: tuple[str, str]) -> dict:
             "yaxis": None,
             "scalebar": True,
             "scalebar_unit": (unit, "m"),
-            "scalebar_opts": {"background_fill_alpha": 0, "border_line_alpha": 0},
+            "scalebar_opts": {"background_fill_alpha": 0, "border_line_alpha": 0, "margin": 2},
         }
     names = ("longitude", "latitude") if unit == "degree" else axes
     labels = {f"{a}label": axis(n, unit) for a, n in zip("xy", names, strict=True)}

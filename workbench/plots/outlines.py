@@ -103,7 +103,7 @@ def frame(bounds: tuple[float, float, float, float], unit: str, size: int) -> di
     left, bottom, right, top = (float(end) for end in bounds)
     stretch = np.cos(np.deg2rad((top + bottom) / 2)) if unit == "degree" else 1.0
     if unit in ("m", "km"):
-        bottom -= 0.1 * max(right - left, top - bottom)
+        bottom -= 0.13 * max(right - left, top - bottom)
     wide, high = max((right - left) * stretch, 1e-12), max(top - bottom, 1e-12)
     margin = 0.02 * max(wide, high)
     wide, high = wide + 2 * margin, high + 2 * margin

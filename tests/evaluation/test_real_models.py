@@ -1,0 +1,33 @@
+import numpy as np
+import pytest
+
+import workbench as wb
+from workbench.datasets import load
+
+
+@pytest.fixture(scope="module")
+def roll():
+    return load("swiss-roll", n_bags=24, mean_size=12, size_std=4)
+
+
+def test_the_aggregated_field_beats_the_constant_model_that_stands_beside_it(roll):
+    fit = wb.VBAgg(kernel="rbf", inducing=15, max_steps=20).fit(roll)
+    result = wb.evaluate(fit, roll, samples=200)
+    assert result["model"].values.tolist() == ["vbagg", "constant", "own bag, by weight"]
+    rmse = result["scores"].sel(score="rmse", target="rate")
+    assert rmse.sel(model="vbagg") < rmse.sel(model="constant")
+    assert np.isfinite(result["scores"].sel(score="crps")).all(["target"]).sel(model="vbagg")
+    np.testing.assert_allclose(  # means come from the rate, so bags are sums of individuals
+        result["bag_mean"].sel(model="vbagg"),
+        np.bincount(roll["membership"], result["individual_mean"].sel(model="vbagg")),
+    )
+
+
+def test_cross_validation_runs_real_models_and_finds_the_constant_one_by_itself(roll):
+    model = wb.VBAgg(kernel="rbf", inducing=15, max_steps=10)
+    result = wb.cross_validate(model, roll, folds=2, samples=100)
+    assert result["model"].values.tolist() == ["vbagg", "constant"]
+    assert (result["error"] == "").all()
+    flat = result["individual_mean"].sel(model="constant") / roll["weight"]
+    fold = result["fold_of_bag"].values[roll["membership"].values]
+    assert all(np.ptp(flat.values[fold == k]) < 1e-6 * flat.max() for k in (0, 1))
