@@ -258,7 +258,15 @@ def _bagging_help() -> str:
 def _models_help() -> str:
     from workbench.labelled import models
 
-    return "\n\n".join(_model_help(name, model) for name, model in models().items())
+    every = {name: _own(flags.of_options(model.torch_model.options_type))
+             for name, model in models().items()}
+    lines = []
+    for option in dict.fromkeys(o for found in reversed(every.values()) for o in found):
+        having = [name for name, found in every.items() if option in found]
+        lines.append(every[having[-1]][option].describe())
+        if len(having) < len(every):
+            lines.append(f"{'':25}for {', '.join(having)}")
+    return "\n".join([f"Options of the models ({', '.join(every)}):", *lines])
 
 
 def _model_help(name: str, model: type) -> str:

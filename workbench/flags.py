@@ -7,6 +7,7 @@ flag ``--name value``, and a flag that nobody knows is answered with the nearest
 from __future__ import annotations
 
 import inspect
+import textwrap
 import types
 import typing
 from collections.abc import Callable, Iterable, Mapping
@@ -29,13 +30,14 @@ class Flag:
     choices: tuple[Any, ...] = ()
 
     def describe(self) -> str:
-        """One line of help: flag, default, meaning, unit, bounds and choices."""
+        """Help on it: flag, default, meaning, unit, bounds and choices, in lines of 100 columns."""
         notes = [self.help.rstrip(".")] if self.help else []
         notes += [f"unit {self.unit}"] if self.unit else []
         notes += [f"from {self.bounds[0]} to {self.bounds[1]}"] if self.bounds else []
         notes += [" | ".join(str(c) for c in self.choices)] if self.choices else []
         flag = f"--{self.name.replace('_', '-')}"
-        return f"  {flag:<22} [{_show(self.default)}]  {'; '.join(notes)}".rstrip()
+        text = f"  {flag:<22} [{_show(self.default)}]  {'; '.join(notes)}".rstrip()
+        return textwrap.fill(text, 100, subsequent_indent=" " * 25, break_on_hyphens=False)
 
 
 def of_options(options: type) -> dict[str, Flag]:
