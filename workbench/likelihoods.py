@@ -37,7 +37,8 @@ class BagMoments:
     log_mean : Tensor (B,) or None
         E log η by a named bound or approximation; None under the identity link.
     effect_variance : Tensor (B,) or None
-        Prior variance of the area's iid effect on log η; None without overdispersion.
+        Prior variance of the bag's iid effect (area effect and nugget) on log η, whose mean is
+        zero; None without either.
     """
 
     mean: PerBag
@@ -96,13 +97,18 @@ class NegativeBinomial:
         self.dispersion = dispersion
 
     def expected_log_prob(self, y: PerBag, moments: BagMoments) -> PerBag:
-        """E_q log p(y | η) of each bag, E log(η + r) by Gauss-Hermite quadrature in log η."""
+        """E_q log p(y | η) of each bag, E log(η + r) by Gauss-Hermite quadrature in log η.
+
+        Of a nugget only what it adds to E η counts: its variance in a bag's total is small beside
+        the dispersion, which takes it up.
+        """
         _require_positive_link(moments, "negative binomial")
         r = self.dispersion()
         nodes, weights = moments.log_nodes()
-        log_sum = torch.logaddexp(nodes, r.log()) @ weights
+        raised = 0.0 if moments.effect_variance is None else moments.effect_variance / 2
+        log_sum = torch.logaddexp((nodes.mT + raised).mT, r.log()) @ weights
         constant = torch.lgamma(y + r) - torch.lgamma(r) - torch.lgamma(y + 1) + r * r.log()
-        return constant + y * moments.log_mean - (y + r) * log_sum
+        return constant + y * (moments.log_mean + raised) - (y + r) * log_sum
 
     def sample(self, parameter: Tensor, generator: np.random.Generator) -> Tensor:
         """Counts with the given means, of any shape."""
@@ -137,7 +143,7 @@ class Normal:
 
 
 def poisson_lognormal(y: Tensor, log_rate: Tensor, effect_variance: Tensor) -> Tensor:
-    """log ∫ Poisson(y | exp(log_rate + a)) N(a; 0, effect_variance) da, elementwise.
+    """Log ∫ Poisson(y | exp(log_rate + a)) N(a; 0, effect_variance) da, elementwise.
 
     Adaptive Gauss-Hermite quadrature: nodes are centred at the mode of the integrand and scaled by
     its curvature, so that it is accurate for counts of zero and of millions alike. Needs

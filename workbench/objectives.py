@@ -125,6 +125,9 @@ def _exp(view: View, mean: Tensor, covariance: Tensor, jensen: bool) -> BagMomen
 
     With e_i = p_i exp(m_i + S_ii/2): E T = Σ e_i, and log T has variance sᵀ S s with the shares
     s = e / E T. Then T is taken as log-normal with that mean and variance of its logarithm.
+
+    A nugget raises E T; its part of log T has mean zero and is left to the likelihood, as an
+    effect of variance `_nugget`, so half of that is taken off E log T.
     """
     operator, projection = view.operator, view.projection
     log_weight = operator.coefficients().log()
@@ -135,11 +138,13 @@ def _exp(view: View, mean: Tensor, covariance: Tensor, jensen: bool) -> BagMomen
     rows = _segment(operator, share[:, None] * projection.features)
     residual = _segment(operator, share.square() * projection.residual)
     log_variance = residual + ((rows @ covariance) * rows).sum(1)
-    log_mean = _segment_logsumexp(log_weight + m, operator) if jensen else (
-        log_total - log_variance / 2)
+    log_mean = log_total - log_variance / 2
+    if jensen:
+        log_mean = _segment_logsumexp(log_weight + m + view.nugget_variance / 2, operator)
     total = log_total.exp()
     return BagMoments(
-        total, total.square() * log_variance.expm1(), log_mean, _effect(view, share)
+        total, total.square() * log_variance.expm1(), log_mean - _nugget(view, share) / 2,
+        _effect(view, share),
     )
 
 
@@ -165,12 +170,18 @@ def _square(view: View, mean: Tensor, covariance: Tensor) -> BagMoments:
     variance = restore_order(operator.bags, variances)
     relative = variance / total.square()
     share = 2 * p * m / total[operator.bags.membership]
-    return BagMoments(total, variance, total.log() - relative / 2, _effect(view, share))
+    log_mean = total.log() - (relative + _nugget(view, share)) / 2
+    return BagMoments(total, variance, log_mean, _effect(view, share))
+
+
+def _nugget(view: View, share: Tensor) -> PerBag:
+    """Variance of the nugget's sum over a bag, on the scale of log η."""
+    return view.nugget_variance * _segment(view.operator, share.square())
 
 
 def _effect(view: View, share: Tensor) -> PerBag | None:
     """Prior variance of the iid effects on log η of each bag: area effect plus nugget."""
-    nugget = view.nugget_variance * _segment(view.operator, share.square())
+    nugget = _nugget(view, share)
     if view.effect_std is None:
         return nugget if float(view.nugget_variance.detach()) > 0 else None
     slope = _segment(view.operator, share)

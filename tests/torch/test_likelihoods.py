@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import torch
 from scipy import integrate, optimize, special, stats
-from tests.torch import made
 
+from tests.torch import made
 from workbench.checks import InputError
 from workbench.likelihoods import (
     BagMoments,

@@ -2,8 +2,8 @@
 
 import pytest
 import torch
-from tests.torch import made
 
+from tests.torch import made
 from workbench import operators
 from workbench.bags import Bags, Columns, Source, Targets
 from workbench.checks import InputError

@@ -83,7 +83,8 @@ def test_chi2_is_the_square_of_a_gaussian_in_scipys_words():
 
 
 def test_far_exceedances_keep_their_digits():
-    assert float(Normal(t(0.0), t(1.0)).exceedance(12.0)) == pytest.approx(stats.norm.sf(12), rel=1e-9, abs=0)
+    far = float(Normal(t(0.0), t(1.0)).exceedance(12.0))
+    assert far == pytest.approx(stats.norm.sf(12), rel=1e-9, abs=0)
     law = ScaledNoncentralChi2(t(0.0), t(1.0))
     assert float(law.exceedance(144.0)) == pytest.approx(
         2 * stats.norm.sf(12), rel=1e-9, abs=0)
