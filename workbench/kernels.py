@@ -209,7 +209,7 @@ def _positive() -> Positive:
 def _base(factor: Factor, x: Inputs, seed: int) -> gpytorch.kernels.Kernel:
     if factor.name == "constant":
         kernel = gpytorch.kernels.ConstantKernel()
-        kernel.constant = 1.0
+        kernel.constant = torch.ones(1)
         return _frozen(kernel)
     common = dict(active_dims=factor.columns)
     if factor.name == "linear":
