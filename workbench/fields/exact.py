@@ -41,7 +41,7 @@ class ExactField(nn.Module):
         return sum(term(x1, x2) for term in self.terms)
 
     def evidence(self, y: PerBag, noise_variance: PerBag) -> Tensor:
-        """log N(y; A mean, A K Aᵀ + diag(noise_variance))."""
+        """Log N(y; A mean, A K Aᵀ + diag(noise_variance))."""
         root = self._factorise(noise_variance)
         residual = y - self.operator(self.mean.expand(len(self.x)))
         white = torch.linalg.solve_triangular(root, residual[:, None], upper=False)[:, 0]
@@ -76,4 +76,5 @@ class ExactField(nn.Module):
 
     def _factorise(self, noise_variance: PerBag) -> Tensor:
         gram = self.operator.quad(self.prior, self.x)
-        return cholesky(gram + torch.diag(noise_variance), "covariance of the bags")
+        # With noise on its diagonal the matrix rarely needs jitter, which would bias the evidence.
+        return cholesky(gram + torch.diag(noise_variance), "covariance of the bags", 1e-14)
