@@ -1,0 +1,230 @@
+"""From a Spec to what the views show: data, maps and scores, kept in bounded caches.
+
+Pure functions of Specs and small values; results are frozen and their arrays read-only, because
+all sessions share them.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+import xarray as xr
+
+from workbench.checks import require
+from workbench.evaluation import evaluate
+from workbench.labelled import Fit, LabelledPredictive, make_model
+from workbench.pipeline import data_of, model_of
+from workbench.plots import ColourScale, colour_scale, observed_rate, rate_unit, simplified
+from workbench.spec import Spec
+from workbench.training import Cancelled
+from workbench.ui.cache import Cache
+
+EXACT_LIMIT = 4_000     # individuals; the exact model holds all their pairs in memory
+SCREEN = 500            # pixels along a map for which outlines are simplified
+SAMPLES = 300
+
+_SCENES, _ANSWERS, _SCORES, _FLAT = Cache(6), Cache(24), Cache(24), Cache(6)
+
+
+@dataclass(frozen=True)
+class Scene:
+    """A dataset ready to be shown: values in the unit shown, and scales locked to the data."""
+
+    data: xr.Dataset
+    drawn: xr.Dataset           # the same with outlines simplified to the screen
+    factor: float
+    unit: str
+    observed: np.ndarray        # rate of each area
+    known: np.ndarray | None    # fine rate, where the dataset knows it
+    known_title: str
+    rate: ColourScale
+    spread: ColourScale
+
+
+@dataclass(frozen=True)
+class Answer:
+    """Maps of one fit, and how they were come by.
+
+    ``kind`` is ``learnt`` (hyperparameters learnt), ``stopped`` (learning was cancelled),
+    ``moved`` (those of an earlier fit, but for the sliders') or ``start`` (starting values).
+    """
+
+    spec: Spec
+    fit: Fit
+    law: LabelledPredictive
+    mean: np.ndarray
+    std: np.ndarray
+    kind: str
+    seconds: float
+
+    @property
+    def exact(self) -> bool:
+        """Whether the posterior is computed in closed form."""
+        return self.spec.model == "aggregated-gp"
+
+    @property
+    def history(self) -> tuple[float, ...]:
+        """Objective by step; empty if nothing was learnt."""
+        return tuple(self.fit.history) if self.kind in ("learnt", "stopped") else ()
+
+    @cached_property
+    def summary(self) -> str:
+        """The fit in words."""
+        return self.fit.summary()
+
+    def exceedance(self, threshold: float) -> np.ndarray:
+        """P(rate > threshold) of each individual, threshold in natural units."""
+        return _frozen(self.law.exceedance(threshold).values)
+
+
+def data_spec(spec: Spec) -> Spec:
+    """The part of a Spec that says which data: the key of `scene`."""
+    return Spec(dataset=spec.dataset, dataset_options=spec.dataset_options, level=spec.level,
+                areas=spec.areas)
+
+
+def base_spec(spec: Spec) -> Spec:
+    """The same Spec with everything learnt: what a slider moves away from."""
+    return replace(answer_spec(spec), hyperparameters={})
+
+
+def answer_spec(spec: Spec) -> Spec:
+    """A Spec without what does not change its fit: the threshold."""
+    return replace(spec, threshold=None)
+
+
+def scene(spec: Spec) -> Scene:
+    """The data of a Spec, loaded once."""
+    key = data_spec(spec)
+    return _SCENES.get(key, lambda: _scene(data_of(key)))
+
+
+def ready_scene(spec: Spec) -> Scene | None:
+    """The data of a Spec if they are loaded."""
+    return _SCENES.peek(data_spec(spec))
+
+
+def ready(spec: Spec) -> Answer | None:
+    """The best answer there is without computing: learnt, else quick."""
+    key = answer_spec(spec)
+    return _ANSWERS.peek((key, "learnt")) or quick_ready(key)
+
+
+def quick_ready(spec: Spec) -> Answer | None:
+    """The quick answer if it is there."""
+    base = _ANSWERS.peek((base_spec(spec), "learnt"))
+    return _ANSWERS.peek((answer_spec(spec), "moved" if base and spec.hyperparameters else "start"))
+
+
+def quick(spec: Spec) -> Answer:
+    """Maps at once, with nothing learnt but the posterior of the field.
+
+    Hyperparameters held by sliders have their values; the others keep those of the fit with
+    everything learnt, if there is one, else their starting values.
+    """
+    key = answer_spec(spec)
+    base = _ANSWERS.peek((base_spec(spec), "learnt")) if spec.hyperparameters else None
+    if base is None:
+        return _ANSWERS.get((key, "start"), lambda: _start(key))
+    return _ANSWERS.get((key, "moved"), lambda: _moved(key, base.fit.hyperparameters))
+
+
+def learn(spec: Spec, tick: Callable[[int, float, float], None]) -> Answer:
+    """Maps with all hyperparameters learnt that the Spec does not hold.
+
+    A cancelled fit is returned as it is, and not kept for others.
+    """
+    key = answer_spec(spec)
+    found = _ANSWERS.peek((key, "learnt"))
+    if found is not None:
+        return found
+    started = time.perf_counter()
+    data = _possible(key)
+    fit = model_of(key).fit(data, callback=tick)
+    answer = _answer(key, fit, data, "stopped" if fit.cancelled else "learnt", started)
+    if not fit.cancelled:
+        _ANSWERS.keep((key, "learnt"), answer)
+    return answer
+
+
+def scores(answer: Answer) -> xr.Dataset:
+    """Scores and calibration of an answer beside the flat model (`workbench.evaluate`)."""
+    def make() -> xr.Dataset:
+        # the result has a "coverage" of its own beside that of pixels cut by a border
+        data = scene(answer.spec).data.drop_vars("coverage", errors="ignore")
+        fits = {answer.fit.model.name: answer.fit}
+        if "constant" not in fits:
+            fits["constant"] = _FLAT.get(data_spec(answer.spec),
+                                         lambda: make_model("constant").fit(data))
+        return evaluate(fits, data, samples=SAMPLES)
+
+    return make() if answer.kind == "stopped" else _SCORES.get((answer.spec, answer.kind), make)
+
+
+def ready_scores(answer: Answer) -> xr.Dataset | None:
+    """The scores of an answer if they are there."""
+    return None if answer.kind == "stopped" else _SCORES.peek((answer.spec, answer.kind))
+
+
+def _scene(data: xr.Dataset) -> Scene:
+    factor, unit = rate_unit(data)
+    observed = observed_rate(data).values
+    known, title = _known(data)
+    shown = [observed] if known is None else [observed, known]
+    rate = colour_scale(*shown, label="rate", unit=unit, factor=factor)
+    spread = ColourScale("standard deviation", unit, 0.0, (rate.upper - rate.lower) / 2, "spread",
+                         factor, source="zero to half the span of the rates")
+    return Scene(data, simplified(data, SCREEN), factor, unit, _frozen(observed),
+                 None if known is None else _frozen(known), title, rate, spread)
+
+
+def _known(data: xr.Dataset) -> tuple[np.ndarray | None, str]:
+    if "truth" in data:
+        return data["truth"].values, "True rate"
+    if "individual_value" in data:
+        total = data["value"].attrs.get("aggregation", "sum") == "sum"
+        fine = data["individual_value"] / data["weight"] if total else data["individual_value"]
+        return fine.values, "Observed, fine (never used in fitting)"
+    return None, ""
+
+
+def _possible(spec: Spec) -> xr.Dataset:
+    data = scene(spec).data
+    count = data.sizes["individual"]
+    require(
+        spec.model != "aggregated-gp" or count <= EXACT_LIMIT,
+        f"the exact model needs all pairs of individuals: {count:,} are too many here (limit "
+        f"{EXACT_LIMIT:,}); choose the model VBAgg, or Korea or the swiss roll as data",
+    )
+    return data
+
+
+def _start(spec: Spec) -> Answer:
+    started, data = time.perf_counter(), _possible(spec)
+
+    def stop(*_):
+        raise Cancelled
+
+    return _answer(spec, model_of(spec).fit(data, callback=stop), data, "start", started)
+
+
+def _moved(spec: Spec, values: Mapping) -> Answer:
+    started, data = time.perf_counter(), _possible(spec)
+    fit = model_of(spec).condition(data, {**values, **spec.hyperparameters})
+    return _answer(spec, fit, data, "moved", started)
+
+
+def _answer(spec: Spec, fit: Fit, data: xr.Dataset, kind: str, started: float) -> Answer:
+    law = fit.at(data)
+    mean, std = _frozen(law.mean.values), _frozen(law.std.values)
+    return Answer(spec, fit, law, mean, std, kind, time.perf_counter() - started)
+
+
+def _frozen(values: np.ndarray) -> np.ndarray:
+    values = np.array(values, dtype=float)
+    values.flags.writeable = False
+    return values

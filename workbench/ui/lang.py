@@ -1,0 +1,61 @@
+"""Every sentence that the disaggregation app shows, so that words can be read in one place."""
+
+TITLE = "Disaggregate: from totals of areas to a fine map"
+ABOUT = (
+    "The model sees only one total per area, the population (weight) and the covariates of the "
+    "individuals inside it, and infers the rate of every individual with its uncertainty."
+)
+
+MAPS = {
+    "observed": ("Observed areas", "All that the model sees: one total per area, as a rate."),
+    "mean": ("Posterior mean",
+             "Look for detail inside areas: it comes from covariates and neighbours."),
+    "known": ("Truth", "Compare with the posterior mean: same colours mean the same rate."),
+    "std": ("Posterior sd", "Bright is uncertain: where rates are high or areas are big."),
+    "exceedance": ("Exceedance", "Red is surely above the threshold, blue surely not, pale open."),
+}
+NO_TRUTH = (
+    "Not known: only the areas' totals were published, so nothing finer exists to compare with. "
+    "Try the made country or Korea to see a map beside its truth."
+)
+
+CHARTS = {
+    "coverage": "On the diagonal, intervals hold what they claim; below it they claim too much.",
+    "pit": "Flat within the band is calibrated; a valley means intervals too narrow, a hill too "
+           "wide.",
+    "training": "Climbs and levels off when learning is done; it can be stopped at any step.",
+    "scores": "Lower CRPS and RMSE than the flat model is skill; coverage should match its level.",
+}
+TRAINED_ON = (
+    "Areas were used in fitting, so their calibration is optimistic; fine values, where known, "
+    "were not."
+)
+
+KINDS = {
+    "learnt": "hyperparameters learnt",
+    "stopped": "stopped early: best state so far",
+    "moved": "as fitted, but for the sliders",
+    "start": "quick look: hyperparameters at their starting values, press Fit to learn them",
+}
+LOADING = "loading the data"
+NO_CURVE = "Nothing learnt yet: press Fit."
+SUMMARY = "What was fitted: hyperparameters with units and priors"
+UNEXPECTED = "Something went wrong that should not"
+
+
+def badge(exact: bool, kind: str, seconds: float, steps: int) -> str:
+    """How the maps were come by: exact or approximate, and how long it took."""
+    how = "exact" if exact else "approximate (variational)"
+    took = f"{1000 * seconds:.0f} ms" if seconds < 1 else f"{seconds:.1f} s"
+    learnt = f", {steps} steps" if steps else ""
+    return f"{how} · {took}{learnt} · {KINDS[kind]}"
+
+
+def headline(areas: int, individuals: int, mean: float, low: float, high: float, sd: float,
+             above: float, threshold: float, unit: str) -> str:
+    """The map in one sentence of numbers."""
+    return (
+        f"{areas:,} areas → {individuals:,} individuals. Mean rate {mean:.3g} {unit}; fine map "
+        f"from {low:.3g} to {high:.3g} (1st to 99th percentile); typical sd {sd:.3g}; "
+        f"{100 * above:.1f} % of the weight is more likely than not above {threshold:g}."
+    )

@@ -1,0 +1,77 @@
+"""The page around an app: set-up, errors, the URL, and the frame with sidebar and theme."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+
+import panel as pn
+import panel_material_ui as pmui
+import torch
+
+from workbench.ui import lang
+from workbench.ui.state import State
+
+_LOG = logging.getLogger("workbench.ui")
+
+
+def prepare() -> None:
+    """Set Panel up for a session; call it first in an app."""
+    torch.set_num_threads(1)            # several sessions share few cores
+    pn.extension(notifications=True, exception_handler=_failed)
+
+
+def hop() -> Callable:
+    """What runs a function in this session's own thread; to be made while the app is built."""
+    document = pn.state.curdoc
+
+    def into_session(function: Callable) -> None:
+        document.add_next_tick_callback(lambda: function() and None)
+
+    return into_session
+
+
+def on_close(function: Callable) -> None:
+    """Call a function when this session ends."""
+    # bound here, because an app's own names are gone by then
+    pn.state.on_session_destroyed(lambda context: function())
+
+
+def follow_url(state: State) -> None:
+    """Read the state from the URL, warn about what could not be used, and keep the URL current."""
+    location = pn.state.location
+    if location is None:
+        return
+    problems = state.read(location.search or "")
+    if problems:
+        _LOG.warning("URL: %s", "; ".join(problems))
+        pn.state.onload(lambda: [pn.state.notifications.warning(p, duration=10_000)
+                                 for p in problems])
+    location.search = f"?{state.query()}"
+
+    def write(*events) -> None:
+        location.search = f"?{state.query()}"
+
+    def back(event) -> None:            # the browser's back button changes the URL by itself
+        if event.new.lstrip("?") != state.query():
+            state.read(event.new)
+
+    state.param.watch(write, state.names())
+    location.param.watch(back, "search")
+
+
+def page(title: str, sidebar: list, main: list) -> pmui.Page:
+    """The page: a sidebar of controls and the main column."""
+    return pmui.Page(
+        title=title, sidebar=sidebar, main=[pn.Column(*main, sizing_mode="stretch_width")],
+        sidebar_width=310,
+        theme_config={"typography": {"fontSize": 13}},
+    )
+
+
+def _failed(error: Exception) -> None:
+    """Show what a callback raised: without this, the user would see nothing at all."""
+    _LOG.error("callback failed", exc_info=error)
+    if pn.state.notifications:
+        pn.state.notifications.error(f"{lang.UNEXPECTED}: {type(error).__name__}: {error}",
+                                     duration=10_000)

@@ -1,0 +1,180 @@
+"""What the user has chosen: parameters only, readable from and written to a URL."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from urllib.parse import parse_qsl, urlencode
+
+import param
+
+from workbench.spec import Spec
+from workbench.ui.catalogue import LEARNT, Choice, choices, lengthscales, variances
+
+EXACT = "aggregated-gp"
+FLAT = "constant"
+MODELS = {
+    "VBAgg: GP on individuals, variational": "vbagg",
+    "Aggregated GP: exact, Normal errors": EXACT,
+    "Centre-point GP: areas as points": "centre-point",
+    "Constant: one flat rate": FLAT,
+}
+_NORMAL_ONLY = "the exact model always has the identity link and Normal errors"
+_FLAT_ONLY = "the flat model has no kernel"
+
+
+class State(param.Parameterized):
+    """All choices of the disaggregation app; every one is a selection of canonical values.
+
+    What can be chosen depends on the dataset (granularity, kernel, lengthscale, threshold) and
+    on model and link (variance); a choice that is no longer offered returns to its default.
+    """
+
+    dataset = param.Selector(doc="Data: totals of areas that are to be made fine again.")
+    granularity = param.Selector(
+        doc="Areas whose totals the model sees: an administrative level, or neighbouring areas "
+        "merged until so many are left.")
+    model = param.Selector(objects=MODELS, doc="How the fine map is learnt from the totals.")
+    link = param.Selector(
+        objects={"exp (log rate)": "exp", "square": "square", "identity": "identity"},
+        doc="From the Gaussian process f to the rate: exp keeps it positive and multiplies "
+        "effects; identity needs the Normal likelihood.")
+    likelihood = param.Selector(
+        objects={"Poisson": "poisson", "negative binomial": "negative-binomial",
+                 "Normal": "normal"},
+        doc="Distribution of an area's count around its expectation.")
+    overdispersion = param.Selector(
+        objects={"area effect (recommended)": "area", "none": "none"},
+        doc="Counts of real areas vary more than Poisson: an iid effect of each area takes up "
+        "what covariates and map cannot, or else the map overfits.")
+    kernel = param.Selector(doc="Terms of the Gaussian process: covariates and map.")
+    lengthscale = param.Selector(
+        doc="Distance over which the map term changes: learnt, or held where you put it.")
+    variance = param.Selector(
+        doc="Variance of the map term on the scale of the link: learnt, or held.")
+    nugget = param.Selector(
+        objects={"none": 0.0, "0.1": 0.1, "0.2": 0.2, "0.3": 0.3, "0.5": 0.5, "learnt": "learn"},
+        doc="Standard deviation of what is particular to each individual, on the scale of the "
+        "link: widens fine intervals and leaves totals nearly alone.")
+    threshold = param.Selector(
+        doc="The exceedance map shows the probability that the rate is above this.")
+    colours = param.Selector(
+        objects={"locked to the data": "locked", "autoscale": "auto"},
+        doc="Locked: the same value has the same colour in every fit. Autoscale: stretch the "
+        "colours over the present maps, for detail.")
+
+    def __init__(self, **given):
+        self._choices = choices()
+        self.param.dataset.objects = {c.title: name for name, c in self._choices.items()}
+        super().__init__(dataset=given.pop("dataset", next(iter(self._choices))))
+        self._refresh()
+        for name in self.names():          # in order: later choices depend on earlier ones
+            if name in given:
+                setattr(self, name, given[name])
+
+    @classmethod
+    def names(cls) -> list[str]:
+        """The choices, those that others depend on first."""
+        first = ["dataset", "model", "link"]
+        return first + [n for n in cls.param if n not in (*first, "name")]
+
+    @property
+    def choice(self) -> Choice:
+        """What the present dataset offers."""
+        return self._choices[self.dataset]
+
+    @param.depends("dataset", "model", "link", watch=True)
+    def _refresh(self) -> None:
+        offered, link = self.choice, "identity" if self.model == EXACT else self.link
+        unit = "rate²" if link == "identity" else ""
+        with param.parameterized.batch_call_watchers(self):     # watchers see all or nothing
+            self._offer("granularity", offered.granularities)
+            self._offer("kernel", offered.kernels)
+            self._offer("lengthscale", _stops(lengthscales(offered), offered.unit))
+            self._offer("variance", _stops(variances(offered, link), unit))
+            self._offer("threshold", {f"{t:g}": t for t in offered.thresholds}, offered.threshold)
+
+    def _offer(self, name: str, objects: Mapping, default=None) -> None:
+        values = list(objects.values())
+        kept = getattr(self, name) if getattr(self, name) in values else None
+        fallback = default if default is not None else values[0]
+        slot = self.param[name]
+        if dict(slot.names or {}) != dict(objects):
+            slot.objects = dict(objects)
+            slot.default = fallback
+        setattr(self, name, fallback if kept is None else kept)
+
+    def inapplicable(self, name: str) -> str:
+        """Why a choice has no effect at present; empty if it has."""
+        if self.model == EXACT and name in ("link", "likelihood", "overdispersion", "nugget"):
+            return _NORMAL_ONLY
+        if self.model == FLAT and name == "kernel":
+            return _FLAT_ONLY
+        if name in ("lengthscale", "variance"):
+            if self.model == FLAT:
+                return _FLAT_ONLY
+            if name == "lengthscale" and _map_term(self.kernel) == "linear":
+                return "regression alone has no lengthscale"
+        if name == "overdispersion" and self.likelihood != "poisson":
+            return "this likelihood is already overdispersed"
+        return ""
+
+    def held(self) -> dict[str, float]:
+        """Hyperparameters of the map term that a slider holds, by name, natural units."""
+        term = _map_term(self.kernel)
+        return {f"{term}.{name}": getattr(self, name) for name in ("lengthscale", "variance")
+                if getattr(self, name) != LEARNT and not self.inapplicable(name)}
+
+    def spec(self) -> Spec:
+        """The choices as a `Spec`, whose JSON runs on the command line too."""
+        loader, level, areas = self.choice.options(self.granularity)
+        options = {}
+        if self.model != FLAT:
+            options["kernel"] = self.kernel
+        for name in ("link", "likelihood", "overdispersion", "nugget"):
+            if not self.inapplicable(name):
+                options[name] = getattr(self, name)
+        return Spec(
+            dataset=self.dataset, dataset_options=loader, level=level, areas=areas,
+            model=self.model, options=options, hyperparameters=self.held(),
+            threshold=self.threshold / self.choice.factor,
+        )
+
+    def query(self) -> str:
+        """The choices as the query part of a URL."""
+        return urlencode({name: _text(getattr(self, name)) for name in self.names()})
+
+    def read(self, query: str) -> list[str]:
+        """Take choices from a URL's query; return a sentence for each that could not be used."""
+        given, problems = dict(parse_qsl(query.lstrip("?"), keep_blank_values=True)), []
+        for name in self.names():
+            if name not in given:
+                continue
+            text, offered = given.pop(name), list(self.param[name].names.values())
+            match = next((value for value in offered if _text(value) == text), None)
+            if match is None:
+                problems.append(f"{name}={text} is not offered here (offered: "
+                                f"{', '.join(map(_text, offered))}); "
+                                f"{name}={_text(getattr(self, name))} is used instead")
+            else:
+                setattr(self, name, match)
+        return problems + [f"{name} is no setting of this app and was ignored" for name in given]
+
+
+def unheld(spec: Spec) -> Spec:
+    """The same Spec with everything learnt and no threshold: the base of a slider's answers."""
+    return replace(spec, hyperparameters={}, threshold=None)
+
+
+def _map_term(kernel: str) -> str:
+    """Name of the last term of a kernel, which the sliders move."""
+    return re.sub(r"\(.*?\)|ard-", "", kernel).split("+")[-1]
+
+
+def _stops(values: list[float], unit: str) -> dict:
+    return {LEARNT: LEARNT} | {f"{value:g} {unit}".strip(): value for value in values}
+
+
+def _text(value) -> str:
+    return value if isinstance(value, str) else f"{value:g}"

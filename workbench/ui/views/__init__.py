@@ -1,0 +1,1 @@
+"""Views: what is shown of a store's results, and nothing computed."""

@@ -1,0 +1,119 @@
+"""Calibration, scores and training beside each other."""
+
+from __future__ import annotations
+
+from html import escape
+
+import panel as pn
+import panel_material_ui as pmui
+import param
+from bokeh.models import ColumnDataSource
+from bokeh.plotting import figure
+
+from workbench.evaluation import table
+from workbench.plots import pit_histogram, reliability_curve
+from workbench.plots.theme import CATEGORIES, NEUTRAL
+from workbench.ui import lang
+from workbench.ui.store import Store
+from workbench.ui.views.text import block, note
+
+SIZE = 260
+TARGETS = {"bag": "areas", "individual": "fine values", "rate": "true rate"}
+SCORES = ["crps", "rmse", "correlation", "coverage_50", "coverage_80", "coverage_95"]
+
+
+class Charts(pn.viewable.Viewer):
+    """Reliability curve, PIT histogram, scores against the flat model, and training curve."""
+
+    store = param.ClassSelector(class_=Store)
+
+    def __init__(self, store: Store, **params):
+        super().__init__(store=store, **params)
+        self.target = pmui.RadioButtonGroup(
+            label="Calibration of", options={"areas": "bag"}, value="bag", size="small",
+            margin=(5, 10))
+        self._coverage = pn.pane.HoloViews(None, margin=0, linked_axes=False)
+        self._pit = pn.pane.HoloViews(None, margin=0, linked_axes=False)
+        self._table = block()
+        self._steps = ColumnDataSource({"step": [], "objective": []})
+        self._training = _training_figure(self._steps)
+        self._empty = note(lang.NO_CURVE)
+        store.param.watch(self._scored, "scores")
+        store.param.watch(self._learn, "history")
+        self.target.param.watch(lambda _: self._draw(), "value")
+        self._scored()
+        self._learn()
+
+    def _scored(self, *events) -> None:
+        scores = self.store.scores
+        if scores is None:
+            self._row_opacity("0.45")
+            return
+        targets = {TARGETS[str(t)]: str(t) for t in scores["target"].values}
+        finest = list(targets.values())[-1]
+        if targets != self.target.options:
+            self.target.param.update(options=targets, value=finest)
+        self._draw()
+        self._row_opacity("1")
+
+    def _row_opacity(self, opacity: str) -> None:
+        for pane in (self._coverage, self._pit, self._table):
+            pane.styles = {"opacity": opacity}
+
+    def _draw(self) -> None:
+        scores, target = self.store.scores, self.target.value
+        if scores is None:
+            return
+        name = self.store.answer.fit.model.name
+        size = {"frame_width": SIZE, "frame_height": SIZE}
+        with pn.io.hold():
+            self._coverage.object = reliability_curve(scores, target).opts(**size)
+            self._pit.object = pit_histogram(scores, name, target).opts(**size)
+            known = [s for s in SCORES if s in scores["score"].values]
+            frames = [(label, table(scores, t, known)) for label, t in
+                      ((TARGETS[str(t)], str(t)) for t in scores["target"].values)]
+            self._table.object = "".join(
+                f"<h4>Scores at {escape(label)}</h4><div class='wb-scroll'>"
+                f"{frame.to_html(border=0, classes='wb-table')}</div>"
+                for label, frame in frames)
+
+    def _learn(self, *events) -> None:
+        steps, values = zip(*self.store.history, strict=True) if self.store.history else ((), ())
+        self._steps.data = {"step": steps, "objective": values}
+        if values:
+            self._training.x_range.update(start=0, end=max(steps) + 1)
+            low = sorted(values)[len(values) // 20]      # the first steps would flatten the rest
+            pad = 0.05 * max(max(values) - low, 1e-9)
+            self._training.y_range.update(start=low - pad, end=max(values) + pad)
+        self._empty.visible = not values
+
+    def __panel__(self):
+        def cell(title, pane, what):
+            return pn.Column(pane, note(what, SIZE + 60), margin=0)
+
+        return pn.Column(
+            pn.Row(pmui.Typography("Calibration of", variant="body2", margin=(12, 0, 0, 10)),
+                   self.target),
+            pn.FlexBox(
+                cell("coverage", self._coverage, lang.CHARTS["coverage"]),
+                cell("pit", self._pit, lang.CHARTS["pit"]),
+                pn.Column(pn.pane.Bokeh(self._training), self._empty,
+                          note(lang.CHARTS["training"], SIZE + 60), margin=0),
+                gap="6px 18px", justify_content="flex-start",
+            ),
+            note(lang.TRAINED_ON), self._table, note(lang.CHARTS["scores"]),
+            sizing_mode="stretch_width", margin=0,
+        )
+
+
+def _training_figure(source: ColumnDataSource) -> figure:
+    plot = figure(
+        title="Training", x_axis_label="step", y_axis_label="objective (nats)", name="training",
+        frame_width=SIZE, frame_height=SIZE, tools="pan,wheel_zoom,reset", active_scroll=None,
+        x_range=(0, 1), y_range=(0, 1), output_backend="canvas",
+    )
+    plot.toolbar.autohide, plot.toolbar.logo = True, None
+    plot.line("step", "objective", source=source, line_color=CATEGORIES[0], line_width=1.5)
+    plot.scatter("step", "objective", source=source, color=CATEGORIES[0], size=4)
+    plot.grid.grid_line_color, plot.grid.grid_line_alpha = NEUTRAL, 0.3
+    return plot

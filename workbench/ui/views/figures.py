@@ -1,0 +1,214 @@
+"""Maps as Bokeh figures that share one geometry: new values are pushed, nothing is redrawn.
+
+HoloViews would take some hundred milliseconds for each map and each update; here all fine maps
+read columns of one source, so that an update is one message with the new columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import shapely
+import xarray as xr
+from bokeh.models import (
+    BasicTicker,
+    ColorBar,
+    ColumnDataSource,
+    CrosshairTool,
+    HoverTool,
+    LinearColorMapper,
+    Range1d,
+    ScaleBar,
+    Span,
+)
+from bokeh.plotting import figure
+from holoviews.plotting.util import process_cmap
+
+from workbench.plots.maps import map_unit
+from workbench.plots.outlines import frame, rings
+from workbench.plots.scales import ColourScale
+from workbench.plots.theme import NEUTRAL, PALETTES
+
+NOWHERE = "#00000000"       # pixels without individuals are transparent
+INDIVIDUAL, BAG = "individual", "bag"
+
+
+@dataclass
+class Place:
+    """Where the units of one dimension are: a source of shapes, and how values become columns."""
+
+    source: ColumnDataSource
+    glyph: str                              # patches, image or circle
+    index: np.ndarray | None = None         # image: flat position of each individual
+    shape: tuple[int, int] = (0, 0)
+    share: np.ndarray | None = None         # image: weight of each individual in its pixel
+
+    def column(self, values: np.ndarray):
+        """Values of the units as a column of the source."""
+        if self.glyph != "image":
+            return np.asarray(values, dtype=np.float32)
+        pixels = np.full(self.shape[0] * self.shape[1], np.nan, dtype=np.float32)
+        summed = np.bincount(self.index, weights=self.share * values, minlength=pixels.size)
+        there = np.bincount(self.index, minlength=pixels.size) > 0
+        pixels[there] = summed[there]
+        return [pixels.reshape(self.shape)]
+
+    def push(self, columns: Mapping[str, np.ndarray]) -> None:
+        """Replace columns by new values, all in one message."""
+        self.source.data.update({name: self.column(v) for name, v in columns.items()})
+
+
+def place(ds: xr.Dataset, dim: str, axes: tuple[str, str]) -> Place:
+    """Where the units of a dimension are drawn: as polygons, pixels or points.
+
+    Parameters
+    ----------
+    ds : xr.Dataset
+        Bagged dataset, its outlines simplified to the screen.
+    dim : {"bag", "individual"}
+    axes : (str, str)
+        Coordinates that make the map, for points.
+    """
+    if f"{dim}_geometry" in ds.coords:
+        xs, ys = rings(ds[f"{dim}_geometry"].values)
+        names = ds[f"{dim}_name" if f"{dim}_name" in ds.coords else dim].values.astype(str)
+        return Place(ColumnDataSource({"xs": xs, "ys": ys, "name": names}), "multi_polygons")
+    if all(name in ds.coords for name in ("row", "column")) and axes == ("x", "y"):
+        return _pixels(ds)
+    x, y = (np.asarray(ds[name].values, dtype=np.float32) for name in axes)
+    names = ds[INDIVIDUAL].values.astype(str)
+    return Place(ColumnDataSource({"x": x, "y": y, "name": names}), "scatter")
+
+
+def map_figure(where: Place, column: str, mapper: LinearColorMapper, title: str, bar_title: str,
+               frame_options: Mapping, ranges: tuple[Range1d, Range1d], tips: list,
+               unit: str) -> figure:
+    """One map of one column of a place.
+
+    Parameters
+    ----------
+    where : Place
+    column : str
+        Column of its source.
+    mapper : LinearColorMapper
+        Share it among maps of the same quantity: then their colours are locked by construction.
+    title, bar_title : str
+        Above the map, and beside the colour bar.
+    frame_options : Mapping
+        ``frame_width`` and ``frame_height``.
+    ranges : (Range1d, Range1d)
+        Share them to link panning and zooming.
+    tips : list of (str, str)
+        Shown on hover.
+    unit : str
+        Unit of the axes: km, m, degree, or "" for none.
+    """
+    plot = figure(
+        title=title, x_range=ranges[0], y_range=ranges[1], tools="pan,wheel_zoom,reset,save",
+        active_scroll=None, toolbar_location="above", name=column, **frame_options,
+        min_border=4, output_backend="canvas",
+    )
+    plot.toolbar.autohide, plot.toolbar.logo = True, None
+    paint = {"field": column, "transform": mapper}
+    if where.glyph == "image":
+        drawn = plot.image(column, source=where.source, x="left", y="bottom", dw="width",
+                           dh="height", color_mapper=mapper)
+    elif where.glyph == "multi_polygons":
+        thin = 0.5 if len(where.source.data["name"]) < 600 else 0.1
+        drawn = plot.multi_polygons("xs", "ys", source=where.source, fill_color=paint,
+                                    line_color=NEUTRAL, line_width=thin)
+    else:
+        size = float(np.clip(250 / np.sqrt(len(where.source.data["x"])), 2, 9))
+        drawn = plot.scatter("x", "y", source=where.source, fill_color=paint, line_color=None,
+                             size=size)
+    plot.add_tools(HoverTool(renderers=[drawn], tooltips=tips, point_policy="follow_mouse"))
+    bar = ColorBar(color_mapper=mapper, title=bar_title, height=10, padding=4, margin=0,
+                   title_text_font_size="12px", title_text_font_style="normal",
+                   major_label_text_font_size="11px", ticker=BasicTicker(desired_num_ticks=4),
+                   background_fill_alpha=0, width=int(0.94 * frame_options["frame_width"]))
+    plot.add_layout(bar, "below")
+    plot.grid.visible = False
+    _dress(plot, unit)
+    return plot
+
+
+def add_borders(plot: figure, source: ColumnDataSource) -> None:
+    """Outline the areas over a map of individuals."""
+    plot.multi_line("xs", "ys", source=source, line_color=NEUTRAL, line_width=0.6, line_alpha=0.8)
+
+
+def border_source(ds: xr.Dataset) -> ColumnDataSource | None:
+    """Outlines of the areas as lines, None without shapes."""
+    if "bag_geometry" not in ds.coords:
+        return None
+    lines = shapely.get_parts(shapely.boundary(ds["bag_geometry"].values))
+    points = [shapely.get_coordinates(line).astype(np.float32) for line in lines]
+    return ColumnDataSource({"xs": [p[:, 0] for p in points], "ys": [p[:, 1] for p in points]})
+
+
+def bounds(ds: xr.Dataset, axes: tuple[str, str]) -> tuple[float, float, float, float]:
+    """Extent of the map."""
+    for name in ("bag_geometry", "individual_geometry"):
+        if name in ds.coords:
+            return tuple(shapely.total_bounds(ds[name].values))
+    x, y = (ds[name].values for name in axes)
+    return float(x.min()), float(y.min()), float(x.max()), float(y.max())
+
+
+def frames(ds: xr.Dataset, axes: tuple[str, str], width: int, tall_width: int):
+    """Frame size and linked ranges with equal aspect on the ground; tall maps are narrower."""
+    def sized(size: int) -> dict:
+        return frame(bounds(ds, axes), map_unit(ds, axes), size)
+
+    found = sized(1000)
+    tall = found["frame_width"] < 0.8 * found["frame_height"]
+    found = sized(round((tall_width if tall else width) * 1000 / found["frame_width"]))
+    ranges = Range1d(*found.pop("xlim")), Range1d(*found.pop("ylim"))
+    return found, ranges
+
+
+def mapper(scale: ColourScale) -> LinearColorMapper:
+    """Colours of a locked scale."""
+    palette = process_cmap(PALETTES[scale.kind], 256)
+    return LinearColorMapper(palette, low=scale.lower, high=scale.upper, nan_color=NOWHERE)
+
+
+def crosshair(plots: list[figure]) -> None:
+    """One crosshair across all maps."""
+    lines = [Span(dimension=d, line_color=NEUTRAL, line_dash="dotted") for d in ("width", "height")]
+    for plot in plots:
+        plot.add_tools(CrosshairTool(overlay=lines))
+
+
+def _dress(plot: figure, unit: str) -> None:
+    if unit in ("m", "km"):
+        plot.axis.visible = False
+        bar = ScaleBar(range=plot.x_range, unit=unit, location="bottom_right", padding=2,
+                       background_fill_alpha=0, border_line_alpha=0, length_sizing="adaptive",
+                       bar_length=0.2, label_text_font_size="11px")
+        plot.add_layout(bar)
+        return
+    plot.axis.axis_label_text_font_size = "11px"
+    plot.xaxis.ticker.desired_num_ticks = plot.yaxis.ticker.desired_num_ticks = 4
+    if unit == "degree":
+        plot.xaxis.axis_label, plot.yaxis.axis_label = "longitude (degree)", "latitude (degree)"
+
+
+def _pixels(ds: xr.Dataset) -> Place:
+    """The smallest grid that holds all individuals; pixels cut by a border average their parts."""
+    width, _, left, _, height, top = (float(v) for v in ds.attrs["grid_transform"])
+    row, column = ds["row"].values, ds["column"].values
+    first_row, first_column = row.min(), column.min()
+    shape = int(row.max() - first_row + 1), int(column.max() - first_column + 1)
+    row, column = row - first_row, column - first_column
+    if height < 0:                          # rows run southwards, Bokeh's image upwards
+        row = shape[0] - 1 - row
+    index = row * shape[1] + column
+    part = ds["coverage"].values if "coverage" in ds.coords else np.ones(index.size)
+    share = part / np.bincount(index, weights=part)[index]
+    ends = top + height * np.array([first_row, first_row + shape[0]])
+    data = {"left": [left + first_column * width], "bottom": [ends.min()],
+            "width": [shape[1] * abs(width)], "height": [shape[0] * abs(height)]}
+    return Place(ColumnDataSource(data), "image", index, shape, share)

@@ -1,0 +1,165 @@
+"""The five linked maps of a disaggregation, on one locked scale of the rate."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import panel as pn
+import param
+from bokeh.plotting import figure
+
+from workbench.plots import ColourScale, colour_scale
+from workbench.plots.maps import map_unit
+from workbench.ui import lang
+from workbench.ui.answers import Scene
+from workbench.ui.store import Store
+from workbench.ui.views import figures
+from workbench.ui.views.text import note, paragraph
+
+WIDTH, TALL_WIDTH = 330, 192    # pixels across a map: three in a row of a laptop, five if tall
+
+
+class Atlas:
+    """The figures of one scene; new maps are pushed into them.
+
+    Parameters
+    ----------
+    scene : Scene
+        The data shown.
+    axes : (str, str)
+        Coordinates that make the map.
+    """
+
+    def __init__(self, scene: Scene, axes: tuple[str, str]):
+        self.scene, drawn = scene, scene.drawn
+        self.fine = figures.place(drawn, figures.INDIVIDUAL, axes)
+        shaped = "bag_geometry" in drawn.coords
+        self.areas = figures.place(drawn, figures.BAG, axes) if shaped else self.fine
+        membership = scene.data["membership"].values
+        rates = scene.observed * scene.factor
+        fixed = {"observed": rates[membership], "weight": scene.data["weight"].values}
+        if scene.known is not None:
+            fixed["known"] = scene.known * scene.factor
+        empty = np.full(membership.size, np.nan)
+        self.fine.push(fixed | {name: empty for name in ("mean", "std", "exceedance")})
+        if shaped:
+            total = np.bincount(membership, weights=scene.data["weight"].values)
+            self.areas.push({"observed": rates, "value": scene.data["value"].values,
+                             "weight": total})
+        above = colour_scale(label="probability", kind="probability")
+        self.mappers = {"rate": figures.mapper(scene.rate), "std": figures.mapper(scene.spread),
+                        "exceedance": figures.mapper(above)}
+        self.figures = self._figures(axes, shaped)
+
+    def push(self, mean: np.ndarray, std: np.ndarray, exceedance: np.ndarray) -> None:
+        """Show other maps of the same scene, natural units."""
+        factor = self.scene.factor
+        self.fine.push({"mean": mean * factor, "std": std * factor, "exceedance": exceedance})
+
+    def rescale(self, rate: ColourScale, spread: ColourScale) -> None:
+        """Change the ends of the colours; all maps of the rate share one."""
+        for name, scale in (("rate", rate), ("std", spread)):
+            self.mappers[name].update(low=scale.lower, high=scale.upper)
+
+    def _figures(self, axes: tuple[str, str], shaped: bool) -> dict[str, figure]:
+        scene = self.scene
+        options, ranges = figures.frames(scene.drawn, axes, WIDTH, TALL_WIDTH)
+        borders = figures.border_source(scene.drawn) if shaped else None
+        made = {}
+        for name, (title, _) in lang.MAPS.items():
+            if name == "known" and scene.known is None:
+                continue
+            where = self.areas if name == "observed" else self.fine
+            colours = self.mappers.get(name, self.mappers["rate"])
+            bar = "probability" if name == "exceedance" else scene.unit
+            title = scene.known_title if name == "known" else title
+            made[name] = figures.map_figure(
+                where, name, colours, title, bar, options, ranges, self._tips(where, shaped),
+                map_unit(scene.drawn, axes))
+            if borders is not None and name != "observed":
+                figures.add_borders(made[name], borders)
+        figures.crosshair(list(made.values()))
+        return made
+
+    def _tips(self, where: figures.Place, shaped: bool) -> list[tuple[str, str]]:
+        scene, number = self.scene, "{0,0.[000]}"
+        weight = scene.data["weight"].attrs.get("units", "weight")
+        tips = [] if where.glyph == "image" else [("name", "@name")]
+        observed = ("area, observed", f"@observed{number} {scene.unit}")
+        if where is self.areas and shaped:
+            value = scene.data["value"].attrs.get("units", "value")
+            return [*tips, observed, (value, "@value{0,0.[0]}"), (weight, "@weight{0,0}")]
+        tips += [observed, ("posterior mean", f"@mean{number}"), ("posterior sd", f"@std{number}"),
+                 ("P(above threshold)", "@exceedance{0.00}"), (weight, "@weight{0,0.[0]}")]
+        known = [("known", f"@known{number}")] if scene.known is not None else []
+        return [*tips[:-1], *known, tips[-1]]
+
+
+class Maps(pn.viewable.Viewer):
+    """The maps of a store, in a row that wraps."""
+
+    store = param.ClassSelector(class_=Store)
+
+    def __init__(self, store: Store, **params):
+        super().__init__(store=store, **params)
+        self.atlas: Atlas | None = None
+        self._row = pn.FlexBox(gap="6px 18px", justify_content="flex-start")
+        self._caption = note()
+        store.param.watch(self._update, ["scene", "answer", "exceedance"])
+        store.state.param.watch(lambda _: self._colour(), "colours")
+        store.param.watch(lambda _: self._dim(), "work")
+        self._update()
+
+    def _update(self, *events) -> None:
+        scene, answer = self.store.scene, self.store.answer
+        if scene is None or answer is None:
+            return
+        with pn.io.hold():
+            if self.atlas is None or self.atlas.scene is not scene:
+                self.atlas = Atlas(scene, self.store.state.choice.axes)
+                self._row.objects = self._cells(scene)
+            self.atlas.push(answer.mean, answer.std, self.store.exceedance)
+            state = self.store.state
+            self.atlas.figures["exceedance"].title.text = (
+                f"P(rate > {state.threshold:g} {_short(scene.unit)})")
+            self._colour()
+
+    def _colour(self) -> None:
+        if self.atlas is None:
+            return
+        scene, answer = self.store.scene, self.store.answer
+        rate, spread = scene.rate, scene.spread
+        if self.store.state.colours == "auto":
+            rate = replace(colour_scale(
+                answer.mean, label="rate", unit=scene.unit, factor=scene.factor,
+            ), source=f"of this posterior mean, {rate.source or 'autoscaled'}")
+            spread = colour_scale(answer.std, label="standard deviation", unit=scene.unit,
+                                  kind="spread", factor=scene.factor)
+        self.atlas.rescale(rate, spread)
+        self._caption.object = paragraph(f"{rate.caption} {spread.caption}")
+
+    def _dim(self) -> None:
+        stale = self.store.work.startswith("updating")
+        self._row.styles = {"opacity": "0.55"} if stale else {}
+
+    def _cells(self, scene: Scene) -> list:
+        cells = []
+        for name, (title, what) in lang.MAPS.items():
+            shown = self.atlas.figures.get(name)
+            width = self.atlas.figures["mean"].frame_width + 30
+            if shown is None:
+                cells.append(pn.Column(
+                    note(f"<b>{title}</b><br>{lang.NO_TRUTH}", width, html=True), margin=0))
+                continue
+            cells.append(pn.Column(pn.pane.Bokeh(shown, margin=(0, 5)), note(what, width),
+                                   margin=0))
+        return cells
+
+    def __panel__(self):
+        return pn.Column(self._row, self._caption, sizing_mode="stretch_width", margin=0)
+
+
+def _short(unit: str) -> str:
+    """The unit without what is counted: "per 1,000 persons"."""
+    return "per " + unit.split(" per ")[1] if " per " in unit else unit

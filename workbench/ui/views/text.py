@@ -1,0 +1,34 @@
+"""Small texts under and beside plots, styled to read on white and on dark pages."""
+
+from __future__ import annotations
+
+from html import escape
+
+import panel as pn
+
+NOTE = """
+p.wb-note {margin: 0 0 8px; font-size: 13px; line-height: 1.4; opacity: 0.8;}
+h4 {margin: 12px 0 2px; font-size: 14px; font-weight: 600;}
+pre {white-space: pre-wrap; font-size: 12.5px; line-height: 1.45; margin: 4px 0;}
+div.wb-scroll {overflow-x: auto;}
+table.wb-table {border-collapse: collapse; font-size: 13px; color: inherit;}
+table.wb-table th, table.wb-table td {padding: 4px 14px 4px 0; text-align: right;
+  border-bottom: 1px solid rgba(128, 128, 128, 0.35); color: inherit; background: none;}
+table.wb-table th:first-child {text-align: left;}
+"""
+
+
+def note(text: str = "", width: int | None = None, html: bool = False) -> pn.pane.HTML:
+    """One quiet sentence, as wide as said or as the page."""
+    size = {"width": width} if width else {"sizing_mode": "stretch_width"}
+    return pn.pane.HTML(paragraph(text, html), margin=(0, 10), stylesheets=[NOTE], **size)
+
+
+def block(content: str = "") -> pn.pane.HTML:
+    """A piece of HTML, such as a table."""
+    return pn.pane.HTML(content, margin=(0, 10), stylesheets=[NOTE], sizing_mode="stretch_width")
+
+
+def paragraph(text: str, html: bool = False) -> str:
+    """The HTML of a quiet sentence."""
+    return f"<p class='wb-note'>{text if html else escape(text)}</p>" if text else ""
