@@ -101,6 +101,12 @@ def free_port() -> int:
             return port
 
 
+@pytest.fixture
+def port() -> int:
+    """A free port for a server of the test's own."""
+    return free_port()
+
+
 @pytest.fixture(scope="session")
 def panel_server(tmp_path_factory) -> Iterator[Callable[..., str]]:
     """Call it with scripts to serve them with Panel in a process of their own; returns the URL."""

@@ -1,6 +1,9 @@
 """Serving: apps are found, a taken port and an open address are refused in words."""
 
 import socket
+import subprocess
+import sys
+import time
 
 import pytest
 
@@ -29,3 +32,34 @@ def test_an_unknown_app_suggests_the_nearest():
 
 def test_apps_of_the_repository_are_found():
     assert "disaggregate" in serving.apps()
+
+
+@pytest.fixture
+def served(tmp_path, port):
+    """A server of the apps, as a user starts it, and its log."""
+    with (tmp_path / "log.txt").open("w") as log:
+        server = subprocess.Popen(
+            [sys.executable, "-m", "workbench", "serve", "--port", str(port)],
+            stdout=log, stderr=subprocess.STDOUT)
+        yield server, tmp_path / "log.txt"
+        server.terminate()
+        server.wait(timeout=20)
+
+
+@pytest.mark.ui
+def test_a_served_app_reaches_the_browser(served, port, page):
+    server, log = served
+    deadline = time.monotonic() + 60
+    while f"http://127.0.0.1:{port}" not in log.read_text() or not answers(port):
+        assert server.poll() is None, log.read_text()
+        assert time.monotonic() < deadline, log.read_text()
+        time.sleep(0.1)
+    page.goto(f"http://127.0.0.1:{port}/disaggregate")
+    page.wait_for_function("window.Bokeh && Bokeh.documents.length && Bokeh.documents[0].is_idle",
+                           timeout=60_000)
+    assert "Traceback" not in log.read_text()
+
+
+def answers(port: int) -> bool:
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
