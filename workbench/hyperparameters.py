@@ -57,7 +57,7 @@ class Hyperparameter:
         InputError
             If the value is not finite, not positive where it must be, or of the wrong length.
         """
-        given = torch.as_tensor(value).to(self.raw)
+        given = torch.as_tensor(value, dtype=torch.float64).to(self.raw)
         if given.numel() not in (1, self.raw.numel()):
             raise InputError(
                 f"{self.name} has {self.raw.numel()} values, got {given.numel()}; "

@@ -1,9 +1,9 @@
 """Kernels by name: a small grammar over GPyTorch's kernels, as a list of additive terms.
 
 ``"linear+matern32"``, ``"ard-rbf(covariates)+matern32(coordinates)"``, ``"rbf*periodic(month)"``.
-A single term acts on all inputs. In a sum, ``linear`` and ``rbf`` act on the covariates and the
-others on the coordinates; on data that lack that group, on all inputs. A group or a column in
-parentheses overrides this. ``ard-`` gives every column its own lengthscale.
+A single kernel acts on all inputs. In a sum or product ``linear`` and ``rbf`` act on the covariates
+and the others on the coordinates; on data that lack that group, on all inputs. A group or a column
+in parentheses overrides this. ``ard-`` gives every column its own lengthscale.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ def parse(text: str, columns: Columns) -> list[list[Factor]]:
     Raises
     ------
     InputError
-        On an unknown name (the nearest is suggested) or an empty group.
+        On an unknown name (the nearest is suggested), an empty group, or ard- without lengthscales.
     """
     text = ALIASES.get(text, text).replace(" ", "")
     written = [[_split(part) for part in term.split("*")] for term in text.split("+")]
@@ -170,7 +170,7 @@ def median_distance(x: Inputs, seed: int = 0, rows: int = 1000) -> float:
     """sqrt(median of squared distances / 2) over a subsample: the usual initial lengthscale."""
     generator = torch.Generator().manual_seed(seed)
     index = torch.randperm(len(x), generator=generator)[:rows].to(x.device)
-    squared = torch.pdist(x[index]).square() if len(index) > 1 else x.new_ones(1)
+    squared = torch.pdist(x[index]).square()
     squared = squared[squared > 0]
     return float((squared.median() / 2).sqrt()) if len(squared) else 1.0
 
@@ -183,7 +183,9 @@ def _split(text: str) -> tuple[str, bool, str | None]:
             f"joined by + and *, with NAME one of {', '.join(KERNELS)}"
         )
     ard, name, group = match.groups()
-    return choose("kernel", name, KERNELS), bool(ard), group
+    if choose("kernel", name, KERNELS) in ("constant", "linear") and ard:
+        raise InputError(f"{text!r}: a {name} kernel has no lengthscales for ard-; write {name!r}")
+    return name, bool(ard), group
 
 
 def _columns_of(name: str, group: str | None, several: bool, columns: Columns) -> tuple[int, ...]:
@@ -216,10 +218,9 @@ def _base(factor: Factor, x: Inputs, seed: int) -> gpytorch.kernels.Kernel:
         kernel = gpytorch.kernels.LinearKernel(**common)
         kernel.variance = 1.0
         return _frozen(kernel)
-    common |= dict(
-        ard_num_dims=len(factor.columns) if factor.ard else None,
-        lengthscale_constraint=_positive(),
-    )
+    if factor.ard:
+        common["ard_num_dims"] = len(factor.columns)
+    common["lengthscale_constraint"] = _positive()
     if factor.name.startswith("matern"):
         kernel = gpytorch.kernels.MaternKernel(nu=int(factor.name[-2]) / 2, **common)
     elif factor.name == "rq":
@@ -229,7 +230,9 @@ def _base(factor: Factor, x: Inputs, seed: int) -> gpytorch.kernels.Kernel:
     else:
         kernel = gpytorch.kernels.RBFKernel(**common)
     kernel = kernel.to(x)
-    kernel.lengthscale = median_distance(x[:, list(factor.columns)], seed)
+    # Inside the sine of a periodic kernel distances have no unit.
+    kernel.lengthscale = 1.0 if factor.name == "periodic" else (
+        median_distance(x[:, list(factor.columns)], seed))
     return kernel
 
 

@@ -7,6 +7,7 @@ the density of the *logarithm* of the hyperparameter, as TMB and R-INLA do.
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -14,6 +15,8 @@ import torch
 from torch import Tensor
 
 from workbench.checks import require
+
+_POSITIVE = re.compile(r"(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.IGNORECASE)
 
 
 class Prior(Protocol):
@@ -29,22 +32,25 @@ class LogNormal:
 
     Parameters
     ----------
-    median : float
-        Median in the hyperparameter's unit.
+    median : float or tuple of float
+        Median in the hyperparameter's unit; one per entry where units differ between entries.
     sigma : float
         Standard deviation of log θ.
     """
 
-    median: float
+    median: float | tuple[float, ...]
     sigma: float
 
     def log_density(self, value: Tensor) -> Tensor:
         """Log density of log(value)."""
-        z = (value.log() - math.log(self.median)) / self.sigma
+        median = torch.as_tensor(self.median, dtype=torch.float64).to(value)
+        z = (value.log() - median.log()) / self.sigma
         return -0.5 * z.square() - math.log(self.sigma * math.sqrt(2 * math.pi))
 
     def __str__(self) -> str:
-        return f"log-normal(median {self.median:.3g}, sigma {self.sigma:.3g})"
+        medians = self.median if isinstance(self.median, tuple) else (self.median,)
+        shown = " ".join(f"{median:.3g}" for median in medians)
+        return f"log-normal(median {shown}, sigma {self.sigma:.3g})"
 
 
 @dataclass(frozen=True)
@@ -106,12 +112,14 @@ def parse(text: str, name: str) -> Prior | None:
     if text == "none":
         return None
     kind, *numbers = text.split(":")
-    require(
-        kind in ("lognormal", "pc") and len(numbers) == 2,
+    complaint = (
         f"prior {text!r} of {name} is not understood; write none, lognormal:MEDIAN:SIGMA or "
-        "pc:VALUE:PROBABILITY",
+        "pc:VALUE:PROBABILITY, with positive numbers and a probability below one"
     )
+    require(kind in ("lognormal", "pc") and len(numbers) == 2, complaint)
+    require(all(_POSITIVE.fullmatch(number) for number in numbers), complaint)
     first, second = (float(number) for number in numbers)
+    require(first > 0 and second > 0 and (kind == "lognormal" or second < 1), complaint)
     if kind == "lognormal":
         return LogNormal(first, second)
     if name.endswith("lengthscale"):

@@ -6,6 +6,7 @@ import math
 
 import torch
 from gpytorch.constraints import Positive
+from gpytorch.kernels import PeriodicKernel
 from torch import Tensor, nn
 
 from workbench import priors as prior_module
@@ -65,17 +66,19 @@ def _kernel_item(term, path, raw, constraint, transform, extent, scale) -> Hyper
         return Hyperparameter(f"{term.name}.variance", raw, constraint, "link scale²", 1.0, prior)
     middle = _factor_label(term, path)
     name = f"{term.name}.{middle}{'period' if leaf == 'period_length' else leaf}"
-    if leaf not in ("lengthscale", "period_length"):
+    periodic = isinstance(_module(term, path), PeriodicKernel) and leaf == "lengthscale"
+    if periodic or leaf not in ("lengthscale", "period_length"):
         return Hyperparameter(name, raw, constraint, "", 1.0, LogNormal(1.0, 1.0))
     columns = _columns(term, path)
     factor, unit = _natural_scale(columns, raw, transform)
     spatial = set(columns) <= set(transform.columns.coordinates)
-    value = (constraint.transform(raw.detach()) * factor).reshape(-1)
-    if spatial and leaf == "lengthscale":
-        reach = float(extent[list(columns)].square().sum().sqrt())
+    reach = float(extent[list(columns)].square().sum().sqrt())
+    if spatial and leaf == "lengthscale" and reach > 0:
         prior = PCLengthscale(0.05 * reach, 0.05, len(columns))
     else:
-        prior = LogNormal(float(value.log().mean().exp()), 1.0)
+        # The density looks at entries in their own units, shaped as the raw values are.
+        start = (constraint.transform(raw.detach()) * factor).reshape(-1).tolist()
+        prior = LogNormal(start[0] if len(start) == 1 else tuple(start), 1.0)
     return Hyperparameter(name, raw, constraint, unit, factor, prior)
 
 
@@ -92,11 +95,18 @@ def _columns(term: Term, path: str) -> tuple[int, ...]:
 
 
 def _factor_label(term: Term, path: str) -> str:
-    """Which factor of a product a parameter belongs to, such as ``rbf.``; empty for one factor."""
-    parts = path.split(".")
+    """Which factor of a product a parameter belongs to, such as ``rbf.``; empty for one factor.
+
+    A GPyTorch kernel of the user's has no names for its parts: there it is the path to the part.
+    """
+    parts = path.split(".")[:-1]
+    if term.name == "kernel":
+        return "".join(f"{part}." for part in parts)
     if "kernels" not in parts:
         return ""
-    return term.name.split("_")[0].split("*")[int(parts[parts.index("kernels") + 1])] + "."
+    names, position = term.name.split("_")[0].split("*"), int(parts[parts.index("kernels") + 1])
+    nth = names[: position + 1].count(names[position])
+    return f"{names[position]}_{nth}." if nth > 1 else f"{names[position]}."
 
 
 def _natural_scale(columns, raw: Tensor, transform: InputTransform) -> tuple[Tensor | float, str]:
