@@ -20,11 +20,14 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from workbench.joint_lbfgs import polish
 from workbench.linalg import FactorisationError
 
 Objective = Callable[[Tensor, Tensor], Tensor]
 _RATES = (1.0, 0.5, 0.25, 0.1, 0.03, 0.01, 1e-3, 1e-4)
 _DEPTH = 6
+# Short steps in a row after which L-BFGS takes over.
+_CRAWL = 3
 
 
 @dataclass(frozen=True)
@@ -51,7 +54,7 @@ def optimise(objective: Objective, mean: Tensor, covariance: Tensor, steps: int 
     steps : int
         Most steps.
     tolerance : float
-        Relative gain of a step that counts as converged.
+        Relative gain of a full step that counts as converged, when two in a row gain no more.
 
     Returns
     -------
@@ -67,22 +70,29 @@ def optimise(objective: Objective, mean: Tensor, covariance: Tensor, steps: int 
     if state is None:
         raise FactorisationError("the objective is not finite at the starting q")
     history: list[_State] = []
+    quiet = short = 0
     for _ in range(steps):
         history = [*history[-(_DEPTH - 1):], state]
-        following = next(
-            (reached for natural in _candidates(history)
+        following, rate = next(
+            ((reached, rate) for natural, rate in _candidates(history)
              if (reached := _at(objective, natural, len(mean))) is not None
-             and reached.value >= state.value - 1e-11 * abs(state.value)), None)
+             and reached.value >= state.value - 1e-11 * abs(state.value)), (None, 0.0))
         if following is None:
             break
         gain, state = following.value - state.value, following
-        if gain <= tolerance * (1 + abs(state.value)):
+        # A short step gains little wherever it is taken, and a full one may by bad luck: only two
+        # in a row that gain little for their length are the top.
+        quiet = quiet + 1 if gain <= rate * tolerance * (1 + abs(state.value)) else 0
+        if quiet == 2 or gain == 0:
             break
+        short = 0 if rate == 1.0 else short + 1
+        if short == _CRAWL:
+            return polish(objective, state.mean, state.covariance, steps, tolerance)
     return state.mean, state.covariance, state.value
 
 
 def _candidates(history: list[_State]):
-    """Natural parameters to try: accelerated, then plain steps of falling size."""
+    """Natural parameters to try and their rate: accelerated, then plain steps of falling size."""
     last = history[-1]
     if len(history) > 1:
         residuals = torch.stack([s.residual for s in history], 1).diff(dim=1)
@@ -92,9 +102,9 @@ def _candidates(history: list[_State]):
         gram = gram + 1e-12 * gram.diagonal().mean() * torch.eye(len(gram)).to(gram)
         mix, info = torch.linalg.solve_ex(gram, residuals.mT @ last.residual)
         if not info and torch.isfinite(mix).all():
-            yield last.natural + last.residual - (positions + residuals) @ mix
+            yield last.natural + last.residual - (positions + residuals) @ mix, 1.0
     for rate in _RATES:
-        yield last.natural + rate * last.residual
+        yield last.natural + rate * last.residual, rate
 
 
 def _at(objective: Objective, natural: Tensor, size: int) -> _State | None:
