@@ -17,7 +17,7 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 # The layers, lowest first; a module may import its own layer and lower ones.
 TORCH_HALF = [
     {"shapes", "checks"},
-    {"bags", "linalg", "inputs", "priors", "hyperparameters", "compression"},
+    {"bags", "linalg", "inputs", "priors", "hyperparameters", "compression", "joint_lbfgs"},
     {"operators", "kernels", "predictive", "training", "natural_gradient"},
     {"links", "likelihoods"},
     {"fields"},

@@ -15,6 +15,7 @@ from workbench.bags import Bags
 from workbench.checks import require
 from workbench.labelled.predictive import LabelledPredictive, coords_of
 from workbench.labelled.source import data_hash, to_bags
+from workbench.models.density import log_density
 from workbench.models.options import cast_bags
 from workbench.summary import summarise_fit
 
@@ -124,6 +125,31 @@ class Fit:
             attrs={"units": self._value_attrs.get("units", ""),
                    "long_name": f"simulated {self._value_attrs.get('long_name', 'value')}"},
         )
+
+    def log_density(self, ds: xr.Dataset, unit: str = "bag", samples: int = 1000, seed: int = 0
+                    ) -> xr.DataArray:
+        """log p(observation | draw of the parameter), for log scores.
+
+        Where the predictive density has a closed form or an exact quadrature there is one row;
+        otherwise one row per draw, and the log score is log mean exp over them.
+
+        Parameters
+        ----------
+        ds : xr.Dataset
+            Bagged dataset; ``unit="individual"`` needs its ``individual_value``.
+        unit : {"bag", "individual"}
+            Which observations.
+        samples, seed : int
+            Number of draws, and their seed.
+        """
+        require(unit in ("bag", "individual"), f"unit must be 'bag' or 'individual', got {unit!r}")
+        name = "value" if unit == "bag" else "individual_value"
+        require(name in ds, f"the dataset has no {name}, so there is no {unit} density to take")
+        bags = self._bags(ds)
+        y = torch.as_tensor(ds[name].values.copy()).to(bags.weight)
+        values = log_density(self.inner, y, bags, self._trained(ds), unit, samples, seed)
+        return xr.DataArray(values.detach().cpu().numpy(), dims=("sample", unit),
+                            coords=coords_of(ds, unit), attrs={"units": "nats"})
 
     def components(self, ds: xr.Dataset) -> xr.Dataset:
         """Mean and std of each additive term of f at the individuals."""

@@ -1,0 +1,63 @@
+"""Log predictive densities of observations: closed form where there is one, else by draws."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor
+
+from workbench.bags import Bags
+from workbench.likelihoods import poisson_lognormal
+from workbench.predictive import LogNormal, Predictive
+
+
+def log_density(fit, y: Tensor, bags: Bags, trained: Tensor | None, unit: str, samples: int,
+                seed: int) -> Tensor:
+    """log p(y | draw of the parameter), (samples, units); one row where it is exact.
+
+    A Poisson observation of a log-normal parameter has a one-dimensional integral that adaptive
+    quadrature gives to full precision; so has a Normal observation of a Normal one. Otherwise the
+    parameter is drawn, and the density is the mean over draws (take logsumexp).
+
+    Parameters
+    ----------
+    fit : VariationalFit or ExactFit
+        The fitted model.
+    y : Tensor (units,)
+        Observations of bags, or of individuals.
+    bags : Bags
+        Where they were made.
+    trained : Tensor or None
+        Position of each bag among the training bags, or -1.
+    unit : {"bag", "individual"}
+        Which of the two ``y`` is.
+    samples, seed : int
+        Draws where there is no closed form.
+    """
+    state = fit.state
+    if unit == "bag":
+        law, weight = fit.over(bags, trained, area_effect=True), torch.ones_like(y)
+        size, noisy = bags.totals, bags
+    else:
+        law = fit.at(bags, trained, area_effect=True)
+        sums = state.source.aggregation == "sum"
+        weight = bags.weight if sums else torch.ones_like(y)
+        size, noisy = bags.weight, bags.singletons()
+    if state.likelihood_name == "normal":
+        scale = size if state.rescaled else torch.ones_like(y)
+        variance = law.variance + state.noise.std(noisy).square()
+        squared = (y / scale - law.mean).square() / variance
+        return (-0.5 * (squared + (2 * math.pi * variance).log()) - scale.log())[None]
+    if state.likelihood_name == "poisson" and isinstance(law, LogNormal):
+        return poisson_lognormal(y, law.location + weight.log(), law.scale.square())[None]
+    return _counts(state, law, y, weight, samples, seed)
+
+
+def _counts(state, law: Predictive, y: Tensor, weight: Tensor, samples: int, seed: int) -> Tensor:
+    mean = (law.sample(samples, seed) * weight).clamp_min(torch.finfo(y.dtype).tiny)
+    if state.likelihood_name == "poisson":
+        return y * mean.log() - mean - torch.lgamma(y + 1)
+    r = state.likelihood.dispersion().detach()
+    constant = torch.lgamma(y + r) - torch.lgamma(r) - torch.lgamma(y + 1) + r * r.log()
+    return constant + y * mean.log() - (y + r) * (mean + r).log()
