@@ -213,6 +213,8 @@ def _run(spec: Spec, out: Path, quiet: bool) -> None:
         typer.echo(f"reading {spec.dataset}", err=True)
     with Interrupt() as interrupt:
         maps = pipeline.run(spec, progress=not quiet, callback=interrupt.callback)
+    if maps.attrs.get("treatments", "none") != "none":
+        typer.echo(f"what was done to the input:\n{maps.attrs['treatments']}\n")
     typer.echo(maps.attrs["summary"])
     scored = any(str(name).startswith(pipeline.CROSS_VALIDATION) for name in maps.data_vars)
     if scored:
