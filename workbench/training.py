@@ -79,7 +79,8 @@ def maximise(
         bar.update()
         bar.set_postfix(objective=f"{value:.4f}")
         if callback is not None:
-            callback(len(history.objective), value, min(1.0, bar.n / max_steps))
+            step = len(history.objective)
+            callback(step, value, min(1.0, step / max_steps))
 
     # L-BFGS opens with a step of the size of the gradient, hundreds of nats per log unit here:
     # dividing the objective by the largest entry makes that first step one unit.
