@@ -70,10 +70,15 @@ class InputTransform:
     def outside(self, x: Inputs) -> Inputs:
         """How far each covariate lies beyond the range of area means, in between-area ranges.
 
-        Zero inside the range; one means a whole range beyond its edge. Coordinates give zero.
+        Zero inside the range; one means a whole range beyond its edge; infinite beyond a range of
+        no width, as with a single area. Coordinates give zero.
         """
-        width = (self.upper - self.lower).clamp_min(torch.finfo(x.dtype).tiny)
-        beyond = ((self.lower - x).clamp_min(0) + (x - self.upper).clamp_min(0)) / width
+        # Area means carry rounding errors: a constant covariate must not seem to extrapolate.
+        slack = 1e3 * torch.finfo(x.dtype).eps * torch.maximum(self.lower.abs(), self.upper.abs())
+        beyond = torch.maximum(self.lower - slack - x, x - slack - self.upper).clamp_min(0)
+        width = self.upper - self.lower
+        width = torch.where(width > slack, width, torch.zeros_like(width))
+        beyond = torch.where(beyond > 0, beyond / width, beyond)
         covariates = torch.zeros_like(self.lower)
         covariates[list(self.columns.covariates)] = 1
         return beyond * covariates
@@ -101,9 +106,10 @@ def fit_inputs(
     if transform == "yeo-johnson" and columns.covariates:
         from sklearn.preprocessing import PowerTransformer
 
-        chosen = [c for c in columns.covariates if float(x[:, c].std()) > 0]
-        fitted = PowerTransformer(standardize=False).fit(x[:, chosen].cpu().numpy())
-        powers[chosen] = fitted.lambdas_
+        chosen = [c for c in columns.covariates if len(x[:, c].unique()) > 1]
+        if chosen:
+            fitted = PowerTransformer(standardize=False).fit(x[:, chosen].cpu().numpy())
+            powers[chosen] = fitted.lambdas_
     transformed = _power(x, powers)
     shift = transformed.mean(0)
     scale = transformed.std(0, unbiased=False)
