@@ -9,6 +9,7 @@ from torch import Tensor
 from workbench.bags import Bags
 from workbench.likelihoods import BagMoments, Poisson
 from workbench.models.effects import conditional, has_effects, posterior_effects, regression
+from workbench.models.options import cast_bags
 from workbench.objectives import View, sensitivity, view
 from workbench.operators import OPERATORS
 from workbench.predictive import Gamma, LogNormal, Normal, Predictive
@@ -166,8 +167,9 @@ class VariationalFit:
     def _individual_view(self, bags: Bags) -> View:
         """The bags with all their individuals, also for a model that reduces them."""
         state = self.state
+        bags = cast_bags(bags, state.options)
         operator = OPERATORS[state.source.aggregation](bags)
-        return view(state.field, state.transform(bags.x.to(state.x)), operator, state.bound,
+        return view(state.field, state.transform(bags.x), operator, state.bound,
                     state.nugget_variance, state.area_std).detach()
 
     def _joint_rates(self, bags: Bags, trained, samples: int, generator) -> Tensor:
@@ -203,7 +205,10 @@ class VariationalFit:
         wanted = effects.mode - effects.gain * g + effects.spread.sqrt() * normal(samples, count)
         known = (effects.gain > 0).to(drawn)
         b = regression(state, share, bags, effects)
-        return state.link.psi(f + own + b * ((wanted - drawn) * known)[:, members])
+        rates = state.link.psi(f + own + b * ((wanted - drawn) * known)[:, members])
+        # All this is first order in the effects; the bag's total is known beyond that.
+        reached = total(seen.operator.coefficients() * rates).log()
+        return rates * ((moments.log_mean + g + wanted - reached) * known).exp()[:, members]
 
     def _multipliers(self, totals: Tensor, trained: Tensor | None, generator) -> Tensor:
         """Gamma multipliers of the negative binomial, one per area and draw (samples, B).
