@@ -47,7 +47,8 @@ class AggregationOperator(ABC):
         """A as a dense matrix; for tests and small data."""
         count = len(self.bags.x)
         matrix = torch.zeros(self.bags.count, count).to(self.bags.weight)
-        matrix[self.bags.membership, torch.arange(count)] = self.coefficients()
+        individuals = torch.arange(count, device=matrix.device)
+        matrix[self.bags.membership, individuals] = self.coefficients()
         return matrix
 
     def quad(self, kernel, x: Float[Tensor, "N D"]) -> Float[Tensor, "B B"]:

@@ -33,9 +33,9 @@ def test_singleton_bags_are_ordinary_gp_regression():
     # Natural lengthscales refer to the coordinates; columns of unequal scale make ours isotropic
     # in standardised units only, so GPyTorch gets the standardised lengthscale.
     likelihood = gpytorch.likelihoods.GaussianLikelihood().double()
-    likelihood.noise = 0.05
+    likelihood.noise = torch.tensor(0.05, dtype=torch.float64)
     kernel = gpytorch.kernels.ScaleKernel(gpytorch.kernels.MaternKernel(nu=1.5)).double()
-    kernel.outputscale = 0.6
+    kernel.outputscale = torch.tensor(0.6, dtype=torch.float64)
     kernel.base_kernel.lengthscale = fit.state.field.terms[0].kernel.base_kernel.lengthscale
 
     class Exact(gpytorch.models.ExactGP):
@@ -131,7 +131,7 @@ def test_linear_term_is_bayesian_linear_regression():
     got_mean, got_std = fit.coefficients()["linear"]
     torch.testing.assert_close(got_mean, mean)
     torch.testing.assert_close(got_std, torch.linalg.inv(precision).diagonal().sqrt())
-    gram = design @ design.mT * 0.8 + 0.05 * torch.eye(6)
+    gram = design @ design.mT * 0.8 + 0.05 * torch.eye(6, dtype=torch.float64)
     law = torch.distributions.MultivariateNormal(torch.full((6,), 0.2).double(), gram)
     assert fit.objective == pytest.approx(float(law.log_prob(source.targets.value)), abs=1e-8)
 
