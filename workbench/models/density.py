@@ -9,7 +9,7 @@ from torch import Tensor
 
 from workbench.bags import Bags
 from workbench.likelihoods import poisson_lognormal
-from workbench.predictive import LogNormal, Predictive
+from workbench.predictive import LogNormal
 
 
 def log_density(fit, y: Tensor, bags: Bags, trained: Tensor | None, unit: str, samples: int,
@@ -51,13 +51,31 @@ def log_density(fit, y: Tensor, bags: Bags, trained: Tensor | None, unit: str, s
         return (-0.5 * (squared + (2 * math.pi * variance).log()) - scale.log())[None]
     if state.likelihood_name == "poisson" and isinstance(law, LogNormal):
         return poisson_lognormal(y, law.location + weight.log(), law.scale.square())[None]
-    return _counts(state, law, y, weight, samples, seed)
-
-
-def _counts(state, law: Predictive, y: Tensor, weight: Tensor, samples: int, seed: int) -> Tensor:
     mean = (law.sample(samples, seed) * weight).clamp_min(torch.finfo(y.dtype).tiny)
     if state.likelihood_name == "poisson":
         return y * mean.log() - mean - torch.lgamma(y + 1)
-    r = state.likelihood.dispersion().detach()
-    constant = torch.lgamma(y + r) - torch.lgamma(r) - torch.lgamma(y + 1) + r * r.log()
-    return constant + y * mean.log() - (y + r) * (mean + r).log()
+    shape, rate, known = _multipliers(fit, bags, trained)
+    if unit == "individual":
+        shape, rate = shape[bags.membership], rate[bags.membership]
+    else:
+        # The draw's own total: a larger total leaves a smaller multiplier.
+        r = state.likelihood.dispersion().detach()
+        rate = torch.where(known, r + mean, rate)
+    constant = torch.lgamma(y + shape) - torch.lgamma(shape) - torch.lgamma(y + 1)
+    return constant + shape * (rate / (rate + mean)).log() + y * (mean / (rate + mean)).log()
+
+
+def _multipliers(fit, bags: Bags, trained: Tensor | None) -> tuple[Tensor, Tensor, Tensor]:
+    """Gamma shape and rate of the negative binomial's multiplier of each bag, and which are known.
+
+    (r, r) a priori, so that the predictive is the likelihood; (r + y, r + η) given a trained
+    area's count y, with η at its posterior mean.
+    """
+    r = fit.state.likelihood.dispersion().detach()
+    shape = r.expand(bags.count).clone()
+    rate = shape.clone()
+    known = torch.zeros(bags.count, dtype=torch.bool) if trained is None else trained >= 0
+    if bool(known.any()):
+        shape[known] += fit.state.source.targets.value[trained[known]]
+        rate[known] += fit.over(bags).mean[known]
+    return shape, rate, known
