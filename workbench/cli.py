@@ -220,7 +220,8 @@ def _run(spec: Spec, out: Path, quiet: bool) -> None:
     if scored:
         from workbench.evaluation import table
 
-        typer.echo(f"\n{table(pipeline.scores(maps)).T.to_string()}\n")
+        shown = table(pipeline.scores(maps)).T.map("{:g}".format)
+        typer.echo(f"\n{shown.to_string()}\n")
     if "partial" in maps.attrs:
         out = out.with_name(f"{out.stem}.partial{out.suffix}")
     geo.write(maps, out)
