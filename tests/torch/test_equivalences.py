@@ -132,7 +132,7 @@ def test_linear_term_is_bayesian_linear_regression():
     torch.testing.assert_close(got_mean, mean)
     torch.testing.assert_close(got_std, torch.linalg.inv(precision).diagonal().sqrt())
     gram = design @ design.mT * 0.8 + 0.05 * torch.eye(6, dtype=torch.float64)
-    law = torch.distributions.MultivariateNormal(torch.full((6,), 0.2).double(), gram)
+    law = torch.distributions.MultivariateNormal(torch.full((6,), 0.2, dtype=torch.float64), gram)
     assert fit.objective == pytest.approx(float(law.log_prob(source.targets.value)), abs=1e-8)
 
 

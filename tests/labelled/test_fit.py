@@ -1,0 +1,201 @@
+"""The bridge: datasets in, labels, units and provenance out."""
+
+import json
+
+import numpy as np
+import pytest
+import xarray as xr
+
+import workbench as wb
+from tests.reference import country
+from workbench.checks import InputError
+from workbench.labelled import data_hash, models, to_bags, to_source
+
+OPTIONS = {"inducing": 15, "tolerance": 1e-2}
+
+
+@pytest.fixture(scope="module")
+def ds():
+    return country(bags=20, size=4)
+
+
+@pytest.fixture(scope="module")
+def fit(ds):
+    return wb.VBAgg(kernel="linear+matern32", overdispersion="area", **OPTIONS).fit(ds)
+
+
+def test_a_dataset_becomes_a_source(ds):
+    source = to_source(ds)
+    bags = source.bags
+    assert bags.columns.names == ("log_rate", "x", "y")
+    assert bags.columns.units == ("", "km", "km")
+    assert bags.columns.coordinates == (1, 2)
+    np.testing.assert_array_equal(bags.x[:, 0], ds["covariates"].values[:, 0])
+    np.testing.assert_array_equal(bags.x[:, 2], ds["y"])
+    np.testing.assert_array_equal(bags.weight, ds["weight"])
+    np.testing.assert_array_equal(source.targets.value, ds["value"])
+    assert (source.kind, source.aggregation, bags.names[3]) == ("count", "sum", "b3")
+    bare = to_bags(ds.drop_vars(["x", "y"]))
+    assert bare.columns.names == ("log_rate",) and bare.columns.coordinates == ()
+
+
+def test_truth_is_never_seen(ds, fit):
+    blind = ds.drop_vars(["truth", "individual_value"])
+    again = wb.VBAgg(kernel="linear+matern32", overdispersion="area", **OPTIONS).fit(blind)
+    assert again.hyperparameters == fit.hyperparameters
+    lie = ds.assign(truth=ds["truth"] * 1e3)
+    assert data_hash(ds) == data_hash(blind) == data_hash(lie)
+    assert data_hash(ds) != data_hash(ds.assign(value=ds["value"] + 1))
+
+
+def test_labels_units_and_coordinates(ds, fit):
+    rate, total = fit.at(ds), fit.over(ds)
+    assert rate.mean.dims == ("individual",) and total.mean.dims == ("bag",)
+    assert rate.mean.attrs["units"] == "cases / people"
+    assert rate.variance.attrs["units"] == "(cases / people)²"
+    assert total.mean.attrs["units"] == "cases"
+    assert rate.exceedance(1.0).attrs["units"] == "probability"
+    np.testing.assert_array_equal(rate.mean["individual"], ds["individual"])
+    np.testing.assert_array_equal(rate.mean["x"], ds["x"])
+    np.testing.assert_array_equal(total.mean["bag_x"], ds["bag_x"])
+    quantiles = rate.quantile([0.1, 0.9])
+    assert quantiles.dims == ("quantile", "individual")
+    np.testing.assert_array_equal(quantiles["quantile"], [0.1, 0.9])
+    low, high = rate.interval(0.8)
+    xr.testing.assert_allclose(low, quantiles.sel(quantile=0.1, drop=True))
+    assert rate.sample(5).dims == ("sample", "individual")
+    np.testing.assert_allclose(rate.cdf(high), 0.9, atol=1e-6)
+    np.testing.assert_allclose(rate.std**2, rate.variance)
+    assert (high > low).all()
+
+
+def test_simulations_are_counts_with_labels(ds, fit):
+    for unit in ("bag", "individual"):
+        draws = fit.simulate(ds, unit, samples=50, seed=3)
+        assert draws.dims == ("sample", unit) and draws.attrs["units"] == "cases"
+        assert (draws == draws.round()).all() and (draws >= 0).all()
+        xr.testing.assert_identical(draws, fit.simulate(ds, unit, samples=50, seed=3))
+    with pytest.raises(InputError, match="'bag' or 'individual', got 'area'"):
+        fit.simulate(ds, unit="area")
+
+
+def test_the_map_with_its_provenance(ds, fit, tmp_path):
+    out = fit.to_dataset(ds, quantiles=(0.1, 0.5), threshold=1.2)
+    assert {"mean", "std", "rate_quantile", "latent_mean", "latent_std", "extrapolation",
+            "bag_mean", "bag_std", "expected_count", "exceedance", "value", "weight",
+            "membership"} <= set(out)
+    np.testing.assert_allclose(out["expected_count"], out["mean"] * ds["weight"])
+    np.testing.assert_allclose(out["exceedance"], 1 - fit.at(ds).cdf(1.2), atol=1e-9)
+    assert out["exceedance"].attrs["threshold"] == 1.2
+    assert out.attrs["title"] == ds.attrs["title"]
+    assert json.loads(out.attrs["hyperparameters"]) == fit.hyperparameters
+    assert out.attrs["data_sha256"] == data_hash(ds)
+    assert "torch" in json.loads(out.attrs["versions"])
+    assert "area" in out.attrs["model"]
+    assert "exceedance" not in fit.to_dataset(ds)
+    out.to_netcdf(tmp_path / "map.nc")
+    with xr.open_dataset(tmp_path / "map.nc") as back:
+        np.testing.assert_array_equal(back["mean"], out["mean"])
+
+
+def test_trained_areas_are_recognised_by_name_and_value(ds, fit):
+    def trained(data):
+        return fit._trained(data).tolist()
+
+    assert trained(ds) == list(range(20))
+    renamed = ds.assign_coords(bag=[f"other{k}" for k in range(20)])
+    assert trained(renamed) == [-1] * 20
+    value = ds["value"].copy()
+    value[4] += 1
+    assert trained(ds.assign(value=value)) == [*range(4), -1, *range(5, 20)]
+    known, unknown = (fit.at(d, area_effect=True).std for d in (ds, renamed))
+    assert float(known.mean()) < float(unknown.mean())
+    xr.testing.assert_allclose(fit.at(ds).mean, fit.at(renamed).mean)
+
+
+def test_extrapolation_is_flagged(ds, fit):
+    assert (fit.extrapolation(ds) >= 0).all()
+    far = ds.assign(covariates=ds["covariates"] + 100.0)
+    assert (fit.extrapolation(far) > 1).all()
+    assert fit.extrapolation(far).dims == ("individual",)
+
+
+def test_components_add_up_to_the_latent_mean(ds, fit):
+    parts = fit.components(ds)
+    total = parts["linear_mean"] + parts["matern32_mean"]
+    total = total + fit.hyperparameters["mean"]["value"]
+    np.testing.assert_allclose(total, fit.latent(ds).mean, atol=1e-8)
+    slopes = fit.coefficients()
+    assert slopes["coefficient"].values.tolist() == ["linear.log_rate"]
+    assert float(slopes["mean"][0]) > 0 and float(slopes["std"][0]) > 0
+
+
+def test_summary_names_everything(fit):
+    text = fit.summary()
+    for part in ("matern32.lengthscale", "km", "area.std", "PC: P(", "linear.log_rate",
+                 "converged", "20 bags"):
+        assert part in text
+
+
+def test_condition_takes_a_fit_back(ds, fit):
+    again = wb.VBAgg(kernel="linear+matern32", overdispersion="area", **OPTIONS).condition(
+        ds, fit.hyperparameters)
+    np.testing.assert_allclose(again.at(ds).mean, fit.at(ds).mean, rtol=2e-3)
+    assert again.history and again.converged and not again.cancelled
+    with pytest.raises(InputError, match="missing: .*area.std"):
+        wb.VBAgg(overdispersion="area").condition(ds, {"mean": 0.0})
+
+
+def test_wrong_data_are_refused(ds, fit):
+    other = ds.rename_vars(x="east", y="north").reset_coords(["east", "north"], drop=True)
+    with pytest.raises(InputError, match="trained on inputs log_rate, x, y, got log_rate;"):
+        fit.at(other)
+    with pytest.raises(InputError, match="covariates has 1 values that are not finite"):
+        broken = ds.copy(deep=True)
+        broken["covariates"][3, 0] = np.nan
+        fit.at(broken)
+    with pytest.raises(InputError, match="xarray.Dataset, got dict"):
+        wb.VBAgg().fit({})
+
+
+@pytest.mark.parametrize("name", ["constant", "centre-point", "aggregated-gp", "vbagg"])
+def test_every_model_through_the_bridge(name, ds):
+    assert name in models()
+    options = {} if name in ("constant", "aggregated-gp") else {"inducing": 10}
+    model = wb.make_model(name, tolerance=1e-2, **options)
+    fit = model.fit(ds)
+    assert model.name == name and fit.model is model
+    out = fit.to_dataset(ds)
+    for variable in ("mean", "std", "bag_mean", "bag_std", "latent_mean"):
+        assert np.isfinite(out[variable]).all()
+    assert fit.simulate(ds, samples=4).shape == (4, 20)
+    assert fit.simulate(ds, "individual", samples=4).shape == (4, 80)
+    # All of them get the overall rate about right.
+    flat = float(ds["value"].sum() / ds["weight"].sum())
+    mean = float((out["mean"] * ds["weight"]).sum() / ds["weight"].sum())
+    assert mean == pytest.approx(flat, rel=0.15)
+    assert fit.at(ds).mean.attrs["units"] == "cases / people"
+    with pytest.raises(InputError, match="did you mean"):
+        wb.make_model(name[:-1])
+
+
+def test_callbacks_and_cancelling(ds):
+    def stop(step, objective, fraction):
+        if step == 2:
+            raise wb.Cancelled
+
+    fit = wb.VBAgg(**OPTIONS).fit(ds, callback=stop)
+    assert fit.cancelled and len(fit.history) == 2
+    assert fit.to_dataset(ds).attrs["cancelled"] == "True"
+    assert "cancelled" in fit.summary()
+
+
+def test_missing_values_of_bags_can_be_predicted_at_other_levels(ds, fit):
+    fine = xr.Dataset(
+        {"covariates": ds["covariates"], "weight": ds["weight"],
+         "membership": ("individual", np.arange(80)),
+         "value": ("bag", np.zeros(80), ds["value"].attrs)},
+        coords={"individual": ds["individual"], "covariate": ds["covariate"],
+                "bag": [f"fine{k}" for k in range(80)], "x": ds["x"], "y": ds["y"]})
+    # A bag of one individual has the individual's own rate times its weight.
+    np.testing.assert_allclose(fit.over(fine).mean, fit.at(ds).mean * ds["weight"], rtol=1e-6)
