@@ -210,12 +210,13 @@ def _positive() -> Positive:
 
 def _base(factor: Factor, x: Inputs, seed: int) -> gpytorch.kernels.Kernel:
     if factor.name == "constant":
-        kernel = gpytorch.kernels.ConstantKernel()
+        kernel = gpytorch.kernels.ConstantKernel().to(x)
         kernel.constant = torch.ones(1)
         return _frozen(kernel)
     common = dict(active_dims=factor.columns)
     if factor.name == "linear":
-        kernel = gpytorch.kernels.LinearKernel(**common)
+        # In the inputs' dtype before its variance is set: single precision misses one by 1e-9.
+        kernel = gpytorch.kernels.LinearKernel(**common).to(x)
         kernel.variance = 1.0
         return _frozen(kernel)
     if factor.ard:

@@ -155,5 +155,6 @@ def test_exact_field_is_block_kriging():
         torch.testing.assert_close(got[0], b.dense() @ mean, rtol=1e-6, atol=1e-7)
         torch.testing.assert_close(
             got[1], (b.dense() @ covariance @ b.dense().mT).diagonal(), rtol=1e-6, atol=1e-6)
-        law = torch.distributions.MultivariateNormal(torch.full((3,), 0.7, dtype=torch.float64), gram)
+        centre = torch.full((3,), 0.7, dtype=torch.float64)
+        law = torch.distributions.MultivariateNormal(centre, gram)
         torch.testing.assert_close(field.evidence(y, noise), law.log_prob(y), rtol=1e-6, atol=1e-6)

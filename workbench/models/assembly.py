@@ -23,7 +23,7 @@ from workbench.priors import LogNormal, PCLengthscale, PCStd
 def positive_parameter(value: float, like: Tensor) -> tuple[nn.Parameter, Positive]:
     """A log-parametrised positive scalar and its constraint."""
     constraint = Positive(transform=torch.exp, inv_transform=torch.log)
-    return nn.Parameter(torch.tensor([math.log(value)]).to(like)), constraint
+    return nn.Parameter(torch.tensor([math.log(value)], dtype=torch.float64).to(like)), constraint
 
 
 def link_scale(link: Link, source: Source) -> float:
