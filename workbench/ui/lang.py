@@ -37,6 +37,7 @@ KINDS = {
     "moved": "as fitted, but for the sliders",
     "start": "quick look: hyperparameters at their starting values, press Fit to learn them",
 }
+FIT = "Learns all hyperparameters that no slider holds."
 LOADING = "loading the data"
 NO_CURVE = "Nothing learnt yet: press Fit."
 SUMMARY = "What was fitted: hyperparameters with units and priors"

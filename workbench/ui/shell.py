@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import logging
+import threading
 from collections.abc import Callable
 
+import holoviews as hv
 import panel as pn
 import panel_material_ui as pmui
 import torch
@@ -18,16 +20,38 @@ _LOG = logging.getLogger("workbench.ui")
 def prepare() -> None:
     """Set Panel up for a session; call it first in an app."""
     torch.set_num_threads(1)            # several sessions share few cores
+    hv.renderer("bokeh").webgl = False  # slower than canvas wherever there is no graphics card
     pn.extension(notifications=True, exception_handler=_failed)
 
 
 def hop() -> Callable:
-    """What runs a function in this session's own thread; to be made while the app is built."""
-    document = pn.state.curdoc
+    """What runs a function in this session's own thread; to be made while the app is built.
+
+    Until the page has loaded, functions wait: what is sent to a page that is still connecting
+    is lost on it.
+    """
+    document, lock, waiting, loaded = pn.state.curdoc, threading.Lock(), [], threading.Event()
+
+    def safely(function: Callable) -> None:
+        try:
+            function()
+        except Exception as error:      # Panel's handler does not see callbacks of the document
+            _failed(error)
+
+    def flush() -> None:
+        with lock:
+            loaded.set()
+        for function in waiting:
+            safely(function)
 
     def into_session(function: Callable) -> None:
-        document.add_next_tick_callback(lambda: function() and None)
+        with lock:
+            if not loaded.is_set():
+                waiting.append(function)
+                return
+        document.add_next_tick_callback(lambda: safely(function))
 
+    pn.state.onload(flush)
     return into_session
 
 

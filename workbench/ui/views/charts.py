@@ -37,7 +37,13 @@ class Charts(pn.viewable.Viewer):
         self._table = block()
         self._steps = ColumnDataSource({"step": [], "objective": []})
         self._training = _training_figure(self._steps)
-        self._empty = note(lang.NO_CURVE)
+        self._empty = note(lang.NO_CURVE, SIZE)
+        self._row = pn.FlexBox(
+            self._cell(self._coverage, "coverage"), self._cell(self._pit, "pit"),
+            self._cell(pn.Column(pn.pane.Bokeh(self._training), self._empty, margin=0),
+                       "training"),
+            gap="6px 12px", justify_content="flex-start",
+        )
         store.param.watch(self._scored, "scores")
         store.param.watch(self._learn, "history")
         self.target.param.watch(lambda _: self._draw(), "value")
@@ -46,26 +52,21 @@ class Charts(pn.viewable.Viewer):
 
     def _scored(self, *events) -> None:
         scores = self.store.scores
+        self._row.styles = {"opacity": "0.45" if scores is None else "1"}
         if scores is None:
-            self._row_opacity("0.45")
             return
         targets = {TARGETS[str(t)]: str(t) for t in scores["target"].values}
         finest = list(targets.values())[-1]
         if targets != self.target.options:
             self.target.param.update(options=targets, value=finest)
         self._draw()
-        self._row_opacity("1")
-
-    def _row_opacity(self, opacity: str) -> None:
-        for pane in (self._coverage, self._pit, self._table):
-            pane.styles = {"opacity": opacity}
 
     def _draw(self) -> None:
         scores, target = self.store.scores, self.target.value
         if scores is None:
             return
         name = self.store.answer.fit.model.name
-        size = {"frame_width": SIZE, "frame_height": SIZE}
+        size = {"frame_width": SIZE, "frame_height": SIZE, "toolbar": None}
         with pn.io.hold():
             self._coverage.object = reliability_curve(scores, target).opts(**size)
             self._pit.object = pit_histogram(scores, name, target).opts(**size)
@@ -87,22 +88,14 @@ class Charts(pn.viewable.Viewer):
             self._training.y_range.update(start=low - pad, end=max(values) + pad)
         self._empty.visible = not values
 
-    def __panel__(self):
-        def cell(title, pane, what):
-            return pn.Column(pane, note(what, SIZE + 60), margin=0)
+    @staticmethod
+    def _cell(pane, what: str) -> pn.Column:
+        return pn.Column(pane, note(lang.CHARTS[what], SIZE + 50), margin=0)
 
+    def __panel__(self):
         return pn.Column(
-            pn.Row(pmui.Typography("Calibration of", variant="body2", margin=(12, 0, 0, 10)),
-                   self.target),
-            pn.FlexBox(
-                cell("coverage", self._coverage, lang.CHARTS["coverage"]),
-                cell("pit", self._pit, lang.CHARTS["pit"]),
-                pn.Column(pn.pane.Bokeh(self._training), self._empty,
-                          note(lang.CHARTS["training"], SIZE + 60), margin=0),
-                gap="6px 18px", justify_content="flex-start",
-            ),
-            note(lang.TRAINED_ON), self._table, note(lang.CHARTS["scores"]),
-            sizing_mode="stretch_width", margin=0,
+            self.target, self._row, note(lang.TRAINED_ON), self._table,
+            note(lang.CHARTS["scores"]), sizing_mode="stretch_width", margin=0,
         )
 
 

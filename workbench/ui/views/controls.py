@@ -41,8 +41,7 @@ class Controls(pn.viewable.Viewer):
         self.widgets = {name: self._widget(name) for name in _LABELS}
         self.fit = pmui.Button(
             label="Fit", icon="play_arrow", color="primary", variant="contained",
-            description="Learn all hyperparameters that no slider holds", margin=(12, 10),
-            sizing_mode="stretch_width", on_click=lambda _: store.fit())
+            margin=(12, 10, 2, 10), sizing_mode="stretch_width", on_click=lambda _: store.fit())
         plain = {"variant": "outlined", "size": "small", "sizing_mode": "stretch_width",
                  "margin": (4, 10), "embed": False}
         self.maps = pmui.FileDownload(
@@ -89,7 +88,7 @@ class Controls(pn.viewable.Viewer):
             parts.append(pmui.Typography(title, variant="overline", margin=(8, 10, 0, 10)))
             parts += [self.widgets[name] for name in names]
             if title == "Noise":
-                parts.append(self.fit)
+                parts += [self.fit, note(lang.FIT)]
         parts.append(pmui.Typography("Download", variant="overline", margin=(8, 10, 0, 10)))
         return pn.Column(note(lang.ABOUT), *parts, self.maps, self.spec,
                          sizing_mode="stretch_width")

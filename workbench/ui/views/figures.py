@@ -129,7 +129,8 @@ def map_figure(where: Place, column: str, mapper: LinearColorMapper, title: str,
                    major_label_text_font_size="11px", ticker=BasicTicker(desired_num_ticks=4),
                    background_fill_alpha=0, width=int(0.94 * frame_options["frame_width"]))
     plot.add_layout(bar, "below")
-    plot.grid.visible = False
+    plot.grid.visible, plot.outline_line_color = False, None
+    plot.title.text_font_style, plot.title.text_font_size = "normal", "14px"
     _dress(plot, unit)
     return plot
 

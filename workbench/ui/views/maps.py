@@ -104,12 +104,13 @@ class Maps(pn.viewable.Viewer):
     def __init__(self, store: Store, **params):
         super().__init__(store=store, **params)
         self.atlas: Atlas | None = None
-        self._row = pn.FlexBox(gap="6px 18px", justify_content="flex-start")
+        self._row = pn.FlexBox(gap="6px 6px", justify_content="flex-start")
         self._caption = note()
         store.param.watch(self._update, ["scene", "answer", "exceedance"])
         store.state.param.watch(lambda _: self._colour(), "colours")
         store.param.watch(lambda _: self._dim(), "work")
         self._update()
+        self._dim()
 
     def _update(self, *events) -> None:
         scene, answer = self.store.scene, self.store.answer
@@ -121,8 +122,7 @@ class Maps(pn.viewable.Viewer):
                 self._row.objects = self._cells(scene)
             self.atlas.push(answer.mean, answer.std, self.store.exceedance)
             state = self.store.state
-            self.atlas.figures["exceedance"].title.text = (
-                f"P(rate > {state.threshold:g} {_short(scene.unit)})")
+            self.atlas.figures["exceedance"].title.text = f"P(rate > {state.threshold:g})"
             self._colour()
 
     def _colour(self) -> None:
@@ -141,25 +141,21 @@ class Maps(pn.viewable.Viewer):
 
     def _dim(self) -> None:
         stale = self.store.work.startswith("updating")
-        self._row.styles = {"opacity": "0.55"} if stale else {}
+        self._row.styles = {"opacity": "0.55" if stale else "1"}
 
     def _cells(self, scene: Scene) -> list:
         cells = []
         for name, (title, what) in lang.MAPS.items():
             shown = self.atlas.figures.get(name)
-            width = self.atlas.figures["mean"].frame_width + 30
+            width = self.atlas.figures["mean"].frame_width + 6
             if shown is None:
                 cells.append(pn.Column(
                     note(f"<b>{title}</b><br>{lang.NO_TRUTH}", width, html=True), margin=0))
                 continue
-            cells.append(pn.Column(pn.pane.Bokeh(shown, margin=(0, 5)), note(what, width),
+            cells.append(pn.Column(pn.pane.Bokeh(shown, margin=(0, 2)), note(what, width),
                                    margin=0))
         return cells
 
     def __panel__(self):
         return pn.Column(self._row, self._caption, sizing_mode="stretch_width", margin=0)
 
-
-def _short(unit: str) -> str:
-    """The unit without what is counted: "per 1,000 persons"."""
-    return "per " + unit.split(" per ")[1] if " per " in unit else unit

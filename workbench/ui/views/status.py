@@ -37,14 +37,14 @@ class Status(pn.viewable.Viewer):
 
     def __init__(self, store: Store, **params):
         super().__init__(store=store, **params)
-        self.text = LiveText(sizing_mode="stretch_width", margin=(6, 10, 0, 10),
+        self.text = LiveText(sizing_mode="stretch_width", margin=(6, 5, 0, 5),
                              styles={"font-size": "15px"})
-        self.badge = pmui.Chip(lang.LOADING, size="small", variant="outlined", margin=(4, 10))
+        self.badge = pmui.Chip(lang.LOADING, size="small", variant="outlined", margin=(4, 5))
         self.error = pmui.Alert("", severity="error", visible=False, margin=(4, 10),
                                 sizing_mode="stretch_width")
         self.bar = pmui.LinearProgress(value=0, variant="determinate", margin=(14, 10),
                                        sizing_mode="stretch_width")
-        self.doing = pmui.Typography("", variant="body2", margin=(8, 4), width=230)
+        self.doing = pmui.Typography("", variant="body2", margin=(8, 5), width=230)
         self.stop = pmui.Button(label="Cancel", color="error", variant="outlined", size="small",
                                 on_click=lambda _: store.cancel(), margin=(2, 10))
         self._progress = pn.Row(self.doing, self.bar, self.stop, sizing_mode="stretch_width",

@@ -21,12 +21,12 @@ table.wb-table th:first-child {text-align: left;}
 def note(text: str = "", width: int | None = None, html: bool = False) -> pn.pane.HTML:
     """One quiet sentence, as wide as said or as the page."""
     size = {"width": width} if width else {"sizing_mode": "stretch_width"}
-    return pn.pane.HTML(paragraph(text, html), margin=(0, 10), stylesheets=[NOTE], **size)
+    return pn.pane.HTML(paragraph(text, html), margin=(0, 5), stylesheets=[NOTE], **size)
 
 
 def block(content: str = "") -> pn.pane.HTML:
     """A piece of HTML, such as a table."""
-    return pn.pane.HTML(content, margin=(0, 10), stylesheets=[NOTE], sizing_mode="stretch_width")
+    return pn.pane.HTML(content, margin=(0, 5), stylesheets=[NOTE], sizing_mode="stretch_width")
 
 
 def paragraph(text: str, html: bool = False) -> str:
