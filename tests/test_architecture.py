@@ -19,7 +19,7 @@ TORCH_HALF = [
     {"shapes", "checks"},
     {"bags", "linalg", "inputs", "priors", "hyperparameters", "compression", "joint_lbfgs"},
     {"operators", "kernels", "predictive", "training", "natural_gradient"},
-    {"links", "likelihoods"},
+    {"links", "likelihoods", "residual"},
     {"fields"},
     {"objectives"},
     {"models"},

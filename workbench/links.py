@@ -39,7 +39,7 @@ class Link:
         return marginal_law(self.name, mean, variance)
 
     def initial(self, rate: Tensor) -> Tensor:
-        """f at a flat rate; the rate must be positive where the link needs it.
+        """F at a flat rate; the rate must be positive where the link needs it.
 
         Raises
         ------

@@ -13,6 +13,7 @@ from workbench.fields.inducing import InducingField, Projection
 from workbench.likelihoods import BagMoments
 from workbench.linalg import standard_normal_kl
 from workbench.operators import AggregationOperator, blocks, restore_order
+from workbench.residual import Residual, residual_of
 from workbench.shapes import Inputs, PerBag
 
 
@@ -26,8 +27,8 @@ class View:
         Inputs through the inducing features.
     operator : AggregationOperator
         The bags.
-    prior_blocks : list of Tensor (b, n, n) or None
-        Residual prior covariance inside each padded group of bags, for bounds that need it.
+    residual : Residual
+        Prior covariance inside bags that the features do not explain.
     bag_residual : Tensor (B,) or None
         aᵀ(K_aa - ΦΦᵀ)a of each bag, for the identity link.
     nugget_variance : Tensor ()
@@ -38,7 +39,7 @@ class View:
 
     projection: Projection
     operator: AggregationOperator
-    prior_blocks: list[Tensor] | None
+    residual: Residual
     bag_residual: PerBag | None
     nugget_variance: Tensor
     effect_std: Tensor | None
@@ -49,8 +50,7 @@ class View:
             return None if value is None else value.detach()
 
         return View(
-            self.projection.detach(), self.operator,
-            None if self.prior_blocks is None else [b.detach() for b in self.prior_blocks],
+            self.projection.detach(), self.operator, self.residual.detach(),
             cut(self.bag_residual), cut(self.nugget_variance), cut(self.effect_std),
         )
 
@@ -75,16 +75,15 @@ def view(field: InducingField, x: Inputs, operator: AggregationOperator, bound: 
          nugget_variance: Tensor, effect_std: Tensor | None) -> View:
     """Project a source at the field's present hyperparameters, once per outer step."""
     projection = field.project(x)
-    prior_blocks = bag_residual = None
-    if bound.needs_blocks:
-        prior_blocks = []
-        for index, _ in blocks(operator.bags):
-            features = projection.features[index]
-            prior_blocks.append(field.prior(x[index], x[index]) - features @ features.mT)
+    bag_residual, prior = None, field.prior
     if bound.link == "identity":
         rows = operator.rows(projection.features)
-        bag_residual = operator.quad_diag(field.prior, x) - rows.square().sum(1)
-    return View(projection, operator, prior_blocks, bag_residual, nugget_variance, effect_std)
+        bag_residual = operator.quad_diag(prior, x) - rows.square().sum(1)
+        residual = Residual(operator.bags, projection.residual, None)
+    else:
+        residual = residual_of(operator.bags, x, projection.features, projection.residual, prior,
+                               always=bound.needs_blocks)
+    return View(projection, operator, residual, bag_residual, nugget_variance, effect_std)
 
 
 def elbo(view: View, bound: Bound, likelihood, y: PerBag, mean: Tensor, covariance: Tensor,
@@ -121,7 +120,7 @@ def _identity(view: View, mean: Tensor, covariance: Tensor) -> BagMoments:
 
 
 def _exp(view: View, mean: Tensor, covariance: Tensor, jensen: bool) -> BagMoments:
-    """Moments of T = Σ p exp(v), v ~ N(m, S) with S ≈ diag(r) + Φ S Φᵀ.
+    """Moments of T = Σ p exp(v), v ~ N(m, S) with S = R + Φ S_q Φᵀ.
 
     With e_i = p_i exp(m_i + S_ii/2): E T = Σ e_i, and log T has variance sᵀ S s with the shares
     s = e / E T. Then T is taken as log-normal with that mean and variance of its logarithm.
@@ -136,7 +135,7 @@ def _exp(view: View, mean: Tensor, covariance: Tensor, jensen: bool) -> BagMomen
     log_total = _segment_logsumexp(log_part, operator)
     share = (log_part - log_total[operator.bags.membership]).exp()
     rows = _segment(operator, share[:, None] * projection.features)
-    residual = _segment(operator, share.square() * projection.residual)
+    residual = _segment(operator, share * view.residual.times(share))
     log_variance = residual + ((rows @ covariance) * rows).sum(1)
     log_mean = log_total - log_variance / 2
     if jensen:
@@ -159,7 +158,7 @@ def _square(view: View, mean: Tensor, covariance: Tensor) -> BagMoments:
     m, s = projection.marginals(mean, covariance)
     total = operator(m.square() + s + view.nugget_variance)
     variances = []
-    groups = zip(blocks(operator.bags), view.prior_blocks, strict=True)
+    groups = zip(blocks(operator.bags), view.residual.pairs, strict=True)
     for (index, mask), prior in groups:
         phi, weight = projection.features[index], p[index] * mask
         joint = prior + (phi @ covariance) @ phi.mT
@@ -204,13 +203,14 @@ def _segment_logsumexp(values: Tensor, operator: AggregationOperator) -> PerBag:
 BOUNDS = {
     "gaussian": Bound("identity", "exact", "N M + pairs", "closed form: η is Gaussian", _identity),
     "moment": Bound(
-        "exp", "approximation", "N M",
+        "exp", "approximation", "N M + pairs",
         "η as a log-normal with its mean and (first-order) log-variance; calibrated",
         lambda v, m, c: _exp(v, m, c, jensen=False),
     ),
     "jensen": Bound(
-        "exp", "bound", "N M",
-        "E log Σ p eᵛ >= log Σ p eᵐ (the paper's eq. 12); a bound, but badly over-confident",
+        "exp", "bound", "N M + pairs",
+        "E log Σ p eᵛ >= log Σ p eᵐ (the paper's eq. 12): a bound, if there is no overdispersion or "
+        "nugget, but badly over-confident",
         lambda v, m, c: _exp(v, m, c, jensen=True),
     ),
     "taylor": Bound(

@@ -11,6 +11,7 @@ from workbench.fields.inducing import Projection
 from workbench.likelihoods import Poisson
 from workbench.objectives import BOUNDS, DEFAULT_BOUND, View, bound_named, elbo
 from workbench.operators import SegmentSum
+from workbench.residual import Residual
 
 DRAWS = 40_000
 
@@ -31,7 +32,8 @@ def seen(bags, mean, root, nugget=0.0, effect=None):
 
     for index, _ in padded(bags):
         blocks.append(torch.zeros(*index.shape, index.shape[1]).double())
-    return View(projection, SegmentSum(bags), blocks, torch.zeros(bags.count).double(),
+    residual = Residual(bags, projection.residual, blocks)
+    return View(projection, SegmentSum(bags), residual, torch.zeros(bags.count).double(),
                 torch.tensor(nugget).double(),
                 None if effect is None else torch.tensor(effect).double())
 
@@ -226,7 +228,7 @@ def test_gradients_by_finite_differences(bound, nugget, effect):
     def objective(mean, raw, *effects):
         effects = list(effects)
         base = seen(bags, view.projection.offset, features)
-        at = View(base.projection, base.operator, base.prior_blocks, base.bag_residual,
+        at = View(base.projection, base.operator, base.residual, base.bag_residual,
                   effects.pop() if nugget > 0 else variance, effects.pop() if effect else None)
         covariance = raw @ raw.mT + torch.eye(3).double()
         return elbo(at, BOUNDS[bound], Poisson(), y, mean, covariance)

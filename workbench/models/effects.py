@@ -91,7 +91,7 @@ def conditional(state, seen: View, moments: BagMoments, bags: Bags, trained: Ten
     rows = rows.index_add(0, members, share[:, None] * features)
     # cov(f_i, g) = Σ_j share_j S_ij, to first order.
     with_total = (features @ q_covariance * rows[members]).sum(1)
-    with_total = with_total + seen.projection.residual * share
+    with_total = with_total + seen.residual.times(share)
     m, s = seen.projection.marginals(q_mean, q_covariance)
     b = regression(state, share, bags, effects)
     own = state.nugget_variance

@@ -183,7 +183,7 @@ class VariationalFit:
         root = torch.linalg.cholesky(field.q_covariance)
         draws = field.q_mean + normal(samples, len(field.q_mean)) @ root.mT
         f = seen.projection.offset + draws @ features.mT
-        f = f + seen.projection.residual.sqrt() * normal(samples, len(features))
+        f = f + seen.residual.draw(normal(samples, len(features)))
         if not has_effects(self.state):
             return state.link.psi(f + state.nugget_variance.sqrt() * normal(*f.shape))
         share = sensitivity(state.link.name, seen, field.q_mean, field.q_covariance)
