@@ -20,7 +20,6 @@ _HOME = {
     "Fit": "labelled",
     "VBAgg": "labelled",
     "make_model": "labelled",
-    "models": "labelled",
     "Cancelled": "training",
     "InputError": "checks",
     "Spec": "spec",

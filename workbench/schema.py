@@ -102,6 +102,10 @@ def _membership(ds: xr.Dataset) -> None:
         f"membership runs from {membership.min()} to {membership.max()} but there are {bags} bags",
     )
     require((np.diff(membership) >= 0).all(), "membership must be sorted: sort individuals by bag")
+    names = [str(name) for name in ds[BAG].values]
+    twice = sorted({name for name in names if names.count(name) > 1}) if (
+        len(set(names)) < bags) else []
+    require(not twice, f"bags must have different names, but these repeat: {twice[:5]}")
     empty = np.setdiff1d(np.arange(bags), membership)
     require(
         empty.size == 0,

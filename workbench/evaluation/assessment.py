@@ -93,7 +93,9 @@ def assemble(judged: dict[str, dict[str, xr.Dataset]], ds: xr.Dataset, pinned: b
         for name, units in judged.items():
             if target not in units:
                 continue
-            one = units[target]
+            # Labels of the units come back at the end; a pixel's own "coverage" must not meet
+            # the score of that name.
+            one = units[target].reset_coords(drop=True)
             if pinned and target == "individual" and aggregation(ds) == "sum":
                 one = one.assign(pinned=pin_to_totals(ds, one["mean"].values))
             by_model[name] = one[[v for v in _KEPT if v in one]]
@@ -130,7 +132,7 @@ def _label(result: xr.Dataset, ds: xr.Dataset) -> xr.Dataset:
     coords = {
         name: coord
         for name, coord in ds.coords.items()
-        if coord.dims in ((BAG,), (INDIVIDUAL,)) and name not in GEOMETRY
+        if coord.dims in ((BAG,), (INDIVIDUAL,)) and name not in (*GEOMETRY, *result.data_vars)
     }
     if "individual_mean" not in result and "rate_mean" not in result:
         coords = {name: coord for name, coord in coords.items() if coord.dims == (BAG,)}

@@ -17,6 +17,7 @@ from workbench.labelled.predictive import LabelledPredictive, coords_of
 from workbench.labelled.source import data_hash, to_bags
 from workbench.models.density import log_density
 from workbench.models.options import cast_bags
+from workbench.predictive import Normal
 from workbench.summary import summarise_fit
 
 
@@ -92,9 +93,12 @@ class Fit:
 
     def over(self, ds: xr.Dataset, area_effect: bool = False) -> LabelledPredictive:
         """Law of the bag parameter: the expected total (or mean) of each bag."""
-        law = self.inner.over(self._bags(ds), self._trained(ds), area_effect)
-        units = self.rate_units if self.inner.state.rescaled else self._value_attrs.get("units", "")
-        return LabelledPredictive(law, coords_of(ds, "bag"), "bag", units, "bag parameter")
+        bags = self._bags(ds)
+        law = self.inner.over(bags, self._trained(ds), area_effect)
+        if self.inner.state.rescaled:       # a Normal model of counts works per unit of weight
+            law = Normal(law.mean * bags.totals, law.std * bags.totals)
+        return LabelledPredictive(law, coords_of(ds, "bag"), "bag",
+                                  self._value_attrs.get("units", ""), "bag parameter")
 
     def simulate(self, ds: xr.Dataset, unit: str = "bag", samples: int = 1000, seed: int = 0
                  ) -> xr.DataArray:
@@ -105,7 +109,8 @@ class Fit:
         ds : xr.Dataset
             Bagged dataset.
         unit : {"bag", "individual"}
-            What is observed. Individuals are drawn jointly: sums over them are draws of totals.
+            What is observed. Variational models draw individuals jointly, so that sums over them
+            are draws of totals; the aggregated GP draws them marginally.
         samples : int
             Number of draws.
         seed : int

@@ -56,9 +56,9 @@ def to_bags(ds: xr.Dataset, dtype: torch.dtype = torch.float64) -> Bags:
 
 
 def data_hash(ds: xr.Dataset) -> str:
-    """Short sha256 of what a model sees: covariates, coordinates, weights, membership, values."""
+    """Short sha256 of what a model sees: covariates, coordinates, weights, bags, values, noise."""
     digest = hashlib.sha256()
-    for name in ("covariates", "x", "y", "weight", "membership", "value"):
+    for name in ("covariates", "x", "y", "weight", "membership", "value", "noise_variance"):
         if name in ds:
             digest.update(name.encode())
             digest.update(np.ascontiguousarray(ds[name].values).tobytes())

@@ -3,6 +3,7 @@
 from workbench.plots.calibration import pit_histogram, reliability_curve
 from workbench.plots.images import save_html, save_png
 from workbench.plots.maps import value_map
+from workbench.plots.notebook import notebook
 from workbench.plots.outlines import simplified
 from workbench.plots.panels import disaggregation_panel, map_scales
 from workbench.plots.scales import ColourScale, colour_scale, observed_rate, rate_unit
@@ -15,6 +16,7 @@ __all__ = [
     "covariate_support",
     "disaggregation_panel",
     "map_scales",
+    "notebook",
     "observed_rate",
     "observed_vs_predicted",
     "pit_histogram",
