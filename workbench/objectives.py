@@ -209,7 +209,7 @@ BOUNDS = {
     ),
     "jensen": Bound(
         "exp", "bound", "N M + pairs",
-        "E log Σ p eᵛ >= log Σ p eᵐ (the paper's eq. 12): a bound, if there is no overdispersion or "
+        "E log Σ p eᵛ >= log Σ p eᵐ (the paper's eq. 12): a bound without overdispersion and "
         "nugget, but badly over-confident",
         lambda v, m, c: _exp(v, m, c, jensen=True),
     ),

@@ -57,7 +57,8 @@ def test_sparse_inducing_inputs_do_not_make_totals_certain(seen):
     for bag in range(state.bags.count):
         inside = state.bags.membership == bag
         s = share[inside]
-        wanted = s @ prior[inside][:, inside] @ s       # constant mean and variance: shares = weights
+        # With constant mean and variance the shares are the weights.
+        wanted = s @ prior[inside][:, inside] @ s
         assert float(moments.log_variance[bag]) == pytest.approx(float(wanted), rel=1e-8)
 
 
