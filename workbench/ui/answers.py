@@ -19,6 +19,7 @@ from workbench.evaluation import evaluate
 from workbench.labelled import Fit, LabelledPredictive, make_model
 from workbench.pipeline import data_of, model_of
 from workbench.plots import ColourScale, colour_scale, observed_rate, rate_unit, simplified
+from workbench.schema import GEOMETRY
 from workbench.spec import Spec
 from workbench.training import Cancelled
 from workbench.ui.cache import Cache
@@ -35,6 +36,7 @@ class Scene:
     """A dataset ready to be shown: values in the unit shown, and scales locked to the data."""
 
     data: xr.Dataset
+    plain: xr.Dataset           # the same without outlines, which are slow to copy: for models
     drawn: xr.Dataset           # the same with outlines simplified to the screen
     factor: float
     unit: str
@@ -154,8 +156,7 @@ def learn(spec: Spec, tick: Callable[[int, float, float], None]) -> Answer:
 def scores(answer: Answer) -> xr.Dataset:
     """Scores and calibration of an answer beside the flat model (`workbench.evaluate`)."""
     def make() -> xr.Dataset:
-        # the result has a "coverage" of its own beside that of pixels cut by a border
-        data = scene(answer.spec).data.drop_vars("coverage", errors="ignore")
+        data = scene(answer.spec).plain
         fits = {answer.fit.model.name: answer.fit}
         if "constant" not in fits:
             fits["constant"] = _FLAT.get(data_spec(answer.spec),
@@ -176,9 +177,11 @@ def _scene(data: xr.Dataset) -> Scene:
     known, title = _known(data)
     shown = [observed] if known is None else [observed, known]
     rate = colour_scale(*shown, label="rate", unit=unit, factor=factor)
-    spread = ColourScale("standard deviation", unit, 0.0, (rate.upper - rate.lower) / 2, "spread",
-                         factor, source="zero to half the span of the rates")
-    return Scene(data, simplified(data, SCREEN), factor, unit, _frozen(observed),
+    spread = ColourScale("standard deviation", unit, 0.0, (rate.upper - rate.lower) / 5, "spread",
+                         factor, source="zero to a fifth of the span of the rates")
+    # scores have a "coverage" of their own beside that of pixels cut by a border
+    plain = data.drop_vars([*GEOMETRY, "coverage"], errors="ignore")
+    return Scene(data, plain, simplified(data, SCREEN), factor, unit, _frozen(observed),
                  None if known is None else _frozen(known), title, rate, spread)
 
 
@@ -193,7 +196,7 @@ def _known(data: xr.Dataset) -> tuple[np.ndarray | None, str]:
 
 
 def _possible(spec: Spec) -> xr.Dataset:
-    data = scene(spec).data
+    data = scene(spec).plain
     count = data.sizes["individual"]
     require(
         spec.model != "aggregated-gp" or count <= EXACT_LIMIT,

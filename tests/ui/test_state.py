@@ -1,0 +1,91 @@
+"""The state of the app: canonical values, URLs there and back, choices that depend on others."""
+
+import math
+
+import pytest
+
+import workbench as wb
+from workbench import plots
+from workbench.ui.catalogue import LEARNT, choices, lengthscales, variances
+from workbench.ui.state import State
+
+
+def test_a_state_survives_its_url():
+    state = State()
+    state.param.update(dataset="korea")
+    state.param.update(granularity="60", model="centre-point", kernel="linear+matern52",
+                       lengthscale=50.0, nugget="learn", threshold=10, colours="auto")
+    again = State()
+    assert again.read("?" + state.query()) == []
+    assert again.query() == state.query()
+    assert again.spec() == state.spec()
+
+
+def test_bad_values_keep_the_default_and_are_named():
+    state, default = State(), State().query()
+    problems = state.read("?dataset=atlantis&lengthscale=-3&link=log&colour=red")
+    assert state.query() == default
+    assert [p.split(" ")[0] for p in problems] == [
+        "dataset=atlantis", "link=log", "lengthscale=-3", "colour"]
+    assert "offered: simulated-country, korea" in problems[0]
+
+
+def test_changing_the_dataset_resets_only_what_it_does_not_offer():
+    state = State(dataset="korea", granularity="60", lengthscale=50.0, link="square")
+    state.dataset = "swiss-roll"
+    assert state.granularity in state.choice.granularities.values()
+    assert state.lengthscale == LEARNT
+    assert state.link == "square"
+
+
+def test_sliders_hold_the_last_term_of_the_kernel():
+    state = State(lengthscale=50.0, variance=0.1, kernel="rbf(covariates)+matern32(coordinates)")
+    assert state.held() == {"matern32.lengthscale": 50.0, "matern32.variance": 0.1}
+    assert dict(state.spec().hyperparameters) == state.held()
+    state.kernel = "linear"
+    assert state.held() == {"linear.variance": 0.1}
+    state.model = "constant"
+    assert state.held() == {}
+
+
+def test_what_has_no_effect_is_said_and_left_out_of_the_spec():
+    state = State(model="aggregated-gp", link="exp")
+    assert "identity" in state.inapplicable("link")
+    assert set(state.spec().options) == {"kernel"}
+
+
+def test_watchers_see_all_changes_of_a_dataset_at_once():
+    state, seen = State(), []
+    state.param.watch(lambda *events: seen.append(state.spec()), ["granularity", "threshold"])
+    state.dataset = "swiss-roll"
+    assert {s.dataset_options["n_bags"] for s in seen} == {50}
+    assert len(seen) == 1
+
+
+@pytest.mark.parametrize("choice", choices().values(), ids=list(choices()))
+def test_sliders_are_logarithmic_with_three_digits(choice):
+    for grid in (lengthscales(choice), variances(choice, "exp"), variances(choice, "identity")):
+        ratios = [b / a for a, b in zip(grid, grid[1:], strict=False)]
+        assert max(ratios) / min(ratios) < 1.02
+        assert all(float(f"{v:.3g}") == v for v in grid)
+    assert choice.threshold in choice.thresholds
+
+
+@pytest.mark.parametrize("name", ["simulated-country", "swiss-roll", "korea"])
+def test_the_catalogue_describes_the_data(name):
+    choice = choices()[name]
+    for granularity in list(choice.granularities.values())[:2]:
+        loader, level, areas = choice.options(granularity)
+        ds = wb.load(name, **loader, **({"level": level} if level else {}))
+        label = next(k for k, v in choice.granularities.items() if v == granularity)
+        assert int(label.split(" ")[0]) == (areas or ds.sizes["bag"])
+    factor, _ = plots.rate_unit(ds)
+    rates = plots.observed_rate(ds).values * factor
+    assert factor == choice.factor
+    assert rates.min() < choice.threshold < 2 * rates.max()
+    if "x" in ds:
+        extent = max(float(ds[c].max() - ds[c].min()) for c in "xy")
+        low, high = choice.lengthscales
+        assert low < extent / 20 and extent / 4 < high < 3 * extent
+        assert ds["x"].attrs["units"] == choice.unit
+    assert math.isclose(choice.spread, float(plots.observed_rate(ds).std()), rel_tol=0.8)
