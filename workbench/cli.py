@@ -105,6 +105,8 @@ def disaggregate(
         bool, typer.Option("--spec-only", help="Write the Spec to OUT as JSON; fit nothing.")
     ] = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="No progress bar.")] = False,
+    threads: Annotated[int, typer.Option(
+        min=1, help="Threads for linear algebra; more help on millions of pixels only.")] = 1,
 ) -> None:
     """Turn totals of areas into a fine map, with its uncertainty.
 
@@ -112,6 +114,7 @@ def disaggregate(
     --covariates b.tif --weight pop.tif --model vbagg --link exp --kernel linear+matern32
     --overdispersion area --out map.nc --cv 10
     """
+    _set_threads(threads)
     files = {"polygons": polygons, "value": value, "weight": weight,
              "covariates": covariates or None}
     name, options = _source(dataset, {k: v for k, v in files.items() if v is not None})
@@ -229,6 +232,14 @@ def _run(spec: Spec, out: Path, quiet: bool) -> None:
         typer.echo(f"stopped: {maps.attrs['partial']}; the best so far is kept in {out}", err=True)
         raise typer.Exit(130)
     typer.echo(f"wrote {out}")
+
+
+def _set_threads(threads: int) -> None:
+    # Small matrices gain nothing from threads that wait for each other, and on a busy machine
+    # they lose much.
+    import torch
+
+    torch.set_num_threads(threads)
 
 
 def _model_flags(model: str) -> dict[str, flags.Flag]:

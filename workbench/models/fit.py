@@ -37,7 +37,8 @@ class VariationalFit:
         """The final evidence lower bound (without log priors)."""
         state = self.state
         with torch.no_grad():
-            value = state.objective(state.view(), state.field.q_mean, state.field.q_covariance)
+            value = state.objective(
+                state.trained_view, state.field.q_mean, state.field.q_covariance)
         return float(value)
 
     @torch.no_grad()
@@ -155,9 +156,14 @@ class VariationalFit:
 
     def _view(self, bags: Bags) -> View:
         state = self.state
-        seen = state.model_bags(bags)
-        operator = OPERATORS[state.source.aggregation](seen)
-        return view(state.field, state.transform(seen.x), operator, state.bound,
+        return self._view_of(state.model_bags(bags))
+
+    def _view_of(self, bags: Bags) -> View:
+        state = self.state
+        if state.sees(bags):
+            return state.trained_view
+        operator = OPERATORS[state.source.aggregation](bags)
+        return view(state.field, state.transform(bags.x), operator, state.bound,
                     state.nugget_variance, state.area_std).detach()
 
     def _moments(self, seen: View) -> BagMoments:
@@ -166,11 +172,7 @@ class VariationalFit:
 
     def _individual_view(self, bags: Bags) -> View:
         """The bags with all their individuals, also for a model that reduces them."""
-        state = self.state
-        bags = cast_bags(bags, state.options)
-        operator = OPERATORS[state.source.aggregation](bags)
-        return view(state.field, state.transform(bags.x), operator, state.bound,
-                    state.nugget_variance, state.area_std).detach()
+        return self._view_of(cast_bags(bags, self.state.options))
 
     def _joint_rates(self, bags: Bags, trained, samples: int, generator) -> Tensor:
         state = self.state

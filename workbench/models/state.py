@@ -218,9 +218,18 @@ class VariationalState:
             history.notes.append(
                 f"hyperparameters learnt on {len(learning[0])} clusters of {len(self.x)} "
                 "individuals (option compress); the map uses all individuals")
-            with torch.no_grad():
-                self.optimise_q(self.view())
+        with torch.no_grad():
+            self.trained_view = self.view().detach()
+            if learning[0] is not self.x:
+                self.optimise_q(self.trained_view)
         return history
+
+    def sees(self, bags: Bags) -> bool:
+        """Whether these (model) bags are the ones that were trained on."""
+        own = self.bags
+        return len(own.x) == len(bags.x) and own.count == bags.count and all(
+            torch.equal(getattr(own, part), getattr(bags, part))
+            for part in ("x", "weight", "membership"))
 
 
 def _likelihood_name(options: VariationalOptions, source: Source) -> str:
