@@ -102,20 +102,29 @@ def slopes(ds: xr.Dataset) -> None:
     print(fit.summary(), "\n\n", result.to_string(), sep="")
 
 
-def scores(ds: xr.Dataset, folds: int, samples: int) -> None:
-    """Held-out districts: ten random folds, every model, the constant beside it."""
+def scores(ds: xr.Dataset, folds: int, samples: int, only: str) -> None:
+    """Held-out districts: ten random folds, every model, the constant beside it.
+
+    Rows are put into the stored table by name, so that parts of it can be run side by side.
+    """
     candidates = {"constant, " + name: wb.Constant(**options) for name, options in {
         "Poisson alone": {}, "area effect": dict(overdispersion="area"),
         "negative binomial": dict(likelihood="negative-binomial")}.items()}
     candidates |= {name: wb.make_model(kind, **options)
                    for name, (kind, options) in CANDIDATES.items()}
+    candidates = {name: model for name, model in candidates.items() if only in name}
     result = wb.cross_validate(candidates, ds, folds=folds, seed=0, samples=samples, progress=True)
-    table = wb.table(result)
-    table.to_csv(RESULTS / "madagascar_scores.csv", float_format="%.4g")
+    table = wb.table(result).drop("constant")
+    stored = RESULTS / "madagascar_scores.csv"
+    if stored.exists():
+        before = pd.read_csv(stored, index_col=0)
+        table = pd.concat([before.drop(table.index, errors="ignore"), table])
+    table.to_csv(stored)
     print(table.to_string())
 
 
-def main(part: str = "all", threads: int = 2, folds: int = 10, samples: int = 2000) -> None:
+def main(part: str = "all", threads: int = 2, folds: int = 10, samples: int = 2000,
+         only: str = "") -> None:
     """Run one part, or all."""
     torch.set_num_threads(threads)
     RESULTS.mkdir(parents=True, exist_ok=True)
@@ -125,7 +134,7 @@ def main(part: str = "all", threads: int = 2, folds: int = 10, samples: int = 20
     if part in ("all", "slopes"):
         slopes(ds)
     if part in ("all", "scores"):
-        scores(ds, folds, samples)
+        scores(ds, folds, samples, only)
 
 
 if __name__ == "__main__":

@@ -27,6 +27,9 @@ from workbench.training import History, maximise
 
 # Below this many individuals an evaluation is quick and compression not worth its approximation.
 _SMALL = 20_000
+# Steps of q on all individuals after it was found on clusters: it starts near its optimum, and an
+# evaluation on hundreds of thousands of pairs is dear.
+_FEW = 15
 
 
 class VariationalState:
@@ -178,7 +181,7 @@ class VariationalState:
         return elbo(seen, self.bound, self.likelihood, self.source.targets.value, mean,
                     covariance, self.source.trust)
 
-    def optimise_q(self, seen: View) -> float:
+    def optimise_q(self, seen: View, steps: int = 200) -> float:
         """Bring q to its optimum at fixed hyperparameters, starting from the present one.
 
         Where the present q has no finite objective (a far step of the hyperparameters), the
@@ -190,9 +193,9 @@ class VariationalState:
             return self.objective(fixed, mean, covariance)
 
         try:
-            found = optimise(objective, self.field.q_mean, self.field.q_covariance)
+            found = optimise(objective, self.field.q_mean, self.field.q_covariance, steps)
         except FactorisationError:
-            found = optimise(objective, *self._narrow())
+            found = optimise(objective, *self._narrow(), steps)
         self.field.set_q(*found[:2])
         return found[2]
 
@@ -221,7 +224,7 @@ class VariationalState:
         with torch.no_grad():
             self.trained_view = self.view().detach()
             if learning[0] is not self.x:
-                self.optimise_q(self.trained_view)
+                self.optimise_q(self.trained_view, steps=_FEW)
         return history
 
     def sees(self, bags: Bags) -> bool:
