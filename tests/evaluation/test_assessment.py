@@ -184,6 +184,25 @@ def test_interruption_keeps_the_finished_folds(ds):
     np.testing.assert_array_equal(there, fold < 2)
 
 
+class Yielding(Impatient):
+    """Stops inside its third fit and returns its best state so far, as the real models do."""
+
+    cancelled = False
+
+    def fit(self, ds, progress=False, callback=None):
+        try:
+            return super().fit(ds, progress, callback)
+        except KeyboardInterrupt:
+            stopped = Yielding()
+            stopped.cancelled = True
+            return stopped
+
+
+def test_a_fit_that_was_cut_short_is_not_scored(ds):
+    with pytest.raises(Interrupted, match="4 of 10"):
+        cross_validate(Yielding(), ds, 5, samples=50, constant=FlatModel())
+
+
 def test_progress_is_told(ds):
     told = []
     cross_validate(

@@ -136,6 +136,8 @@ class _Run:
         start = time.perf_counter()
         try:
             fit = model.fit(subset(self.ds, ~held_out))
+            if getattr(fit, "cancelled", False):    # Ctrl-C inside the fit, which kept its best
+                raise KeyboardInterrupt
             self.seconds[name, number] = time.perf_counter() - start
             test = subset(self.ds, held_out)
             self.units[name, number] = judge(

@@ -29,7 +29,7 @@ from workbench.training import History, maximise
 _SMALL = 20_000
 # Steps of q on all individuals after it was found on clusters: it starts near its optimum, and an
 # evaluation on hundreds of thousands of pairs is dear.
-_FEW = 15
+_FEW = 5
 
 
 class VariationalState:
