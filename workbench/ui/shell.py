@@ -69,12 +69,13 @@ def follow_url(state: State) -> None:
     problems = state.read(location.search or "")
     if problems:
         _LOG.warning("URL: %s", "; ".join(problems))
-        pn.state.onload(lambda: [pn.state.notifications.warning(p, duration=10_000)
+        pn.state.onload(lambda: [pn.state.notifications.warning(p, duration=0)
                                  for p in problems])
-    location.search = f"?{state.query()}"
 
     def write(*events) -> None:
         location.search = f"?{state.query()}"
+
+    pn.state.onload(write)              # before that, the page's own URL would win
 
     def back(event) -> None:            # the browser's back button changes the URL by itself
         if event.new.lstrip("?") != state.query():

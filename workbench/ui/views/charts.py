@@ -31,7 +31,7 @@ class Charts(pn.viewable.Viewer):
         super().__init__(store=store, **params)
         self.target = pmui.RadioButtonGroup(
             label="Calibration of", options={"areas": "bag"}, value="bag", size="small",
-            margin=(5, 10))
+            width=360, margin=(5, 5))
         self._coverage = pn.pane.HoloViews(None, margin=0, linked_axes=False)
         self._pit = pn.pane.HoloViews(None, margin=0, linked_axes=False)
         self._table = block()

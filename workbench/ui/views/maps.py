@@ -137,7 +137,8 @@ class Maps(pn.viewable.Viewer):
             spread = colour_scale(answer.std, label="standard deviation", unit=scene.unit,
                                   kind="spread", factor=scene.factor)
         self.atlas.rescale(rate, spread)
-        self._caption.object = paragraph(f"{rate.caption} {spread.caption}")
+        self._caption.object = paragraph(
+            f"{rate.caption.capitalize()} {spread.caption.capitalize()}")
 
     def _dim(self) -> None:
         stale = self.store.work.startswith("updating")
