@@ -154,3 +154,20 @@ def test_cross_validation_stopped_in_its_first_fold_keeps_the_map(scored):
     assert maps.attrs["partial"] == "cross-validation stopped after 0 of 6 fits"
     with pytest.raises(InputError, match="no scores"):
         pipeline.scores(maps)
+
+
+def test_a_format_that_cannot_hold_the_result_is_refused_before_the_fit(tmp_path):
+    def never(*_):
+        raise AssertionError("the fit began")
+
+    with pytest.raises(InputError, match="no pixels of a raster"):
+        run(Spec("swiss-roll", dataset_options=dict(n_bags=5)), callback=never,
+            out=tmp_path / "map.tif")
+
+
+def test_more_folds_than_areas_are_refused_before_the_fit():
+    def never(*_):
+        raise AssertionError("the fit began")
+
+    with pytest.raises(InputError, match="expected 2 to 5 folds"):
+        run(Spec("swiss-roll", dataset_options=dict(n_bags=5), folds=9), callback=never)

@@ -209,13 +209,13 @@ def _source(dataset: str | None, files: dict[str, Any]) -> tuple[str, dict[str, 
 
 
 def _run(spec: Spec, out: Path, quiet: bool) -> None:
-    from workbench import geo, pipeline
+    from workbench import pipeline
 
     pipeline.check_output(out)
     if not quiet:
         typer.echo(f"reading {spec.dataset}", err=True)
     with Interrupt() as interrupt:
-        maps = pipeline.run(spec, progress=not quiet, callback=interrupt.callback)
+        maps = pipeline.run(spec, progress=not quiet, callback=interrupt.callback, out=out)
     if maps.attrs.get("treatments", "none") != "none":
         typer.echo(f"what was done to the input:\n{maps.attrs['treatments']}\n")
     typer.echo(maps.attrs["summary"])
@@ -227,7 +227,7 @@ def _run(spec: Spec, out: Path, quiet: bool) -> None:
         typer.echo(f"\n{shown.to_string()}\n")
     if "partial" in maps.attrs:
         out = out.with_name(f"{out.stem}.partial{out.suffix}")
-    geo.write(maps, out)
+    pipeline.save(maps, out)
     if "partial" in maps.attrs:
         typer.echo(f"stopped: {maps.attrs['partial']}; the best so far is kept in {out}", err=True)
         raise typer.Exit(130)

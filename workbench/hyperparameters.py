@@ -57,7 +57,12 @@ class Hyperparameter:
         InputError
             If the value is not finite, not positive where it must be, or of the wrong length.
         """
-        given = torch.as_tensor(value, dtype=torch.float64).to(self.raw)
+        try:
+            given = torch.as_tensor(value, dtype=torch.float64).to(self.raw)
+        except (TypeError, ValueError) as error:
+            raise InputError(
+                f"{self.name} must be a number or a list of numbers, got {value!r}"
+            ) from error
         if given.numel() not in (1, self.raw.numel()):
             raise InputError(
                 f"{self.name} has {self.raw.numel()} values, got {given.numel()}; "

@@ -8,8 +8,10 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from workbench.checks import InputError
 
-class FactorisationError(RuntimeError):
+
+class FactorisationError(InputError):
     """A covariance matrix stayed indefinite at the largest jitter that is tried."""
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import xarray as xr
 
 from workbench import bagging, datasets, evaluation, flags, geo, schema
-from workbench.checks import choose, require
+from workbench.checks import InputError, choose, require
 from workbench.labelled import make_model
 from workbench.spec import Spec, existing
 
@@ -22,7 +22,8 @@ CROSS_VALIDATION = "cv_"
 Callback = Callable[[int, float, float], None]
 
 
-def run(spec: Spec, progress: bool = False, callback: Callback | None = None) -> xr.Dataset:
+def run(spec: Spec, progress: bool = False, callback: Callback | None = None,
+        out: Path | None = None) -> xr.Dataset:
     """Do what a Spec says: load or read, bag, fit, label, and score on held-out areas.
 
     Parameters
@@ -34,6 +35,8 @@ def run(spec: Spec, progress: bool = False, callback: Callback | None = None) ->
     callback : callable, optional
         ``callback(step, objective, fraction)`` at every step of every fit; it may raise
         `workbench.training.Cancelled` to stop, and what is finished by then is returned.
+    out : Path, optional
+        Where the result will be written: a format that cannot hold it is refused before the fit.
 
     Returns
     -------
@@ -56,6 +59,10 @@ def run(spec: Spec, progress: bool = False, callback: Callback | None = None) ->
     """
     model = model_of(spec)                      # first, so that a wrong option costs no loading
     ds = data_of(spec)
+    if out is not None:
+        geo.check_format(ds, out)
+    require(spec.folds <= ds.sizes["bag"],
+            f"expected 2 to {ds.sizes['bag']} folds, one area each at most, got {spec.folds}")
     fit = model.fit(ds, progress=progress, callback=callback)
     maps = fit.to_dataset(ds, spec.quantiles, spec.threshold, spec.area_effect)
     maps.attrs |= {"spec": spec.to_json(indent=None), "spec_key": spec.key,
@@ -149,6 +156,24 @@ def check_output(path: Path) -> None:
     choose("format of the output", path.suffix, OUTPUTS)
     require(path.parent.is_dir(), f"the folder {str(path.parent)!r} of the output does not exist; "
             "make it first")
+
+
+def save(maps: xr.Dataset, out: Path) -> None:
+    """Write a result; a format that fails after all must not lose a long fit.
+
+    Raises
+    ------
+    InputError
+        If the format failed; the result is then beside it as NetCDF, and the message says where.
+    """
+    try:
+        geo.write(maps, out)
+    except Exception as error:
+        kept = out.with_suffix(".nc")
+        if kept == out:
+            raise
+        geo.write(maps, kept)
+        raise InputError(f"cannot write {out} ({error}); the result is in {kept}") from error
 
 
 def _bag_files(options: dict) -> xr.Dataset:

@@ -109,6 +109,8 @@ def parse(text: str, name: str) -> Prior | None:
     ``pc:VALUE:PROBABILITY`` bounds a lengthscale from below and a variance or standard deviation
     (both by VALUE of the standard deviation) from above.
     """
+    require(isinstance(text, str), f"prior {text!r} of {name} is not understood; write it as text, "
+            "none, lognormal:MEDIAN:SIGMA or pc:VALUE:PROBABILITY, or pass a prior object")
     if text == "none":
         return None
     kind, *numbers = text.split(":")

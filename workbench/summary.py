@@ -26,6 +26,9 @@ def summarise_fit(fit) -> str:
         for name in slopes["coefficient"].values:
             row = slopes.sel(coefficient=name)
             lines.append(f"{name!s:<28}{float(row['mean']):>12.4f}{float(row['std']):>12.4f}")
+    if fit.outside_share > 0:
+        lines += ["", f"extrapolation: {fit.outside_share:.1%} of the individuals lie outside the "
+                  "range of area means in some covariate (variable extrapolation of the map)"]
     if fit.notes:
         lines += ["", *("note: " + note for note in fit.notes)]
     return "\n".join(lines)

@@ -107,9 +107,7 @@ def maximise(
                 raise FactorisationError("the gradient is not finite")
         except (FactorisationError, torch.linalg.LinAlgError) as error:
             if best["value"] == -np.inf:
-                raise FactorisationError(
-                    f"the fit cannot start: {error}; change the initial or fixed hyperparameters"
-                ) from error
+                raise _cannot_start(error) from error
             history.notes.append(f"step {len(history.objective) + 1}: backed off, {error}")
             restore(best["state"])
             return 1e3 + 2 * abs(best["value"]), np.zeros_like(vector)
@@ -119,7 +117,8 @@ def maximise(
     start = hyperparameters.vector()
     try:
         if len(start) == 0:
-            remember(float(evaluate().detach()))
+            number = float(_guarded(evaluate).detach())
+            remember(number)
             history.converged = True
         else:
             # Raw values are logarithms (or the mean of f): a box of e±12 only stops overflow.
@@ -146,3 +145,20 @@ def maximise(
     if not history.converged and not history.cancelled:
         warnings.warn(history.notes[-1], stacklevel=2)
     return history
+
+
+def _guarded(evaluate: Callable[[], Tensor]) -> Tensor:
+    """The objective where nothing is trained, or an error that says what to change."""
+    try:
+        value = evaluate()
+    except (FactorisationError, torch.linalg.LinAlgError) as error:
+        raise _cannot_start(error) from error
+    if not np.isfinite(float(value.detach())):
+        raise _cannot_start(FactorisationError("the objective is not finite"))
+    return value
+
+
+def _cannot_start(error: Exception) -> FactorisationError:
+    return FactorisationError(
+        f"the fit cannot start: {error}; change the initial or fixed hyperparameters"
+    )

@@ -50,6 +50,28 @@ def write(ds: xr.Dataset, path: str | Path, layer: str | None = None) -> Path:
     return path
 
 
+def check_format(ds: xr.Dataset, path: str | Path) -> None:
+    """Refuse a file type that cannot hold a dataset, before anything is computed for it.
+
+    Raises
+    ------
+    InputError
+        For a raster of individuals that are no pixels, or polygons of data without geometries.
+    """
+    suffix = Path(path).suffix.lower()
+    if suffix in (".tif", ".tiff"):
+        require("row" in ds.coords and "grid_transform" in ds.attrs,
+                "these individuals are no pixels of a raster; write .gpkg or .nc instead of .tif")
+    if suffix == ".gpkg":
+        require(any(f"{d}_geometry" in ds.coords for d in LAYERS),
+                "the dataset has no geometries to write; write .tif for a raster, anything as .nc")
+
+
+def _tags(ds: xr.Dataset) -> dict[str, str]:
+    """Attributes as text, so that every format carries the provenance."""
+    return {str(name): str(value) for name, value in ds.attrs.items()}
+
+
 def read(path: str | Path) -> xr.Dataset:
     """Read a dataset written as NetCDF, with its geometries.
 
@@ -108,6 +130,7 @@ def _geotiff(ds: xr.Dataset, path: Path) -> None:
         count=len(bands), dtype="float64", crs=first.rio.crs, transform=first.rio.transform(),
         nodata=np.nan, compress="deflate",
     ) as file:
+        file.update_tags(**_tags(ds))
         for index, (name, band) in enumerate(bands.items(), start=1):
             file.write(band.values, index)
             file.set_band_description(index, name)
@@ -128,7 +151,7 @@ def _geopackage(ds: xr.Dataset, path: Path, layer: str | None) -> None:
     )
     if path.exists():
         path.unlink()  # or the layers of a former file would stay
-    frame.to_file(path, layer=chosen)
+    frame.to_file(path, layer=chosen, engine="pyogrio", layer_metadata=_tags(ds))
 
 
 def _columns(ds: xr.Dataset, dim: str) -> dict[str, np.ndarray]:

@@ -14,9 +14,10 @@ class Treatments:
 
     What changes no result goes ahead by default (pixels of zero weight are left out, counts
     that are not whole are kept); gaps in covariates are filled from the nearest valid neighbour
-    only where they hold less than 1 % of the weight; all else is ``"error"``, whose message counts
-    what was met and names the option to pass. Whatever is done is recorded in
-    ``ds.attrs["treatments"]``, and the command line prints it.
+    only where they hold less than 1 % of the weight; polygons in another CRS are reprojected,
+    invalid outlines repaired, slivers of overlap below 0.1 % kept, and weight outside all areas is
+    reported. All else is ``"error"``, whose message counts what was met and names the option to
+    pass. Whatever is done is recorded in ``ds.attrs["treatments"]``, and the command line prints it.
 
     Parameters
     ----------

@@ -32,6 +32,7 @@ class Fit:
         self._values = ds["value"].values.copy()
         self._aggregation, self._title = schema.aggregation(ds), ds.attrs.get("title", "")
         self._columns, self._hash = to_bags(ds.isel(individual=slice(0, 0))).columns, data_hash(ds)
+        self.outside_share = float((self.extrapolation(ds) > 1e-9).mean())
 
     def __repr__(self) -> str:
         return f"<Fit of {self.model!r} to {self._title or 'data'}: {len(self._names)} bags>"
@@ -86,7 +87,8 @@ class Fit:
         area_effect : bool
             Include the iid effect of the area: for areas of the training data conditional on their
             observed total, for others from its prior. A smooth map leaves it out; a prediction of
-            what is observed inside a known area needs it.
+            what is observed inside a known area needs it. The Gamma multipliers of the negative
+            binomial are part of the observation, not of the rate: `simulate` has them.
         """
         law = self.inner.at(self._bags(ds), self._trained(ds), area_effect)
         return self._individuals(law, ds, self.rate_units, "rate")
@@ -172,7 +174,12 @@ class Fit:
         where the map extrapolates a relation that was only seen between areas.
         """
         bags = self._bags(ds)
-        beyond = self.inner.state.transform.outside(bags.x).amax(1)
+        # Of the covariates that the kernel looks at; a flat map extrapolates nothing.
+        used = sorted({c for term in self.inner.state.field.terms for c in term.columns})
+        beyond = torch.zeros(len(bags.x), 1).to(bags.x)
+        if used:
+            beyond = self.inner.state.transform.outside(bags.x)[:, used]
+        beyond = beyond.amax(1)
         return xr.DataArray(beyond.cpu().numpy(), dims="individual",
                             coords=coords_of(ds, "individual"),
                             attrs={"units": "between-area ranges", "long_name": "extrapolation"})
@@ -214,7 +221,7 @@ class Fit:
         Returns
         -------
         xr.Dataset
-            mean, std, quantile, exceedance, latent_mean, latent_std, expected_count and
+            mean, std, rate_quantile, exceedance, latent_mean, latent_std, expected_count and
             extrapolation per individual; bag_mean, bag_std and value per bag.
         """
         rate, latent, total = self.at(ds, area_effect), self.latent(ds), self.over(ds, area_effect)

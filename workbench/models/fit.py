@@ -10,7 +10,7 @@ from workbench.bags import Bags
 from workbench.likelihoods import BagMoments, Poisson
 from workbench.models.effects import conditional, has_effects, posterior_effects, regression
 from workbench.models.options import cast_bags
-from workbench.objectives import View, sensitivity, view
+from workbench.objectives import BOUNDS, DEFAULT_BOUND, View, sensitivity, view
 from workbench.operators import OPERATORS
 from workbench.predictive import Gamma, LogNormal, Normal, Predictive
 
@@ -167,8 +167,9 @@ class VariationalFit:
                     state.nugget_variance, state.area_std).detach()
 
     def _moments(self, seen: View) -> BagMoments:
-        field = self.state.field
-        return self.state.bound.moments(seen, field.q_mean, field.q_covariance)
+        """Moments by the link's best form: a lower bound trains q, but predicts too low."""
+        field, link = self.state.field, self.state.link.name
+        return BOUNDS[DEFAULT_BOUND[link]].moments(seen, field.q_mean, field.q_covariance)
 
     def _individual_view(self, bags: Bags) -> View:
         """The bags with all their individuals, also for a model that reduces them."""

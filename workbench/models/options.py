@@ -7,14 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, field, fields, replace
+from numbers import Integral, Real
 
 import torch
+from gpytorch.kernels import Kernel
 from torch import Tensor
 
 from workbench.bags import Bags, Source, Targets
 from workbench.checks import InputError, choose, reject
 from workbench.inputs import EXTRAPOLATIONS, TRANSFORMS
-from workbench.kernels import KERNELS
+from workbench.kernels import ALIASES, KERNELS
 from workbench.links import LINKS
 from workbench.objectives import BOUNDS
 
@@ -44,6 +46,7 @@ class Options:
 
     kernel: object = option(
         "matern32", "kernel: names joined by + and *, of " + ", ".join(KERNELS)
+        + "; or " + ", ".join(ALIASES)
         + "; groups in parentheses, ard- for one lengthscale per column", unit="")
     transform: str = option("standardise", "what is done to covariates first", choices=TRANSFORMS)
     extrapolation: str = option(
@@ -64,16 +67,44 @@ class Options:
             value, about = getattr(self, entry.name), entry.metadata
             if about["choices"] is not None:
                 choose(f"option {entry.name}", value, about["choices"])
+            _require_type(entry, value)
             if about["bounds"] is not None and isinstance(value, (int, float)):
                 low, high = about["bounds"]
                 if not low <= value <= high:
                     raise reject(f"option {entry.name} in [{low}, {high}]", repr(value),
                                  "choose a value in this range")
+        _require_device(self.device)
 
     @property
     def torch_dtype(self) -> torch.dtype:
         """The torch dtype named by ``dtype``."""
         return getattr(torch, self.dtype)
+
+
+def _require_type(entry, value) -> None:
+    """Numbers where numbers belong, whole ones where the default is whole."""
+    default, name = entry.default, f"option {entry.name}"
+    if entry.name == "kernel":
+        if not isinstance(value, (str, Kernel)):
+            raise reject(f"{name} a name or a gpytorch kernel", repr(value),
+                         "write kernel='linear+matern32'")
+    elif isinstance(default, int) and (isinstance(value, bool) or not isinstance(value, Integral)):
+        raise reject(f"{name} a whole number", repr(value), f"write {entry.name}={default}")
+    elif isinstance(default, float) and not isinstance(value, (Real, str)):
+        raise reject(f"{name} a number", repr(value), f"write {entry.name}={default}")
+    elif isinstance(default, float) and isinstance(value, str) and entry.name != "nugget":
+        raise reject(f"{name} a number", repr(value), f"write {entry.name}={default}")
+    elif default is MISSING and not isinstance(value, Mapping):
+        raise reject(f"{name} a mapping from hyperparameter names", repr(value),
+                     f"write {entry.name}={{'matern32.lengthscale': ...}}")
+
+
+def _require_device(device: str) -> None:
+    try:
+        torch.empty(0, device=device)
+    except (RuntimeError, AssertionError, TypeError) as error:
+        raise reject("a torch device that is there", repr(device),
+                     f"use device='cpu' ({str(error).splitlines()[0]})") from error
 
 
 @dataclass(frozen=True)
@@ -104,7 +135,7 @@ class VariationalOptions(AggregatedOptions):
         bounds=(0.0, 10.0))
     inducing: int = option(100, "inducing inputs of each stationary term", bounds=(1, 20_000))
     compress: int = option(
-        40, "most clusters per area while hyperparameters are learnt on more than 20,000 "
+        40, "most clusters per area while hyperparameters are learnt on more than 10,000 "
         "individuals; 0 uses all", bounds=(0, 1_000_000))
     layout: str = option(
         "additive", "additive: inducing inputs per term; joint: one set for the whole kernel",

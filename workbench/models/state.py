@@ -26,7 +26,7 @@ from workbench.priors import LogNormal, PCStd
 from workbench.training import History, maximise
 
 # Below this many individuals an evaluation is quick and compression not worth its approximation.
-_SMALL = 20_000
+_SMALL = 10_000
 # Steps of q on all individuals after it was found on clusters: it starts near its optimum, and an
 # evaluation on hundreds of thousands of pairs is dear.
 _FEW = 5
