@@ -161,8 +161,8 @@ def test_a_format_that_cannot_hold_the_result_is_refused_before_the_fit(tmp_path
         raise AssertionError("the fit began")
 
     with pytest.raises(InputError, match="no pixels of a raster"):
-        run(Spec("swiss-roll", dataset_options=dict(n_bags=5)), callback=never,
-            out=tmp_path / "map.tif")
+        pipeline.run(Spec("swiss-roll", dataset_options=dict(n_bags=5)), callback=never,
+                     out=tmp_path / "map.tif")
 
 
 def test_more_folds_than_areas_are_refused_before_the_fit():
@@ -170,4 +170,4 @@ def test_more_folds_than_areas_are_refused_before_the_fit():
         raise AssertionError("the fit began")
 
     with pytest.raises(InputError, match="expected 2 to 5 folds"):
-        run(Spec("swiss-roll", dataset_options=dict(n_bags=5), folds=9), callback=never)
+        pipeline.run(Spec("swiss-roll", dataset_options=dict(n_bags=5), folds=9), callback=never)

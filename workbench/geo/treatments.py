@@ -17,7 +17,7 @@ class Treatments:
     only where they hold less than 1 % of the weight; polygons in another CRS are reprojected,
     invalid outlines repaired, slivers of overlap below 0.1 % kept, and weight outside all areas is
     reported. All else is ``"error"``, whose message counts what was met and names the option to
-    pass. Whatever is done is recorded in ``ds.attrs["treatments"]``, and the command line prints it.
+    pass. What is done is recorded in ``ds.attrs["treatments"]``; the command line prints it.
 
     Parameters
     ----------
