@@ -33,7 +33,7 @@ MODELS = {
     "VBAgg, negative binomial": dict(likelihood="negative-binomial"),
     "VBAgg, area effect": dict(overdispersion="area"),
     "VBAgg, area effect + nugget": dict(overdispersion="area", nugget="learn"),
-    "VBAgg, nugget (recommended)": dict(nugget="learn"),
+    "VBAgg, nugget": dict(nugget="learn"),
     "VBAgg square, nugget": dict(link="square", nugget="learn"),
 }
 
