@@ -103,6 +103,22 @@ def test_of_many_starts_only_the_first_and_the_latest_are_done():
     assert [e[2] for e in heard.wait_for("received")] == [19]
 
 
+def test_resting_ends_as_soon_as_something_newer_is_asked_for():
+    heard, started = Listener(), threading.Event()
+
+    def patient(run):
+        started.set()
+        run.rest(60)
+        run.send("result", "old")
+
+    job = Job(heard, together=1)
+    job.start(patient)
+    assert started.wait(10)
+    job.start(lambda run: run.send("result", "new"))
+    heard.wait_for("ended")
+    assert [e[2] for e in heard.wait_for("received")] == ["new"]
+
+
 def test_errors_surface():
     heard = Listener()
     Job(heard).start(lambda run: 1 / 0)

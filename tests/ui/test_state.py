@@ -38,6 +38,18 @@ def test_changing_the_dataset_resets_only_what_it_does_not_offer():
     assert state.link == "square"
 
 
+def test_another_dataset_starts_at_its_own_threshold():
+    state = State(dataset="korea", threshold=5)
+    state.dataset = "swiss-roll"            # which offers 5 as well, in another unit
+    state.threshold = 4
+    state.dataset = "korea"
+    assert state.threshold == state.choice.threshold
+    state.model = "constant"
+    state.threshold = 5
+    state.model = "vbagg"
+    assert state.threshold == 5
+
+
 def test_sliders_hold_the_last_term_of_the_kernel():
     state = State(lengthscale=50.0, variance=0.1, kernel="rbf(covariates)+matern32(coordinates)")
     assert state.held() == {"matern32.lengthscale": 50.0, "matern32.variance": 0.1}

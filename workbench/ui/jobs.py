@@ -45,6 +45,11 @@ class Run:
         if self._stop.is_set():
             raise Cancelled
 
+    def rest(self, seconds: float) -> None:
+        """Wait before work that is only worth doing if nothing newer is asked for meanwhile."""
+        self._stop.wait(seconds)
+        self.check()
+
     def tick(self, step: int, objective: float, fraction: float) -> None:
         """Report progress, at most ten times a second; it is the callback of ``model.fit``.
 
@@ -94,6 +99,7 @@ class Job:
 
     def start(self, work: Callable[[Run], None]) -> None:
         """Run ``work(run)`` in a thread; any former run is superseded."""
+        self.drop()
         with self._lock:
             self.generation += 1
             self._latest = Run(self, self.generation)
@@ -113,6 +119,8 @@ class Job:
         with self._lock:
             self.generation += 1
             self._waiting = None
+            if self._latest is not None:
+                self._latest.stop()
 
     def _do(self, run: Run, work: Callable[[Run], None]) -> None:
         try:

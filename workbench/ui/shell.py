@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
+from collections import deque
 from collections.abc import Callable
 
 import holoviews as hv
@@ -27,31 +28,31 @@ def prepare() -> None:
 def hop() -> Callable:
     """What runs a function in this session's own thread; to be made while the app is built.
 
-    Until the page has loaded, functions wait: what is sent to a page that is still connecting
-    is lost on it.
+    Functions run one after the other, in the order given. Until the page has loaded they wait:
+    what is sent to a page that is still connecting is lost on it.
     """
-    document, lock, waiting, loaded = pn.state.curdoc, threading.Lock(), [], threading.Event()
+    document, waiting, loaded = pn.state.curdoc, deque(), threading.Event()
 
-    def safely(function: Callable) -> None:
-        try:
-            function()
-        except Exception as error:      # Panel's handler does not see callbacks of the document
-            _failed(error)
+    def work_off() -> None:
+        while waiting:
+            try:
+                waiting.popleft()()
+            except Exception as error:  # Panel's handler does not see callbacks of the document
+                _failed(error)
 
-    def flush() -> None:
-        with lock:
-            loaded.set()
-        for function in waiting:
-            safely(function)
+    def schedule() -> None:
+        document.add_next_tick_callback(lambda: work_off())
+
+    def begin() -> None:
+        loaded.set()
+        schedule()                      # not here: Panel may call this in another thread
 
     def into_session(function: Callable) -> None:
-        with lock:
-            if not loaded.is_set():
-                waiting.append(function)
-                return
-        document.add_next_tick_callback(lambda: safely(function))
+        waiting.append(function)
+        if loaded.is_set():
+            schedule()
 
-    pn.state.onload(flush)
+    pn.state.onload(begin)
     return into_session
 
 

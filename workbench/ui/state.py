@@ -67,6 +67,7 @@ class State(param.Parameterized):
     def __init__(self, **given):
         self._choices = choices()
         self.param.dataset.objects = {c.title: name for name, c in self._choices.items()}
+        self._offered_for = None
         super().__init__(dataset=given.pop("dataset", next(iter(self._choices))))
         self._refresh()
         for name in self.names():          # in order: later choices depend on earlier ones
@@ -94,6 +95,8 @@ class State(param.Parameterized):
             self._offer("lengthscale", _stops(lengthscales(offered), offered.unit))
             self._offer("variance", _stops(variances(offered, link), unit))
             self._offer("threshold", {f"{t:g}": t for t in offered.thresholds}, offered.threshold)
+            if self.dataset != self._offered_for:   # the same number means nothing elsewhere
+                self._offered_for, self.threshold = self.dataset, offered.threshold
 
     def _offer(self, name: str, objects: Mapping, default=None) -> None:
         values = list(objects.values())

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
+from functools import wraps
 
 import param
 import xarray as xr
@@ -12,6 +14,18 @@ from workbench.ui import answers
 from workbench.ui.answers import Answer, Scene
 from workbench.ui.jobs import Job, Run
 from workbench.ui.state import State
+
+PAUSE = 0.5     # seconds
+
+
+def _alone(method: Callable) -> Callable:
+    """Let only one thread at a time into a session's store: widgets' events come in several."""
+    @wraps(method)
+    def locked(self, *args):
+        with self._lock:
+            return method(self, *args)
+
+    return locked
 
 
 class Store(param.Parameterized):
@@ -36,7 +50,7 @@ class Store(param.Parameterized):
 
     def __init__(self, state: State, hop: Callable = lambda function: function()):
         super().__init__()
-        self.state, self._spec = state, None
+        self.state, self._spec, self._lock = state, None, threading.RLock()
         self._job = Job(self._hear, hop)
         state.param.watch(self._changed, [n for n in state.names() if n != "colours"])
 
@@ -49,12 +63,14 @@ class Store(param.Parameterized):
         """Answer the state as it is; what needs computing is computed in a thread."""
         self._changed()
 
+    @_alone
     def fit(self) -> None:
         """Learn the hyperparameters that are not held, in a thread."""
         spec = self._spec = self.state.spec()
         self.param.update(error="", history=[], fraction=0.0, work="learning hyperparameters")
         self._job.start(lambda run: _fit(spec, run))
 
+    @_alone
     def cancel(self) -> None:
         """Stop learning at the next step; the best state so far is shown."""
         if self.fitting:
@@ -64,8 +80,8 @@ class Store(param.Parameterized):
     def close(self) -> None:
         """Drop all work: the session is over."""
         self._job.drop()
-        self._job.cancel()
 
+    @_alone
     def _changed(self, *events) -> None:
         spec = self.state.spec()
         before, self._spec = self._spec, spec
@@ -90,6 +106,7 @@ class Store(param.Parameterized):
         if self.answer is not None and self._spec is not None:
             self.exceedance = self.answer.exceedance(self._spec.threshold)
 
+    @_alone
     def _hear(self, event: str, *values) -> None:
         if event == "ticked":
             step, objective, fraction = values
@@ -112,7 +129,8 @@ def _answer(spec: Spec, run: Run) -> None:
     run.check()
     answer = answers.ready(spec) or answers.quick(spec)
     run.send("maps", (scene, answer))
-    run.check()
+    if answers.ready_scores(answer) is None:
+        run.rest(PAUSE)         # scores take seconds: not while a slider is being moved
     run.send("scores", answers.scores(answer))
 
 

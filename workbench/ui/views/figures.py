@@ -188,7 +188,8 @@ def _dress(plot: figure, unit: str) -> None:
         plot.axis.visible = False
         bar = ScaleBar(range=plot.x_range, unit=unit, location="bottom_right", padding=2,
                        background_fill_alpha=0, border_line_alpha=0, length_sizing="adaptive",
-                       bar_length=0.2, label_text_font_size="11px")
+                       bar_length=0.2, label_text_font_size="11px",
+                       label_text_color=NEUTRAL, bar_line_color=NEUTRAL)
         plot.add_layout(bar)
         return
     plot.axis.axis_label_text_font_size = "11px"
