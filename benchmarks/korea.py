@@ -97,8 +97,8 @@ def model(ds: xr.Dataset, options: dict) -> dict[str, float]:
     return scores(ds, expected, draws) | {"seconds": fit.elapsed, "objective": fit.objective}
 
 
-def table(level: str) -> pd.DataFrame:
-    """All methods at one level."""
+def table(level: str, only: str) -> pd.DataFrame:
+    """All methods at one level; of the models those whose name holds ``only``."""
     ds = wb.load("korea", level=level)
     weight = ds["weight"].values
     rows = {
@@ -108,17 +108,19 @@ def table(level: str) -> pd.DataFrame:
         "oracle GLM (saw the truth)": point_method(ds, lambda: glm(ds, fine=True)),
     }
     for name, options in MODELS.items():
+        if only not in name:
+            continue
         rows[name] = model(ds, options)
     return pd.DataFrame(rows).T.rename_axis("method")
 
 
-def main(level: str = "both", threads: int = 2) -> None:
+def main(level: str = "both", threads: int = 2, only: str = "") -> None:
     """Print and store the table of one level or of both."""
     torch.set_num_threads(threads)
     warnings.simplefilter("always")
     RESULTS.mkdir(parents=True, exist_ok=True)
     for one in ("district", "province") if level == "both" else (level,):
-        result = table(one)
+        result = table(one, only)
         result.to_csv(RESULTS / f"korea_{one}.csv", float_format="%.4g")
         print(f"Korea, {one} totals\n{result.round(3).to_string()}\n", flush=True)
 

@@ -25,7 +25,8 @@ import typer
 import xarray as xr
 
 import workbench as wb
-from workbench.datasets.madagascar import locate
+from workbench.datasets.madagascar import SHA256
+from workbench.datasets.sources import locate
 
 RESULTS = Path(__file__).parents[1] / "data" / "results"
 # Nandi et al. 2023, J. Stat. Softw. 106(11): Laplace (TMB) and MCMC (tmbstan), mean (sd).
@@ -129,7 +130,9 @@ def main(part: str = "all", threads: int = 2, folds: int = 10, samples: int = 20
     torch.set_num_threads(threads)
     RESULTS.mkdir(parents=True, exist_ok=True)
     if part in ("all", "cost"):
-        cost(locate())
+        cost(locate("madagascar", SHA256, None))
+    if part == "cost":
+        return
     ds = wb.load("madagascar")
     if part in ("all", "slopes"):
         slopes(ds)
