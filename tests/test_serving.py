@@ -43,7 +43,7 @@ def served(tmp_path, port):
             stdout=log, stderr=subprocess.STDOUT)
         yield server, tmp_path / "log.txt"
         server.terminate()
-        server.wait(timeout=20)
+        server.wait(timeout=120)
 
 
 @pytest.mark.ui
@@ -56,7 +56,7 @@ def test_a_served_app_reaches_the_browser(served, port, page):
         time.sleep(0.1)
     page.goto(f"http://127.0.0.1:{port}/disaggregate")
     page.wait_for_function("window.Bokeh && Bokeh.documents.length && Bokeh.documents[0].is_idle",
-                           timeout=60_000)
+                           timeout=150_000)
     assert "Traceback" not in log.read_text()
 
 

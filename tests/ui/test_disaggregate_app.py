@@ -9,7 +9,7 @@ from playwright.sync_api import expect
 pytestmark = pytest.mark.ui
 
 QUICK = "/disaggregate?dataset=simulated-country&granularity=region&kernel=linear"
-WAIT = 60_000
+WAIT = 150_000     # milliseconds; generous, for two cores may serve other jobs too
 # What is shown of the fine maps, as one number per column of their source.
 FINGERPRINT = """() => {
   const wanted = ['mean', 'std', 'exceedance']
