@@ -19,8 +19,11 @@ TORCH_HALF = [
     {"shapes", "checks"},
     {"bags", "linalg", "inputs", "priors", "hyperparameters", "compression", "joint_lbfgs"},
     {"operators", "kernels", "predictive", "training", "natural_gradient"},
-    {"links", "likelihoods", "residual"},
+    {"links", "likelihoods", "geometry"},
     {"fields"},
+    {"residual"},
+    {"views"},
+    {"bounds"},
     {"objectives"},
     {"models"},
 ]

@@ -1,46 +1,79 @@
-"""Fewer, heavier individuals per bag, for learning hyperparameters on large data.
+"""Clusters of similar individuals inside each bag, for what would be too dear for all of them.
 
 Each bag's individuals are split along the input of largest weighted spread, the cluster with most
-spread first, until at most ``most`` clusters remain; a cluster becomes one individual at its
-weighted mean with the summed weight. Bag totals are kept exactly; variation of f inside a cluster
-is what is lost, so q and all predictions use the full data again.
+spread first, until at most ``most`` clusters remain. A cluster stands for its members at their
+weighted mean with the summed weight, so bag totals are kept exactly. Hyperparameters are learnt on
+clusters where data are large, and covariances inside large bags are kept between clusters.
 """
 
 from __future__ import annotations
 
 import heapq
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from workbench.bags import Bags
 
 
-def compress(bags: Bags, most: int) -> Bags:
-    """The bags with at most ``most`` individuals each.
+@dataclass(frozen=True)
+class Clusters:
+    """Individuals of each bag in groups of similar inputs.
+
+    Parameters
+    ----------
+    most : int
+        Most clusters per bag that were asked for.
+    bags : Bags
+        The same bags with the clusters as their individuals (K in all).
+    of : Tensor (N,) of int64
+        Cluster of each individual, 0 ... K-1.
+    partner : Tensor (N,) of int64
+        Another member of the individual's cluster, drawn at random without repetition (itself in a
+        cluster of one): pairs to estimate means over all pairs of a cluster from.
+    """
+
+    most: int
+    bags: Bags
+    of: Tensor
+    partner: Tensor
+
+
+def compress(bags: Bags, most: int, seed: int = 0) -> Clusters:
+    """At most ``most`` clusters in each bag.
 
     Parameters
     ----------
     bags : Bags
         Inputs on the scale that spread is measured on (standardised).
     most : int
-        Most individuals per bag.
+        Most clusters per bag.
+    seed : int
+        Of the partners.
     """
     x, weight = bags.x.cpu().numpy(), bags.weight.cpu().numpy()
     ends = np.cumsum(bags.sizes.long().cpu().numpy())
+    generator = np.random.default_rng(seed)
+    of, partner = np.empty(len(x), dtype=int), np.empty(len(x), dtype=int)
     inputs, weights, members = [], [], []
     for bag, (start, stop) in enumerate(zip(np.r_[0, ends[:-1]], ends, strict=True)):
         for cluster in _clusters(x[start:stop], weight[start:stop], most):
-            w = weight[start:stop][cluster]
-            inputs.append(w @ x[start:stop][cluster] / w.sum())
+            inside = generator.permutation(start + cluster)
+            of[inside], partner[inside] = len(inputs), np.roll(inside, 1)
+            w = weight[inside]
+            inputs.append(w @ x[inside] / w.sum())
             weights.append(w.sum())
             members.append(bag)
-    return replace(
+    clustered = replace(
         bags, x=torch.as_tensor(np.array(inputs)).to(bags.x),
         weight=torch.as_tensor(np.array(weights)).to(bags.weight),
         membership=torch.as_tensor(np.array(members)).to(bags.membership),
     )
+    device = bags.membership.device
+    return Clusters(most, clustered, torch.as_tensor(of, device=device),
+                    torch.as_tensor(partner, device=device))
 
 
 def _clusters(x: np.ndarray, weight: np.ndarray, most: int) -> list[np.ndarray]:

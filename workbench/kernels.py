@@ -61,9 +61,13 @@ class Term(nn.Module):
         """Dense kernel matrix between standardised inputs, (..., n, m)."""
         return self.kernel(x1, x2).to_dense()
 
+    def between(self, x1: Inputs, x2: Inputs) -> Tensor:
+        """Prior covariance of each input with its partner in the other set (n,)."""
+        return self.kernel(x1, x2, diag=True)
+
     def diagonal(self, x: Inputs) -> Tensor:
         """Prior variance at each input (n,)."""
-        return self.kernel(x, diag=True)
+        return self.between(x, x)
 
     def basis(self, x: Inputs) -> Tensor:
         """Features φ with k(x, x') = φ(x)ᵀφ(x') of a term with weights, (n, weights)."""
@@ -85,9 +89,9 @@ class JointTerm(Term):
         """Sum of the parts' kernel matrices."""
         return sum(part(x1, x2) for part in self.parts)
 
-    def diagonal(self, x: Tensor) -> Tensor:
-        """Sum of the parts' prior variances."""
-        return sum(part.diagonal(x) for part in self.parts)
+    def between(self, x1: Tensor, x2: Tensor) -> Tensor:
+        """Sum of the parts' covariances."""
+        return sum(part.between(x1, x2) for part in self.parts)
 
 
 def parse(text: str, columns: Columns) -> list[list[Factor]]:

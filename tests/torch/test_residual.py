@@ -1,13 +1,16 @@
 """The residual that inducing features leave: pairs, products, draws, and the bag's variance."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
 
 from workbench.bags import Bags, Columns, Source, Targets
+from workbench.compression import compress
+from workbench.geometry import Geometry
 from workbench.models.state import VariationalState
 from workbench.models.vbagg import VBAgg
-from workbench.residual import residual_of
 
 
 @pytest.fixture(scope="module")
@@ -41,11 +44,13 @@ def test_products_are_those_of_the_dense_matrix(seen):
 
 def test_draws_have_the_covariance(seen):
     state, view = seen
-    noise = torch.randn(60_000, len(state.x), dtype=torch.float64,
-                        generator=torch.Generator().manual_seed(0))
-    drawn, wanted = view.residual.draw(noise), dense(state, view)
+    has_covariance(view.residual, dense(state, view))
+
+
+def has_covariance(residual, wanted):
+    drawn = residual.draw(60_000, np.random.default_rng(0))
     spread = wanted.diagonal().outer(wanted.diagonal()) + wanted.square()
-    assert ((drawn.T.cov() - wanted).abs() < 5 * (spread / len(noise)).sqrt() + 1e-9).all()
+    assert ((drawn.T.cov() - wanted).abs() < 5 * (spread / len(drawn)).sqrt() + 1e-9).all()
 
 
 def test_sparse_inducing_inputs_do_not_make_totals_certain(seen):
@@ -62,11 +67,66 @@ def test_sparse_inducing_inputs_do_not_make_totals_certain(seen):
         assert float(moments.log_variance[bag]) == pytest.approx(float(wanted), rel=1e-8)
 
 
-def test_beyond_the_budget_only_the_diagonal_is_kept(seen, monkeypatch):
-    state, view = seen
-    monkeypatch.setattr("workbench.residual.MOST_PAIRS", 10)
-    kept = residual_of(state.bags, state.x, view.projection.features, view.projection.residual,
-                       state.field.prior)
-    assert kept.pairs is None
-    values = torch.ones(len(state.x), dtype=torch.float64)
-    torch.testing.assert_close(kept.times(values), view.projection.residual)
+def matrix(residual):
+    """The covariance that a residual stands for, column by column."""
+    units = torch.eye(len(residual.diagonal)).double()
+    return torch.stack([residual.times(unit) for unit in units], 1)
+
+
+@pytest.fixture(scope="module")
+def clustered():
+    """Large bags of a smooth field, with all pairs and with at most 20 clusters each."""
+    rng = np.random.default_rng(1)
+    sizes = [150, 3, 90]
+    members = np.repeat(np.arange(len(sizes)), sizes)
+    x = torch.as_tensor(rng.uniform(0, 30, (len(members), 2)) + 40 * members[:, None])
+    bags = Bags(x, torch.as_tensor(members), torch.as_tensor(rng.uniform(1, 5, len(x))),
+                len(sizes), Columns(("x", "y"), (0, 1), ("km", "km")))
+    source = Source(bags, Targets(torch.as_tensor(rng.poisson(50, len(sizes)).astype(float))))
+    state = VariationalState(VBAgg(kernel="matern32", inducing=5, initial={
+        "matern32.lengthscale": 30.0, "matern32.variance": 0.5}), source)
+    seen = Geometry(state.x, state.operator, compress(replace(state.bags, x=state.x), 20))
+    return state, state.view().detach(), state.view_of(seen).detach()
+
+
+def test_clusters_stand_for_all_pairs(clustered):
+    state, exact, near = clustered
+    wanted, got = matrix(exact.residual), matrix(near.residual)
+    torch.testing.assert_close(wanted, dense(state, exact))
+    torch.testing.assert_close(got.diagonal(), wanted.diagonal())
+    assert float(torch.linalg.eigvalsh((got + got.mT) / 2).min()) > -1e-10
+    seen = Geometry(state.x, state.operator, compress(replace(state.bags, x=state.x), 80))
+    finer = state.view_of(seen).detach()
+    gaps = [float((m - wanted).norm() / wanted.norm()) for m in (got, matrix(finer.residual))]
+    assert gaps[1] < gaps[0] / 2 and gaps[0] < 0.25
+    share = state.bags.weight / state.bags.totals[state.bags.membership]
+    variance = [v.sum(share * v.residual.times(share)) for v in (exact, near, finer)]
+    torch.testing.assert_close(variance[1], variance[0], rtol=0.12, atol=0)
+    torch.testing.assert_close(variance[2], variance[0], rtol=0.02, atol=0)
+
+
+def test_clustered_draws_have_the_clustered_covariance(clustered):
+    _, _, near = clustered
+    has_covariance(near.residual, matrix(near.residual))
+
+
+@pytest.mark.parametrize("which", ["pairs", "clusters", "diagonal"])
+def test_traces_are_those_of_the_dense_matrix(clustered, which):
+    state, exact, near = clustered
+    residual = {"pairs": exact.residual, "clusters": near.residual,
+                "diagonal": exact.residual.diagonal_part()}[which]
+    weight, phi = state.bags.weight, exact.projection.features
+    right = phi * torch.linspace(1, 2, phi.shape[1]).double()
+    inside = state.bags.membership[:, None] == state.bags.membership[None]
+    weighted = weight[:, None] * matrix(residual) * weight
+    square = (weighted * matrix(residual)).sum(1)
+    cross = (weighted * (phi @ right.mT) * inside).sum(1)
+    torch.testing.assert_close(residual.trace_squared(weight), exact.sum(square))
+    torch.testing.assert_close(residual.trace_with(weight, phi, right), exact.sum(cross))
+
+
+def test_large_bags_are_clustered_by_themselves(clustered, monkeypatch):
+    state, *_ = clustered
+    assert state.geometry.clusters is None
+    monkeypatch.setattr("workbench.geometry.MOST_PAIRS", 1000)
+    assert state.geometry_of(state.bags).clusters.bags.sizes.tolist() == [18, 3, 18]

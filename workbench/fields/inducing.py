@@ -100,6 +100,10 @@ class InducingField(nn.Module):
         """Dense prior covariance between inputs, summed over terms (..., n, m)."""
         return sum(term(x1, x2) for term in self.terms)
 
+    def prior_between(self, x1: Inputs, x2: Inputs) -> PerIndividual:
+        """Prior covariance of each input with its partner in the other set (n,)."""
+        return sum(term.between(x1, x2) for term in self.terms)
+
     def marginals(self, x: Inputs) -> tuple[PerIndividual, PerIndividual]:
         """Mean and variance of f at standardised inputs under q."""
         return self.project(x).marginals(self.q_mean, self.q_covariance)

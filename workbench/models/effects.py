@@ -15,8 +15,8 @@ from torch import Tensor
 from workbench.bags import Bags
 from workbench.checks import require
 from workbench.likelihoods import BagMoments, effect_posterior
-from workbench.objectives import View, sensitivity
 from workbench.predictive import Normal
+from workbench.views import View, sensitivity
 
 
 @dataclass(frozen=True)

@@ -7,12 +7,12 @@ import torch
 from torch import Tensor
 
 from workbench.bags import Bags
+from workbench.bounds import bound_named
 from workbench.likelihoods import BagMoments, Poisson
 from workbench.models.effects import conditional, has_effects, posterior_effects, regression
 from workbench.models.options import cast_bags
-from workbench.objectives import BOUNDS, DEFAULT_BOUND, View, sensitivity, view
-from workbench.operators import OPERATORS
 from workbench.predictive import Gamma, LogNormal, Normal, Predictive
+from workbench.views import View, sensitivity
 
 _CHUNK = 100_000
 
@@ -162,14 +162,12 @@ class VariationalFit:
         state = self.state
         if state.sees(bags):
             return state.trained_view
-        operator = OPERATORS[state.source.aggregation](bags)
-        return view(state.field, state.transform(bags.x), operator, state.bound,
-                    state.nugget_variance, state.area_std).detach()
+        return state.view_of(state.geometry_of(bags)).detach()
 
     def _moments(self, seen: View) -> BagMoments:
         """Moments by the link's best form: a lower bound trains q, but predicts too low."""
         field, link = self.state.field, self.state.link.name
-        return BOUNDS[DEFAULT_BOUND[link]].moments(seen, field.q_mean, field.q_covariance)
+        return bound_named("default", link).moments(seen, field.q_mean, field.q_covariance)
 
     def _individual_view(self, bags: Bags) -> View:
         """The bags with all their individuals, also for a model that reduces them."""
@@ -186,7 +184,7 @@ class VariationalFit:
         root = torch.linalg.cholesky(field.q_covariance)
         draws = field.q_mean + normal(samples, len(field.q_mean)) @ root.mT
         f = seen.projection.offset + draws @ features.mT
-        f = f + seen.residual.draw(normal(samples, len(features)))
+        f = f + seen.residual.draw(samples, generator)
         if not has_effects(self.state):
             return state.link.psi(f + state.nugget_variance.sqrt() * normal(*f.shape))
         share = sensitivity(state.link.name, seen, field.q_mean, field.q_covariance)

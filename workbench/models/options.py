@@ -14,11 +14,11 @@ from gpytorch.kernels import Kernel
 from torch import Tensor
 
 from workbench.bags import Bags, Source, Targets
+from workbench.bounds import BOUND_NAMES
 from workbench.checks import InputError, choose, reject
 from workbench.inputs import EXTRAPOLATIONS, TRANSFORMS
 from workbench.kernels import ALIASES, KERNELS
 from workbench.links import LINKS
-from workbench.objectives import BOUNDS
 
 NOISES = ("constant", "size", "weight", "known")
 LIKELIHOODS = ("auto", "poisson", "negative-binomial", "normal")
@@ -125,8 +125,8 @@ class VariationalOptions(AggregatedOptions):
         choices=LIKELIHOODS)
     link: str = option("exp", "from the Gaussian process to the rate", choices=tuple(LINKS))
     bound: str = option(
-        "default", "how E log η is obtained: moment or jensen (exp), taylor (square)",
-        choices=("default", *BOUNDS))
+        "default", "how E log η is obtained: moment or jensen (exp), taylor (-lowrank) (square)",
+        choices=("default", *BOUND_NAMES))
     overdispersion: str = option(
         "none", "area: an iid Gaussian effect of each area on the link scale, its std learnt",
         choices=OVERDISPERSIONS)

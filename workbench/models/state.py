@@ -8,9 +8,11 @@ import torch
 from torch import Tensor
 
 from workbench.bags import Bags, Source
+from workbench.bounds import Bound, bound_named
 from workbench.checks import InputError, require
 from workbench.compression import compress
 from workbench.fields.inducing import InducingField
+from workbench.geometry import Geometry, geometry
 from workbench.hyperparameters import Hyperparameter
 from workbench.inputs import InputTransform, fit_inputs
 from workbench.kernels import JointTerm, Term, build, inducing_inputs
@@ -20,10 +22,11 @@ from workbench.links import link_named
 from workbench.models import assembly
 from workbench.models.options import VariationalOptions, cast_bags, cast_source
 from workbench.natural_gradient import optimise
-from workbench.objectives import Bound, View, bound_named, elbo, view
+from workbench.objectives import elbo
 from workbench.operators import OPERATORS, AggregationOperator
 from workbench.priors import LogNormal, PCStd
 from workbench.training import History, maximise
+from workbench.views import View, view
 
 # Below this many individuals an evaluation is quick and compression not worth its approximation.
 _SMALL = 10_000
@@ -57,6 +60,7 @@ class VariationalState:
             self.source.bags, options.transform, options.extrapolation
         )
         self.x = self.transform(self.bags.x)
+        self.geometry = geometry(self.x, self.operator)
         individuals = self.transform(self.source.bags.x)
         terms = build(options.kernel, self.bags.columns, individuals, options.seed)
         self.field = self._field(terms, individuals)
@@ -160,21 +164,28 @@ class VariationalState:
 
     def view(self) -> View:
         """The source at the present hyperparameters."""
-        return self._view(self.x, self.operator)
+        return self.view_of(self.geometry)
 
-    def _view(self, x: Tensor, operator: AggregationOperator) -> View:
-        return view(self.field, x, operator, self.bound, self.nugget_variance, self.area_std)
+    def view_of(self, seen: Geometry) -> View:
+        """Any geometry at the present hyperparameters."""
+        return view(self.field, seen, self.nugget_variance, self.area_std)
 
-    def _learning_set(self) -> tuple[Tensor, AggregationOperator]:
-        """Inputs and operator that hyperparameters are learnt on: all, or compressed.
+    def geometry_of(self, bags: Bags) -> Geometry:
+        """Geometry of other (model) bags."""
+        return geometry(self.transform(bags.x), OPERATORS[self.source.aggregation](bags))
+
+    def _learning_set(self) -> Geometry:
+        """What hyperparameters are learnt on: all individuals, or clusters of them.
 
         A nugget lives on individuals, whose number compression would change: then all are used.
         """
         most = self.options.compress
         if most == 0 or self._nugget is not None or len(self.x) <= _SMALL:
-            return self.x, self.operator
-        compressed = compress(replace(self.bags, x=self.x), most)
-        return compressed.x, type(self.operator)(compressed)
+            return self.geometry
+        clusters = self.geometry.clusters
+        if clusters is None or clusters.most != most:
+            clusters = compress(replace(self.bags, x=self.x), most)
+        return geometry(clusters.bags.x, type(self.operator)(clusters.bags))
 
     def objective(self, seen: View, mean: Tensor, covariance: Tensor) -> Tensor:
         """The evidence lower bound (or its named approximation) of the source."""
@@ -202,10 +213,10 @@ class VariationalState:
     def train(self, progress: bool, callback) -> History:
         """Maximise the profiled objective plus log prior over the free hyperparameters."""
         free = bool(self.hyperparameters.free)
-        learning = self._learning_set() if free else (self.x, self.operator)
+        learning = self._learning_set() if free else self.geometry
 
         def evaluate() -> Tensor:
-            seen = self._view(*learning)
+            seen = self.view_of(learning)
             self.optimise_q(seen)
             value = self.objective(seen, self.field.q_mean, self.field.q_covariance)
             return value + self.hyperparameters.log_prior()
@@ -217,13 +228,13 @@ class VariationalState:
             max_steps=self.options.max_steps, tolerance=self.options.tolerance,
             progress=progress, callback=callback,
         )
-        if learning[0] is not self.x:
+        if learning is not self.geometry:
             history.notes.append(
-                f"hyperparameters learnt on {len(learning[0])} clusters of {len(self.x)} "
+                f"hyperparameters learnt on {len(learning.x)} clusters of {len(self.x)} "
                 "individuals (option compress); the map uses all individuals")
         with torch.no_grad():
             self.trained_view = self.view().detach()
-            if learning[0] is not self.x:
+            if learning is not self.geometry:
                 self.optimise_q(self.trained_view, steps=_FEW)
         return history
 

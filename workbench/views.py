@@ -1,0 +1,83 @@
+"""A source at fixed hyperparameters: all that an objective or a prediction needs, computed once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from workbench.fields.inducing import InducingField, Projection
+from workbench.geometry import Geometry
+from workbench.operators import AggregationOperator
+from workbench.residual import Residual, residual_of
+from workbench.shapes import PerBag
+
+
+@dataclass(frozen=True)
+class View:
+    """A source at fixed hyperparameters.
+
+    Parameters
+    ----------
+    projection : Projection
+        Inputs through the inducing features.
+    operator : AggregationOperator
+        The bags.
+    residual : Residual
+        Prior covariance inside bags that the features do not explain.
+    nugget_variance : Tensor ()
+        Variance of the individual white noise in f.
+    effect_std : Tensor () or None
+        Standard deviation of the area's iid effect on the scale of f.
+    """
+
+    projection: Projection
+    operator: AggregationOperator
+    residual: Residual
+    nugget_variance: Tensor
+    effect_std: Tensor | None
+
+    def detach(self) -> View:
+        """The same numbers without gradients."""
+        effect = None if self.effect_std is None else self.effect_std.detach()
+        return View(self.projection.detach(), self.operator, self.residual.detach(),
+                    self.nugget_variance.detach(), effect)
+
+    def sum(self, values: Tensor) -> Tensor:
+        """Unweighted sum over each bag along the first axis (B, ...)."""
+        bags = self.operator.bags
+        out = torch.zeros(bags.count, *values.shape[1:]).to(values)
+        return out.index_add(0, bags.membership, values)
+
+    def logsumexp(self, values: Tensor) -> PerBag:
+        """Log of the sum of exponentials over each bag (B,)."""
+        members = self.operator.bags.membership
+        top = torch.full((self.operator.bags.count,), -torch.inf).to(values)
+        top = top.scatter_reduce(0, members, values.detach(), "amax")
+        return self.sum((values - top[members]).exp()).log() + top
+
+
+def view(field: InducingField, seen: Geometry, nugget_variance: Tensor,
+         effect_std: Tensor | None) -> View:
+    """Project a source at the field's present hyperparameters, once per outer step."""
+    projection = field.project(seen.x)
+    residual = residual_of(field, projection, seen)
+    return View(projection, seen.operator, residual, nugget_variance, effect_std)
+
+
+def sensitivity(link: str, view: View, mean: Tensor, covariance: Tensor) -> Tensor:
+    """∂ log η / ∂ f_i at the posterior mean (N,); of η itself under the identity link.
+
+    Under exp it is the share of individual i in its bag's total, and sums to one over the bag.
+    """
+    operator, members = view.operator, view.operator.bags.membership
+    m, s = view.projection.marginals(mean, covariance)
+    if link == "identity":
+        return operator.coefficients()
+    s = s + view.nugget_variance
+    if link == "exp":
+        log_part = operator.coefficients().log() + m + s / 2
+        return (log_part - view.logsumexp(log_part)[members]).exp()
+    total = operator(m.square() + s)
+    return 2 * operator.coefficients() * m / total[members]
