@@ -85,6 +85,8 @@ def test_disaggregate_writes_a_map_and_says_what_it_learnt(made):
     assert f"wrote {out}" in result.stdout
     assert "matern32.lengthscale" in result.stdout
     assert "constant" in result.stdout and "CRPS" in result.stdout
+    assert "score of bags" in result.stdout
+    assert "scores are over all 6 bags, each predicted while held out" in result.stdout
     with xr.open_dataset(out) as maps:
         assert dict(maps.sizes).items() >= {"individual": 96, "bag": 6, "quantile": 3}.items()
         assert np.isfinite(maps["mean"]).all() and (maps["std"] > 0).all()
@@ -160,6 +162,7 @@ def test_treatments_are_flags(files):
     (["--cv", "7"], "expected 2 to 6 folds"),
     (["--quantiles", "0.9,0.1"], "strictly between 0 and 1 and ascend"),
     (["--quantiles", "low"], "quantiles"),
+    (["--threshold", "-0.1"], "the threshold -0.1 is negative, but under link 'exp'"),
     (["--dataset", "korea"], "--dataset and --polygons both give data"),
     (["--out", "map.docx"], "format of the output '.docx' is unknown"),
     (["--out", "absent/map.nc"], "the folder 'absent' of the output does not exist"),

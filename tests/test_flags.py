@@ -64,6 +64,12 @@ def test_assign_suggests_the_nearest():
         flags.assign({"inducin": "3"}, groups, [])
     with pytest.raises(InputError, match="did you mean '--polygons'"):
         flags.assign({"polygon": "3"}, groups, ["polygons"])
+    # A name that several groups and the command share is listed once.
+    shared = {"options": groups["options"], "dataset_options": groups["options"]}
+    with pytest.raises(InputError) as error:
+        flags.assign({"nothing": "3"}, shared, ["link", "polygons"])
+    listed = str(error.value).split("choose from ")[1].split(", ")
+    assert listed == sorted(set(listed)) and {"--link", "--inducing", "--polygons"} <= set(listed)
 
 
 def test_signatures_and_defaults():

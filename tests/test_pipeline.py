@@ -46,6 +46,7 @@ def test_the_map_answers_what_the_spec_asked(scored):
 def test_scores_stand_beside_the_constant_model(scored):
     found = pipeline.scores(scored)
     assert set(found["model"].values) == {"vbagg", "constant"}
+    assert found.attrs["comparison"].startswith("scores are over all 12 bags")
     table = evaluation.table(found)
     assert np.isfinite(table.to_numpy(dtype=float)).all()
     alone = evaluation.cross_validate(
@@ -108,6 +109,9 @@ def test_areas_are_merged_as_asked():
     (Spec("absent.nc", options={"lnk": "exp"}), "did you mean 'link'"),
     (Spec("absent.nc", options={"link": "expp"}), "did you mean 'exp'"),
     (Spec("absent.nc", options={"inducing": 0}), "inducing in [1, 20000], got 0"),
+    (Spec("absent.nc", threshold=-0.5), "threshold -0.5 is negative, but under link 'exp'"),
+    (Spec("absent.nc", options={"link": "square"}, threshold=-1), "under link 'square' every rate"),
+    (Spec("absent.nc", model="constant", threshold=-1), "zero or more, or link='identity'"),
     (Spec("absent.nc", options={"hyperparameters": {"a": 1}}, hyperparameters={"a": 1}), "twice"),
     (Spec("polygons"), "needs 'polygons' among dataset_options"),
     (Spec(**ROLL, hyperparameters={"matern32.lengthscal": 1.0}), "did you mean 'matern32.length"),
@@ -118,6 +122,16 @@ def test_what_cannot_be_done_is_said(spec, message):
     with pytest.raises(InputError) as error:
         pipeline.run(spec)
     assert message in str(error.value)
+
+
+@pytest.mark.parametrize("choice", [
+    dict(options={**QUICK["options"], "link": "identity", "likelihood": "normal"}),
+    dict(model="aggregated-gp", options={"max_steps": 3}),
+])
+def test_a_negative_threshold_is_fine_where_rates_may_be_negative(choice):
+    maps = pipeline.run(Spec(**ROLL, **choice, threshold=-0.5))
+    assert ((maps["exceedance"] >= 0) & (maps["exceedance"] <= 1)).all()
+    assert (maps["mean"].values[maps["exceedance"].values > 0.5] > -0.5).all()
 
 
 class StopAt:

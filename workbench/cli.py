@@ -224,7 +224,7 @@ def _run(spec: Spec, out: Path, quiet: bool) -> None:
         from workbench.evaluation import table
 
         shown = table(pipeline.scores(maps)).T.map("{:g}".format)
-        typer.echo(f"\n{shown.to_string()}\n")
+        typer.echo(f"\n{shown.to_string()}\n\n{maps.attrs[pipeline.COMPARISON]}\n")
     if "partial" in maps.attrs:
         out = out.with_name(f"{out.stem}.partial{out.suffix}")
     pipeline.save(maps, out)

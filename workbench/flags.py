@@ -118,7 +118,7 @@ def assign(
             name, text = name.removeprefix("no_"), "false"
         group = next((g for g, flags in groups.items() if name in flags), None)
         if group is None:
-            every = [n for flags in groups.values() for n in flags] + list(known)
+            every = {n for flags in groups.values() for n in flags} | set(known)
             choose("option", f"--{name.replace('_', '-')}",
                    sorted(f"--{n.replace('_', '-')}" for n in every))
         else:

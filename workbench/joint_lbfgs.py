@@ -20,6 +20,20 @@ from workbench.linalg import FactorisationError
 Objective = Callable[[Tensor, Tensor], Tensor]
 
 
+def climb(objective: Objective, mean: Tensor, covariance: Tensor, steps: int,
+          tolerance: float) -> Tensor:
+    """The best mean at a fixed covariance, never worse than the given one (M,).
+
+    Arguments and errors as of `polish`.
+    """
+    root = _root(covariance)
+
+    def place(flat: Tensor) -> tuple[Tensor, Tensor]:
+        return mean + root @ flat, covariance
+
+    return _maximise(objective, place, np.zeros(len(mean)), mean, covariance, steps, tolerance)[0]
+
+
 def polish(objective: Objective, mean: Tensor, covariance: Tensor, steps: int,
            tolerance: float) -> tuple[Tensor, Tensor, float]:
     """Maximise ``objective(mean, covariance)`` from a q that is already near.
@@ -45,23 +59,35 @@ def polish(objective: Objective, mean: Tensor, covariance: Tensor, steps: int,
     FactorisationError
         If the covariance at the start is not positive definite.
     """
-    size = len(mean)
+    size, root = len(mean), _root(covariance)
+    rows, columns = torch.tril_indices(size, size)
+
+    def place(flat: Tensor) -> tuple[Tensor, Tensor]:
+        factor = torch.zeros(size, size).to(mean).index_put((rows, columns), flat[size:])
+        lower = root @ factor
+        return mean + root @ flat[:size], lower @ lower.mT
+
+    start = np.concatenate([np.zeros(size), torch.eye(size)[rows, columns].numpy()]).astype(float)
+    return _maximise(objective, place, start, mean, covariance, steps, tolerance)
+
+
+def _root(covariance: Tensor) -> Tensor:
     root, info = torch.linalg.cholesky_ex(covariance)
     if info:
         raise FactorisationError("the variational covariance is not positive definite")
-    rows, columns = torch.tril_indices(size, size)
-    best = (mean, covariance, float(objective(mean, covariance).detach()))
+    return root
 
-    def unpack(vector: np.ndarray):
-        flat = torch.as_tensor(vector).to(mean).requires_grad_()
-        factor = torch.zeros(size, size).to(mean).index_put((rows, columns), flat[size:])
-        lower = root @ factor
-        return flat, mean + root @ flat[:size], lower @ lower.mT
+
+def _maximise(objective: Objective, place, start: np.ndarray, mean: Tensor, covariance: Tensor,
+              steps: int, tolerance: float) -> tuple[Tensor, Tensor, float]:
+    """L-BFGS over a vector that ``place`` turns into a Gaussian; the best one that was met."""
+    best = (mean, covariance, float(objective(mean, covariance).detach()))
 
     def loss(vector: np.ndarray) -> tuple[float, np.ndarray]:
         nonlocal best
         with torch.enable_grad():
-            flat, m, s = unpack(vector)
+            flat = torch.as_tensor(vector).to(mean).requires_grad_()
+            m, s = place(flat)
             try:
                 value = objective(m, s)
             except FactorisationError:
@@ -74,7 +100,6 @@ def polish(objective: Objective, mean: Tensor, covariance: Tensor, steps: int,
             best = (m.detach(), s.detach(), number)
         return -number, -gradient.cpu().numpy().astype(float)
 
-    start = np.concatenate([np.zeros(size), torch.eye(size)[rows, columns].numpy()]).astype(float)
     scipy.optimize.minimize(
         loss, start, jac=True, method="L-BFGS-B",
         options={"maxfun": steps, "maxiter": steps, "ftol": tolerance, "gtol": 1e-8, "maxcor": 20},

@@ -143,8 +143,11 @@ def build(kernel: str | gpytorch.kernels.Kernel, columns: Columns, x: Inputs,
         product = [_base(f, x, seed) for f in factors]
         base = product[0] if len(product) == 1 else gpytorch.kernels.ProductKernel(*product)
         scaled = gpytorch.kernels.ScaleKernel(base, outputscale_constraint=_positive())
-        scaled.outputscale = 1.0 / len(parsed)
         where = tuple(sorted({c for f in factors for c in f.columns}))
+        # All terms start with the same share of a prior variance of f of one; a linear kernel has
+        # that of one column in each of its columns.
+        slopes = len(where) if any(f.name == "linear" for f in factors) else 1
+        scaled.outputscale = 1.0 / (len(parsed) * slopes)
         weights = len(factors) == 1 and factors[0].name in ("linear", "constant")
         terms.append(Term(label, scaled.to(x), where, weights))
     return terms

@@ -3,7 +3,8 @@
 The fixed point S⁻¹ = I - 2 ∂E/∂S, S⁻¹m = S⁻¹m + ∂E/∂m - m (E the expected log-likelihood, prior
 N(0, I)) is reached in one step for the Normal likelihood. Elsewhere plain steps oscillate or crawl;
 Anderson acceleration over the last few natural parameters cures both. Every step is safeguarded:
-the objective never falls.
+the objective never falls. Where steps fall short the mean alone is brought to its best, and where
+they still crawl L-BFGS over mean and covariance takes over.
 
 References
 ----------
@@ -20,7 +21,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from workbench.joint_lbfgs import polish
+from workbench.joint_lbfgs import climb, polish
 from workbench.linalg import FactorisationError
 
 Objective = Callable[[Tensor, Tensor], Tensor]
@@ -70,7 +71,7 @@ def optimise(objective: Objective, mean: Tensor, covariance: Tensor, steps: int 
     if state is None:
         raise FactorisationError("the objective is not finite at the starting q")
     history: list[_State] = []
-    quiet = short = 0
+    quiet, short, climbed = 0, 0, False
     for _ in range(steps):
         history = [*history[-(_DEPTH - 1):], state]
         following, rate = next(
@@ -86,8 +87,13 @@ def optimise(objective: Objective, mean: Tensor, covariance: Tensor, steps: int 
         if quiet == 2 or gain == 0:
             break
         short = 0 if rate == 1.0 else short + 1
+        if short == 1 and not climbed:
+            # Off the best mean the covariance's step is meaningless, and that mean is easily found.
+            climbed, history = True, []
+            mean = climb(objective, state.mean, state.covariance, steps, tolerance)
+            state = _evaluate(objective, mean, state.covariance) or state
         if short == _CRAWL:
-            return polish(objective, state.mean, state.covariance, steps, tolerance)
+            return polish(objective, state.mean, state.covariance, 5 * steps, tolerance)
     return state.mean, state.covariance, state.value
 
 

@@ -14,11 +14,12 @@ import xarray as xr
 from workbench import bagging, datasets, evaluation, flags, geo, schema
 from workbench.checks import InputError, choose, require
 from workbench.labelled import make_model
+from workbench.links import link_named
 from workbench.spec import Spec, existing
 
 POLYGONS = "polygons"
 OUTPUTS = (".nc", ".tif", ".gpkg")
-CROSS_VALIDATION = "cv_"
+CROSS_VALIDATION, COMPARISON = "cv_", "comparison"
 Callback = Callable[[int, float, float], None]
 
 
@@ -44,7 +45,8 @@ def run(spec: Spec, progress: bool = False, callback: Callback | None = None,
         The maps of ``Fit.to_dataset``; with ``spec.folds``, also the scores of cross-validation
         beside the constant model, as variables ``cv_...`` (`scores` takes them out again).
         Attributes: those of the data and of the fit (versions, data_sha256), spec, spec_key,
-        summary, and ``partial`` (what is missing, and why) if the run was stopped.
+        summary, ``comparison`` (on which bags the scores compare the models, and what failed), and
+        ``partial`` (what is missing, and why) if the run was stopped.
 
     Raises
     ------
@@ -58,6 +60,7 @@ def run(spec: Spec, progress: bool = False, callback: Callback | None = None,
     True
     """
     model = model_of(spec)                      # first, so that a wrong option costs no loading
+    _check_threshold(spec.threshold, model)
     ds = data_of(spec)
     if out is not None:
         geo.check_format(ds, out)
@@ -176,6 +179,14 @@ def save(maps: xr.Dataset, out: Path) -> None:
         raise InputError(f"cannot write {out} ({error}); the result is in {kept}") from error
 
 
+def _check_threshold(threshold: float | None, model: object) -> None:
+    # A model without a choice of link has the identity, under which rates may be negative.
+    link = link_named(getattr(model.options, "link", "identity"))
+    require(threshold is None or threshold >= 0 or not link.positive,
+            f"the threshold {threshold} is negative, but under link {link.name!r} every rate is "
+            "positive and exceeds it; give a threshold of zero or more, or link='identity'")
+
+
 def _bag_files(options: dict) -> xr.Dataset:
     for name in ("polygons", "covariates", "weight", "value"):
         require(name in options, f"the dataset {POLYGONS!r} needs {name!r} among dataset_options")
@@ -204,6 +215,7 @@ def _with_scores(maps, model, ds, spec, progress, callback) -> xr.Dataset:
         result = stopped.partial
         if result is None:
             return maps
+    maps.attrs[COMPARISON] = result.attrs[COMPARISON]
     kept = [n for n, v in result.data_vars.items() if not {"quantile", "individual"} & set(v.dims)]
     result = result[kept]
     result = result.drop_vars([n for n in result.coords if n in maps.variables])

@@ -23,6 +23,7 @@ from workbench.hyperparameters import HyperparameterSet
 from workbench.linalg import FactorisationError
 
 Callback = Callable[[int, float, float], None]
+_PULSE_SECONDS = 0.5
 
 
 class Cancelled(Exception):
@@ -41,7 +42,7 @@ class History:
 
 
 def maximise(
-    evaluate: Callable[[], Tensor], hyperparameters: HyperparameterSet, *,
+    evaluate: Callable[[Callable[[], None]], Tensor], hyperparameters: HyperparameterSet, *,
     snapshot: Callable[[], object], restore: Callable[[object], None],
     max_steps: int = 100, tolerance: float = 1e-6, progress: bool = False,
     callback: Callback | None = None,
@@ -51,7 +52,9 @@ def maximise(
     Parameters
     ----------
     evaluate : callable
-        The objective at the present hyperparameters, differentiable in their raw values.
+        ``evaluate(pulse)``: the objective at the present hyperparameters, differentiable in their
+        raw values. An evaluation that takes long calls ``pulse()`` now and then: it repeats the
+        last progress to the callback at most twice a second, so that a fit can be cancelled.
     snapshot, restore : callable
         Save and put back whatever else belongs to a state (q).
     max_steps : int
@@ -78,9 +81,19 @@ def maximise(
         history.objective.append(value)
         bar.update()
         bar.set_postfix(objective=f"{value:.4f}")
+        tell()
+
+    def tell() -> None:
+        told[0] = time.perf_counter()
         if callback is not None:
             step = len(history.objective)
-            callback(step, value, min(1.0, step / max_steps))
+            callback(step, history.objective[-1], min(1.0, step / max_steps))
+
+    def pulse() -> None:
+        if history.objective and time.perf_counter() - told[0] > _PULSE_SECONDS:
+            tell()
+
+    told = [started]
 
     # L-BFGS opens with a step of the size of the gradient, hundreds of nats per log unit here:
     # dividing the objective by the largest entry makes that first step one unit.
@@ -97,7 +110,7 @@ def maximise(
         for item in hyperparameters.free:
             item.raw.grad = None
         try:
-            value = evaluate()
+            value = evaluate(pulse)
             number = float(value.detach())
             if not np.isfinite(number):
                 raise FactorisationError("the objective is not finite")
@@ -117,7 +130,7 @@ def maximise(
     start = hyperparameters.vector()
     try:
         if len(start) == 0:
-            number = float(_guarded(evaluate).detach())
+            number = float(_guarded(lambda: evaluate(pulse)).detach())
             remember(number)
             history.converged = True
         else:

@@ -116,6 +116,7 @@ def test_table_has_units_and_rounded_numbers(result):
     assert {"RMSE (cases)", "95 % coverage (%)", "pinned deviance (per unit)"} <= set(frame)
     assert all(float(f"{v:.3g}") == v for v in frame["RMSE (cases)"])
     assert "own bag, by weight" not in table(result, "bag").index
+    assert (frame.index.name, frame.columns.name) == ("model", "score of individuals")
     with pytest.raises(InputError, match="did you mean 'crps'"):
         table(result, scores=["crsp"])
 
@@ -155,7 +156,65 @@ def test_failed_folds_are_named_and_nothing_else_is_lost(ds):
         result["bag_mean"].sel(model="fragile")[there], result["bag_mean"].sel(model="truth")[there]
     )
     assert result["bag_mean"].sel(model="truth").notnull().all()
-    assert table(result)["units scored"]["fragile"] == int((fold == safe).sum())
+    count = int((fold == safe).sum())
+    frame = table(result)
+    assert frame["units predicted"].to_dict() == {"fragile": count, "truth": 150, "constant": 150}
+    assert (frame["units scored"] == count).all()
+    said = result.attrs["comparison"].split("\n")
+    assert said[0].startswith(f"scores are over {count} of 150 bags")
+    failures = ", ".join(str(k) for k in range(4) if k != safe)
+    assert said[1:] == [f"fragile predicted {count} of 150 bags (fold {failures}: "
+                        "FloatingPointError: cannot digest b3)"]
+
+
+def test_models_are_compared_on_the_bags_that_all_of_them_predicted(ds):
+    fold = folds(ds, 4, seed=2)
+    safe = int(fold.sel(bag="b3"))
+    with pytest.warns(FoldWarning):
+        result = cross_validate([FragileModel("b3"), TruthModel()], ds, fold, samples=50,
+                                constant=FlatModel())
+    # A right law is right on any bags; the same law must score the same beside its own failures.
+    for target in ("bag", "individual", "rate"):
+        scores = result["scores"].sel(target=target)
+        xr.testing.assert_allclose(
+            scores.sel(model="fragile", drop=True), scores.sel(model="truth", drop=True))
+    np.testing.assert_allclose(
+        at(result, target="bag", model="truth", score="crps"),
+        at(result, target="bag", model="fragile", score="crps"))
+    seen = (fold == safe).values
+    assert at(result, target="bag", model="truth", score="crps") == pytest.approx(
+        result["bag_crps"].sel(model="truth").values[seen].mean())
+    # What was predicted on the other bags is kept all the same.
+    assert result["bag_crps"].sel(model="truth").notnull().all()
+
+
+def test_models_without_a_bag_in_common_have_no_scores_and_that_is_said(ds):
+    fold = folds(ds, 2, seed=2)
+    left, right = (str(ds["bag"].values[fold.values == k][0]) for k in (0, 1))
+    with pytest.warns(FoldWarning):
+        result = cross_validate([FragileModel(left, "a"), FragileModel(right, "b")], ds, fold,
+                                samples=50, constant=FlatModel())
+    assert result["scores"].isnull().all() and (result["units_scored"] == 0).all()
+    assert result["bag_mean"].sel(model="a").notnull().sum() == (fold == 0).sum()
+    assert result.attrs["comparison"].startswith("scores are over 0 of 150 bags")
+    assert (table(result)["units scored"] == 0).all()
+
+
+def test_a_model_that_fails_everywhere_keeps_its_row_and_costs_the_others_nothing(ds):
+    with pytest.warns(FoldWarning):
+        result = cross_validate({"hopeless": Hopeless(), "truth": TruthModel()}, ds, 3, samples=50,
+                                constant=FlatModel())
+    alone = cross_validate(TruthModel(), ds, 3, samples=50, constant=FlatModel())
+    xr.testing.assert_allclose(result["scores"].sel(model="truth"),
+                               alone["scores"].sel(model="truth"))
+    frame = table(result)
+    assert frame["units predicted"].to_dict() == {"hopeless": 0, "truth": 150, "constant": 150}
+    assert frame.drop(columns=["units predicted", "units scored"]).loc["hopeless"].isna().all()
+    assert (result["error"].sel(model="hopeless") == "ValueError: the kernel is unknown").all()
+    assert ("hopeless predicted 0 of 150 bags (fold 0, 1, 2: ValueError: the kernel is unknown)"
+            in result.attrs["comparison"])
+    assert "units predicted" not in table(alone)
+    assert alone.attrs["comparison"].startswith("scores are over all 150 bags")
 
 
 class Hopeless(TruthModel):
@@ -182,6 +241,8 @@ def test_interruption_keeps_the_finished_folds(ds):
     fold = stopped.value.partial["fold_of_bag"]
     there = stopped.value.partial["bag_mean"].sel(model="truth").notnull()
     np.testing.assert_array_equal(there, fold < 2)
+    assert "truth predicted 60 of 150 bags (fold 2, 3, 4: not run)" in (
+        stopped.value.partial.attrs["comparison"])
 
 
 class Yielding(Impatient):

@@ -28,16 +28,16 @@ def three_errors(n):
 
 def test_right_law_covers_at_the_nominal_level_and_a_shrunk_one_does_not():
     y, draws = world()
-    share = coverage(y, draws, LEVELS, "randomised")
+    share = coverage(y, draws, LEVELS, convention="randomised")
     assert (np.abs(share - LEVELS) < three_errors(y.size)).all()
-    share = coverage(*world(claimed=0.2), LEVELS, "randomised")
+    share = coverage(*world(claimed=0.2), LEVELS, convention="randomised")
     assert (share < LEVELS - three_errors(y.size)).all()
 
 
 def test_inclusive_intervals_of_small_counts_cover_more_and_randomised_ones_exactly():
     y, draws = world(mean=1.0, spread=0.3, claimed=0.3)
     inclusive = coverage(y, draws, LEVELS)
-    randomised = coverage(y, draws, LEVELS, "randomised")
+    randomised = coverage(y, draws, LEVELS, convention="randomised")
     assert (inclusive >= LEVELS).all()
     assert inclusive[0] > LEVELS[0] + three_errors(y.size)[0]
     assert (np.abs(randomised - LEVELS) < three_errors(y.size)).all()

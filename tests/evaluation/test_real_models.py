@@ -23,6 +23,37 @@ def test_the_aggregated_field_beats_the_constant_model_that_stands_beside_it(rol
     )
 
 
+class Outline:
+    """A polygon that refuses to be copied: thousands of them would take seconds."""
+
+    def __deepcopy__(self, memo):
+        raise AssertionError("an outline was copied")
+
+
+def test_outlines_are_shared_never_copied(roll):
+    def outlines(count):
+        shapes = np.empty(count, dtype=object)
+        shapes[:] = [Outline() for _ in range(count)]
+        return shapes
+
+    mapped = roll.assign_coords(
+        bag_geometry=("bag", outlines(roll.sizes["bag"])),
+        individual_geometry=("individual", outlines(roll.sizes["individual"])),
+    )
+    model = wb.Constant(max_steps=5)
+    fit = model.fit(mapped)
+    scored = wb.evaluate(fit, mapped, samples=50)
+    assert scored["individual_mean"].sel(model="constant").notnull().all()
+    crossed = wb.cross_validate(model, mapped, folds=2, samples=50)
+    assert crossed["bag_mean"].notnull().all()
+    for result in (scored, crossed):    # results are stored as they are; outlines cannot be
+        assert not {"bag_geometry", "individual_geometry"} & set(result.coords)
+    # The answers themselves still carry the outlines, the very same objects.
+    assert fit.at(mapped).mean["individual_geometry"].values[3] is (
+        mapped["individual_geometry"].values[3])
+    assert wb.pin_to_totals(mapped, fit.at(mapped).mean).sizes == {"individual": len(roll.weight)}
+
+
 def test_cross_validation_runs_real_models_and_finds_the_constant_one_by_itself(roll):
     model = wb.VBAgg(kernel="rbf", inducing=15, max_steps=10)
     result = wb.cross_validate(model, roll, folds=2, samples=100)

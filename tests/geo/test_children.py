@@ -99,6 +99,7 @@ def test_dropping_children_says_what_value_went_with_them():
     (fine(code=["f"] * 12), {}, "1 ids belong to several polygons"),
     (fine().drop(columns="height"), {}, "no column 'height' for the covariate"),
     (fine().drop(columns="parent"), {}, "no column 'parent' for the parent"),
+    (fine(), dict(name="nam"), "no column 'nam' for the label 'individual_name'"),
     (fine().set_crs(None, allow_override=True), {}, "state it with polygon_crs"),
     (fine(), dict(value=None), "give either value .* or parent_values"),
     (fine(), dict(kind="counts"), "kind 'counts' is unknown; did you mean 'count'"),

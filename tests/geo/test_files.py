@@ -114,8 +114,17 @@ def test_what_cannot_be_written_is_said(tmp_path, name, layer, message):
 def test_what_cannot_be_read_is_said(tmp_path):
     with pytest.raises(InputError, match="there is no file"):
         read(tmp_path / "none.nc")
-    (tmp_path / "a.tif").touch()
-    with pytest.raises(InputError, match="file type '.tif' is unknown"):
-        read(tmp_path / "a.tif")
+    for name, message in {
+        "a.tif": "got a .tif file, '.*a.tif'; rasters go into workbench.bag_polygons as covariates "
+                 "or weight; rioxarray.open_rasterio",
+        "a.gpkg": "polygons go into workbench.bag_polygons or bag_children; geopandas.read_file",
+        "a.SHP": "a .shp file.*geopandas.read_file",
+        "a.csv": "workbench.bagging.from_table",
+        "a.docx": "file type '.docx' is unknown",
+        "a.nc": "a.nc' cannot be read as NetCDF 4",
+    }.items():
+        (tmp_path / name).write_text("nothing")
+        with pytest.raises(InputError, match=message):
+            read(tmp_path / name)
     with pytest.raises(InputError, match="no geometries to write"):
         write(cut().drop_vars("bag_geometry"), tmp_path / "a.gpkg")

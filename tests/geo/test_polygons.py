@@ -279,6 +279,19 @@ def test_overlapping_areas_count_weight_twice_only_when_asked():
     assert "is counted in more than one area" in bagged(both, overlap="keep").attrs["treatments"]
 
 
+def test_slivers_of_overlap_are_kept_with_a_record_unless_overlap_is_an_error():
+    sliver = areas()
+    sliver.loc[2, "geometry"] = shapely.box(1310, 1500, 1345, 1502)  # inside the first
+    twice = 35 * 2 / 100**2 * people().values[4, 3]
+    assert 1e-6 < twice / people().sum().item() < 1e-3
+    note = next(n for n in bagged(sliver).attrs["treatments"].split("\n") if "slivers" in n)
+    assert float(note.split()[5]) == pytest.approx(twice, rel=1e-4)
+    with pytest.raises(InputError, match="overlap='keep-slivers' or 'keep' .*at most 0.1% of the"):
+        bagged(sliver, overlap="error")
+    # Areas that only touch do not overlap, however strict one is.
+    assert "overlap" not in bagged(overlap="error").attrs["treatments"]
+
+
 def test_one_id_for_several_polygons():
     twice = areas(code=["n1", "n2", "n2"])
     with pytest.raises(InputError, match=r"1 ids belong to several polygons.*\['n2'\]"):

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from bokeh.models import Plot
 
-from tests.reference import FlatModel, TruthModel, country
+from tests.reference import FlatModel, FragileModel, TruthModel, country
 from workbench.checks import InputError
-from workbench.evaluation import assessment, evaluate
+from workbench.evaluation import FoldWarning, assessment, cross_validate, evaluate
 from workbench.plots import (
     covariate_support,
     images,
@@ -84,6 +84,18 @@ def test_observed_against_predicted_shows_every_unit(result):
     sides = drawn.Segments.I
     assert (sides.dimension_values("observed") <= sides.dimension_values("y1")).all()
     assert "cases" in render(drawn).xaxis[0].axis_label
+
+
+def test_units_that_a_model_did_not_predict_are_counted():
+    ds = country(bags=40, size=2, seed=1)
+    with pytest.warns(FoldWarning):
+        scored = cross_validate([FragileModel("b3"), TruthModel()], ds, 4, samples=50,
+                                constant=FlatModel())
+    drawn = observed_vs_predicted(scored, "fragile")
+    assert len(drawn.Scatter.I) == 10 and np.isfinite(drawn.Curve.I.dimension_values(0)).all()
+    assert render(drawn).title.text == "fragile (30 not predicted)"
+    assert render(observed_vs_predicted(scored, "truth")).title.text == "truth"
+    assert "10 areas" in render(reliability_curve(scored)).title.text
 
 
 def test_zeros_on_log_axes_are_counted_not_lost():

@@ -5,33 +5,12 @@ import pytest
 import torch
 from scipy import integrate, stats
 
+from tests.torch.laws import DRAWS, EVERY, t
+from workbench import predictive
 from workbench.checks import InputError
-from workbench.predictive import (
-    Gamma,
-    LogNormal,
-    Mixture,
-    Normal,
-    Point,
-    Samples,
-    ScaledNoncentralChi2,
-)
+from workbench.predictive import Gamma, LogNormal, Mixture, Normal, Point, Samples
 
 LEVELS = [1e-6, 0.025, 0.3, 0.5, 0.9, 0.975, 1 - 1e-6]
-
-
-def t(*values):
-    return torch.tensor(values, dtype=torch.float64)
-
-
-DRAWS = torch.randn(400, 3, generator=torch.manual_seed(1), dtype=torch.float64).exp()
-SINGLE = {
-    "normal": Normal(t(0.0, -3.0, 1e6), t(1.0, 1e-9, 50.0)),
-    "log-normal": LogNormal(t(0.0, -8.0, 12.0), t(1.0, 0.01, 2.0)),
-    "chi2": ScaledNoncentralChi2(t(0.0, -1.5, 3.0), t(1.0, 0.4, 1e-3)),
-    "gamma": Gamma(t(1.0, 500.0, 1e-3), t(2.0, 10.0, 1e-7)),
-    "point": Point(t(1.0, -2.0, 7.0)),
-    "samples": Samples(DRAWS),
-}
 MIXED = {
     "alike": Mixture(t(0.3, 0.7), [Normal(t(0.0, 1.0), t(1.0, 2.0)),
                                    Normal(t(0.5, 1.0), t(0.7, 2.0))]),
@@ -40,8 +19,9 @@ MIXED = {
     "many decades": Mixture(t(0.2, 0.5, 0.3), [LogNormal(t(-9.0, 0.0), t(0.1, 1.0)),
                                                LogNormal(t(0.0, 3.0), t(1.0, 0.01)),
                                                LogNormal(t(9.0, -3.0), t(0.5, 2.0))]),
-    "of two kinds": Mixture(t(0.9, 0.1), [Gamma(t(1.0, 500.0), t(2.0, 10.0)),
-                                          ScaledNoncentralChi2(t(1.0, 20.0), t(0.5, 2.0))]),
+    "of two kinds": Mixture(t(0.9, 0.1), [
+        Gamma(t(1.0, 500.0), t(2.0, 10.0)),
+        predictive.ScaledNoncentralChi2(t(1.0, 20.0), t(0.5, 2.0))]),
     "a mixture in it": Mixture(t(0.6, 0.4), [
         Mixture(t(0.5, 0.5), [Normal(t(0.0, 5.0), t(1.0, 1.0)), Normal(t(3.0, 5.5), t(1.0, 2.0))]),
         Normal(t(1.0, 2.0), t(0.1, 3.0))]),
@@ -49,7 +29,7 @@ MIXED = {
 mixed = pytest.mark.parametrize("law", MIXED.values(), ids=MIXED)
 
 
-@pytest.mark.parametrize("law", SINGLE.values(), ids=SINGLE)
+@pytest.mark.parametrize("law", EVERY.values(), ids=EVERY)
 def test_one_component_is_that_component(law):
     alone = Mixture(t(1.0), [law])
     torch.testing.assert_close(alone.mean, law.mean)
@@ -155,8 +135,8 @@ def test_single_precision_is_kept():
     np.testing.assert_allclose(law.cdf(law.quantile(0.3)[0]), 0.3, atol=1e-6)
 
 
-@pytest.mark.parametrize("law", {**SINGLE, "mixture": MIXED["of two kinds"]}.values(),
-                         ids=[*SINGLE, "mixture"])
+@pytest.mark.parametrize("law", {**EVERY, "mixture": MIXED["of two kinds"]}.values(),
+                         ids=[*EVERY, "mixture"])
 def test_laws_of_some_units_and_of_multiples(law):
     last = law.select(torch.tensor([1]))
     torch.testing.assert_close(last.mean, law.mean[1:2])

@@ -62,7 +62,7 @@ class Bowl:
         self.raw = nn.Parameter(torch.tensor([start]).double())
         self.set, self.wall = HyperparameterSet([Hyperparameter("x", self.raw)]), wall
 
-    def __call__(self):
+    def __call__(self, pulse):
         if float(self.raw.detach()) > self.wall:
             raise FactorisationError("the wall was hit")
         return -(self.raw - 3.0).square().sum() * 5.0 - self.raw.abs().sum().sqrt()

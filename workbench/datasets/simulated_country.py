@@ -81,13 +81,13 @@ def load(
     # Every part has its own stream, so that one option does not stir all others.
     streams = [np.random.default_rng(s) for s in np.random.SeedSequence(seed).spawn(6)]
     terrain = make_terrain(pixels, cell_km, streams[0])
-    population, towns = make_population(terrain, cell_km, persons_per_pixel * pixels, streams[1])
-    hours = travel_time(terrain, cell_km, towns[: max(3, towns.size // 8)])
-    fields = _covariates(terrain, population, hours, cell_km, streams[2], covariates)
+    population, towns = make_population(terrain, persons_per_pixel * pixels, streams[1])
+    hours = travel_time(terrain, towns[: max(3, towns.size // 8)])
+    fields = _covariates(terrain, population, hours, streams[2], covariates)
     rate = _rate(terrain, fields, population, mean_rate, streams[3])
     parts = _administration(terrain, population, (provinces, regions, districts),
                             (smallest, largest), streams[4])
-    ds = _bagged(terrain, population, fields, rate, parts, cell_km, streams[5])
+    ds = _bagged(terrain, population, fields, rate, parts, streams[5])
     ds.attrs |= {
         "title": f"A made country, seed {seed}", "source": "simulated", "licence": "BSD-3-Clause",
         "level": "district", "levels": ",".join(LEVELS), "seed": int(seed),
@@ -96,11 +96,11 @@ def load(
 
 
 def _covariates(
-    terrain: Terrain, population: np.ndarray, hours: np.ndarray, cell: float,
-    rng: np.random.Generator, count: int,
+    terrain: Terrain, population: np.ndarray, hours: np.ndarray, rng: np.random.Generator,
+    count: int,
 ) -> dict[str, np.ndarray]:
     """The first ``count`` covariates, each on the whole grid."""
-    land, shape = terrain.land, terrain.land.shape
+    land, shape, cell = terrain.land, terrain.land.shape, terrain.cell
     span = cell * np.sqrt(land.sum())
     north = np.linspace(1, -1, shape[0])[:, None] * np.ones(shape)
     height = terrain.elevation / 1000
@@ -181,9 +181,9 @@ def _administration(
 
 def _bagged(
     terrain: Terrain, population: np.ndarray, fields: dict[str, np.ndarray], rate: np.ndarray,
-    parts: np.ndarray, cell: float, rng: np.random.Generator,
+    parts: np.ndarray, rng: np.random.Generator,
 ) -> xr.Dataset:
-    land, shape = terrain.land, terrain.land.shape
+    land, shape, cell = terrain.land, terrain.land.shape, terrain.cell
     row, column = np.nonzero(land)
     people = population[land]
     cases = rng.poisson(people * rate).astype(float)

@@ -133,9 +133,8 @@ def pin_to_totals(ds: xr.Dataset, expected: xr.DataArray | np.ndarray) -> xr.Dat
     return xr.DataArray(
         expected * factor[membership],
         dims=INDIVIDUAL,
-        coords={INDIVIDUAL: ds[INDIVIDUAL]},
         attrs={"long_name": "expectation pinned to the totals", **_units(ds)},
-    )
+    ).assign_coords({INDIVIDUAL: ds[INDIVIDUAL]})  # shared: the constructor copies every polygon
 
 
 def _units(ds: xr.Dataset) -> dict[str, str]:

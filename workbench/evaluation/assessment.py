@@ -52,10 +52,11 @@ def evaluate(
     xr.Dataset
         Dimensions target ("bag", "individual", "rate"), model, score, level, pit_bin, bag,
         individual. ``scores`` (target, model, score) with ``score_units``, where coverage counts
-        the ends of an interval as inside; ``coverage`` (target, model, level), by the randomised
-        PIT so that a right law covers exactly even small counts, with its band
-        ``coverage_lower``, ``coverage_upper``; ``pit_density`` (target, model, pit_bin); and per
-        unit ``bag_mean``, ``bag_quantile``, ``bag_pit``, ``bag_crps`` ..., likewise
+        the ends of an interval as inside; ``units_scored`` and ``units_predicted`` (target,
+        model), which differ where folds of `cross_validate` failed; ``coverage`` (target, model,
+        level), by the randomised PIT so that a right law covers exactly even small counts, with
+        its band ``coverage_lower``, ``coverage_upper``; ``pit_density`` (target, model, pit_bin);
+        and per unit ``bag_mean``, ``bag_quantile``, ``bag_pit``, ``bag_crps`` ..., likewise
         ``individual_`` and ``rate_``.
     """
     check(ds)
@@ -83,45 +84,48 @@ def _named(fit) -> dict:
 
 
 def assemble(judged: dict[str, dict[str, xr.Dataset]], ds: xr.Dataset, pinned: bool) -> xr.Dataset:
-    """Put the units of all models, with their averages, into one labelled dataset."""
-    counts, present = kind(ds) == "count", targets(ds)
-    membership = ds["membership"].values
-    pieces, summaries = [], {}
+    """Put the units of all models, with their averages, into one labelled dataset.
+
+    A model that predicted only some units (a fold of it failed) keeps them all, but averages are
+    taken over the units that every model predicted, so that they can be compared.
+    """
+    counts, present, models = kind(ds) == "count", targets(ds), list(judged)
+    pieces, grid = [], []
     for target in present:
-        groups = None if target == "bag" else membership
-        by_model = {}
-        for name, units in judged.items():
-            if target not in units:
-                continue
-            # Labels of the units come back at the end; a pixel's own "coverage" must not meet
-            # the score of that name.
-            one = units[target].reset_coords(drop=True)
-            if pinned and target == "individual" and aggregation(ds) == "sum":
-                one = one.assign(pinned=pin_to_totals(ds, one["mean"].values))
-            by_model[name] = one[[v for v in _KEPT if v in one]]
-            scored = np.isfinite(one["mean"].values)
-            if scored.any():
-                dim = TARGETS[target]
-                summaries[target, name] = summarise(
-                    one.isel({dim: scored}),
-                    None if groups is None else groups[scored],
-                    counts and target != "rate",
-                )
-        units = xr.concat(by_model.values(), _index("model", by_model), join="outer")
+        # Labels of the units come back at the end; a pixel's own "coverage" must not meet the
+        # score of that name.
+        by_model = {name: units[target].reset_coords(drop=True)
+                    for name, units in judged.items() if target in units}
+        if pinned and target == "individual" and aggregation(ds) == "sum":
+            by_model = {name: one.assign(pinned=(INDIVIDUAL, pin_to_totals(ds, one["mean"]).values))
+                        for name, one in by_model.items()}
+        groups = None if target == "bag" else ds["membership"].values
+        summaries = _compared(by_model, TARGETS[target], groups, counts and target != "rate")
+        grid.append(xr.concat(summaries.values(), _index("model", summaries)).reindex(model=models))
+        kept = [one[[v for v in _KEPT if v in one]] for one in by_model.values()]
+        units = xr.concat(kept, _index("model", by_model), join="outer")
         units["observed"] = units["observed"].isel(model=0, drop=True)
         pieces.append(units.rename({v: f"{target}_{v}" for v in units.data_vars}))
-    models = list(judged)
-    grid = [
-        xr.concat(
-            [summaries[t, m] for m in models if (t, m) in summaries],
-            _index("model", [m for m in models if (t, m) in summaries]),
-        ).reindex(model=models)
-        for t in present
-    ]
     summary = xr.concat(grid, _index("target", present)).rename(bin="pit_bin")
     per_unit = [piece.reindex(model=models) for piece in pieces]
     result = xr.merge([summary, *per_unit], join="outer", compat="override")
     return describe(_label(result, ds), ds)
+
+
+def _compared(
+    by_model: dict[str, xr.Dataset], dim: str, groups: np.ndarray | None, counts: bool
+) -> dict[str, xr.Dataset]:
+    """Averages of every model over the units that all of them predicted."""
+    there = {name: np.isfinite(one["mean"].values) for name, one in by_model.items()}
+    shared = np.logical_and.reduce(list(there.values()))
+    summaries = {}
+    for name, one in by_model.items():
+        over = shared if shared.any() else there[name]
+        summary = summarise(one.isel({dim: over}), None if groups is None else groups[over], counts)
+        if not shared.any():        # nothing in common: no score may stand beside another's
+            summary = summary.where(False).assign(units_scored=0)
+        summaries[name] = summary.assign(units_predicted=int(there[name].sum()))
+    return summaries
 
 
 def _index(name: str, values) -> xr.DataArray:
@@ -130,7 +134,7 @@ def _index(name: str, values) -> xr.DataArray:
 
 def _label(result: xr.Dataset, ds: xr.Dataset) -> xr.Dataset:
     coords = {
-        name: coord
+        name: coord.variable        # alone: a coordinate of ds brings all the others with it
         for name, coord in ds.coords.items()
         if coord.dims in ((BAG,), (INDIVIDUAL,)) and name not in (*GEOMETRY, *result.data_vars)
     }

@@ -22,7 +22,7 @@ class GammaRate:
     """Predictive law of the rate of each individual: Gamma(shape, per weight)."""
 
     def __init__(self, ds: xr.Dataset, shape: np.ndarray, exposure: np.ndarray) -> None:
-        self._coords = {INDIVIDUAL: ds[INDIVIDUAL]}
+        self._coords = {INDIVIDUAL: ds[INDIVIDUAL].values}
         self._law = stats.gamma(shape, scale=1 / exposure)
 
     def _label(self, values: np.ndarray, *leading: str) -> xr.DataArray:
@@ -79,7 +79,7 @@ class OwnBag:
         expected = self._expected(ds, samples, seed)
         counts = np.random.default_rng(seed + 1).poisson(expected)
         return xr.DataArray(
-            counts, dims=("sample", INDIVIDUAL), coords={INDIVIDUAL: ds[INDIVIDUAL]}
+            counts, dims=("sample", INDIVIDUAL), coords={INDIVIDUAL: ds[INDIVIDUAL].values}
         )
 
     def log_density(

@@ -104,14 +104,13 @@ def covered(
 
 
 def coverage(
-    observed: ArrayLike,
-    draws: ArrayLike,
-    levels: ArrayLike = LEVELS,
-    convention: str = "inclusive",
-    seed: int = 0,
+    observed: ArrayLike, draws: ArrayLike, levels: ArrayLike = LEVELS, **how: str | int
 ) -> np.ndarray:
-    """Share of observations inside their central intervals, one per level (see `covered`)."""
-    return covered(observed, draws, levels, convention, seed).mean(1)
+    """Share of observations inside their central intervals, one per level.
+
+    ``how`` takes the ``convention`` and the ``seed`` of `covered`.
+    """
+    return covered(observed, draws, levels, **how).mean(1)
 
 
 def pit_histogram(pit: ArrayLike, bins: int = 10) -> xr.Dataset:

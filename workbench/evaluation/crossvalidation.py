@@ -21,7 +21,7 @@ from workbench.schema import BAG, INDIVIDUAL, check, kind
 
 
 class FoldWarning(UserWarning):
-    """A fold of the cross-validation failed; its bags are not among the scores."""
+    """A fold of a model failed; its bags are left out of the comparison of scores."""
 
 
 class Interrupted(KeyboardInterrupt):
@@ -70,7 +70,10 @@ def cross_validate(
         fine values or the true rate are known), plus ``fold`` (bag), ``fold_scores`` (model, fold,
         score) of the bags, ``seconds`` (model, fold) of fitting and ``error`` (model, fold): the
         message of a fold that failed, else empty. A failed fold is also warned of, and its
-        bags are not a number; all other folds are kept.
+        bags are not a number; all other folds are kept. ``scores`` compare the models on the
+        units that all of them predicted (``units_scored``, beside each model's own
+        ``units_predicted``); the attribute ``comparison`` says so in words and names the
+        failures. A model of which every fold failed has no scores and takes none from others.
 
     Raises
     ------
@@ -147,7 +150,7 @@ class _Run:
             self.errors[name, number] = f"{type(error).__name__}: {error}"
             warnings.warn(
                 f"{name}, fold {number} ({int(held_out.sum())} bags) failed and is left out of "
-                f"its scores: {self.errors[name, number]}",
+                f"the comparison of scores: {self.errors[name, number]}",
                 FoldWarning,
                 stacklevel=3,
             )
@@ -164,13 +167,13 @@ class _Run:
             raise InputError(f"every fold failed; the first: {failed[0]}")
         judged = {name: self._joined(name) for name in self.names}
         judged = {name: units for name, units in judged.items() if units}
-        result = assemble(judged, self.ds, pinned=False)
+        result = assemble(judged, self.ds, pinned=False).reindex(model=self.names)
+        result["units_predicted"] = result["units_predicted"].fillna(0)
         counts = kind(self.ds) == "count"
-        scores = [
-            [self._fold_scores(name, number, counts) for number in self.numbers] for name in judged
-        ]
-        grid = [(name, number) for name in judged for number in self.numbers]
-        shape = (len(judged), self.numbers.size)
+        scores = [[self._fold_scores(name, number, counts) for number in self.numbers]
+                  for name in self.names]
+        grid = [(name, number) for name in self.names for number in self.numbers]
+        shape = (len(self.names), self.numbers.size)
         seconds = np.array([self.seconds.get(key, np.nan) for key in grid]).reshape(shape)
         errors = np.array([self.errors.get(key, "") for key in grid], dtype=str).reshape(shape)
         return result.assign(
@@ -178,7 +181,30 @@ class _Run:
             fold_scores=(("model", "fold", "score"), np.array(scores)),
             seconds=(("model", "fold"), seconds, {"units": "s", "long_name": "time to fit"}),
             error=(("model", "fold"), errors),
-        ).assign_coords(fold=self.numbers)
+        ).assign_coords(fold=self.numbers).assign_attrs(
+            comparison=self._comparison(result))
+
+    def _comparison(self, result: xr.Dataset) -> str:
+        """On which bags the scores compare the models, and what failed, in words."""
+        bags, total = result.sel(target="bag"), self.ds.sizes[BAG]
+        lacking = [f"{name} predicted {count} of {total} bags ({self._why(name)})"
+                   for name in self.names
+                   if (count := int(bags["units_predicted"].sel(model=name))) < total]
+        if not lacking:
+            return f"scores are over all {total} bags, each predicted while held out"
+        return "\n".join([
+            f"scores are over {int(bags['units_scored'].max())} of {total} bags, those that every "
+            "model with any predictions predicted while held out", *lacking,
+        ])
+
+    def _why(self, name: str) -> str:
+        reasons: dict[str, list[str]] = {}
+        for number in self.numbers:
+            if (name, number) not in self.units:
+                reason = self.errors.get((name, number), "not run")
+                reasons.setdefault(reason, []).append(str(number))
+        return "; ".join(f"fold {', '.join(numbers)}: {reason}" for reason, numbers
+                         in reasons.items()) or "the others are not finite"
 
     def _joined(self, name: str) -> dict[str, xr.Dataset]:
         found = [self.units[key] for key in self.units if key[0] == name]

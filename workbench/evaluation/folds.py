@@ -90,10 +90,9 @@ def folds(ds: xr.Dataset, k: int = 10, scheme: str = "random", seed: int = 0) ->
     return xr.DataArray(
         fold,
         dims=BAG,
-        coords={BAG: ds[BAG]},
         name="fold",
         attrs={"long_name": "fold in which the bag is held out", "scheme": scheme, "seed": seed},
-    )
+    ).assign_coords({BAG: ds[BAG]})
 
 
 def _stratified(ds: xr.Dataset, k: int, rng: np.random.Generator) -> np.ndarray:

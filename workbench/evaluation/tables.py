@@ -21,6 +21,7 @@ HEADLINE = (
     "coverage_95",
     "width_95",
 )
+NAMES = {"bag": "bags", "individual": "individuals", "rate": "the true rate"}
 
 
 def table(
@@ -46,7 +47,10 @@ def table(
     -------
     pd.DataFrame
         Columns such as ``"RMSE (deaths)"``; scores that no model has are left out, as are models
-        that were not scored at this target. Failed folds show in the column ``"units scored"``.
+        that were not asked about this target. Where folds of a model failed, the columns
+        ``"units predicted"`` and ``"units scored"`` say how many units it predicted and how many
+        all models did, over which alone they are scored; a model that never could be fitted keeps
+        its row, without scores.
     """
     choose("target", target, [str(t) for t in result["target"].values])
     known = [str(s) for s in result["score"].values]
@@ -54,7 +58,8 @@ def table(
         choose("score", name, known)
     part = result.sel(target=target)
     frame = part["scores"].sel(score=list(scores or HEADLINE)).to_pandas()
-    frame = frame.dropna(axis=0, how="all")
+    predicted, scored = (part[f"units_{word}"].to_series() for word in ("predicted", "scored"))
+    frame = frame[predicted.notna()]
     if scores is None:
         frame = frame.dropna(axis=1, how="all")
     heads, units = part["score_title"].to_series(), part["score_units"].to_series()
@@ -62,10 +67,10 @@ def table(
         places = 1 if name.startswith("coverage") else None
         frame[name] = [_rounded(value, digits, places) for value in frame[name]]
     frame.columns = [_head(heads[name], units[name]) for name in frame.columns]
-    counted = part["units_scored"].to_series().reindex(frame.index).astype(int)
-    if counted.nunique() > 1:
-        frame["units scored"] = counted
-    frame.index.name = f"{target}: model"
+    if (predicted != scored)[frame.index].any():
+        frame["units predicted"] = predicted[frame.index].astype(int)
+        frame["units scored"] = scored[frame.index].fillna(0).astype(int)
+    frame.index.name, frame.columns.name = "model", f"score of {NAMES[target]}"
     return frame
 
 

@@ -63,18 +63,19 @@ def read_polygons(
     return areas
 
 
-def with_ids(
-    areas, id: str | None, value: str, treatments: Treatments, record: Record
+def read_areas(
+    polygons: object, id: str | None, value: str | None, treatments: Treatments, record: Record,
+    crs: str | None = None,
 ):
-    """Index areas by their id as a string, uniting those that share one if asked to.
+    """Read polygons, index them by their id as a string, and unite those that share one if asked.
 
     Parameters
     ----------
-    areas : geopandas.GeoDataFrame
-        Polygons.
+    polygons, crs
+        As in `read_polygons`.
     id : str or None
         Column with the ids; the index if None.
-    value : str
+    value : str or None
         Column whose entries add up where polygons are united.
     treatments : Treatments
         ``duplicates`` says what to do with an id of several polygons.
@@ -89,11 +90,11 @@ def with_ids(
     Raises
     ------
     InputError
-        If ids are missing, or repeat and that was not allowed.
+        As `read_polygons`, and if ids are missing, or repeat and that was not allowed.
     """
-    package("geopandas", extra="geo")
+    areas = read_polygons(polygons, record, crs=crs)
     if id is not None:
-        _column(areas, id, "id")
+        require_column(areas, id, "id")
         areas = areas.set_index(areas[id])
     require(not areas.index.isna().any(), f"{int(areas.index.isna().sum())} areas have no id")
     areas.index = areas.index.map(str)
@@ -170,10 +171,19 @@ def usable_values(
     return values, kept
 
 
+def value_column(
+    areas, name: str, kind: str, treatments: Treatments, record: Record
+) -> tuple[np.ndarray, np.ndarray]:
+    """The usable values of a column, and the mask of the areas that are kept: `usable_values`."""
+    return usable_values(
+        numeric_column(areas, name, "value"), areas.index.to_numpy(), kind, treatments, record
+    )
+
+
 def label_columns(areas, labels: Mapping[str, str]) -> dict[str, np.ndarray]:
     """Return label coordinates from columns, e.g. {"region": "Name_1"}."""
     for coordinate, column in labels.items():
-        _column(areas, column, f"label {coordinate!r}")
+        require_column(areas, column, f"label {coordinate!r}")
     return {coordinate: areas[column].astype(str).to_numpy(dtype=str)
             for coordinate, column in labels.items()}
 
@@ -186,7 +196,7 @@ def numeric_column(areas, name: str, role: str) -> np.ndarray:
     InputError
         If there is no such column or it does not hold numbers.
     """
-    _column(areas, name, role)
+    require_column(areas, name, role)
     try:
         return areas[name].to_numpy(dtype=float)
     except (TypeError, ValueError) as error:
@@ -200,6 +210,7 @@ def coordinate_units(crs: object) -> str:
     return {"metre": "m", "meter": "m", "kilometre": "km", "kilometer": "km"}.get(unit, unit)
 
 
-def _column(areas, name: str, role: str) -> None:
+def require_column(areas, name: str, role: str) -> None:
+    """Refuse a column that the areas lack, naming those that they have."""
     require(name in areas, f"the polygons have no column {name!r} for the {role}; they have "
                            f"{[c for c in areas.columns if c != areas.geometry.name]}")

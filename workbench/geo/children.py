@@ -14,9 +14,11 @@ from workbench.geo.areas import (
     coordinate_units,
     label_columns,
     numeric_column,
+    read_areas,
     read_polygons,
+    require_column,
     usable_values,
-    with_ids,
+    value_column,
 )
 from workbench.geo.treatments import Record, Treatments, must_stop, treatments_from
 
@@ -87,21 +89,16 @@ def bag_children(
     InputError
         For input that no treatment was chosen for; the message names the option to pass.
     """
-    choose("aggregation", aggregation, schema.AGGREGATIONS)
     require((value is None) != (parent_values is None),
             "give either value (a column known for the small areas) or parent_values")
+    choose("aggregation", aggregation, schema.AGGREGATIONS)
     options, record, unit = treatments_from(treatments), Record(), dict(units or {})
-    fine = with_ids(
-        read_polygons(fine_polygons, record, crs=polygon_crs), id, value or "", options, record
-    )
-    require(parent in fine, f"the polygons have no column {parent!r} for the parent; they have "
-                            f"{[c for c in fine.columns if c != fine.geometry.name]}")
+    fine = read_areas(fine_polygons, id, value, options, record, polygon_crs)
+    require_column(fine, parent, "parent")
     require(not fine[parent].isna().any(),
             f"{int(fine[parent].isna().sum())} polygons have no parent in column {parent!r}")
     if value is not None:
-        observed, kept = usable_values(
-            numeric_column(fine, value, "value"), fine.index.to_numpy(), kind, options, record
-        )
+        observed, kept = value_column(fine, value, kind, options, record)
         fine, observed = fine[kept], observed[kept]
     positive = _positive(fine, weight, options, record)
     fine = fine[positive]
@@ -146,10 +143,10 @@ def bag_children(
                  "aggregation": aggregation, "kind": kind}
     if value is not None:
         individuals["individual_value"] = (schema.INDIVIDUAL, observed, described)
-    if name:
-        individuals = individuals.assign_coords(
-            individual_name=(schema.INDIVIDUAL, fine[name].to_numpy(dtype=str))
-        )
+    named = label_columns(fine, {"individual_name": name} if name else {})
+    individuals = individuals.assign_coords(
+        {coordinate: (schema.INDIVIDUAL, values) for coordinate, values in named.items()}
+    )
     ds = assemble(
         individuals, membership, totals, bags,
         bag_coords=_bag_labels(fine, membership, bags, labels or {})

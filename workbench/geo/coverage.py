@@ -8,6 +8,9 @@ import xarray as xr
 from workbench.checks import InputError, package
 from workbench.geo.treatments import Record, Treatments
 
+SLIVERS = 1e-3      # share of the weight: shared borders drawn twice overlap by as little
+ROUNDING = 1e-6     # coverage fractions come in single precision
+
 
 def coverage_fractions(areas, grid: xr.DataArray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return which areas cover which cells, and by what fraction.
@@ -54,6 +57,9 @@ def account(
 ) -> dict[str, float]:
     """Compare the raster's total weight with what the areas cover: overlaps and the outside.
 
+    Both are counted pixel by pixel: areas overlap by what they cover beyond the whole of a pixel,
+    so an overlap within a pixel that they do not fill is taken off what lies outside.
+
     Parameters
     ----------
     weight : np.ndarray
@@ -79,16 +85,18 @@ def account(
     total = flat.sum()
     covered = np.bincount(cell, weights=coverage, minlength=flat.size)
     twice = float((flat * np.clip(covered - 1, 0, None)).sum())
-    # Shared borders drawn twice give slivers; beyond a thousandth of the weight it is no sliver.
-    if twice > 1e-3 * total:
-        if options.overlap == "error":
+    if twice > ROUNDING * total:
+        share = f"{twice:,.6g} of {total:,.6g} of the weight ({twice / total:.2%})"
+        few = twice <= SLIVERS * total
+        if options.overlap == "error" or (options.overlap == "keep-slivers" and not few):
+            slivers = "'keep-slivers' or " if few else ""
             raise InputError(
-                f"areas overlap: {twice:,.6g} of {total:,.6g} of the weight lies in more than one "
-                "area; pass overlap='keep' to count it in each, or correct the polygons"
+                f"areas overlap: {share} lies in more than one area; pass overlap={slivers}'keep' "
+                f"to count it in each (slivers: at most {SLIVERS:.1%} of the weight), or correct "
+                "the polygons"
             )
-        record.note(f"areas overlap: weight {twice:,.6g} is counted in more than one area")
-    elif twice > 1e-6 * total:
-        record.note(f"slivers of overlap between areas: weight {twice:,.6g} counted twice")
+        record.note(f"{'slivers of overlap between areas' if few else 'areas overlap'}: {share} "
+                    "is counted in more than one area")
     outside = float((flat * np.clip(1 - covered, 0, 1)).sum())
     share = outside / total if total else 0.0
     if share > 1e-6:

@@ -8,10 +8,19 @@ import numpy as np
 import xarray as xr
 
 from workbench import schema
-from workbench.checks import InputError, choose, package, require
+from workbench.checks import InputError, choose, package, reject, require
 from workbench.geo.maps import to_raster
 
 LAYERS = ("individual", "bag")
+_RASTER = ("rasters go into workbench.bag_polygons as covariates or weight; "
+           "rioxarray.open_rasterio opens one alone")
+_POLYGONS = ("polygons go into workbench.bag_polygons or bag_children; "
+             "geopandas.read_file opens them alone")
+_ELSEWHERE = {
+    ".tif": _RASTER, ".tiff": _RASTER, ".vrt": _RASTER, ".asc": _RASTER, ".gpkg": _POLYGONS,
+    ".shp": _POLYGONS, ".geojson": _POLYGONS, ".json": _POLYGONS,
+    ".csv": "workbench.bagging.from_table takes the table that pandas.read_csv reads",
+}
 
 
 def write(ds: xr.Dataset, path: str | Path, layer: str | None = None) -> Path:
@@ -88,13 +97,22 @@ def read(path: str | Path) -> xr.Dataset:
     Raises
     ------
     InputError
-        If there is no such file or it is no NetCDF file.
+        If there is no such file or it is no NetCDF file; for rasters and polygons the message
+        says what reads them.
     """
     path = Path(path)
     require(path.is_file(), f"there is no file {str(path)!r}")
-    choose("file type", path.suffix.lower(), (".nc",))
-    with xr.open_dataset(path, engine="h5netcdf") as opened:
-        ds = opened.load()
+    suffix = path.suffix.lower()
+    if suffix in _ELSEWHERE:
+        raise reject("a dataset stored as .nc", f"a {suffix} file, {str(path)!r}",
+                     _ELSEWHERE[suffix])
+    choose("file type", suffix, (".nc",))
+    try:
+        with xr.open_dataset(path, engine="h5netcdf") as opened:
+            ds = opened.load()
+    except OSError as error:
+        raise InputError(f"{str(path)!r} cannot be read as NetCDF 4 ({error}); write it anew with "
+                         "workbench.write") from error
     for name in schema.GEOMETRY:
         if name in ds.coords:
             shapely = package("shapely", extra="geo")

@@ -10,14 +10,7 @@ import xarray as xr
 from workbench import schema
 from workbench.bagging import assemble
 from workbench.checks import InputError, choose, require
-from workbench.geo.areas import (
-    coordinate_units,
-    label_columns,
-    numeric_column,
-    read_polygons,
-    usable_values,
-    with_ids,
-)
+from workbench.geo.areas import coordinate_units, label_columns, read_areas, value_column
 from workbench.geo.coverage import account, coverage_fractions
 from workbench.geo.pixels import aligned, pixel_covariates, weight_raster, weighted
 from workbench.geo.rasters import read_rasters
@@ -95,11 +88,9 @@ def bag_polygons(
     layers = aligned(
         read_rasters(covariates, record, crs=raster_crs, nodata=nodata), grid, options, record
     )
-    areas = with_ids(read_polygons(polygons, record, crs=polygon_crs), id, value, options, record)
+    areas = read_areas(polygons, id, value, options, record, polygon_crs)
     areas = _projected(areas, grid, options, record)
-    values, kept = usable_values(
-        numeric_column(areas, value, "value"), areas.index.to_numpy(), kind, options, record
-    )
+    values, kept = value_column(areas, value, kind, options, record)
     areas, values = areas[kept], values[kept]
 
     area, cell, coverage = coverage_fractions(areas, grid)

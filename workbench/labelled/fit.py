@@ -13,11 +13,10 @@ import xarray as xr
 from workbench import schema
 from workbench.bags import Bags
 from workbench.checks import require
-from workbench.labelled.predictive import LabelledPredictive, coords_of
+from workbench.labelled.predictive import LabelledPredictive, coords_of, labelled
 from workbench.labelled.source import data_hash, to_bags
 from workbench.models.density import log_density
 from workbench.models.options import cast_bags
-from workbench.predictive import Normal
 from workbench.summary import summarise_fit
 
 
@@ -98,7 +97,7 @@ class Fit:
         bags = self._bags(ds)
         law = self.inner.over(bags, self._trained(ds), area_effect)
         if self.inner.state.rescaled:       # a Normal model of counts works per unit of weight
-            law = Normal(law.mean * bags.totals, law.std * bags.totals)
+            law = law.scaled(bags.totals)
         return LabelledPredictive(law, coords_of(ds, "bag"), "bag",
                                   self._value_attrs.get("units", ""), "bag parameter")
 
@@ -126,11 +125,10 @@ class Fit:
         require(unit in ("bag", "individual"), f"unit must be 'bag' or 'individual', got {unit!r}")
         draw = getattr(self.inner, "simulate_bags" if unit == "bag" else "simulate_individuals")
         values = draw(self._bags(ds), self._trained(ds), samples, seed)
-        return xr.DataArray(
-            values.cpu().numpy(), dims=("sample", unit),
-            coords={"sample": np.arange(samples), **coords_of(ds, unit)},
-            attrs={"units": self._value_attrs.get("units", ""),
-                   "long_name": f"simulated {self._value_attrs.get('long_name', 'value')}"},
+        return labelled(
+            values, ("sample", unit), {"sample": np.arange(samples), **coords_of(ds, unit)},
+            {"units": self._value_attrs.get("units", ""),
+             "long_name": f"simulated {self._value_attrs.get('long_name', 'value')}"},
         )
 
     def log_density(self, ds: xr.Dataset, unit: str = "bag", samples: int = 1000, seed: int = 0
@@ -155,8 +153,7 @@ class Fit:
         bags = self._bags(ds)
         y = torch.as_tensor(ds[name].values.copy()).to(bags.weight)
         values = log_density(self.inner, y, bags, self._trained(ds), unit, samples, seed)
-        return xr.DataArray(values.detach().cpu().numpy(), dims=("sample", unit),
-                            coords=coords_of(ds, unit), attrs={"units": "nats"})
+        return labelled(values, ("sample", unit), coords_of(ds, unit), {"units": "nats"})
 
     def components(self, ds: xr.Dataset) -> xr.Dataset:
         """Mean and std of each additive term of f at the individuals."""
@@ -180,9 +177,8 @@ class Fit:
         if used:
             beyond = self.inner.state.transform.outside(bags.x)[:, used]
         beyond = beyond.amax(1)
-        return xr.DataArray(beyond.cpu().numpy(), dims="individual",
-                            coords=coords_of(ds, "individual"),
-                            attrs={"units": "between-area ranges", "long_name": "extrapolation"})
+        return labelled(beyond, ("individual",), coords_of(ds, "individual"),
+                        {"units": "between-area ranges", "long_name": "extrapolation"})
 
     def coefficients(self) -> xr.Dataset:
         """Posterior mean and std of the slopes of linear terms, per standardised covariate."""

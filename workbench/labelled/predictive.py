@@ -32,9 +32,8 @@ class LabelledPredictive:
 
     def _wrap(self, values, extra: dict | None = None, **attrs) -> xr.DataArray:
         extra = extra or {}
-        array = values.detach().cpu().numpy() if isinstance(values, torch.Tensor) else values
-        return xr.DataArray(array, dims=(*extra, self.dim), coords={**extra, **self._coords},
-                            attrs={**self._attrs, **attrs})
+        return labelled(values, (*extra, self.dim), {**extra, **self._coords},
+                        {**self._attrs, **attrs})
 
     @property
     def mean(self) -> xr.DataArray:
@@ -70,8 +69,19 @@ class LabelledPredictive:
         return self._wrap(self.law.exceedance(np.asarray(threshold)), units="probability")
 
     def sample(self, count: int, seed: int = 0) -> xr.DataArray:
-        """Independent draws of each unit with a leading ``sample`` dimension."""
+        """Draws with a leading ``sample`` dimension, joint across units where the law is."""
         return self._wrap(self.law.sample(count, seed), {"sample": np.arange(count)})
+
+
+def labelled(
+    values: torch.Tensor | np.ndarray, dims: tuple[str, ...], coords: dict, attrs: dict
+) -> xr.DataArray:
+    """Values with names; the coordinates are shared with where they come from, not copied.
+
+    xarray's constructor copies them deeply, which takes seconds where they hold polygons.
+    """
+    array = values.detach().cpu().numpy() if isinstance(values, torch.Tensor) else values
+    return xr.DataArray(array, dims=dims, attrs=attrs).assign_coords(coords)
 
 
 def coords_of(ds: xr.Dataset, dim: str) -> dict:

@@ -111,7 +111,7 @@ class ExactState:
     def train(self, progress: bool, callback) -> History:
         """Maximise evidence plus log prior, then keep the posterior."""
         history = maximise(
-            lambda: self.evidence() + self.hyperparameters.log_prior(), self.hyperparameters,
+            lambda pulse: self.evidence() + self.hyperparameters.log_prior(), self.hyperparameters,
             snapshot=lambda: None, restore=lambda _: None, max_steps=self.options.max_steps,
             tolerance=self.options.tolerance, progress=progress, callback=callback,
         )

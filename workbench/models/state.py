@@ -192,8 +192,10 @@ class VariationalState:
         return elbo(seen, self.bound, self.likelihood, self.source.targets.value, mean,
                     covariance, self.source.trust)
 
-    def optimise_q(self, seen: View, steps: int = 200) -> float:
+    def optimise_q(self, seen: View, steps: int = 200, pulse=None) -> float:
         """Bring q to its optimum at fixed hyperparameters, starting from the present one.
+
+        ``pulse`` is called before every evaluation; what it raises ends the search.
 
         Where the present q has no finite objective (a far step of the hyperparameters), the
         narrow start is tried before the failure is passed on.
@@ -201,6 +203,8 @@ class VariationalState:
         fixed = seen.detach()
 
         def objective(mean, covariance):
+            if pulse is not None:
+                pulse()
             return self.objective(fixed, mean, covariance)
 
         try:
@@ -215,9 +219,9 @@ class VariationalState:
         free = bool(self.hyperparameters.free)
         learning = self._learning_set() if free else self.geometry
 
-        def evaluate() -> Tensor:
+        def evaluate(pulse) -> Tensor:
             seen = self.view_of(learning)
-            self.optimise_q(seen)
+            self.optimise_q(seen, pulse=pulse)
             value = self.objective(seen, self.field.q_mean, self.field.q_covariance)
             return value + self.hyperparameters.log_prior()
 

@@ -71,10 +71,10 @@ def pit_histogram(result: xr.Dataset, model: str, target: str = "bag") -> hv.Ove
 
     Parameters
     ----------
-    result : xr.Dataset
-        From `workbench.evaluation.evaluate` or `cross_validate`.
+    result, target
+        As in `reliability_curve`.
     model : str
-    target : {"bag", "individual", "rate"}
+        Whose PIT values.
     """
     part, _ = _scored(result, target, [model], "pit_density")
     colour = colours([str(m) for m in result["model"].values])[model]

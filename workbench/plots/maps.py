@@ -188,13 +188,16 @@ def _axes(unit: str, axes: tuple[str, str]) -> dict:
     return {**labels, "xticks": 4, "yticks": 5}
 
 
+def ticker(scale: ColourScale) -> BasicTicker | FixedTicker:
+    """Labels of a colour bar, few enough to be read."""
+    ticks = scale.ticks
+    return FixedTicker(ticks=ticks) if ticks else BasicTicker(desired_num_ticks=4)
+
+
 def _bar(scale: ColourScale) -> dict:
     small = {"title_text_font_size": "9pt", "title_text_font_style": "normal"}
     small |= {"major_label_text_font_size": "9pt", "height": 12}
-    decades = range(-12, 13) if scale.log else ()
-    round_values = [m * 10.0**k for k in decades for m in (1, 2, 5)]
-    shown = [v for v in round_values if scale.lower <= v <= scale.upper][-12:]
-    small["ticker"] = FixedTicker(ticks=shown) if shown else BasicTicker(desired_num_ticks=4)
+    small["ticker"] = ticker(scale)
     return {
         "colorbar": True,
         "colorbar_position": "bottom",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,6 +12,7 @@ from numpy.typing import ArrayLike
 from workbench.checks import choose, require
 from workbench.plots.theme import PALETTES
 
+MOST_TICKS = 6
 _PER = ((0.1, 1), (0.001, 1_000), (0.0, 100_000))  # smallest overall rate, shown per so many
 
 
@@ -36,7 +38,18 @@ class ColourScale:
     def caption(self) -> str:
         """One sentence that says what the colours span."""
         ends = f"{self.lower:.3g} to {self.upper:.3g} {self.unit}".strip()
-        return f"{self.label}: colours span {ends}{f', {self.source}' if self.source else ''}."
+        colours = "logarithmic colours" if self.log else "colours"
+        return f"{self.label}: {colours} span {ends}{f', {self.source}' if self.source else ''}."
+
+    @property
+    def ticks(self) -> list[float]:
+        """Round values to label on a logarithmic colour bar; none on a linear one."""
+        if not self.log:
+            return []
+        decades = range(math.floor(math.log10(self.lower)), math.ceil(math.log10(self.upper)) + 1)
+        inside = [[v for v in (m * 10.0**k for k in decades for m in steps)
+                   if self.lower <= v <= self.upper] for steps in ((1, 2, 5), (1, 3), (1,))]
+        return next((ticks for ticks in inside if len(ticks) <= MOST_TICKS), inside[-1])
 
     def options(self) -> dict:
         """HoloViews options that lock the colours."""

@@ -73,13 +73,18 @@ def observed_vs_predicted(
     """
     choose("model", model, [str(m) for m in result["model"].values])
     require(f"{target}_mean" in result, f"nothing was scored at {target!r}")
+    dim = result[f"{target}_observed"].dims[0]
+    there = np.isfinite(result[f"{target}_mean"].sel(model=model).values)
+    require(bool(there.any()), f"{model!r} predicted nothing at {target!r}")
+    result = result.isel({dim: there})
     observed = result[f"{target}_observed"].values
     mean = result[f"{target}_mean"].sel(model=model).values
     quantile = result[f"{target}_quantile"].sel(model=model)
     tails = [(1 - level) / 2, (1 + level) / 2]
     ends = [quantile.sel(quantile_level=t, method="nearest", tolerance=1e-6).values for t in tails]
     unit = str(result["score_units"].sel(target=target, score="rmse").values)
-    ids = result[result[f"{target}_observed"].dims[0]].values.astype(str)
+    ids = result[dim].values.astype(str)
+    title = model if there.all() else f"{model} ({int((~there).sum()):,} not predicted)"
     note, bars, floor = "", "", -np.inf
     if log:
         positive = np.concatenate([v[v > 0] for v in (observed, mean, *ends)])
@@ -108,7 +113,7 @@ def observed_vs_predicted(
         )
     )
     return hv.Overlay(shapes).opts(
-        **CHART, logx=log, logy=log, show_legend=False, title=model,
+        **CHART, logx=log, logy=log, show_legend=False, title=title,
         xlabel=axis("predicted mean", unit) + bars, ylabel=axis("observed", unit) + note,
     )  # fmt: skip
 

@@ -11,7 +11,7 @@ from workbench.datasets.country.terrain import Terrain, noise
 
 
 def make_population(
-    terrain: Terrain, cell: float, persons: float, rng: np.random.Generator
+    terrain: Terrain, persons: float, rng: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray]:
     """Settle a country: towns whose sizes fall with rank, and a countryside.
 
@@ -19,8 +19,6 @@ def make_population(
     ----------
     terrain : Terrain
         The land.
-    cell : float
-        Side of a pixel in km.
     persons : float
         People in all.
     rng : np.random.Generator
@@ -34,7 +32,7 @@ def make_population(
         Flat positions of the towns, the largest first.
     """
     land, pixels = terrain.land, int(terrain.land.sum())
-    span = cell * np.sqrt(pixels)
+    span = terrain.cell * np.sqrt(pixels)
     fit = np.exp(
         -terrain.elevation / 900 - terrain.river_distance / (0.05 * span)
         + 0.5 * noise(land.shape, 1.0, 0.2, rng)
@@ -59,15 +57,13 @@ def make_population(
     return np.where(land, np.maximum(population, 0.1), 0.0), towns
 
 
-def travel_time(terrain: Terrain, cell: float, towns: np.ndarray) -> np.ndarray:
+def travel_time(terrain: Terrain, towns: np.ndarray) -> np.ndarray:
     """Hours to the nearest of the given towns, slower uphill and across rivers.
 
     Parameters
     ----------
     terrain : Terrain
         The land.
-    cell : float
-        Side of a pixel in km.
     towns : np.ndarray
         Flat positions of the towns.
 
@@ -76,7 +72,7 @@ def travel_time(terrain: Terrain, cell: float, towns: np.ndarray) -> np.ndarray:
     np.ndarray
         Hours on land; meaningless at sea.
     """
-    land = terrain.land
+    land, cell = terrain.land, terrain.cell
     gradient = np.hypot(*np.gradient(terrain.elevation, cell * 1000))
     pace = (1 / 40) * (1 + 25 * gradient + 0.5 * (terrain.river_distance == 0))  # hours per km
     number = np.cumsum(land.ravel()).reshape(land.shape) - 1

@@ -19,6 +19,7 @@ class Terrain:
     drained: np.ndarray         # km2 upstream of, and including, a pixel
     river_distance: np.ndarray  # km
     coast_distance: np.ndarray  # km
+    cell: float                 # side of a pixel, km
 
 
 def noise(shape: tuple[int, int], roughness: float, scale: float, rng: np.random.Generator
@@ -92,6 +93,7 @@ def make_terrain(pixels: int, cell: float, rng: np.random.Generator) -> Terrain:
         drained=drained,
         river_distance=ndimage.distance_transform_edt(~rivers) * cell,
         coast_distance=coast * cell,
+        cell=cell,
     )
 
 

@@ -1,0 +1,48 @@
+"""Every law with labels: the same answers as in torch, with names, units and coordinates."""
+
+import numpy as np
+import pytest
+import xarray as xr
+
+from tests.torch.laws import EVERY, t
+from workbench.labelled import LabelledPredictive
+from workbench.predictive import Mixture
+
+LAWS = EVERY | {"mixture": Mixture(t(0.25, 0.75), [EVERY["normal"], EVERY["gamma"]])}
+COORDS = {"bag": ["north", "middle", "south"], "bag_x": ("bag", [1.0, 2.0, 3.0])}
+
+
+@pytest.fixture(params=LAWS)
+def law(request):
+    return LAWS[request.param]
+
+
+@pytest.fixture
+def labelled(law):
+    return LabelledPredictive(law, COORDS, "bag", "cases", "total")
+
+
+def test_answers_are_those_of_the_law(law, labelled):
+    for name in ("mean", "variance", "std"):
+        np.testing.assert_array_equal(getattr(labelled, name), getattr(law, name))
+    levels = [0.1, 0.5, 0.9]
+    np.testing.assert_array_equal(labelled.quantile(levels), law.quantile(levels))
+    for found, known in zip(labelled.interval(0.8), law.interval(0.8), strict=True):
+        np.testing.assert_array_equal(found, known)
+    np.testing.assert_array_equal(labelled.exceedance(1.2), law.exceedance(1.2))
+    np.testing.assert_array_equal(labelled.sample(5, seed=2), law.sample(5, seed=2))
+    # One threshold per unit, as an array with labels.
+    each = xr.DataArray([0.5, 3.5, 7.0], dims="bag")
+    np.testing.assert_array_equal(labelled.cdf(each), law.cdf(t(0.5, 3.5, 7.0)))
+    np.testing.assert_allclose(labelled.cdf(each) + labelled.exceedance(each), 1)
+
+
+def test_answers_have_names_units_and_coordinates(labelled):
+    mean, high = labelled.mean, labelled.quantile(0.9)
+    assert mean.dims == ("bag",) and mean.attrs == {"units": "cases", "long_name": "total"}
+    assert labelled.variance.attrs["units"] == "(cases)²"
+    assert labelled.exceedance(1.0).attrs["units"] == "probability"
+    assert high.dims == ("quantile", "bag") and high["quantile"].values.tolist() == [0.9]
+    assert mean.sel(bag="south")["bag_x"] == 3.0
+    draws = labelled.sample(4)
+    assert draws.dims == ("sample", "bag") and draws["sample"].values.tolist() == [0, 1, 2, 3]
