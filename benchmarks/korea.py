@@ -33,6 +33,8 @@ MODELS = {
     "VBAgg, negative binomial": dict(likelihood="negative-binomial"),
     "VBAgg, area effect": dict(overdispersion="area"),
     "VBAgg, area effect + nugget": dict(overdispersion="area", nugget="learn"),
+    "VBAgg, area effect + nugget, averaged": dict(
+        overdispersion="area", nugget="learn", average=32),
     "VBAgg, nugget": dict(nugget="learn"),
     "VBAgg square, nugget": dict(link="square", nugget="learn"),
 }
@@ -114,7 +116,7 @@ def table(level: str, only: str) -> pd.DataFrame:
     return pd.DataFrame(rows).T.rename_axis("method")
 
 
-def main(level: str = "both", threads: int = 2, only: str = "") -> None:
+def main(level: str = "both", threads: int = 1, only: str = "") -> None:
     """Print and store the table of one level or of both."""
     torch.set_num_threads(threads)
     warnings.simplefilter("always")

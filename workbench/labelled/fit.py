@@ -15,7 +15,6 @@ from workbench.bags import Bags
 from workbench.checks import require
 from workbench.labelled.predictive import LabelledPredictive, coords_of, labelled
 from workbench.labelled.source import data_hash, to_bags
-from workbench.models.density import log_density
 from workbench.models.options import cast_bags
 from workbench.summary import summarise_fit
 
@@ -152,7 +151,7 @@ class Fit:
         require(name in ds, f"the dataset has no {name}, so there is no {unit} density to take")
         bags = self._bags(ds)
         y = torch.as_tensor(ds[name].values.copy()).to(bags.weight)
-        values = log_density(self.inner, y, bags, self._trained(ds), unit, samples, seed)
+        values = self.inner.log_density(y, bags, self._trained(ds), unit, samples, seed)
         return labelled(values, ("sample", unit), coords_of(ds, unit), {"units": "nats"})
 
     def components(self, ds: xr.Dataset) -> xr.Dataset:

@@ -22,6 +22,7 @@ from workbench.inputs import fit_inputs
 from workbench.kernels import build
 from workbench.links import link_named
 from workbench.models import assembly
+from workbench.models.density import log_density
 from workbench.models.options import (
     AggregatedOptions,
     build_options,
@@ -170,6 +171,11 @@ class ExactFit:
         bags = cast_bags(bags, self.state.options)
         noise = self.state.noise.std(bags.singletons())
         return self._observe(self.latent(bags), noise, bags.weight, samples, seed)
+
+    def log_density(self, y: Tensor, bags: Bags, trained: Tensor | None, unit: str, samples: int,
+                    seed: int) -> Tensor:
+        """See `workbench.models.density`."""
+        return log_density(self, y, bags, trained, unit, samples, seed)
 
     def coefficients(self) -> dict:
         """Empty: the exact field keeps no weights of its own."""

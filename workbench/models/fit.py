@@ -9,6 +9,7 @@ from torch import Tensor
 from workbench.bags import Bags
 from workbench.bounds import bound_named
 from workbench.likelihoods import BagMoments, Poisson
+from workbench.models.density import log_density
 from workbench.models.effects import conditional, has_effects, posterior_effects, regression
 from workbench.models.options import cast_bags
 from workbench.predictive import Gamma, LogNormal, Normal, Predictive
@@ -37,9 +38,8 @@ class VariationalFit:
         """The final evidence lower bound (without log priors)."""
         state = self.state
         with torch.no_grad():
-            value = state.objective(
-                state.trained_view, state.field.q_mean, state.field.q_covariance)
-        return float(value)
+            seen = state.view() if state.trained_view is None else state.trained_view
+            return float(state.objective(seen, state.field.q_mean, state.field.q_covariance))
 
     @torch.no_grad()
     def latent(self, bags: Bags) -> Normal:
@@ -114,6 +114,11 @@ class VariationalFit:
         observed = rates + state.noise.std(bags.singletons()) * noise
         return observed * weight if state.rescaled else observed
 
+    def log_density(self, y: Tensor, bags: Bags, trained: Tensor | None, unit: str, samples: int,
+                    seed: int) -> Tensor:
+        """See `workbench.models.density`."""
+        return log_density(self, y, bags, trained, unit, samples, seed)
+
     @torch.no_grad()
     def coefficients(self) -> dict[str, tuple[Tensor, Tensor]]:
         """Posterior mean and sd of the weights of linear and constant terms.
@@ -160,7 +165,7 @@ class VariationalFit:
 
     def _view_of(self, bags: Bags) -> View:
         state = self.state
-        if state.sees(bags):
+        if state.trained_view is not None and state.sees(bags):
             return state.trained_view
         return state.view_of(state.geometry_of(bags)).detach()
 

@@ -137,6 +137,9 @@ class VariationalOptions(AggregatedOptions):
     compress: int = option(
         40, "most clusters per area while hyperparameters are learnt on more than 10,000 "
         "individuals; 0 uses all", bounds=(0, 1_000_000))
+    average: int = option(
+        0, "settings of the hyperparameters that predictions are averaged over, weighted by their "
+        "posterior; 0 uses the best setting alone", bounds=(0, 1000))
     layout: str = option(
         "additive", "additive: inducing inputs per term; joint: one set for the whole kernel",
         choices=LAYOUTS)

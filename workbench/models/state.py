@@ -214,19 +214,19 @@ class VariationalState:
         self.field.set_q(*found[:2])
         return found[2]
 
+    def profile(self, pulse=None) -> Tensor:
+        """Objective at the best q plus log prior, differentiable in the free hyperparameters."""
+        seen = self.view_of(self.learning)
+        self.optimise_q(seen, pulse=pulse)
+        value = self.objective(seen, self.field.q_mean, self.field.q_covariance)
+        return value + self.hyperparameters.log_prior()
+
     def train(self, progress: bool, callback) -> History:
         """Maximise the profiled objective plus log prior over the free hyperparameters."""
         free = bool(self.hyperparameters.free)
-        learning = self._learning_set() if free else self.geometry
-
-        def evaluate(pulse) -> Tensor:
-            seen = self.view_of(learning)
-            self.optimise_q(seen, pulse=pulse)
-            value = self.objective(seen, self.field.q_mean, self.field.q_covariance)
-            return value + self.hyperparameters.log_prior()
-
+        self.learning = learning = self._learning_set() if free else self.geometry
         history = maximise(
-            evaluate, self.hyperparameters,
+            self.profile, self.hyperparameters,
             snapshot=lambda: (self.field.q_mean, self.field.q_covariance),
             restore=lambda state: self.field.set_q(*state),
             max_steps=self.options.max_steps, tolerance=self.options.tolerance,
@@ -237,7 +237,7 @@ class VariationalState:
                 f"hyperparameters learnt on {len(learning.x)} clusters of {len(self.x)} "
                 "individuals (option compress); the map uses all individuals")
         with torch.no_grad():
-            self.trained_view = self.view().detach()
+            self.trained_view: View | None = self.view().detach()
             if learning is not self.geometry:
                 self.optimise_q(self.trained_view, steps=_FEW)
         return history

@@ -9,7 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from torch import Tensor
+
 from workbench.bags import Bags, Source
+from workbench.models.averaging import average
 from workbench.models.fit import VariationalFit
 from workbench.models.options import (
     ConstantOptions,
@@ -81,13 +84,25 @@ class VBAgg:
         """
         return self._train(source, hyperparameters, False, None, condition=True)
 
+    def member(self, source: Source, values: Mapping, q: tuple[Tensor, Tensor]) -> VariationalFit:
+        """As `condition`, from a q that is near; without what speeds up predictions, for many."""
+        state = VariationalState(self, source)
+        state.hyperparameters.fix(values)
+        state.field.set_q(*q)
+        history = state.train(False, None)
+        state.trained_view = None
+        return VariationalFit(self, state, history)
+
     def _train(self, source, given, progress, callback, condition=False) -> VariationalFit:
         state = VariationalState(self, source)
         state.hyperparameters.fix(given)
         if condition:
             state.hyperparameters.require_all(given)
         history = state.train(progress, callback)
-        return VariationalFit(self, state, history)
+        fit = VariationalFit(self, state, history)
+        if self.options.average and state.hyperparameters.free and not history.cancelled:
+            return average(fit, source, progress, callback)
+        return fit
 
 
 class CentrePointGP(VBAgg):
