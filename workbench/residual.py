@@ -180,18 +180,14 @@ def residual_of(field: InducingField, projection: Projection, seen: Geometry) ->
 
 
 def _pairs(field: InducingField, projection: Projection, bags: Bags, x: Tensor) -> list[Tensor]:
-    kept = []
-    for index, _ in blocks(bags):
-        phi = projection.features[index]
-        kept.append(field.prior(x[index], x[index]) - phi @ phi.mT)
-    return kept
+    return [field.unexplained(x[index], projection.features[index]) for index, _ in blocks(bags)]
 
 
 def _within(field: InducingField, projection: Projection, seen: Geometry) -> PerIndividual:
     """Mean residual correlation of an individual's cluster, by one random partner for each."""
     partner, of = seen.clusters.partner, seen.clusters.of
     phi = projection.features
-    joint = field.prior_between(seen.x, seen.x[partner]) - (phi * phi[partner]).sum(1)
+    joint = field.unexplained_between(seen.x, seen.x[partner], phi, phi[partner])
     spread = (projection.residual * projection.residual[partner]).clamp_min(1e-30).sqrt()
     count = len(seen.clusters.bags.x)
     explained = torch.zeros(count).to(phi).index_add(0, of, joint)

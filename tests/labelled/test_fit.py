@@ -137,6 +137,22 @@ def test_summary_names_everything(fit):
         assert part in text
 
 
+@pytest.mark.parametrize("model", [
+    wb.VBAgg(kernel="linear+matern32", overdispersion="area", **OPTIONS),
+    wb.AggregatedGP(max_steps=5)], ids=lambda m: m.name)
+def test_move_is_condition_from_here(ds, model):
+    fit = model.fit(ds)
+    name = "matern32.lengthscale"
+    values = {name: 1.3 * fit.hyperparameters[name]["value"]}
+    moved = fit.move(values)
+    again = model.condition(ds, {**fit.hyperparameters, **values})
+    assert moved.hyperparameters == again.hyperparameters
+    assert fit.hyperparameters[name]["value"] != values[name]
+    assert moved.objective == pytest.approx(again.objective, abs=0.05)
+    np.testing.assert_allclose(moved.at(ds).mean, again.at(ds).mean, rtol=0.02)
+    assert moved.converged and not moved.notes
+
+
 def test_condition_takes_a_fit_back(ds, fit):
     again = wb.VBAgg(kernel="linear+matern32", overdispersion="area", **OPTIONS).condition(
         ds, fit.hyperparameters)

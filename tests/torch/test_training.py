@@ -13,7 +13,7 @@ from tests.torch import made
 from workbench.compression import compress
 from workbench.hyperparameters import Hyperparameter, HyperparameterSet
 from workbench.linalg import FactorisationError, JitterWarning, cholesky, standard_normal_kl
-from workbench.models import state as state_module
+from workbench.models import design
 from workbench.models.registry import MODELS
 from workbench.models.vbagg import VBAgg
 from workbench.natural_gradient import optimise
@@ -136,7 +136,7 @@ def test_compression_keeps_totals_and_centres():
 def test_hyperparameters_learnt_on_compressed_data_are_similar(monkeypatch):
     source = made.counts(made.bags((60,) * 15), scale=2.0)
     fits = [VBAgg(inducing=15, compress=0, tolerance=1e-3).fit(source)]
-    monkeypatch.setattr(state_module, "_SMALL", 100)
+    monkeypatch.setattr(design, "SMALL", 100)
     fits.append(VBAgg(inducing=15, compress=10, tolerance=1e-3).fit(source))
     assert "150 clusters of 900 individuals" in fits[1].history.notes[-1]
     first, second = (np.array([f.hyperparameters[n]["value"] for n in (

@@ -100,9 +100,30 @@ class InducingField(nn.Module):
         """Dense prior covariance between inputs, summed over terms (..., n, m)."""
         return sum(term(x1, x2) for term in self.terms)
 
-    def prior_between(self, x1: Inputs, x2: Inputs) -> PerIndividual:
-        """Prior covariance of each input with its partner in the other set (n,)."""
-        return sum(term.between(x1, x2) for term in self.terms)
+    def unexplained(self, x: Inputs, features: Features) -> Tensor:
+        """Prior covariance between inputs that their features leave unexplained (..., n, n).
+
+        Terms with weights are explained exactly and left out.
+        """
+        total = torch.zeros(*x.shape[:-1], x.shape[-2]).to(x)
+        for term, (start, stop) in self._inexact():
+            part = features[..., start:stop]
+            total = total + term(x, x) - part @ part.mT
+        return total
+
+    def unexplained_between(self, x1: Inputs, x2: Inputs, features1: Features, features2: Features
+                            ) -> PerIndividual:
+        """The same of each input with its partner in the other set alone (n,)."""
+        total = torch.zeros(len(x1)).to(x1)
+        for term, (start, stop) in self._inexact():
+            explained = (features1[:, start:stop] * features2[:, start:stop]).sum(1)
+            total = total + term.between(x1, x2) - explained
+        return total
+
+    def _inexact(self) -> list[tuple[Term, tuple[int, int]]]:
+        blocks = self.blocks().values()
+        return [(term, block) for term, block in zip(self.terms, blocks, strict=True)
+                if not term.weights]
 
     def marginals(self, x: Inputs) -> tuple[PerIndividual, PerIndividual]:
         """Mean and variance of f at standardised inputs under q."""

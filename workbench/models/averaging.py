@@ -19,7 +19,7 @@ from scipy.stats import norm, qmc
 from torch import Tensor
 from tqdm import tqdm
 
-from workbench.bags import Bags, Source
+from workbench.bags import Bags
 from workbench.linalg import FactorisationError
 from workbench.models.fit import VariationalFit
 from workbench.predictive import Mixture, Normal, Predictive
@@ -110,16 +110,13 @@ class AveragedFit(VariationalFit):
         return draws[order]
 
 
-def average(fit: VariationalFit, source: Source, progress: bool = False, callback=None
-            ) -> VariationalFit:
+def average(fit: VariationalFit, progress: bool = False, callback=None) -> VariationalFit:
     """The fit with predictions averaged over ``fit.model.options.average`` settings.
 
     Parameters
     ----------
     fit : VariationalFit
         A fit with its hyperparameters at their best.
-    source : Source
-        What it was fitted to.
     progress : bool
         Show a progress bar.
     callback : callable, optional
@@ -141,7 +138,7 @@ def average(fit: VariationalFit, source: Source, progress: bool = False, callbac
         drawn = _points(len(best), count, fit.model.options.seed)
         members, logs = [], []
         for z in drawn:
-            value, found = _setting(fit, source, best + spread @ z)
+            value, found = _setting(fit, best + spread @ z)
             members.append(found)
             logs.append(value - top + 0.5 * float(z @ z))
             step()
@@ -202,13 +199,11 @@ def _points(dimension: int, count: int, seed: int) -> np.ndarray:
     return norm.ppf(np.clip(uniform[:count], 1e-9, 1 - 1e-9))
 
 
-def _setting(fit: VariationalFit, source: Source, vector: np.ndarray
-             ) -> tuple[float, VariationalFit | None]:
+def _setting(fit: VariationalFit, vector: np.ndarray) -> tuple[float, VariationalFit | None]:
     """Log posterior and fit at one setting; minus infinity where it cannot be computed."""
     state = fit.state
     try:
         value = _profile(state, vector)[0]
     except FactorisationError:
         return float("-inf"), None
-    values = state.hyperparameters.report()
-    return value, fit.model.member(source, values, (state.field.q_mean, state.field.q_covariance))
+    return value, fit.model.near(fit, state.hyperparameters.report())

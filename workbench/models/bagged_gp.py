@@ -82,7 +82,7 @@ class ExactState:
 
     def __init__(self, model: AggregatedGP, source: Source):
         self.options, self.link = model.options, link_named("identity")
-        options = self.options
+        self.given, options = source, self.options
         self.rescaled = source.kind == "count"
         self.source = cast_source(source.as_rates() if self.rescaled else source, options)
         bags = self.source.bags
@@ -134,6 +134,10 @@ class ExactFit:
     def hyperparameters(self) -> dict[str, dict]:
         """Values by name in natural units; goes back into ``condition``."""
         return self.state.hyperparameters.report()
+
+    def move(self, values: Mapping) -> ExactFit:
+        """The posterior with some hyperparameters at other values and the rest as they are."""
+        return self.model.condition(self.state.given, {**self.hyperparameters, **values})
 
     @property
     def objective(self) -> float:

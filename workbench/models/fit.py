@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 import torch
 from torch import Tensor
@@ -40,6 +42,14 @@ class VariationalFit:
         with torch.no_grad():
             seen = state.view() if state.trained_view is None else state.trained_view
             return float(state.objective(seen, state.field.q_mean, state.field.q_covariance))
+
+    def move(self, values: Mapping) -> VariationalFit:
+        """The posterior with some hyperparameters at other values and the rest as they are.
+
+        Much faster than ``condition``: what does not depend on them is kept, and the search for q
+        starts from this one's.
+        """
+        return self.model.near(self, {**self.hyperparameters, **values})
 
     @torch.no_grad()
     def latent(self, bags: Bags) -> Normal:

@@ -135,7 +135,7 @@ class VariationalOptions(AggregatedOptions):
         bounds=(0.0, 10.0))
     inducing: int = option(100, "inducing inputs of each stationary term", bounds=(1, 20_000))
     compress: int = option(
-        40, "most clusters per area while hyperparameters are learnt on more than 10,000 "
+        40, "most clusters per area while hyperparameters are learnt on more than 4,000 "
         "individuals; 0 uses all", bounds=(0, 1_000_000))
     average: int = option(
         0, "settings of the hyperparameters that predictions are averaged over, weighted by their "

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import time
 
 import torch
 from torch import Tensor
@@ -10,38 +10,37 @@ from torch import Tensor
 from workbench.bags import Bags, Source
 from workbench.bounds import Bound, bound_named
 from workbench.checks import InputError, require
-from workbench.compression import compress
-from workbench.fields.inducing import InducingField
 from workbench.geometry import Geometry, geometry
 from workbench.hyperparameters import Hyperparameter
-from workbench.inputs import InputTransform, fit_inputs
-from workbench.kernels import JointTerm, Term, build, inducing_inputs
+from workbench.kernels import JointTerm, Term
 from workbench.likelihoods import NegativeBinomial, Normal, Poisson, require_counts
 from workbench.linalg import FactorisationError
 from workbench.links import link_named
 from workbench.models import assembly
+from workbench.models.design import Design, design_of, same_bags
 from workbench.models.options import VariationalOptions, cast_bags, cast_source
 from workbench.natural_gradient import optimise
 from workbench.objectives import elbo
-from workbench.operators import OPERATORS, AggregationOperator
+from workbench.operators import OPERATORS
 from workbench.priors import LogNormal, PCStd
 from workbench.training import History, maximise
 from workbench.views import View, view
 
-# Below this many individuals an evaluation is quick and compression not worth its approximation.
-_SMALL = 10_000
 # Steps of q on all individuals after it was found on clusters: it starts near its optimum, and an
 # evaluation on hundreds of thousands of pairs is dear.
 _FEW = 5
+# Relative gain that counts as converged where an answer must come at once: 0.01 nat of a thousand.
+_ROUGH = 1e-5
 
 
 class VariationalState:
     """A variational model assembled for one source: parts, hyperparameters and q.
 
-    Everything that is trained lives here; a `VariationalFit` reads it.
+    Everything that is trained lives here; a `VariationalFit` reads it. A ``design`` of the same
+    model and source saves making it again.
     """
 
-    def __init__(self, model, source: Source):
+    def __init__(self, model, source: Source, design: Design | None = None):
         options: VariationalOptions = model.options
         self.options, self.link = options, link_named(options.link)
         self.likelihood_name = _likelihood_name(options, source)
@@ -51,43 +50,22 @@ class VariationalState:
             require_counts(source.targets.value)
             require(self.link.positive, f"the {self.likelihood_name} likelihood needs positive "
                     "rates; use link='exp' or link='square', not 'identity'")
+        self.given = source
         self.source = cast_source(source.as_rates() if self.rescaled else source, options)
         self.reduce = model.reduce
-        self.bags = self.model_bags(self.source.bags)
         self.bound: Bound = bound_named(options.bound, self.link.name)
-        self.operator: AggregationOperator = OPERATORS[self.source.aggregation](self.bags)
-        self.transform: InputTransform = fit_inputs(
-            self.source.bags, options.transform, options.extrapolation
-        )
-        self.x = self.transform(self.bags.x)
-        self.geometry = geometry(self.x, self.operator)
-        individuals = self.transform(self.source.bags.x)
-        terms = build(options.kernel, self.bags.columns, individuals, options.seed)
-        self.field = self._field(terms, individuals)
-        self.scale = assembly.link_scale(self.link, self.source)
-        self._start_variances()
+        self.design = design or design_of(options, self.source, self.link, model.reduce)
+        self.bags, self.transform = self.design.bags, self.design.transform
+        self.geometry, self.learning = self.design.geometry, self.design.learning
+        self.x, self.operator = self.geometry.x, self.geometry.operator
+        self.scale, self.field = self.design.scale, self.design.field()
+        self.trained_view: View | None = None
         self._hyperparameters()
         self._start_q()
 
     def model_bags(self, bags: Bags) -> Bags:
         """Bags as the model sees them, in its dtype and on its device."""
         return self.reduce(cast_bags(bags, self.options))
-
-    def _field(self, terms: list[Term], individuals: Tensor) -> InducingField:
-        options = self.options
-        if options.layout == "joint" and len(terms) > 1:
-            terms = [JointTerm(terms)]
-        inducing = [
-            None if term.weights else inducing_inputs(
-                term, individuals, options.inducing, options.seed)
-            for term in terms
-        ]
-        return InducingField(terms, inducing)
-
-    def _start_variances(self) -> None:
-        for term in self._kernel_terms():
-            if term.name != "kernel":
-                term.kernel.outputscale = term.kernel.outputscale.detach() * self.scale**2
 
     def _kernel_terms(self) -> list[Term]:
         out = []
@@ -174,25 +152,13 @@ class VariationalState:
         """Geometry of other (model) bags."""
         return geometry(self.transform(bags.x), OPERATORS[self.source.aggregation](bags))
 
-    def _learning_set(self) -> Geometry:
-        """What hyperparameters are learnt on: all individuals, or clusters of them.
-
-        A nugget lives on individuals, whose number compression would change: then all are used.
-        """
-        most = self.options.compress
-        if most == 0 or self._nugget is not None or len(self.x) <= _SMALL:
-            return self.geometry
-        clusters = self.geometry.clusters
-        if clusters is None or clusters.most != most:
-            clusters = compress(replace(self.bags, x=self.x), most)
-        return geometry(clusters.bags.x, type(self.operator)(clusters.bags))
-
     def objective(self, seen: View, mean: Tensor, covariance: Tensor) -> Tensor:
         """The evidence lower bound (or its named approximation) of the source."""
         return elbo(seen, self.bound, self.likelihood, self.source.targets.value, mean,
                     covariance, self.source.trust)
 
-    def optimise_q(self, seen: View, steps: int = 200, pulse=None) -> float:
+    def optimise_q(self, seen: View, steps: int = 200, pulse=None,
+                   tolerance: float = 1e-7) -> float:
         """Bring q to its optimum at fixed hyperparameters, starting from the present one.
 
         ``pulse`` is called before every evaluation; what it raises ends the search.
@@ -208,9 +174,10 @@ class VariationalState:
             return self.objective(fixed, mean, covariance)
 
         try:
-            found = optimise(objective, self.field.q_mean, self.field.q_covariance, steps)
+            found = optimise(objective, self.field.q_mean, self.field.q_covariance, steps,
+                             tolerance)
         except FactorisationError:
-            found = optimise(objective, *self._narrow(), steps)
+            found = optimise(objective, *self._narrow(), steps, tolerance)
         self.field.set_q(*found[:2])
         return found[2]
 
@@ -221,10 +188,18 @@ class VariationalState:
         value = self.objective(seen, self.field.q_mean, self.field.q_covariance)
         return value + self.hyperparameters.log_prior()
 
+    def settle(self) -> History:
+        """Bring q to its optimum on what is learnt on, and keep no view of all individuals."""
+        started = time.perf_counter()
+        with torch.no_grad():
+            value = self.optimise_q(self.view_of(self.learning), tolerance=_ROUGH)
+        return History([value], converged=True, elapsed=time.perf_counter() - started)
+
     def train(self, progress: bool, callback) -> History:
         """Maximise the profiled objective plus log prior over the free hyperparameters."""
-        free = bool(self.hyperparameters.free)
-        self.learning = learning = self._learning_set() if free else self.geometry
+        if not self.hyperparameters.free:
+            self.learning = self.geometry
+        learning = self.learning
         history = maximise(
             self.profile, self.hyperparameters,
             snapshot=lambda: (self.field.q_mean, self.field.q_covariance),
@@ -237,17 +212,14 @@ class VariationalState:
                 f"hyperparameters learnt on {len(learning.x)} clusters of {len(self.x)} "
                 "individuals (option compress); the map uses all individuals")
         with torch.no_grad():
-            self.trained_view: View | None = self.view().detach()
+            self.trained_view = self.view().detach()
             if learning is not self.geometry:
                 self.optimise_q(self.trained_view, steps=_FEW)
         return history
 
     def sees(self, bags: Bags) -> bool:
         """Whether these (model) bags are the ones that were trained on."""
-        own = self.bags
-        return len(own.x) == len(bags.x) and own.count == bags.count and all(
-            torch.equal(getattr(own, part), getattr(bags, part))
-            for part in ("x", "weight", "membership"))
+        return same_bags(self.bags, bags)
 
 
 def _likelihood_name(options: VariationalOptions, source: Source) -> str:

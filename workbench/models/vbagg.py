@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from torch import Tensor
-
 from workbench.bags import Bags, Source
 from workbench.models.averaging import average
 from workbench.models.fit import VariationalFit
@@ -84,14 +82,22 @@ class VBAgg:
         """
         return self._train(source, hyperparameters, False, None, condition=True)
 
-    def member(self, source: Source, values: Mapping, q: tuple[Tensor, Tensor]) -> VariationalFit:
-        """As `condition`, from a q that is near; without what speeds up predictions, for many."""
-        state = VariationalState(self, source)
+    def near(self, fit: VariationalFit, values: Mapping) -> VariationalFit:
+        """The fit's posterior at other hyperparameters, from its q and with its design.
+
+        For speed q is found on the clusters that hyperparameters are learnt on, where there are.
+
+        Parameters
+        ----------
+        fit : VariationalFit
+            A fit of this model.
+        values : mapping
+            Every hyperparameter, in natural units.
+        """
+        state = VariationalState(self, fit.state.given, fit.state.design)
         state.hyperparameters.fix(values)
-        state.field.set_q(*q)
-        history = state.train(False, None)
-        state.trained_view = None
-        return VariationalFit(self, state, history)
+        state.field.set_q(fit.state.field.q_mean, fit.state.field.q_covariance)
+        return VariationalFit(self, state, state.settle())
 
     def _train(self, source, given, progress, callback, condition=False) -> VariationalFit:
         state = VariationalState(self, source)
@@ -101,7 +107,7 @@ class VBAgg:
         history = state.train(progress, callback)
         fit = VariationalFit(self, state, history)
         if self.options.average and state.hyperparameters.free and not history.cancelled:
-            return average(fit, source, progress, callback)
+            return average(fit, progress, callback)
         return fit
 
 
