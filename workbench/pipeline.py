@@ -11,7 +11,7 @@ from pathlib import Path
 
 import xarray as xr
 
-from workbench import bagging, datasets, evaluation, flags, geo, schema
+from workbench import bagging, datasets, flags, geo, schema
 from workbench.checks import InputError, choose, require
 from workbench.labelled import make_model
 from workbench.links import link_named
@@ -204,6 +204,8 @@ def _bag_files(options: dict) -> xr.Dataset:
 
 
 def _with_scores(maps, model, ds, spec, progress, callback) -> xr.Dataset:
+    from workbench import evaluation  # here: it takes a second to load, and few runs need it
+
     try:
         result = evaluation.cross_validate(
             _AllOrNothing(model, callback), ds, folds=spec.folds, seed=spec.seed, progress=progress,
