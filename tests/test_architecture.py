@@ -17,15 +17,16 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 # The layers, lowest first; a module may import its own layer and lower ones.
 TORCH_HALF = [
     {"shapes", "checks"},
-    {"bags", "linalg", "inputs", "priors", "hyperparameters", "compression", "joint_lbfgs"},
+    {"bags", "linalg", "inputs", "priors", "hyperparameters", "compression", "joint_lbfgs",
+     "special"},
     {"operators", "kernels", "predictive", "training", "natural_gradient"},
     {"links", "likelihoods", "geometry"},
     {"fields"},
     {"residual"},
     {"views"},
-    {"bounds"},
+    {"bounds", "collapsed"},
     {"objectives"},
-    {"models"},
+    {"models", "baselines"},        # the registry of all models is in models
 ]
 LABELLED_HALF = [{"schema"}, {"bagging"}, {"datasets", "geo", "evaluation", "plots"}]
 TOP = [

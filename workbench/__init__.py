@@ -15,11 +15,16 @@ import importlib
 # plotting packages stay optional.
 _HOME = {
     "AggregatedGP": "labelled",
+    "BagConstant": "labelled",
+    "BagPixel": "labelled",
     "CentrePointGP": "labelled",
     "Constant": "labelled",
     "Fit": "labelled",
+    "NeuralNetwork": "labelled",
+    "Nystrom": "labelled",
     "VBAgg": "labelled",
     "make_model": "labelled",
+    "tune": "labelled",
     "Cancelled": "training",
     "InputError": "checks",
     "Spec": "spec",

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import torch
 from torch import Tensor
 
-from workbench.checks import reject, require
+from workbench.checks import InputError, reject, require
 from workbench.shapes import Inputs, Membership, PerBag, PerIndividual
 
 
@@ -70,6 +71,9 @@ class Bags:
         What the columns of ``x`` are.
     names : tuple of str
         Name of each bag; a model recognises the areas it was trained on by these.
+    trials : Tensor (B,), optional
+        Number of trials of each bag's survey, where values are positives out of trials. Known
+        before they are: part of the design, as weights are.
 
     Raises
     ------
@@ -83,6 +87,7 @@ class Bags:
     count: int
     columns: Columns
     names: tuple[str, ...] = ()
+    trials: PerBag | None = None
 
     def __post_init__(self):
         rows = len(self.x)
@@ -121,6 +126,7 @@ class Bags:
             count=self.count,
             columns=self.columns,
             names=self.names,
+            trials=self.trials,
         )
 
     def singletons(self) -> Bags:
@@ -128,6 +134,47 @@ class Bags:
         count = len(self.x)
         members = torch.arange(count, device=self.x.device)
         return Bags(self.x, members, self.weight, count, self.columns)
+
+
+def split(bags: Bags, most: int) -> Iterator[tuple[Bags, slice]]:
+    """Runs of whole bags with at most ``most`` individuals each, and which bags they are.
+
+    A bag with more than that is a run of its own; bags that fit together come as they are.
+    """
+    if len(bags.x) <= most:
+        yield bags, slice(0, bags.count)
+        return
+    ends = bags.sizes.long().cumsum(0).tolist()
+    first = begin = 0
+    while first < bags.count:
+        last = first + 1
+        while last < bags.count and ends[last] - begin <= most:
+            last += 1
+        end = ends[last - 1]
+        trials = None if bags.trials is None else bags.trials[first:last]
+        yield Bags(bags.x[begin:end], bags.membership[begin:end] - first, bags.weight[begin:end],
+                   last - first, bags.columns, bags.names[first:last], trials), slice(first, last)
+        first, begin = last, end
+
+
+def known_trials(bags: Bags) -> PerBag:
+    """Numbers of trials of the bags (B,).
+
+    Raises
+    ------
+    InputError
+        If they are not given, or not one whole number of zero or more for every bag.
+    """
+    if bags.trials is None:
+        raise InputError("these bags have no number of trials, without which no positives can be "
+                         "predicted; add a variable 'trials' (bag) to the dataset")
+    if len(bags.trials) != bags.count:
+        raise reject(f"one number of trials per bag ({bags.count})", f"{len(bags.trials)} entries",
+                     "pass one per bag")
+    good = (bags.trials >= 0) & (bags.trials == bags.trials.round())
+    require(bool(good.all()), "numbers of trials must be whole and zero or more, but "
+            f"{int((~good).sum())} are not")
+    return bags.trials
 
 
 @dataclass(frozen=True)
@@ -167,9 +214,24 @@ class Source:
             raise reject(
                 f"one value per bag ({self.bags.count})", f"{got} values", "pass one value per bag"
             )
+        if self.bags.trials is not None:
+            trials, value = known_trials(self.bags), self.targets.value
+            bad = ((value < 0) | (value > trials)).nonzero()
+            require(len(bad) == 0, f"{len(bad)} values do not lie between zero and the bag's "
+                    f"trials, the first at bag {int(bad[0]) if len(bad) else 0}; positives are "
+                    "counted among the trials")
 
     def as_rates(self) -> Source:
-        """The same observations per unit of weight: values divided by total weight, a mean."""
+        """The same observations per unit of weight: values divided by total weight, a mean.
+
+        Raises
+        ------
+        InputError
+            If the values are positives out of trials.
+        """
+        require(self.bags.trials is None, "positives out of trials are no rates per unit of "
+                "weight; use a model with likelihood='binomial', or divide the values by their "
+                "trials, drop the trials and set value.attrs['kind'] = 'continuous'")
         if self.aggregation == "mean":
             return self
         totals, variance = self.bags.totals, self.targets.noise_variance
@@ -181,7 +243,13 @@ class Source:
 
     @property
     def mean_rate(self) -> Tensor:
-        """Weighted mean of the observations per unit of weight, the flat rate."""
+        """Weighted mean of the observations per unit of weight, the flat rate.
+
+        Of positives out of trials it is the overall share, half a positive and half a negative
+        added, so that a flat probability is never zero or one.
+        """
+        if self.bags.trials is not None:
+            return (self.targets.value.sum() + 0.5) / (self.bags.trials.sum() + 1)
         totals = self.bags.totals
         value = self.targets.value * (totals if self.aggregation == "mean" else 1.0)
         return value.sum() / totals.sum()

@@ -1,4 +1,4 @@
-"""Links ψ from the Gaussian process to the rate: identity, exp and square."""
+"""Links ψ from the Gaussian process to the rate: identity, exp, square and logit."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from workbench.checks import InputError, choose
+from workbench.checks import InputError, choose, require
 from workbench.predictive import Predictive, marginal_law
 
 
@@ -19,13 +19,17 @@ class Link:
     Parameters
     ----------
     name : str
-        ``identity``, ``exp`` or ``square``.
+        ``identity``, ``exp``, ``square`` or ``logit``.
     psi : callable
         ψ, elementwise.
     inverse : callable
         A value of f with ψ(f) = rate, elementwise.
     positive : bool
         Whether rates are positive.
+    help : str
+        One line for users.
+    upper : float
+        What rates stay below; 1 for probabilities.
     """
 
     name: str
@@ -33,24 +37,32 @@ class Link:
     inverse: Callable[[Tensor], Tensor]
     positive: bool
     help: str = ""
+    upper: float = float("inf")
+
+    @property
+    def unit(self) -> str:
+        """What f is in terms of the rate; the logit link is called by its inverse."""
+        return "logit(rate)" if self.name == "logit" else f"{self.name}⁻¹(rate)"
 
     def law(self, mean: Tensor, variance: Tensor) -> Predictive:
         """Law of ψ(v) for v ~ N(mean, variance)."""
         return marginal_law(self.name, mean, variance)
 
     def initial(self, rate: Tensor) -> Tensor:
-        """F at a flat rate; the rate must be positive where the link needs it.
+        """F at a flat rate, which must lie where the link's rates do.
 
         Raises
         ------
         InputError
-            If the link is positive and the rate is zero or negative.
+            If the link is positive and the rate is zero or negative, or not below the upper end.
         """
         if self.positive and not float(rate) > 0:
             raise InputError(
                 f"the mean rate is {float(rate):.3g} but link {self.name!r} needs a positive one; "
                 "check the values, or use link='identity'"
             )
+        require(float(rate) < self.upper, f"the mean rate is {float(rate):.3g} but link "
+                f"{self.name!r} needs one below {self.upper:g}; check the values")
         return self.inverse(rate)
 
 
@@ -58,9 +70,16 @@ LINKS = {
     "identity": Link("identity", lambda f: f, lambda r: r, False, "rate = f; may be negative"),
     "exp": Link("exp", torch.exp, torch.log, True, "rate = exp f; effects multiply"),
     "square": Link("square", torch.square, torch.sqrt, True, "rate = f²; Law et al. 2018"),
+    "logit": Link("logit", torch.sigmoid, torch.logit, True,
+                  "rate = 1/(1 + exp(-f)), a probability; for positives out of trials", 1.0),
 }
 
 
-def link_named(name: str) -> Link:
-    """The link of that name; the nearest is suggested for an unknown one."""
+def link_named(name: str, trials: bool = False) -> Link:
+    """The link of that name; the nearest is suggested for an unknown one.
+
+    ``auto`` is logit where values are positives out of trials, else exp.
+    """
+    if name == "auto":
+        name = "logit" if trials else "exp"
     return LINKS[choose("link", name, LINKS)]

@@ -22,6 +22,7 @@ _OPTIONAL = {
     "truth": (INDIVIDUAL,),
     "individual_value": (INDIVIDUAL,),
     "noise_variance": (BAG,),
+    "trials": (BAG,),
     "x": (INDIVIDUAL,),
     "y": (INDIVIDUAL,),
 }
@@ -34,12 +35,17 @@ def check(ds: xr.Dataset) -> xr.Dataset:
     ----------
     ds : xr.Dataset
         Dimensions individual, bag, covariate; variables covariates, weight, membership, value.
+        Optional: ``truth``, ``individual_value`` and coordinates ``x``, ``y`` of individuals;
+        ``noise_variance`` of bags; ``trials`` of bags, where values are positives out of so many
+        trials (a survey): counts whose share is a weighted mean over the bag, so with the
+        attributes kind "count" and aggregation "mean".
 
     Raises
     ------
     InputError
         On a missing variable, a wrong dimension, values that are not finite, weights that are
-        not positive, an unsorted membership, empty bags, or counts that are not counts.
+        not positive, an unsorted membership, empty bags, counts that are not counts, or positives
+        that are more than their trials.
     """
     require(
         isinstance(ds, xr.Dataset), f"expected a bagged xarray.Dataset, got {type(ds).__name__}"
@@ -123,3 +129,20 @@ def _values(ds: xr.Dataset) -> None:
             f"{negative.size} counts are negative (first: bag "
             f"{ds[BAG].values[negative[:1]].tolist()}); a count is zero or more",
         )
+    if "trials" in ds:
+        _trials(ds)
+
+
+def _trials(ds: xr.Dataset) -> None:
+    require(kind(ds) == "count" and aggregation(ds) == "mean",
+            "a dataset with trials holds positives out of trials, counts whose share is a weighted "
+            "mean over the bag: set value.attrs['kind'] = 'count' and value.attrs['aggregation'] = "
+            "'mean', or drop the trials")
+    _finite(ds, "trials")
+    trials, value, names = ds["trials"].values, ds["value"].values, ds[BAG].values
+    wrong = np.flatnonzero((trials < 0) | (trials != np.round(trials)))
+    require(wrong.size == 0, f"{wrong.size} numbers of trials are negative or not whole (first: "
+            f"bag {names[wrong[:1]].tolist()}); give how many were tested in each bag")
+    over = np.flatnonzero(value > trials)
+    require(over.size == 0, f"in {over.size} bags there are more positives than trials (first: bag "
+            f"{names[over[:1]].tolist()}); value must hold positives, trials all that were tested")

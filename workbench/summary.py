@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+_MOST = 8       # values of one hyperparameter that are shown
+
 
 def summarise_fit(fit) -> str:
     """Text of `Fit.summary`.
@@ -17,7 +19,9 @@ def summarise_fit(fit) -> str:
     for item in fit.inner.state.hyperparameters:
         report = item.report()
         values = report["value"] if isinstance(report["value"], list) else [report["value"]]
-        shown = " ".join(f"{v:.4g}" for v in values)
+        shown = " ".join(f"{v:.4g}" for v in values[:_MOST])
+        if len(values) > _MOST:
+            shown += f" … {len(values)} values"
         prior = "fixed" if item.fixed else str(item.prior or "flat")
         lines.append(f"{item.name:<28}{shown:>24}  {report['unit']:<16}{prior}")
     slopes = fit.coefficients()

@@ -79,5 +79,7 @@ def sensitivity(link: str, view: View, mean: Tensor, covariance: Tensor) -> Tens
     if link == "exp":
         log_part = operator.coefficients().log() + m + s / 2
         return (log_part - view.logsumexp(log_part)[members]).exp()
+    if link != "square":
+        raise ValueError(f"no sensitivity is known under link {link!r}")
     total = operator(m.square() + s)
     return 2 * operator.coefficients() * m / total[members]

@@ -6,15 +6,22 @@ import torch
 from scipy import integrate, optimize, special, stats
 
 from tests.torch import made
+from workbench.bounds import BOUNDS
+from workbench.bounds.gaps import REGIMES, brute_force, explicit_view, view_of_regime
 from workbench.checks import InputError
 from workbench.likelihoods import (
     BagMoments,
+    Binomial,
+    Exponential,
     NegativeBinomial,
     Normal,
     Poisson,
+    binomial_log_prob,
     effect_posterior,
+    exponential_lognormal,
     poisson_lognormal,
     require_counts,
+    require_positive,
 )
 from workbench.models.assembly import NoiseModel, noise_factor
 
@@ -112,6 +119,9 @@ def test_expected_log_probabilities_against_monte_carlo(mean, log_std, ratio):
     assert_mean(stats.nbinom.logpmf(y, r, r / (r + eta)),
                 NegativeBinomial(lambda: t(r)[0]).expected_log_prob(t(y), law))
     assert_mean(stats.norm.logpdf(y, eta, 2.0), Normal(lambda: t(4.0)).expected_log_prob(t(y), law))
+    # Exact of a log-normal, and a bag's value is never zero.
+    assert_mean(stats.expon.logpdf(y + 0.1, scale=eta),
+                Exponential().expected_log_prob(t(y + 0.1), law))
 
 
 @pytest.mark.parametrize("mean, log_std", MOMENTS)
@@ -158,6 +168,37 @@ def test_noise_conventions():
         torch.testing.assert_close(noise_factor(convention, bags, aggregation, 2.0), factor)
 
 
+@pytest.mark.parametrize("aggregation", ["sum", "mean"])
+def test_normal_conventions_are_those_of_individuals_with_noise_of_their_own(aggregation):
+    """Law notes, section 3: N_a σ² of a sum and σ²/N_a of a mean are Σ a_i² σ², equal weights.
+
+    And `Normal` with that variance has the expected log-density of simulated totals.
+    """
+    sizes, sigma, rng = [3, 8], 0.7, np.random.default_rng(0)
+    root = 0.4 * rng.standard_normal((11, 11))
+    view = explicit_view(sizes, rng.normal(1, 1, 11), root, average=aggregation == "mean")
+    a = view.operator.dense().numpy()
+    variance = sigma**2 * noise_factor("size", view.operator.bags, aggregation, 1.0).numpy()
+    np.testing.assert_allclose(variance, sigma**2 * np.square(a).sum(1))
+    f = view.projection.offset.numpy() + rng.standard_normal((200_000, 11)) @ root.T
+    noisy = f + sigma * rng.standard_normal(f.shape)
+    np.testing.assert_allclose((noisy @ a.T - f @ a.T).var(0), variance, rtol=0.02)
+    law = BOUNDS["identity", "gaussian"].moments(
+        view, torch.zeros(11).double(), torch.eye(11).double())
+    y = t(3.0, 2.0)
+    got = Normal(lambda: torch.as_tensor(variance)).expected_log_prob(y, law)
+    density = stats.norm.logpdf(y.numpy(), f @ a.T, np.sqrt(variance))
+    error = 4.5 * density.std(0) / np.sqrt(len(density))
+    assert (np.abs(density.mean(0) - got.numpy()) < error).all()
+    # The others are one variance for all, and inversely to weight: the same as size for weights
+    # of one, up to their unit.
+    assert noise_factor("constant", view.operator.bags, aggregation, 1.0).tolist() == [1, 1]
+    np.testing.assert_allclose(
+        noise_factor("weight", view.operator.bags, aggregation, 1.0) * sigma**2, variance)
+    some = Normal(lambda: torch.as_tensor(variance)).subset(torch.tensor([1]))
+    assert some.variance().tolist() == [variance[1]]
+
+
 def test_known_variances_are_used_for_the_bags_they_belong_to():
     bags = made.bags((3, 5, 1))
     source = made.continuous(bags, known=[0.1, 0.2, 0.3])
@@ -185,6 +226,136 @@ def test_counts_must_be_counts():
 
 
 def test_identity_link_has_no_log_mean():
-    for likelihood in (Poisson(), NegativeBinomial(lambda: t(1.0)[0])):
+    for likelihood in (Poisson(), NegativeBinomial(lambda: t(1.0)[0]), Exponential()):
         with pytest.raises(InputError, match="link='exp' or link='square'"):
             likelihood.expected_log_prob(t(1.0), BagMoments(t(1.0), t(1.0)))
+
+
+def test_positive_values_must_be_positive():
+    require_positive(t(1e-12, 3.0))
+    with pytest.raises(InputError, match="2 values are not positive, the first at bag 1"):
+        require_positive(t(1.0, 0.0, -2.0))
+
+
+@pytest.mark.parametrize("tau", [0.05, 0.6, 1.5])
+@pytest.mark.parametrize("ratio", [0.02, 1.0, 30.0])
+def test_exponential_lognormal_is_the_integral(ratio, tau):
+    y, log_mean = 3.0 * ratio, np.log(3.0)
+
+    def integrand(a):
+        return stats.expon.pdf(y, scale=np.exp(log_mean + a)) * stats.norm.pdf(a, scale=tau)
+
+    expected, _ = integrate.quad(integrand, -12 * tau, 12 * tau, epsabs=0, epsrel=1e-10, limit=400)
+    got = float(exponential_lognormal(t(y), t(log_mean), t(tau**2)))
+    assert got == pytest.approx(np.log(expected), abs=2e-4 if tau == 1.5 else 1e-5)
+
+
+def test_exponential_with_effect():
+    mean, log_std, effect, y = 5.0, 0.3, 0.4, 11.0
+    eta = draws(mean, log_std, 4000)
+    inner = exponential_lognormal(t(y), torch.log(torch.as_tensor(eta)), t(effect)).numpy()
+    assert_mean(inner, Exponential().expected_log_prob(t(y), moments(mean, log_std, effect)))
+    # Mode and precision of the effect are those of its log-density given y.
+    mode, precision = Exponential().effect_posterior(t(y), t(np.log(mean)), t(effect))
+
+    def density(a):
+        return stats.expon.logpdf(y, scale=mean * np.exp(a)) - a**2 / (2 * effect)
+
+    best = optimize.minimize_scalar(lambda a: -density(a), bracket=(-1, 1), tol=1e-12).x
+    assert float(mode) == pytest.approx(best, abs=1e-6)
+    h = 1e-4
+    curvature = -(density(best + h) - 2 * density(best) + density(best - h)) / h**2
+    assert float(precision) == pytest.approx(curvature, rel=1e-5)
+
+
+def moments_of(link, bound, view):
+    width = view.projection.features.shape[1]
+    return BOUNDS[link, bound].moments(view, torch.zeros(width).double(), torch.eye(width).double())
+
+
+@pytest.mark.parametrize("name", REGIMES)
+def test_exponential_by_jensen_is_a_lower_bound(name):
+    """Section 5 of the notes: E log η <= log E η, E 1/η <= 1/Σ w exp(m - S/2)."""
+    view = view_of_regime(REGIMES[name], "exp")
+    eta = brute_force(view, "exp", 100_000)
+    y = 1.5 * eta.mean(0)
+    truth = stats.expon.logpdf(y, scale=eta)
+    error = 4.5 * truth.std(0) / np.sqrt(len(truth))
+    got = Exponential().expected_log_prob(torch.as_tensor(y), moments_of("exp", "jensen", view))
+    assert (got.numpy() <= truth.mean(0) + error).all()
+    # The moment form is far closer.
+    close = Exponential().expected_log_prob(torch.as_tensor(y), moments_of("exp", "moment", view))
+    slack = 0.25 if name == "very wide" else 0.05
+    assert (np.abs(close.numpy() - truth.mean(0)) < error + slack).all()
+
+
+@pytest.mark.parametrize("name, tolerance", [("narrow", 0.01), ("individual", 0.05),
+                                             ("common", 0.5)])
+def test_exponential_under_the_square_link_by_the_delta_method(name, tolerance):
+    """Of bags of four and more: of fewer, E 1/η does not exist. Poor where bags vary as one."""
+    view = view_of_regime(REGIMES[name], "square")
+    eta = brute_force(view, "square", 200_000)[:, 1:]
+    y = eta.mean(0)
+    got = Exponential().expected_log_prob(t(1.0, *y), moments_of("square", "taylor", view))[1:]
+    truth = stats.expon.logpdf(y, scale=eta)
+    error = 4.5 * truth.std(0) / np.sqrt(len(truth))
+    assert (np.abs(got.numpy() - truth.mean(0)) < error + tolerance).all()
+
+
+def test_exponential_draws():
+    generator = np.random.default_rng(0)
+    values = Exponential().sample(torch.full((200_000,), 4.0).double(), generator).numpy()
+    assert_mean(values, 4.0)
+    assert_mean(np.square(values - 4), 16.0)
+    members, means = torch.tensor([0, 0, 1]), torch.full((100_000, 3), 2.0).double()
+    fine = Exponential().sample_individuals(means, members, generator).numpy()
+    assert stats.kstest(fine[:, 0], stats.expon(scale=2).cdf).pvalue > 1e-4
+    assert stats.kstest(fine[:, :2].sum(1), stats.expon(scale=4).cdf).pvalue > 1e-4
+
+
+# In nats, for 200 trials of which a third more than expected are positive.
+_BINOMIAL = {"narrow": 0.02, "common": 0.05, "individual": 0.05, "wide": 0.3, "heavy weights": 0.05,
+             "very wide": 0.9, "few individuals": 0.3}
+
+
+@pytest.mark.parametrize("name", REGIMES)
+def test_binomial_against_monte_carlo(name):
+    view, n = view_of_regime(REGIMES[name], "logit"), 200.0
+    probability = brute_force(view, "logit", 100_000)
+    y = np.round(1.3 * n * probability.mean(0))
+    truth = stats.binom.logpmf(y, n, probability)
+    error = 4.5 * truth.std(0) / np.sqrt(len(truth))
+    for bound, slack in (("moment", 0.0), ("monte-carlo", 0.05 * truth.std(0))):
+        got = Binomial(lambda: t(n, n, n)).expected_log_prob(
+            torch.as_tensor(y), moments_of("logit", bound, view))
+        assert (np.abs(got.numpy() - truth.mean(0)) < error + _BINOMIAL[name] + slack).all(), bound
+
+
+@pytest.mark.parametrize("n, y", [(1.0, 0.0), (1.0, 1.0), (12.0, 3.0)])
+@pytest.mark.parametrize("m, s", [(-4.0, 1.0), (0.3, 0.5), (2.0, 2.0)])
+def test_singleton_binomial_is_the_logit_gaussian_expectation(n, y, m, s):
+    view = explicit_view([1], [m], [[np.sqrt(s)]], average=True, weight=[7.0])
+    got = Binomial(lambda: t(n)).expected_log_prob(t(y), moments_of("logit", "moment", view))
+    z, weight = np.polynomial.hermite_e.hermegauss(100)
+    rate = special.expit(m + np.sqrt(s) * z)
+    expected = weight @ stats.binom.logpmf(y, n, rate) / np.sqrt(2 * np.pi)
+    assert float(got) == pytest.approx(expected, abs=2e-5)
+
+
+def test_binomial_probabilities_and_draws():
+    y, n, p = t(0, 3, 12, 0, 5), t(4, 9, 12, 0, 5), t(0.0, 0.3, 1.0, 0.4, 0.01)
+    np.testing.assert_allclose(binomial_log_prob(y, n, p), stats.binom.logpmf(y, n, p), atol=1e-12)
+    assert float(binomial_log_prob(t(1), t(4), t(0.0))) == -np.inf
+    generator, trials = np.random.default_rng(0), t(50, 7)
+    likelihood = Binomial(lambda: trials)
+    drawn = likelihood.sample(torch.tensor([[0.2, 0.9]]).double().expand(100_000, 2), generator,
+                              trials).numpy()
+    np.testing.assert_allclose(drawn.mean(0), [10.0, 6.3], rtol=0.01)
+    np.testing.assert_allclose(drawn.var(0), [8.0, 0.63], rtol=0.03)
+    # Positives of individuals add up to binomial positives of their bag.
+    shares = t(0.1, 0.25, 0.6).expand(50_000, 3)
+    fine = likelihood.sample_individuals(shares, torch.tensor([0, 0, 1]), trials, generator).numpy()
+    np.testing.assert_allclose(fine.mean(0), [5.0, 12.5, 4.2], rtol=0.02)
+    np.testing.assert_allclose(fine[:, 0].var(), 50 * 0.1 * 0.9, rtol=0.04)
+    np.testing.assert_allclose(fine[:, :2].sum(1).var(), 50 * 0.35 * 0.65, rtol=0.04)
+    assert likelihood.subset(torch.tensor([1])).trials().tolist() == [7]

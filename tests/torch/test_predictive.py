@@ -8,6 +8,7 @@ from scipy import integrate, stats
 from workbench.checks import InputError
 from workbench.predictive import (
     Gamma,
+    LogitNormal,
     LogNormal,
     Normal,
     Point,
@@ -29,6 +30,8 @@ LAWS = {
     "chi2": ScaledNoncentralChi2(t(0.0, -1.5, 3.0), t(1.0, 0.4, 1e-3)),
     "chi2 far": ScaledNoncentralChi2(t(1e3, -1e5, 1e-6), t(1.0, 0.5, 1e-8)),
     "gamma": Gamma(t(1.0, 500.0, 1e-3), t(2.0, 10.0, 1e-7)),
+    "logit-normal": LogitNormal(t(0.0, -6.0, 2.0), t(1.5, 0.8, 0.01)),
+    "scaled logit-normal": LogitNormal(t(-1.0, 0.5, -3.0), t(0.2, 1.0, 0.7)).scaled(t(50, 2, 1e4)),
 }
 
 
@@ -82,6 +85,18 @@ def test_chi2_is_the_square_of_a_gaussian_in_scipys_words():
     assert float(law.cdf(-1.0)) == 0
 
 
+def test_logit_normal_beyond_its_support_and_selected():
+    law = LogitNormal(t(0.3, -2.0), t(1.0, 0.5), t(1.0, 40.0))
+    assert law.cdf(t(-0.1, 0.0)).tolist() == [0, 0] and law.cdf(t(1.0, 41.0)).tolist() == [1, 1]
+    assert law.exceedance(t(0.0, 39.999999)).tolist() == [1, pytest.approx(0)]
+    assert law.quantile([0.0, 1.0]).tolist() == [[0, 0], [1, 40]]
+    second = law.select([1])
+    assert float(second.mean) == float(law.mean[1]) and float(second.upper) == 40
+    mean, _ = integrate.quad(
+        lambda v: 40 / (1 + np.exp(-v)) * stats.norm.pdf(v, -2.0, 0.5), -8, 4)
+    assert float(second.mean) == pytest.approx(mean)
+
+
 def test_far_exceedances_keep_their_digits():
     far = float(Normal(t(0.0), t(1.0)).exceedance(12.0))
     assert far == pytest.approx(stats.norm.sf(12), rel=1e-9, abs=0)
@@ -93,7 +108,8 @@ def test_far_exceedances_keep_their_digits():
     assert float(minus.cdf(0.01)) == pytest.approx(float(plus.cdf(0.01)), rel=1e-9, abs=0)
 
 
-@pytest.mark.parametrize("link, value", [("identity", 1.5), ("exp", np.exp(1.5)), ("square", 2.25)])
+@pytest.mark.parametrize("link, value", [("identity", 1.5), ("exp", np.exp(1.5)), ("square", 2.25),
+                                         ("logit", 1 / (1 + np.exp(-1.5)))])
 def test_without_variance_a_law_is_a_point(link, value):
     law = marginal_law(link, t(1.5, 1.5), t(0.0, -1e-18))
     np.testing.assert_allclose(law.quantile([0.025, 0.5, 0.975]), value, rtol=1e-12)

@@ -132,6 +132,10 @@ def _merge(
     ds: xr.Dataset, groups: np.ndarray, bags: Sequence[str], coords: dict[str, np.ndarray]
 ) -> xr.Dataset:
     """Merge bags by their position ``groups`` among the new ``bags``."""
+    require("trials" not in ds,
+            "the values are positives out of trials: added up over areas they are no survey of the "
+            "united area unless each was sampled in proportion to its people; add them up yourself "
+            "before bagging if they were")
     membership = ds["membership"].values
     weight = np.bincount(membership, weights=ds["weight"].values, minlength=groups.size)
     mean = schema.aggregation(ds) == "mean"

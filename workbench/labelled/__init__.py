@@ -6,17 +6,23 @@ This is the only place that knows both torch and xarray.
 from workbench.labelled.fit import Fit
 from workbench.labelled.models import (
     AggregatedGP,
+    BagConstant,
+    BagPixel,
     CentrePointGP,
     Constant,
     LabelledModel,
+    NeuralNetwork,
+    Nystrom,
     VBAgg,
     make_model,
     models,
 )
 from workbench.labelled.predictive import LabelledPredictive
 from workbench.labelled.source import data_hash, to_bags, to_source
+from workbench.labelled.tuning import tune
 
 __all__ = [
-    "AggregatedGP", "CentrePointGP", "Constant", "Fit", "LabelledModel", "LabelledPredictive",
-    "VBAgg", "data_hash", "make_model", "models", "to_bags", "to_source",
+    "AggregatedGP", "BagConstant", "BagPixel", "CentrePointGP", "Constant", "Fit", "LabelledModel",
+    "LabelledPredictive", "NeuralNetwork", "Nystrom", "VBAgg", "data_hash", "make_model", "models",
+    "to_bags", "to_source", "tune",
 ]

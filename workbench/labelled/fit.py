@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
-import platform
 from collections.abc import Mapping
-from importlib.metadata import PackageNotFoundError, version
 
 import numpy as np
 import torch
@@ -17,6 +15,7 @@ from workbench.bags import Bags
 from workbench.checks import require
 from workbench.labelled.predictive import LabelledPredictive, coords_of, labelled
 from workbench.labelled.source import data_hash, to_bags
+from workbench.labelled.versions import versions
 from workbench.models.options import cast_bags
 from workbench.summary import summarise_fit
 
@@ -100,13 +99,12 @@ class Fit:
         return self._individuals(law, ds, self.rate_units, "rate")
 
     def over(self, ds: xr.Dataset, area_effect: bool = False) -> LabelledPredictive:
-        """Law of the bag parameter: the expected total (or mean) of each bag."""
+        """Law of the bag parameter: the expected total, mean, or share of positives of each bag."""
         bags = self._bags(ds)
         law = self.inner.over(bags, self._trained(ds), area_effect)
         if self.inner.state.rescaled:       # a Normal model of counts works per unit of weight
             law = law.scaled(bags.totals)
-        return LabelledPredictive(law, coords_of(ds, "bag"), "bag",
-                                  self._value_attrs.get("units", ""), "bag parameter")
+        return LabelledPredictive(law, coords_of(ds, "bag"), "bag", self._units, "bag parameter")
 
     def simulate(self, ds: xr.Dataset, unit: str = "bag", samples: int = 1000, seed: int = 0
                  ) -> xr.DataArray:
@@ -251,13 +249,6 @@ class Fit:
 
     def provenance(self) -> dict[str, str]:
         """Model, options, hyperparameters, data hash and versions, as strings for attributes."""
-        packages = {}
-        for name in ("aggregate-workbench", "torch", "gpytorch", "xarray", "numpy"):
-            try:
-                packages[name] = version(name)
-            except PackageNotFoundError:
-                packages[name] = "not installed as a package"
-        packages["python"] = platform.python_version()
         return {
             "model": repr(self.model),
             "hyperparameters": json.dumps(self.hyperparameters),
@@ -265,14 +256,20 @@ class Fit:
             "converged": str(self.converged),
             "cancelled": str(self.cancelled),
             "data_sha256": self._hash,
-            "versions": json.dumps(packages),
+            "versions": json.dumps(versions()),
         }
 
     @property
     def rate_units(self) -> str:
         """Units of a rate: of the value, per unit of weight where values are totals."""
-        units = self._value_attrs.get("units", "")
-        return f"{units} / {self._weight_units}" if self._aggregation == "sum" else units
+        per = f" / {self._weight_units}" if self._aggregation == "sum" else ""
+        return self._units + per
+
+    @property
+    def _units(self) -> str:
+        if self.inner.state.likelihood_name == "binomial":
+            return "share"
+        return self._value_attrs.get("units", "")
 
     def _individuals(self, law, ds, units, long_name) -> LabelledPredictive:
         return LabelledPredictive(law, coords_of(ds, "individual"), "individual", units, long_name)

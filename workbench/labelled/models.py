@@ -68,8 +68,27 @@ class LabelledModel:
         return Fit(self._inner.condition(to_source(ds), hyperparameters), self, ds)
 
 
+class EarlyStoppedModel(LabelledModel):
+    """A model whose training may stop early, by bags that are held out."""
+
+    def fit(self, ds: xr.Dataset, *, early_stop: xr.Dataset | None = None, progress: bool = False,
+            callback=None) -> Fit:
+        """Learn from a bagged dataset; other arguments and the return as of `LabelledModel.fit`.
+
+        Parameters
+        ----------
+        early_stop : xr.Dataset, optional
+            Other bags of the same kind: training by adam stops when their likelihood no longer
+            improves, and the state in which it was best is kept.
+        """
+        held_out = None if early_stop is None else to_source(early_stop)
+        return Fit(self._inner.fit(to_source(ds), early_stop=held_out, progress=progress,
+                                   callback=callback), self, ds)
+
+
 def _public(name: str, inner: type) -> type[LabelledModel]:
-    return type(name, (LabelledModel,), {
+    base = EarlyStoppedModel if getattr(inner, "stops_early", False) else LabelledModel
+    return type(name, (base,), {
         "torch_model": inner, "__doc__": inner.__doc__, "__module__": "workbench",
     })
 
@@ -78,7 +97,12 @@ VBAgg = _public("VBAgg", MODELS["vbagg"])
 Constant = _public("Constant", MODELS["constant"])
 CentrePointGP = _public("CentrePointGP", MODELS["centre-point"])
 AggregatedGP = _public("AggregatedGP", MODELS["aggregated-gp"])
-_CLASSES = {cls.torch_model.name: cls for cls in (Constant, CentrePointGP, AggregatedGP, VBAgg)}
+Nystrom = _public("Nystrom", MODELS["nystrom"])
+NeuralNetwork = _public("NeuralNetwork", MODELS["neural-network"])
+BagPixel = _public("BagPixel", MODELS["bag-pixel"])
+BagConstant = _public("BagConstant", MODELS["bag-constant"])
+_CLASSES = {cls.torch_model.name: cls for cls in (
+    Constant, BagConstant, BagPixel, CentrePointGP, NeuralNetwork, Nystrom, AggregatedGP, VBAgg)}
 
 
 def models() -> dict[str, type[LabelledModel]]:

@@ -35,7 +35,7 @@ def to_source(ds: xr.Dataset, dtype: torch.dtype = torch.float64) -> Source:
 
 
 def to_bags(ds: xr.Dataset, dtype: torch.dtype = torch.float64) -> Bags:
-    """The individuals of a bagged dataset as `Bags`, without their values."""
+    """The individuals of a bagged dataset as `Bags`, with numbers of trials but without values."""
     names = [str(name) for name in ds["covariate"].values]
     units = [str(u) for u in ds["covariate_units"].values] if "covariate_units" in ds else [
         "" for _ in names]
@@ -52,13 +52,16 @@ def to_bags(ds: xr.Dataset, dtype: torch.dtype = torch.float64) -> Bags:
         count=ds.sizes["bag"],
         columns=Columns(tuple(names), coordinates, tuple(units)),
         names=tuple(str(b) for b in ds["bag"].values),
+        trials=None if "trials" not in ds
+        else torch.as_tensor(ds["trials"].values.astype(float), dtype=dtype),
     )
 
 
 def data_hash(ds: xr.Dataset) -> str:
-    """Short sha256 of what a model sees: covariates, coordinates, weights, bags, values, noise."""
+    """Short sha256 of all that a model sees: inputs, weights, bags, and what was observed."""
     digest = hashlib.sha256()
-    for name in ("covariates", "x", "y", "weight", "membership", "value", "noise_variance"):
+    for name in ("covariates", "x", "y", "weight", "membership", "value", "noise_variance",
+                 "trials"):
         if name in ds:
             digest.update(name.encode())
             digest.update(np.ascontiguousarray(ds[name].values).tobytes())

@@ -29,10 +29,10 @@ def positive_parameter(value: float, like: Tensor) -> tuple[nn.Parameter, Positi
 def link_scale(link: Link, source: Source) -> float:
     """Size of f that is one unit of *relative* change of the rate; units for default priors.
 
-    One under exp; √rate/2 under square (d log f² = 2 df/f); the spread of the areas' rates, or
-    failing that their size, under identity.
+    One under exp, and under logit, where it is one of the odds; √rate/2 under square (d log f² =
+    2 df/f); the spread of the areas' rates, or failing that their size, under identity.
     """
-    if link.name == "exp":
+    if link.name in ("exp", "logit"):
         return 1.0
     if link.name == "square":
         return float(source.mean_rate.sqrt()) / 2

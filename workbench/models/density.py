@@ -7,8 +7,14 @@ import math
 import torch
 from torch import Tensor
 
-from workbench.bags import Bags
-from workbench.likelihoods import poisson_lognormal
+from workbench.bags import Bags, known_trials
+from workbench.checks import require
+from workbench.likelihoods import (
+    binomial_log_prob,
+    exponential_lognormal,
+    poisson_lognormal,
+    require_positive,
+)
 from workbench.predictive import LogNormal
 
 
@@ -16,9 +22,10 @@ def log_density(fit, y: Tensor, bags: Bags, trained: Tensor | None, unit: str, s
                 seed: int) -> Tensor:
     """log p(y | draw of the parameter), (samples, units); one row where it is exact.
 
-    A Poisson observation of a log-normal parameter has a one-dimensional integral that adaptive
-    quadrature gives to full precision; so has a Normal observation of a Normal one. Otherwise the
-    parameter is drawn, and the density is the mean over draws (take logsumexp).
+    A Poisson or exponential observation of a log-normal parameter has a one-dimensional integral
+    that adaptive quadrature gives to full precision; so has a Normal observation of a Normal one.
+    Otherwise the parameter is drawn, and the density is the mean over draws (take logsumexp).
+    An individual's binomial observation is its own positives among its bag's participants.
 
     Parameters
     ----------
@@ -36,6 +43,8 @@ def log_density(fit, y: Tensor, bags: Bags, trained: Tensor | None, unit: str, s
         Draws where there is no closed form.
     """
     state = fit.state
+    if state.likelihood_name == "exponential":
+        require_positive(y)
     if unit == "bag":
         law, weight = fit.over(bags, trained, area_effect=True), torch.ones_like(y)
         size, noisy = bags.totals, bags
@@ -49,11 +58,20 @@ def log_density(fit, y: Tensor, bags: Bags, trained: Tensor | None, unit: str, s
         variance = law.variance + state.noise.std(noisy).square()
         squared = (y / scale - law.mean).square() / variance
         return (-0.5 * (squared + (2 * math.pi * variance).log()) - scale.log())[None]
-    if state.likelihood_name == "poisson" and isinstance(law, LogNormal):
-        return poisson_lognormal(y, law.location + weight.log(), law.scale.square())[None]
-    mean = (law.sample(samples, seed) * weight).clamp_min(torch.finfo(y.dtype).tiny)
+    if isinstance(law, LogNormal):
+        location, variance = law.location + weight.log(), law.scale.square()
+        if state.likelihood_name == "poisson":
+            return poisson_lognormal(y, location, variance)[None]
+        if state.likelihood_name == "exponential":
+            return exponential_lognormal(y, location, variance)[None]
+    draws = law.sample(samples, seed)
+    if state.likelihood_name == "binomial":
+        return _binomial(y, draws, bags, unit)
+    mean = (draws * weight).clamp_min(torch.finfo(y.dtype).tiny)
     if state.likelihood_name == "poisson":
         return y * mean.log() - mean - torch.lgamma(y + 1)
+    if state.likelihood_name == "exponential":
+        return -mean.log() - y / mean
     shape, rate, known = _multipliers(fit, bags, trained)
     if unit == "individual":
         shape, rate = shape[bags.membership], rate[bags.membership]
@@ -63,6 +81,14 @@ def log_density(fit, y: Tensor, bags: Bags, trained: Tensor | None, unit: str, s
         rate = torch.where(known, r + mean, rate)
     constant = torch.lgamma(y + shape) - torch.lgamma(shape) - torch.lgamma(y + 1)
     return constant + shape * (rate / (rate + mean)).log() + y * (mean / (rate + mean)).log()
+
+
+def _binomial(y: Tensor, probability: Tensor, bags: Bags, unit: str) -> Tensor:
+    trials, members = known_trials(bags), bags.membership
+    if unit == "individual":
+        trials, probability = trials[members], bags.weight / bags.totals[members] * probability
+    require(bool((y <= trials).all()), "some observations are more than the trials of their bag")
+    return binomial_log_prob(y, trials, probability)
 
 
 def _multipliers(fit, bags: Bags, trained: Tensor | None) -> tuple[Tensor, Tensor, Tensor]:

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from workbench.bags import Bags
 from workbench.checks import require
-from workbench.likelihoods import BagMoments, effect_posterior
+from workbench.likelihoods import BagMoments
 from workbench.predictive import Normal
 from workbench.views import View, sensitivity
 
@@ -49,7 +49,7 @@ def has_effects(state) -> bool:
 def posterior_effects(state, moments: BagMoments, trained: Tensor | None) -> AreaEffects:
     """Effects of bags; ``trained`` gives each bag's training position, or -1.
 
-    Only a Poisson likelihood with effects learns them; a negative binomial has its own multipliers.
+    Poisson and exponential likelihoods learn them; a negative binomial has its own multipliers.
     """
     prior = moments.effect_variance
     mode, gain, spread = torch.zeros_like(prior), torch.zeros_like(prior), prior.clone()
@@ -58,9 +58,10 @@ def posterior_effects(state, moments: BagMoments, trained: Tensor | None) -> Are
         len(known) == len(prior), f"expected one entry per bag ({len(prior)}), got {len(known)}"
     )
     where = known >= 0
-    if state.likelihood_name == "poisson" and bool(where.any()):
+    if state.likelihood_name in ("poisson", "exponential") and bool(where.any()):
         y = state.source.targets.value[known[where]]
-        mode[where], precision = effect_posterior(y, moments.log_mean[where], prior[where])
+        mode[where], precision = state.likelihood.effect_posterior(
+            y, moments.log_mean[where], prior[where])
         spread[where] = 1 / precision
         gain[where] = 1 - 1 / (precision * prior[where].clamp_min(1e-10))
     return AreaEffects(mode, gain, spread, prior)

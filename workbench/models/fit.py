@@ -8,13 +8,14 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from workbench.bags import Bags
+from workbench.bags import Bags, known_trials, split
 from workbench.bounds import bound_named
 from workbench.likelihoods import BagMoments, Poisson
 from workbench.models.density import log_density
 from workbench.models.effects import conditional, has_effects, posterior_effects, regression
 from workbench.models.options import cast_bags
-from workbench.predictive import Gamma, LogNormal, Normal, Predictive
+from workbench.models.state import MOST_FEATURES
+from workbench.predictive import Gamma, LogitNormal, LogNormal, Normal, Predictive, join
 from workbench.views import View, sensitivity
 
 _CHUNK = 100_000
@@ -69,18 +70,29 @@ class VariationalFit:
         if not area_effect or not has_effects(self.state):
             mean, variance = self._marginals(bags)
             return state.link.law(mean, variance + state.nugget_variance)
-        seen = self._individual_view(bags)
-        law = conditional(state, seen, self._moments(seen), bags, trained)
+        laws = []
+        for part, known in self._parts(bags, trained):
+            seen = self._individual_view(part)
+            laws.append(conditional(state, seen, self._moments(seen), part, known))
+        law = join(laws)
         return state.link.law(law.mean, law.variance)
 
     @torch.no_grad()
     def over(self, bags: Bags, trained: Tensor | None = None, area_effect: bool = False
              ) -> Predictive:
-        """Law of the bag parameter η: log-normal under exp, Gamma under square, else Normal."""
-        seen = self._view(bags)
-        moments = self._moments(seen)
+        """Law of the bag parameter η.
+
+        Log-normal under exp, Gamma under square, logit-normal under logit, else Normal.
+        """
+        return join([self._over(part, known, area_effect)
+                     for part, known in self._parts(bags, trained)])
+
+    def _over(self, bags: Bags, trained: Tensor | None, area_effect: bool) -> Predictive:
+        moments = self._moments(self._view(bags))
         if self.state.link.name == "identity":
             return Normal(moments.mean, moments.variance.sqrt())
+        if self.state.link.name == "logit":
+            return LogitNormal(moments.logit_mean, moments.logit_variance.sqrt())
         if area_effect and has_effects(self.state):
             effects = posterior_effects(self.state, moments, trained)
             log_mean = moments.log_mean + effects.mode
@@ -108,7 +120,8 @@ class VariationalFit:
         """Joint posterior predictive observations of individuals (samples, N).
 
         Draws share the function f and the area effects, so that sums over individuals are
-        themselves posterior predictive draws.
+        themselves posterior predictive draws. Of positives out of trials an individual's are those
+        of its bag's participants who come from it, in proportion to weight.
         """
         state, generator = self.state, np.random.default_rng(seed)
         rates = self._joint_rates(bags, trained, samples, generator)
@@ -120,6 +133,13 @@ class VariationalFit:
             totals = totals.index_add(1, bags.membership, rates * weight)
             shared = self._multipliers(totals, trained, generator)[:, bags.membership]
             return Poisson().sample(rates * weight * shared, generator)
+        if state.likelihood_name == "binomial":
+            share = weight / bags.totals.to(rates)[bags.membership]
+            return state.likelihood.sample_individuals(
+                share * rates, bags.membership, known_trials(bags), generator)
+        if state.likelihood_name == "exponential":
+            means = rates * weight if state.source.aggregation == "sum" else rates
+            return state.likelihood.sample_individuals(means, bags.membership, generator)
         noise = torch.as_tensor(generator.standard_normal(rates.shape)).to(rates)
         observed = rates + state.noise.std(bags.singletons()) * noise
         return observed * weight if state.rescaled else observed
@@ -188,16 +208,29 @@ class VariationalFit:
         """The bags with all their individuals, also for a model that reduces them."""
         return self._view_of(cast_bags(bags, self.state.options))
 
+    def _parts(self, bags: Bags, trained: Tensor | None):
+        """Runs of whole bags whose features fit into memory, and their training positions."""
+        most = max(1, MOST_FEATURES // len(self.state.field.q_mean))
+        for part, which in split(bags, most):
+            yield part, None if trained is None else trained[which]
+
     def _joint_rates(self, bags: Bags, trained, samples: int, generator) -> Tensor:
-        state = self.state
+        field = self.state.field
+        root = torch.linalg.cholesky(field.q_covariance)
+        noise = torch.as_tensor(generator.standard_normal((samples, len(root)))).to(root)
+        draws = field.q_mean + noise @ root.mT
+        return torch.cat([self._rates_given(draws, part, known, generator)
+                          for part, known in self._parts(bags, trained)], 1)
+
+    def _rates_given(self, draws: Tensor, bags: Bags, trained, generator) -> Tensor:
+        """Rates of individuals for draws of q's features (samples, M)."""
+        state, samples, field = self.state, len(draws), self.state.field
         seen = self._individual_view(bags)
-        features, field = seen.projection.features, state.field
+        features = seen.projection.features
 
         def normal(*shape):
             return torch.as_tensor(generator.standard_normal(shape)).to(features)
 
-        root = torch.linalg.cholesky(field.q_covariance)
-        draws = field.q_mean + normal(samples, len(field.q_mean)) @ root.mT
         f = seen.projection.offset + draws @ features.mT
         f = f + seen.residual.draw(samples, generator)
         if not has_effects(self.state):
@@ -245,6 +278,8 @@ class VariationalFit:
 
     def _observe_bags(self, parameter: Tensor, bags: Bags, generator) -> Tensor:
         state = self.state
+        if state.likelihood_name == "binomial":
+            return state.likelihood.sample(parameter, generator, known_trials(bags))
         if state.likelihood_name != "normal":
             return state.likelihood.sample(parameter, generator)
         std = state.noise.std(bags)

@@ -21,8 +21,9 @@ from workbench.kernels import ALIASES, KERNELS
 from workbench.links import LINKS
 
 NOISES = ("constant", "size", "weight", "known")
-LIKELIHOODS = ("auto", "poisson", "negative-binomial", "normal")
+LIKELIHOODS = ("auto", "poisson", "negative-binomial", "normal", "exponential", "binomial")
 OVERDISPERSIONS = ("none", "area")
+TRAINERS = ("auto", "natural", "collapsed", "joint", "adam")
 LAYOUTS = ("additive", "joint")
 
 
@@ -121,11 +122,15 @@ class VariationalOptions(AggregatedOptions):
     """Options of the variational models."""
 
     likelihood: str = option(
-        "auto", "distribution of a bag's observation; auto is Poisson for counts, else Normal",
+        "auto", "distribution of a bag's observation; auto is binomial for positives out of "
+        "trials, Poisson for other counts, else Normal",
         choices=LIKELIHOODS)
-    link: str = option("exp", "from the Gaussian process to the rate", choices=tuple(LINKS))
+    link: str = option(
+        "auto", "from the Gaussian process to the rate; auto is logit for positives out of trials, "
+        "else exp", choices=("auto", *LINKS))
     bound: str = option(
-        "default", "how E log η is obtained: moment or jensen (exp), taylor (-lowrank) (square)",
+        "default", "how E log η is obtained: moment or jensen (exp), taylor (-lowrank), gamma or "
+        "jensen (square), moment (logit); monte-carlo is the yardstick of all",
         choices=("default", *BOUND_NAMES))
     overdispersion: str = option(
         "none", "area: an iid Gaussian effect of each area on the link scale, its std learnt",
@@ -140,6 +145,13 @@ class VariationalOptions(AggregatedOptions):
     average: int = option(
         0, "settings of the hyperparameters that predictions are averaged over, weighted by their "
         "posterior; 0 uses the best setting alone", bounds=(0, 1000))
+    trainer: str = option(
+        "auto", "auto; natural: natural gradients for q inside L-BFGS; collapsed: q in closed form "
+        "(Normal); joint: one L-BFGS; adam: minibatches of bags", choices=TRAINERS)
+    learning_rate: float = option(
+        0.05, "first step size of adam, for hyperparameters", bounds=(1e-6, 10.0))
+    epochs: int = option(200, "most passes of adam over the bags", bounds=(1, 1_000_000))
+    batch: int = option(0, "bags in a minibatch of adam; 0 is a tenth", bounds=(0, 10_000_000))
     layout: str = option(
         "additive", "additive: inducing inputs per term; joint: one set for the whole kernel",
         choices=LAYOUTS)
@@ -192,7 +204,7 @@ def non_defaults(options: Options) -> dict:
 def cast_bags(bags: Bags, options: Options) -> Bags:
     """The bags on the device and in the dtype of the options."""
     return replace(bags, x=_to(bags.x, options), membership=_to(bags.membership, options),
-                   weight=_to(bags.weight, options))
+                   weight=_to(bags.weight, options), trials=_to(bags.trials, options))
 
 
 def cast_source(source: Source, options: Options) -> Source:

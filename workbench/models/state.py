@@ -9,23 +9,24 @@ from torch import Tensor
 
 from workbench.bags import Bags, Source
 from workbench.bounds import Bound, bound_named
-from workbench.checks import InputError, require
 from workbench.geometry import Geometry, geometry
 from workbench.hyperparameters import Hyperparameter
 from workbench.kernels import JointTerm, Term
-from workbench.likelihoods import NegativeBinomial, Normal, Poisson, require_counts
+from workbench.likelihoods import Binomial, Exponential, NegativeBinomial, Normal, Poisson
 from workbench.linalg import FactorisationError
-from workbench.links import link_named
-from workbench.models import assembly
+from workbench.models import assembly, observation
 from workbench.models.design import Design, design_of, same_bags
 from workbench.models.options import VariationalOptions, cast_bags, cast_source
+from workbench.models.trainers import train
 from workbench.natural_gradient import optimise
 from workbench.objectives import elbo
 from workbench.operators import OPERATORS
 from workbench.priors import LogNormal, PCStd
-from workbench.training import History, maximise
+from workbench.training import History
 from workbench.views import View, view
 
+# Entries of the features of all individuals that are kept at once: 400 MB in float64.
+MOST_FEATURES = 50_000_000
 # Steps of q on all individuals after it was found on clusters: it starts near its optimum, and an
 # evaluation on hundreds of thousands of pairs is dear.
 _FEW = 5
@@ -42,16 +43,12 @@ class VariationalState:
 
     def __init__(self, model, source: Source, design: Design | None = None):
         options: VariationalOptions = model.options
-        self.options, self.link = options, link_named(options.link)
-        self.likelihood_name = _likelihood_name(options, source)
-        # A Normal model of counts works on rates: totals of unequal areas share no scale.
-        self.rescaled = self.likelihood_name == "normal" and source.kind == "count"
-        if self.likelihood_name != "normal":
-            require_counts(source.targets.value)
-            require(self.link.positive, f"the {self.likelihood_name} likelihood needs positive "
-                    "rates; use link='exp' or link='square', not 'identity'")
+        self.options, name = options, observation.likelihood_name(options, source)
+        self.likelihood_name, self.link = name, observation.link_of(options, name)
+        observation.check(name, options, source)
+        self.rescaled = name == "normal" and source.kind == "count"
         self.given = source
-        self.source = cast_source(source.as_rates() if self.rescaled else source, options)
+        self.source = cast_source(observation.observed(name, source), options)
         self.reduce = model.reduce
         self.bound: Bound = bound_named(options.bound, self.link.name)
         self.design = design or design_of(options, self.source, self.link, model.reduce)
@@ -76,7 +73,7 @@ class VariationalState:
     def _hyperparameters(self) -> None:
         options, like = self.options, self.x
         extent = self.source.bags.x.amax(0) - self.source.bags.x.amin(0)
-        items = [Hyperparameter("mean", self.field.mean, None, f"{self.link.name}⁻¹(rate)")]
+        items = [Hyperparameter("mean", self.field.mean, None, self.link.unit)]
         items += assembly.kernel_hyperparameters(
             self._kernel_terms(), self.transform, extent, self.scale)
         self._area = self._nugget = None
@@ -102,11 +99,10 @@ class VariationalState:
                 "dispersion", 10.0, "", LogNormal(10.0, 2.0), self.x)
             items.append(r)
             return NegativeBinomial(lambda: r.natural.reshape(()))
-        if self._area is not None:
-            raise InputError(
-                "overdispersion='area' is for counts: the Normal likelihood's noise variance "
-                "already is an iid effect of the area"
-            )
+        if self.likelihood_name == "exponential":
+            return Exponential()
+        if self.likelihood_name == "binomial":
+            return Binomial(lambda: self.source.bags.trials)
         self.noise = assembly.NoiseModel(self.options.noise, self.source)
         items.extend(self.noise.items)
         squares = self.operator.coefficients().square()
@@ -196,40 +192,26 @@ class VariationalState:
         return History([value], converged=True, elapsed=time.perf_counter() - started)
 
     def train(self, progress: bool, callback) -> History:
-        """Maximise the profiled objective plus log prior over the free hyperparameters."""
+        """Maximise the objective plus log prior, then find q on all individuals."""
         if not self.hyperparameters.free:
             self.learning = self.geometry
-        learning = self.learning
-        history = maximise(
-            self.profile, self.hyperparameters,
-            snapshot=lambda: (self.field.q_mean, self.field.q_covariance),
-            restore=lambda state: self.field.set_q(*state),
-            max_steps=self.options.max_steps, tolerance=self.options.tolerance,
-            progress=progress, callback=callback,
-        )
-        if learning is not self.geometry:
+        history = train(self, progress, callback)
+        clustered = self.learning is not self.geometry
+        if clustered:
             history.notes.append(
-                f"hyperparameters learnt on {len(learning.x)} clusters of {len(self.x)} "
+                f"hyperparameters learnt on {len(self.learning.x)} clusters of {len(self.x)} "
                 "individuals (option compress); the map uses all individuals")
+        if len(self.x) * len(self.field.q_mean) > MOST_FEATURES:
+            if clustered:
+                history.notes.append("q was found on the clusters, too: features of all "
+                                     "individuals would not fit into memory")
+            return history
         with torch.no_grad():
             self.trained_view = self.view().detach()
-            if learning is not self.geometry:
+            if clustered:
                 self.optimise_q(self.trained_view, steps=_FEW)
         return history
 
     def sees(self, bags: Bags) -> bool:
         """Whether these (model) bags are the ones that were trained on."""
         return same_bags(self.bags, bags)
-
-
-def _likelihood_name(options: VariationalOptions, source: Source) -> str:
-    if options.likelihood != "auto":
-        name = options.likelihood
-    else:
-        name = "poisson" if source.kind == "count" else "normal"
-    if name != "normal" and source.aggregation != "sum":
-        raise InputError(
-            f"the {name} likelihood needs bag totals, but the values are means; multiply them by "
-            "the bags' weights, or use likelihood='normal'"
-        )
-    return name

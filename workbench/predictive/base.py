@@ -77,6 +77,15 @@ class Parametric(Predictive):
         return replace(self, **{f.name: getattr(self, f.name)[rows] for f in fields(self)})
 
 
+def join(laws: list[Parametric]) -> Parametric:
+    """Laws of the same kind as one law of all their units, in their order."""
+    first = laws[0]
+    if len(laws) == 1:
+        return first
+    return replace(first, **{f.name: torch.cat([getattr(law, f.name) for law in laws])
+                             for f in fields(first)})
+
+
 class SciPyLaw(Parametric):
     """A law that SciPy has: its frozen distribution gives probabilities, quantiles and draws."""
 

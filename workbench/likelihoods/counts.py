@@ -1,61 +1,14 @@
-"""Likelihoods of bag observations: expected log-probability under q, and simulation.
-
-A likelihood sees a bag only through the `BagMoments` of its parameter η. An iid effect of the area
-(see ``overdispersion``) multiplies η by exp(a), a ~ N(0, effect_variance), and is integrated out of
-the likelihood itself: an explicit q(a) independent of q(f) would leave all uncertainty about the
-area's total to a, and make the map absurdly certain.
-"""
+"""Likelihoods of counts: Poisson and negative binomial, and Poisson with a log-normal effect."""
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass
-
 import numpy as np
 import torch
-from jaxtyping import Float
 from torch import Tensor
 
-from workbench.checks import InputError, require
+from workbench.checks import require
+from workbench.likelihoods.moments import LOG_WEIGHTS, POINTS, BagMoments
 from workbench.shapes import PerBag
-
-_NODES = 12
-_POINTS, _WEIGHTS = (torch.as_tensor(a) for a in np.polynomial.hermite_e.hermegauss(_NODES))
-_LOG_WEIGHTS = (_WEIGHTS / math.sqrt(2 * math.pi)).log()
-
-
-@dataclass(frozen=True)
-class BagMoments:
-    """What a likelihood may ask of the law of η = Σ w ψ(f) under q.
-
-    Parameters
-    ----------
-    mean : Tensor (B,)
-        E η.
-    variance : Tensor (B,)
-        Var η.
-    log_mean : Tensor (B,) or None
-        E log η by a named bound or approximation; None under the identity link.
-    effect_variance : Tensor (B,) or None
-        Prior variance of the bag's iid effect (area effect and nugget) on log η, whose mean is
-        zero; None without either.
-    """
-
-    mean: PerBag
-    variance: PerBag
-    log_mean: PerBag | None = None
-    effect_variance: PerBag | None = None
-
-    @property
-    def log_variance(self) -> PerBag:
-        """Var log η of the log-normal with this mean and variance."""
-        return (self.variance / self.mean.square()).log1p()
-
-    def log_nodes(self) -> tuple[Float[Tensor, "B k"], Float[Tensor, " k"]]:
-        """Gauss-Hermite nodes of log η ~ N(log_mean, log_variance), and their weights."""
-        points, weights = _POINTS.to(self.mean), _LOG_WEIGHTS.to(self.mean).exp()
-        std = self.log_variance.clamp_min(1e-16).sqrt()
-        return self.log_mean[:, None] + std[:, None] * points, weights
 
 
 class Poisson:
@@ -70,11 +23,20 @@ class Poisson:
 
     def expected_log_prob(self, y: PerBag, moments: BagMoments) -> PerBag:
         """E_q log p(y | η) of each bag (B,)."""
-        _require_positive_link(moments, "Poisson")
+        moments.require_positive_link("Poisson")
         if moments.effect_variance is None:
             return y * moments.log_mean - moments.mean - torch.lgamma(y + 1)
         nodes, weights = moments.log_nodes()
-        return poisson_lognormal(y[:, None], nodes, moments.effect_variance[:, None]) @ weights
+        return poisson_lognormal(y[:, None], nodes, moments.effect_at_nodes) @ weights
+
+    def effect_posterior(self, y: PerBag, log_mean: PerBag, effect_variance: PerBag
+                         ) -> tuple[PerBag, PerBag]:
+        """Mode and precision (B,) of a bag's iid effect given its count, log η at its mean."""
+        return effect_posterior(y, log_mean, effect_variance)
+
+    def subset(self, bags: Tensor) -> Poisson:
+        """The likelihood of some of the bags, by their positions."""
+        return self
 
     def sample(self, parameter: Tensor, generator: np.random.Generator) -> Tensor:
         """Counts with the given means, of any shape."""
@@ -102,44 +64,24 @@ class NegativeBinomial:
         Of a nugget only what it adds to E η counts: its variance in a bag's total is small beside
         the dispersion, which takes it up.
         """
-        _require_positive_link(moments, "negative binomial")
+        moments.require_positive_link("negative binomial")
         r = self.dispersion()
         nodes, weights = moments.log_nodes()
-        raised = 0.0 if moments.effect_variance is None else moments.effect_variance / 2
-        log_sum = torch.logaddexp((nodes.mT + raised).mT, r.log()) @ weights
+        if moments.effect_variance is not None:
+            nodes = nodes + moments.effect_at_nodes / 2
+        log_sum = torch.logaddexp(nodes, r.log()) @ weights
         constant = torch.lgamma(y + r) - torch.lgamma(r) - torch.lgamma(y + 1) + r * r.log()
-        return constant + y * (moments.log_mean + raised) - (y + r) * log_sum
+        return constant + y * (nodes @ weights) - (y + r) * log_sum
+
+    def subset(self, bags: Tensor) -> NegativeBinomial:
+        """The likelihood of some of the bags, by their positions."""
+        return self
 
     def sample(self, parameter: Tensor, generator: np.random.Generator) -> Tensor:
         """Counts with the given means, of any shape."""
         r = float(self.dispersion().detach())
         mixed = parameter.detach().cpu().numpy() * generator.gamma(r, 1 / r, parameter.shape)
         return torch.as_tensor(generator.poisson(mixed)).to(parameter)
-
-
-class Normal:
-    """Gaussian observations of η with variance given per bag; exact, no bound is needed.
-
-    Parameters
-    ----------
-    variance : callable returning Tensor (B,)
-        Observation variance of each bag, differentiable.
-
-    References
-    ----------
-    Law et al. 2018, appendix A: E log N(y; η, V) = log N(y; E η, V) - Var η / (2 V).
-    """
-
-    kind = "continuous"
-
-    def __init__(self, variance):
-        self.variance = variance
-
-    def expected_log_prob(self, y: PerBag, moments: BagMoments) -> PerBag:
-        """E_q log p(y | η) of each bag (B,)."""
-        variance = self.variance()
-        squared = (y - moments.mean).square() + moments.variance
-        return -0.5 * (squared / variance + (2 * math.pi * variance).log())
 
 
 def poisson_lognormal(y: Tensor, log_rate: Tensor, effect_variance: Tensor) -> Tensor:
@@ -151,11 +93,11 @@ def poisson_lognormal(y: Tensor, log_rate: Tensor, effect_variance: Tensor) -> T
     """
     variance = effect_variance.clamp_min(1e-10)
     mode, precision = effect_posterior(y, log_rate.detach(), variance.detach())
-    a = mode[..., None] + precision.rsqrt()[..., None] * _POINTS.to(log_rate)
+    a = mode[..., None] + precision.rsqrt()[..., None] * POINTS.to(log_rate)
     rate = log_rate[..., None] + a
     log_integrand = (
         y[..., None] * rate - rate.exp() - a.square() / (2 * variance[..., None])
-        + 0.5 * _POINTS.to(log_rate).square() + _LOG_WEIGHTS.to(log_rate)
+        + 0.5 * POINTS.to(log_rate).square() + LOG_WEIGHTS.to(log_rate)
     )
     constant = -torch.lgamma(y + 1) - 0.5 * variance.log() - 0.5 * precision.log()
     return torch.logsumexp(log_integrand, -1) + constant
@@ -174,14 +116,6 @@ def effect_posterior(y: Tensor, log_rate: Tensor, effect_variance: Tensor) -> tu
         if float(step.abs().max()) < 1e-12:
             break
     return a, (log_rate + a).exp() + prior
-
-
-def _require_positive_link(moments: BagMoments, name: str) -> None:
-    if moments.log_mean is None:
-        raise InputError(
-            f"the {name} likelihood needs E log η, which the identity link does not give; "
-            "use link='exp' or link='square'"
-        )
 
 
 def require_counts(y: PerBag) -> None:
