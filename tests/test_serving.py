@@ -1,9 +1,13 @@
 """Serving: apps are found, a taken port and an open address are refused in words."""
 
+import os
+import re
+import signal
 import socket
 import subprocess
 import sys
 import time
+import urllib.request
 
 import pytest
 
@@ -34,32 +38,118 @@ def test_apps_of_the_repository_are_found():
     assert "disaggregate" in serving.apps()
 
 
+class Server:
+    """A server in a process of its own, and what it prints."""
+
+    def __init__(self, command, log, port):
+        self.url, self.port, self._log = f"http://127.0.0.1:{port}", port, log
+        self.begun = time.monotonic()
+        environment = {name: value for name, value in os.environ.items()
+                       if name not in ("OMP_NUM_THREADS", "MKL_NUM_THREADS")}
+        with log.open("w") as stream:
+            self.process = subprocess.Popen(command, stdout=stream, stderr=subprocess.STDOUT,
+                                            env=environment)
+
+    @property
+    def printed(self):
+        return self._log.read_text()
+
+    def wait(self, until, seconds=90):
+        """Wait for something that the server does."""
+        deadline = time.monotonic() + seconds
+        while not until():
+            assert self.process.poll() is None, self.printed
+            assert time.monotonic() < deadline, self.printed
+            time.sleep(0.05)
+
+    def listens(self):
+        with socket.socket() as probe:
+            return probe.connect_ex(("127.0.0.1", self.port)) == 0
+
+    def stop(self, how):
+        """Ask it to stop; seconds until it has."""
+        begun = time.monotonic()
+        self.process.send_signal(how)
+        self.process.wait(timeout=60)
+        return time.monotonic() - begun
+
+
 @pytest.fixture
-def served(tmp_path, port):
-    """A server of the apps, as a user starts it, and its log."""
-    with (tmp_path / "log.txt").open("w") as log:
-        server = subprocess.Popen(
-            [sys.executable, "-m", "workbench", "serve", "--port", str(port)],
-            stdout=log, stderr=subprocess.STDOUT)
-        yield server, tmp_path / "log.txt"
-        server.terminate()
-        server.wait(timeout=120)
+def serve(tmp_path, port):
+    """Start a server with a command; it is stopped when the test is over."""
+    servers = []
+
+    def start(*command):
+        servers.append(Server([sys.executable, *command], tmp_path / "log.txt", port))
+        return servers[-1]
+
+    yield start
+    for server in servers:
+        if server.process.poll() is None:
+            server.process.kill()
+            server.process.wait()
 
 
 @pytest.mark.ui
-def test_a_served_app_reaches_the_browser(served, port, page):
-    server, log = served
-    deadline = time.monotonic() + 60
-    while f"http://127.0.0.1:{port}" not in log.read_text() or not answers(port):
-        assert server.poll() is None, log.read_text()
-        assert time.monotonic() < deadline, log.read_text()
-        time.sleep(0.1)
-    page.goto(f"http://127.0.0.1:{port}/disaggregate")
-    page.wait_for_function("window.Bokeh && Bokeh.documents.length && Bokeh.documents[0].is_idle",
-                           timeout=150_000)
-    assert "Traceback" not in log.read_text()
+def test_a_served_app_reaches_the_browser_and_stops_in_the_middle_of_a_fit(
+        serve, port, page, record_property):
+    server = serve("-m", "workbench", "serve", "--port", str(port))
+    server.wait(lambda: server.url in server.printed and server.listens())
+    page.goto(f"{server.url}/disaggregate", timeout=150_000)
+    page.wait_for_selector("canvas", timeout=150_000)
+    page.wait_for_function("Bokeh.documents[0].is_idle", timeout=150_000)
+    seconds = time.monotonic() - server.begun
+    record_property("seconds to the first page", seconds)
+    print(f"first page after {seconds:.1f} s, 1-minute load {os.getloadavg()[0]:.1f}")
+    page.get_by_role("button", name="Fit", exact=True).click()
+    page.get_by_text(re.compile(r"learning.*step \d")).wait_for(timeout=150_000)
+    assert server.stop(signal.SIGTERM) < 10
+    assert server.process.returncode == 0
+    assert "Traceback" not in server.printed
 
 
-def answers(port: int) -> bool:
-    with socket.socket() as probe:
-        return probe.connect_ex(("127.0.0.1", port)) == 0
+# Apps whose session begins work at once, so that a plain request sets them going.
+FITTING = """
+import torch
+from workbench.ui import shell
+from workbench.ui.state import State
+from workbench.ui.store import Store
+
+shell.prepare()
+store = Store(State())
+store.param.watch(lambda event: print("steps", len(event.new), "threads",
+                                      torch.get_num_threads(), flush=True), "history")
+store.fit()
+"""
+STUCK = """
+import time
+from workbench.ui.jobs import Job
+
+def work(run):
+    print("steps 1 threads 1", flush=True)
+    time.sleep(300)
+
+Job(print).start(work)
+"""
+SERVE = """
+import pathlib, sys
+from workbench import serving
+
+serving.apps = lambda: {"working": pathlib.Path(sys.argv[1])}
+serving.serve([], int(sys.argv[2]), "127.0.0.1", [])
+"""
+
+
+@pytest.mark.parametrize("app, how", [(FITTING, signal.SIGTERM), (STUCK, signal.SIGINT)],
+                         ids=["fitting", "stuck"])
+def test_a_server_ends_in_a_few_seconds_whatever_is_running(serve, port, tmp_path, app, how):
+    (tmp_path / "working.py").write_text(
+        app + "\nimport panel as pn\npn.pane.Str('working').servable()\n")
+    server = serve("-c", SERVE, str(tmp_path / "working.py"), str(port))
+    server.wait(server.listens)
+    with urllib.request.urlopen(f"{server.url}/working", timeout=90) as answer:
+        assert answer.status == 200
+    server.wait(lambda: "steps 1 threads 1" in server.printed)     # one thread for each run
+    assert server.stop(how) < 10
+    assert server.process.returncode == 0
+    assert "Traceback" not in server.printed

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import socket
 import sys
 from pathlib import Path
@@ -10,6 +11,8 @@ import workbench
 from workbench.checks import InputError, choose, package, require
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
+SWITCH = 0.0005     # seconds after which work hands over to answering browsers; Python's is 0.005
+PATIENCE = 2.0      # seconds that running work has to end when the server does
 
 
 def apps() -> dict[str, Path]:
@@ -67,7 +70,7 @@ def serve(names: list[str], port: int, address: str, origins: list[str]) -> None
 def _settings(port: int, address: str, origins: list[str]) -> list[str]:
     allowed = origins or [f"{host}:{port}" for host in ("127.0.0.1", "localhost")]
     return [
-        "--address", address, "--port", str(port), "--liveness", "--num-threads", "4",
+        "--address", address, "--port", str(port), "--liveness",
         "--unused-session-lifetime", "15000",
         *[f"--allow-websocket-origin={origin}" for origin in allowed],
     ]
@@ -88,7 +91,23 @@ def _require_free(address: str, port: int) -> None:
 
 
 def _panel(arguments: list[str]) -> None:
+    from workbench.ui import jobs, warm
+
+    warm.pause_collection()
     from panel.command import main
 
+    # Read when torch is loaded, by every thread: several sessions share few cores.
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+    sys.setswitchinterval(SWITCH)
     sys.argv = ["panel", *arguments]   # Panel reads its command line from here alone
-    main()
+    warm.start()
+    code = 1
+    try:
+        main()
+        code = 0
+    finally:
+        if not jobs.shut_down(PATIENCE):
+            # What is in the middle of a step would hold up the end, and nothing of it is kept.
+            sys.stdout.flush()
+            sys.stderr.flush()
+            os._exit(code)

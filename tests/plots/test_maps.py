@@ -8,6 +8,7 @@ from bokeh.models import ColorBar, GlyphRenderer, HoverTool, MultiPolygons, Scal
 from tests.reference import country
 from workbench.checks import InputError
 from workbench.plots import (
+    ColourScale,
     colour_scale,
     disaggregation_panel,
     map_scales,
@@ -215,3 +216,16 @@ def test_scales_are_named_and_bad_ones_refused():
         colour_scale([0.0, 1.0], label="rate", log=True)
     with pytest.raises(InputError, match="no finite"):
         colour_scale([np.nan], label="rate")
+
+
+@pytest.mark.parametrize("ends, ticks", [
+    ((2.4, 7.1), [3, 4, 5, 6, 7]),
+    ((1.9, 26.0), [2, 5, 10, 20]),
+    ((0.003, 0.4), [0.005, 0.01, 0.02, 0.05, 0.1, 0.2]),
+    ((0.02, 900.0), [0.1, 1, 10, 100]),
+])
+def test_logarithmic_bars_are_labelled_by_few_round_values(ends, ticks):
+    scale = ColourScale("rate", "cases", *ends, log=True)
+    assert scale.ticks == pytest.approx(ticks)
+    assert "logarithmic colours span" in scale.caption
+    assert ColourScale("rate", "cases", *ends).ticks == []

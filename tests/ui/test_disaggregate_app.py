@@ -1,10 +1,15 @@
-"""The app in a browser: offline, alive while it works, linkable, and plain about errors."""
+"""The app in a browser: offline, alive while it works, linkable, and plain about errors.
+
+To load a page takes seconds, so each test is a journey over one page, or two.
+"""
 
 import json
 import re
 
 import pytest
 from playwright.sync_api import expect
+
+import workbench as wb
 
 pytestmark = pytest.mark.ui
 
@@ -26,12 +31,23 @@ FINGERPRINT = """() => {
         })
   return null
 }"""
+# Kind and ends of the colours of a map.
+COLOURS = """name => {
+  for (const doc of Bokeh.documents)
+    for (const model of doc._all_models.values())
+      if (model.type === 'Figure' && model.name === name) {
+        const glyph = model.renderers[0].glyph
+        const mapper = glyph.color_mapper ?? glyph.fill_color.transform
+        return [mapper.type, mapper.low, mapper.high]
+      }
+}"""
 
 
 def open_app(page, url):
+    """Open a page and wait for its maps; what is done before the scores come spares them."""
     page.goto(url, timeout=WAIT)
-    expect(status(page)).to_contain_text("areas →", timeout=WAIT)
-    expect_ready(page)
+    expect(status(page)).to_contain_text("Mean rate", timeout=WAIT)
+    page.wait_for_function(f"() => ({FINGERPRINT})()?.[0]", timeout=WAIT)
 
 
 def status(page):
@@ -40,10 +56,6 @@ def status(page):
 
 def badge(page):
     return page.locator(".MuiChip-label").first
-
-
-def expect_ready(page):
-    expect(page.get_by_text("ready", exact=True)).to_be_visible(timeout=WAIT)
 
 
 def fingerprint(page):
@@ -64,71 +76,82 @@ def choose(page, label, option):
     page.get_by_role("menuitem", name=option, exact=True).click()
 
 
-def test_the_default_page_shows_maps_and_its_controls_have_names(page, apps_url):
+def press(page, label):
+    page.get_by_role("button", name=label, exact=True).click()
+
+
+def test_the_first_page_and_a_fit_that_is_cancelled(page, apps_url):
     """The fixture fails the test on any request off this machine and on any script error."""
     open_app(page, f"{apps_url}/disaggregate")
     expect(status(page)).to_contain_text("120 areas → 10,000 individuals")
     expect(badge(page)).to_contain_text("quick look")
     assert all(fingerprint(page))
     snapshot = page.locator("body").aria_snapshot()
-    controls = re.findall(r"- (button|slider|combobox|textbox|radio|checkbox|link)\b(.*)", snapshot)
-    assert len(controls) >= 14
+    controls = re.findall(r"- (button|slider|combobox|textbox|radio|checkbox|switch|link)\b(.*)",
+                          snapshot)
+    assert len(controls) >= 16
     assert [c for c in controls if '"' not in c[1]] == []
     for name in ("Lengthscale", "Variance"):
         expect(page.get_by_role("slider", name=name)).to_have_count(1)
     for name in ("Fit", "Maps (NetCDF)", "Settings (JSON)", "autoscale"):
         expect(page.get_by_role("button", name=name, exact=True)).to_have_count(1)
 
+    press(page, "Fit")
+    expect(page.get_by_text(re.compile(r"learning.*step \d"))).to_be_visible(timeout=WAIT)
+    locked = page.evaluate(COLOURS, "mean")
+    press(page, "autoscale")                                # the page answers meanwhile
+    expect(page).to_have_url(re.compile("colours=auto"))
+    page.wait_for_function(f"([name, before]) => ({COLOURS})(name)[2] !== before[2]",
+                           arg=["mean", locked], timeout=WAIT)
+    press(page, "Cancel")
+    expect(badge(page)).to_contain_text("stopped early", timeout=WAIT)
+    expect(page.get_by_text("ready", exact=True)).to_be_visible(timeout=WAIT)
 
-def test_a_slider_and_a_selector_move_map_text_and_url(page, apps_url):
+
+def test_controls_move_map_text_and_url_and_results_can_be_downloaded(page, apps_url, tmp_path):
     open_app(page, apps_url + QUICK)
     before, text = fingerprint(page), status(page).inner_text()
     page.get_by_role("slider", name="Variance").focus()
     page.keyboard.press("ArrowRight")
     expect(status(page)).not_to_have_text(text, timeout=WAIT)
-    expect_ready(page)
-    moved = moved_from(page, before)
     expect(page).to_have_url(re.compile("variance=0.001"))
+    moved = moved_from(page, before)
     choose(page, "Threshold", "150")
-    expect(status(page)).to_contain_text("above 150")
+    expect(status(page)).to_contain_text("above 150", timeout=WAIT)
     assert moved_from(page, moved, 2)[:2] == moved[:2]
-    choose(page, "Areas seen", "6 provinces")
-    expect(status(page)).to_contain_text("6 areas", timeout=WAIT)
+    page.get_by_label("Logarithmic colours").click()
+    page.wait_for_function(f"name => ({COLOURS})(name)[0] === 'LogColorMapper'", arg="known",
+                           timeout=WAIT)
+    page.get_by_role("slider", name="Variance").focus()
+    page.keyboard.press("ArrowLeft")
 
-
-def test_a_fit_shows_progress_and_can_be_cancelled(page, apps_url):
-    open_app(page, f"{apps_url}/disaggregate")
-    page.get_by_role("button", name="Fit", exact=True).click()
-    expect(page.get_by_text(re.compile(r"learning.*step \d"))).to_be_visible(timeout=WAIT)
-    page.get_by_role("button", name="autoscale").click()    # the page answers meanwhile
-    expect(page).to_have_url(re.compile("colours=auto"))
-    page.get_by_role("button", name="Cancel", exact=True).click()
-    expect(badge(page)).to_contain_text("stopped early", timeout=WAIT)
-    expect_ready(page)
-
-
-def test_a_finished_fit_is_learnt_and_can_be_downloaded(page, apps_url, tmp_path):
-    open_app(page, apps_url + QUICK)
-    page.get_by_role("button", name="Fit", exact=True).click()
+    press(page, "Fit")
     expect(badge(page)).to_contain_text("hyperparameters learnt", timeout=WAIT)
-    expect_ready(page)
+    smooth = fingerprint(page)
+    page.get_by_label("Include area effect").click()
+    expect(badge(page)).to_contain_text("area effect included", timeout=WAIT)
+    moved_from(page, smooth)
+    expect(page).to_have_url(re.compile("area_effect=yes"))
     with page.expect_download() as download:
-        page.get_by_role("button", name="Settings (JSON)").click()
+        press(page, "Settings (JSON)")
     download.value.save_as(tmp_path / "spec.json")
     spec = json.loads((tmp_path / "spec.json").read_text())
-    assert (spec["dataset"], spec["level"], spec["options"]["kernel"]) == (
-        "simulated-country", "region", "linear")
+    assert (spec["dataset"], spec["level"], spec["options"]["kernel"], spec["area_effect"]) == (
+        "simulated-country", "region", "linear", True)
     with page.expect_download() as download:
-        page.get_by_role("button", name="Maps (NetCDF)").click()
+        press(page, "Maps (NetCDF)")
     download.value.save_as(tmp_path / "maps.nc")
-    import workbench as wb
-
     maps = wb.read(tmp_path / "maps.nc")
     assert maps.sizes["individual"] == 10_000 and "exceedance" in maps
-    assert wb.Spec.from_json(maps.attrs["spec"]).model == "vbagg"
+    carried = wb.Spec.from_json(maps.attrs["spec"])
+    assert (carried.model, carried.threshold, carried.area_effect) == ("vbagg", 0.15, True)
+
+    choose(page, "Overdispersion", "none")
+    expect(page.get_by_label("Include area effect")).to_be_hidden()
+    expect(badge(page)).not_to_contain_text("area effect", timeout=WAIT)
 
 
-def test_a_url_restores_the_state_and_bad_values_are_said(page, apps_url):
+def test_urls_restore_states_sessions_are_apart_and_errors_are_said(page, apps_url, context):
     open_app(page, apps_url + QUICK + "&threshold=30&variance=0.1&lengthscale=7&link=cubic")
     expect(status(page)).to_contain_text("24 areas")
     expect(status(page)).to_contain_text("above 30")
@@ -137,34 +160,43 @@ def test_a_url_restores_the_state_and_bad_values_are_said(page, apps_url):
     expect(page).to_have_url(re.compile("link=exp"))
     expect(page).to_have_url(re.compile("variance=0.1&"))
 
-
-def test_an_impossible_request_is_explained_and_the_maps_stay(page, apps_url):
-    open_app(page, apps_url + QUICK)
-    before = fingerprint(page)
-    choose(page, "Link", "identity")
-    expect(page.get_by_text("needs positive rates").first).to_be_visible(timeout=WAIT)
-    assert fingerprint(page) == before
-    choose(page, "Likelihood", "Normal")
-    expect(page.get_by_text("needs positive rates")).to_have_count(0, timeout=WAIT)
-    expect_ready(page)
-    moved_from(page, before)
-
-
-def test_two_sessions_do_not_disturb_each_other(page, apps_url, context):
-    open_app(page, apps_url + QUICK)
     other = context.new_page()
     open_app(other, apps_url + QUICK)
-    before = fingerprint(page)
+    mine, theirs = fingerprint(page), fingerprint(other)
     choose(other, "Threshold", "20")
     expect(status(other)).to_contain_text("above 20")
-    moved_from(other, before, 2)
-    assert fingerprint(page) == before
-    expect(status(page)).to_contain_text("above 75")
+    moved_from(other, theirs, 2)
+    assert fingerprint(page) == mine
+    expect(status(page)).to_contain_text("above 30")
+    other.close()
+
+    choose(page, "Link", "identity")
+    expect(page.get_by_text("needs positive rates").first).to_be_visible(timeout=WAIT)
+    assert fingerprint(page) == mine                        # the last maps stay
+    choose(page, "Likelihood", "Normal")
+    expect(page.get_by_text("needs positive rates")).to_have_count(0, timeout=WAIT)
+    moved_from(page, mine)
+    choose(page, "Areas seen", "6 provinces")
+    expect(status(page)).to_contain_text("6 areas", timeout=WAIT)
 
 
-@pytest.mark.parametrize("data, text", [
-    ("swiss-roll&granularity=50", "50 areas"), ("korea&granularity=province", "17 areas")])
-def test_points_and_polygons_are_drawn(page, apps_url, data, text):
-    open_app(page, f"{apps_url}/disaggregate?dataset={data}&model=constant")
-    expect(status(page)).to_contain_text(text)
-    assert fingerprint(page)[0] != 0
+def test_points_and_polygons_scores_and_a_narrow_page(page, apps_url):
+    open_app(page, f"{apps_url}/disaggregate?dataset=swiss-roll&model=constant")
+    expect(status(page)).to_contain_text("50 areas")
+    points = fingerprint(page)
+    assert points[0] != 0
+    expect(page.get_by_role("row", name=re.compile("^constant"))).to_be_visible(timeout=WAIT)
+    press(page, "bars")
+    expect(page.get_by_role("row", name=re.compile("^constant"))).to_be_hidden()
+    page.wait_for_function("""() => [...Bokeh.documents[0]._all_models.values()].filter(
+        m => m.type === 'Figure' && m.title?.text?.includes('lower is better')).length === 2""",
+                           timeout=WAIT)
+
+    page.set_viewport_size({"width": 900, "height": 700})
+    maps, charts = page.get_by_text("surely above"), page.get_by_text("Calibration and scores of")
+    below = maps.bounding_box()
+    assert charts.bounding_box()["y"] >= below["y"] + below["height"]   # nothing lies over the maps
+
+    choose(page, "Dataset", "Korea: deaths 2020 (real)")
+    expect(status(page)).to_contain_text("250 areas → 3,487 individuals. Mean", timeout=WAIT)
+    moved_from(page, points)

@@ -1,5 +1,7 @@
 """Jobs and the cache: cancelling lands, superseded results are dropped, errors surface."""
 
+import subprocess
+import sys
 import threading
 import time
 
@@ -137,6 +139,85 @@ def test_progress_comes_at_most_ten_times_a_second():
     heard.wait_for("ended")
     ticks = [e for e in heard.events if e[0] == "ticked"]
     assert 2 <= len(ticks) <= 60
+
+
+def test_spare_work_gives_way_and_ends_at_the_next_look():
+    release, order, looked = threading.Event(), [], threading.Event()
+
+    def urgent(run):
+        release.wait(10)
+        order.append("urgent")
+
+    def spare(run):
+        looked.set()
+        run.give_way()
+        order.append("spare")
+
+    first, heard = Listener(), Listener()
+    Job(first).start(urgent)
+    job = Job(heard, spare=True)
+    job.start(spare)
+    assert looked.wait(10)
+    time.sleep(0.3)
+    assert order == []
+    release.set()
+    heard.wait_for("ended")
+    assert order == ["urgent", "spare"]
+
+
+def test_spare_work_takes_turns():
+    at_once, most, lock, heard = [], [], threading.Lock(), Listener()
+
+    def work(run):
+        with lock:
+            at_once.append(run)
+            most.append(len(at_once))
+        time.sleep(0.05)
+        with lock:
+            at_once.remove(run)
+
+    for job in [Job(heard, spare=True) for _ in range(5)]:
+        job.start(work)
+    heard.wait_for("ended", 5)
+    assert max(most) == 1
+
+
+AT_THE_END = """
+import threading, time
+from workbench.ui import jobs
+
+started = threading.Event()
+
+def endless(run):
+    while True:
+        started.set()
+        {step}
+        run.tick(1, 0.0, 0.0)
+
+jobs.Job(print).start(endless)
+assert started.wait(60)
+begun = time.monotonic()
+print(jobs.shut_down(1.0), time.monotonic() - begun < 5, flush=True)
+{end}
+"""
+
+
+@pytest.mark.parametrize("step, end, answer", [
+    ("time.sleep(0.01)", "", "True True"),      # Python itself waits for its threads
+    ("time.sleep(60)", "__import__('os')._exit(0)", "False True")])
+def test_a_process_can_end_while_work_is_running(step, end, answer):
+    done = subprocess.run([sys.executable, "-c", AT_THE_END.format(step=step, end=end)],
+                          capture_output=True, text=True, timeout=50)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split("\n")[0] == answer
+
+
+def test_a_server_can_listen_before_the_models_are_imported():
+    done = subprocess.run(
+        [sys.executable, "-c", "import sys, workbench.ui.jobs, workbench.ui.warm, "
+         "workbench.serving; print({'torch', 'xarray', 'panel'} & set(sys.modules))"],
+        capture_output=True, text=True, timeout=60)
+    assert done.stdout.strip() == "set()", done.stderr
 
 
 def test_the_cache_makes_a_result_once_however_many_ask():

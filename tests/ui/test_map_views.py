@@ -2,14 +2,22 @@
 
 from dataclasses import replace
 
+import holoviews as hv
 import numpy as np
 import pytest
 import xarray as xr
+from bokeh.core.serialization import Serializer
+from bokeh.document import Document
+from bokeh.models import ColorBar, LinearColorMapper, LogColorMapper, Row
 
 from workbench.ui import answers
 from workbench.ui.state import State
+from workbench.ui.store import Store
 from workbench.ui.views import figures
-from workbench.ui.views.maps import Atlas
+from workbench.ui.views.colours import mapper_of, scales
+from workbench.ui.views.maps import Atlas, Maps
+from workbench.ui.views.scores import Scores
+from workbench.ui.views.status import Status
 
 
 def scene_of(query):
@@ -58,15 +66,80 @@ def test_the_rate_has_one_colour_scale_whatever_happens(country):
     _, scene = country
     atlas = Atlas(scene, ("x", "y"))
     atlas.rescale(replace(scene.rate, lower=1.0, upper=2.0), scene.spread)
-    found = {}
-    for name, plot in atlas.figures.items():
-        found[name] = next(r for r in plot.renderers if r.glyph.__class__.__name__ in
-                           ("Image", "MultiPolygons"))
-    mappers = {name: getattr(r.glyph, "color_mapper", None) or r.glyph.fill_color.transform
-               for name, r in found.items()}
+    mappers = {name: mapper_of(plot) for name, plot in atlas.figures.items()}
     assert mappers["observed"] is mappers["mean"] is mappers["known"]
     assert (mappers["mean"].low, mappers["mean"].high) == (1.0, 2.0)
     assert (mappers["exceedance"].low, mappers["exceedance"].high) == (0.0, 1.0)
+
+
+@pytest.mark.parametrize("query, axes", [
+    ("dataset=simulated-country&granularity=province", ("x", "y")),         # pixels
+    ("dataset=korea&granularity=province", ("x", "y")),                     # polygons
+    ("dataset=swiss-roll&granularity=10", ("roll_1", "roll_3"))])           # points
+def test_colours_become_logarithmic_and_back_on_maps_and_bars_alike(query, axes):
+    _, scene = scene_of(query)
+    atlas = Atlas(scene, axes)
+    linear = [(type(m), m.low, m.high) for m in map(mapper_of, atlas.figures.values())]
+    rate, spread = scales(scene, None, log=True)
+    assert rate.log and 0 < rate.lower < rate.upper and spread.upper == rate.upper / 5
+    atlas.rescale(rate, spread)
+    for name, plot in atlas.figures.items():
+        expected = LinearColorMapper if name == "exceedance" else LogColorMapper
+        bar = plot.select_one({"type": ColorBar})
+        assert type(mapper_of(plot)) is expected and bar.color_mapper is mapper_of(plot)
+    shown = [atlas.figures[name] for name in ("observed", "mean", "known")]
+    assert len({id(mapper_of(plot)) for plot in shown}) == 1
+    ticks = shown[0].select_one({"type": ColorBar}).ticker.ticks
+    assert 2 <= len(ticks) <= 6 and rate.lower <= min(ticks) and max(ticks) <= rate.upper
+    atlas.rescale(*scales(scene, None, log=False))
+    again = [mapper_of(plot) for plot in atlas.figures.values()]
+    assert [(type(m), m.low, m.high) for m in again] == linear
+
+
+def test_stretched_colours_span_the_maps_shown(country):
+    state, scene = country
+    answer = answers.quick(state.spec())
+    for log in (False, True):
+        rate, spread = scales(scene, answer, log)
+        ends = np.quantile(answer.mean * scene.factor, [0.01, 0.99])
+        np.testing.assert_allclose([rate.lower, rate.upper], ends)
+        assert rate.log is spread.log is log
+
+
+def test_zeros_have_the_lowest_logarithmic_colour(country):
+    _, scene = country
+    some = scene.observed.copy()
+    some[0] = 0.0
+    rate, _ = scales(replace(scene, observed=some), None, log=True)
+    assert rate.lower > 0
+
+
+def test_the_data_are_drawn_before_there_are_maps(country):
+    _, scene = country
+    store = Store(State())
+    store._stage(scene)
+    maps, status = Maps(store), Status(store)
+    assert np.isfinite(maps.atlas.areas.source.data["observed"]).all()
+    assert np.isnan(maps.atlas.fine.source.data["mean"][0]).all()
+    assert status.text.text == "6 areas → 10,000 individuals. No fine map yet."
+    assert not status.badge.visible
+
+
+def test_scores_are_a_table_or_bars():
+    state = State()
+    assert state.read("dataset=swiss-roll&granularity=10&kernel=linear") == []
+    result = answers.scores(answers.quick(state.spec()))
+    view = Scores(scores=result, target="rate")
+    assert view.table.visible and view.bars[0].object is None       # not drawn unseen
+    body = view.table.object
+    assert "CRPS (count / point)" in body or "CRPS (count per point)" in body
+    assert all(f"<th>{name}</th>" in body for name in ("vbagg", "constant"))
+    assert "NaN" not in body
+    view.shape.value = "bars"
+    assert not view.table.visible
+    titles = [pane.object.opts.get("plot").kwargs.get("title") or
+              hv.render(pane.object).title.text for pane in view.bars]
+    assert [title.split(" (")[0] for title in titles] == ["CRPS", "RMSE", "95 % coverage"]
 
 
 def test_maps_are_linked_with_equal_aspect(country):
@@ -110,9 +183,20 @@ def test_polygons_and_points_take_values_in_order():
         np.testing.assert_allclose(data["mean"], mean * scene.factor, rtol=1e-6)
         assert len(data["name"]) == mean.size
         if "xs" in data:
-            west = [min(ring.min() for part in shape for ring in part) for shape in data["xs"]]
+            west = [min(min(ring) for part in shape for ring in part) for shape in data["xs"]]
             drawn = [g.bounds[0] for g in scene.drawn["individual_geometry"].values]
             np.testing.assert_allclose(west, drawn, rtol=1e-5)
+
+
+def test_a_page_of_many_polygons_is_sent_in_few_pieces():
+    """Every array is a message, and thousands of them hold up a browser for half a minute."""
+    _, scene = scene_of("dataset=korea&granularity=province")
+    document = Document()
+    document.add_root(Row(*Atlas(scene, ("x", "y")).figures.values()))
+    serializer = Serializer()
+    serializer.encode(document.roots[0])
+    assert len(scene.drawn["individual_geometry"]) > 3_000
+    assert len(serializer.buffers) < 40
 
 
 def test_without_a_truth_no_map_pretends_one():

@@ -14,7 +14,8 @@ def test_a_state_survives_its_url():
     state = State()
     state.param.update(dataset="korea")
     state.param.update(granularity="60", model="centre-point", kernel="linear+matern52",
-                       lengthscale=50.0, nugget="learn", threshold=10, colours="auto")
+                       lengthscale=50.0, nugget="learn", threshold=10, colours="auto",
+                       log_colours=True, area_effect=True)
     again = State()
     assert again.read("?" + state.query()) == []
     assert again.query() == state.query()
@@ -101,3 +102,17 @@ def test_the_catalogue_describes_the_data(name):
         assert low < extent / 20 and extent / 4 < high < 3 * extent
         assert ds["x"].attrs["units"] == choice.unit
     assert math.isclose(choice.spread, float(plots.observed_rate(ds).std()), rel_tol=0.8)
+
+
+@pytest.mark.parametrize("choices, offered", [
+    ({}, True),
+    ({"overdispersion": "none"}, False),
+    ({"overdispersion": "none", "nugget": 0.2}, True),
+    ({"overdispersion": "none", "nugget": "learn"}, True),
+    ({"likelihood": "negative-binomial"}, False),
+    ({"link": "identity", "likelihood": "normal"}, False),
+    ({"model": "aggregated-gp"}, False)])
+def test_the_area_effect_is_offered_where_there_is_one(choices, offered):
+    state = State(area_effect=True, **choices)
+    assert (state.inapplicable("area_effect") == "") is offered
+    assert state.spec().area_effect is offered

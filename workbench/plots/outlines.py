@@ -11,6 +11,7 @@ from workbench.plots.theme import NEUTRAL
 from workbench.schema import GEOMETRY
 
 SLIMMEST = 0.7  # least ratio of a map's sides
+FINEST = 5  # digits of a coordinate, counted from that of the map's extent
 
 
 def simplified(ds: xr.Dataset, pixels: int = 900) -> xr.Dataset:
@@ -44,16 +45,37 @@ def simplify(geometries: np.ndarray, pixels: int = 900) -> np.ndarray:
 
 
 def rings(geometries: np.ndarray) -> tuple[list, list]:
-    """Coordinates of polygons as Bokeh nests them: geometry > part > exterior and its holes."""
+    """Coordinates of polygons as Bokeh nests them: geometry > part > exterior and its holes.
+
+    As lists, rounded to what a screen can show: a server sends every array as a message of its
+    own, and a browser takes a millisecond for each of the tens of thousands.
+    """
+    left, bottom, right, top = shapely.total_bounds(geometries)
+    decimals = _decimals(max(right - left, top - bottom))
     nested = [
         [
-            [shapely.get_coordinates(ring) for ring in (part.exterior, *part.interiors)]
+            [shapely.get_coordinates(ring).round(decimals) for ring in
+             (part.exterior, *part.interiors)]
             for part in shapely.get_parts(geometry)
             if part.geom_type == "Polygon"  # a line left by make_valid has no inside to colour
         ]
         for geometry in geometries
     ]
-    return tuple([[[r[:, k] for r in part] for part in g] for g in nested] for k in (0, 1))
+    return tuple(
+        [[[r[:, k].tolist() for r in part] for part in g] for g in nested] for k in (0, 1)
+    )
+
+
+def lines(geometries: np.ndarray) -> np.ndarray:
+    """Outlines of polygons as one line with gaps of NaN between its pieces, (points, 2)."""
+    gap = np.full((1, 2), np.nan)
+    pieces = shapely.get_parts(shapely.boundary(geometries))
+    return np.concatenate([p for piece in pieces for p in (shapely.get_coordinates(piece), gap)])
+
+
+def _decimals(extent: float) -> int:
+    """Decimal places that tell points of a map apart, even when it is zoomed into."""
+    return FINEST - int(np.floor(np.log10(extent))) if extent > 0 else 12
 
 
 def areas(geometries: np.ndarray, columns: dict[str, np.ndarray]) -> hv.Polygons:
@@ -85,12 +107,10 @@ def borders(ds: xr.Dataset, axes: tuple[str, str]) -> hv.Path | None:
     """Outlines of the bags, or None where the dataset has no shapes."""
     if "bag_geometry" not in ds.coords:
         return None
-    lines = shapely.get_parts(shapely.boundary(ds["bag_geometry"].values))
-    gap = np.full((1, 2), np.nan)
-    joined = np.concatenate([p for line in lines for p in (shapely.get_coordinates(line), gap)])
+    shapes = ds["bag_geometry"].values
     # one path with gaps: HoloViews takes milliseconds for every separate one
-    return hv.Path([joined], kdims=list(axes)).opts(
-        color=NEUTRAL, line_width=0.6 if lines.size < 150 else 0.35, alpha=0.7, tools=[]
+    return hv.Path([lines(shapes)], kdims=list(axes)).opts(
+        color=NEUTRAL, line_width=0.6 if shapes.size < 150 else 0.35, alpha=0.7, tools=[]
     )
 
 

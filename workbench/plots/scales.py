@@ -13,6 +13,7 @@ from workbench.checks import choose, require
 from workbench.plots.theme import PALETTES
 
 MOST_TICKS = 6
+_STEPS = (range(1, 10), (1, 2, 5), (1, 3), (1,))    # round values of a decade
 _PER = ((0.1, 1), (0.001, 1_000), (0.0, 100_000))  # smallest overall rate, shown per so many
 
 
@@ -48,7 +49,7 @@ class ColourScale:
             return []
         decades = range(math.floor(math.log10(self.lower)), math.ceil(math.log10(self.upper)) + 1)
         inside = [[v for v in (m * 10.0**k for k in decades for m in steps)
-                   if self.lower <= v <= self.upper] for steps in ((1, 2, 5), (1, 3), (1,))]
+                   if self.lower <= v <= self.upper] for steps in _STEPS]
         return next((ticks for ticks in inside if len(ticks) <= MOST_TICKS), inside[-1])
 
     def options(self) -> dict:

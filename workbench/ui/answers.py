@@ -7,7 +7,7 @@ all sessions share them.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -28,7 +28,9 @@ EXACT_LIMIT = 4_000     # individuals; the exact model holds all their pairs in 
 SCREEN = 500            # pixels along a map for which outlines are simplified
 SAMPLES = 300
 
-_SCENES, _ANSWERS, _SCORES, _FLAT = Cache(6), Cache(24), Cache(24), Cache(6)
+# A fit holds up to some 70 MB; the answers with an effect share the fits of the others.
+_SCENES, _ANSWERS, _SCORES, _FLAT = Cache(6), Cache(12), Cache(24), Cache(6)
+_WITH_EFFECT = Cache(6)
 
 
 @dataclass(frozen=True)
@@ -51,8 +53,10 @@ class Scene:
 class Answer:
     """Maps of one fit, and how they were come by.
 
-    ``kind`` is ``learnt`` (hyperparameters learnt), ``stopped`` (learning was cancelled),
-    ``moved`` (those of an earlier fit, but for the sliders') or ``start`` (starting values).
+    ``spec`` is that of the fit (`fit_spec`). ``kind`` is ``learnt`` (hyperparameters learnt),
+    ``stopped`` (learning was cancelled), ``moved`` (those of an earlier fit, but for the
+    sliders') or ``start`` (starting values). ``area_effect`` says whether the maps include what
+    is particular to each area.
     """
 
     spec: Spec
@@ -62,6 +66,7 @@ class Answer:
     std: np.ndarray
     kind: str
     seconds: float
+    area_effect: bool = False
 
     @property
     def exact(self) -> bool:
@@ -91,12 +96,12 @@ def data_spec(spec: Spec) -> Spec:
 
 def base_spec(spec: Spec) -> Spec:
     """The same Spec with everything learnt: what a slider moves away from."""
-    return replace(answer_spec(spec), hyperparameters={})
+    return replace(fit_spec(spec), hyperparameters={})
 
 
-def answer_spec(spec: Spec) -> Spec:
-    """A Spec without what does not change its fit: the threshold."""
-    return replace(spec, threshold=None)
+def fit_spec(spec: Spec) -> Spec:
+    """A Spec without what does not change its fit: the threshold and the area effect's share."""
+    return replace(spec, threshold=None, area_effect=False)
 
 
 def scene(spec: Spec) -> Scene:
@@ -112,14 +117,12 @@ def ready_scene(spec: Spec) -> Scene | None:
 
 def ready(spec: Spec) -> Answer | None:
     """The best answer there is without computing: learnt, else quick."""
-    key = answer_spec(spec)
-    return _ANSWERS.peek((key, "learnt")) or quick_ready(key)
-
-
-def quick_ready(spec: Spec) -> Answer | None:
-    """The quick answer if it is there."""
-    base = _ANSWERS.peek((base_spec(spec), "learnt"))
-    return _ANSWERS.peek((answer_spec(spec), "moved" if base and spec.hyperparameters else "start"))
+    key, base = fit_spec(spec), _ANSWERS.peek((base_spec(spec), "learnt"))
+    quick_kind = "moved" if base and spec.hyperparameters else "start"
+    found = _ANSWERS.peek((key, "learnt")) or _ANSWERS.peek((key, quick_kind))
+    if found is None or not spec.area_effect:
+        return found
+    return _WITH_EFFECT.peek((key, found.kind))
 
 
 def quick(spec: Spec) -> Answer:
@@ -128,19 +131,23 @@ def quick(spec: Spec) -> Answer:
     Hyperparameters held by sliders have their values; the others keep those of the fit with
     everything learnt, if there is one, else their starting values.
     """
-    key = answer_spec(spec)
-    base = _ANSWERS.peek((base_spec(spec), "learnt")) if spec.hyperparameters else None
-    if base is None:
-        return _ANSWERS.get((key, "start"), lambda: _start(key))
-    return _ANSWERS.get((key, "moved"), lambda: _moved(key, base.fit.hyperparameters))
+    key = fit_spec(spec)
+    found = _ANSWERS.peek((key, "learnt"))
+    if found is None and spec.hyperparameters:
+        base = quick(base_spec(spec))
+        kind = "moved" if base.kind == "learnt" else "start"
+        found = _ANSWERS.get((key, kind), lambda: _moved(key, base, kind))
+    elif found is None:
+        found = _ANSWERS.get((key, "start"), lambda: _start(key))
+    return including(found, spec.area_effect)
 
 
 def learn(spec: Spec, tick: Callable[[int, float, float], None]) -> Answer:
-    """Maps with all hyperparameters learnt that the Spec does not hold.
+    """Maps with all hyperparameters learnt that the Spec does not hold, area effect left out.
 
     A cancelled fit is returned as it is, and not kept for others.
     """
-    key = answer_spec(spec)
+    key = fit_spec(spec)
     found = _ANSWERS.peek((key, "learnt"))
     if found is not None:
         return found
@@ -151,6 +158,21 @@ def learn(spec: Spec, tick: Callable[[int, float, float], None]) -> Answer:
     if not fit.cancelled:
         _ANSWERS.keep((key, "learnt"), answer)
     return answer
+
+
+def including(answer: Answer, area_effect: bool) -> Answer:
+    """The maps of the same fit with or without what is particular to each area (`Fit.at`)."""
+    if answer.area_effect == area_effect:
+        return answer
+
+    def make() -> Answer:
+        law = answer.fit.at(scene(answer.spec).plain, area_effect)
+        return replace(answer, law=law, mean=_frozen(law.mean.values), std=_frozen(law.std.values),
+                       area_effect=area_effect)
+
+    kept = _WITH_EFFECT if area_effect else _ANSWERS
+    key = (answer.spec, answer.kind)
+    return make() if answer.kind == "stopped" else kept.get(key, make)
 
 
 def scores(answer: Answer) -> xr.Dataset:
@@ -215,10 +237,9 @@ def _start(spec: Spec) -> Answer:
     return _answer(spec, model_of(spec).fit(data, callback=stop), data, "start", started)
 
 
-def _moved(spec: Spec, values: Mapping) -> Answer:
+def _moved(spec: Spec, base: Answer, kind: str) -> Answer:
     started, data = time.perf_counter(), _possible(spec)
-    fit = model_of(spec).condition(data, {**values, **spec.hyperparameters})
-    return _answer(spec, fit, data, "moved", started)
+    return _answer(spec, base.fit.move(spec.hyperparameters.plain()), data, kind, started)
 
 
 def _answer(spec: Spec, fit: Fit, data: xr.Dataset, kind: str, started: float) -> Answer:

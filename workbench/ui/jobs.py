@@ -2,6 +2,8 @@
 
 Worker threads never touch widgets: everything a run reports goes through ``hop``, which an app
 sets to schedule on its document and a test leaves to call at once.
+
+The first run imports the models, not this module: a server is to listen before that is done.
 """
 
 from __future__ import annotations
@@ -12,10 +14,12 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from workbench.training import Cancelled
-
 TICK_SECONDS = 0.1
+LOOK_SECONDS = 0.1
 _POOL = ThreadPoolExecutor(4, thread_name_prefix="workbench-job")
+_SPARE_POOL = ThreadPoolExecutor(1, thread_name_prefix="workbench-spare")
+_AT_WORK: set[Run] = set()          # of all sessions
+_LOCK = threading.Lock()
 
 
 class Superseded(Exception):
@@ -26,7 +30,7 @@ class Run:
     """What running work may call: `tick` at every step, `send` for each result."""
 
     def __init__(self, job: Job, generation: int):
-        self._job, self._generation = job, generation
+        self.job, self._generation = job, generation
         self._stop, self._last = threading.Event(), -TICK_SECONDS
 
     def stop(self) -> None:
@@ -34,21 +38,32 @@ class Run:
         self._stop.set()
 
     @property
+    def stopped(self) -> bool:
+        """Whether the run was asked to stop."""
+        return self._stop.is_set()
+
+    @property
     def current(self) -> bool:
         """Whether this is still the latest run of its job."""
-        return self._generation == self._job.generation
+        return self._generation == self.job.generation
 
     def check(self) -> None:
         """Raise if the run was superseded; `Cancelled` if it was asked to stop."""
         if not self.current:
             raise Superseded
-        if self._stop.is_set():
-            raise Cancelled
+        if self.stopped:
+            raise _cancelled()
 
     def rest(self, seconds: float) -> None:
         """Wait before work that is only worth doing if nothing newer is asked for meanwhile."""
         self._stop.wait(seconds)
         self.check()
+
+    def give_way(self) -> None:
+        """Wait until no run is at work, in any session, whose result somebody waits for."""
+        self.check()
+        while _awaited():
+            self.rest(LOOK_SECONDS)
 
     def tick(self, step: int, objective: float, fraction: float) -> None:
         """Report progress, at most ten times a second; it is the callback of ``model.fit``.
@@ -58,21 +73,22 @@ class Run:
         Cancelled
             If the run was cancelled or superseded: the fit then stops with its best state.
         """
-        if not self.current or self._stop.is_set():
-            raise Cancelled
+        if not self.current or self.stopped:
+            raise _cancelled()
         now = time.monotonic()
         if now - self._last >= TICK_SECONDS:
             self._last = now
-            self._tell("ticked", step, objective, fraction)
+            self.tell("ticked", step, objective, fraction)
 
     def send(self, name: str, result: Any) -> None:
         """Hand over a result; dropped if the run was superseded, now or before it arrives."""
         if not self.current:
             raise Superseded
-        self._tell("received", name, result)
+        self.tell("received", name, result)
 
-    def _tell(self, event: str, *values: Any) -> None:
-        self._job.hop(lambda: self.current and self._job.listener(event, *values))
+    def tell(self, event: str, *values: Any) -> None:
+        """Call the job's listener, unless the run is superseded by then."""
+        self.job.hop(lambda: self.current and self.job.listener(event, *values))
 
 
 class Job:
@@ -89,11 +105,14 @@ class Job:
         Most runs at work at once: superseded ones may need a moment to notice. Beyond that the
         latest waits and those between are never started, so that dragging a slider cannot
         queue up work.
+    spare : bool
+        Whether nobody waits for the results: such runs take turns, one at a time in the whole
+        process, and can give way to all others.
     """
 
     def __init__(self, listener: Callable, hop: Callable = lambda function: function(),
-                 together: int = 2):
-        self.listener, self.hop, self.generation = listener, hop, 0
+                 together: int = 2, spare: bool = False):
+        self.listener, self.hop, self.generation, self.spare = listener, hop, 0, spare
         self._together, self._lock = together, threading.Lock()
         self._working, self._waiting, self._latest = 0, None, None
 
@@ -107,7 +126,7 @@ class Job:
                 self._waiting = (self._latest, work)
                 return
             self._working += 1
-        _POOL.submit(self._do, self._latest, work)
+        self._submit(self._latest, work)
 
     def cancel(self) -> None:
         """Ask the present run to stop at its next step and keep its best state."""
@@ -122,18 +141,27 @@ class Job:
             if self._latest is not None:
                 self._latest.stop()
 
+    def _submit(self, run: Run, work: Callable[[Run], None]) -> None:
+        (_SPARE_POOL if self.spare else _POOL).submit(self._do, run, work)
+
     def _do(self, run: Run, work: Callable[[Run], None]) -> None:
+        with _LOCK:
+            _AT_WORK.add(run)
         try:
+            from workbench.training import Cancelled
+
             run.check()
             work(run)
-            run._tell("ended", run._stop.is_set())
+            run.tell("ended", run.stopped)
         except Superseded:
             pass
         except Cancelled:
-            run._tell("ended", True)
+            run.tell("ended", True)
         except Exception as error:    # whatever it is, the user must see it
-            run._tell("failed", error)
+            run.tell("failed", error)
         finally:
+            with _LOCK:
+                _AT_WORK.discard(run)
             self._next()
 
     def _next(self) -> None:
@@ -142,4 +170,42 @@ class Job:
             if waiting is None:
                 self._working -= 1
                 return
-        _POOL.submit(self._do, *waiting)
+        self._submit(*waiting)
+
+
+def shut_down(seconds: float) -> bool:
+    """Drop all work of all sessions; no other can be started.
+
+    Python waits for its threads before it ends, and a fit may take minutes: call this first.
+
+    Parameters
+    ----------
+    seconds : float
+        How long to wait for runs to notice, which they do between two steps.
+
+    Returns
+    -------
+    bool
+        Whether all runs ended in time.
+    """
+    deadline = time.monotonic() + seconds
+    for pool in (_POOL, _SPARE_POOL):
+        pool.shutdown(wait=False, cancel_futures=True)
+    with _LOCK:
+        for run in _AT_WORK:
+            run.job.drop()
+            run.stop()
+    while _AT_WORK and time.monotonic() < deadline:
+        time.sleep(0.02)
+    return not _AT_WORK
+
+
+def _awaited() -> bool:
+    with _LOCK:
+        return any(run.current and not run.job.spare for run in _AT_WORK)
+
+
+def _cancelled() -> Exception:
+    from workbench.training import Cancelled
+
+    return Cancelled()

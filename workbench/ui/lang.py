@@ -24,12 +24,15 @@ CHARTS = {
     "pit": "Flat within the band is calibrated; a valley means intervals too narrow, a hill too "
            "wide.",
     "training": "Climbs and levels off when learning is done; it can be stopped at any step.",
-    "scores": "Lower CRPS and RMSE than the flat model is skill; coverage should match its level.",
+    "scores": "Lower CRPS and RMSE than the flat model (dashed) is skill; coverage should match "
+              "its level.",
 }
 TRAINED_ON = (
     "Areas were used in fitting, so their calibration is optimistic; fine values, where known, "
     "were not."
 )
+
+SCORES = "Scores"
 
 KINDS = {
     "learnt": "hyperparameters learnt",
@@ -38,18 +41,24 @@ KINDS = {
     "start": "quick look: hyperparameters at their starting values, press Fit to learn them",
 }
 FIT = "Learns all hyperparameters that no slider holds."
-LOADING = "loading the data"
+READY = "ready"
 NO_CURVE = "Nothing learnt yet: press Fit."
 SUMMARY = "What was fitted: hyperparameters with units and priors"
 UNEXPECTED = "Something went wrong that should not"
 
 
-def badge(exact: bool, kind: str, seconds: float, steps: int) -> str:
+def badge(exact: bool, kind: str, seconds: float, steps: int, area_effect: bool) -> str:
     """How the maps were come by: exact or approximate, and how long it took."""
     how = "exact" if exact else "approximate (variational)"
     took = f"{1000 * seconds:.0f} ms" if seconds < 1 else f"{seconds:.1f} s"
     learnt = f", {steps} steps" if steps else ""
-    return f"{how} · {took}{learnt} · {KINDS[kind]}"
+    included = " · area effect included" if area_effect else ""
+    return f"{how} · {took}{learnt} · {KINDS[kind]}{included}"
+
+
+def data_line(areas: int, individuals: int) -> str:
+    """The data in one sentence, before there is a map."""
+    return f"{areas:,} areas → {individuals:,} individuals. No fine map yet."
 
 
 def headline(areas: int, individuals: int, mean: float, low: float, high: float, sd: float,

@@ -10,7 +10,6 @@ from collections.abc import Callable
 import holoviews as hv
 import panel as pn
 import panel_material_ui as pmui
-import torch
 
 from workbench.ui import lang
 from workbench.ui.state import State
@@ -20,8 +19,8 @@ _LOG = logging.getLogger("workbench.ui")
 
 def prepare() -> None:
     """Set Panel up for a session; call it first in an app."""
-    torch.set_num_threads(1)            # several sessions share few cores
     hv.renderer("bokeh").webgl = False  # slower than canvas wherever there is no graphics card
+    pn.config.nthreads = None           # callbacks in threads would change models unlocked
     pn.extension(notifications=True, exception_handler=_failed)
 
 
@@ -88,8 +87,11 @@ def follow_url(state: State) -> None:
 
 def page(title: str, sidebar: list, main: list) -> pmui.Page:
     """The page: a sidebar of controls and the main column."""
+    # Bokeh keeps an element within the height of its parent, here that of the window: rows that
+    # wrap would be cut off there and lie over what is below them.
+    column = pn.Column(*main, sizing_mode="stretch_width", styles={"max-height": "none"})
     return pmui.Page(
-        title=title, sidebar=sidebar, main=[pn.Column(*main, sizing_mode="stretch_width")],
+        title=title, sidebar=sidebar, main=[column],
         sidebar_width=310,
         theme_config={"typography": {"fontSize": 13}},
     )

@@ -22,6 +22,7 @@ MODELS = {
 }
 _NORMAL_ONLY = "the exact model always has the identity link and Normal errors"
 _FLAT_ONLY = "the flat model has no kernel"
+_NO_EFFECT = "this model has nothing that is particular to an area"
 
 
 class State(param.Parameterized):
@@ -63,6 +64,12 @@ class State(param.Parameterized):
         objects={"locked to the data": "locked", "autoscale": "auto"},
         doc="Locked: the same value has the same colour in every fit. Autoscale: stretch the "
         "colours over the present maps, for detail.")
+    log_colours = param.Boolean(
+        False, doc="Equal steps of colour are equal ratios: for rates of which few are high.")
+    area_effect = param.Boolean(
+        False, doc="Off: the smooth map that covariates and neighbours explain. On: with what is "
+        "particular to each area or individual, given the area's total; to predict what is "
+        "observed there.")
 
     def __init__(self, **given):
         self._choices = choices()
@@ -108,6 +115,10 @@ class State(param.Parameterized):
             slot.default = fallback
         setattr(self, name, fallback if kept is None else kept)
 
+    def _offered(self, name: str) -> list:
+        slot = self.param[name]
+        return [False, True] if isinstance(slot, param.Boolean) else list(slot.names.values())
+
     def inapplicable(self, name: str) -> str:
         """Why a choice has no effect at present; empty if it has."""
         if self.model == EXACT and name in ("link", "likelihood", "overdispersion", "nugget"):
@@ -121,7 +132,16 @@ class State(param.Parameterized):
                 return "regression alone has no lengthscale"
         if name == "overdispersion" and self.likelihood != "poisson":
             return "this likelihood is already overdispersed"
+        if name == "area_effect" and not self._has_effect():
+            return _NO_EFFECT
         return ""
+
+    def _has_effect(self) -> bool:
+        """Whether the model gives areas or individuals iid effects under a positive link."""
+        if self.model == EXACT or self.link == "identity":
+            return False
+        area = self.overdispersion == "area" and not self.inapplicable("overdispersion")
+        return area or self.nugget != 0
 
     def held(self) -> dict[str, float]:
         """Hyperparameters of the map term that a slider holds, by name, natural units."""
@@ -142,7 +162,18 @@ class State(param.Parameterized):
             dataset=self.dataset, dataset_options=loader, level=level, areas=areas,
             model=self.model, options=options, hyperparameters=self.held(),
             threshold=self.threshold / self.choice.factor,
+            area_effect=self.area_effect and not self.inapplicable("area_effect"),
         )
+
+    def neighbours(self) -> list[Spec]:
+        """Specs at the stops beside that of each slider which holds something."""
+        spec, held, found = self.spec(), self.held(), []
+        for name, value in held.items():
+            stops = list(self.param[name.split(".")[-1]].names.values())[1:]    # without "learnt"
+            here = stops.index(value)
+            found += [replace(spec, hyperparameters=held | {name: stops[k]})
+                      for k in (here + 1, here - 1) if 0 <= k < len(stops)]
+        return found
 
     def query(self) -> str:
         """The choices as the query part of a URL."""
@@ -154,7 +185,7 @@ class State(param.Parameterized):
         for name in self.names():
             if name not in given:
                 continue
-            text, offered = given.pop(name), list(self.param[name].names.values())
+            text, offered = given.pop(name), self._offered(name)
             match = next((value for value in offered if _text(value) == text), None)
             if match is None:
                 problems.append(f"{name}={text} is not offered here (offered: "
@@ -163,11 +194,6 @@ class State(param.Parameterized):
             else:
                 setattr(self, name, match)
         return problems + [f"{name} is no setting of this app and was ignored" for name in given]
-
-
-def unheld(spec: Spec) -> Spec:
-    """The same Spec with everything learnt and no threshold: the base of a slider's answers."""
-    return replace(spec, hyperparameters={}, threshold=None)
 
 
 def _map_term(kernel: str) -> str:
@@ -180,4 +206,6 @@ def _stops(values: list[float], unit: str) -> dict:
 
 
 def _text(value) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
     return value if isinstance(value, str) else f"{value:g}"

@@ -1,8 +1,13 @@
-"""One session's results: watches the state, answers at once what it can, works on the rest."""
+"""One session's results: watches the state, answers at once what it can, works on the rest.
+
+Three lines of work, each in its own `Job`: what was asked for; the same fit's maps with or without
+the area effect, which must not stop a fit; and ahead of the user, what a slider's next move needs.
+"""
 
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
 from functools import wraps
 
@@ -16,6 +21,7 @@ from workbench.ui.jobs import Job, Run
 from workbench.ui.state import State
 
 PAUSE = 0.5     # seconds
+SHOWN_ONLY = ("colours", "log_colours")     # choices of the views, not of the answer
 
 
 def _alone(method: Callable) -> Callable:
@@ -40,8 +46,8 @@ class Store(param.Parameterized):
     """
 
     scene = param.ClassSelector(class_=Scene, doc="the data, ready to be shown")
-    answer = param.ClassSelector(class_=Answer, doc="the maps shown")
-    exceedance = param.Array(doc="P(rate > threshold) of each individual")
+    answer = param.ClassSelector(class_=Answer, doc="the maps shown; None until there are some")
+    exceedance = param.Array(doc="P(rate > threshold) of each individual, or None")
     scores = param.ClassSelector(class_=xr.Dataset, doc="scores of the maps shown, or None")
     history = param.List(doc="(step, objective) of the present or last fit")
     work = param.String(doc="what is being worked on; empty if nothing")
@@ -52,21 +58,36 @@ class Store(param.Parameterized):
         super().__init__()
         self.state, self._spec, self._lock = state, None, threading.RLock()
         self._job = Job(self._hear, hop)
-        state.param.watch(self._changed, [n for n in state.names() if n != "colours"])
+        self._side = Job(self._hear_side, hop)
+        self._ahead = Job(self._hear_side, hop, spare=True)
+        state.param.watch(self._changed, [n for n in state.names() if n not in SHOWN_ONLY])
 
     @property
     def fitting(self) -> bool:
         """Whether hyperparameters are being learnt, which can be cancelled."""
         return self.work.startswith("learning")
 
-    def refresh(self) -> None:
-        """Answer the state as it is; what needs computing is computed in a thread."""
+    def refresh(self, patience: float = 0.0) -> None:
+        """Answer the state as it is; what needs computing is computed in a thread.
+
+        Parameters
+        ----------
+        patience : float
+            Seconds to wait for the data: a page that arrives with its maps is drawn only once.
+        """
         self._changed()
+        deadline = time.monotonic() + patience
+        while self.scene is None and time.monotonic() < deadline:
+            time.sleep(0.02)
+            scene = answers.ready_scene(self._spec)
+            if scene is not None:
+                self._stage(scene)
 
     @_alone
     def fit(self) -> None:
         """Learn the hyperparameters that are not held, in a thread."""
         spec = self._spec = self.state.spec()
+        self._drop()
         self.param.update(error="", history=[], fraction=0.0, work="learning hyperparameters")
         self._job.start(lambda run: _fit(spec, run))
 
@@ -79,16 +100,21 @@ class Store(param.Parameterized):
 
     def close(self) -> None:
         """Drop all work: the session is over."""
-        self._job.drop()
+        self._drop()
+
+    def _drop(self) -> None:
+        for job in (self._job, self._side, self._ahead):
+            job.drop()
 
     @_alone
     def _changed(self, *events) -> None:
         spec = self.state.spec()
         before, self._spec = self._spec, spec
-        if before is not None and answers.answer_spec(before) == answers.answer_spec(spec):
+        if before is not None and answers.fit_spec(before) == answers.fit_spec(spec):
             self._exceed()
+            self._include(spec.area_effect)
             return
-        self._job.drop()
+        self._drop()
         found, scene = answers.ready(spec), answers.ready_scene(spec)
         if found is not None and scene is not None:
             self._show(scene, found)
@@ -99,8 +125,24 @@ class Store(param.Parameterized):
     def _show(self, scene: Scene, answer: Answer) -> None:
         history = list(enumerate(answer.history, 1)) or self.history
         exceedance = answer.exceedance(self.state.spec().threshold)
+        scores = self.scores if self._same_fit(answer) else answers.ready_scores(answer)
         self.param.update(scene=scene, answer=answer, exceedance=exceedance, history=history,
-                          scores=answers.ready_scores(answer))
+                          scores=scores)
+
+    def _same_fit(self, answer: Answer) -> bool:
+        return self.answer is not None and self.answer.fit is answer.fit
+
+    def _stage(self, scene: Scene) -> None:
+        """Show the data of a scene while its maps are worked on."""
+        if scene is not self.scene:
+            self.param.update(scene=scene, answer=None, exceedance=None, scores=None, history=[])
+
+    def _include(self, area_effect: bool) -> None:
+        scene, answer = self.scene, self.answer
+        self._side.drop()
+        if answer is not None and answer.area_effect != area_effect:
+            self._side.start(lambda run: run.send(
+                "law", (scene, answers.including(answer, area_effect))))
 
     def _exceed(self) -> None:
         if self.answer is not None and self._spec is not None:
@@ -113,20 +155,35 @@ class Store(param.Parameterized):
             self.param.update(history=[*self.history, (step, objective)], fraction=fraction)
         elif event == "received":
             name, result = values
-            if name == "maps":
+            if name == "scene":
+                self._stage(result)
+            elif name == "maps":
                 self._show(*result)
                 self.work = "scoring"
+                self._include(self._spec.area_effect)   # it may have been switched meanwhile
             else:
                 self.param.update(**{name: result})
         elif event == "failed":
             self.param.update(work="", error=_sentence(values[0]))
         elif event == "ended":
             self.work = ""
+            neighbours = self.state.neighbours()
+            if neighbours:
+                self._ahead.start(lambda run: _work_ahead(neighbours, run))
+
+    @_alone
+    def _hear_side(self, event: str, *values) -> None:
+        if event == "received":
+            scene, answer = values[1]
+            if self._same_fit(answer):      # a fit may have ended meanwhile
+                self._show(scene, answer)
+        elif event == "failed":
+            self.error = _sentence(values[0])
 
 
 def _answer(spec: Spec, run: Run) -> None:
     scene = answers.scene(spec)
-    run.check()
+    run.send("scene", scene)
     answer = answers.ready(spec) or answers.quick(spec)
     run.send("maps", (scene, answer))
     if answers.ready_scores(answer) is None:
@@ -136,9 +193,19 @@ def _answer(spec: Spec, run: Run) -> None:
 
 def _fit(spec: Spec, run: Run) -> None:
     scene = answers.scene(spec)
+    run.send("scene", scene)
     answer = answers.learn(spec, run.tick)
-    run.send("maps", (scene, answer))
+    run.send("maps", (scene, answers.including(answer, spec.area_effect)))
     run.send("scores", answers.scores(answer))
+
+
+def _work_ahead(specs: list[Spec], run: Run) -> None:
+    """Answer what the next move of a slider asks for, as long as nobody wants anything else."""
+    run.rest(PAUSE)
+    for spec in specs:
+        run.give_way()
+        if answers.ready(spec) is None:
+            answers.quick(spec)
 
 
 def _sentence(error: Exception) -> str:

@@ -10,16 +10,16 @@ import param
 from bokeh.models import ColumnDataSource
 from bokeh.plotting import figure
 
-from workbench.evaluation import table
 from workbench.plots import pit_histogram, reliability_curve
-from workbench.plots.theme import CATEGORIES, NEUTRAL
+from workbench.plots.theme import CATEGORIES, NEUTRAL, OWN_BAG, colours
 from workbench.ui import lang
 from workbench.ui.store import Store
-from workbench.ui.views.text import block, note
+from workbench.ui.views.layout import wrapping
+from workbench.ui.views.scores import Scores
+from workbench.ui.views.text import note
 
 SIZE = 260
 TARGETS = {"bag": "areas", "individual": "fine values", "rate": "true rate"}
-SCORES = ["crps", "rmse", "correlation", "coverage_50", "coverage_80", "coverage_95"]
 
 
 class Charts(pn.viewable.Viewer):
@@ -30,19 +30,21 @@ class Charts(pn.viewable.Viewer):
     def __init__(self, store: Store, **params):
         super().__init__(store=store, **params)
         self.target = pmui.RadioButtonGroup(
-            label="Calibration of", options={"areas": "bag"}, value="bag", size="small",
+            label="Calibration and scores of", options={"areas": "bag"}, value="bag", size="small",
             width=360, margin=(5, 5))
         self._coverage = pn.pane.HoloViews(None, margin=0, linked_axes=False)
+        self._legend = note(width=SIZE + 50)
         self._pit = pn.pane.HoloViews(None, margin=0, linked_axes=False)
-        self._table = block()
+        self.scores = Scores()
         self._steps = ColumnDataSource({"step": [], "objective": []})
         self._training = _training_figure(self._steps)
         self._empty = note(lang.NO_CURVE, SIZE)
-        self._row = pn.FlexBox(
-            self._cell(self._coverage, "coverage"), self._cell(self._pit, "pit"),
+        self._row = wrapping(
+            self._cell(pn.Column(self._coverage, self._legend, margin=0), "coverage"),
+            self._cell(self._pit, "pit"),
             self._cell(pn.Column(pn.pane.Bokeh(self._training), self._empty, margin=0),
                        "training"),
-            gap="6px 12px", justify_content="flex-start",
+            gap=12,
         )
         store.param.watch(self._scored, "scores")
         store.param.watch(self._learn, "history")
@@ -68,15 +70,11 @@ class Charts(pn.viewable.Viewer):
         name = self.store.answer.fit.model.name
         size = {"frame_width": SIZE, "frame_height": SIZE, "toolbar": None}
         with pn.io.hold():
-            self._coverage.object = reliability_curve(scores, target).opts(**size)
+            self._coverage.object = reliability_curve(scores, target).opts(
+                **size, show_legend=False)      # it would cover the curves
+            self._legend.object = _legend([str(m) for m in scores["model"].values])
             self._pit.object = pit_histogram(scores, name, target).opts(**size)
-            known = [s for s in SCORES if s in scores["score"].values]
-            frames = [(label, table(scores, t, known)) for label, t in
-                      ((TARGETS[str(t)], str(t)) for t in scores["target"].values)]
-            self._table.object = "".join(
-                f"<h4>Scores at {escape(label)}</h4><div class='wb-scroll'>"
-                f"{frame.to_html(border=0, classes='wb-table')}</div>"
-                for label, frame in frames)
+            self.scores.param.update(scores=scores, target=target)
 
     def _learn(self, *events) -> None:
         steps, values = zip(*self.store.history, strict=True) if self.store.history else ((), ())
@@ -94,9 +92,18 @@ class Charts(pn.viewable.Viewer):
 
     def __panel__(self):
         return pn.Column(
-            self.target, self._row, note(lang.TRAINED_ON), self._table,
-            note(lang.CHARTS["scores"]), sizing_mode="stretch_width", margin=0,
+            self.target, self._row, self.scores, note(lang.TRAINED_ON),
+            sizing_mode="stretch_width", margin=0,
         )
+
+
+def _legend(models: list[str]) -> str:
+    """Models beside their lines, as HTML."""
+    styles = {OWN_BAG: "dotted"}
+    lines = [f"<span><i style='border-top: 3px {styles.get(name, 'solid')} {colour}'></i>"
+             f"{escape(name)}</span>" for name, colour in colours(models).items()]
+    band = f"<span><i style='border-top: 9px solid {NEUTRAL}66'></i>±2 standard errors</span>"
+    return f"<p class='wb-legend'>{''.join(lines)}{band}</p>"
 
 
 def _training_figure(source: ColumnDataSource) -> figure:

@@ -13,25 +13,25 @@ import numpy as np
 import shapely
 import xarray as xr
 from bokeh.models import (
-    BasicTicker,
+    BasicTickFormatter,
     ColorBar,
     ColumnDataSource,
     CrosshairTool,
     HoverTool,
-    LinearColorMapper,
     Range1d,
     ScaleBar,
     Span,
 )
 from bokeh.plotting import figure
-from holoviews.plotting.util import process_cmap
 
-from workbench.plots.maps import map_unit
-from workbench.plots.outlines import frame, rings
+from workbench.plots.maps import map_unit, ticker
+from workbench.plots.outlines import frame, lines, rings
 from workbench.plots.scales import ColourScale
-from workbench.plots.theme import NEUTRAL, PALETTES
+from workbench.plots.theme import NEUTRAL
+from workbench.ui.views.colours import mapper
 
-NOWHERE = "#00000000"       # pixels without individuals are transparent
+LENGTHS = ("m", "km")       # a scale bar tells them; other maps have labelled axes
+AXIS = 44                   # pixels that an axis takes
 INDIVIDUAL, BAG = "individual", "bag"
 
 
@@ -82,7 +82,7 @@ def place(ds: xr.Dataset, dim: str, axes: tuple[str, str]) -> Place:
     return Place(ColumnDataSource({"x": x, "y": y, "name": names}), "scatter")
 
 
-def map_figure(where: Place, column: str, mapper: LinearColorMapper, title: str, bar_title: str,
+def map_figure(where: Place, column: str, scale: ColourScale, title: str, bar_title: str,
                frame_options: Mapping, ranges: tuple[Range1d, Range1d], tips: list,
                unit: str) -> figure:
     """One map of one column of a place.
@@ -92,8 +92,8 @@ def map_figure(where: Place, column: str, mapper: LinearColorMapper, title: str,
     where : Place
     column : str
         Column of its source.
-    mapper : LinearColorMapper
-        Share it among maps of the same quantity: then their colours are locked by construction.
+    scale : ColourScale
+        Of the colours; `colours.recolour` changes it.
     title, bar_title : str
         Above the map, and beside the colour bar.
     frame_options : Mapping
@@ -111,10 +111,11 @@ def map_figure(where: Place, column: str, mapper: LinearColorMapper, title: str,
         min_border=4, output_backend="canvas",
     )
     plot.toolbar.autohide, plot.toolbar.logo = True, None
-    paint = {"field": column, "transform": mapper}
+    colours = mapper(scale)
+    paint = {"field": column, "transform": colours}
     if where.glyph == "image":
         drawn = plot.image(column, source=where.source, x="left", y="bottom", dw="width",
-                           dh="height", color_mapper=mapper)
+                           dh="height", color_mapper=colours)
     elif where.glyph == "multi_polygons":
         thin = 0.5 if len(where.source.data["name"]) < 600 else 0.1
         drawn = plot.multi_polygons("xs", "ys", source=where.source, fill_color=paint,
@@ -124,9 +125,10 @@ def map_figure(where: Place, column: str, mapper: LinearColorMapper, title: str,
         drawn = plot.scatter("x", "y", source=where.source, fill_color=paint, line_color=None,
                              size=size)
     plot.add_tools(HoverTool(renderers=[drawn], tooltips=tips, point_policy="follow_mouse"))
-    bar = ColorBar(color_mapper=mapper, title=bar_title, height=10, padding=4, margin=0,
+    bar = ColorBar(color_mapper=colours, title=bar_title, height=10, padding=4, margin=0,
                    title_text_font_size="12px", title_text_font_style="normal",
-                   major_label_text_font_size="11px", ticker=BasicTicker(desired_num_ticks=4),
+                   major_label_text_font_size="11px", ticker=ticker(scale),
+                   formatter=BasicTickFormatter(),
                    background_fill_alpha=0, width=int(0.94 * frame_options["frame_width"]))
     plot.add_layout(bar, "below")
     plot.grid.visible, plot.outline_line_color = False, None
@@ -137,16 +139,15 @@ def map_figure(where: Place, column: str, mapper: LinearColorMapper, title: str,
 
 def add_borders(plot: figure, source: ColumnDataSource) -> None:
     """Outline the areas over a map of individuals."""
-    plot.multi_line("xs", "ys", source=source, line_color=NEUTRAL, line_width=0.6, line_alpha=0.8)
+    plot.line("x", "y", source=source, line_color=NEUTRAL, line_width=0.6, line_alpha=0.8)
 
 
 def border_source(ds: xr.Dataset) -> ColumnDataSource | None:
-    """Outlines of the areas as lines, None without shapes."""
+    """Outlines of the areas, None without shapes."""
     if "bag_geometry" not in ds.coords:
         return None
-    lines = shapely.get_parts(shapely.boundary(ds["bag_geometry"].values))
-    points = [shapely.get_coordinates(line).astype(np.float32) for line in lines]
-    return ColumnDataSource({"xs": [p[:, 0] for p in points], "ys": [p[:, 1] for p in points]})
+    points = lines(ds["bag_geometry"].values).astype(np.float32)
+    return ColumnDataSource({"x": points[:, 0], "y": points[:, 1]})
 
 
 def bounds(ds: xr.Dataset, axes: tuple[str, str]) -> tuple[float, float, float, float]:
@@ -160,20 +161,18 @@ def bounds(ds: xr.Dataset, axes: tuple[str, str]) -> tuple[float, float, float, 
 
 def frames(ds: xr.Dataset, axes: tuple[str, str], width: int, tall_width: int):
     """Frame size and linked ranges with equal aspect on the ground; tall maps are narrower."""
+    unit = map_unit(ds, axes)
+    if unit not in LENGTHS:
+        width, tall_width = width - AXIS, tall_width - AXIS
+
     def sized(size: int) -> dict:
-        return frame(bounds(ds, axes), map_unit(ds, axes), size)
+        return frame(bounds(ds, axes), unit, size)
 
     found = sized(1000)
     tall = found["frame_width"] < 0.8 * found["frame_height"]
     found = sized(round((tall_width if tall else width) * 1000 / found["frame_width"]))
     ranges = Range1d(*found.pop("xlim")), Range1d(*found.pop("ylim"))
     return found, ranges
-
-
-def mapper(scale: ColourScale) -> LinearColorMapper:
-    """Colours of a locked scale."""
-    palette = process_cmap(PALETTES[scale.kind], 256)
-    return LinearColorMapper(palette, low=scale.lower, high=scale.upper, nan_color=NOWHERE)
 
 
 def crosshair(plots: list[figure]) -> None:
@@ -184,7 +183,7 @@ def crosshair(plots: list[figure]) -> None:
 
 
 def _dress(plot: figure, unit: str) -> None:
-    if unit in ("m", "km"):
+    if unit in LENGTHS:
         plot.axis.visible = False
         bar = ScaleBar(range=plot.x_range, unit=unit, location="bottom_right", padding=2,
                        background_fill_alpha=0, border_line_alpha=0, length_sizing="adaptive",

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import panel as pn
 import param
@@ -15,6 +13,8 @@ from workbench.ui import lang
 from workbench.ui.answers import Scene
 from workbench.ui.store import Store
 from workbench.ui.views import figures
+from workbench.ui.views.colours import recolour, scales
+from workbench.ui.views.layout import wrapping
 from workbench.ui.views.text import note, paragraph
 
 WIDTH, TALL_WIDTH = 330, 192    # pixels across a map: three in a row of a laptop, five if tall
@@ -48,9 +48,9 @@ class Atlas:
             self.areas.push({"observed": rates, "value": scene.data["value"].values,
                              "weight": total})
         above = colour_scale(label="probability", kind="probability")
-        self.mappers = {"rate": figures.mapper(scene.rate), "std": figures.mapper(scene.spread),
-                        "exceedance": figures.mapper(above)}
+        self._scales = {"std": scene.spread, "exceedance": above}
         self.figures = self._figures(axes, shaped)
+        self.rescale(scene.rate, scene.spread)
 
     def push(self, mean: np.ndarray, std: np.ndarray, exceedance: np.ndarray) -> None:
         """Show other maps of the same scene, natural units."""
@@ -58,9 +58,9 @@ class Atlas:
         self.fine.push({"mean": mean * factor, "std": std * factor, "exceedance": exceedance})
 
     def rescale(self, rate: ColourScale, spread: ColourScale) -> None:
-        """Change the ends of the colours; all maps of the rate share one."""
-        for name, scale in (("rate", rate), ("std", spread)):
-            self.mappers[name].update(low=scale.lower, high=scale.upper)
+        """Change the colours; all maps of the rate share one scale."""
+        recolour([plot for name, plot in self.figures.items() if name not in self._scales], rate)
+        recolour([self.figures["std"]], spread)
 
     def _figures(self, axes: tuple[str, str], shaped: bool) -> dict[str, figure]:
         scene = self.scene
@@ -71,12 +71,11 @@ class Atlas:
             if name == "known" and scene.known is None:
                 continue
             where = self.areas if name == "observed" else self.fine
-            colours = self.mappers.get(name, self.mappers["rate"])
             bar = "probability" if name == "exceedance" else scene.unit
             title = scene.known_title if name == "known" else title
             made[name] = figures.map_figure(
-                where, name, colours, title, bar, options, ranges, self._tips(where, shaped),
-                map_unit(scene.drawn, axes))
+                where, name, self._scales.get(name, scene.rate), title, bar, options, ranges,
+                self._tips(where, shaped), map_unit(scene.drawn, axes))
             if borders is not None and name != "observed":
                 figures.add_borders(made[name], borders)
         figures.crosshair(list(made.values()))
@@ -104,44 +103,40 @@ class Maps(pn.viewable.Viewer):
     def __init__(self, store: Store, **params):
         super().__init__(store=store, **params)
         self.atlas: Atlas | None = None
-        self._row = pn.FlexBox(gap="6px 6px", justify_content="flex-start")
+        self._row = wrapping()
         self._caption = note()
         store.param.watch(self._update, ["scene", "answer", "exceedance"])
-        store.state.param.watch(lambda _: self._colour(), "colours")
+        store.state.param.watch(lambda *_: self._colour(), ["colours", "log_colours"])
         store.param.watch(lambda _: self._dim(), "work")
         self._update()
         self._dim()
 
     def _update(self, *events) -> None:
-        scene, answer = self.store.scene, self.store.answer
-        if scene is None or answer is None:
+        scene, answer, state = self.store.scene, self.store.answer, self.store.state
+        if scene is None:
             return
         with pn.io.hold():
             if self.atlas is None or self.atlas.scene is not scene:
-                self.atlas = Atlas(scene, self.store.state.choice.axes)
+                self.atlas = Atlas(scene, state.choice.axes)
                 self._row.objects = self._cells(scene)
-            self.atlas.push(answer.mean, answer.std, self.store.exceedance)
-            state = self.store.state
+            if answer is not None:
+                self.atlas.push(answer.mean, answer.std, self.store.exceedance)
             self.atlas.figures["exceedance"].title.text = f"P(rate > {state.threshold:g})"
             self._colour()
+            self._dim()
 
     def _colour(self) -> None:
         if self.atlas is None:
             return
-        scene, answer = self.store.scene, self.store.answer
-        rate, spread = scene.rate, scene.spread
-        if self.store.state.colours == "auto":
-            rate = replace(colour_scale(
-                answer.mean, label="rate", unit=scene.unit, factor=scene.factor,
-            ), source=f"of this posterior mean, {rate.source or 'autoscaled'}")
-            spread = colour_scale(answer.std, label="standard deviation", unit=scene.unit,
-                                  kind="spread", factor=scene.factor)
+        state = self.store.state
+        stretched = self.store.answer if state.colours == "auto" else None
+        rate, spread = scales(self.store.scene, stretched, state.log_colours)
         self.atlas.rescale(rate, spread)
         self._caption.object = paragraph(
             f"{rate.caption.capitalize()} {spread.caption.capitalize()}")
 
     def _dim(self) -> None:
-        stale = self.store.work.startswith("updating")
+        stale = self.store.work.startswith("updating") and self.store.answer is not None
         self._row.styles = {"opacity": "0.55" if stale else "1"}
 
     def _cells(self, scene: Scene) -> list:

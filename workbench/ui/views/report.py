@@ -25,8 +25,8 @@ class Report(pn.viewable.Viewer):
         self._update()
 
     def _update(self, *events) -> None:
-        if self.store.answer is not None:
-            self._text.object = f"<pre>{escape(self.store.answer.summary)}</pre>"
+        answer = self.store.answer
+        self._text.object = "" if answer is None else f"<pre>{escape(answer.summary)}</pre>"
 
     def __panel__(self):
         return pmui.Card(self._text, title=lang.SUMMARY, collapsed=True, variant="outlined",

@@ -9,6 +9,7 @@ import param
 
 from workbench.ui import lang
 from workbench.ui.store import Store
+from workbench.ui.views.layout import wrapping
 
 
 class LiveText(pn.custom.JSComponent):
@@ -39,17 +40,17 @@ class Status(pn.viewable.Viewer):
         super().__init__(store=store, **params)
         self.text = LiveText(sizing_mode="stretch_width", margin=(6, 5, 0, 5),
                              styles={"font-size": "15px"})
-        self.badge = pmui.Chip(lang.LOADING, size="small", variant="outlined", margin=(4, 5))
+        self.badge = pmui.Chip("", size="small", variant="outlined", margin=(8, 5),
+                               visible=False)
         self.error = pmui.Alert("", severity="error", visible=False, margin=(4, 10),
                                 sizing_mode="stretch_width")
-        self.bar = pmui.LinearProgress(value=0, variant="determinate", margin=(14, 10),
-                                       sizing_mode="stretch_width")
-        self.doing = pmui.Typography("", variant="body2", margin=(8, 5), width=230)
+        self.bar = pmui.LinearProgress(value=0, variant="determinate", margin=(18, 10, 0, 5),
+                                       width=180)
+        self.doing = pmui.Typography("", variant="body2", margin=(10, 5, 0, 5))
         self.stop = pmui.Button(label="Cancel", color="error", variant="outlined", size="small",
-                                on_click=lambda _: store.cancel(), margin=(2, 10))
-        self._progress = pn.Row(self.doing, self.bar, self.stop, sizing_mode="stretch_width",
-                                height=44, margin=0)
-        store.param.watch(self._numbers, ["answer", "exceedance"])
+                                on_click=lambda _: store.cancel(), margin=(5, 10))
+        self._line = wrapping(self.badge, self.doing, self.bar, self.stop, min_height=42)
+        store.param.watch(self._numbers, ["scene", "answer", "exceedance"])
         store.param.watch(self._work, ["work", "fraction"])
         store.param.watch(self._failed, "error")
         self._numbers()
@@ -57,7 +58,12 @@ class Status(pn.viewable.Viewer):
 
     def _numbers(self, *events) -> None:
         store, answer, scene = self.store, self.store.answer, self.store.scene
+        self.badge.visible = answer is not None
+        if scene is None:
+            return
         if answer is None:
+            self.text.text = lang.data_line(scene.data.sizes["bag"],
+                                            scene.data.sizes["individual"])
             return
         weight = scene.data["weight"].values
         low, high = np.quantile(answer.mean, [0.01, 0.99]) * scene.factor
@@ -69,7 +75,7 @@ class Status(pn.viewable.Viewer):
             store.state.threshold, scene.unit,
         )
         self.badge.label = lang.badge(answer.exact, answer.kind, answer.seconds,
-                                      len(answer.history))
+                                      len(answer.history), answer.area_effect)
         self.badge.color = {"learnt": "success", "stopped": "warning"}.get(answer.kind, "default")
 
     def _work(self, *events) -> None:
@@ -78,7 +84,7 @@ class Status(pn.viewable.Viewer):
         with pn.io.hold():
             self.stop.visible, self.bar.visible = fitting, bool(store.work)
             self.doing.object = f"{store.work}, step {store.history[-1][0]}" if (
-                fitting and steps) else store.work or "ready"
+                fitting and steps) else store.work or lang.READY
             variant = "determinate" if fitting and steps or not store.work else "indeterminate"
             self.bar.param.update(variant=variant, value=round(100 * store.fraction)
                                   if fitting else 0)
@@ -89,5 +95,5 @@ class Status(pn.viewable.Viewer):
             pn.state.notifications.error(self.store.error, duration=8000)
 
     def __panel__(self):
-        return pn.Column(self.error, self.text, self.badge, self._progress,
+        return pn.Column(self.error, self.text, self._line,
                          sizing_mode="stretch_width", margin=0)

@@ -8,7 +8,9 @@ import panel as pn
 
 NOTE = """
 p.wb-note {margin: 0 0 8px; font-size: 13px; line-height: 1.4; opacity: 0.8;}
-h4 {margin: 12px 0 2px; font-size: 14px; font-weight: 600;}
+p.wb-legend {margin: 0 0 4px; font-size: 12px;}
+p.wb-legend span {display: inline-block; margin-right: 12px; white-space: nowrap;}
+p.wb-legend i {display: inline-block; width: 22px; margin-right: 5px; vertical-align: middle;}
 pre {white-space: pre-wrap; font-size: 12.5px; line-height: 1.45; margin: 4px 0;}
 div.wb-scroll {overflow-x: auto;}
 table.wb-table {border-collapse: collapse; font-size: 13px; color: inherit;}
@@ -18,10 +20,11 @@ table.wb-table th:first-child {text-align: left;}
 """
 
 
-def note(text: str = "", width: int | None = None, html: bool = False) -> pn.pane.HTML:
-    """One quiet sentence, as wide as said or as the page."""
+def note(text: str = "", width: int | None = None, html: bool = False, inset: int = 5
+         ) -> pn.pane.HTML:
+    """One quiet sentence, as wide as said or as the page, so many pixels from its sides."""
     size = {"width": width} if width else {"sizing_mode": "stretch_width"}
-    return pn.pane.HTML(paragraph(text, html), margin=(0, 5), stylesheets=[NOTE], **size)
+    return pn.pane.HTML(paragraph(text, html), margin=(0, inset), stylesheets=[NOTE], **size)
 
 
 def block(content: str = "") -> pn.pane.HTML:
