@@ -142,11 +142,17 @@ class Job:
                 self._latest.stop()
 
     def _submit(self, run: Run, work: Callable[[Run], None]) -> None:
-        (_SPARE_POOL if self.spare else _POOL).submit(self._do, run, work)
-
-    def _do(self, run: Run, work: Callable[[Run], None]) -> None:
+        # At work from now on: until a thread takes it up, spare work must give way to it too.
         with _LOCK:
             _AT_WORK.add(run)
+        try:
+            future = (_SPARE_POOL if self.spare else _POOL).submit(self._do, run, work)
+        except RuntimeError:        # shut down
+            _leave(run)
+            raise
+        future.add_done_callback(lambda _: _leave(run))     # also of one that never began
+
+    def _do(self, run: Run, work: Callable[[Run], None]) -> None:
         try:
             from workbench.training import Cancelled
 
@@ -160,8 +166,7 @@ class Job:
         except Exception as error:    # whatever it is, the user must see it
             run.tell("failed", error)
         finally:
-            with _LOCK:
-                _AT_WORK.discard(run)
+            _leave(run)
             self._next()
 
     def _next(self) -> None:
@@ -198,6 +203,11 @@ def shut_down(seconds: float) -> bool:
     while _AT_WORK and time.monotonic() < deadline:
         time.sleep(0.02)
     return not _AT_WORK
+
+
+def _leave(run: Run) -> None:
+    with _LOCK:
+        _AT_WORK.discard(run)
 
 
 def _awaited() -> bool:
