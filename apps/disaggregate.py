@@ -14,6 +14,6 @@ state = State()
 shell.follow_url(state)
 store = Store(state, hop=shell.hop())
 shell.on_close(store.close)
-store.refresh(patience=1.5)
+store.refresh()
 views = [Status(store), Maps(store), Charts(store), Report(store)]
 shell.page(lang.TITLE, [Controls(store)], views).servable()

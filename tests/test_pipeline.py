@@ -9,8 +9,8 @@ import xarray as xr
 from workbench import bagging, evaluation, geo, pipeline
 from workbench.checks import InputError
 from workbench.datasets import load
+from workbench.interrupt import Cancelled
 from workbench.spec import Spec
-from workbench.training import Cancelled
 
 ROLL = dict(dataset="swiss-roll", dataset_options={"n_bags": 12, "mean_size": 10, "size_std": 4})
 QUICK = dict(options={"inducing": 8, "max_steps": 6, "kernel": "rbf"})

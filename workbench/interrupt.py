@@ -1,10 +1,14 @@
-"""Ctrl-C that keeps what was learnt: the first stops the fit at its best state, the second all."""
+"""Stopping a fit, also by Ctrl-C: the first keeps what was learnt, the second stops at once."""
 
 from __future__ import annotations
 
 import signal
 import sys
 from types import FrameType, TracebackType
+
+
+class Cancelled(Exception):
+    """Raised by a callback to stop a fit; the best state so far is kept."""
 
 
 class Interrupt:
@@ -32,13 +36,11 @@ class Interrupt:
 
         Raises
         ------
-        workbench.training.Cancelled
+        Cancelled
             If Ctrl-C was pressed; the trainer then returns the best state so far.
         """
         self.fitting = True
         if self.asked:
-            from workbench.training import Cancelled
-
             raise Cancelled
 
     def _note(self, number: int, frame: FrameType | None) -> None:

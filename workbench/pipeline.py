@@ -35,7 +35,7 @@ def run(spec: Spec, progress: bool = False, callback: Callback | None = None,
         Show bars on standard error.
     callback : callable, optional
         ``callback(step, objective, fraction)`` at every step of every fit; it may raise
-        `workbench.training.Cancelled` to stop, and what is finished by then is returned.
+        `workbench.interrupt.Cancelled` to stop, and what is finished by then is returned.
     out : Path, optional
         Where the result will be written: a format that cannot hold it is refused before the fit.
 

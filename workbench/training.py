@@ -20,14 +20,11 @@ from torch import Tensor
 from tqdm import tqdm
 
 from workbench.hyperparameters import HyperparameterSet
+from workbench.interrupt import Cancelled
 from workbench.linalg import FactorisationError
 
 Callback = Callable[[int, float, float], None]
 _PULSE_SECONDS = 0.5
-
-
-class Cancelled(Exception):
-    """Raised by a callback to stop a fit; the best state so far is kept."""
 
 
 @dataclass

@@ -6,9 +6,9 @@ import pytest
 import torch
 
 from tests.torch import made
+from workbench.interrupt import Cancelled
 from workbench.models.averaging import AveragedFit
 from workbench.models.vbagg import VBAgg
-from workbench.training import Cancelled
 
 HELD = {"mean": 2.5, "matern32.variance": 0.3, "matern32.lengthscale": 40.0}
 

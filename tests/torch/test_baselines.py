@@ -20,13 +20,13 @@ from workbench.baselines.state import PointState
 from workbench.checks import InputError
 from workbench.fields.exact import ExactField
 from workbench.inputs import fit_inputs
+from workbench.interrupt import Cancelled
 from workbench.kernels import build
 from workbench.labelled import to_source
 from workbench.linalg import FactorisationError
 from workbench.models.registry import MODELS
 from workbench.operators import OPERATORS
 from workbench.predictive import Point
-from workbench.training import Cancelled
 
 SIZES = (4, 3, 6, 2, 5, 4)
 

@@ -85,7 +85,7 @@ def test_collapsed_needs_the_normal_likelihood(counts):
 
 
 def test_adam_can_be_cancelled(counts):
-    from workbench.training import Cancelled
+    from workbench.interrupt import Cancelled
 
     def callback(step, objective, fraction):
         if step == 3:

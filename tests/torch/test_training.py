@@ -12,12 +12,13 @@ from torch import nn
 from tests.torch import made
 from workbench.compression import compress
 from workbench.hyperparameters import Hyperparameter, HyperparameterSet
+from workbench.interrupt import Cancelled
 from workbench.linalg import FactorisationError, JitterWarning, cholesky, standard_normal_kl
 from workbench.models import design
 from workbench.models.registry import MODELS
 from workbench.models.vbagg import VBAgg
 from workbench.natural_gradient import optimise
-from workbench.training import Cancelled, maximise
+from workbench.training import maximise
 
 
 @pytest.fixture(scope="module")

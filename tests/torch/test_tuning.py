@@ -10,9 +10,9 @@ from workbench.baselines.scores import bag_nll
 from workbench.baselines.tuning import PAPER_GRIDS, expand, tune
 from workbench.checks import InputError
 from workbench.evaluation import poisson_nll
+from workbench.interrupt import Cancelled
 from workbench.models.registry import MODELS
 from workbench.models.vbagg import VBAgg
-from workbench.training import Cancelled
 
 NETWORK = dict(hidden=6, max_steps=200, tolerance=1e-3, manifold_features=50)
 FIXED = {"mean": 2.5, "matern32.variance": 0.3, "matern32.lengthscale": 40.0}

@@ -1,5 +1,6 @@
 """Jobs and the cache: cancelling lands, superseded results are dropped, errors surface."""
 
+import queue
 import subprocess
 import sys
 import threading
@@ -7,7 +8,7 @@ import time
 
 import pytest
 
-from workbench.training import Cancelled
+from workbench.interrupt import Cancelled
 from workbench.ui.cache import Cache
 from workbench.ui.jobs import Job
 
@@ -218,6 +219,34 @@ def test_a_server_can_listen_before_the_models_are_imported():
          "workbench.serving; print({'torch', 'xarray', 'panel'} & set(sys.modules))"],
         capture_output=True, text=True, timeout=60)
     assert done.stdout.strip() == "set()", done.stderr
+
+
+def test_a_page_can_be_drawn_before_the_models_are_imported():
+    done = subprocess.run(
+        [sys.executable, "-c", "import sys, workbench.ui.shell, workbench.ui.store\n"
+         "from workbench.ui.views import charts, controls, maps, report, status\n"
+         "print({'torch', 'scipy.stats', 'sklearn'} & set(sys.modules))"],
+        capture_output=True, text=True, timeout=60)
+    assert done.stdout.strip() == "set()", done.stderr
+
+
+def test_work_that_nobody_waits_for_begins_when_what_was_sent_is_heard():
+    page, order, sent = queue.Queue(), [], threading.Event()
+
+    def work(run):
+        run.send("maps", 1)
+        sent.set()
+        run.settle(0)
+        order.append("scores")
+
+    job = Job(lambda event, *_: order.append(event), hop=page.put)
+    job.start(work)
+    assert sent.wait(10)
+    time.sleep(0.2)
+    assert order == []
+    for _ in range(3):      # the maps, the mark that they were heard, and the end
+        page.get(timeout=10)()
+    assert order == ["received", "scores", "ended"]
 
 
 def test_the_cache_makes_a_result_once_however_many_ask():

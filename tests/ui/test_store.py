@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import workbench as wb
+from workbench import pipeline
 from workbench.ui import answers
 from workbench.ui.state import State
 from workbench.ui.store import Store
@@ -108,7 +109,7 @@ def test_nothing_is_computed_twice(state, begin, monkeypatch):
     first, made, started = session.maps().answer, [], []
     real = answers._answer
     monkeypatch.setattr(answers, "_answer", lambda *of: made.append(of[0]) or real(*of))
-    monkeypatch.setattr(answers, "model_of", started.append)
+    monkeypatch.setattr(pipeline, "model_of", started.append)
     state.variance = stops(state)[3]
     second, moved = session.maps().answer, answers.fit_spec(state.spec())
     assert second is not first
@@ -214,7 +215,7 @@ def test_the_ends_of_a_slider_have_one_neighbour(state):
 def test_the_area_effect_is_switched_without_a_fit(state, begin, monkeypatch):
     store = begin().settled()
     smooth, scores = store.answer, store.scores
-    monkeypatch.setattr(answers, "model_of", None)      # to call it would fail
+    monkeypatch.setattr(pipeline, "model_of", None)      # to call it would fail
     state.area_effect = True
     eventually(lambda: store.answer.area_effect)
     expected = smooth.fit.at(store.scene.plain, area_effect=True)

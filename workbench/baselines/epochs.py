@@ -23,8 +23,9 @@ from tqdm import tqdm
 
 from workbench.baselines.state import PointState
 from workbench.hyperparameters import HyperparameterSet
+from workbench.interrupt import Cancelled
 from workbench.linalg import FactorisationError
-from workbench.training import Callback, Cancelled, History
+from workbench.training import Callback, History
 
 _PULSE_SECONDS = 0.5
 _FAILURES = (FactorisationError, torch.linalg.LinAlgError)

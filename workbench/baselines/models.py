@@ -74,7 +74,7 @@ class PointModel:
             Show a progress bar.
         callback : callable, optional
             ``callback(step, objective, fraction)`` after each epoch or evaluation; may raise
-            `workbench.training.Cancelled`.
+            `workbench.interrupt.Cancelled`.
 
         Raises
         ------

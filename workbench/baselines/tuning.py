@@ -19,8 +19,8 @@ from tqdm import tqdm
 from workbench.bags import Source
 from workbench.baselines.scores import bag_nll
 from workbench.checks import InputError, choose, reject, require
+from workbench.interrupt import Cancelled
 from workbench.linalg import FactorisationError
-from workbench.training import Cancelled
 
 SELECTIONS = ("validation", "objective")
 
@@ -118,7 +118,7 @@ def tune(
         Show a progress bar over the runs.
     callback : callable, optional
         ``callback(step, objective, fraction)`` of the run at work, with the fraction of the whole
-        grid; if it raises `workbench.training.Cancelled`, the best finished run is returned.
+        grid; if it raises `workbench.interrupt.Cancelled`, the best finished run is returned.
 
     Returns
     -------

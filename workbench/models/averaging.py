@@ -20,10 +20,10 @@ from torch import Tensor
 from tqdm import tqdm
 
 from workbench.bags import Bags
+from workbench.interrupt import Cancelled
 from workbench.linalg import FactorisationError
 from workbench.models.fit import VariationalFit
 from workbench.predictive import Mixture, Normal, Predictive
-from workbench.training import Cancelled
 
 # Steps of the finite differences and largest standard deviation of a draw, in raw units (e-folds).
 _STEP, _WIDEST = 0.1, 2.0

@@ -26,8 +26,9 @@ from workbench.checks import InputError
 from workbench.collapsed import collapsed
 from workbench.geometry import Geometry, geometry
 from workbench.hyperparameters import Hyperparameter, HyperparameterSet
+from workbench.interrupt import Cancelled
 from workbench.linalg import FactorisationError, cholesky, standard_normal_kl
-from workbench.training import Cancelled, History, maximise
+from workbench.training import History, maximise
 
 _NARROW = 0.1               # standard deviation that q starts with in whitened coordinates
 _PER_STEP = 20              # evaluations of `joint` for one of max_steps: each is far cheaper

@@ -68,7 +68,7 @@ class VBAgg:
         progress : bool
             Show a progress bar.
         callback : callable, optional
-            ``callback(step, objective, fraction)``; may raise `workbench.training.Cancelled`.
+            ``callback(step, objective, fraction)``; may raise `workbench.interrupt.Cancelled`.
         """
         return self._train(source, {}, progress, callback)
 

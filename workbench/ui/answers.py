@@ -1,7 +1,8 @@
 """From a Spec to what the views show: data, maps and scores, kept in bounded caches.
 
 Pure functions of Specs and small values; results are frozen and their arrays read-only, because
-all sessions share them.
+all sessions share them. They import the models, not this module: a page can be drawn before that
+is done.
 """
 
 from __future__ import annotations
@@ -10,19 +11,20 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 import xarray as xr
 
 from workbench.checks import require
-from workbench.evaluation import evaluate
-from workbench.labelled import Fit, LabelledPredictive, make_model
-from workbench.pipeline import data_of, model_of
+from workbench.interrupt import Cancelled
 from workbench.plots import ColourScale, colour_scale, observed_rate, rate_unit, simplified
 from workbench.schema import GEOMETRY
 from workbench.spec import Spec
-from workbench.training import Cancelled
 from workbench.ui.cache import Cache
+
+if TYPE_CHECKING:
+    from workbench.labelled import Fit, LabelledPredictive
 
 EXACT_LIMIT = 4_000     # individuals; the exact model holds all their pairs in memory
 SCREEN = 500            # pixels along a map for which outlines are simplified
@@ -106,6 +108,8 @@ def fit_spec(spec: Spec) -> Spec:
 
 def scene(spec: Spec) -> Scene:
     """The data of a Spec, loaded once."""
+    from workbench.pipeline import data_of
+
     key = data_spec(spec)
     return _SCENES.get(key, lambda: _scene(data_of(key)))
 
@@ -147,6 +151,8 @@ def learn(spec: Spec, tick: Callable[[int, float, float], None]) -> Answer:
 
     A cancelled fit is returned as it is, and not kept for others.
     """
+    from workbench.pipeline import model_of
+
     key = fit_spec(spec)
     found = _ANSWERS.peek((key, "learnt"))
     if found is not None:
@@ -178,6 +184,9 @@ def including(answer: Answer, area_effect: bool) -> Answer:
 def scores(answer: Answer) -> xr.Dataset:
     """Scores and calibration of an answer beside the flat model (`workbench.evaluate`)."""
     def make() -> xr.Dataset:
+        from workbench.evaluation import evaluate
+        from workbench.labelled import make_model
+
         data = scene(answer.spec).plain
         fits = {answer.fit.model.name: answer.fit}
         if "constant" not in fits:
@@ -229,6 +238,8 @@ def _possible(spec: Spec) -> xr.Dataset:
 
 
 def _start(spec: Spec) -> Answer:
+    from workbench.pipeline import model_of
+
     started, data = time.perf_counter(), _possible(spec)
 
     def stop(*_):

@@ -3,7 +3,7 @@
 Worker threads never touch widgets: everything a run reports goes through ``hop``, which an app
 sets to schedule on its document and a test leaves to call at once.
 
-The first run imports the models, not this module: a server is to listen before that is done.
+Work imports the models, not this module: a server is to listen before that is done.
 """
 
 from __future__ import annotations
@@ -14,8 +14,11 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+from workbench.interrupt import Cancelled
+
 TICK_SECONDS = 0.1
 LOOK_SECONDS = 0.1
+SHOWN_SECONDS = 10.0        # most that a run waits for a page to show what it was sent
 _POOL = ThreadPoolExecutor(4, thread_name_prefix="workbench-job")
 _SPARE_POOL = ThreadPoolExecutor(1, thread_name_prefix="workbench-spare")
 _AT_WORK: set[Run] = set()          # of all sessions
@@ -52,7 +55,7 @@ class Run:
         if not self.current:
             raise Superseded
         if self.stopped:
-            raise _cancelled()
+            raise Cancelled
 
     def rest(self, seconds: float) -> None:
         """Wait before work that is only worth doing if nothing newer is asked for meanwhile."""
@@ -65,6 +68,19 @@ class Run:
         while _awaited():
             self.rest(LOOK_SECONDS)
 
+    def settle(self, seconds: float) -> None:
+        """Wait until what was sent has been heard, and then as `rest`.
+
+        A page that is being loaded hears later; Python's threads take turns, and work that nobody
+        waits for would hold it up.
+        """
+        heard = threading.Event()
+        self.job.hop(heard.set)
+        deadline = time.monotonic() + SHOWN_SECONDS
+        while not heard.wait(LOOK_SECONDS) and time.monotonic() < deadline:
+            self.check()
+        self.rest(seconds)
+
     def tick(self, step: int, objective: float, fraction: float) -> None:
         """Report progress, at most ten times a second; it is the callback of ``model.fit``.
 
@@ -74,7 +90,7 @@ class Run:
             If the run was cancelled or superseded: the fit then stops with its best state.
         """
         if not self.current or self.stopped:
-            raise _cancelled()
+            raise Cancelled
         now = time.monotonic()
         if now - self._last >= TICK_SECONDS:
             self._last = now
@@ -154,8 +170,6 @@ class Job:
 
     def _do(self, run: Run, work: Callable[[Run], None]) -> None:
         try:
-            from workbench.training import Cancelled
-
             run.check()
             work(run)
             run.tell("ended", run.stopped)
@@ -213,9 +227,3 @@ def _leave(run: Run) -> None:
 def _awaited() -> bool:
     with _LOCK:
         return any(run.current and not run.job.spare for run in _AT_WORK)
-
-
-def _cancelled() -> Exception:
-    from workbench.training import Cancelled
-
-    return Cancelled()

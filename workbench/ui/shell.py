@@ -11,7 +11,7 @@ import holoviews as hv
 import panel as pn
 import panel_material_ui as pmui
 
-from workbench.ui import lang
+from workbench.ui import lang, warm
 from workbench.ui.state import State
 
 _LOG = logging.getLogger("workbench.ui")
@@ -27,13 +27,21 @@ def prepare() -> None:
 def hop() -> Callable:
     """What runs a function in this session's own thread; to be made while the app is built.
 
-    Functions run one after the other, in the order given. Until the page has loaded they wait:
-    what is sent to a page that is still connecting is lost on it.
+    Functions run one after the other, in the order given. Before the browser connects they change
+    the document that it will fetch, and after the page has loaded what it shows; between the two
+    they wait, for what is sent to a page that is still connecting is lost on it.
     """
-    document, waiting, loaded = pn.state.curdoc, deque(), threading.Event()
+    document, waiting = pn.state.curdoc, deque()
+    built, loaded = threading.Event(), threading.Event()
+
+    def connecting() -> bool:
+        session = document.session_context and document.session_context.session
+        return not loaded.is_set() and session is not None and session.connection_count > 0
 
     def work_off() -> None:
-        while waiting:
+        built.set()
+        warm.drawn()
+        while waiting and not connecting():
             try:
                 waiting.popleft()()
             except Exception as error:  # Panel's handler does not see callbacks of the document
@@ -48,9 +56,10 @@ def hop() -> Callable:
 
     def into_session(function: Callable) -> None:
         waiting.append(function)
-        if loaded.is_set():
+        if built.is_set():              # a document still being built is no other thread's
             schedule()
 
+    schedule()
     pn.state.onload(begin)
     return into_session
 

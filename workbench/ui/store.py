@@ -7,7 +7,6 @@ the area effect, which must not stop a fit; and ahead of the user, what a slider
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable
 from functools import wraps
 
@@ -67,21 +66,9 @@ class Store(param.Parameterized):
         """Whether hyperparameters are being learnt, which can be cancelled."""
         return self.work.startswith("learning")
 
-    def refresh(self, patience: float = 0.0) -> None:
-        """Answer the state as it is; what needs computing is computed in a thread.
-
-        Parameters
-        ----------
-        patience : float
-            Seconds to wait for the data: a page that arrives with its maps is drawn only once.
-        """
+    def refresh(self) -> None:
+        """Answer the state as it is; what needs computing is computed in a thread."""
         self._changed()
-        deadline = time.monotonic() + patience
-        while self.scene is None and time.monotonic() < deadline:
-            time.sleep(0.02)
-            scene = answers.ready_scene(self._spec)
-            if scene is not None:
-                self._stage(scene)
 
     @_alone
     def fit(self) -> None:
@@ -116,11 +103,16 @@ class Store(param.Parameterized):
             return
         self._drop()
         found, scene = answers.ready(spec), answers.ready_scene(spec)
-        if found is not None and scene is not None:
-            self._show(scene, found)
-        missing = found is None or scene is None
-        self.param.update(error="", work="updating the maps" if missing else "scoring")
-        self._job.start(lambda run: _answer(spec, run))
+        self.param.update(error="", work="updating the maps")
+        if found is None or scene is None:
+            self._job.start(lambda run: _answer(spec, run))
+            return
+        self._show(scene, found)
+        if self.scores is None:
+            self.work = "scoring"
+            self._job.start(lambda run: _score(found, run))
+        else:
+            self._rest()
 
     def _show(self, scene: Scene, answer: Answer) -> None:
         history = list(enumerate(answer.history, 1)) or self.history
@@ -166,10 +158,14 @@ class Store(param.Parameterized):
         elif event == "failed":
             self.param.update(work="", error=_sentence(values[0]))
         elif event == "ended":
-            self.work = ""
-            neighbours = self.state.neighbours()
-            if neighbours:
-                self._ahead.start(lambda run: _work_ahead(neighbours, run))
+            self._rest()
+
+    def _rest(self) -> None:
+        """All that was asked for is shown: work ahead."""
+        self.work = ""
+        neighbours = self.state.neighbours()
+        if neighbours:
+            self._ahead.start(lambda run: _work_ahead(neighbours, run))
 
     @_alone
     def _hear_side(self, event: str, *values) -> None:
@@ -182,12 +178,17 @@ class Store(param.Parameterized):
 
 
 def _answer(spec: Spec, run: Run) -> None:
+    run.settle(0)               # a page still being drawn first: the models take seconds to load
     scene = answers.scene(spec)
     run.send("scene", scene)
-    answer = answers.ready(spec) or answers.quick(spec)
+    answer = answers.quick(spec)
     run.send("maps", (scene, answer))
+    _score(answer, run)
+
+
+def _score(answer: Answer, run: Run) -> None:
     if answers.ready_scores(answer) is None:
-        run.rest(PAUSE)         # scores take seconds: not while a slider is being moved
+        run.settle(PAUSE)       # scores take seconds: not while a slider is being moved
     run.send("scores", answers.scores(answer))
 
 

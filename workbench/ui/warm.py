@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gc
 import logging
+import threading
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -16,9 +17,11 @@ from workbench.ui.jobs import Job, Run
 if TYPE_CHECKING:
     from workbench.ui.answers import Answer
 
-QUIET = 5.0     # seconds; then nobody waits for the first page, and its scores can be made
+QUIET = 15.0    # seconds; then nobody waits for the first page, and its scores can be made
+SOON = 3.0      # seconds in which a browser is opened that is opened at once
 
 _LOG = logging.getLogger("workbench.ui")
+_DRAWN = threading.Event()
 
 
 def start() -> Job:
@@ -26,6 +29,11 @@ def start() -> Job:
     job = Job(_hear)
     job.start(_first_page)
     return job
+
+
+def drawn() -> None:
+    """Say that a page has been drawn; until the first one is, loading the models gives way."""
+    _DRAWN.set()
 
 
 def pause_collection() -> None:
@@ -40,10 +48,13 @@ def _first_page(run: Run) -> None:
     try:
         import workbench.ui.views.charts
         import workbench.ui.views.controls
-        import workbench.ui.views.maps  # noqa: F401
+        import workbench.ui.views.maps
+        import workbench.ui.views.report
+        import workbench.ui.views.status  # noqa: F401
         from workbench.ui import answers
         from workbench.ui.state import State
 
+        _DRAWN.wait(SOON)       # the browser has its own work with the page, on another core
         run.check()
         spec = State().spec()
         answers.scene(spec)

@@ -8,7 +8,6 @@ import panel_material_ui as pmui
 import param
 import xarray as xr
 
-from workbench.evaluation import table
 from workbench.plots import score_bars
 from workbench.ui import lang
 from workbench.ui.views.layout import wrapping
@@ -59,6 +58,8 @@ class Scores(pn.viewable.Viewer):
 
 
 def _html(scores: xr.Dataset, target: str) -> str:
+    from workbench.evaluation import table  # loads the models; the page is drawn before that
+
     known = [s for s in SCORES if s in scores["score"].values]
     frame = table(scores, target, known).rename_axis(None)
     text = frame.to_html(border=0, classes="wb-table", na_rep="–", float_format="{:g}".format)
