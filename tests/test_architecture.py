@@ -16,7 +16,7 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 
 # The layers, lowest first; a module may import its own layer and lower ones.
 TORCH_HALF = [
-    {"shapes", "checks"},
+    {"shapes", "checks", "interrupt"},
     {"bags", "linalg", "inputs", "priors", "hyperparameters", "compression", "joint_lbfgs",
      "special"},
     {"operators", "kernels", "predictive", "training", "natural_gradient"},
@@ -27,12 +27,14 @@ TORCH_HALF = [
     {"bounds", "collapsed"},
     {"objectives"},
     {"models", "baselines"},        # the registry of all models is in models
+    {"reference"},
 ]
 LABELLED_HALF = [{"schema"}, {"bagging"}, {"datasets", "geo", "evaluation", "plots"}]
 TOP = [
-    {"labelled", "summary", "spec", "flags", "interrupt"}, {"pipeline"}, {"ui", "serving"}, {"cli"},
+    {"labelled", "summary", "spec", "flags"}, {"pipeline"}, {"experiments"}, {"ui", "serving"},
+    {"cli"},
 ]
-SHARED = {"checks", "spec"}                     # know neither torch nor xarray; anybody's
+SHARED = {"checks", "spec", "interrupt"}                     # know neither torch nor xarray; anybody's
 ENTRANCES = {"__init__", "__main__"}
 TORCH = {"torch", "gpytorch", "linear_operator"}
 LONGEST_MODULE, LONGEST_APP = 300, 80
