@@ -1,0 +1,26 @@
+"""The experiments by name."""
+
+from __future__ import annotations
+
+from workbench.checks import choose
+from workbench.experiments import swiss_roll
+from workbench.experiments.base import Experiment
+
+_ALL = (swiss_roll.VARY_BAGS, swiss_roll.VARY_SIZE)
+
+
+def experiments() -> dict[str, Experiment]:
+    """All experiments by name."""
+    return {experiment.name: experiment for experiment in _ALL}
+
+
+def experiment_named(name: str) -> Experiment:
+    """An experiment by name; an unknown name suggests the nearest.
+
+    Raises
+    ------
+    InputError
+        If there is none.
+    """
+    known = experiments()
+    return known[choose("experiment", name, known)]
