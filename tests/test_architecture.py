@@ -34,7 +34,7 @@ TOP = [
     {"labelled", "summary", "spec", "flags"}, {"pipeline"}, {"experiments"}, {"ui", "serving"},
     {"cli"},
 ]
-SHARED = {"checks", "spec", "interrupt"}                     # know neither torch nor xarray; anybody's
+SHARED = {"checks", "spec", "interrupt"}        # know neither torch nor xarray; anybody's
 ENTRANCES = {"__init__", "__main__"}
 TORCH = {"torch", "gpytorch", "linear_operator"}
 LONGEST_MODULE, LONGEST_APP = 300, 80

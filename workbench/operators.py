@@ -13,6 +13,8 @@ from workbench.checks import reject
 
 # Pairs of individuals evaluated at once inside one bag; bounds the memory of `quad_diag`.
 _PAIRS = 4_000_000
+# Entries of a table that are multiplied at once: few enough to stay in a processor's cache.
+_ENTRIES = 500_000
 
 
 class AggregationOperator(ABC):
@@ -112,6 +114,46 @@ class Identity(SegmentSum):
 
 
 OPERATORS = {"sum": SegmentSum, "mean": SegmentMean}
+
+
+def weighted_rows(values: Float[Tensor, " N"], table: Float[Tensor, "N M"], bags: Bags
+                  ) -> Float[Tensor, "B M"]:
+    """Sum of ``values[i] * table[i]`` over each bag, differentiable in both.
+
+    The products are formed a part at a time: as a whole they would be as large as the table, and
+    writing and reading them takes longer than the sum.
+    """
+    return _WeightedRows.apply(values, table, bags.membership, bags.count)
+
+
+class _WeightedRows(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, values, table, members, count):
+        ctx.save_for_backward(values, table, members)
+        out = torch.zeros(count, table.shape[1]).to(table)
+        for v, rows, bag in _parts(values, table, members):
+            out.index_add_(0, bag, v[:, None] * rows)
+        return out
+
+    @staticmethod
+    @torch.autograd.function.once_differentiable
+    def backward(ctx, gradient):
+        values, table, members = ctx.saved_tensors
+        need_values, need_table = ctx.needs_input_grad[:2]
+        of_values, of_table = [], []
+        for v, rows, bag in _parts(values, table, members):
+            mine = gradient[bag]
+            if need_values:
+                of_values.append((mine * rows).sum(1))
+            if need_table:
+                of_table.append(v[:, None] * mine)
+        return (torch.cat(of_values) if need_values else None,
+                torch.cat(of_table) if need_table else None, None, None)
+
+
+def _parts(values: Tensor, table: Tensor, members: Tensor):
+    rows = max(1, _ENTRIES // table.shape[1])
+    return zip(values.split(rows), table.split(rows), members.split(rows), strict=True)
 
 
 def blocks(bags: Bags, pairs: int = _PAIRS):

@@ -9,9 +9,9 @@ from torch import Tensor
 
 from workbench.fields.inducing import InducingField, Projection
 from workbench.geometry import Geometry
-from workbench.operators import AggregationOperator
+from workbench.operators import AggregationOperator, weighted_rows
 from workbench.residual import Residual, residual_of
-from workbench.shapes import PerBag
+from workbench.shapes import PerBag, PerIndividual
 
 
 @dataclass(frozen=True)
@@ -49,6 +49,10 @@ class View:
         bags = self.operator.bags
         out = torch.zeros(bags.count, *values.shape[1:]).to(values)
         return out.index_add(0, bags.membership, values)
+
+    def weighted_features(self, values: PerIndividual) -> Tensor:
+        """Φᵀv of each bag: the sum of its individuals' features, weighted by values (B, M)."""
+        return weighted_rows(values, self.projection.features, self.operator.bags)
 
     def logsumexp(self, values: Tensor) -> PerBag:
         """Log of the sum of exponentials over each bag (B,)."""

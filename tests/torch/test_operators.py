@@ -158,3 +158,18 @@ def test_exact_field_is_block_kriging():
         centre = torch.full((3,), 0.7, dtype=torch.float64)
         law = torch.distributions.MultivariateNormal(centre, gram)
         torch.testing.assert_close(field.evidence(y, noise), law.log_prob(y), rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("entries", [1, 7, 10_000])
+def test_weighted_rows_are_their_sum_and_so_are_the_gradients(monkeypatch, entries):
+    monkeypatch.setattr("workbench.operators._ENTRIES", entries)
+    bags = made.bags(SIZES)
+    generator = torch.Generator().manual_seed(0)
+    values = torch.randn(len(bags.x), generator=generator, dtype=torch.float64, requires_grad=True)
+    table = torch.randn(len(bags.x), 3, generator=generator, dtype=torch.float64,
+                        requires_grad=True)
+    plain = torch.zeros(bags.count, 3, dtype=torch.float64).index_add(
+        0, bags.membership, values[:, None] * table)
+    torch.testing.assert_close(operators.weighted_rows(values, table, bags), plain)
+    assert torch.autograd.gradcheck(
+        lambda v, t: operators.weighted_rows(v, t, bags), (values, table))

@@ -12,7 +12,7 @@ from workbench.views import View
 
 def quadratic(view: View, covariance: Tensor, values: Tensor, residual: Residual) -> PerBag:
     """vᵀ S v inside each bag."""
-    rows = view.sum(values[:, None] * view.projection.features)
+    rows = view.weighted_features(values)
     return view.sum(values * residual.times(values)) + ((rows @ covariance) * rows).sum(1)
 
 

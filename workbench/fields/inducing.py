@@ -14,7 +14,7 @@ Deviation: the paper uses one set of landmarks for the whole kernel; ``layout="j
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import torch
 from torch import Tensor, nn
@@ -42,6 +42,7 @@ class Projection:
     features: Features
     residual: PerIndividual
     offset: PerIndividual
+    _last: list = field(default_factory=list, repr=False, compare=False)
 
     def detach(self) -> Projection:
         """The same numbers without gradients."""
@@ -49,8 +50,17 @@ class Projection:
 
     def marginals(self, mean: InducingMean, covariance: InducingCovariance):
         """Mean and variance (N,) of f at each input when v ~ N(mean, covariance)."""
-        explained = ((self.features @ covariance) * self.features).sum(1)
-        return self.offset + self.features @ mean, self.residual + explained
+        return self.offset + self.features @ mean, self.residual + self._explained(covariance)
+
+    def _explained(self, covariance: InducingCovariance) -> PerIndividual:
+        """φᵀ C φ of each input, kept for the last C: a search for the best mean asks it of one."""
+        if covariance.requires_grad or self.features.requires_grad:
+            return ((self.features @ covariance) * self.features).sum(1)
+        kept = self._last
+        if not kept or kept[0] is not covariance or kept[1] != covariance._version:
+            value = ((self.features @ covariance) * self.features).sum(1)
+            kept[:] = [covariance, covariance._version, value]
+        return kept[2]
 
 
 class InducingField(nn.Module):
