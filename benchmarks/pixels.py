@@ -4,8 +4,8 @@
     python benchmarks/pixels.py --pixels 100000
 
 Law et al. 2018, section 4.3: 957 areas, 1,044,683 pixels, 18 covariates and coordinates, 576
-landmarks (one for each training area there), the malaria kernel. Each size runs in a process of its own, so that the peak
-memory is its own. Writes data/results/pixels.csv.
+landmarks (one for each training area there), the malaria kernel. Each size runs in a process of its
+own, so that the peak memory is its own. Writes data/results/pixels.csv.
 """
 
 from __future__ import annotations
@@ -57,7 +57,8 @@ def one(pixels: int, inducing: int, compress: int, threads: int, file: Path, mak
     low, high = (bound.values for bound in law.interval(0.95))
     return {
         "pixels": ds.sizes["individual"], "areas": ds.sizes["bag"], "inducing": inducing,
-        "compress": compress, "threads": threads, "fit_seconds": fitted - started, "map_seconds": done - fitted,
+        "compress": compress, "threads": threads, "fit_seconds": fitted - started,
+        "map_seconds": done - fitted,
         "evaluations": len(fit.history), "converged": fit.converged,
         "peak_gib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20,
         "objective": fit.objective, "log_rate_correlation": float(

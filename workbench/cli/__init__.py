@@ -16,6 +16,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from workbench import flags
 from workbench.checks import InputError, choose
+from workbench.cli import papers
 from workbench.interrupt import Interrupt
 from workbench.spec import Spec, existing
 
@@ -137,11 +138,34 @@ def disaggregate(
 
 @app.command()
 def run(
-    spec: Annotated[Path, typer.Argument(help="A Spec as JSON, or a map that carries its own.")],
-    out: Annotated[Path | None, typer.Option(help="File to write; default: SPEC with .nc.")] = None,
+    spec: Annotated[
+        Path | None, typer.Argument(help="A Spec as JSON, or a map that carries its own.")] = None,
+    experiment: Annotated[
+        str | None, typer.Option(help="Do a paper's experiment; see `workbench experiments`.")
+    ] = None,
+    preset: Annotated[
+        str, typer.Option(help="Of the experiment: quick, or paper for the full runs.")] = "quick",
+    only: Annotated[
+        list[str] | None,
+        typer.Option(help="Of the experiment the runs with setting=value; repeat.")] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="File to write; default: SPEC, or EXPERIMENT-PRESET, with .nc.")] = None,
     quiet: Annotated[bool, typer.Option("--quiet", help="No progress bar.")] = False,
+    threads: Annotated[int, typer.Option(min=1, help="Threads for linear algebra.")] = 1,
 ) -> None:
-    """Run a Spec, or make a map again from the Spec that it carries."""
+    """Run a Spec, make a map again from the Spec that it carries, or do a paper's experiment.
+
+    Runs of an experiment that OUT already holds are not done again.
+    """
+    if (spec is None) == (experiment is None):
+        raise InputError("give a file with a Spec or --experiment NAME, one of the two")
+    _set_threads(threads)
+    if experiment is not None:
+        papers.run(experiment, preset, only or [], out, quiet)
+        return
+    if only or preset != "quick":
+        raise InputError("--preset and --only are for --experiment")
     if existing("Spec", spec).suffix == ".nc":
         from workbench.pipeline import spec_of
 
@@ -150,6 +174,14 @@ def run(
         _run(spec_of(spec), out, quiet)
     else:
         _run(Spec.read(spec), out or spec.with_suffix(".nc"), quiet)
+
+
+@app.command("experiments")
+def list_experiments(
+    name: Annotated[str | None, typer.Argument(help="One experiment.")] = None
+) -> None:
+    """List the papers' experiments, or what one deviates in and what the paper prints."""
+    papers.describe(name)
 
 
 @app.command("datasets")
