@@ -14,6 +14,7 @@ _MODULES = {
     "korea": "korea",
     "simulated-country": "simulated_country",
     "madagascar": "madagascar",
+    "elevators": "elevators",
 }
 
 

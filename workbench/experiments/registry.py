@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from workbench.checks import choose
-from workbench.experiments import swiss_roll
+from workbench.experiments import normal, swiss_roll
 from workbench.experiments.base import Experiment
 
-_ALL = (swiss_roll.VARY_BAGS, swiss_roll.VARY_SIZE)
+_ALL = (swiss_roll.VARY_BAGS, swiss_roll.VARY_SIZE, normal.NORMAL)
 
 
 def experiments() -> dict[str, Experiment]:
