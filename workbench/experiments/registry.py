@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from workbench.checks import choose
-from workbench.experiments import normal, swiss_roll
+from workbench.experiments import held_out, normal, swiss_roll
 from workbench.experiments.base import Experiment
 
-_ALL = (swiss_roll.VARY_BAGS, swiss_roll.VARY_SIZE, normal.NORMAL)
+_ALL = (swiss_roll.VARY_BAGS, swiss_roll.VARY_SIZE, normal.NORMAL,
+        held_out.COUNTRY, held_out.MADAGASCAR)
 
 
 def experiments() -> dict[str, Experiment]:
