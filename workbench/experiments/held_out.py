@@ -97,7 +97,7 @@ def _country(preset: str) -> list[Settings]:
         return _runs("simulated-country", data, 1, ("constant", "vbagg-exp-moment"))
     data = {"pixels": 10_000, "districts": 240, "regions": 40, "provinces": 8, "smallest": 5,
             "largest": 400, "covariates": 18}
-    return _runs("simulated-country", data, 2, _MODELS)
+    return _runs("simulated-country", data, 2, (*_MODELS, "vbagg-exp-moment" + AREA))
 
 
 def _madagascar(preset: str) -> list[Settings]:
