@@ -38,10 +38,15 @@ class VariationalFit:
 
     @property
     def objective(self) -> float:
-        """The final evidence lower bound (without log priors)."""
+        """The final evidence lower bound (without log priors).
+
+        Of the clusters that q was found on, where all individuals do not fit into memory.
+        """
         state = self.state
         with torch.no_grad():
-            seen = state.view() if state.trained_view is None else state.trained_view
+            seen = state.trained_view
+            if seen is None:
+                seen = state.view() if state.fits else state.view_of(state.learning)
             return float(state.objective(seen, state.field.q_mean, state.field.q_covariance))
 
     def move(self, values: Mapping) -> VariationalFit:

@@ -201,7 +201,7 @@ class VariationalState:
             history.notes.append(
                 f"hyperparameters learnt on {len(self.learning.x)} clusters of {len(self.x)} "
                 "individuals (option compress); the map uses all individuals")
-        if len(self.x) * len(self.field.q_mean) > MOST_FEATURES:
+        if not self.fits:
             if clustered:
                 history.notes.append("q was found on the clusters, too: features of all "
                                      "individuals would not fit into memory")
@@ -211,6 +211,11 @@ class VariationalState:
             if clustered:
                 self.optimise_q(self.trained_view, steps=_FEW)
         return history
+
+    @property
+    def fits(self) -> bool:
+        """Whether the features of all individuals fit into memory at once."""
+        return len(self.x) * len(self.field.q_mean) <= MOST_FEATURES
 
     def sees(self, bags: Bags) -> bool:
         """Whether these (model) bags are the ones that were trained on."""
