@@ -120,3 +120,22 @@ def test_features_beyond_memory_are_not_kept(counts, monkeypatch):
     fit = VBAgg(inducing=8, max_steps=5).fit(counts)
     assert fit.state.trained_view is None
     assert np.isfinite(fit.objective)
+
+
+def test_all_individuals_are_never_seen_at_once_beyond_memory(counts, monkeypatch):
+    monkeypatch.setattr("workbench.models.state.MOST_FEATURES", 100)
+    monkeypatch.setattr("workbench.models.fit.MOST_FEATURES", 100)
+    monkeypatch.setattr("workbench.models.design.SMALL", 10)
+
+    def refuse(self):
+        raise AssertionError("features of all individuals at once")
+
+    monkeypatch.setattr("workbench.models.state.VariationalState.view", refuse)
+    fit = VBAgg(inducing=8, compress=2, max_steps=5).fit(counts)
+    state = fit.state
+    expected = state.objective(state.view_of(state.learning), state.field.q_mean,
+                               state.field.q_covariance)
+    assert fit.objective == pytest.approx(float(expected.detach()))
+    assert any("q was found on the clusters" in note for note in fit.history.notes)
+    assert torch.isfinite(fit.at(counts.bags).mean).all()
+    assert torch.isfinite(fit.over(counts.bags).variance).all()
