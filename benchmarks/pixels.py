@@ -95,7 +95,8 @@ def main(pixels: list[int] = typer.Option(list(SIZES)), inducing: int = 576, com
 def _store(table: pd.DataFrame) -> None:
     if RESULTS.is_file():
         old = pd.read_csv(RESULTS)
-        table = pd.concat([old, table]).drop_duplicates(["pixels", "compress"], keep="last")
+        table = pd.concat([old, table]).drop_duplicates(
+            ["pixels", "compress", "inducing", "threads"], keep="last")
     table.sort_values(["compress", "pixels"]).to_csv(RESULTS, index=False, float_format="%.6g")
 
 

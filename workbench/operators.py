@@ -140,15 +140,16 @@ class _WeightedRows(torch.autograd.Function):
     def backward(ctx, gradient):
         values, table, members = ctx.saved_tensors
         need_values, need_table = ctx.needs_input_grad[:2]
-        of_values, of_table = [], []
+        of_values = torch.empty_like(values) if need_values else None
+        of_table = torch.empty_like(table) if need_table else None
+        start = 0
         for v, rows, bag in _parts(values, table, members):
-            mine = gradient[bag]
+            mine, part = gradient[bag], slice(start, start := start + len(v))
             if need_values:
-                of_values.append((mine * rows).sum(1))
+                of_values[part] = (mine * rows).sum(1)
             if need_table:
-                of_table.append(v[:, None] * mine)
-        return (torch.cat(of_values) if need_values else None,
-                torch.cat(of_table) if need_table else None, None, None)
+                torch.mul(v[:, None], mine, out=of_table[part])
+        return of_values, of_table, None, None
 
 
 def _parts(values: Tensor, table: Tensor, members: Tensor):

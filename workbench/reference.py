@@ -107,7 +107,7 @@ def sample(model: VBAgg, source: Source, hyperparameters: Mapping | None = None,
 
 
 def effective_size(chain: Float[Tensor, "S ..."]) -> Tensor:
-    """Effective number of draws of every entry (...), at most S log₁₀ S.
+    """Effective number of draws of every entry (...), at most S log₁₀ S; none of one that is stuck.
 
     By the initial monotone sequence of pairs of autocorrelations, Geyer 1992, section 3.3.
     """
@@ -118,7 +118,8 @@ def effective_size(chain: Float[Tensor, "S ..."]) -> Tensor:
     pairs = correlation[: count // 2 * 2].unflatten(0, (-1, 2)).sum(1)
     initial = (pairs > 0).cumprod(0)
     time = 2 * (pairs.cummin(0).values * initial).sum(0) - 1
-    return count / time.clamp_min(1 / max(np.log10(count), 1))
+    moved = (chain != chain[0]).any(0)
+    return moved * count / time.clamp_min(1 / max(np.log10(count), 1))
 
 
 class _Pseudo(NamedTuple):

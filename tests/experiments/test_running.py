@@ -54,6 +54,8 @@ def test_runs_are_kept_and_not_done_again_unless_they_failed(counted, tmp_path):
     assert len(done) == 4 and whole.sizes["run"] == 4
     assert list(whole["error"].values).count("ValueError: no luck") == 1
     assert np.isnan(whole["score"].values[whole["error"].values != ""]).all()
+    run_experiment(experiment, out=out, only={"model": "good"})
+    assert list(read_results(out)["error"].values).count("ValueError: no luck") == 1
     run_experiment(experiment, out=out)
     assert done[4:] == [(1, "broken")]
     stored = read_results(out)
@@ -87,6 +89,13 @@ def test_the_best_run_by_each_rule():
         "objective": [-1.0, -5.0, np.nan], "mse": [1.0, 2.0, 3.0]})
     assert best(runs, ["seed"], VALIDATION)["mse"].tolist() == [2.0, 3.0]
     assert best(runs, ["seed"], OBJECTIVE)["mse"].tolist() == [1.0, 3.0]
+
+
+def test_flat_models_alone_have_nothing_to_choose():
+    runs = pd.DataFrame({"model": ["flat", "flat"], "seed": [0, 1], "mse": [1.0, 2.0]})
+    assert best(runs, ["seed"])["mse"].tolist() == [1.0, 2.0]
+    with pytest.raises(InputError, match="1 runs are of a model and data set"):
+        signed_rank(pd.concat([runs, runs[:1]]), "mse", ["seed"])
 
 
 def test_signed_ranks_against_every_assignment_of_signs():

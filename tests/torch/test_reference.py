@@ -190,3 +190,9 @@ def test_what_it_is_not_for():
         reference.sample(AggregatedGP(), made.continuous(made.bags((2, 3))))
     with pytest.raises(InputError, match="at most 2000"):
         reference.sample(VBAgg(), made.counts(made.bags((2001,))))
+
+
+def test_a_chain_that_never_moved_has_no_effective_draws():
+    moving = torch.randn(500, generator=torch.manual_seed(0))
+    sizes = reference.effective_size(torch.stack([torch.full((500,), 3.0), moving], 1))
+    assert sizes[0] == 0 and sizes[1] > 300

@@ -114,6 +114,8 @@ def best(runs: pd.DataFrame, by: list[str], rule: str = VALIDATION) -> pd.DataFr
         Smallest validation negative log-likelihood, or largest training objective.
     """
     column, sign = ("val_nll", 1) if rule == VALIDATION else ("objective", -1)
-    order = (sign * runs[column]).where(runs[column].notna(), float("inf"))
+    # flat models have nothing to choose, and hence no such column where they are alone
+    known = runs[column] if column in runs else pd.Series(float("nan"), runs.index)
+    order = (sign * known).where(known.notna(), float("inf"))
     chosen = order.groupby([runs[c] for c in ["model", *by]]).idxmin()
     return runs.loc[chosen].reset_index(drop=True)

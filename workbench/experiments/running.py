@@ -60,12 +60,12 @@ def run_experiment(
     todo = _chosen(experiment.runs(preset), only or {})
     rows = _stored(experiment, preset, out)
     done = {_key(settings) for settings, row in rows if not row[ERROR]}
-    rows = [(settings, row) for settings, row in rows if _key(settings) in done]
     left = [settings for settings in todo if _key(settings) not in done]
     bar = tqdm(left, disable=not progress, desc=experiment.name, unit="run")
     for number, settings in enumerate(bar):
         bar.set_postfix_str(" ".join(str(v) for v in settings.values()))
-        rows.append((settings, _one(experiment, settings)))
+        row = _one(experiment, settings)
+        rows = [(s, r) for s, r in rows if _key(s) != _key(settings)] + [(settings, row)]
         if out is not None:
             _write(_dataset(experiment, preset, rows), out)
         try:

@@ -30,7 +30,7 @@ def individual_scores(fit: Fit, ds: xr.Dataset) -> Row:
     law = fit.at(ds)
     mean, truth = law.mean.values, ds["truth"].values
     row: Row = {"mse": float(np.mean((mean - truth) ** 2))}
-    if ds.attrs.get("likelihood", "poisson") == "poisson" and "individual_value" in ds:
+    if "individual_value" in ds and ds["individual_value"].attrs.get("kind") == "count":
         counts, expected = ds["individual_value"].values, mean * ds["weight"].values
         row["nll"] = poisson_nll(counts, expected)
         row["nll_stirling"] = poisson_nll(counts, expected, "stirling")

@@ -42,7 +42,7 @@ class Projection:
     features: Features
     residual: PerIndividual
     offset: PerIndividual
-    _last: list = field(default_factory=list, repr=False, compare=False)
+    _last: dict = field(default_factory=dict, repr=False, compare=False)
 
     def detach(self) -> Projection:
         """The same numbers without gradients."""
@@ -56,10 +56,10 @@ class Projection:
         """φᵀ C φ of each input, kept for the last C: a search for the best mean asks it of one."""
         if covariance.requires_grad or self.features.requires_grad:
             return ((self.features @ covariance) * self.features).sum(1)
-        kept = self._last
-        if not kept or kept[0] is not covariance or kept[1] != covariance._version:
+        kept = self._last.get("explained")      # one entry, for threads share a view
+        if kept is None or kept[0] is not covariance or kept[1] != covariance._version:
             value = ((self.features @ covariance) * self.features).sum(1)
-            kept[:] = [covariance, covariance._version, value]
+            self._last["explained"] = kept = (covariance, covariance._version, value)
         return kept[2]
 
 
