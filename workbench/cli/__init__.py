@@ -17,6 +17,7 @@ from typer.core import TyperCommand, TyperGroup
 from workbench import flags
 from workbench.checks import InputError, choose
 from workbench.cli import papers
+from workbench.cli.options import bagging_help, dataset_flags, model_flags, model_help, models_help
 from workbench.interrupt import Interrupt
 from workbench.spec import Spec, existing
 
@@ -45,7 +46,7 @@ class WithModelOptions(TyperCommand):
 
     def get_help(self, ctx: typer.Context) -> str:
         """Help of the command, then one line for each option of each model."""
-        return f"{super().get_help(ctx)}\n\n{_bagging_help()}\n\n{_models_help()}"
+        return f"{super().get_help(ctx)}\n\n{bagging_help()}\n\n{models_help()}"
 
 
 app = typer.Typer(
@@ -119,7 +120,7 @@ def disaggregate(
     files = {"polygons": polygons, "value": value, "weight": weight,
              "covariates": covariates or None}
     name, options = _source(dataset, {k: v for k, v in files.items() if v is not None})
-    groups = {"options": _model_flags(model), "dataset_options": _dataset_flags(name)}
+    groups = {"options": model_flags(model), "dataset_options": dataset_flags(name)}
     known = [p.name for p in ctx.command.params if p.name]
     extra = flags.assign(flags.pairs(ctx.args), groups, known)
     spec = Spec(
@@ -197,7 +198,7 @@ def list_datasets(name: Annotated[str | None, typer.Argument(help="One dataset."
     else:
         choose("dataset", name, known)
         typer.echo(f"{name}: {known[name]}")
-        for flag in _dataset_flags(name).values():
+        for flag in dataset_flags(name).values():
             typer.echo(flag.describe())
 
 
@@ -209,7 +210,7 @@ def list_models(name: Annotated[str | None, typer.Argument(help="One model.")] =
     known = models()
     if name is not None:
         choose("model", name, known)
-    typer.echo("\n\n".join(_model_help(title, known[title])
+    typer.echo("\n\n".join(model_help(title, known[title])
                            for title in known if name in (None, title)))
 
 
@@ -272,54 +273,6 @@ def _set_threads(threads: int) -> None:
     import torch
 
     torch.set_num_threads(threads)
-
-
-def _model_flags(model: str) -> dict[str, flags.Flag]:
-    from workbench.labelled import models
-
-    known = models()
-    choose("model", model, known)
-    return _own(flags.of_options(known[model].torch_model.options_type))
-
-
-def _dataset_flags(name: str) -> dict[str, flags.Flag]:
-    from workbench import datasets
-    from workbench.pipeline import is_file, polygon_flags
-
-    if name == "polygons":
-        return polygon_flags()
-    return {} if is_file(name) else flags.of_defaults(datasets.options(name))
-
-
-def _own(found: dict[str, flags.Flag]) -> dict[str, flags.Flag]:
-    """Without what the command has a flag of its own for: --seed, and --fix."""
-    return {name: flag for name, flag in found.items() if name not in ("seed", "hyperparameters")}
-
-
-def _bagging_help() -> str:
-    lines = [flag.describe() for flag in _dataset_flags("polygons").values()]
-    return "\n".join(["Options of --polygons (see workbench.bag_polygons):", *lines])
-
-
-def _models_help() -> str:
-    from workbench.labelled import models
-
-    every = {name: _own(flags.of_options(model.torch_model.options_type))
-             for name, model in models().items()}
-    lines = []
-    for option in dict.fromkeys(o for found in reversed(every.values()) for o in found):
-        having = [name for name, found in every.items() if option in found]
-        lines.append(every[having[-1]][option].describe())
-        if len(having) < len(every):
-            lines.append(f"{'':25}for {', '.join(having)}")
-    return "\n".join([f"Options of the models ({', '.join(every)}):", *lines])
-
-
-def _model_help(name: str, model: type) -> str:
-    title = (model.__doc__ or "").strip().split("\n", 1)[0]
-    found = _own(flags.of_options(model.torch_model.options_type))
-    lines = [flag.describe() for flag in found.values()]
-    return "\n".join([f"{name}: {title}", *lines])
 
 
 if __name__ == "__main__":

@@ -1,0 +1,59 @@
+"""Flags that come from the registries: options of models, of datasets, and of bagging."""
+
+from __future__ import annotations
+
+from workbench import flags
+from workbench.checks import choose
+
+
+def model_flags(model: str) -> dict[str, flags.Flag]:
+    """Flags of a model's options; an unknown name suggests the nearest."""
+    from workbench.labelled import models
+
+    known = models()
+    choose("model", model, known)
+    return _own(flags.of_options(known[model].torch_model.options_type))
+
+
+def dataset_flags(name: str) -> dict[str, flags.Flag]:
+    """Flags of a dataset's options, or of how polygons are bagged."""
+    from workbench import datasets
+    from workbench.pipeline import is_file, polygon_flags
+
+    if name == "polygons":
+        return polygon_flags()
+    return {} if is_file(name) else flags.of_defaults(datasets.options(name))
+
+
+def _own(found: dict[str, flags.Flag]) -> dict[str, flags.Flag]:
+    """Without what the command has a flag of its own for: --seed, and --fix."""
+    return {name: flag for name, flag in found.items() if name not in ("seed", "hyperparameters")}
+
+
+def bagging_help() -> str:
+    """Help on the flags of polygons."""
+    lines = [flag.describe() for flag in dataset_flags("polygons").values()]
+    return "\n".join(["Options of --polygons (see workbench.bag_polygons):", *lines])
+
+
+def models_help() -> str:
+    """Help on the options of all models."""
+    from workbench.labelled import models
+
+    every = {name: _own(flags.of_options(model.torch_model.options_type))
+             for name, model in models().items()}
+    lines = []
+    for option in dict.fromkeys(o for found in reversed(every.values()) for o in found):
+        having = [name for name, found in every.items() if option in found]
+        lines.append(every[having[-1]][option].describe())
+        if len(having) < len(every):
+            lines.append(f"{'':25}for {', '.join(having)}")
+    return "\n".join([f"Options of the models ({', '.join(every)}):", *lines])
+
+
+def model_help(name: str, model: type) -> str:
+    """Help on the options of one model."""
+    title = (model.__doc__ or "").strip().split("\n", 1)[0]
+    found = _own(flags.of_options(model.torch_model.options_type))
+    lines = [flag.describe() for flag in found.values()]
+    return "\n".join([f"{name}: {title}", *lines])
