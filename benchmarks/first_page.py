@@ -20,8 +20,10 @@ import typer
 from playwright.sync_api import sync_playwright
 
 PORT = 5171
+# A finite mean in a drawn table: columns of nothing are there before the models are loaded.
 MAPS = """() => window.Bokeh && Bokeh.documents.some(doc => [...doc._all_models.values()].some(m =>
-  m.type === 'ColumnDataSource' && (m.data.get?.('mean') ?? m.data['mean']) !== undefined))"""
+  m.type === 'ColumnDataSource' && [...(m.data.get?.('mean') ?? m.data['mean'] ?? [])].some(part =>
+    [...(part.length === undefined ? [part] : part)].some(Number.isFinite))))"""
 IDLE = "() => Bokeh.documents[0].is_idle"
 FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking"]
 

@@ -4,7 +4,7 @@
     python benchmarks/posterior.py --only roll
 
 Writes data/results/posterior_bounds.csv (rates) and posterior_lengthscale.csv (hyperparameters and
-profiles of objectives); ``--only`` replaces one problem's rows. The kernel is ``rbf``.
+profiles of objectives), each problem's in place of its own of before. The kernel is ``rbf``.
 
 Of rates: ``error`` is the root mean square, over individuals, of the distance of the posterior mean
 from MCMC's in MCMC's sds, ``bias`` its mean; ``sd_*`` the ratio of sds (median, 5 % and 95 % over
@@ -40,8 +40,7 @@ from workbench.predictive import Mixture
 
 RESULTS = Path(__file__).parents[1] / "data" / "results"
 LEVELS, DRAWS = (0.7, 0.8, 0.9, 0.95), 1000
-LENGTHSCALE, VARIANCE = "rbf.lengthscale", "rbf.variance"
-LINKS = ("exp", "square")
+LENGTHSCALE, VARIANCE, LINKS = "rbf.lengthscale", "rbf.variance", ("exp", "square")
 # Bag numbers, mean and sd of sizes, seeds.
 PROBLEMS = {"roll": (30, 10, 5, 3), "sparse": (30, 10, 5, 2), "large bags": (18, 20, 8, 1),
             "many bags": (100, 35, 15, 1)}
@@ -117,7 +116,7 @@ def scores(problem: Problem, law, true) -> dict[str, float]:
 
 
 def values(fit) -> dict[str, float]:
-    """Hyperparameters of a fit as plain numbers."""
+    """Hyperparameters as plain numbers."""
     return {name: entry["value"] for name, entry in fit.hyperparameters.items()}
 
 
@@ -189,8 +188,8 @@ def compare(problem: Problem) -> tuple[list[dict], list[dict]]:
                      [{n: float(c[i]) for n, c in chains.items()} for i in drawn]), true,
              f"{SETTINGS} of MCMC's", bound, started)
 
-    # Other priors of the lengthscale than the log-normal one, whose median is the first guess.
-    guess = values_at_start(problem)
+    # Other priors of the lengthscale; the default's median is the first guess.
+    guess = VariationalState(problem.model(), source).hyperparameters[LENGTHSCALE].report()["value"]
     for how, prior in (("prior log-normal, sigma 0.5", f"lognormal:{guess:.6f}:0.5"),
                        ("prior PC, P(< guess/2) = 5 %", f"pc:{guess / 2:.6f}:0.05")):
         started = time.perf_counter()
@@ -251,12 +250,6 @@ def compare_many(problem: Problem) -> tuple[list[dict], list[dict]]:
     return rates, hypers
 
 
-def values_at_start(problem: Problem) -> float:
-    """The first guess of the lengthscale, the median of its default prior."""
-    state = VariationalState(problem.model(), problem.source)
-    return state.hyperparameters[LENGTHSCALE].report()["value"]
-
-
 def profiles(problem: Problem, bounds: list[str], chain: np.ndarray) -> list[dict]:
     """Objective plus log priors over the lengthscale, the rest learnt, beside MCMC's log density.
 
@@ -267,8 +260,7 @@ def profiles(problem: Problem, bounds: list[str], chain: np.ndarray) -> list[dic
     heights = {"MCMC": np.log(gaussian_kde(np.log(chain))(np.log(grid)))}
     prior = VariationalState(problem.model(), problem.source).hyperparameters[LENGTHSCALE].prior
     for bound in bounds:
-        model = problem.model(bound, inducing=60)
-        found = [model.__class__(**{**_options(model), "hyperparameters": {LENGTHSCALE: ell}}).fit(
+        found = [problem.model(bound, inducing=60, hyperparameters={LENGTHSCALE: ell}).fit(
             problem.source) for ell in grid]
         with torch.no_grad():
             heights[bound] = np.array([
@@ -279,16 +271,13 @@ def profiles(problem: Problem, bounds: list[str], chain: np.ndarray) -> list[dic
             for name, top in heights.items() for ell, h in zip(grid, top, strict=True)]
 
 
-def _options(model: VBAgg) -> dict:
-    return {name: getattr(model.options, name) for name in ("kernel", "link", "bound", "inducing")}
-
-
-def store(rows: list[dict], name: str, only: str) -> pd.DataFrame:
-    """Write rows, in place of the stored ones of the same problems."""
+def store(rows: list[dict], name: str) -> pd.DataFrame:
+    """Write the rows of a problem in place of its stored ones; returns the whole table."""
     path, table = RESULTS / name, pd.DataFrame(rows)
-    if only and path.exists():
-        old = pd.read_csv(path)
-        table = pd.concat([old[~old["problem"].isin(table["problem"].unique())], table])
+    if path.exists():
+        old, key = pd.read_csv(path), ["problem", "seed", "link"]
+        again = pd.MultiIndex.from_frame(old[key]).isin(pd.MultiIndex.from_frame(table[key]))
+        table = pd.concat([old[~again], table], ignore_index=True)
     table.to_csv(path, index=False, float_format="%.4g")
     return table
 
@@ -296,14 +285,11 @@ def store(rows: list[dict], name: str, only: str) -> pd.DataFrame:
 def main(only: str = "", threads: int = 1) -> None:
     """Measure, store after every problem, and print means over seeds."""
     torch.set_num_threads(threads)
-    rates, hypers = [], []
     for problem in problems(only):
-        started = time.perf_counter()
-        more = (compare_many if problem.name == "many bags" else compare)(problem)
-        rates, hypers = rates + more[0], hypers + more[1]
-        table = store(rates, "posterior_bounds.csv", only)
-        found = store(hypers, "posterior_lengthscale.csv", only)
-        print(problem.key, f"{time.perf_counter() - started:.0f} s", flush=True)
+        rates, hypers = (compare_many if problem.name == "many bags" else compare)(problem)
+        table = store(rates, "posterior_bounds.csv")
+        found = store(hypers, "posterior_lengthscale.csv")
+        print(problem.key, flush=True)
     by = ["problem", "link", "hyperparameters", "bound"]
     shown = table.drop(columns=["seed", "individuals", "bags"]).groupby(by, sort=False).mean()
     print(shown.round(3).to_string())

@@ -23,13 +23,14 @@ from workbench.hyperparameters import Hyperparameter
 from workbench.inputs import fit_inputs
 from workbench.links import link_named
 from workbench.models import assembly
-from workbench.models.options import build_options, cast_bags, cast_source, non_defaults
+from workbench.models.base import Model
+from workbench.models.options import cast_bags, cast_source
 from workbench.operators import OPERATORS
 from workbench.predictive import Point
 from workbench.training import History
 
 
-class BagConstant:
+class BagConstant(Model):
     """The rate of each bag, its value over its total weight, everywhere in it.
 
     It says nothing of bags that it was not trained on: these get the mean rate of the training
@@ -50,14 +51,6 @@ class BagConstant:
     summary = "each bag's own rate, the same everywhere in it"
     paper = "Law et al. 2018, section 4 (constant)"
     options_type = BagConstantOptions
-    stops_early = False
-
-    def __init__(self, **options):
-        self.options = build_options(self.options_type, options)
-
-    def __repr__(self) -> str:
-        given = ", ".join(f"{k}={v!r}" for k, v in non_defaults(self.options).items())
-        return f"{type(self).__name__}({given})"
 
     def fit(self, source: Source, *, progress: bool = False, callback=None) -> BagConstantFit:
         """Take the rates; ``callback(1, objective, 1.0)`` is called once."""

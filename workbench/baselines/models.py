@@ -21,11 +21,11 @@ from workbench.baselines.options import (
 )
 from workbench.baselines.scores import bag_nll
 from workbench.baselines.state import PointState
-from workbench.models.options import build_options, non_defaults
+from workbench.models.base import Model
 from workbench.training import History
 
 
-class PointModel:
+class PointModel(Model):
     """A function of the inputs, trained on bags by a penalised likelihood; no posterior.
 
     y_b ~ Poisson or Normal with mean Σ_i w_i ψ(f(x_i)); f as the model says.
@@ -47,17 +47,6 @@ class PointModel:
     options_type: type[PointOptions]
     function: type
     stops_early = True
-
-    def __init__(self, **options):
-        self.options = build_options(self.options_type, options)
-
-    def __repr__(self) -> str:
-        given = ", ".join(f"{k}={v!r}" for k, v in non_defaults(self.options).items())
-        return f"{type(self).__name__}({given})"
-
-    def reduce(self, bags: Bags) -> Bags:
-        """The bags as this model sees them."""
-        return bags
 
     def fit(self, source: Source, *, early_stop: Source | None = None, progress: bool = False,
             callback=None) -> PointFit:

@@ -134,7 +134,7 @@ def tune(
     choose("selection", select, SELECTIONS)
     require(select == "objective" or validation is not None,
             "select='validation' needs validation bags; pass them, or use select='objective'")
-    require(early_stop is None or getattr(model, "stops_early", False),
+    require(early_stop is None or model.stops_early,
             f"{model.name} does not stop early; leave early_stop out")
     common, runs, best = dict(common or {}), [], None
     todo = expand(grid)

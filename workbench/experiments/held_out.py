@@ -98,14 +98,14 @@ def _country(preset: str) -> list[Settings]:
         return _runs("simulated-country", data, 1, ("constant", "vbagg-exp-moment"))
     data = {"pixels": 10_000, "districts": 240, "regions": 40, "provinces": 8, "smallest": 5,
             "largest": 400, "covariates": 18}
-    return _runs("simulated-country", data, 2, (*_MODELS, "vbagg-exp-moment" + AREA))
+    return _runs("simulated-country", data, 5, (*_MODELS, "vbagg-exp-moment" + AREA))
 
 
 def _madagascar(preset: str) -> list[Settings]:
     if preset == "quick":
         return _runs("madagascar", {}, 1, ("constant", "vbagg-exp-moment" + AREA))
     models = tuple(n + AREA if n.startswith("vbagg") else n for n in _MODELS)
-    return _runs("madagascar", {}, 2, models)
+    return _runs("madagascar", {}, 5, models)
 
 
 def _table(results: xr.Dataset) -> pd.DataFrame:
@@ -126,10 +126,10 @@ COUNTRY = Experiment(
     "Law et al. 2018, section 4.3", _country, _score, _table,
     {"order of bag NLL and MSE": "VBAgg-Sq and VBAgg-Exp best, then Nystrom, NN, constant "
      "(other data: not comparable in numbers)"},
-    _NOTES + " 10,000 pixels in 240 districts and two splits (the paper: 1,044,683 in 957, ten).")
+    _NOTES + " 10,000 pixels in 240 districts and five splits (the paper: 1,044,683 in 957, ten).")
 MADAGASCAR = Experiment(
     "madagascar-malaria", "Held-out districts of Madagascar: all models",
     "Law et al. 2018, section 4.3, on public data", _madagascar, _score, _table, {},
-    _NOTES + " Two splits; real counts are overdispersed, so VBAgg has an area effect and is "
+    _NOTES + " Five splits; real counts are overdispersed, so VBAgg has an area effect and is "
     "scored by its predictive density (Poisson alone: benchmarks/madagascar.py). Needs "
     "WORKBENCH_DATA.")

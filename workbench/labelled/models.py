@@ -87,7 +87,7 @@ class EarlyStoppedModel(LabelledModel):
 
 
 def _public(name: str, inner: type) -> type[LabelledModel]:
-    base = EarlyStoppedModel if getattr(inner, "stops_early", False) else LabelledModel
+    base = EarlyStoppedModel if inner.stops_early else LabelledModel
     return type(name, (base,), {
         "torch_model": inner, "__doc__": inner.__doc__, "__module__": "workbench",
     })

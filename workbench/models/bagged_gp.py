@@ -22,20 +22,19 @@ from workbench.inputs import fit_inputs
 from workbench.kernels import build
 from workbench.links import link_named
 from workbench.models import assembly
+from workbench.models.base import Model
 from workbench.models.density import log_density
 from workbench.models.options import (
     AggregatedOptions,
-    build_options,
     cast_bags,
     cast_source,
-    non_defaults,
 )
 from workbench.operators import OPERATORS
 from workbench.predictive import Normal
 from workbench.training import History, maximise
 
 
-class AggregatedGP:
+class AggregatedGP(Model):
     """Exact GP regression on weighted bag means or sums, Normal observations, identity link.
 
     Counts are modelled as rates per unit of weight. Needs all pairs of individuals per evaluation:
@@ -51,13 +50,6 @@ class AggregatedGP:
     summary = "exact GP on bag means, full covariance between bags"
     paper = "Chau et al. 2021 (true aggregated GP); Hamelijnck et al. 2019"
     options_type = AggregatedOptions
-
-    def __init__(self, **options):
-        self.options = build_options(self.options_type, options)
-
-    def __repr__(self) -> str:
-        given = ", ".join(f"{k}={v!r}" for k, v in non_defaults(self.options).items())
-        return f"{type(self).__name__}({given})"
 
     def fit(self, source: Source, *, progress: bool = False, callback=None) -> ExactFit:
         """Maximise evidence plus log prior over the free hyperparameters."""

@@ -11,18 +11,17 @@ from collections.abc import Mapping
 
 from workbench.bags import Bags, Source
 from workbench.models.averaging import average
+from workbench.models.base import Model
 from workbench.models.fit import VariationalFit
 from workbench.models.options import (
     ConstantOptions,
     Options,
     VariationalOptions,
-    build_options,
-    non_defaults,
 )
 from workbench.models.state import VariationalState
 
 
-class VBAgg:
+class VBAgg(Model):
     """Gaussian process on individuals, observed through weighted bags, by variational inference.
 
     f ~ GP(mean, k);  η_b = Σ_i w_i ψ(f(x_i));  y_b ~ Poisson, negative binomial or Normal.
@@ -46,17 +45,6 @@ class VBAgg:
     summary = "Gaussian process on individuals, variational (VBAgg)"
     paper = "Law et al. 2018"
     options_type: type[Options] = VariationalOptions
-
-    def __init__(self, **options):
-        self.options = build_options(self.options_type, options)
-
-    def __repr__(self) -> str:
-        given = ", ".join(f"{k}={v!r}" for k, v in non_defaults(self.options).items())
-        return f"{type(self).__name__}({given})"
-
-    def reduce(self, bags: Bags) -> Bags:
-        """The bags as this model sees them."""
-        return bags
 
     def fit(self, source: Source, *, progress: bool = False, callback=None) -> VariationalFit:
         """Learn the free hyperparameters and q; returns the fit, also when cancelled.
