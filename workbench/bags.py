@@ -187,10 +187,13 @@ class Targets:
         The observed aggregates.
     noise_variance : Tensor (B,), optional
         Known variance V_a of each observation, for ``noise="known"``.
+    sample_variance : Tensor (B,), optional
+        Variance of the single observations inside each bag, with their number as divisor.
     """
 
     value: PerBag
     noise_variance: PerBag | None = None
+    sample_variance: PerBag | None = None
 
 
 @dataclass(frozen=True)
@@ -237,7 +240,8 @@ class Source:
         totals, variance = self.bags.totals, self.targets.noise_variance
         scaled = None if variance is None else variance / totals.square()
         return Source(
-            self.bags, Targets(self.targets.value / totals, scaled), "mean", "continuous",
+            self.bags, Targets(self.targets.value / totals, scaled, self.targets.sample_variance),
+            "mean", "continuous",
             self.name, self.trust, self.attributes,
         )
 

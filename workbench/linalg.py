@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 
 import torch
@@ -54,6 +55,42 @@ def cholesky(
         f"the {name} ({len(matrix)} x {len(matrix)}) is indefinite even with jitter 1e-3: "
         "use fewer inducing inputs, a shorter lengthscale, or more noise"
     )
+
+
+def gaussian_log_density(
+    residual: Float[Tensor, " M"], covariance: Float[Tensor, "M M"], name: str = "covariance",
+    relative_jitter: float = 1e-8,
+) -> Float[Tensor, ""]:
+    """Log N(residual; 0, covariance), with the closed gradient (α αᵀ - C⁻¹)/2 in the covariance.
+
+    The derivative of a Cholesky root, which it does without, costs several times as much.
+
+    Raises
+    ------
+    FactorisationError
+        See `cholesky`.
+    """
+    return _GaussianLogDensity.apply(residual, covariance, name, relative_jitter)
+
+
+class _GaussianLogDensity(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, residual, covariance, name, relative_jitter):
+        root = cholesky(covariance, name, relative_jitter)
+        alpha = torch.cholesky_solve(residual[:, None], root)[:, 0]
+        ctx.save_for_backward(root, alpha)
+        return -0.5 * (residual @ alpha + len(residual) * math.log(2 * math.pi)) - (
+            root.diagonal().log().sum())
+
+    @staticmethod
+    @torch.autograd.function.once_differentiable
+    def backward(ctx, gradient):
+        root, alpha = ctx.saved_tensors
+        of_covariance = None
+        if ctx.needs_input_grad[1]:
+            of_covariance = torch.outer(alpha, alpha) - torch.cholesky_inverse(root)
+            of_covariance *= 0.5 * gradient
+        return -gradient * alpha, of_covariance, None, None
 
 
 def standard_normal_kl(

@@ -19,7 +19,7 @@ class Link:
     Parameters
     ----------
     name : str
-        ``identity``, ``exp``, ``square`` or ``logit``.
+        ``identity``, ``exp``, ``square``, ``logit`` or ``probit``.
     psi : callable
         ψ, elementwise.
     inverse : callable
@@ -41,8 +41,8 @@ class Link:
 
     @property
     def unit(self) -> str:
-        """What f is in terms of the rate; the logit link is called by its inverse."""
-        return "logit(rate)" if self.name == "logit" else f"{self.name}⁻¹(rate)"
+        """What f is in terms of the rate; logit and probit are called by their inverses."""
+        return f"{self.name}(rate)" if self.upper == 1 else f"{self.name}⁻¹(rate)"
 
     def law(self, mean: Tensor, variance: Tensor) -> Predictive:
         """Law of ψ(v) for v ~ N(mean, variance)."""
@@ -73,6 +73,10 @@ LINKS = {
     "logit": Link("logit", torch.sigmoid, torch.logit, True,
                   "rate = 1/(1 + exp(-f)), a probability; for positives out of trials", 1.0),
 }
+
+#: For observations of single places alone: weighted sums of Φ(f) over a bag have no bound here.
+PROBIT = Link("probit", torch.special.ndtr, torch.special.ndtri, True,
+              "rate = Φ(f), a probability; for proportions", 1.0)
 
 
 def link_named(name: str, trials: bool = False) -> Link:

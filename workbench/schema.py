@@ -11,6 +11,7 @@ INDIVIDUAL, BAG, COVARIATE = "individual", "bag", "covariate"
 GEOMETRY = ("bag_geometry", "individual_geometry")
 AGGREGATIONS = ("sum", "mean")
 KINDS = ("count", "continuous")
+STATISTICS = ("mean", "median", "proportion")
 
 _REQUIRED = {
     "covariates": (INDIVIDUAL, COVARIATE),
@@ -22,6 +23,7 @@ _OPTIONAL = {
     "truth": (INDIVIDUAL,),
     "individual_value": (INDIVIDUAL,),
     "noise_variance": (BAG,),
+    "sample_variance": (BAG,),
     "trials": (BAG,),
     "x": (INDIVIDUAL,),
     "y": (INDIVIDUAL,),
@@ -36,7 +38,8 @@ def check(ds: xr.Dataset) -> xr.Dataset:
     ds : xr.Dataset
         Dimensions individual, bag, covariate; variables covariates, weight, membership, value.
         Optional: ``truth``, ``individual_value`` and coordinates ``x``, ``y`` of individuals;
-        ``noise_variance`` of bags; ``trials`` of bags, where values are positives out of so many
+        ``noise_variance`` of bags; ``sample_variance`` of bags, of the single observations behind
+        a value (divisor: their number); ``trials`` of bags, where values are positives out of so many
         trials (a survey): counts whose share is a weighted mean over the bag, so with the
         attributes kind "count" and aggregation "mean".
 
@@ -76,6 +79,12 @@ def aggregation(ds: xr.Dataset) -> str:
     return choose(
         "value.attrs['aggregation']", ds["value"].attrs.get("aggregation", "sum"), AGGREGATIONS
     )
+
+
+def statistic(ds: xr.Dataset) -> str:
+    """What a bag's value is of its single observations: mean, median or proportion."""
+    return choose("value.attrs['statistic']", ds["value"].attrs.get("statistic", "mean"),
+                  STATISTICS)
 
 
 def _finite(ds: xr.Dataset, name: str) -> None:
@@ -129,6 +138,12 @@ def _values(ds: xr.Dataset) -> None:
             f"{negative.size} counts are negative (first: bag "
             f"{ds[BAG].values[negative[:1]].tolist()}); a count is zero or more",
         )
+    if "sample_variance" in ds:
+        spread = ds["sample_variance"].values
+        bad = np.flatnonzero(~(np.isfinite(spread) & (spread >= 0)))
+        require(bad.size == 0, f"{bad.size} sample variances are missing or negative (first: bag "
+                f"{ds[BAG].values[bad[:1]].tolist()}); give zero or more for every bag, or drop "
+                "the variable")
     if "trials" in ds:
         _trials(ds)
 

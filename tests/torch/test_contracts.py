@@ -11,7 +11,7 @@ from workbench.checks import InputError
 from workbench.models.registry import MODELS, model_named
 from workbench.predictive import Predictive
 
-OPTIONS = {"inducing": 12, "max_steps": 100, "tolerance": 1e-3}
+OPTIONS = {"inducing": 12, "max_steps": 100, "tolerance": 1e-3, "boundary": "half"}
 
 
 def make(name, **extra):

@@ -12,6 +12,7 @@ from workbench.predictive import (
     LogNormal,
     Normal,
     Point,
+    ProbitNormal,
     Samples,
     ScaledNoncentralChi2,
     marginal_law,
@@ -31,6 +32,8 @@ LAWS = {
     "chi2 far": ScaledNoncentralChi2(t(1e3, -1e5, 1e-6), t(1.0, 0.5, 1e-8)),
     "gamma": Gamma(t(1.0, 500.0, 1e-3), t(2.0, 10.0, 1e-7)),
     "logit-normal": LogitNormal(t(0.0, -6.0, 2.0), t(1.5, 0.8, 0.01)),
+    "probit-normal": ProbitNormal(t(0.0, -3.0, 1.0), t(1.5, 0.8, 0.01)),
+    "scaled probit-normal": ProbitNormal(t(-1.0, 0.5, -4.0), t(0.2, 1.0, 2.0)).scaled(t(5, 2, 1e3)),
     "scaled logit-normal": LogitNormal(t(-1.0, 0.5, -3.0), t(0.2, 1.0, 0.7)).scaled(t(50, 2, 1e4)),
 }
 

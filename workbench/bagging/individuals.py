@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -89,15 +90,26 @@ def from_table(
     return ds.assign_coords({c: (schema.INDIVIDUAL, table[c].to_numpy()) for c in labels})
 
 
-def bag_grid(points: xr.Dataset, cells: int | tuple[int, int]) -> xr.Dataset:
-    """Bag individuals with known values by the cells of a regular grid over their extent.
+def bag_grid(
+    points: xr.Dataset,
+    cells: int | tuple[int, int] | None = None,
+    *,
+    size: float | None = None,
+    extent: tuple[tuple[float, float], tuple[float, float]] | None = None,
+) -> xr.Dataset:
+    """Bag individuals with known values by the cells of a regular grid.
 
     Parameters
     ----------
     points : xr.Dataset
         Individuals (from `from_table`) or a bagged dataset, with x, y and individual_value.
-    cells : int or (int, int)
+    cells : int or (int, int), optional
         Cells along x, or along x and along y; a single number makes cells about square.
+    size : float, optional
+        Instead of ``cells``: side of square cells, in units of x and y, laid from the south-west
+        corner; the last ones may reach beyond the extent.
+    extent : ((float, float), (float, float)), optional
+        Ends of the grid along x and along y; those of the individuals if not given.
 
     Returns
     -------
@@ -108,16 +120,28 @@ def bag_grid(points: xr.Dataset, cells: int | tuple[int, int]) -> xr.Dataset:
     Raises
     ------
     InputError
-        If coordinates or individual values are not known, or ``cells`` is below one.
+        If coordinates or individual values are not known, ``cells`` is below one, not one of
+        ``cells`` and ``size`` is given, or individuals lie outside the extent.
     """
     shapely = package("shapely", extra="geo")
     require("x" in points.coords and "y" in points.coords,
             "bag_grid needs coordinates x and y on the individuals; this dataset has none, "
             "bag it along a covariate with bag_along")
     x, y = points["x"].values, points["y"].values
-    columns, rows = _grid_shape(cells, np.ptp(x), np.ptp(y))
-    column_edges = np.linspace(x.min(), x.max(), columns + 1)
-    row_edges = np.linspace(y.min(), y.max(), rows + 1)
+    require((cells is None) != (size is None), "give either cells or size")
+    (west, east), (south, north) = extent or ((x.min(), x.max()), (y.min(), y.max()))
+    outside = int(((x < west) | (x > east) | (y < south) | (y > north)).sum())
+    require(outside == 0, f"{outside} individuals lie outside the extent of the grid; widen it")
+    if size is None:
+        columns, rows = _grid_shape(cells, east - west, north - south)
+        column_edges = np.linspace(west, east, columns + 1)
+        row_edges = np.linspace(south, north, rows + 1)
+    else:
+        require(size > 0, f"the size of cells must be positive, got {size}")
+        columns, rows = (max(1, math.ceil((high - low) / size - 1e-9))
+                         for low, high in ((west, east), (south, north)))
+        column_edges = west + size * np.arange(columns + 1)
+        row_edges = south + size * np.arange(rows + 1)
     column = np.clip(np.searchsorted(column_edges, x, side="right") - 1, 0, columns - 1)
     row = np.clip(np.searchsorted(row_edges, y, side="right") - 1, 0, rows - 1)
     occupied, membership = np.unique(row * columns + column, return_inverse=True)

@@ -15,6 +15,7 @@ _MODULES = {
     "simulated-country": "simulated_country",
     "madagascar": "madagascar",
     "elevators": "elevators",
+    "california-housing": "california",
 }
 
 

@@ -6,15 +6,16 @@ Gaussian conditioning. With bags of one individual it is ordinary GP regression.
 
 from __future__ import annotations
 
-import math
-
 import torch
 from torch import Tensor, nn
 
 from workbench.kernels import Term
-from workbench.linalg import cholesky
+from workbench.linalg import cholesky, gaussian_log_density
 from workbench.operators import AggregationOperator
 from workbench.shapes import Inputs, PerBag
+
+# With noise on its diagonal the matrix rarely needs jitter, which would bias the evidence.
+_NAME, _JITTER = "covariance of the bags", 1e-14
 
 
 class ExactField(nn.Module):
@@ -42,11 +43,8 @@ class ExactField(nn.Module):
 
     def evidence(self, y: PerBag, noise_variance: PerBag) -> Tensor:
         """Log N(y; A mean, A K Aᵀ + diag(noise_variance))."""
-        root = self._factorise(noise_variance)
         residual = y - self.operator(self.mean.expand(len(self.x)))
-        white = torch.linalg.solve_triangular(root, residual[:, None], upper=False)[:, 0]
-        return -0.5 * (white.square().sum() + len(y) * math.log(2 * math.pi)) - (
-            root.diagonal().log().sum())
+        return gaussian_log_density(residual, self._covariance(noise_variance), _NAME, _JITTER)
 
     @torch.no_grad()
     def condition(self, y: PerBag, noise_variance: PerBag) -> None:
@@ -64,6 +62,20 @@ class ExactField(nn.Module):
         return self.mean + cross @ self._alpha, (prior - white.square().sum(0)).clamp_min(0)
 
     @torch.no_grad()
+    def mean_at(self, x: Inputs) -> Tensor:
+        """Posterior mean alone (n,), without the far dearer variance."""
+        rows = max(1, 30_000_000 // len(self.x))
+        return self.mean + torch.cat(
+            [self.operator(self.prior(part, self.x)) @ self._alpha for part in x.split(rows)])
+
+    @torch.no_grad()
+    def joint(self, x: Inputs) -> tuple[Tensor, Tensor]:
+        """Posterior mean (n,) and covariance (n, n) of f at standardised inputs."""
+        cross = self.operator(self.prior(x, self.x))
+        white = torch.linalg.solve_triangular(self._root, cross.mT, upper=False)
+        return self.mean + cross @ self._alpha, self.prior(x, x) - white.mT @ white
+
+    @torch.no_grad()
     def aggregate(self, x: Inputs, operator: AggregationOperator) -> tuple[Tensor, Tensor]:
         """Posterior mean and variance of A f for other bags (B,)."""
         rows = max(1, 30_000_000 // len(self.x))
@@ -75,6 +87,7 @@ class ExactField(nn.Module):
         return mean, (prior - white.square().sum(0)).clamp_min(0)
 
     def _factorise(self, noise_variance: PerBag) -> Tensor:
-        gram = self.operator.quad(self.prior, self.x)
-        # With noise on its diagonal the matrix rarely needs jitter, which would bias the evidence.
-        return cholesky(gram + torch.diag(noise_variance), "covariance of the bags", 1e-14)
+        return cholesky(self._covariance(noise_variance), _NAME, _JITTER)
+
+    def _covariance(self, noise_variance: PerBag) -> Tensor:
+        return self.operator.quad(self.prior, self.x) + torch.diag(noise_variance)

@@ -13,6 +13,7 @@ from workbench.labelled.models import (
     LabelledModel,
     NeuralNetwork,
     Nystrom,
+    QuasiLikelihoodGP,
     VBAgg,
     make_model,
     models,
@@ -23,6 +24,6 @@ from workbench.labelled.tuning import tune
 
 __all__ = [
     "AggregatedGP", "BagConstant", "BagPixel", "CentrePointGP", "Constant", "Fit", "LabelledModel",
-    "LabelledPredictive", "NeuralNetwork", "Nystrom", "VBAgg", "data_hash", "make_model", "models",
-    "to_bags", "to_source", "tune",
+    "LabelledPredictive", "NeuralNetwork", "Nystrom", "QuasiLikelihoodGP", "VBAgg", "data_hash",
+    "make_model", "models", "to_bags", "to_source", "tune",
 ]

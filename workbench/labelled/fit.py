@@ -267,7 +267,7 @@ class Fit:
 
     @property
     def _units(self) -> str:
-        if self.inner.state.likelihood_name == "binomial":
+        if self.inner.state.likelihood_name in ("binomial", "bernoulli"):
             return "share"
         return self._value_attrs.get("units", "")
 

@@ -97,12 +97,14 @@ VBAgg = _public("VBAgg", MODELS["vbagg"])
 Constant = _public("Constant", MODELS["constant"])
 CentrePointGP = _public("CentrePointGP", MODELS["centre-point"])
 AggregatedGP = _public("AggregatedGP", MODELS["aggregated-gp"])
+QuasiLikelihoodGP = _public("QuasiLikelihoodGP", MODELS["quasi-likelihood"])
 Nystrom = _public("Nystrom", MODELS["nystrom"])
 NeuralNetwork = _public("NeuralNetwork", MODELS["neural-network"])
 BagPixel = _public("BagPixel", MODELS["bag-pixel"])
 BagConstant = _public("BagConstant", MODELS["bag-constant"])
 _CLASSES = {cls.torch_model.name: cls for cls in (
-    Constant, BagConstant, BagPixel, CentrePointGP, NeuralNetwork, Nystrom, AggregatedGP, VBAgg)}
+    Constant, BagConstant, BagPixel, CentrePointGP, NeuralNetwork, Nystrom, AggregatedGP,
+    QuasiLikelihoodGP, VBAgg)}
 
 
 def models() -> dict[str, type[LabelledModel]]:

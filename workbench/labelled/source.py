@@ -25,12 +25,13 @@ def to_source(ds: xr.Dataset, dtype: torch.dtype = torch.float64) -> Source:
         bags=to_bags(ds, dtype),
         targets=Targets(
             torch.as_tensor(ds["value"].values.copy(), dtype=dtype),
-            None if "noise_variance" not in ds
-            else torch.as_tensor(ds["noise_variance"].values.copy(), dtype=dtype),
+            *(None if name not in ds else torch.as_tensor(ds[name].values.copy(), dtype=dtype)
+              for name in ("noise_variance", "sample_variance")),
         ),
         aggregation=schema.aggregation(ds),
         kind=schema.kind(ds),
         name=str(ds.attrs.get("title", "source")),
+        attributes={"statistic": schema.statistic(ds)},
     )
 
 
@@ -61,7 +62,7 @@ def data_hash(ds: xr.Dataset) -> str:
     """Short sha256 of all that a model sees: inputs, weights, bags, and what was observed."""
     digest = hashlib.sha256()
     for name in ("covariates", "x", "y", "weight", "membership", "value", "noise_variance",
-                 "trials"):
+                 "sample_variance", "trials"):
         if name in ds:
             digest.update(name.encode())
             digest.update(np.ascontiguousarray(ds[name].values).tobytes())

@@ -209,8 +209,8 @@ def cast_bags(bags: Bags, options: Options) -> Bags:
 
 def cast_source(source: Source, options: Options) -> Source:
     """The source on the device and in the dtype of the options."""
-    targets = Targets(
-        _to(source.targets.value, options), _to(source.targets.noise_variance, options))
+    targets = Targets(*(_to(getattr(source.targets, entry.name), options)
+                        for entry in fields(Targets)))
     return replace(source, bags=cast_bags(source.bags, options), targets=targets)
 
 

@@ -6,10 +6,12 @@ from workbench.baselines.bag_constant import BagConstant
 from workbench.baselines.models import BagPixel, NeuralNetwork, Nystrom
 from workbench.checks import choose
 from workbench.models.bagged_gp import AggregatedGP
+from workbench.models.quasi_gp import QuasiLikelihoodGP
 from workbench.models.vbagg import CentrePointGP, Constant, VBAgg
 
 MODELS = {model.name: model for model in (
-    Constant, BagConstant, BagPixel, CentrePointGP, NeuralNetwork, Nystrom, AggregatedGP, VBAgg)}
+    Constant, BagConstant, BagPixel, CentrePointGP, NeuralNetwork, Nystrom, AggregatedGP,
+    QuasiLikelihoodGP, VBAgg)}
 
 
 def model_named(name: str) -> type:

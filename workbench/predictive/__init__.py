@@ -2,17 +2,12 @@
 
 from workbench.predictive.base import Predictive, join
 from workbench.predictive.empirical import Point, Samples
-from workbench.predictive.laws import (
-    Gamma,
-    LogitNormal,
-    LogNormal,
-    Normal,
-    ScaledNoncentralChi2,
-    marginal_law,
-)
+from workbench.predictive.laws import Gamma, LogNormal, Normal, ScaledNoncentralChi2
+from workbench.predictive.marginal import marginal_law
 from workbench.predictive.mixtures import Mixture
+from workbench.predictive.probabilities import LogitNormal, ProbitNormal
 
 __all__ = [
-    "Gamma", "LogNormal", "LogitNormal", "Mixture", "Normal", "Point", "Predictive", "Samples",
-    "ScaledNoncentralChi2", "join", "marginal_law",
+    "Gamma", "LogNormal", "LogitNormal", "Mixture", "Normal", "Point", "Predictive", "ProbitNormal",
+    "Samples", "ScaledNoncentralChi2", "join", "marginal_law",
 ]

@@ -13,13 +13,11 @@ from torch import Tensor
 
 from workbench.predictive.base import (
     Parametric,
-    Predictive,
     SciPyLaw,
     as_levels,
     positive,
     to_numpy,
 )
-from workbench.special import logistic_moments
 
 
 @dataclass(frozen=True)
@@ -142,68 +140,6 @@ def _square_quantile(normal, most: np.ndarray, level: float) -> np.ndarray:
 
 
 @dataclass(frozen=True)
-class LogitNormal(Parametric):
-    """Logistic function of N(location, scale²): the law of a probability under the logit link.
-
-    Probabilities and quantiles are those of the Gaussian, exact; mean and variance have no closed
-    form and come by quadrature (`workbench.special.logistic_moments`).
-
-    Parameters
-    ----------
-    location, scale : Tensor (n,)
-        Mean and standard deviation of the log-odds.
-    upper : Tensor (n,), optional
-        What the probability is multiplied by, such as a number of trials; ones by default.
-    """
-
-    location: Tensor
-    scale: Tensor
-    upper: Tensor | None = None
-
-    def __post_init__(self):
-        if self.upper is None:
-            object.__setattr__(self, "upper", torch.ones_like(self.location))
-
-    @property
-    def mean(self) -> Tensor:
-        """Expected value."""
-        return self.upper * logistic_moments(self.location, self.scale.square())[0]
-
-    @property
-    def variance(self) -> Tensor:
-        """Variance."""
-        return self.upper.square() * logistic_moments(self.location, self.scale.square())[2]
-
-    def cdf(self, value: float | Tensor) -> Tensor:
-        """P(log-odds <= logit(value)); zero below the support and one above it."""
-        return self._tensor(self._log_odds().cdf(self._logit(value)))
-
-    def exceedance(self, threshold: float | Tensor) -> Tensor:
-        """P(log-odds > logit(threshold)), with all its digits in the far tail."""
-        return self._tensor(self._log_odds().sf(self._logit(threshold)))
-
-    def quantile(self, levels: float | list[float]) -> Tensor:
-        """Logistic function of the Gaussian quantiles, (q, n)."""
-        normal, upper = self._log_odds(), to_numpy(self.upper)
-        return self._tensor(np.stack(
-            [upper * scipy.special.expit(normal.ppf(level)) for level in as_levels(levels)]))
-
-    def sample(self, count: int, seed: int = 0) -> Tensor:
-        """Logistic function of Gaussian draws (count, n)."""
-        return self.upper * torch.sigmoid(Normal(self.location, self.scale).sample(count, seed))
-
-    def scaled(self, factor: float | Tensor) -> Self:
-        """The upper end times the factor."""
-        return LogitNormal(self.location, self.scale, self.upper * factor)
-
-    def _log_odds(self):
-        return scipy.stats.norm(to_numpy(self.location), positive(self.scale))
-
-    def _logit(self, value: float | Tensor) -> np.ndarray:
-        return scipy.special.logit(np.clip(to_numpy(value) / to_numpy(self.upper), 0, 1))
-
-
-@dataclass(frozen=True)
 class Gamma(SciPyLaw):
     """Gamma with a given mean and variance: a positive sum matched to its first two moments."""
 
@@ -229,10 +165,3 @@ class Gamma(SciPyLaw):
         # SciPy's quantiles lose their way at shapes beyond 1e14; that is a point for all purposes.
         variance = np.maximum(to_numpy(self.spread), 1e-14 * mean**2)
         return scipy.stats.gamma(mean**2 / variance, scale=variance / mean)
-
-
-def marginal_law(link: str, mean: Tensor, variance: Tensor) -> Predictive:
-    """Law of ψ(v) for v ~ N(mean, variance) under a named link."""
-    laws = {"identity": Normal, "exp": LogNormal, "square": ScaledNoncentralChi2,
-            "logit": LogitNormal}
-    return laws[link](mean, variance.clamp_min(0).sqrt())

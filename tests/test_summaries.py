@@ -1,0 +1,176 @@
+"""Summaries of bagged data and of tables: statistics, centres, and what is refused."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import shapely
+import torch
+
+import workbench as wb
+from workbench import schema
+from workbench.bagging import bag_grid, from_summaries, from_table, rebag, summarise
+from workbench.checks import InputError
+from workbench.labelled import to_source
+
+
+def points(seed=0, rows=60, kind="continuous", aggregation="mean", weight=None) -> object:
+    rng = np.random.default_rng(seed)
+    table = pd.DataFrame({"e": rng.uniform(0, 10, rows), "n": rng.uniform(0, 5, rows),
+                          "height": rng.normal(size=rows), "v": rng.gamma(2, 1, rows),
+                          "yes": rng.integers(0, 2, rows), "people": rng.integers(1, 9, rows)})
+    return from_table(table, ["height"], "yes" if kind == "yes" else "v", x="e", y="n",
+                      weight=weight, aggregation=aggregation,
+                      kind="continuous" if kind == "yes" else kind, units={"e": "km", "v": "mm"})
+
+
+def test_means_variances_counts_and_centres():
+    ds = bag_grid(points(), (4, 2))
+    out = summarise(ds)
+    frame = pd.DataFrame({"b": ds["membership"].values, "v": ds["individual_value"].values,
+                          "x": ds["x"].values, "h": ds["covariates"].values[:, 0]}).groupby("b")
+    np.testing.assert_allclose(out["value"], frame["v"].mean())
+    np.testing.assert_allclose(out["sample_variance"], frame["v"].var(ddof=0))
+    np.testing.assert_allclose(out["weight"], frame.size())
+    np.testing.assert_allclose(out["x"], frame["x"].mean())
+    np.testing.assert_allclose(out["covariates"].values[:, 0], frame["h"].mean())
+    assert out["value"].attrs["statistic"] == "mean" and out["x"].attrs["units"] == "km"
+    assert (out["bag"].values == ds["bag"].values).all() and "bag_geometry" in out.coords
+    source = to_source(out)
+    torch.testing.assert_close(source.targets.sample_variance,
+                               torch.as_tensor(out["sample_variance"].values))
+
+
+def test_centres_of_cells():
+    ds = bag_grid(points(), size=2.5, extent=((0, 10), (0, 5)))
+    out = summarise(ds, location="geometry")
+    assert set(out["x"].values) <= {1.25, 3.75, 6.25, 8.75}
+    assert set(out["y"].values) <= {1.25, 3.75}
+    np.testing.assert_allclose(
+        out["x"], shapely.get_x(shapely.centroid(ds["bag_geometry"].values)))
+
+
+def test_medians_and_proportions():
+    ds = bag_grid(points(), (3, 2))
+    out = summarise(ds, "median")
+    for b in range(ds.sizes["bag"]):
+        values = ds["individual_value"].values[ds["membership"].values == b]
+        assert out["value"].values[b] == np.median(values)
+    assert "sample_variance" not in out and schema.statistic(out) == "median"
+    yes = bag_grid(points(kind="yes"), (3, 2))
+    out = summarise(yes, "proportion")
+    assert ((out["value"] >= 0) & (out["value"] <= 1)).all()
+    fit = wb.QuasiLikelihoodGP(kernel="rbf(coordinates)", boundary="half").fit(out)
+    assert fit.inner.state.likelihood_name == "bernoulli"
+    assert ((fit.at(yes).mean > 0) & (fit.at(yes).mean < 1)).all()
+
+
+def test_totals_become_rates_at_the_centre_of_population():
+    ds = rebag(points(kind="count", aggregation="sum", weight="people"),
+               np.arange(60) // 10, list("abcdef"))
+    out = summarise(ds)
+    total = np.bincount(ds["membership"], ds["individual_value"])
+    people = np.bincount(ds["membership"], ds["weight"])
+    np.testing.assert_allclose(out["value"], total / people)
+    np.testing.assert_allclose(out["weight"], people)
+    np.testing.assert_allclose(
+        out["x"], np.bincount(ds["membership"], ds["weight"] * ds["x"]) / people)
+    assert "sample_variance" not in out
+    np.testing.assert_allclose(summarise(ds.drop_vars("individual_value"))["value"], out["value"])
+    # The model itself takes areas at their centres: the two ways are one.
+    theta = dict(kernel="rbf(coordinates)", likelihood="poisson", max_steps=20, nugget=0.0)
+    ours = wb.QuasiLikelihoodGP(**theta).fit(out)
+    direct = wb.QuasiLikelihoodGP(**theta).condition(ds, ours.hyperparameters)
+    np.testing.assert_allclose(direct.at(ds).mean, ours.at(ds).mean, rtol=1e-9)
+    np.testing.assert_allclose(direct.over(out).mean, ours.over(out).mean * people, rtol=1e-9)
+
+
+@pytest.mark.parametrize(("make", "message"), [
+    (lambda ds: summarise(ds, "mode"), "statistic 'mode'"),
+    (lambda ds: summarise(ds, location="middle"), "location 'middle'"),
+    (lambda ds: summarise(ds.drop_vars("individual_value"), "median"), "individual values"),
+    (lambda ds: summarise(ds, "proportion"), "0 or 1"),
+    (lambda ds: summarise(ds.assign(weight=2 * ds["weight"]), "median"), "counts each observation"),
+    (lambda ds: summarise(ds.drop_vars("bag_geometry"), location="geometry"), "needs polygons"),
+])
+def test_summaries_that_cannot_be(make, message):
+    with pytest.raises(InputError, match=message):
+        make(bag_grid(points(), (3, 2)))
+
+
+def table(**change) -> pd.DataFrame:
+    frame = pd.DataFrame({"east": [0.0, 1.0, 2.0, 0.5], "north": [0.0, 0.5, 0.2, 1.0],
+                          "mean": [1.0, 2.0, 1.5, 0.7], "n": [5, 9, 3, 12],
+                          "s2": [0.2, 0.3, 0.1, 0.5], "district": list("abcd")})
+    for name, value in change.items():
+        frame[name] = frame[name].astype(object)
+        frame.loc[2, name] = value
+    return frame
+
+
+COLUMNS = dict(x="east", y="north", variance="s2", name="district", units={"east": "km"})
+
+
+@pytest.mark.parametrize("kind", ["frame", "csv", "parquet"])
+def test_a_table_of_summaries(kind, tmp_path):
+    given = table()
+    if kind == "csv":
+        given.to_csv(path := tmp_path / "areas.csv", index=False)
+    elif kind == "parquet":
+        given.to_parquet(path := tmp_path / "areas.parquet")
+    ds = from_summaries(given if kind == "frame" else path, "mean", "n", **COLUMNS)
+    assert list(ds["bag"].values) == list("abcd")
+    np.testing.assert_allclose(ds["value"], given["mean"])
+    np.testing.assert_allclose(ds["weight"], given["n"])
+    np.testing.assert_allclose(ds["sample_variance"], given["s2"])
+    fit = wb.QuasiLikelihoodGP(kernel="rbf", max_steps=20).fit(ds)
+    assert fit.inner.state.exact and "noise.variance" in fit.hyperparameters
+    assert np.isfinite(fit.to_dataset(ds)["mean"]).all()
+
+
+@pytest.mark.parametrize(("change", "message"), [
+    (dict(n=0.5), r"count below one, the first in row 2 \(0.5\)"),
+    (dict(mean=np.nan), "'mean' has 1 values that are missing.*row .2"),
+    (dict(s2=-1.0), "sample variances are missing or negative.*'c'"),
+    (dict(mean="high"), "'mean' must hold numbers"),
+    (dict(east=0.0, north=0.0), "2 areas share their centre.*row 0"),
+    (dict(district="a"), "must be unique"),
+])
+def test_tables_that_are_refused(change, message):
+    with pytest.raises(InputError, match=message):
+        from_summaries(table(**change), "mean", "n", **COLUMNS)
+
+
+@pytest.mark.parametrize(("options", "message"), [
+    (dict(statistic="men", count="n", x="east", y="north"), "lacks columns .'men'"),
+    (dict(statistic="mean", count="n"), "needs a centre"),
+    (dict(statistic="mean", count="n", x="east"), "both x and y"),
+    (dict(statistic="mean", count="n", x="east", y="north", is_a="proportion"),
+     "proportions are not between"),
+    (dict(statistic="mean", count="n", x="east", y="north", is_a="mode"), "is_a 'mode'"),
+])
+def test_columns_that_are_refused(options, message):
+    with pytest.raises(InputError, match=message):
+        from_summaries(table(), **options)
+
+
+def test_files_that_are_refused(tmp_path):
+    with pytest.raises(InputError, match="is no file"):
+        from_summaries(tmp_path / "none.csv", "mean", "n", x="east", y="north")
+    (tmp_path / "areas.pickle").write_text("")
+    with pytest.raises(InputError, match="kind of file '.pickle'"):
+        from_summaries(tmp_path / "areas.pickle", "mean", "n", x="east", y="north")
+
+
+def test_cells_of_a_given_size():
+    ds = bag_grid(points(), size=2.5, extent=((0, 10), (0, 5)))
+    assert ds.sizes["bag"] <= 8
+    column = np.floor(ds["x"].values / 2.5).astype(int)
+    row = np.floor(ds["y"].values / 2.5).astype(int)
+    named = [f"r{r}c{c}" for r, c in zip(row, column, strict=True)]
+    assert (ds["bag"].values[ds["membership"].values] == named).all()
+    for options, message in (
+        (dict(size=1.0, extent=((0, 5), (0, 5))), "outside the extent"), ({}, "either cells or"),
+        (dict(cells=3, size=1.0), "either cells or"), (dict(size=-1.0), "must be positive"),
+    ):
+        with pytest.raises(InputError, match=message):
+            bag_grid(points(), **options)

@@ -1,0 +1,247 @@
+"""Gaussian process regression on summaries alone: centre, statistic and count of every area.
+
+Each statistic, on the link scale, is a Normal observation of f at its area's centre, with variance
+v/n: everything is one exact GP regression on as many points as there are areas.
+
+References
+----------
+Shikuri 2025, section 5: eq. (14), μ_q and Σ_q.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+import torch
+from torch import Tensor
+
+from workbench.bags import Bags, Source
+from workbench.checks import InputError, require
+from workbench.fields.exact import ExactField
+from workbench.fields.iterative import iterative_evidence
+from workbench.hyperparameters import Hyperparameter
+from workbench.inputs import fit_inputs
+from workbench.kernels import build
+from workbench.models import assembly
+from workbench.models.base import Model
+from workbench.models.options import cast_source
+from workbench.models.quasi_fit import QuasiFit
+from workbench.models.quasi_options import QuasiOptions
+from workbench.operators import Identity
+from workbench.priors import PCStd
+from workbench.training import History, maximise
+from workbench.variance_functions import VARIANCE_FUNCTIONS, VarianceFunction, custom
+
+_LARGE = 5_000      # areas above which iterative solvers are the default
+
+
+class QuasiLikelihoodGP(Model):
+    """GP regression on one statistic per area, with the variance that its count gives it.
+
+    Areas with several individuals are taken at their weighted mean inputs; the observations behind
+    a statistic are as many as the area's total weight. Exact, O(areas³).
+
+    Parameters
+    ----------
+    **options
+        Fields of `QuasiOptions`.
+    """
+
+    name = "quasi-likelihood"
+    summary = "exact GP on summaries at area centres, variance by statistic and count"
+    paper = "Shikuri 2025"
+    options_type = QuasiOptions
+
+    def reduce(self, bags: Bags) -> Bags:
+        """Each area at its centre."""
+        return bags.centres()
+
+    def fit(self, source: Source, *, progress: bool = False, callback=None) -> QuasiFit:
+        """Maximise the log evidence plus log prior over the free hyperparameters."""
+        return self._train(source, {}, progress, callback, False)
+
+    def condition(self, source: Source, hyperparameters: Mapping) -> QuasiFit:
+        """Condition with all hyperparameters given and none trained."""
+        return self._train(source, hyperparameters, False, None, True)
+
+    def _train(self, source, given, progress, callback, condition) -> QuasiFit:
+        state = QuasiState(self, source)
+        state.hyperparameters.fix(given)
+        if condition:
+            state.hyperparameters.require_all(given)
+        return QuasiFit(self, state, state.train(progress, callback))
+
+
+class QuasiState:
+    """A quasi-likelihood GP assembled for one source."""
+
+    def __init__(self, model: QuasiLikelihoodGP, source: Source):
+        self.options, self.given, options = model.options, source, model.options
+        self.notes: list[str] = []
+        self.variance_function = _chosen(options, source)
+        self.likelihood_name, self.link = self.variance_function.name, self.variance_function.link
+        # Everything is per unit of weight; totals of sums are taken at the end.
+        self.rescaled = source.aggregation == "sum"
+        rates, trials = source, source.bags.trials
+        if trials is None:
+            rates = source.as_rates() if self.rescaled else source
+        self.source = cast_source(rates, options)
+        bags = model.reduce(self.source.bags)
+        statistic = self.source.targets.value
+        self.count = bags.totals if trials is None else bags.trials
+        if trials is not None:
+            statistic = statistic / bags.trials
+        statistic, kept = self._inside(statistic, bags.names)
+        self.transform = fit_inputs(bags, options.transform, options.extrapolation)
+        extent = bags.x.amax(0) - bags.x.amin(0)
+        self.count = self.count[kept]
+        self.mean_statistic = (self.count * statistic).sum() / self.count.sum()
+        self.observed = self.variance_function.observed(statistic)
+        self.unit_variance = self.variance_function.variance(statistic)
+        spread = self.source.targets.sample_variance
+        self.sample_variance = None if spread is None else spread[kept]
+        x = self.transform(bags.x)[kept]
+        terms = build(options.kernel, bags.columns, x, options.seed)
+        n = len(x)
+        alone = Bags(x, torch.arange(n, device=x.device), torch.ones(n).to(x), n, bags.columns)
+        self.field = ExactField(terms, x, Identity(alone))
+        scale = self._scale()
+        for term in terms:
+            if term.name != "kernel":
+                term.kernel.outputscale = term.kernel.outputscale.detach() * scale**2
+        self._noise = self._nugget = None
+        items = [Hyperparameter("mean", self.field.mean, None, "link scale"),
+                 *assembly.kernel_hyperparameters(terms, self.transform, extent, scale),
+                 *self._noises(scale)]
+        with torch.no_grad():
+            self.field.mean.fill_(float(self.link.initial(self.mean_statistic)))
+        self.hyperparameters = assembly.finish(items, options)
+        self.exact = self._exact()
+
+    def noise_variance(self) -> Tensor:
+        """Variance of each statistic about f at its centre, V plus nugget² (B,)."""
+        return self.sampling_variance(self.unit_variance, self.count) + self.nugget_variance
+
+    def sampling_variance(self, unit_variance: Tensor, count: Tensor) -> Tensor:
+        """V of statistics of so many observations, on the link scale."""
+        scale = 1.0 if self._noise is None else self._noise.natural.reshape(())
+        return scale * unit_variance / count
+
+    @property
+    def scale_variance(self) -> Tensor:
+        """σ² or b² of the likelihood."""
+        return self._noise.natural.detach().reshape(())
+
+    @property
+    def nugget_variance(self) -> Tensor:
+        """Variance of the white noise at the centres."""
+        if self._nugget is None:
+            return torch.zeros(()).to(self.observed)
+        return self._nugget.natural.reshape(()).square()
+
+    def evidence(self) -> Tensor:
+        """Log evidence: E where it is exact, else Q, eq. (14)."""
+        iterative = self.options.solver == "iterative" or (
+            self.options.solver == "auto" and len(self.observed) > _LARGE)
+        take = iterative_evidence if iterative else ExactField.evidence
+        quasi = take(self.field, self.observed, self.noise_variance())
+        return quasi + self._within() if self.exact else quasi
+
+    def train(self, progress: bool, callback) -> History:
+        """Maximise evidence plus log prior, then keep the posterior."""
+        if self.options.mean == "statistic" and not self.hyperparameters["mean"].fixed:
+            self.hyperparameters["mean"].set(float(self.link.initial(self.mean_statistic)))
+            self.hyperparameters["mean"].fixed = True
+        history = maximise(
+            lambda pulse: self.evidence() + self.hyperparameters.log_prior(), self.hyperparameters,
+            snapshot=lambda: None, restore=lambda _: None, max_steps=self.options.max_steps,
+            tolerance=self.options.tolerance, progress=progress, callback=callback,
+        )
+        history.notes[:0] = self.notes
+        self.field.condition(self.observed, self.noise_variance())
+        return history
+
+    def _within(self) -> Tensor:
+        """What single Normal observations add to Q, given means and variances: E - Q.
+
+        Shikuri 2025, section 6: E "can be computed using the sample mean and sample variances".
+        """
+        n, s2, variance = self.count, self.sample_variance, self._noise.natural.reshape(())
+        return (-0.5 * n * (2 * math.pi * variance).log() - 0.5 * n * s2 / variance
+                + 0.5 * (2 * math.pi * variance / n).log()).sum()
+
+    def _exact(self) -> bool:
+        wanted, normal = self.options.objective, self.likelihood_name == "normal"
+        known = normal and self.sample_variance is not None
+        if wanted == "likelihood" and not known:
+            raise InputError(
+                "objective='likelihood' needs Normal observations and their sample_variance in "
+                "every area; add the variable to the dataset, or use objective='quasi'")
+        return known and wanted != "quasi"
+
+    def _inside(self, statistic: Tensor, names: tuple[str, ...]) -> tuple[Tensor, Tensor]:
+        """Statistics with a finite g⁻¹, and which areas they are of."""
+        edge = self.variance_function.at_boundary(statistic, names)
+        kept = torch.ones_like(edge)
+        if not bool(edge.any()):
+            return statistic, kept
+        where = edge.nonzero().flatten().tolist()
+        shown = ", ".join(str(names[i] if names else i) for i in where[:5])
+        told = f"{len(where)} of {len(statistic)} areas have a statistic at the end of its range"
+        if self.options.boundary == "refuse":
+            raise InputError(
+                f"{told} (first: {shown}), where the {self.likelihood_name} likelihood has no "
+                "finite observation of f; boundary='half' moves them inside by half an event, "
+                "boundary='drop' leaves these areas out")
+        if self.options.boundary == "drop":
+            require(len(where) < len(statistic), f"{told}; nothing is left to learn from")
+            self.notes.append(f"{told} and were left out: {shown}")
+            return statistic[~edge], ~edge
+        self.notes.append(f"{told} and were moved inside by half an event: {shown}")
+        return self.variance_function.half_an_event(statistic, self.count), kept
+
+    def _scale(self) -> float:
+        """Size of f that default priors take as one unit."""
+        if self.link.name != "identity":
+            return 1.0
+        spread = float(self.observed.std()) if len(self.observed) > 1 else 0.0
+        return spread or max(float(self.observed.abs().mean()), 1e-12)
+
+    def _noises(self, scale: float) -> list[Hyperparameter]:
+        like, items = self.observed, []
+        if self.variance_function.scaled:
+            start = 0.1 * scale**2 * float(self.count.median())
+            if self.sample_variance is not None:
+                pooled = float((self.count * self.sample_variance).sum() / self.count.sum())
+                start = pooled or start
+            self._noise = assembly.scalar_hyperparameter(
+                "noise.variance", start, "value²", None, like)
+            items.append(self._noise)
+        learn = self.options.nugget == "learn"
+        if learn or float(self.options.nugget) > 0:
+            start = 0.2 * scale if learn else float(self.options.nugget)
+            self._nugget = assembly.scalar_hyperparameter(
+                "nugget.std", start, "link scale", PCStd(scale, 0.05), like)
+            self._nugget.fixed = not learn
+            items.append(self._nugget)
+        return items
+
+
+def _chosen(options: QuasiOptions, source: Source) -> VarianceFunction:
+    """The likelihood of the options, or the one that the dataset's statistic calls for."""
+    statistic = source.attributes.get("statistic", "mean")
+    if options.likelihood == "custom":
+        return custom(options.variance, options.link)
+    if options.likelihood != "auto":
+        chosen = VARIANCE_FUNCTIONS[options.likelihood]
+        ours = "proportion" if source.bags.trials is not None else statistic
+        require((chosen.statistic == "median") == (ours == "median"),
+                f"the values are each area's {ours}, but the {chosen.name} likelihood has its "
+                f"maximum at the {chosen.statistic}; choose another likelihood")
+        return chosen
+    if source.bags.trials is not None or statistic == "proportion":
+        return VARIANCE_FUNCTIONS["bernoulli"]
+    if statistic == "median":
+        return VARIANCE_FUNCTIONS["laplace"]
+    return VARIANCE_FUNCTIONS["poisson" if source.kind == "count" else "normal"]
