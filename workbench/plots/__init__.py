@@ -3,6 +3,7 @@
 from workbench.plots.calibration import pit_histogram, reliability_curve
 from workbench.plots.images import save_html, save_png
 from workbench.plots.maps import value_map
+from workbench.plots.marks import marked_areas, pixel_lines
 from workbench.plots.notebook import notebook
 from workbench.plots.outlines import simplified
 from workbench.plots.panels import disaggregation_panel, map_scales
@@ -16,10 +17,12 @@ __all__ = [
     "covariate_support",
     "disaggregation_panel",
     "map_scales",
+    "marked_areas",
     "notebook",
     "observed_rate",
     "observed_vs_predicted",
     "pit_histogram",
+    "pixel_lines",
     "rate_unit",
     "reliability_curve",
     "save_html",
