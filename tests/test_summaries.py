@@ -20,7 +20,8 @@ def points(seed=0, rows=60, kind="continuous", aggregation="mean", weight=None) 
                           "yes": rng.integers(0, 2, rows), "people": rng.integers(1, 9, rows)})
     return from_table(table, ["height"], "yes" if kind == "yes" else "v", x="e", y="n",
                       weight=weight, aggregation=aggregation,
-                      kind="continuous" if kind == "yes" else kind, units={"e": "km", "v": "mm"})
+                      kind="continuous" if kind == "yes" else kind,
+                      units={"e": "km", "n": "km", "v": "mm"})
 
 
 def test_means_variances_counts_and_centres():
@@ -174,3 +175,40 @@ def test_cells_of_a_given_size():
     ):
         with pytest.raises(InputError, match=message):
             bag_grid(points(), **options)
+
+
+THETA = {"mean": 0.5, "matern32.variance": 1.4, "matern32.lengthscale": 2.5, "noise.variance": 0.8}
+
+
+def test_moved_complete_data_have_the_summaries_posterior_and_evidence():
+    """Normal likelihood: E and posterior of summaries are those of points at the centres."""
+    ds = bag_grid(points(rows=80), (4, 2)).isel(covariate=slice(0, 0))
+    moved = wb.separate(wb.move_to_centres(ds))
+    assert moved.sizes["bag"] == 80
+    theta = dict(kernel="matern32", nugget=0.0)
+    ours = wb.QuasiLikelihoodGP(**theta).condition(summarise(ds), THETA)
+    theirs = wb.AggregatedGP(kernel="matern32", noise="constant").condition(moved, THETA)
+    assert ours.objective == pytest.approx(theirs.objective, abs=1e-6)
+    np.testing.assert_allclose(ours.at(ds).mean, theirs.at(ds).mean, atol=1e-8)
+    np.testing.assert_allclose(ours.at(ds).std, theirs.at(ds).std, atol=1e-6)
+    # Summarised VI with an inducing input at every centre is the same once more.
+    vi = wb.VBAgg(kernel="matern32", link="identity", inducing=8, noise="constant", compress=0)
+    vi = vi.condition(moved, THETA)
+    np.testing.assert_allclose(vi.latent(ds).mean, ours.latent(ds).mean, atol=1e-4)
+    np.testing.assert_allclose(vi.latent(ds).std, ours.latent(ds).std, atol=1e-3)
+    assert vi.objective == pytest.approx(ours.objective, abs=1e-2)
+
+
+def test_in_cells_of_one_nothing_moves():
+    ds = wb.separate(bag_grid(points(rows=30), (3, 2)))
+    np.testing.assert_array_equal(wb.move_to_centres(ds)["x"], ds["x"])
+    ours, complete = summarise(ds), wb.separate(ds)
+    np.testing.assert_array_equal(ours["value"], complete["value"])
+
+
+def test_moving_to_centres_of_cells():
+    ds = bag_grid(points(), size=2.5, extent=((0, 10), (0, 5)))
+    moved = wb.move_to_centres(ds, "geometry")
+    np.testing.assert_allclose(moved["x"] % 2.5, 1.25)
+    np.testing.assert_array_equal(moved["individual_value"], ds["individual_value"])
+    assert np.abs(moved["x"] - ds["x"]).max() <= 1.25

@@ -36,6 +36,8 @@ _HOME = {
     "from_summaries": "bagging",
     "merge": "bagging",
     "merge_to": "bagging",
+    "move_to_centres": "bagging",
+    "separate": "bagging",
     "summarise": "bagging",
     "bag_children": "geo",
     "bag_polygons": "geo",

@@ -39,8 +39,8 @@ def check(ds: xr.Dataset) -> xr.Dataset:
         Dimensions individual, bag, covariate; variables covariates, weight, membership, value.
         Optional: ``truth``, ``individual_value`` and coordinates ``x``, ``y`` of individuals;
         ``noise_variance`` of bags; ``sample_variance`` of bags, of the single observations behind
-        a value (divisor: their number); ``trials`` of bags, where values are positives out of so many
-        trials (a survey): counts whose share is a weighted mean over the bag, so with the
+        a value (divisor: their number); ``trials`` of bags, where values are positives out of so
+        many trials (a survey): counts whose share is a weighted mean over the bag, so with the
         attributes kind "count" and aggregation "mean".
 
     Raises

@@ -9,7 +9,6 @@ import xarray as xr
 from scipy.stats import norm
 
 import workbench as wb
-from workbench.bagging import rebag
 from workbench.experiments import california, california_prediction, statistics
 from workbench.experiments.readings import READINGS, fit_reading
 from workbench.experiments.running import run_experiment
@@ -24,12 +23,7 @@ with_file = pytest.mark.skipif(not (DATA / "california").is_dir(),
 def points():
     """Complete data: every observation an area of its own."""
     summary, bagged = statistics.made("normal, mean", 150, 5, 0)
-    return singles(bagged), summary
-
-
-def singles(bagged: xr.Dataset) -> xr.Dataset:
-    n = bagged.sizes["individual"]
-    return rebag(bagged, np.arange(n), [str(i) for i in range(n)])
+    return wb.separate(bagged), summary
 
 
 @pytest.mark.parametrize("reading", READINGS)
@@ -92,11 +86,6 @@ def test_predictions_in_small(monkeypatch):
     rows = {s["model"]: california_prediction.PREDICTION.score(s)
             for s in california_prediction.PREDICTION.runs("quick") if s["likelihood"] == "poisson"}
     assert all(0.8 < row["rmse"] < 1.05 for row in rows.values())
-    train = wb.load("california-housing", n_train=300)
-    moved = california_prediction.moved(train, 0.8)
-    cells = california.summaries(train, 0.8)
-    assert set(zip(moved["x"].values.round(6), moved["y"].values.round(6), strict=True)) == set(
-        zip(cells["x"].values.round(6), cells["y"].values.round(6), strict=True))
 
 
 def test_the_papers_tables_are_whole():

@@ -14,6 +14,7 @@ import xarray as xr
 
 from workbench import schema
 from workbench.bagging.assemble import assemble, bag_values
+from workbench.bagging.individuals import rebag
 from workbench.checks import InputError, choose, package, require
 
 LOCATIONS = ("mean", "geometry")
@@ -77,6 +78,46 @@ def summarise(ds: xr.Dataset, statistic: str = "mean", location: str = "mean") -
         **ds["value"].attrs, "aggregation": "mean", "statistic": statistic}, ds,
         {name: ds[name].values for name in ds.coords
          if ds[name].dims == (schema.BAG,) and name not in ("bag", "bag_x", "bag_y")})
+
+
+def separate(ds: xr.Dataset) -> xr.Dataset:
+    """The complete data: every individual a bag of its own, with its own value.
+
+    Parameters
+    ----------
+    ds : xr.Dataset
+        Bagged dataset with ``individual_value``.
+
+    Raises
+    ------
+    InputError
+        If individual values are not known.
+    """
+    n = ds.sizes[schema.INDIVIDUAL]
+    out = rebag(ds, np.arange(n), [str(i) for i in range(n)])
+    return out.assign_attrs({**ds.attrs, "level": "individual"})
+
+
+def move_to_centres(ds: xr.Dataset, location: str = "mean") -> xr.Dataset:
+    """Move every individual to its bag's centre, as the paper's summarised VI takes complete data.
+
+    Parameters
+    ----------
+    ds : xr.Dataset
+        Bagged dataset.
+    location : {"mean", "geometry"}
+        See `summarise`.
+
+    References
+    ----------
+    Shikuri 2025, section 6, baselines.
+    """
+    centres = summarise(ds.drop_vars("individual_value", errors="ignore"), location=location)
+    members = ds["membership"].values
+    out = ds.assign(covariates=(ds["covariates"].dims, centres["covariates"].values[members],
+                                ds["covariates"].attrs))
+    return out.assign_coords({axis: (schema.INDIVIDUAL, centres[axis].values[members],
+                                     ds[axis].attrs) for axis in ("x", "y") if axis in ds})
 
 
 def from_summaries(

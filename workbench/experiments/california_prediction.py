@@ -14,9 +14,10 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
+from workbench.bagging import bag_grid, move_to_centres, separate
 from workbench.checks import package
 from workbench.datasets import load
-from workbench.datasets.california import OUTPUTS
+from workbench.datasets.california import EXTENT, OUTPUTS
 from workbench.experiments.base import Experiment, Row, Settings
 from workbench.experiments.california import summaries
 from workbench.experiments.running import frame
@@ -75,7 +76,8 @@ def _score(settings: Settings) -> Row:
     cells = summaries(train, settings["grid"])
     inducing = int(np.sqrt(cells.sizes["bag"] ** 3 / settings["n_train"]))
     if settings["model"].startswith("summarised"):
-        train = moved(train, settings["grid"])
+        cut = bag_grid(train, size=settings["grid"], extent=EXTENT)
+        train = separate(move_to_centres(cut, "geometry"))
     poisson = settings["likelihood"] == "poisson"
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -90,17 +92,6 @@ def _score(settings: Settings) -> Row:
     return {"rmse": float(np.sqrt(np.mean((prediction - y) ** 2)) / y.std()),
             "cpu_seconds": seconds, "steps": steps, "areas": cells.sizes["bag"],
             "inducing": inducing}
-
-
-def moved(train: xr.Dataset, size: float) -> xr.Dataset:
-    """The complete data with every point at the centre of its grid cell."""
-    west, south = (-124.35, 32.54)
-    out = train.copy()
-    for axis, corner in (("x", west), ("y", south)):
-        cell = np.floor((train[axis].values - corner) / size + 1e-9)
-        out = out.assign_coords({axis: ("individual", corner + size * (cell + 0.5),
-                                        dict(train[axis].attrs))})
-    return out
 
 
 def _summaries(cells: xr.Dataset, test: xr.Dataset, poisson: bool):
