@@ -131,10 +131,10 @@ def maximise(
             remember(number)
             history.converged = True
         else:
-            # Raw values are logarithms (or the mean of f): a box of e±12 only stops overflow.
+            # Raw values are logarithms (or the mean of f): a box of e±25 only stops overflow.
             result = scipy.optimize.minimize(
                 scaled, start, jac=True, method="L-BFGS-B",
-                bounds=[(v - 12, v + 12) for v in start],
+                bounds=[(v - 25, v + 25) for v in start],
                 options={"maxfun": max_steps, "maxiter": max_steps, "ftol": tolerance,
                          "gtol": 1e-6},
             )

@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 from workbench.checks import choose
-from workbench.experiments import held_out, normal, swiss_roll
+from workbench.experiments import (
+    california,
+    california_prediction,
+    held_out,
+    normal,
+    statistics,
+    swiss_roll,
+    toy,
+)
 from workbench.experiments.base import Experiment
 
 _ALL = (swiss_roll.VARY_BAGS, swiss_roll.VARY_SIZE, normal.NORMAL,
-        held_out.COUNTRY, held_out.MADAGASCAR)
+        held_out.COUNTRY, held_out.MADAGASCAR, california.APPROXIMATION,
+        california_prediction.PREDICTION, toy.GRANULARITY,
+        statistics.STATISTICS)
 
 
 def experiments() -> dict[str, Experiment]:

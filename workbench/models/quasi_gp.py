@@ -156,11 +156,16 @@ class QuasiState:
         history = maximise(
             lambda pulse: self.evidence() + self.hyperparameters.log_prior(), self.hyperparameters,
             snapshot=lambda: None, restore=lambda _: None, max_steps=self.options.max_steps,
-            tolerance=self.options.tolerance, progress=progress, callback=callback,
+            tolerance=self._tolerance(), progress=progress, callback=callback,
         )
         history.notes[:0] = self.notes
         self.field.condition(self.observed, self.noise_variance())
         return history
+
+    def _tolerance(self) -> float:
+        """The relative tolerance of Q: E is larger, by what observations say of σ² alone."""
+        share = len(self.observed) / float(self.count.sum()) if self.exact else 1.0
+        return self.options.tolerance * min(1.0, share)
 
     def _within(self) -> Tensor:
         """What single Normal observations add to Q, given means and variances: E - Q.
