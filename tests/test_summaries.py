@@ -5,11 +5,13 @@ import pandas as pd
 import pytest
 import shapely
 import torch
+from typer.testing import CliRunner
 
 import workbench as wb
 from workbench import schema
 from workbench.bagging import bag_grid, from_summaries, from_table, rebag, summarise
 from workbench.checks import InputError
+from workbench.cli import app
 from workbench.labelled import to_source
 
 
@@ -212,3 +214,41 @@ def test_moving_to_centres_of_cells():
     np.testing.assert_allclose(moved["x"] % 2.5, 1.25)
     np.testing.assert_array_equal(moved["individual_value"], ds["individual_value"])
     assert np.abs(moved["x"] - ds["x"]).max() <= 1.25
+
+
+def test_a_grid_of_places_is_a_raster():
+    ds = from_summaries(table(), "mean", "n", **COLUMNS)
+    places = wb.grid_places(ds, cells=40)
+    assert places.sizes["individual"] == 40 * places.attrs["grid_shape"][0]
+    assert float(places["x"].min()) < 0 and float(places["x"].max()) > 2
+    np.testing.assert_allclose(np.unique(np.diff(np.unique(places["x"]))), 0.055, rtol=1e-6)
+    maps = wb.QuasiLikelihoodGP(kernel="rbf", max_steps=20).fit(ds).to_dataset(places)
+    raster = wb.to_raster(maps, "mean")
+    assert raster["y"].values[0] > raster["y"].values[-1]       # north is up
+    row, column = 7, 11
+    one = int(np.flatnonzero((places["row"] == row) & (places["column"] == column))[0])
+    assert float(raster[row, column]) == pytest.approx(float(maps["mean"][one]))
+    assert float(raster["x"][column]) == pytest.approx(float(places["x"][one]))
+    assert float(raster["y"][row]) == pytest.approx(float(places["y"][one]))
+    with pytest.raises(InputError, match="not known on a new grid"):
+        wb.grid_places(summarise(bag_grid(points(), 3)))
+
+
+def test_maps_of_a_table_from_the_command_line(tmp_path):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"lon": rng.uniform(0, 10, 30), "lat": rng.uniform(0, 8, 30),
+                          "n": rng.integers(5, 50, 30)})
+    frame["m"] = np.sin(frame["lon"]) + rng.normal(0, 1 / np.sqrt(frame["n"]))
+    frame.to_csv(tmp_path / "areas.csv", index=False)
+    command = ["smooth", str(tmp_path / "areas.csv"), "--statistic", "m", "--count", "n", "--x",
+               "lon", "--y", "lat", "--cells", "20", "--quiet", "--out"]
+    done = CliRunner().invoke(app, [*command, str(tmp_path / "map.nc"), "--threshold", "0.5"])
+    assert done.exit_code == 0, done.output
+    assert "matern32.lengthscale" in done.output and "converged" in done.output
+    maps = wb.read(tmp_path / "map.nc")
+    assert {"mean", "std", "exceedance"} <= set(maps.data_vars) and maps.attrs["areas"] == 30
+    for extra, message in ((["--is-a", "mode"], "is_a 'mode'"),
+                           (["--likelihood", "poisson"], "statistics from 0"),
+                           (["--variance", "s2"], "lacks columns")):
+        bad = CliRunner().invoke(app, [*command, str(tmp_path / "map.nc"), *extra])
+        assert bad.exit_code == 2 and message in bad.output

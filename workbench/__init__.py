@@ -34,6 +34,7 @@ _HOME = {
     "bag_along": "bagging",
     "bag_grid": "bagging",
     "from_summaries": "bagging",
+    "grid_places": "bagging",
     "merge": "bagging",
     "merge_to": "bagging",
     "move_to_centres": "bagging",

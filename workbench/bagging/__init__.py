@@ -4,10 +4,11 @@ from workbench.bagging.assemble import assemble, bag_values
 from workbench.bagging.individuals import bag_grid, from_table, rebag
 from workbench.bagging.merging import merge, merge_to
 from workbench.bagging.ordered import bag_along, bag_sizes
+from workbench.bagging.places import grid_places
 from workbench.bagging.summaries import from_summaries, move_to_centres, separate, summarise
 
 __all__ = [
     "assemble", "bag_along", "bag_grid", "bag_sizes", "bag_values",
-    "from_summaries", "from_table", "merge", "merge_to", "move_to_centres",
+    "from_summaries", "from_table", "grid_places", "merge", "merge_to", "move_to_centres",
     "rebag", "separate", "summarise",
 ]

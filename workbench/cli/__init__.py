@@ -16,7 +16,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from workbench import flags
 from workbench.checks import InputError, choose
-from workbench.cli import papers
+from workbench.cli import papers, smoothing
 from workbench.cli.options import bagging_help, dataset_flags, model_flags, model_help, models_help
 from workbench.interrupt import Interrupt
 from workbench.spec import Spec, existing
@@ -212,6 +212,9 @@ def list_models(name: Annotated[str | None, typer.Argument(help="One model.")] =
         choose("model", name, known)
     typer.echo("\n\n".join(model_help(title, known[title])
                            for title in known if name in (None, title)))
+
+
+app.command()(smoothing.smooth)
 
 
 @app.command()

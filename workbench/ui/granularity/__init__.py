@@ -1,0 +1,1 @@
+"""The app "granularity": cells of summaries against the lengthscale of a field."""

@@ -1,0 +1,113 @@
+"""Cells: intervals of a line that can be moved, merged and split, and squares of a map."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+DIGITS = 3          # of a boundary in the URL
+GAP = 0.02          # least width of an interval that is moved or split
+
+
+@dataclass(frozen=True)
+class Summaries:
+    """All that is left of complete data: for each cell a place, a mean, a count, a variance."""
+
+    places: np.ndarray          # m x d, the cells' centres
+    means: np.ndarray
+    counts: np.ndarray
+    spreads: np.ndarray         # variance of the outputs in each cell, divided by the count
+    left: np.ndarray            # m x d, lower corners of the cells
+    right: np.ndarray           # m x d, upper corners
+    assignment: np.ndarray      # cell of each point
+
+    @property
+    def size(self) -> int:
+        """Number of cells that hold data."""
+        return self.means.size
+
+    def statistic(self, likelihood: str) -> np.ndarray:
+        """The mean on the scale of the Gaussian process; a log mean of zero counts as half."""
+        if likelihood == "poisson":
+            return np.log(np.maximum(self.means, 0.5 / self.counts))
+        return self.means
+
+
+def summarise(points: np.ndarray, values: np.ndarray, cell: np.ndarray, left: np.ndarray,
+              right: np.ndarray) -> Summaries:
+    """Summarise points by cell; cells without points are left out.
+
+    Parameters
+    ----------
+    points : array, n x d
+    values : array, n
+    cell : array of int, n
+        Cell of each point.
+    left, right : arrays, cells x d
+        Corners of all cells.
+    """
+    kept, assignment, counts = np.unique(cell, return_inverse=True, return_counts=True)
+    means = np.bincount(assignment, weights=values) / counts
+    spreads = np.bincount(assignment, weights=(values - means[assignment]) ** 2) / counts
+    return Summaries((left[kept] + right[kept]) / 2, means, counts.astype(float), spreads,
+                     left[kept], right[kept], assignment)
+
+
+def intervals(points: np.ndarray, values: np.ndarray, edges: np.ndarray) -> Summaries:
+    """Summaries of points on a line between consecutive edges."""
+    cell = np.clip(np.searchsorted(edges, points[:, 0], side="right") - 1, 0, edges.size - 2)
+    return summarise(points, values, cell, edges[:-1, None], edges[1:, None])
+
+
+def squares(points: np.ndarray, values: np.ndarray, bounds: tuple, side: float) -> Summaries:
+    """Summaries of points on a map in squares of a side, counted from the lower left corner."""
+    x0, y0, x1, y1 = bounds
+    across = int(np.ceil((x1 - x0) / side - 1e-9))
+    up = int(np.ceil((y1 - y0) / side - 1e-9))
+    column = np.clip(((points[:, 0] - x0) / side).astype(int), 0, across - 1)
+    row = np.clip(((points[:, 1] - y0) / side).astype(int), 0, up - 1)
+    index = np.arange(across * up)
+    left = np.column_stack([x0 + index % across * side, y0 + index // across * side])
+    return summarise(points, values, row * across + column, left, left + side)
+
+
+def equal(end: float, count: int) -> np.ndarray:
+    """Edges of equal intervals from 0 to an end."""
+    edges = np.round(np.linspace(0, end, count + 1), DIGITS + 1)
+    edges[-1] = end
+    return edges
+
+
+def written(edges: np.ndarray) -> str:
+    """Inner edges as text for a URL."""
+    return "_".join(f"{edge:.{DIGITS}f}".rstrip("0").rstrip(".") for edge in edges[1:-1])
+
+
+def read(text: str, end: float) -> np.ndarray | None:
+    """Edges from the text of inner ones; None if they are not numbers that increase within."""
+    try:
+        inner = [float(part) for part in text.split("_")] if text else []
+    except ValueError:
+        return None
+    edges = np.array([0.0, *inner, end])
+    return edges if np.isfinite(edges).all() and (np.diff(edges) >= GAP / 2).all() else None
+
+
+def moved(edges: np.ndarray, which: int, to: float) -> np.ndarray:
+    """Edges with an inner one put elsewhere, between its neighbours."""
+    edges = edges.copy()
+    edges[which] = np.clip(to, edges[which - 1] + GAP, edges[which + 1] - GAP)
+    return edges
+
+
+def merged(edges: np.ndarray, cell: int) -> np.ndarray:
+    """Edges with a cell joined to its right neighbour, the last one to its left."""
+    return np.delete(edges, min(cell + 1, edges.size - 2)) if edges.size > 3 else edges
+
+
+def split(edges: np.ndarray, cell: int) -> np.ndarray:
+    """Edges with a cell cut in half, unless it is too narrow."""
+    if edges[cell + 1] - edges[cell] < 2 * GAP:
+        return edges
+    return np.insert(edges, cell + 1, (edges[cell] + edges[cell + 1]) / 2)

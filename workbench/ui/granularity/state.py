@@ -1,0 +1,235 @@
+"""What the user has chosen: selections of canonical values, and a URL that carries them all."""
+
+from __future__ import annotations
+
+from urllib.parse import parse_qsl, urlencode
+
+import numpy as np
+import param
+
+from workbench.ui.granularity import california, cells, story, words
+from workbench.ui.granularity.engine import Model
+from workbench.ui.granularity.worlds import (
+    END,
+    KNOWN,
+    MADE,
+    NOISE,
+    World,
+    california_map,
+    line,
+    made_map,
+)
+
+LINE, MAP = "line", "map"
+KERNELS = {"Gaussian": "rbf", "Laplacian (Matérn 1/2)": "matern12", "Matérn 3/2": "matern32",
+           "Matérn 5/2": "matern52"}
+COUNTS = [*range(2, 21), 24, 28, 32, 40, 48, 64, 80, 96, 128, 160, 192, 256, 384, 512, 768, 1000]
+SIDES = [5.0, 4.0, 3.2, 2.5, 2.0, 1.6, 1.25, 1.0, 0.8, 0.64, 0.5, 0.4, 0.32, 0.25, 0.2]
+LENGTHS = [0.05, 0.063, 0.08, 0.1, 0.125, 0.16, 0.2, 0.25, 0.32, 0.4, 0.5, 0.63, 0.8, 1.0, 1.25,
+           1.6, 2.0, 2.5, 3.2, 4.0, 5.0, 6.3, 8.0, 10.0]
+VARIANCES = [0.063, 0.1, 0.16, 0.25, 0.4, 0.63, 1.0, 1.6, 2.5, 4.0, 6.3, 10.0, 16.0]
+NOISES = [0.05, 0.07, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.85, 1.0, 1.2, 1.5]
+TOLERANCES = [0.02, 0.05, 0.1, 0.2, 0.3]
+TRUE = "true"
+MOST_MOVABLE = 64       # cells whose boundaries can be moved by hand
+
+
+def _named(values: list, form: str) -> dict:
+    return {form.format(f"{value:,g}"): value for value in values}
+
+
+class State(param.Parameterized):
+    """All choices of the app."""
+
+    tab = param.Selector(objects={"1-D line": LINE, "2-D map": MAP}, doc="Which world is shown.")
+    story = param.Selector(objects=[0, *range(1, len(story.STEPS) + 1)], doc="Step of the story.")
+    kernel = param.Selector(objects=KERNELS, doc="Covariance function of the Gaussian process.")
+    tolerance = param.Selector(
+        objects=_named(TOLERANCES, "{} sd"), default=0.1,
+        doc="Error that one is willing to pay for summaries instead of complete data.")
+    known = param.Selector(objects={title: name for name, (title, _) in KNOWN.items()},
+                           doc="The function that is observed.")
+    points = param.Selector(objects=_named([100, 200, 400, 700, 1000], "{} points"), default=400,
+                            doc="Complete data: number of observations.")
+    noise = param.Selector(objects=_named(NOISES, "{}"), default=0.3,
+                           doc="Standard deviation of one observation in the data.")
+    draw = param.Selector(objects=list(range(1, 21)), doc="Which draw of the noise.")
+    cells = param.Selector(objects=_named(COUNTS, "{} cells"), default=12,
+                           doc="Number of equal cells that the line is cut into.")
+    edges = param.String("", doc="Boundaries moved by hand; empty if cells are equal.")
+    cell = param.Integer(-1, bounds=(-1, 999), doc="Cell chosen for merging and splitting.")
+    lengthscale = param.Selector(objects=_named(LENGTHS, "{} rad"), default=1.0,
+                                 doc="Distance over which the process changes.")
+    variance = param.Selector(objects=_named(VARIANCES, "{}"), default=1.0,
+                              doc="Variance of the process before data.")
+    assumed = param.Selector(objects={"as in the data": TRUE} | _named(NOISES, "{}"),
+                             doc="Noise (sd of one observation) that the model believes in.")
+    source = param.Selector(doc="The map: made, or California where its file is found.")
+    output = param.Selector(doc="Variable that is mapped.")
+    likelihood = param.Selector(
+        objects={"Normal": "normal", "Poisson": "poisson"},
+        doc="Normal: a cell tells its mean. Poisson: log of the mean, variance 1 / total count.")
+    side = param.Selector(doc="Side of the square cells.")
+    map_lengthscale = param.Selector(doc="Distance over which the process changes.")
+    map_variance = param.Selector(objects=_named(VARIANCES, "{}"), default=1.0,
+                                  doc="Variance of the process, in units of the data's variance.")
+    map_noise = param.Selector(objects=_named(NOISES, "{}"), default=NOISE,
+                               doc="Noise of one observation, in units of the data's sd.")
+
+    def __init__(self, **given):
+        sources = {"made map": "made"}
+        if california.path() is not None:
+            sources["California housing"] = "california"
+        self.param.source.objects, self._editing = sources, False
+        super().__init__(source="made")
+        self._offer()
+        self.param.update(**{"side": 1.0, "map_lengthscale": 1.0} | given)
+
+    @classmethod
+    def names(cls) -> list[str]:
+        """The choices, those that others depend on first."""
+        return [name for name in cls.param if name != "name"]
+
+    @param.depends("source", watch=True)
+    def _offer(self) -> None:
+        made = self.source == "made"
+        unit = "km" if made else "°"
+        outputs = {title: name for name, title in MADE.items()} if made else {
+            f"{label} ({unit})": name for name, (label, unit) in california.OUTPUTS.items()}
+        with param.parameterized.batch_call_watchers(self):
+            for name, objects in (("output", outputs), ("side", _named(SIDES, f"{{}} {unit}")),
+                                  ("map_lengthscale", _named(LENGTHS, f"{{}} {unit}"))):
+                slot, kept = self.param[name], getattr(self, name)
+                slot.objects = objects
+                if kept not in objects.values():
+                    setattr(self, name, next(iter(objects.values())))
+
+    @param.depends("cells", watch=True)
+    def _equal_again(self) -> None:
+        if not self._editing:
+            self.param.update(edges="", cell=-1)
+
+    # what the choices mean
+
+    @property
+    def world(self) -> World:
+        """Complete data of the present tab."""
+        if self.tab == LINE:
+            return line(self.known, self.points, self.noise, self.draw)
+        build = made_map if self.source == "made" else california_map
+        return build(self.output, self.likelihood)
+
+    @property
+    def world_key(self) -> tuple:
+        """What the world depends on."""
+        if self.tab == LINE:
+            return LINE, self.known, self.points, self.noise, self.draw
+        return MAP, self.source, self.output, self.likelihood
+
+    @property
+    def model(self) -> Model:
+        """Kernel and noise of the present tab."""
+        if self.tab == LINE:
+            noise = self.noise if self.assumed == TRUE else self.assumed
+            return Model(self.kernel, self.lengthscale, self.variance, noise)
+        return Model(self.kernel, self.map_lengthscale, self.map_variance, self.map_noise,
+                     self.likelihood)
+
+    @property
+    def boundaries(self) -> np.ndarray:
+        """Edges of the cells on the line."""
+        found = cells.read(self.edges, END) if self.edges else None
+        return cells.equal(END, self.cells) if found is None else found
+
+    @property
+    def size(self) -> float:
+        """Width of the cells: their mean on the line, their side on the map."""
+        return END / (self.boundaries.size - 1) if self.tab == LINE else self.side
+
+    def edit(self, edges: np.ndarray, cell: int | None = None) -> None:
+        """Cut the line at other edges; the number of cells follows."""
+        count = edges.size - 1
+        self._editing = True
+        try:
+            nearest = min(COUNTS, key=lambda c: abs(c - count))
+            chosen = self.cell if cell is None else cell
+            self.param.update(edges=cells.written(edges), cells=nearest,
+                              cell=min(chosen, count - 1))
+        finally:
+            self._editing = False
+
+    def go(self, size: float, lengthscale: float) -> None:
+        """Choose the stops nearest to a cell size and a lengthscale."""
+        name = "lengthscale" if self.tab == LINE else "map_lengthscale"
+        there = {name: _nearest(LENGTHS, lengthscale)}
+        if self.tab == LINE:
+            there |= {"cells": _nearest(COUNTS, END / size), "edges": "", "cell": -1}
+        else:
+            there["side"] = _nearest(SIDES, size)
+        self.param.update(**there)
+
+    def learnt(self, model: Model) -> None:
+        """Put the sliders on the stops nearest to a model."""
+        stops = {"lengthscale": LENGTHS, "variance": VARIANCES}
+        found = {name: _nearest(values, getattr(model, name)) for name, values in stops.items()}
+        noise = _nearest(NOISES, model.noise)
+        if self.tab == LINE:
+            self.param.update(**found, assumed=noise)
+        else:
+            normal = {"map_noise": noise} if self.likelihood == "normal" else {}
+            self.param.update(**{f"map_{name}": v for name, v in found.items()}, **normal)
+
+    def tell(self, step: int) -> None:
+        """Go to a step of the story; 0 leaves it."""
+        self.param.update(story=step, **(story.STEPS[step - 1].setting if step else {}))
+
+    # the URL
+
+    def query(self) -> str:
+        """The choices as the query part of a URL."""
+        return urlencode({name: _text(getattr(self, name)) for name in self.names()})
+
+    def read(self, query: str) -> list[str]:
+        """Take choices from a URL's query; return a sentence for each that could not be used."""
+        given, problems = dict(parse_qsl(query.lstrip("?"), keep_blank_values=True)), []
+        for name in self.names():
+            if name not in given:
+                continue
+            text = given.pop(name)
+            if name == "edges":
+                problems += self._read_edges(text)
+            elif name == "cell":
+                good = text.lstrip("-").isdigit() and -1 <= int(text) < self.boundaries.size - 1
+                self.cell = int(text) if good else -1
+                problems += [] if good else [words.no_cell(text, self.boundaries.size - 1)]
+            else:
+                problems += self._read_choice(name, text)
+        return problems + [words.unknown(name) for name in given]
+
+    def _read_choice(self, name: str, text: str) -> list[str]:
+        slot = self.param[name]
+        offered = list(slot.names.values()) if slot.names else list(slot.objects)
+        match = next((value for value in offered if _text(value) == text), None)
+        if match is None:
+            return [words.not_offered(name, text, list(map(_text, offered)),
+                                      _text(getattr(self, name)))]
+        setattr(self, name, match)
+        return []
+
+    def _read_edges(self, text: str) -> list[str]:
+        edges = cells.read(text, END)
+        if edges is None or edges.size - 1 > MOST_MOVABLE:
+            return [words.bad_edges(text)]
+        if text:
+            self.edit(edges)
+        else:
+            self.edges = ""
+        return []
+
+
+def _nearest(stops: list, value: float):
+    return min(stops, key=lambda stop: abs(np.log(stop / value)))
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else f"{value:g}"

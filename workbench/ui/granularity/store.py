@@ -1,0 +1,160 @@
+"""One session's results: each event is answered at once as far as a slider can wait.
+
+What takes longer (a map's complete posterior under counts, the plane, the curves over m, theory)
+is computed in a thread once the sliders rest, and dropped when they move again.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections import deque
+from collections.abc import Callable
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
+
+import numpy as np
+import param
+
+from workbench.ui.granularity import cells as cutting
+from workbench.ui.granularity import words
+from workbench.ui.granularity.background import Curve, Picture, Plan, equal_cells, learn, settle
+from workbench.ui.granularity.bench import Answer, Bench, Recent
+from workbench.ui.granularity.cells import Summaries
+from workbench.ui.granularity.engine import Model
+from workbench.ui.granularity.plane import Plane
+from workbench.ui.granularity.state import COUNTS, LENGTHS, LINE, MAP, SIDES, State
+from workbench.ui.granularity.worlds import END
+from workbench.ui.jobs import Job
+
+PAUSE = 0.25            # seconds without an event, after which a slider counts as released
+SHOWN_ONLY = ("story", "tolerance", "cell")     # of the views, not of the answer
+CURVE = [2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256]      # cells on the line
+_LOG = logging.getLogger("workbench.ui.granularity")
+
+
+@dataclass(frozen=True)
+class Tick:
+    """What one event cost on the server, views included."""
+
+    event: str
+    milliseconds: float
+    evaluations: int
+
+
+class Store(param.Parameterized):
+    """State in, results out; no widgets.
+
+    Parameters
+    ----------
+    state : State
+        What to answer.
+    hop : callable
+        Runs a function in the session's thread; by default at once.
+    together : callable
+        Gives a context within which all changes of the page are sent as one.
+    """
+
+    answer = param.ClassSelector(class_=Answer, doc="the present setting's posteriors")
+    picture = param.ClassSelector(class_=Picture, doc="the plane; None until begun")
+    curve = param.ClassSelector(class_=Curve, doc="error against cells; None until computed")
+    stale = param.Boolean(False, doc="whether plane and curves belong to a former setting")
+    work = param.String("", doc="what is being worked on; empty if nothing")
+    learnt = param.String("", doc="what was learnt last; empty once a slider moves")
+    error = param.String("", doc="what went wrong last; empty if nothing")
+    tick = param.ClassSelector(class_=Tick, doc="what the last event cost")
+
+    def __init__(self, state: State, hop: Callable = lambda function: function(),
+                 together: Callable = nullcontext):
+        super().__init__()
+        self.state, self.ticks, self._together = state, deque(maxlen=500), together
+        self._benches, self._planes, self._curves = Recent(4), Recent(12), Recent(60)
+        self._job, self._learner = Job(self._hear, hop), Job(self._hear, hop)
+        self._moving = False
+        state.param.watch(self._changed, [n for n in state.names() if n not in SHOWN_ONLY])
+
+    def refresh(self) -> None:
+        """Answer the state as it is."""
+        self._changed()
+
+    def close(self) -> None:
+        """Drop all work: the session is over."""
+        self._job.drop()
+        self._learner.drop()
+
+    @property
+    def bench(self) -> Bench:
+        """Of the present world."""
+        return self._benches.get(self.state.world_key, lambda: Bench(self.state.world))
+
+    def cut(self) -> Summaries:
+        """Summaries of the present world at the present cells."""
+        state, world = self.state, self.bench.world
+        if state.tab == LINE:
+            return cutting.intervals(world.points, world.values, state.boundaries)
+        return equal_cells(world, state.side)
+
+    def learn(self) -> None:
+        """Learn the hyperparameters from the present summaries, in a thread."""
+        state, bench, cells = self.state, self.bench, self.cut()
+        limits = {"lengthscale": (LENGTHS[0], LENGTHS[-1]), "variance": (0.05, 20.0)}
+        if state.model.likelihood == "normal":
+            limits["noise"] = (0.03, 2.0)
+        start = state.model
+        self.param.update(work=words.LEARNING, learnt="")
+        self._learner.start(lambda run: learn(bench, cells, start, limits, run))
+
+    def _changed(self, *events) -> None:
+        start, bench = time.perf_counter(), self.bench
+        before = bench.evaluations
+        self._job.drop()
+        if not self._moving:
+            self._learner.drop()
+        answer = bench.answer(self.cut(), self.state.model)
+        learnt = {} if self._moving else {"learnt": ""}
+        name = ", ".join(event.name for event in events) or "start"
+        with self._together():
+            self.param.update(answer=answer, stale=True, work=words.UPDATING, error="", **learnt)
+            self._note(name, start, bench.evaluations - before)
+        plan = self._plan()
+        self._job.start(lambda run: settle(plan, answer, run, PAUSE))
+
+    def _note(self, name: str, start: float, evaluations: int) -> None:
+        tick = Tick(name, 1000 * (time.perf_counter() - start), evaluations)
+        self.ticks.append(tick)
+        _LOG.info("%s: %.1f ms, %d posteriors", tick.event, tick.milliseconds, tick.evaluations)
+        self.tick = tick
+
+    def _plan(self) -> Plan:
+        state, model = self.state, self.state.model
+        key = (*state.world_key, replace(model, lengthscale=1.0))
+        sizes, every, stops = (SIDES, (2, 2), SIDES[:-1]) if state.tab == MAP else (
+            [END / c for c in COUNTS if c <= 128], (3, 2), [END / c for c in CURVE])
+        plane = self._planes.get(key, lambda: Plane(np.sort(sizes), np.array(LENGTHS), every))
+        return Plan(self.bench, model, state.size, plane, np.array(stops), self._curves,
+                    (*state.world_key, model))
+
+    def _hear(self, event: str, *values) -> None:
+        if event == "received":
+            name, result = values
+            if name == "learnt":
+                self._take(*result)
+            elif name == "fresh":
+                self.stale = False
+            else:
+                with self._together():
+                    self.param.update(**{name: result})
+        elif event == "failed":
+            self.param.update(work="", error=f"{type(values[0]).__name__}: {values[0]}")
+        elif event == "ended":
+            self.work = ""
+
+    def _take(self, model: Model, evidence: float) -> None:
+        noise = model.noise if model.likelihood == "normal" else None
+        self._moving = True
+        try:
+            self.state.learnt(model)
+        finally:
+            self._moving = False
+        self.learnt = words.learnt(model.lengthscale, model.variance, noise, evidence,
+                                   self.bench.world.unit)
