@@ -252,3 +252,32 @@ def test_maps_of_a_table_from_the_command_line(tmp_path):
                            (["--variance", "s2"], "lacks columns")):
         bad = CliRunner().invoke(app, [*command, str(tmp_path / "map.nc"), *extra])
         assert bad.exit_code == 2 and message in bad.output
+
+
+def test_summaries_of_summaries():
+    """Merged summaries are the summary of the union: variances within and between are pooled."""
+    ds = bag_grid(points(rows=90), (4, 2))
+    coarse = bag_grid(points(rows=90), (2, 1))
+    fine = summarise(ds)
+    half = [f"r0c{int(name.split('c')[1]) // 2}" for name in fine["bag"].values]
+    merged = wb.merge(fine.assign_coords(half=("bag", half)), "half")
+    again, direct = summarise(merged), summarise(coarse)
+    for name in ("value", "sample_variance", "weight", "x"):
+        np.testing.assert_allclose(again[name], direct[name], err_msg=name)
+    np.testing.assert_allclose(summarise(fine)["sample_variance"], fine["sample_variance"])
+    medians = summarise(ds, "median")
+    assert schema.statistic(summarise(medians, "median")) == "median"
+    with pytest.raises(InputError, match="values are their median; a mean needs"):
+        summarise(medians)
+    with pytest.raises(InputError, match="medians of areas are not enough"):
+        wb.merge(medians.assign_coords(half=("bag", half)), "half")
+
+
+def test_numbers_that_are_text_are_read():
+    given = table().astype({"n": str, "mean": str})
+    ds = from_summaries(given, "mean", "n", **COLUMNS)
+    np.testing.assert_allclose(ds["weight"], [5, 9, 3, 12])
+    for bad, message in (([1, 2], "expected a DataFrame"), (given.rename(columns={"s2": "n"}),
+                                                            "these repeat: ..n")):
+        with pytest.raises(InputError, match=message):
+            from_summaries(bad, "mean", "n", x="east", y="north")

@@ -25,6 +25,7 @@ from workbench.linalg import FactorisationError
 
 Callback = Callable[[int, float, float], None]
 _PULSE_SECONDS = 0.5
+_FLAT, _RESTARTS = 1.0, 5     # nats per log unit that need no restart; most restarts
 
 
 @dataclass
@@ -72,9 +73,10 @@ def maximise(
     best: dict = {"value": -np.inf}
     bar = tqdm(total=max_steps, disable=not progress, desc="fit", unit="step")
 
-    def remember(value: float) -> None:
+    def remember(value: float, slope: float = 0.0) -> None:
         if value > best["value"]:
-            best.update(value=value, vector=hyperparameters.vector(), state=snapshot())
+            best.update(value=value, vector=hyperparameters.vector(), state=snapshot(),
+                        slope=slope)
         history.objective.append(value)
         bar.update()
         bar.set_postfix(objective=f"{value:.4f}")
@@ -121,7 +123,7 @@ def maximise(
             history.notes.append(f"step {len(history.objective) + 1}: backed off, {error}")
             restore(best["state"])
             return 1e3 + 2 * abs(best["value"]), np.zeros_like(vector)
-        remember(number)
+        remember(number, float(np.abs(gradient).max()))
         return -number, -gradient
 
     start = hyperparameters.vector()
@@ -132,12 +134,22 @@ def maximise(
             history.converged = True
         else:
             # Raw values are logarithms (or the mean of f): a box of e±25 only stops overflow.
-            result = scipy.optimize.minimize(
-                scaled, start, jac=True, method="L-BFGS-B",
-                bounds=[(v - 25, v + 25) for v in start],
-                options={"maxfun": max_steps, "maxiter": max_steps, "ftol": tolerance,
-                         "gtol": 1e-6},
-            )
+            box = [(v - 25, v + 25) for v in start]
+            for _ in range(1 + _RESTARTS):
+                before = best["value"]
+                result = scipy.optimize.minimize(
+                    scaled, start, jac=True, method="L-BFGS-B", bounds=box,
+                    options={"maxfun": max_steps - len(history.objective), "maxiter": max_steps,
+                             "ftol": tolerance, "gtol": 1e-6},
+                )
+                # Far from the optimum gradients are huge, and so is what the tests of convergence
+                # let pass in units of the first: begin again in units of the last.
+                left = max_steps - len(history.objective)
+                gained = best["value"] - before > tolerance * max(1.0, abs(best["value"]))
+                if not result.success or best["slope"] < _FLAT or left < 2 or not gained:
+                    break
+                start = best["vector"]
+                scale.clear()
             history.converged = bool(result.success)
             if not result.success:
                 history.notes.append(f"not converged after {result.nfev} evaluations: "

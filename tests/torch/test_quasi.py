@@ -181,15 +181,79 @@ def test_hyperparameters_of_a_known_law_are_found():
 
 
 def test_iterative_solvers_agree_with_cholesky():
+    """Q to a nat or two, its slopes to a few percent, the same in every evaluation; and the map."""
     source = summary(areas=300)
     theta = {"mean": 0.4, "matern32.variance": 1.0, "matern32.lengthscale": 2.0,
              "noise.variance": 0.8, "nugget.std": 0.3}
-    exact, other = (QUASI(solver=s).condition(source, theta) for s in ("cholesky", "iterative"))
-    assert other.objective == pytest.approx(exact.objective, rel=2e-3)
-    assert other.objective == QUASI(solver="iterative").condition(source, theta).objective
-    fits = [QUASI(solver=s, tolerance=1e-5).fit(source) for s in ("cholesky", "iterative")]
+    options = dict(nugget="learn", objective="quasi")
+    found, slopes = {}, {}
+    for solver in ("cholesky", "iterative"):
+        fit = QUASI(solver=solver, **options).condition(source, theta)
+        found[solver] = fit.objective
+        fit.state.evidence().backward()
+        slopes[solver] = np.array([float(item.raw.grad) for item in fit.state.hyperparameters
+                                   if item.name != "mean"])
+    assert found["iterative"] == pytest.approx(found["cholesky"], abs=2.0)
+    assert abs(found["cholesky"]) > 50
+    np.testing.assert_allclose(slopes["iterative"], slopes["cholesky"], rtol=0.1, atol=1.0)
+    again = QUASI(solver="iterative", **options).condition(source, theta)
+    assert again.objective == found["iterative"]
+    fits = [QUASI(solver=s, nugget="learn", tolerance=1e-5).fit(source)
+            for s in ("cholesky", "iterative")]
     a, b = (fit.latent(places()).mean for fit in fits)
     assert float((a - b).abs().max()) < 0.1 * float(a.std())
+
+
+def test_a_start_far_away_ends_at_an_optimum():
+    """Raw units of thousands, everything started at one: huge first gradients must not stop it."""
+    source = summary(areas=60)
+    scaled = replace(source, targets=Targets(1e3 * source.targets.value, None,
+                                             1e6 * source.targets.sample_variance))
+    names = ["rbf.variance", "rbf.lengthscale", "noise.variance"]
+    far = QUASI(kernel="rbf", initial=dict.fromkeys(names, 1.0),
+                priors=dict.fromkeys(names, "none"), max_steps=500).fit(scaled)
+    fit = QUASI(kernel="rbf").condition(scaled, far.hyperparameters)
+    for item in fit.state.hyperparameters:
+        item.raw.grad = None
+    fit.state.evidence().backward()
+    slopes = [abs(float(item.raw.grad)) for item in fit.state.hyperparameters
+              if item.name in names]
+    assert far.history.converged and max(slopes) < 1.0
+
+
+def test_intervals_of_new_areas_hold_when_areas_differ():
+    """Counts with white noise between areas: held-out areas at the level that is claimed."""
+    rng = np.random.default_rng(0)
+    z, n = rng.uniform(0, 20, 240), np.full(240, 400.0)
+    f = np.sin(z) + 0.6 * rng.normal(size=240)
+    y = rng.poisson(n * np.exp(f)) / n
+    columns = Columns(("x",), (0,), ("km",))
+
+    def part(where):
+        bags = Bags(torch.as_tensor(z[where, None]), torch.arange(len(where)),
+                    torch.as_tensor(n[where]), len(where), columns)
+        return Source(bags, Targets(torch.as_tensor(y[where])), "mean", "continuous")
+
+    train, test = part(np.arange(120)), part(np.arange(120, 240))
+    fit = QUASI(kernel="rbf", likelihood="poisson", nugget="learn").fit(train)
+    assert fit.hyperparameters["nugget.std"]["value"] == pytest.approx(0.6, rel=0.2)
+    drawn = fit.simulate_bags(test.bags, None, 2000, 0)
+    low, high = (drawn.quantile(q, 0) for q in (0.05, 0.95))
+    inside = ((low <= test.targets.value) & (test.targets.value <= high)).double().mean()
+    assert abs(float(inside) - 0.9) < 3 * np.sqrt(0.09 / 120)
+    scores = fit.log_density(test.targets.value, test.bags, None, "bag", 500, 0)[0]
+    assert float(scores.mean()) > -7.5      # of counts of some 400, without the noise below -50
+
+
+def test_weights_that_are_no_numbers_of_observations_are_named():
+    source = summary()
+    small = replace(source, bags=replace(source.bags, weight=source.bags.weight / 100))
+    fit = QUASI(kernel="rbf").fit(small)
+    assert "25 of 25 areas have a total weight below one" in fit.history.notes[0]
+    trials = replace(source.bags, trials=torch.tensor([5.0] * 24 + [0.0]).double())
+    counts = torch.tensor([2.0] * 24 + [0.0]).double()
+    with pytest.raises(InputError, match=r"1 areas have no trials.*first: a24"):
+        QUASI().fit(Source(trials, Targets(counts), "mean", "count"))
 
 
 @pytest.mark.parametrize(("likelihood", "law"), [
@@ -208,9 +272,35 @@ def test_laws_and_simulations_agree(likelihood, law):
     assert float(over.variance) <= float(at.variance.mean()) * 1.1
     many = replace(new, weight=torch.full((3,), 1e9, dtype=torch.float64))
     spread = fit.simulate_bags(many, None, 4000, 1).var(0)
-    nugget = float(fit.state.nugget_variance.detach())
-    if likelihood != "normal" or nugget == 0:       # with n → ∞ the parameter alone is left
-        torch.testing.assert_close(spread, fit.at(many).variance, rtol=0.15, atol=1e-4)
+    # With n → ∞ the parameter alone is left.
+    torch.testing.assert_close(spread, fit.at(many).variance, rtol=0.15, atol=1e-4)
+
+
+def test_white_noise_of_an_area_is_known_from_its_statistic():
+    """Of f + ε: the prior's variance added for new areas, the joint Gaussian for trained ones."""
+    source, nugget, sigma2 = summary(spread=False), 0.6, 0.8
+    theta = {"mean": 0.3, "rbf.variance": 1.2, "rbf.lengthscale": 2.0, "noise.variance": sigma2,
+             "nugget.std": nugget}
+    fit = QUASI(kernel="rbf", nugget="learn").condition(source, theta)
+    z, n, y = (v.numpy() for v in (source.bags.x, source.bags.weight, source.targets.value))
+    gram = 1.2 * RBF(2.0)(z)
+    whole, inverse = gram + nugget**2 * np.eye(25), np.linalg.inv(
+        gram + nugget**2 * np.eye(25) + np.diag(sigma2 / n))
+    mean = 0.3 + whole @ inverse @ (y - 0.3)
+    variance = np.diag(whole - whole @ inverse @ whole)
+    known = fit.over(source.bags, torch.arange(25), area_effect=True)
+    np.testing.assert_allclose(known.mean, mean, atol=1e-8)
+    np.testing.assert_allclose(known.variance, variance, atol=1e-8)
+    new = fit.over(source.bags, torch.full((25,), -1), area_effect=True)
+    np.testing.assert_allclose(new.variance, fit.over(source.bags).variance + nugget**2, atol=1e-9)
+    np.testing.assert_allclose(new.mean, fit.over(source.bags).mean, atol=1e-9)
+    # A bag of two places shares one effect.
+    pair = Bags(source.bags.x[:2], torch.zeros(2, dtype=torch.int64), torch.ones(2).double(), 1,
+                source.bags.columns)
+    alone, both = fit.over(pair), fit.over(pair, torch.tensor([-1]), area_effect=True)
+    assert float(both.variance) == pytest.approx(float(alone.variance) + nugget**2)
+    drawn = fit.simulate_bags(source.bags, torch.full((25,), -1), 20_000, 0)
+    np.testing.assert_allclose(drawn.var(0), new.variance + sigma2 / n, rtol=0.06)
 
 
 @pytest.mark.parametrize("likelihood", ["normal", "poisson", "bernoulli", "laplace"])

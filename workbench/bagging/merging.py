@@ -136,6 +136,8 @@ def _merge(
             "the values are positives out of trials: added up over areas they are no survey of the "
             "united area unless each was sampled in proportion to its people; add them up yourself "
             "before bagging if they were")
+    require(schema.statistic(ds) != "median", "medians of areas are not enough to know the median "
+            "of their union; summarise the united areas' individuals instead")
     membership = ds["membership"].values
     weight = np.bincount(membership, weights=ds["weight"].values, minlength=groups.size)
     mean = schema.aggregation(ds) == "mean"
@@ -145,6 +147,10 @@ def _merge(
     noise = None
     if "noise_variance" in ds:
         noise = np.bincount(groups, weights=share**2 * ds["noise_variance"].values)
+    spread = None
+    if "sample_variance" in ds and mean:        # within the areas and between their means
+        inside = ds["sample_variance"].values + (ds["value"].values - value[groups])**2
+        spread = np.bincount(groups, weights=share * inside)
     individuals, lifted = ds, _lifted(ds, groups, len(bags))
     former = str(ds.attrs.get("level", ""))
     if former.isidentifier() and (former not in ds.coords or schema.BAG in ds[former].dims):
@@ -154,10 +160,13 @@ def _merge(
             {former: (schema.INDIVIDUAL, labels)}
         )
         lifted.pop(former, None)
-    return assemble(
+    merged = assemble(
         individuals, groups[membership], value, bags, bag_coords=lifted | coords,
         value_attrs=ds["value"].attrs, noise_variance=noise,
     )
+    if spread is None:
+        return merged
+    return merged.assign(sample_variance=(schema.BAG, spread, ds["sample_variance"].attrs))
 
 
 def _lifted(ds: xr.Dataset, groups: np.ndarray, count: int) -> dict[str, np.ndarray]:

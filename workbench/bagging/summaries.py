@@ -15,7 +15,7 @@ import xarray as xr
 from workbench import schema
 from workbench.bagging.assemble import assemble, bag_values
 from workbench.bagging.individuals import rebag
-from workbench.checks import InputError, choose, package, require
+from workbench.checks import InputError, choose, package, reject, require
 
 LOCATIONS = ("mean", "geometry")
 _SUFFIXES = (".csv", ".parquet")
@@ -112,7 +112,8 @@ def move_to_centres(ds: xr.Dataset, location: str = "mean") -> xr.Dataset:
     ----------
     Shikuri 2025, section 6, baselines.
     """
-    centres = summarise(ds.drop_vars("individual_value", errors="ignore"), location=location)
+    centres = summarise(ds.drop_vars(["individual_value", "trials", "sample_variance"],
+                                     errors="ignore"), schema.statistic(ds), location)
     members = ds["membership"].values
     out = ds.assign(covariates=(ds["covariates"].dims, centres["covariates"].values[members],
                                 ds["covariates"].attrs))
@@ -164,7 +165,7 @@ def from_summaries(
     missing = [column for column in used if column not in frame]
     require(not missing, f"the table lacks columns {missing}; it has {list(frame)}")
     require(len(frame) > 0, "the table has no rows")
-    _numbers(frame, [c for c in used if c != name])
+    frame = _numbers(frame, [c for c in used if c != name])
     few = frame[frame[count] < 1]
     require(few.empty, f"{len(few)} areas have a count below one, the first in row "
             f"{_first(few)} ({float(few[count].iloc[0]) if len(few) else 0:g}); a statistic needs "
@@ -203,10 +204,12 @@ def _statistic(ds: xr.Dataset, statistic: str) -> tuple[np.ndarray, np.ndarray |
     weight, members, bags = ds["weight"].values, ds["membership"].values, ds.sizes[schema.BAG]
     sums = schema.aggregation(ds) == "sum"
     if "individual_value" not in ds:
-        require(statistic == "mean", f"a {statistic} needs the individual values of each area, "
-                "which this dataset does not have; use statistic='mean'")
+        known = schema.statistic(ds)
+        require(statistic == known, f"the areas' values are their {known}; a {statistic} needs the "
+                f"individual values, which this dataset does not have: use statistic={known!r}")
         value = ds["value"].values
-        return (value / np.bincount(members, weight, bags) if sums else value), None
+        spread = ds["sample_variance"].values if "sample_variance" in ds and not sums else None
+        return (value / np.bincount(members, weight, bags) if sums else value), spread
     values, once = ds["individual_value"].values, bool((weight == 1).all())
     if statistic == "median":
         import pandas as pd
@@ -247,7 +250,12 @@ def _read(table: object):
     import pandas as pd
 
     if isinstance(table, pd.DataFrame):
+        twice = sorted({str(c) for c in table.columns[table.columns.duplicated()]})
+        require(not twice, f"column names must differ, but these repeat: {twice[:5]}")
         return table.reset_index(drop=True)
+    if not isinstance(table, (str, Path)):
+        raise reject("a DataFrame or the path of a CSV or Parquet file", type(table).__name__,
+                     "pass pandas.DataFrame(table)")
     path = Path(table)
     require(path.is_file(), f"{str(path)!r} is no file; expected a CSV or Parquet table")
     choose("kind of file", path.suffix.lower(), _SUFFIXES)
@@ -257,7 +265,9 @@ def _read(table: object):
     return pd.read_parquet(path)
 
 
-def _numbers(frame, columns: list[str]) -> None:
+def _numbers(frame, columns: list[str]):
+    """The table with these columns as numbers, all finite."""
+    frame = frame.copy()
     for column in columns:
         try:
             values = frame[column].to_numpy(float)
@@ -266,6 +276,8 @@ def _numbers(frame, columns: list[str]) -> None:
         bad = np.flatnonzero(~np.isfinite(values))
         require(bad.size == 0, f"column {column!r} has {bad.size} values that are missing or not "
                 f"finite, the first in row {bad[:1].tolist()}; drop or fill these rows")
+        frame[column] = values
+    return frame
 
 
 def _first(rows) -> object:

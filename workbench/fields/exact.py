@@ -54,11 +54,22 @@ class ExactField(nn.Module):
         self._alpha = torch.cholesky_solve(residual[:, None], self._root)[:, 0]
 
     @torch.no_grad()
-    def marginals(self, x: Inputs) -> tuple[Tensor, Tensor]:
-        """Posterior mean and variance of f at standardised inputs (n,)."""
-        cross = self.operator(self.prior(x, self.x))
+    def marginals(self, x: Inputs, effect: Tensor | float = 0.0, own: Tensor | None = None
+                  ) -> tuple[Tensor, Tensor]:
+        """Posterior mean and variance of f, or of f plus an iid effect, at inputs (n,).
+
+        Parameters
+        ----------
+        x : Tensor (n, D)
+            Standardised inputs.
+        effect : Tensor or float
+            Prior variance of the effect.
+        own : Tensor (n,) of int64, optional
+            Training observation that has the same effect as each input; -1 for none.
+        """
+        cross = self._cross(x, effect, own)
         white = torch.linalg.solve_triangular(self._root, cross.mT, upper=False)
-        prior = sum(term.diagonal(x) for term in self.terms)
+        prior = sum(term.diagonal(x) for term in self.terms) + effect
         return self.mean + cross @ self._alpha, (prior - white.square().sum(0)).clamp_min(0)
 
     @torch.no_grad()
@@ -69,11 +80,12 @@ class ExactField(nn.Module):
             [self.operator(self.prior(part, self.x)) @ self._alpha for part in x.split(rows)])
 
     @torch.no_grad()
-    def joint(self, x: Inputs) -> tuple[Tensor, Tensor]:
-        """Posterior mean (n,) and covariance (n, n) of f at standardised inputs."""
-        cross = self.operator(self.prior(x, self.x))
+    def joint(self, x: Inputs, effect: Tensor | float = 0.0, own: Tensor | None = None
+              ) -> tuple[Tensor, Tensor]:
+        """Posterior mean (n,) and covariance (n, n) of f plus one effect that all inputs share."""
+        cross = self._cross(x, effect, own)
         white = torch.linalg.solve_triangular(self._root, cross.mT, upper=False)
-        return self.mean + cross @ self._alpha, self.prior(x, x) - white.mT @ white
+        return self.mean + cross @ self._alpha, self.prior(x, x) + effect - white.mT @ white
 
     @torch.no_grad()
     def aggregate(self, x: Inputs, operator: AggregationOperator) -> tuple[Tensor, Tensor]:
@@ -85,6 +97,13 @@ class ExactField(nn.Module):
         prior = operator.quad_diag(self.prior, x)
         mean = operator(self.mean.expand(len(x))) + cross @ self._alpha
         return mean, (prior - white.square().sum(0)).clamp_min(0)
+
+    def _cross(self, x: Inputs, effect: Tensor | float, own: Tensor | None) -> Tensor:
+        cross = self.operator(self.prior(x, self.x))
+        if own is not None:
+            rows = (own >= 0).nonzero().flatten()
+            cross[rows, own[rows]] += effect
+        return cross
 
     def _factorise(self, noise_variance: PerBag) -> Tensor:
         return cholesky(self._covariance(noise_variance), _NAME, _JITTER)

@@ -32,8 +32,18 @@ def cell_rms(sides, lengthscale, kernel: str | Correlation = "matern32") -> np.n
     -------
     array (...)
         By Gauss-Legendre quadrature, to five digits while a side is below ten lengthscales.
+
+    Raises
+    ------
+    InputError
+        On another number of dimensions, or sides or lengthscales that are not positive.
     """
     sides = np.asarray(sides, dtype=float)
+    if sides.ndim == 0 or sides.shape[-1] not in _NODES:
+        raise reject("sides of shape (..., d), d from one to three", f"shape {sides.shape}",
+                     "give one side per dimension")
+    for name, values in (("sides", sides), ("lengthscale", np.asarray(lengthscale, dtype=float))):
+        require(bool((values > 0).all()), f"{name} must be positive numbers, got {values!r:.80}")
     nodes, weights = _quadrature(sides.shape[-1])
     scaled = sides / np.asarray(lengthscale, dtype=float)[..., None]
     squares = (scaled / 2) ** 2 @ (nodes**2).T

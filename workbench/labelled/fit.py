@@ -162,6 +162,8 @@ class Fit:
 
     def components(self, ds: xr.Dataset) -> xr.Dataset:
         """Mean and std of each additive term of f at the individuals."""
+        require(hasattr(self.inner, "components"), f"{self.model.name} does not keep its posterior "
+                "term by term; vbagg does")
         parts = self.inner.components(self._bags(ds))
         arrays = {}
         for name, law in parts.items():

@@ -24,8 +24,9 @@ _DRAWS = 1000       # joint draws where a mean of g(f) over several places has n
 class QuasiFit:
     """A fitted quasi-likelihood GP.
 
-    ``trained`` and ``area_effect`` are accepted for a uniform interface: the white noise of the
-    areas is no part of any prediction, so they change nothing.
+    ``trained`` holds the position of each bag among the training areas, -1 for others. With
+    ``area_effect`` the white noise of the areas belongs to the prediction: given its statistic for
+    an area of the training data, from its prior for others. The map leaves it out.
     """
 
     def __init__(self, model, state, history: History):
@@ -48,23 +49,45 @@ class QuasiFit:
 
     def latent(self, bags: Bags) -> Normal:
         """Law of f at the individuals: μ_q and the diagonal of Σ_q."""
+        return self._latent(bags, None, False)
+
+    def _latent(self, bags: Bags, trained: Tensor | None, area_effect: bool) -> Normal:
         bags = cast_bags(bags, self.state.options)
+        effect, own = self._effect(bags, trained, area_effect)
         rows = max(1, 30_000_000 // len(self.state.field.x))
-        parts = [self.state.field.marginals(self.state.transform(c)) for c in bags.x.split(rows)]
+        parts = [self.state.field.marginals(
+            self.state.transform(bags.x[i:i + rows]), effect,
+            None if own is None else own[bags.membership[i:i + rows]])
+            for i in range(0, len(bags.x), rows)]
         mean, variance = (torch.cat(p) for p in zip(*parts, strict=True))
         return Normal(mean.detach(), variance.detach().sqrt())
+
+    def _effect(self, bags: Bags, trained: Tensor | None, area_effect: bool):
+        """Variance of the areas' white noise, and the training area of each bag."""
+        if not area_effect:
+            return 0.0, None
+        effect = self.state.nugget_variance.detach()
+        if trained is None:
+            return effect, None
+        require(len(trained) == bags.count,
+                f"expected one entry per bag ({bags.count}), got {len(trained)}")
+        trained = trained.to(self.state.positions.device)
+        known = self.state.positions[trained.clamp_min(0)]
+        return effect, torch.where(trained >= 0, known, -1)
 
     def mean(self, bags: Bags) -> Tensor:
         """μ_q alone (N,), without the far dearer variance."""
         bags = cast_bags(bags, self.state.options)
         return self.state.field.mean_at(self.state.transform(bags.x)).detach()
 
-    def at(self, bags: Bags, trained=None, area_effect: bool = False) -> Predictive:
+    def at(self, bags: Bags, trained: Tensor | None = None, area_effect: bool = False
+           ) -> Predictive:
         """Law of g(f) at the individuals: of the mean, median or probability there."""
-        law = self.latent(bags)
+        law = self._latent(bags, trained, area_effect)
         return self.state.link.law(law.mean, law.variance)
 
-    def over(self, bags: Bags, trained=None, area_effect: bool = False) -> Predictive:
+    def over(self, bags: Bags, trained: Tensor | None = None, area_effect: bool = False
+             ) -> Predictive:
         """Law of the weighted mean of g(f) over the individuals of each bag.
 
         Under a link other than the identity, that of bags with several individuals is made of
@@ -72,50 +95,53 @@ class QuasiFit:
         """
         bags = cast_bags(bags, self.state.options)
         if bags.count == len(bags.x):
-            return self.at(bags)
-        x = self.state.transform(bags.x)
-        if self.state.link.name == "identity":
-            mean, variance = self.state.field.aggregate(x, SegmentMean(bags))
-            return Normal(mean.detach(), variance.detach().sqrt())
-        return Samples(self._mean_draws(bags, x))
+            return self.at(bags, trained, area_effect)
+        return self._means(bags, *self._effect(bags, trained, area_effect))
 
     @torch.no_grad()
-    def _mean_draws(self, bags: Bags, x: Tensor) -> Tensor:
-        """Draws of weighted means of g(f), joint inside each bag, (draws, B)."""
+    def _means(self, bags: Bags, effect, own: Tensor | None) -> Predictive:
+        state, x = self.state, self.state.transform(bags.x)
+        exact = state.link.name == "identity"
         generator = torch.Generator().manual_seed(0)
         share, parts = SegmentMean(bags).coefficients(), []
         for index, mask in blocks(bags):
             for one, inside in zip(index, mask, strict=True):
-                own = one[inside > 0]
-                mean, covariance = self.state.field.joint(x[own])
+                members = one[inside > 0]
+                area = None if own is None else own[bags.membership[members]]
+                mean, covariance = state.field.joint(x[members], effect, area)
+                weight = share[members]
+                if exact:
+                    parts.append(torch.stack([weight @ mean, weight @ covariance @ weight])[None])
+                    continue
                 root = cholesky(covariance, "posterior covariance inside a bag", 1e-10)
-                noise = torch.randn(len(own), _DRAWS, generator=generator, dtype=torch.float64)
+                noise = torch.randn(len(members), _DRAWS, generator=generator, dtype=torch.float64)
                 f = mean[:, None] + root @ noise.to(root)
-                parts.append((share[own] @ self.state.link.psi(f))[None])
-        return restore_order(bags, parts).mT
+                parts.append((weight @ state.link.psi(f))[None])
+        found = restore_order(bags, parts).mT
+        return Normal(found[0], found[1].clamp_min(0).sqrt()) if exact else Samples(found)
 
     def simulate_bags(self, bags: Bags, trained, samples: int, seed: int) -> Tensor:
         """Posterior predictive statistics of bags, totals where values are totals (samples, B).
 
-        Normal, Laplace and custom statistics are drawn about their bag's parameter with the
-        variance that their count gives; counts and positives by their own distributions.
+        Each about its bag's parameter, the areas' white noise included: counts and positives by
+        their own distributions, others Normal with the variance that their count gives.
         """
         bags, state = cast_bags(bags, self.state.options), self.state
         count = self._count(bags)
-        drawn = self.over(bags).sample(samples, seed)
+        drawn = self.over(bags, trained, area_effect=True).sample(samples, seed)
         if state.likelihood_name in ("poisson", "bernoulli"):
-            values = self._events(drawn, count, seed) / count
+            values = self._events(drawn, count, seed)
         else:
-            f = state.link.inverse(drawn)
             unit = torch.stack([state.variance_function.variance(row) for row in drawn])
-            noise = state.sampling_variance(unit, count).detach() + state.nugget_variance.detach()
-            values = state.link.psi(f + noise.sqrt() * self._normal(f.shape, seed))
+            noise = state.sampling_variance(unit, count).detach()
+            values = state.link.psi(
+                state.link.inverse(drawn) + noise.sqrt() * self._normal(drawn.shape, seed))
         return values * count if state.rescaled or bags.trials is not None else values
 
     def simulate_individuals(self, bags: Bags, trained, samples: int, seed: int) -> Tensor:
         """Posterior predictive observations of individuals (samples, N), drawn marginally.
 
-        Those of sums have their weight as exposure.
+        Each is of as many observations as its weight: a total of sums, else a mean.
 
         Raises
         ------
@@ -123,19 +149,19 @@ class QuasiFit:
             Under a variance function of the user's, which says nothing of single observations.
         """
         bags, state = cast_bags(bags, self.state.options), self.state
-        drawn = self.at(bags).sample(samples, seed)
-        exposure = bags.weight if state.rescaled else torch.ones_like(bags.weight)
         if state.likelihood_name == "custom":
             raise InputError("a variance function says nothing of single observations; simulate "
                              "bags, or name a likelihood")
+        drawn, count = self.at(bags).sample(samples, seed), self._exposure(bags)
         if state.likelihood_name in ("poisson", "bernoulli"):
-            return self._events(drawn, exposure.clamp_min(1) if state.likelihood_name ==
-                                "bernoulli" else exposure, seed)
-        if state.likelihood_name == "laplace":
-            uniform = torch.as_tensor(np.random.default_rng(seed + 1).laplace(size=drawn.shape))
-            return (drawn + state.scale_variance.sqrt() * uniform.to(drawn)) * exposure
-        std = (state.scale_variance / exposure).sqrt()
-        return (drawn + std * self._normal(drawn.shape, seed)) * exposure
+            values = self._events(drawn, count, seed)
+        else:
+            noise = (state.scale_variance / count).sqrt()
+            generator = np.random.default_rng(seed + 1)
+            kind = (generator.laplace if state.likelihood_name == "laplace"
+                    else generator.standard_normal)
+            values = drawn + noise * torch.as_tensor(kind(size=tuple(drawn.shape))).to(drawn)
+        return values * count if state.rescaled else values
 
     def log_density(self, y: Tensor, bags: Bags, trained: Tensor | None, unit: str, samples: int,
                     seed: int) -> Tensor:
@@ -145,10 +171,9 @@ class QuasiFit:
         """
         bags, state = cast_bags(bags, self.state.options), self.state
         if unit == "bag":
-            law, count = self.over(bags), self._count(bags)
+            law, count = self.over(bags, trained, area_effect=True), self._count(bags)
         else:
-            law = self.at(bags)
-            count = bags.weight if state.rescaled else torch.ones_like(bags.weight)
+            law, count = self.at(bags), self._exposure(bags)
         totals = state.rescaled or (unit == "bag" and bags.trials is not None)
         mean = y / count if totals else y
         jacobian = count.log() if totals else torch.zeros_like(count)
@@ -162,14 +187,13 @@ class QuasiFit:
         if state.likelihood_name == "bernoulli":
             return binomial_log_prob(mean * count, count, drawn)
         if unit == "individual" and state.likelihood_name == "laplace":
-            b = state.scale_variance.sqrt()
+            b = (state.scale_variance / count).sqrt()
             return -(2 * b).log() - (mean - drawn).abs() / b - jacobian
         require(unit == "bag" or state.likelihood_name == "normal",
                 "a variance function says nothing of single observations; score bags")
         if isinstance(law, Normal):
-            nugget = state.nugget_variance.detach() if unit == "bag" else 0.0
             noise = state.sampling_variance(torch.ones_like(mean), count).detach()
-            variance = law.variance + noise + nugget
+            variance = law.variance + noise
             if state.likelihood_name in ("normal", "laplace"):
                 return (-0.5 * ((mean - law.mean).square() / variance
                                 + (2 * math.pi * variance).log()) - jacobian)[None]
@@ -187,7 +211,6 @@ class QuasiFit:
             f = observed.detach().requires_grad_()
             slope = torch.autograd.grad(link.psi(f).sum(), f)[0]
         variance = state.sampling_variance(state.variance_function.variance(mean), count).detach()
-        variance = variance + state.nugget_variance.detach()
         return (-0.5 * ((observed - link.inverse(drawn)).square() / variance
                         + (2 * math.pi * variance).log()) - slope.log())
 
@@ -195,13 +218,19 @@ class QuasiFit:
         """Observations behind each bag's statistic."""
         return bags.totals if bags.trials is None else bags.trials
 
+    def _exposure(self, bags: Bags) -> Tensor:
+        """Observations behind an individual's value: its weight, but one where that is a share."""
+        return torch.ones_like(bags.weight) if bags.trials is not None else bags.weight
+
     def _events(self, rate: Tensor, count: Tensor, seed: int) -> Tensor:
+        """Mean counts or proportions of so many observations."""
         generator = np.random.default_rng(seed + 1)
-        rate, count = rate.cpu().numpy(), count.cpu().numpy()
+        p, n = rate.cpu().numpy(), count.cpu().numpy()
         if self.state.likelihood_name == "poisson":
-            drawn = generator.poisson(rate * count)
+            drawn = generator.poisson(p * n) / n
         else:
-            drawn = generator.binomial(np.round(count).astype(np.int64), rate)
+            n = np.maximum(np.round(n), 1)          # a proportion of a part of a trial is none
+            drawn = generator.binomial(n.astype(np.int64), p) / n
         return torch.as_tensor(drawn).to(self.state.observed)
 
     def _normal(self, shape, seed: int) -> Tensor:

@@ -91,10 +91,20 @@ class QuasiState:
         statistic = self.source.targets.value
         self.count = bags.totals if trials is None else bags.trials
         if trials is not None:
+            none = (bags.trials == 0).nonzero().flatten().tolist()
+            first = bags.names[none[0]] if none and bags.names else none[:1]
+            require(not none, f"{len(none)} areas have no trials, and so no proportion (first: "
+                    f"{first}); leave them out")
             statistic = statistic / bags.trials
+        few = int((self.count < 1).sum())
+        if few:
+            self.notes.append(
+                f"{few} of {len(self.count)} areas have a total weight below one: their statistics "
+                "count for less than one observation each; weights should be numbers of them")
         statistic, kept = self._inside(statistic, bags.names)
         self.transform = fit_inputs(bags, options.transform, options.extrapolation)
         extent = bags.x.amax(0) - bags.x.amin(0)
+        self.positions = torch.where(kept, kept.long().cumsum(0) - 1, -1)   # among those kept
         self.count = self.count[kept]
         self.mean_statistic = (self.count * statistic).sum() / self.count.sum()
         self.observed = self.variance_function.observed(statistic)
@@ -223,9 +233,12 @@ class QuasiState:
             self._noise = assembly.scalar_hyperparameter(
                 "noise.variance", start, "value²", None, like)
             items.append(self._noise)
-        learn = self.options.nugget == "learn"
-        if learn or float(self.options.nugget) > 0:
-            start = 0.2 * scale if learn else float(self.options.nugget)
+        nugget = self.options.nugget
+        if nugget == "auto":
+            nugget = "learn" if self.rescaled else 0.0
+        learn = nugget == "learn"
+        if learn or float(nugget) > 0:
+            start = 0.2 * scale if learn else float(nugget)
             self._nugget = assembly.scalar_hyperparameter(
                 "nugget.std", start, "link scale", PCStd(scale, 0.05), like)
             self._nugget.fixed = not learn

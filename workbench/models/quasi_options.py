@@ -30,8 +30,9 @@ class QuasiOptions(Options):
         "statistic", "mean function: g⁻¹ of the weighted mean of the statistics, or learnt",
         choices=("statistic", "learn"))
     nugget: float | str = option(
-        "learn", "std of white noise of f at the areas' centres, which is no part of the map; a "
-        "number, or learn", bounds=(0.0, 1e12))
+        "auto", "std of white noise of f at the areas' centres, which is no part of the map: a "
+        "number, or learn; auto learns it of totals, which are overdispersed, and has none of "
+        "means, medians and proportions", bounds=(0.0, 1e12))
     boundary: str = option(
         "refuse", "zero counts and proportions of 0 or 1, whose g⁻¹ is infinite: refuse, move "
         "inside by half an event, or drop the areas", choices=BOUNDARIES)
@@ -44,8 +45,9 @@ class QuasiOptions(Options):
 
     def __post_init__(self):
         super().__post_init__()
-        if isinstance(self.nugget, str) and self.nugget != "learn":
-            raise reject("nugget a number or 'learn'", repr(self.nugget), "write nugget=0.2")
+        if isinstance(self.nugget, str) and self.nugget not in ("auto", "learn"):
+            raise reject("nugget a number, 'auto' or 'learn'", repr(self.nugget),
+                         "write nugget=0.2")
         if self.likelihood == "custom":
             require(callable(self.variance), "likelihood='custom' needs variance, a function of "
                     "f = g⁻¹(statistic), such as variance=lambda f: 0.5 * (-f).exp()")
