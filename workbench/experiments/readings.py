@@ -17,6 +17,7 @@ READINGS = {
     "natural": "the same, L-BFGS-B on natural values",
     "no white noise": "no white noise beside the likelihood's own",
     "shared": "no white noise; summaries with the hyperparameters of the complete data",
+    "flat": "summaries say nothing: a flat map at their mean beside the complete data's",
     "same place": "white noise is shared by all observations of one place, seen or predicted",
 }
 _LOWEST, _HIGHEST = 1e-5, 1e10      # bounds on natural values; SciPy's defaults have none
@@ -63,6 +64,9 @@ def fit_reading(reading: str, kernel: str, ds: xr.Dataset, complete: Fit | None 
     if reading == "shared" and complete is not None:
         values = complete.hyperparameters | {"mean": _mean(ds)}
         return model.condition(ds, values)
+    if reading == "flat" and complete is not None:
+        values = {names[0]: 1e-12, names[1]: 1.0, names[2]: 1.0}
+        return model.condition(ds, values | {"mean": _mean(ds)})
     if reading == "natural":
         return model.condition(ds, natural_optimum(model, ds, names) | {"mean": _mean(ds)})
     with warnings.catch_warnings():
