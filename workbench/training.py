@@ -25,7 +25,7 @@ from workbench.linalg import FactorisationError
 
 Callback = Callable[[int, float, float], None]
 _PULSE_SECONDS = 0.5
-_FLAT, _RESTARTS = 1.0, 5     # nats per log unit that need no restart; most restarts
+_FLAT = 1.0     # nats per log unit that need no restart
 
 
 @dataclass
@@ -43,7 +43,7 @@ def maximise(
     evaluate: Callable[[Callable[[], None]], Tensor], hyperparameters: HyperparameterSet, *,
     snapshot: Callable[[], object], restore: Callable[[object], None],
     max_steps: int = 100, tolerance: float = 1e-6, progress: bool = False,
-    callback: Callback | None = None,
+    callback: Callback | None = None, restarts: int = 5,
 ) -> History:
     """Maximise an objective over the free hyperparameters by L-BFGS.
 
@@ -63,6 +63,10 @@ def maximise(
         Show a tqdm bar with the objective and the time left.
     callback : callable, optional
         ``callback(step, objective, fraction)`` after each evaluation; may raise `Cancelled`.
+
+    restarts : int
+        Most times to begin again, in units of the last gradient, while a slope of more than a nat
+        per log unit is left. None for weights, which are no logarithms.
 
     Returns
     -------
@@ -135,7 +139,7 @@ def maximise(
         else:
             # Raw values are logarithms (or the mean of f): a box of e±25 only stops overflow.
             box = [(v - 25, v + 25) for v in start]
-            for _ in range(1 + _RESTARTS):
+            for _ in range(1 + restarts):
                 before = best["value"]
                 result = scipy.optimize.minimize(
                     scaled, start, jac=True, method="L-BFGS-B", bounds=box,

@@ -185,9 +185,9 @@ class PointState:
         return "adam" if early_stop or len(self.x) > _CHUNK else "l-bfgs"
 
     def maximise(self, progress: bool, callback) -> History:
-        """Train by L-BFGS on all bags; every raw value stays within 12 of its start."""
+        """Train by L-BFGS on all bags; every raw value stays within 25 of its start."""
         return maximise(
             lambda pulse: self.objective(gradient=True), self.hyperparameters,
             snapshot=lambda: None, restore=lambda _: None, max_steps=self.options.max_steps,
-            tolerance=self.options.tolerance, progress=progress, callback=callback,
+            tolerance=self.options.tolerance, progress=progress, callback=callback, restarts=0,
         )

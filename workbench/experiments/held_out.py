@@ -130,6 +130,6 @@ COUNTRY = Experiment(
 MADAGASCAR = Experiment(
     "madagascar-malaria", "Held-out districts of Madagascar: all models",
     "Law et al. 2018, section 4.3, on public data", _madagascar, _score, _table, {},
-    _NOTES + " Five splits; real counts are overdispersed, so VBAgg has an area effect and is "
-    "scored by its predictive density (Poisson alone: benchmarks/madagascar.py). Needs "
-    "WORKBENCH_DATA.")
+    _NOTES + " Up to five splits (column splits); real counts are overdispersed, so VBAgg has an "
+    "area effect and is scored by its predictive density (Poisson alone: "
+    "benchmarks/madagascar.py). Needs WORKBENCH_DATA.")

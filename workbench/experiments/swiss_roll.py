@@ -117,4 +117,4 @@ VARY_BAGS = Experiment(
 VARY_SIZE = Experiment(
     "swiss-roll-sizes", "Swiss roll, varying size of the bags, 600 bags",
     "Law et al. 2018, section 4.1, figure 1 (right)", _vary_size, _score, _table, _PAPER,
-    _NOTES + " 30 landmarks, no grid; three repetitions (the paper: five).")
+    _NOTES + " 30 landmarks, no grid; up to three repetitions (column sets; the paper: five).")

@@ -83,7 +83,7 @@ class Fit:
         return self._individuals(law, ds, "link scale", "latent f")
 
     def at(self, ds: xr.Dataset, area_effect: bool = False) -> LabelledPredictive:
-        """Law of the rate ψ(f) at the individuals, nugget included.
+        """Law of the rate ψ(f) at the individuals, with the nugget of individuals (not of areas).
 
         Parameters
         ----------
