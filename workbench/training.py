@@ -43,7 +43,7 @@ def maximise(
     evaluate: Callable[[Callable[[], None]], Tensor], hyperparameters: HyperparameterSet, *,
     snapshot: Callable[[], object], restore: Callable[[object], None],
     max_steps: int = 100, tolerance: float = 1e-6, progress: bool = False,
-    callback: Callback | None = None, restarts: int = 5,
+    callback: Callback | None = None, restarts: int = 0,
 ) -> History:
     """Maximise an objective over the free hyperparameters by L-BFGS.
 
@@ -66,7 +66,7 @@ def maximise(
 
     restarts : int
         Most times to begin again, in units of the last gradient, while a slope of more than a nat
-        per log unit is left. None for weights, which are no logarithms.
+        per log unit is left; for objectives that are cheap and exact.
 
     Returns
     -------
@@ -156,7 +156,7 @@ def maximise(
                 scale.clear()
             history.converged = bool(result.success)
             if not result.success:
-                history.notes.append(f"not converged after {result.nfev} evaluations: "
+                history.notes.append(f"not converged after {len(history.objective)} evaluations: "
                                      f"{result.message}; raise max_steps")
     except (Cancelled, KeyboardInterrupt):
         if best["value"] == -np.inf:

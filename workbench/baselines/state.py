@@ -189,5 +189,5 @@ class PointState:
         return maximise(
             lambda pulse: self.objective(gradient=True), self.hyperparameters,
             snapshot=lambda: None, restore=lambda _: None, max_steps=self.options.max_steps,
-            tolerance=self.options.tolerance, progress=progress, callback=callback, restarts=0,
+            tolerance=self.options.tolerance, progress=progress, callback=callback,
         )

@@ -107,6 +107,7 @@ class ExactState:
             lambda pulse: self.evidence() + self.hyperparameters.log_prior(), self.hyperparameters,
             snapshot=lambda: None, restore=lambda _: None, max_steps=self.options.max_steps,
             tolerance=self.options.tolerance, progress=progress, callback=callback,
+            restarts=5,
         )
         self.field.condition(self.source.targets.value, self.noise())
         return history

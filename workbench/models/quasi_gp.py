@@ -167,6 +167,7 @@ class QuasiState:
             lambda pulse: self.evidence() + self.hyperparameters.log_prior(), self.hyperparameters,
             snapshot=lambda: None, restore=lambda _: None, max_steps=self.options.max_steps,
             tolerance=self._tolerance(), progress=progress, callback=callback,
+            restarts=5,
         )
         history.notes[:0] = self.notes
         self.field.condition(self.observed, self.noise_variance())
