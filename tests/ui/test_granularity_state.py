@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from bokeh.models import ColumnDataSource
 
-from workbench.ui.granularity import california, theory, words, worlds
+from workbench.ui.granularity import california, theory, worlds
 from workbench.ui.granularity.background import equal_cells
 from workbench.ui.granularity.bench import AT_ONCE
 from workbench.ui.granularity.state import COUNTS, LENGTHS, NOISES, SIDES, VARIANCES, State
@@ -51,7 +51,7 @@ def test_bad_values_keep_the_default_and_are_named():
         "kernel=cubic", "cells=13.5", "edges=2_1", "cell=12", "lengthscale=-3", "colour"]
     assert state.read("?edges=" + "_".join(str(0.05 * k) for k in range(1, 80))) != []
     assert state.read("?story=0&tab=line&story=7") == [
-        words.not_offered("story", "7", list("0123456"), "0")]
+        "story=7 is not offered here (offered: 0, 1, 2, 3, 4, 5, 6); story=0 is used instead"]
 
 
 def test_california_is_offered_only_where_its_file_is(monkeypatch, tmp_path):

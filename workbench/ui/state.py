@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import replace
-from urllib.parse import parse_qsl, urlencode
 
 import param
 
 from workbench.spec import Spec
 from workbench.ui.catalogue import LEARNT, Choice, choices, lengthscales, variances
+from workbench.ui.urls import Linked
 
 EXACT = "aggregated-gp"
 FLAT = "constant"
@@ -25,7 +25,7 @@ _FLAT_ONLY = "the flat model has no kernel"
 _NO_EFFECT = "this model has nothing that is particular to an area"
 
 
-class State(param.Parameterized):
+class State(Linked):
     """All choices of the disaggregation app; every one is a selection of canonical values.
 
     What can be chosen depends on the dataset (granularity, kernel, lengthscale, threshold) and
@@ -115,10 +115,6 @@ class State(param.Parameterized):
             slot.default = fallback
         setattr(self, name, fallback if kept is None else kept)
 
-    def _offered(self, name: str) -> list:
-        slot = self.param[name]
-        return [False, True] if isinstance(slot, param.Boolean) else list(slot.names.values())
-
     def inapplicable(self, name: str) -> str:
         """Why a choice has no effect at present; empty if it has."""
         if self.model == EXACT and name in ("link", "likelihood", "overdispersion", "nugget"):
@@ -175,26 +171,6 @@ class State(param.Parameterized):
                       for k in (here + 1, here - 1) if 0 <= k < len(stops)]
         return found
 
-    def query(self) -> str:
-        """The choices as the query part of a URL."""
-        return urlencode({name: _text(getattr(self, name)) for name in self.names()})
-
-    def read(self, query: str) -> list[str]:
-        """Take choices from a URL's query; return a sentence for each that could not be used."""
-        given, problems = dict(parse_qsl(query.lstrip("?"), keep_blank_values=True)), []
-        for name in self.names():
-            if name not in given:
-                continue
-            text, offered = given.pop(name), self._offered(name)
-            match = next((value for value in offered if _text(value) == text), None)
-            if match is None:
-                problems.append(f"{name}={text} is not offered here (offered: "
-                                f"{', '.join(map(_text, offered))}); "
-                                f"{name}={_text(getattr(self, name))} is used instead")
-            else:
-                setattr(self, name, match)
-        return problems + [f"{name} is no setting of this app and was ignored" for name in given]
-
 
 def _map_term(kernel: str) -> str:
     """Name of the last term of a kernel, which the sliders move."""
@@ -203,9 +179,3 @@ def _map_term(kernel: str) -> str:
 
 def _stops(values: list[float], unit: str) -> dict:
     return {LEARNT: LEARNT} | {f"{value:g} {unit}".strip(): value for value in values}
-
-
-def _text(value) -> str:
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return value if isinstance(value, str) else f"{value:g}"

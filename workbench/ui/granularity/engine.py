@@ -12,6 +12,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.linalg import cholesky, get_lapack_funcs, solve_triangular
 
+from workbench.granularity.correlations import CORRELATIONS
+
 KERNELS = ("rbf", "matern12", "matern32", "matern52")
 JITTER = 1e-10          # of the variance; the summaries' own variances do the rest
 NEWTON_STEPS = 30
@@ -45,7 +47,7 @@ class Model:
 
     def covariance(self, distance: np.ndarray) -> np.ndarray:
         """Kernel at distances, without the nugget."""
-        found = correlation(self.kernel, distance, self.lengthscale)
+        found = CORRELATIONS[self.kernel](distance / self.lengthscale)
         found *= self.variance
         return found
 
@@ -75,22 +77,6 @@ class Conditioned:
         half = solve_triangular(self.root, cross.T, lower=True, check_finite=False)
         explained = np.einsum("ij,ij->j", half, half)
         return np.sqrt(np.maximum(self.model.variance - explained, 0.0))
-
-
-def correlation(kernel: str, distance: np.ndarray, lengthscale: float) -> np.ndarray:
-    """Correlation of a stationary kernel at distances."""
-    r = distance / lengthscale
-    if kernel == "rbf":
-        r *= r
-        r *= -0.5
-        return np.exp(r, out=r)
-    if kernel == "matern12":
-        return np.exp(np.negative(r, out=r), out=r)
-    if kernel == "matern32":
-        r *= _ROOT3
-        return (1 + r) * np.exp(-r)
-    r *= _ROOT5
-    return (1 + r + r * r / 3) * np.exp(-r)
 
 
 def condition(model: Model, distance: np.ndarray, statistic: np.ndarray, errors: np.ndarray,

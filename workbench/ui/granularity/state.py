@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from urllib.parse import parse_qsl, urlencode
-
 import numpy as np
 import param
 
@@ -19,6 +17,7 @@ from workbench.ui.granularity.worlds import (
     line,
     made_map,
 )
+from workbench.ui.urls import Linked
 
 LINE, MAP = "line", "map"
 KERNELS = {"Gaussian": "rbf", "Laplacian (Matérn 1/2)": "matern12", "Matérn 3/2": "matern32",
@@ -38,7 +37,7 @@ def _named(values: list, form: str) -> dict:
     return {form.format(f"{value:,g}"): value for value in values}
 
 
-class State(param.Parameterized):
+class State(Linked):
     """All choices of the app."""
 
     tab = param.Selector(objects={"1-D line": LINE, "2-D map": MAP}, doc="Which world is shown.")
@@ -84,11 +83,6 @@ class State(param.Parameterized):
         super().__init__(source="made")
         self._offer()
         self.param.update(**{"side": 1.0, "map_lengthscale": 1.0} | given)
-
-    @classmethod
-    def names(cls) -> list[str]:
-        """The choices, those that others depend on first."""
-        return [name for name in cls.param if name != "name"]
 
     @param.depends("source", watch=True)
     def _offer(self) -> None:
@@ -183,38 +177,14 @@ class State(param.Parameterized):
         """Go to a step of the story; 0 leaves it."""
         self.param.update(story=step, **(story.STEPS[step - 1].setting if step else {}))
 
-    # the URL
-
-    def query(self) -> str:
-        """The choices as the query part of a URL."""
-        return urlencode({name: _text(getattr(self, name)) for name in self.names()})
-
-    def read(self, query: str) -> list[str]:
-        """Take choices from a URL's query; return a sentence for each that could not be used."""
-        given, problems = dict(parse_qsl(query.lstrip("?"), keep_blank_values=True)), []
-        for name in self.names():
-            if name not in given:
-                continue
-            text = given.pop(name)
-            if name == "edges":
-                problems += self._read_edges(text)
-            elif name == "cell":
-                good = text.lstrip("-").isdigit() and -1 <= int(text) < self.boundaries.size - 1
-                self.cell = int(text) if good else -1
-                problems += [] if good else [words.no_cell(text, self.boundaries.size - 1)]
-            else:
-                problems += self._read_choice(name, text)
-        return problems + [words.unknown(name) for name in given]
-
-    def _read_choice(self, name: str, text: str) -> list[str]:
-        slot = self.param[name]
-        offered = list(slot.names.values()) if slot.names else list(slot.objects)
-        match = next((value for value in offered if _text(value) == text), None)
-        if match is None:
-            return [words.not_offered(name, text, list(map(_text, offered)),
-                                      _text(getattr(self, name)))]
-        setattr(self, name, match)
-        return []
+    def _read(self, name: str, text: str) -> list[str]:
+        if name == "edges":
+            return self._read_edges(text)
+        if name == "cell":
+            good = text.lstrip("-").isdigit() and -1 <= int(text) < self.boundaries.size - 1
+            self.cell = int(text) if good else -1
+            return [] if good else [words.no_cell(text, self.boundaries.size - 1)]
+        return super()._read(name, text)
 
     def _read_edges(self, text: str) -> list[str]:
         edges = cells.read(text, END)
@@ -229,7 +199,3 @@ class State(param.Parameterized):
 
 def _nearest(stops: list, value: float):
     return min(stops, key=lambda stop: abs(np.log(stop / value)))
-
-
-def _text(value: object) -> str:
-    return value if isinstance(value, str) else f"{value:g}"

@@ -99,12 +99,6 @@ def chosen(cell: int, left: float, right: float, mean: float | None, number: int
     return f"Cell {cell + 1}: {left:.2f} to {right:.2f} rad, {inside}."
 
 
-def not_offered(name: str, text: str, offered: list[str], used: str) -> str:
-    """A value of the URL that no widget has."""
-    return (f"{name}={text} is not offered here (offered: {', '.join(offered)}); {name}={used} "
-            "is used instead")
-
-
 def no_cell(text: str, cells: int) -> str:
     """A chosen cell that is not there."""
     return f"cell={text} is no cell of this line (0 to {cells - 1}, or -1 for none); none is chosen"
@@ -114,8 +108,3 @@ def bad_edges(text: str) -> str:
     """Boundaries in the URL that cannot be."""
     return (f"edges={text} are no boundaries (at most 63 numbers between 0 and 6.283 that "
             "increase by 0.01 or more, joined by _); equal cells are used instead")
-
-
-def unknown(name: str) -> str:
-    """A name of the URL that no choice has."""
-    return f"{name} is no setting of this app and was ignored"

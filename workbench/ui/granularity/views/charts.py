@@ -19,10 +19,10 @@ from bokeh.models import (
 )
 from bokeh.palettes import Viridis256
 
+from workbench.granularity.correlations import CORRELATIONS
 from workbench.plots.theme import NEUTRAL
 from workbench.ui.granularity import words
 from workbench.ui.granularity.bench import LEVELS
-from workbench.ui.granularity.engine import correlation
 from workbench.ui.granularity.plane import contour, edges
 from workbench.ui.granularity.state import LINE
 from workbench.ui.granularity.store import Store
@@ -274,8 +274,8 @@ class KernelCurve(pn.viewable.Viewer):
             return
         end = answer.world.extent / 2
         r = np.linspace(0, end, 120)
-        push(self.curve, {"r": r, "k": correlation(answer.model.kernel, r.copy(),
-                                                   answer.model.lengthscale)})
+        push(self.curve, {"r": r, "k": CORRELATIONS[answer.model.kernel](
+            r / answer.model.lengthscale)})
         self.box.right = self.store.state.size
         self.figure.x_range.end = end
         self.figure.xaxis.axis_label = f"distance ({answer.world.unit}); shaded: one cell"
