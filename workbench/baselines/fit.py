@@ -10,26 +10,18 @@ from torch import Tensor
 from workbench.bags import Bags
 from workbench.baselines.observations import draw, log_prob
 from workbench.checks import InputError, require
+from workbench.models.base import ModelFit
 from workbench.models.options import cast_bags
 from workbench.operators import OPERATORS
 from workbench.predictive import Point
-from workbench.training import History
 
 
-class PointFit:
+class PointFit(ModelFit):
     """A fitted Nyström, neural network or bag-pixel model.
 
     ``trained`` and ``area_effect`` are accepted for a uniform interface: these models have no area
     effect, so they change nothing.
     """
-
-    def __init__(self, model, state, history: History):
-        self.model, self.state, self.history = model, state, history
-
-    @property
-    def hyperparameters(self) -> dict[str, dict]:
-        """Values by name in natural units, weights included; goes back into ``condition``."""
-        return self.state.hyperparameters.report()
 
     def move(self, values: Mapping) -> PointFit:
         """The predictor with some hyperparameters at other values and the rest as they are.

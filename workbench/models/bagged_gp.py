@@ -22,7 +22,7 @@ from workbench.inputs import fit_inputs
 from workbench.kernels import build
 from workbench.links import link_named
 from workbench.models import assembly
-from workbench.models.base import Model
+from workbench.models.base import Model, ModelFit
 from workbench.models.density import log_density
 from workbench.models.options import (
     AggregatedOptions,
@@ -113,30 +113,12 @@ class ExactState:
         return history
 
 
-class ExactFit:
+class ExactFit(ModelFit):
     """A fitted aggregated GP; the same calls as `VariationalFit`.
 
     ``trained`` and ``area_effect`` are accepted for a uniform interface: this model has no
     separate area effect, so they change nothing.
     """
-
-    def __init__(self, model: AggregatedGP, state: ExactState, history: History):
-        self.model, self.state, self.history = model, state, history
-
-    @property
-    def hyperparameters(self) -> dict[str, dict]:
-        """Values by name in natural units; goes back into ``condition``."""
-        return self.state.hyperparameters.report()
-
-    def move(self, values: Mapping) -> ExactFit:
-        """The posterior with some hyperparameters at other values and the rest as they are."""
-        return self.model.condition(self.state.given, {**self.hyperparameters, **values})
-
-    @property
-    def objective(self) -> float:
-        """The log evidence."""
-        with torch.no_grad():
-            return float(self.state.evidence())
 
     def latent(self, bags: Bags) -> Normal:
         """Law of f at the individuals."""
@@ -173,10 +155,6 @@ class ExactFit:
                     seed: int) -> Tensor:
         """See `workbench.models.density`."""
         return log_density(self, y, bags, trained, unit, samples, seed)
-
-    def coefficients(self) -> dict:
-        """Empty: the exact field keeps no weights of its own."""
-        return {}
 
     def _observe(self, law: Normal, noise: Tensor, weight: Tensor, samples, seed) -> Tensor:
         require(samples > 0, f"samples must be positive, got {samples}")

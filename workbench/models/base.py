@@ -1,6 +1,10 @@
-"""What all models are: options, frozen when they are made, and a name to find them by."""
+"""What all models and fits are: options and a name; a model, its state and how it got there."""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
+
+import torch
 
 from workbench.bags import Bags
 from workbench.models.options import Options, build_options, non_defaults
@@ -31,3 +35,40 @@ class Model:
     def reduce(self, bags: Bags) -> Bags:
         """The bags as this model sees them."""
         return bags
+
+
+class ModelFit:
+    """A model fitted to a source, at the hyperparameters of its state.
+
+    Parameters
+    ----------
+    model : Model
+        What was fitted.
+    state : object
+        The model assembled for the source: ``hyperparameters``, ``given`` (the source), and for
+        exact models ``evidence()``.
+    history : History
+        What happened in training.
+    """
+
+    def __init__(self, model, state, history):
+        self.model, self.state, self.history = model, state, history
+
+    @property
+    def hyperparameters(self) -> dict[str, dict]:
+        """Values by name in natural units; goes back into ``condition``."""
+        return self.state.hyperparameters.report()
+
+    @property
+    def objective(self) -> float:
+        """The log evidence."""
+        with torch.no_grad():
+            return float(self.state.evidence())
+
+    def move(self, values: Mapping):
+        """The posterior with some hyperparameters at other values and the rest as they are."""
+        return self.model.condition(self.state.given, {**self.hyperparameters, **values})
+
+    def coefficients(self) -> dict:
+        """Weights of linear terms; empty where a field keeps none of its own."""
+        return {}

@@ -11,6 +11,7 @@ from torch import Tensor
 from workbench.bags import Bags, known_trials, split
 from workbench.bounds import bound_named
 from workbench.likelihoods import BagMoments, Poisson
+from workbench.models.base import ModelFit
 from workbench.models.density import log_density
 from workbench.models.effects import conditional, has_effects, posterior_effects, regression
 from workbench.models.options import cast_bags
@@ -21,20 +22,12 @@ from workbench.views import View, sensitivity
 _CHUNK = 100_000
 
 
-class VariationalFit:
+class VariationalFit(ModelFit):
     """A fitted VBAgg, centre-point or constant model.
 
     ``trained`` arguments give, for each bag asked about, its position among the training bags or
     -1; only trained bags have posterior knowledge of their area effect.
     """
-
-    def __init__(self, model, state, history):
-        self.model, self.state, self.history = model, state, history
-
-    @property
-    def hyperparameters(self) -> dict[str, dict]:
-        """Values by name in natural units; goes back into ``condition``."""
-        return self.state.hyperparameters.report()
 
     @property
     def objective(self) -> float:

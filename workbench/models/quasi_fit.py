@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 
 import numpy as np
 import torch
@@ -13,39 +12,21 @@ from workbench.bags import Bags
 from workbench.checks import InputError, require
 from workbench.likelihoods import binomial_log_prob, poisson_lognormal
 from workbench.linalg import cholesky
+from workbench.models.base import ModelFit
 from workbench.models.options import cast_bags
 from workbench.operators import SegmentMean, blocks, restore_order
 from workbench.predictive import LogNormal, Normal, Predictive, Samples
-from workbench.training import History
 
 _DRAWS = 1000       # joint draws where a mean of g(f) over several places has no closed law
 
 
-class QuasiFit:
+class QuasiFit(ModelFit):
     """A fitted quasi-likelihood GP.
 
     ``trained`` holds the position of each bag among the training areas, -1 for others. With
     ``area_effect`` the white noise of the areas belongs to the prediction: given its statistic for
     an area of the training data, from its prior for others. The map leaves it out.
     """
-
-    def __init__(self, model, state, history: History):
-        self.model, self.state, self.history = model, state, history
-
-    @property
-    def hyperparameters(self) -> dict[str, dict]:
-        """Values by name in natural units; goes back into ``condition``."""
-        return self.state.hyperparameters.report()
-
-    def move(self, values: Mapping) -> QuasiFit:
-        """The posterior with some hyperparameters at other values and the rest as they are."""
-        return self.model.condition(self.state.given, {**self.hyperparameters, **values})
-
-    @property
-    def objective(self) -> float:
-        """The log evidence, E or Q."""
-        with torch.no_grad():
-            return float(self.state.evidence())
 
     def latent(self, bags: Bags) -> Normal:
         """Law of f at the individuals: μ_q and the diagonal of Σ_q."""
@@ -198,10 +179,6 @@ class QuasiFit:
                 return (-0.5 * ((mean - law.mean).square() / variance
                                 + (2 * math.pi * variance).log()) - jacobian)[None]
         return self._link_scale_density(mean, drawn, count) - jacobian
-
-    def coefficients(self) -> dict:
-        """Empty: the exact field keeps no weights of its own."""
-        return {}
 
     def _link_scale_density(self, mean: Tensor, drawn: Tensor, count: Tensor) -> Tensor:
         """log p(statistic | draws) of a Normal on the link scale, by the change of variables."""
