@@ -281,3 +281,38 @@ def test_numbers_that_are_text_are_read():
                                                             "these repeat: ..n")):
         with pytest.raises(InputError, match=message):
             from_summaries(bad, "mean", "n", x="east", y="north")
+
+
+@pytest.mark.parametrize("likelihood", ["normal", "poisson", "binomial"])
+def test_complete_and_summarised_vi_under_each_likelihood(likelihood):
+    """Sparse variational GPs on points, and on points at their centres: both find the pattern."""
+    rng = np.random.default_rng(1)
+    frame = pd.DataFrame({"e": rng.uniform(0, 10, 300), "n": rng.uniform(0, 5, 300)})
+    f = np.sin(frame["e"])
+    frame["v"] = {"normal": lambda: rng.normal(f, 0.5), "poisson": lambda: rng.poisson(np.exp(f)),
+                  "binomial": lambda: rng.binomial(1, 1 / (1 + np.exp(-2 * f)))}[likelihood]()
+    kind = "continuous" if likelihood == "normal" else "count"
+    sums = "sum" if likelihood == "poisson" else "mean"
+    ds = bag_grid(from_table(frame, [], "v", x="e", y="n", aggregation=sums, kind=kind), (20, 10))
+    complete, moved = wb.separate(ds), wb.separate(wb.move_to_centres(ds))
+    if likelihood == "binomial":        # Bernoulli: one trial each
+        complete, moved = (d.assign(trials=("bag", np.ones(300))) for d in (complete, moved))
+    link = {"normal": "identity", "poisson": "exp", "binomial": "logit"}[likelihood]
+    truth = np.sin(complete["x"].values)
+    for data in (complete, moved):
+        fit = wb.VBAgg(kernel="rbf", inducing=30, likelihood=likelihood, link=link).fit(data)
+        found = fit.latent(complete).mean.values
+        assert fit.converged and np.corrcoef(found, truth)[0, 1] > 0.85
+
+
+def test_centres_of_polygons_and_of_their_people():
+    """Districts of a made country: the outline's centroid, and where its population lives."""
+    ds = wb.load("simulated-country", pixels=600, districts=20, regions=5, provinces=2, smallest=5)
+    people, outline = summarise(ds), summarise(ds, location="geometry")
+    centroid = shapely.centroid(ds["bag_geometry"].values)
+    np.testing.assert_allclose(outline["x"], shapely.get_x(centroid))
+    weight = ds["weight"].groupby(ds["membership"])
+    lived = (ds["weight"] * ds["y"]).groupby(ds["membership"]).sum() / weight.sum()
+    np.testing.assert_allclose(people["y"], lived)
+    assert np.abs(people["x"] - outline["x"]).max() > 0.1       # not the same thing
+    np.testing.assert_allclose(people["value"].values * people["weight"].values, ds["value"])

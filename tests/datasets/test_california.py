@@ -62,6 +62,15 @@ def test_a_made_file(made):
             load("california-housing", directory=made, **options)
 
 
+def test_another_place_is_refused(made):
+    path = made / "california" / california.FILE
+    table = pd.read_csv(path)
+    table.loc[3, "Latitude"] = 52.5
+    table.to_csv(path, index=False)
+    with pytest.raises(InputError, match="expected Latitude from 32.54 to 41.95, got .* to 52.5"):
+        load("california-housing", n_train=20, directory=made)
+
+
 def test_without_the_file(tmp_path, monkeypatch):
     monkeypatch.delenv("WORKBENCH_DATA", raising=False)
     with pytest.raises(InputError, match="lacks california_housing.csv"):

@@ -63,6 +63,11 @@ def load(
     choose("fold", fold, FOLDS)
     table = _table(directory, download)
     require(len(table) == ROWS, f"expected {ROWS:,} rows of California housing, got {len(table)}")
+    for column, (low, high) in zip(("Longitude", "Latitude"), EXTENT, strict=True):
+        found = table[column]
+        require(low <= found.min() and found.max() <= high,
+                f"expected {column} from {low} to {high}, got {found.min():g} to {found.max():g}: "
+                "this is another table than California housing")
     require(0 < n_train < ROWS, f"n_train must be from 1 to {ROWS - 1:,}, got {n_train}")
     order = np.random.default_rng(seed).permutation(ROWS)
     parts = {"train": order[:n_train], "test": order[n_train:], "all": np.arange(ROWS)}
