@@ -19,8 +19,9 @@ TORCH_HALF = [
     {"shapes", "checks", "interrupt"},
     {"bags", "linalg", "inputs", "priors", "hyperparameters", "compression", "joint_lbfgs",
      "special"},
-    {"operators", "kernels", "predictive", "training", "natural_gradient"},
+    {"operators", "kernels", "bag_gram", "predictive", "training", "natural_gradient"},
     {"links", "likelihoods", "geometry"}, {"variance_functions"},
+    {"conditional_mean"},
     {"fields"},
     {"residual"},
     {"views"},
@@ -29,12 +30,14 @@ TORCH_HALF = [
     {"models", "baselines"},        # the registry of all models is in models
     {"reference"},
 ]
-LABELLED_HALF = [{"schema", "granularity"}, {"bagging"}, {"datasets", "geo", "evaluation", "plots"}]
+LABELLED_HALF = [{"schema", "granularity", "deconditioning"}, {"bagging"},
+                 {"datasets", "geo", "evaluation", "plots"}]
 TOP = [
     {"labelled", "summary", "spec", "flags"}, {"pipeline"}, {"experiments"}, {"ui", "serving"},
     {"cli"},
 ]
-SHARED = {"checks", "spec", "interrupt", "granularity"}   # neither torch nor xarray; anybody's
+# neither torch nor xarray; anybody's
+SHARED = {"checks", "spec", "interrupt", "granularity", "deconditioning"}
 ENTRANCES = {"__init__", "__main__"}
 TORCH = {"torch", "gpytorch", "linear_operator"}
 LONGEST_MODULE, LONGEST_APP = 300, 80

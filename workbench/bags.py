@@ -74,6 +74,10 @@ class Bags:
     trials : Tensor (B,), optional
         Number of trials of each bag's survey, where values are positives out of trials. Known
         before they are: part of the design, as weights are.
+    mediators : Tensor (B, E), optional
+        Covariates of each bag as a whole, y of Chau et al. 2021, in natural units.
+    mediator_columns : Columns, optional
+        What the columns of ``mediators`` are.
 
     Raises
     ------
@@ -88,6 +92,8 @@ class Bags:
     columns: Columns
     names: tuple[str, ...] = ()
     trials: PerBag | None = None
+    mediators: Tensor | None = None
+    mediator_columns: Columns | None = None
 
     def __post_init__(self):
         rows = len(self.x)
@@ -104,6 +110,12 @@ class Bags:
                 f"{len(self.columns.names)} input columns ({', '.join(self.columns.names)})",
                 f"x with {self.x.shape[1]} columns", "pass the columns the model was built for",
             )
+        if self.mediators is not None:
+            expected = (self.count, len(self.mediator_columns.names))
+            if tuple(self.mediators.shape) != expected:
+                raise reject(f"mediators of {expected[0]} bags in {expected[1]} columns",
+                             f"shape {tuple(self.mediators.shape)}",
+                             "pass one row per bag and name every column")
 
     @property
     def sizes(self) -> PerBag:
@@ -127,6 +139,8 @@ class Bags:
             columns=self.columns,
             names=self.names,
             trials=self.trials,
+            mediators=self.mediators,
+            mediator_columns=self.mediator_columns,
         )
 
     def singletons(self) -> Bags:
@@ -151,9 +165,11 @@ def split(bags: Bags, most: int) -> Iterator[tuple[Bags, slice]]:
         while last < bags.count and ends[last] - begin <= most:
             last += 1
         end = ends[last - 1]
-        trials = None if bags.trials is None else bags.trials[first:last]
+        trials, mediators = (None if part is None else part[first:last]
+                             for part in (bags.trials, bags.mediators))
         yield Bags(bags.x[begin:end], bags.membership[begin:end] - first, bags.weight[begin:end],
-                   last - first, bags.columns, bags.names[first:last], trials), slice(first, last)
+                   last - first, bags.columns, bags.names[first:last], trials, mediators,
+                   bags.mediator_columns), slice(first, last)
         first, begin = last, end
 
 
@@ -179,21 +195,25 @@ def known_trials(bags: Bags) -> PerBag:
 
 @dataclass(frozen=True)
 class Targets:
-    """What was observed of each bag.
+    """What was observed of each bag; or elsewhere, where only the mediators are known.
 
     Parameters
     ----------
-    value : Tensor (B,)
+    value : Tensor (B,) or (M,)
         The observed aggregates.
     noise_variance : Tensor (B,), optional
         Known variance V_a of each observation, for ``noise="known"``.
     sample_variance : Tensor (B,), optional
         Variance of the single observations inside each bag, with their number as divisor.
+    mediators : Tensor (M, E), optional
+        Given for targets that belong to no bag, ỹ of Chau et al. 2021: their covariates, in the
+        columns of the bags' ``mediators``.
     """
 
     value: PerBag
     noise_variance: PerBag | None = None
     sample_variance: PerBag | None = None
+    mediators: Tensor | None = None
 
 
 @dataclass(frozen=True)
@@ -201,6 +221,8 @@ class Source:
     """Bags together with their targets: everything a model is fitted to.
 
     ``trust`` multiplies the source's log-likelihood; ``aggregation`` is ``"sum"`` or ``"mean"``.
+    Targets with mediators of their own are *unmatched*: they belong to none of the bags, and only
+    conditional mean processes can learn from them.
     """
 
     bags: Bags
@@ -213,7 +235,9 @@ class Source:
 
     def __post_init__(self):
         got = len(self.targets.value)
-        if got != self.bags.count:
+        if not self.matched:
+            self._check_mediators()
+        elif got != self.bags.count:
             raise reject(
                 f"one value per bag ({self.bags.count})", f"{got} values", "pass one value per bag"
             )
@@ -223,6 +247,21 @@ class Source:
             require(len(bad) == 0, f"{len(bad)} values do not lie between zero and the bag's "
                     f"trials, the first at bag {int(bad[0]) if len(bad) else 0}; positives are "
                     "counted among the trials")
+
+    @property
+    def matched(self) -> bool:
+        """Whether the targets are those of the bags."""
+        return self.targets.mediators is None
+
+    def _check_mediators(self) -> None:
+        theirs, ours = self.targets.mediators, self.bags.mediators
+        require(ours is not None, "the targets have mediators but the bags have none; give both "
+                "the same covariates (workbench.add_mediators)")
+        if tuple(theirs.shape) != (len(self.targets.value), ours.shape[1]):
+            raise reject(f"{ours.shape[1]} mediators of each of {len(self.targets.value)} targets",
+                         f"shape {tuple(theirs.shape)}", "give bags and targets the same ones")
+        require(self.aggregation == "mean" and self.bags.trials is None, "unmatched targets are "
+                "means: the weight behind them is not known. Divide totals by their weight")
 
     def as_rates(self) -> Source:
         """The same observations per unit of weight: values divided by total weight, a mean.
@@ -252,6 +291,8 @@ class Source:
         Of positives out of trials it is the overall share, half a positive and half a negative
         added, so that a flat probability is never zero or one.
         """
+        if not self.matched:
+            return self.targets.value.mean()
         if self.bags.trials is not None:
             return (self.targets.value.sum() + 0.5) / (self.bags.trials.sum() + 1)
         totals = self.bags.totals

@@ -8,8 +8,10 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from workbench.bag_gram import bag_cross, bag_gram
 from workbench.bags import Bags
 from workbench.checks import reject
+from workbench.kernels import Term
 
 # Pairs of individuals evaluated at once inside one bag; bounds the memory of `quad_diag`.
 _PAIRS = 4_000_000
@@ -53,11 +55,14 @@ class AggregationOperator(ABC):
         matrix[self.bags.membership, individuals] = self.coefficients()
         return matrix
 
-    def quad(self, kernel, x: Float[Tensor, "N D"]) -> Float[Tensor, "B B"]:
-        """A K(x, x) Aᵀ in row chunks, so that the N x N matrix is never held at once."""
-        rows = max(1, 8 * _PAIRS // len(x))
-        cross = [self(kernel(chunk, x)) for chunk in x.split(rows)]
-        return self.rows(torch.cat(cross))
+    def gram(self, terms: list[Term], x: Float[Tensor, "N D"]) -> Float[Tensor, "B B"]:
+        """A K(x, x) Aᵀ, of which the N x N matrix is never held; see `workbench.bag_gram`."""
+        return bag_gram(terms, x, self.bags, self.coefficients().to(x))
+
+    def cross(self, terms: list[Term], new: Float[Tensor, "n D"], x: Float[Tensor, "N D"]
+              ) -> Float[Tensor, "n B"]:
+        """K(new, x) Aᵀ without gradients."""
+        return bag_cross(terms, new, x, self.bags, self.coefficients().to(x))
 
     def quad_diag(self, kernel, x: Float[Tensor, "N D"]) -> Float[Tensor, " B"]:
         """diag(A K(x, x) Aᵀ): a sum over the pairs inside each bag, in padded blocks of bags."""
@@ -121,9 +126,14 @@ class Identity(SegmentSum):
         """The table itself."""
         return values
 
-    def quad(self, kernel, x: Float[Tensor, "N D"]) -> Float[Tensor, "N N"]:
+    def gram(self, terms: list[Term], x: Float[Tensor, "N D"]) -> Float[Tensor, "N N"]:
         """K(x, x) itself."""
-        return kernel(x, x)
+        return sum(term(x, x) for term in terms)
+
+    def cross(self, terms: list[Term], new: Float[Tensor, "n D"], x: Float[Tensor, "N D"]
+              ) -> Float[Tensor, "n N"]:
+        """K(new, x) itself."""
+        return sum(term(new, x) for term in terms)
 
 
 OPERATORS = {"sum": SegmentSum, "mean": SegmentMean}

@@ -8,6 +8,7 @@ import xarray as xr
 from workbench.checks import InputError, choose, require
 
 INDIVIDUAL, BAG, COVARIATE = "individual", "bag", "covariate"
+MEDIATOR, TARGET = "mediator", "target"
 GEOMETRY = ("bag_geometry", "individual_geometry")
 AGGREGATIONS = ("sum", "mean")
 KINDS = ("count", "continuous")
@@ -27,10 +28,12 @@ _OPTIONAL = {
     "trials": (BAG,),
     "x": (INDIVIDUAL,),
     "y": (INDIVIDUAL,),
+    "mediators": (BAG, MEDIATOR),
 }
+_TARGETS = {"value": (TARGET,), "mediators": (TARGET, MEDIATOR)}
 
 
-def check(ds: xr.Dataset) -> xr.Dataset:
+def check(ds: xr.Dataset, valued: bool = True) -> xr.Dataset:
     """Return ``ds`` unchanged if it is a bagged dataset, else say what is wrong and where.
 
     Parameters
@@ -41,7 +44,10 @@ def check(ds: xr.Dataset) -> xr.Dataset:
         ``noise_variance`` of bags; ``sample_variance`` of bags, of the single observations behind
         a value (divisor: their number); ``trials`` of bags, where values are positives out of so
         many trials (a survey): counts whose share is a weighted mean over the bag, so with the
-        attributes kind "count" and aggregation "mean".
+        attributes kind "count" and aggregation "mean"; ``mediators`` (bag, mediator), covariates
+        of bags as a whole, x and y among them being coordinates.
+    valued : bool
+        Whether the bags must have values. Of unmatched data they have none.
 
     Raises
     ------
@@ -54,18 +60,47 @@ def check(ds: xr.Dataset) -> xr.Dataset:
         isinstance(ds, xr.Dataset), f"expected a bagged xarray.Dataset, got {type(ds).__name__}"
     )
     for name in _REQUIRED:
-        require(name in ds, f"the dataset lacks {name!r}; build it with workbench.bag_polygons, "
-                            "bag_children, bag_grid or bag_along")
+        require(name in ds or (name == "value" and not valued), f"the dataset lacks {name!r}; "
+                "build it with workbench.bag_polygons, bag_children, bag_grid or bag_along")
     for name, dims in (_REQUIRED | _OPTIONAL).items():
         if name in ds:
             require(ds[name].dims == dims, f"{name} must have dims {dims}, got {ds[name].dims}")
-    for name in ("covariates", "weight", "value", "x", "y"):
+    for name in ("covariates", "weight", "value", "x", "y", "mediators"):
         if name in ds:
             _finite(ds, name)
     require(("x" in ds) == ("y" in ds), "give both x and y, or neither")
     _positive_weights(ds)
     _membership(ds)
-    _values(ds)
+    if "value" in ds:
+        _values(ds)
+    return ds
+
+
+def check_targets(ds: xr.Dataset) -> xr.Dataset:
+    """Return ``ds`` unchanged if it holds targets that belong to no bag, else say what is wrong.
+
+    Parameters
+    ----------
+    ds : xr.Dataset
+        Dimensions target, mediator; variables value (target), a mean, and mediators (target,
+        mediator); optional noise_variance (target).
+
+    Raises
+    ------
+    InputError
+        On a missing variable, a wrong dimension, or values that are not finite.
+    """
+    require(isinstance(ds, xr.Dataset), f"expected targets as an xarray.Dataset, got "
+            f"{type(ds).__name__}; build them with workbench.targets_from_table or "
+            "workbench.unmatch")
+    for name, dims in _TARGETS.items():
+        require(name in ds, f"the targets lack {name!r}; build them with "
+                            "workbench.targets_from_table or workbench.unmatch")
+        require(ds[name].dims == dims, f"{name} must have dims {dims}, got {ds[name].dims}")
+        _finite(ds, name)
+    require(aggregation(ds) == "mean", "unmatched targets are means: nobody knows the weight "
+            "behind them. Divide totals by their weight and set value.attrs['aggregation'] = "
+            "'mean'")
     return ds
 
 

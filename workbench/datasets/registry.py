@@ -11,11 +11,15 @@ from workbench.checks import choose
 
 _MODULES = {
     "swiss-roll": "swiss_roll",
+    "swiss-roll-heights": "swiss_roll_heights",
     "korea": "korea",
     "simulated-country": "simulated_country",
     "madagascar": "madagascar",
     "elevators": "elevators",
     "california-housing": "california",
+    "uk-temperature": "climate.uk_temperature",
+    "cmip6-temperature": "climate.cmip6",
+    "simulated-climate": "climate.simulated_climate",
 }
 
 

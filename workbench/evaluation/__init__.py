@@ -20,7 +20,9 @@ from workbench.evaluation.calibration import (
     reliability,
 )
 from workbench.evaluation.crossvalidation import FoldWarning, Interrupted, cross_validate
+from workbench.evaluation.downscaling import bilinear_lapse
 from workbench.evaluation.folds import folds, subset
+from workbench.evaluation.images import field_scores, rank_correlation, structural_similarity
 from workbench.evaluation.scoring import (
     crps,
     interval_score,
@@ -34,6 +36,7 @@ __all__ = [
     "FoldWarning",
     "Interrupted",
     "bias",
+    "bilinear_lapse",
     "central_intervals",
     "correlation",
     "coverage",
@@ -42,6 +45,7 @@ __all__ = [
     "crps",
     "cross_validate",
     "evaluate",
+    "field_scores",
     "folds",
     "interval_score",
     "log_score",
@@ -52,8 +56,10 @@ __all__ = [
     "poisson_deviance",
     "poisson_log_density",
     "poisson_nll",
+    "rank_correlation",
     "reliability",
     "rmse",
+    "structural_similarity",
     "subset",
     "table",
     "weighted_interval_score",

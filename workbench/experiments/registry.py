@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from workbench.checks import choose
 from workbench.experiments import (
+    ablation,
     california,
     california_prediction,
     held_out,
+    mediated_roll,
     normal,
+    rates,
     statistics,
     swiss_roll,
     toy,
@@ -17,7 +20,7 @@ from workbench.experiments.base import Experiment
 _ALL = (swiss_roll.VARY_BAGS, swiss_roll.VARY_SIZE, normal.NORMAL,
         held_out.COUNTRY, held_out.MADAGASCAR, california.APPROXIMATION,
         california_prediction.PREDICTION, toy.GRANULARITY,
-        statistics.STATISTICS)
+        statistics.STATISTICS, mediated_roll.ROLL, ablation.ABLATION, rates.RATES)
 
 
 def experiments() -> dict[str, Experiment]:

@@ -41,13 +41,13 @@ class ExactField(nn.Module):
         """Dense prior covariance between inputs, summed over terms."""
         return sum(term(x1, x2) for term in self.terms)
 
-    def evidence(self, y: PerBag, noise_variance: PerBag) -> Tensor:
-        """Log N(y; A mean, A K Aᵀ + diag(noise_variance))."""
+    def evidence(self, y: PerBag, noise_variance: Tensor) -> Tensor:
+        """Log N(y; A mean, A K Aᵀ + noise), which is given as variances (B,) or as (B, B)."""
         residual = y - self.operator(self.mean.expand(len(self.x)))
         return gaussian_log_density(residual, self._covariance(noise_variance), _NAME, _JITTER)
 
     @torch.no_grad()
-    def condition(self, y: PerBag, noise_variance: PerBag) -> None:
+    def condition(self, y: PerBag, noise_variance: Tensor) -> None:
         """Keep the factors of the posterior at the present hyperparameters."""
         self._root = self._factorise(noise_variance)
         residual = y - self.operator(self.mean.expand(len(self.x)))
@@ -77,7 +77,8 @@ class ExactField(nn.Module):
         """Posterior mean alone (n,), without the far dearer variance."""
         rows = max(1, 30_000_000 // len(self.x))
         return self.mean + torch.cat(
-            [self.operator(self.prior(part, self.x)) @ self._alpha for part in x.split(rows)])
+            [self.operator.cross(self.terms, part, self.x) @ self._alpha
+             for part in x.split(rows)])
 
     @torch.no_grad()
     def joint(self, x: Inputs, effect: Tensor | float = 0.0, own: Tensor | None = None
@@ -90,23 +91,37 @@ class ExactField(nn.Module):
     @torch.no_grad()
     def aggregate(self, x: Inputs, operator: AggregationOperator) -> tuple[Tensor, Tensor]:
         """Posterior mean and variance of A f for other bags (B,)."""
-        rows = max(1, 30_000_000 // len(self.x))
-        cross = torch.cat([self.operator(self.prior(c, self.x)) for c in x.split(rows)])
-        cross = operator.rows(cross)
+        return self.functionals(
+            operator.rows(self.operator.cross(self.terms, x, self.x)),
+            operator.quad_diag(self.prior, x), operator(torch.ones(len(x)).to(x)))
+
+    @torch.no_grad()
+    def functionals(self, cross: Tensor, prior: Tensor, total: Tensor) -> tuple[Tensor, Tensor]:
+        """Posterior mean and variance of linear functionals of f (n,).
+
+        Parameters
+        ----------
+        cross : Tensor (n, B)
+            Prior covariance with the observations.
+        prior : Tensor (n,)
+            Prior variance.
+        total : Tensor (n,)
+            The functional of a constant one.
+        """
         white = torch.linalg.solve_triangular(self._root, cross.mT, upper=False)
-        prior = operator.quad_diag(self.prior, x)
-        mean = operator(self.mean.expand(len(x))) + cross @ self._alpha
+        mean = self.mean * total + cross @ self._alpha
         return mean, (prior - white.square().sum(0)).clamp_min(0)
 
     def _cross(self, x: Inputs, effect: Tensor | float, own: Tensor | None) -> Tensor:
-        cross = self.operator(self.prior(x, self.x))
+        cross = self.operator.cross(self.terms, x, self.x)
         if own is not None:
             rows = (own >= 0).nonzero().flatten()
             cross[rows, own[rows]] += effect
         return cross
 
-    def _factorise(self, noise_variance: PerBag) -> Tensor:
+    def _factorise(self, noise_variance: Tensor) -> Tensor:
         return cholesky(self._covariance(noise_variance), _NAME, _JITTER)
 
-    def _covariance(self, noise_variance: PerBag) -> Tensor:
-        return self.operator.quad(self.prior, self.x) + torch.diag(noise_variance)
+    def _covariance(self, noise_variance: Tensor) -> Tensor:
+        noise = noise_variance if noise_variance.dim() == 2 else torch.diag(noise_variance)
+        return self.operator.gram(self.terms, self.x) + noise

@@ -23,14 +23,16 @@ from workbench.summary import summarise_fit
 class Fit:
     """A fitted model with labels: predictions, summaries, and maps with their provenance."""
 
-    def __init__(self, inner, model, ds: xr.Dataset):
+    def __init__(self, inner, model, ds: xr.Dataset, targets: xr.Dataset | None = None):
         self.inner, self.model = inner, model
-        self._value_attrs, self._weight_units = dict(ds["value"].attrs), ds["weight"].attrs.get(
-            "units", "")
-        self._names = [str(b) for b in ds["bag"].values]
-        self._values = ds["value"].values.copy()
-        self._aggregation, self._title = schema.aggregation(ds), ds.attrs.get("title", "")
-        self._columns, self._hash = to_bags(ds.isel(individual=slice(0, 0))).columns, data_hash(ds)
+        of = ds if targets is None else targets
+        observed, self._aggregation = of["value"], schema.aggregation(of)
+        self._value_attrs, self._values = dict(observed.attrs), observed.values.copy()
+        self._weight_units = ds["weight"].attrs.get("units", "")
+        self._names = [str(name) for name in observed[observed.dims[0]].values]
+        self._title = ds.attrs.get("title", "")
+        self._columns = to_bags(ds.isel(individual=slice(0, 0))).columns
+        self._hash = "+".join(data_hash(part) for part in (ds, targets) if part is not None)
         self.outside_share = float((self.extrapolation(ds) > 1e-9).mean())
 
     def __repr__(self) -> str:
@@ -178,12 +180,11 @@ class Fit:
         where the map extrapolates a relation that was only seen between areas.
         """
         bags = self._bags(ds)
-        # Of the covariates that the kernel looks at; a flat map extrapolates nothing.
+        # Of what the kernel looks at; a flat map extrapolates nothing.
         used = sorted({c for term in self.inner.state.field.terms for c in term.columns})
-        beyond = torch.zeros(len(bags.x), 1).to(bags.x)
+        beyond = torch.zeros(len(bags.x)).to(bags.x)
         if used:
-            beyond = self.inner.state.transform.outside(bags.x)[:, used]
-        beyond = beyond.amax(1)
+            beyond = self.inner.state.transform.outside(bags.x)[:, used].amax(1)
         return labelled(beyond, ("individual",), coords_of(ds, "individual"),
                         {"units": "between-area ranges", "long_name": "extrapolation"})
 
@@ -228,14 +229,14 @@ class Fit:
             extrapolation per individual; bag_mean, bag_std and value per bag.
         """
         rate, latent, total = self.at(ds, area_effect), self.latent(ds), self.over(ds, area_effect)
-        maps = {
+        maps = {name: ds[name] for name in ("value", "weight", "membership") if name in ds}
+        maps |= {
             "mean": rate.mean.assign_attrs(long_name="posterior mean rate"),
             "std": rate.std.assign_attrs(long_name="posterior std of the rate"),
             "rate_quantile": rate.quantile(quantiles).assign_attrs(long_name="rate quantile"),
             "latent_mean": latent.mean, "latent_std": latent.std,
             "extrapolation": self.extrapolation(ds),
             "bag_mean": total.mean, "bag_std": total.std,
-            "value": ds["value"], "weight": ds["weight"], "membership": ds["membership"],
         }
         if self._aggregation == "sum":
             maps["expected_count"] = (rate.mean * ds["weight"]).assign_attrs(
@@ -277,7 +278,7 @@ class Fit:
         return LabelledPredictive(law, coords_of(ds, "individual"), "individual", units, long_name)
 
     def _bags(self, ds: xr.Dataset) -> Bags:
-        bags = to_bags(schema.check(ds))
+        bags = to_bags(schema.check(ds, valued=False))
         require(
             bags.columns.names == self._columns.names,
             f"the model was trained on inputs {', '.join(self._columns.names)}, "
@@ -290,6 +291,8 @@ class Fit:
 
         A bag is recognised by its name *and* its value: names such as "0" recur between datasets.
         """
+        if "value" not in ds:
+            return torch.full((ds.sizes["bag"],), -1)
         where = {name: i for i, name in enumerate(self._names)}
         found = [where.get(str(b), -1) for b in ds["bag"].values]
         same = [i >= 0 and self._values[i] == v for i, v in zip(found, ds["value"].values,

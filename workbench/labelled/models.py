@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import xarray as xr
 
 from workbench.labelled.fit import Fit
+from workbench.labelled.mediated import MediatedFit
 from workbench.labelled.source import to_source
 from workbench.models.registry import MODELS, model_named
 
@@ -86,8 +87,36 @@ class EarlyStoppedModel(LabelledModel):
                                    callback=callback), self, ds)
 
 
+class MediatedModel(LabelledModel):
+    """A model that can also learn from targets that belong to no bag."""
+
+    def fit(self, ds: xr.Dataset, targets: xr.Dataset | None = None, *, progress: bool = False,
+            callback=None) -> MediatedFit:
+        """Learn from bags, and from their values or from targets that belong to none of them.
+
+        Parameters
+        ----------
+        ds : xr.Dataset
+            Bagged dataset; with ``mediators`` if there are targets.
+        targets : xr.Dataset, optional
+            Targets with the same mediators (`workbench.targets_from_table`, `workbench.unmatch`);
+            values of the bags are then not looked at.
+        progress, callback
+            As of `LabelledModel.fit`.
+        """
+        inner = self._inner.fit(to_source(ds, targets), progress=progress, callback=callback)
+        return MediatedFit(inner, self, ds, targets)
+
+    def condition(self, ds: xr.Dataset, hyperparameters: Mapping,
+                  targets: xr.Dataset | None = None) -> MediatedFit:
+        """Condition with every hyperparameter given and none trained."""
+        inner = self._inner.condition(to_source(ds, targets), hyperparameters)
+        return MediatedFit(inner, self, ds, targets)
+
+
 def _public(name: str, inner: type) -> type[LabelledModel]:
     base = EarlyStoppedModel if inner.stops_early else LabelledModel
+    base = MediatedModel if inner.mediated else base
     return type(name, (base,), {
         "torch_model": inner, "__doc__": inner.__doc__, "__module__": "workbench",
     })
@@ -97,6 +126,11 @@ VBAgg = _public("VBAgg", MODELS["vbagg"])
 Constant = _public("Constant", MODELS["constant"])
 CentrePointGP = _public("CentrePointGP", MODELS["centre-point"])
 AggregatedGP = _public("AggregatedGP", MODELS["aggregated-gp"])
+CentroidGP = _public("CentroidGP", MODELS["gpr"])
+IndependentBagsGP = _public("IndependentBagsGP", MODELS["bagg-gp"])
+CMP = _public("CMP", MODELS["cmp"])
+ShrinkageCMP = _public("ShrinkageCMP", MODELS["s-cmp"])
+VarCMP = _public("VarCMP", MODELS["var-cmp"])
 QuasiLikelihoodGP = _public("QuasiLikelihoodGP", MODELS["quasi-likelihood"])
 Nystrom = _public("Nystrom", MODELS["nystrom"])
 NeuralNetwork = _public("NeuralNetwork", MODELS["neural-network"])
@@ -104,7 +138,7 @@ BagPixel = _public("BagPixel", MODELS["bag-pixel"])
 BagConstant = _public("BagConstant", MODELS["bag-constant"])
 _CLASSES = {cls.torch_model.name: cls for cls in (
     Constant, BagConstant, BagPixel, CentrePointGP, NeuralNetwork, Nystrom, AggregatedGP,
-    QuasiLikelihoodGP, VBAgg)}
+    CentroidGP, IndependentBagsGP, QuasiLikelihoodGP, CMP, ShrinkageCMP, VarCMP, VBAgg)}
 
 
 def models() -> dict[str, type[LabelledModel]]:

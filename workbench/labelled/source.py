@@ -10,16 +10,29 @@ import xarray as xr
 
 from workbench import schema
 from workbench.bags import Bags, Columns, Source, Targets
+from workbench.checks import require
 
 
-def to_source(ds: xr.Dataset, dtype: torch.dtype = torch.float64) -> Source:
+def to_source(ds: xr.Dataset, targets: xr.Dataset | None = None,
+              dtype: torch.dtype = torch.float64) -> Source:
     """A bagged dataset as torch tensors: covariates, then coordinates, as input columns.
+
+    Parameters
+    ----------
+    ds : xr.Dataset
+        Bagged dataset.
+    targets : xr.Dataset, optional
+        Targets that belong to no bag; values of the bags are then not looked at.
+    dtype : torch.dtype
+        Of all numbers.
 
     Raises
     ------
     InputError
-        If the dataset is not a valid bagged dataset.
+        If the dataset is not a valid bagged dataset, or bags and targets have other mediators.
     """
+    if targets is not None:
+        return _unmatched(ds, targets, dtype)
     schema.check(ds)
     return Source(
         bags=to_bags(ds, dtype),
@@ -33,6 +46,44 @@ def to_source(ds: xr.Dataset, dtype: torch.dtype = torch.float64) -> Source:
         name=str(ds.attrs.get("title", "source")),
         attributes={"statistic": schema.statistic(ds)},
     )
+
+
+def _unmatched(ds: xr.Dataset, targets: xr.Dataset, dtype: torch.dtype) -> Source:
+    schema.check(ds, valued=False)
+    schema.check_targets(targets)
+    theirs = [str(m) for m in targets["mediator"].values]
+    ours = [str(m) for m in ds["mediator"].values] if "mediators" in ds else []
+    require(bool(ours), f"the bags have no mediators, the targets have {', '.join(theirs)}; give "
+            "the bags the same ones with workbench.add_mediators")
+    require(ours == theirs, f"the bags have mediators {', '.join(ours)}, the targets "
+            f"{', '.join(theirs)}; give both the same ones in the same order")
+    for name, one, other in zip(ours, _mediator_units(ds), _mediator_units(targets), strict=True):
+        require(one == other or not one or not other, f"mediator {name!r} is in {one!r} of bags "
+                f"and in {other!r} of targets; convert one of them")
+    tensor = {name: torch.as_tensor(targets[name].values.copy(), dtype=dtype)
+              for name in ("value", "noise_variance", "mediators") if name in targets}
+    return Source(
+        bags=to_bags(ds, dtype),
+        targets=Targets(tensor["value"], tensor.get("noise_variance"), None, tensor["mediators"]),
+        aggregation="mean", kind="continuous", name=str(ds.attrs.get("title", "source")))
+
+
+def _mediator_units(ds: xr.Dataset) -> list[str]:
+    if "mediator_units" in ds.coords:
+        return [str(u) for u in ds["mediator_units"].values]
+    return [""] * ds.sizes[schema.MEDIATOR]
+
+
+def _mediators(ds: xr.Dataset, dtype: torch.dtype) -> dict:
+    if "mediators" not in ds:
+        return {}
+    names = tuple(str(m) for m in ds["mediator"].values)
+    coordinates = tuple(i for i, name in enumerate(names) if name in ("x", "y"))
+    return {
+        "mediators": torch.as_tensor(ds["mediators"].transpose(
+            schema.BAG, schema.MEDIATOR).values.astype(float), dtype=dtype),
+        "mediator_columns": Columns(names, coordinates, tuple(_mediator_units(ds))),
+    }
 
 
 def to_bags(ds: xr.Dataset, dtype: torch.dtype = torch.float64) -> Bags:
@@ -55,6 +106,7 @@ def to_bags(ds: xr.Dataset, dtype: torch.dtype = torch.float64) -> Bags:
         names=tuple(str(b) for b in ds["bag"].values),
         trials=None if "trials" not in ds
         else torch.as_tensor(ds["trials"].values.astype(float), dtype=dtype),
+        **_mediators(ds, dtype),
     )
 
 
@@ -62,7 +114,7 @@ def data_hash(ds: xr.Dataset) -> str:
     """Short sha256 of all that a model sees: inputs, weights, bags, and what was observed."""
     digest = hashlib.sha256()
     for name in ("covariates", "x", "y", "weight", "membership", "value", "noise_variance",
-                 "sample_variance", "trials"):
+                 "sample_variance", "trials", "mediators"):
         if name in ds:
             digest.update(name.encode())
             digest.update(np.ascontiguousarray(ds[name].values).tobytes())

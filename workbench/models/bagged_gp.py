@@ -59,12 +59,18 @@ class AggregatedGP(Model):
         """Condition with all hyperparameters given and none trained."""
         return self._train(source, hyperparameters, False, None, True)
 
+    @property
+    def parts(self) -> tuple[type[ExactState], type[ExactFit]]:
+        """State and fit of this model."""
+        return ExactState, ExactFit
+
     def _train(self, source, given, progress, callback, condition) -> ExactFit:
-        state = ExactState(self, source)
+        state_type, fit_type = self.parts
+        state = state_type(self, source)
         state.hyperparameters.fix(given)
         if condition:
             state.hyperparameters.require_all(given)
-        return ExactFit(self, state, state.train(progress, callback))
+        return fit_type(self, state, state.train(progress, callback))
 
 
 class ExactState:
@@ -77,8 +83,8 @@ class ExactState:
         self.given, options = source, self.options
         self.rescaled = source.kind == "count"
         self.source = cast_source(source.as_rates() if self.rescaled else source, options)
-        bags = self.source.bags
-        self.transform = fit_inputs(bags, options.transform, options.extrapolation)
+        bags = model.reduce(self.source.bags)
+        self.transform = fit_inputs(self.source.bags, options.transform, options.extrapolation)
         x = self.transform(bags.x)
         terms = build(options.kernel, bags.columns, x, options.seed)
         self.field = ExactField(terms, x, OPERATORS[self.source.aggregation](bags))
@@ -109,8 +115,12 @@ class ExactState:
             tolerance=self.options.tolerance, progress=progress, callback=callback,
             restarts=5,
         )
-        self.field.condition(self.source.targets.value, self.noise())
+        self.settle()
         return history
+
+    def settle(self) -> None:
+        """Keep the posterior at the present hyperparameters."""
+        self.field.condition(self.source.targets.value, self.noise())
 
 
 class ExactFit(ModelFit):
@@ -134,7 +144,7 @@ class ExactFit(ModelFit):
 
     def over(self, bags: Bags, trained=None, area_effect: bool = False) -> Normal:
         """Law of the bag parameter."""
-        bags = cast_bags(bags, self.state.options)
+        bags = self.model.reduce(cast_bags(bags, self.state.options))
         operator = OPERATORS[self.state.source.aggregation](bags)
         mean, variance = self.state.field.aggregate(self.state.transform(bags.x), operator)
         return Normal(mean.detach(), variance.detach().sqrt())
@@ -149,7 +159,7 @@ class ExactFit(ModelFit):
         """Posterior predictive observations of individuals (samples, N), drawn marginally."""
         bags = cast_bags(bags, self.state.options)
         noise = self.state.noise.std(bags.singletons())
-        return self._observe(self.latent(bags), noise, bags.weight, samples, seed)
+        return self._observe(self.at(bags), noise, bags.weight, samples, seed)
 
     def log_density(self, y: Tensor, bags: Bags, trained: Tensor | None, unit: str, samples: int,
                     seed: int) -> Tensor:

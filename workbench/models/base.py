@@ -24,6 +24,7 @@ class Model:
     paper: str
     options_type: type[Options]
     stops_early = False
+    mediated = False        # whether it can learn from targets that belong to no bag
 
     def __init__(self, **options):
         self.options = build_options(self.options_type, options)

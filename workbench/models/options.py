@@ -204,7 +204,8 @@ def non_defaults(options: Options) -> dict:
 def cast_bags(bags: Bags, options: Options) -> Bags:
     """The bags on the device and in the dtype of the options."""
     return replace(bags, x=_to(bags.x, options), membership=_to(bags.membership, options),
-                   weight=_to(bags.weight, options), trials=_to(bags.trials, options))
+                   weight=_to(bags.weight, options), trials=_to(bags.trials, options),
+                   mediators=_to(bags.mediators, options))
 
 
 def cast_source(source: Source, options: Options) -> Source:

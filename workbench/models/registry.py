@@ -5,13 +5,16 @@ from __future__ import annotations
 from workbench.baselines.bag_constant import BagConstant
 from workbench.baselines.models import BagPixel, NeuralNetwork, Nystrom
 from workbench.checks import choose
+from workbench.models.bagged_baselines import CentroidGP, IndependentBagsGP
 from workbench.models.bagged_gp import AggregatedGP
+from workbench.models.cmp import CMP, ShrinkageCMP
 from workbench.models.quasi_gp import QuasiLikelihoodGP
+from workbench.models.var_cmp import VarCMP
 from workbench.models.vbagg import CentrePointGP, Constant, VBAgg
 
 MODELS = {model.name: model for model in (
     Constant, BagConstant, BagPixel, CentrePointGP, NeuralNetwork, Nystrom, AggregatedGP,
-    QuasiLikelihoodGP, VBAgg)}
+    CentroidGP, IndependentBagsGP, QuasiLikelihoodGP, CMP, ShrinkageCMP, VarCMP, VBAgg)}
 
 
 def model_named(name: str) -> type:

@@ -1,0 +1,143 @@
+"""Bags and targets that share covariates alone, as users meet them."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+
+import workbench as wb
+from workbench.checks import InputError
+
+
+@pytest.fixture(scope="module")
+def ds():
+    return wb.load("swiss-roll-heights", points=600, bags=30, seed=1)
+
+
+@pytest.fixture(scope="module")
+def parts(ds):
+    return wb.unmatch(ds, 0.5, seed=0)
+
+
+@pytest.fixture(scope="module")
+def fit(parts):
+    return wb.CMP(kernel="ard-rbf", max_steps=60).fit(*parts)
+
+
+def test_no_bag_keeps_a_target_and_nothing_is_lost(ds, parts):
+    bags, targets = parts
+    assert "value" not in bags and bags.sizes["bag"] + targets.sizes["target"] == 30
+    assert not set(bags["bag"].values) & set(targets["target"].values)
+    back = ds["value"].sel(bag=targets["target"].values)
+    np.testing.assert_array_equal(back.values, targets["value"].values)
+    np.testing.assert_array_equal(ds["mediators"].sel(bag=bags["bag"].values), bags["mediators"])
+    sizes = np.bincount(ds["membership"])
+    kept = [int(np.flatnonzero(ds["bag"].values == b)[0]) for b in bags["bag"].values]
+    np.testing.assert_array_equal(np.bincount(bags["membership"]), sizes[kept])
+    again = wb.unmatch(ds, 0.5, seed=0)
+    xr.testing.assert_identical(again[1], targets)
+
+
+def test_totals_become_means():
+    ds = wb.load("simulated-country", pixels=400, districts=16, regions=4, provinces=2, smallest=5)
+    ds = wb.add_mediators(ds, ["x", "y"])
+    bags, targets = wb.unmatch(ds, 0.25)
+    weight = np.bincount(ds["membership"], ds["weight"])
+    rate = ds["value"].copy(data=ds["value"].values / weight)
+    np.testing.assert_allclose(targets["value"], rate.sel(bag=targets["target"].values))
+    assert targets["value"].attrs["aggregation"] == "mean" and "/" in targets["value"].attrs["units"]
+    assert targets.sizes["target"] == 4
+
+
+def test_the_fit_answers_with_labels(ds, parts, fit):
+    bags, targets = parts
+    rmse = float(np.sqrt(((fit.at(ds).mean - ds["truth"]) ** 2).mean()))
+    assert rmse < 1.1
+    out = fit.to_dataset(bags)
+    assert "value" not in out and out.sizes["individual"] == bags.sizes["individual"]
+    assert fit.to_dataset(ds)["value"].sizes == {"bag": 30}
+    g = fit.conditional_mean(targets)
+    assert g.mean.dims == ("target",) and g.mean.attrs["units"] == "sd of t"
+    same = fit.conditional_mean(pd.DataFrame({"height": targets["mediators"].values[:, 0]}))
+    np.testing.assert_allclose(g.mean.values, same.mean.values)
+    assert fit.conditional_mean(bags).std.dims == ("bag",)
+    residual = targets["value"].values - g.mean.values
+    assert np.abs(residual).mean() < 0.5 * np.abs(targets["value"].values).mean()
+    assert "+" in fit.provenance()["data_sha256"]
+    assert fit.simulate(bags, samples=3).shape == (3, 15)
+    with pytest.raises(InputError, match="lack \\['height'\\]"):
+        fit.conditional_mean(pd.DataFrame({"hieght": [0.1]}))
+
+
+def test_matched_bags_need_no_targets(ds):
+    fit = wb.ShrinkageCMP(kernel="ard-rbf", starts=1, max_steps=40).fit(ds)
+    again = wb.ShrinkageCMP(kernel="ard-rbf").condition(ds, fit.hyperparameters)
+    np.testing.assert_allclose(again.at(ds).mean, fit.at(ds).mean, rtol=1e-6, atol=1e-8)
+    moved = fit.move({"ridge": 0.5})
+    assert not np.allclose(moved.at(ds).mean, fit.at(ds).mean)
+
+
+def test_imputed_values_are_a_regression_on_the_mediators(parts):
+    from sklearn.gaussian_process import GaussianProcessRegressor
+    from sklearn.gaussian_process.kernels import RBF, ConstantKernel
+
+    bags, targets = parts
+    given = {"mean": 0.0, "rbf.variance": 1.0, "rbf.lengthscale": 0.5, "noise.variance": 0.01}
+    out = wb.impute(bags, targets, hyperparameters=given)
+    peer = GaussianProcessRegressor(ConstantKernel(1.0) * RBF(0.5), alpha=0.01, optimizer=None)
+    peer.fit(targets["mediators"].values, targets["value"].values)
+    mean, std = peer.predict(bags["mediators"].values, return_std=True)
+    np.testing.assert_allclose(out["value"], mean, atol=1e-6)
+    np.testing.assert_allclose(out["value_std"], std, atol=1e-5)
+    assert wb.AggregatedGP(max_steps=20).fit(out).at(out).mean.sizes["individual"] == len(
+        out["individual"])
+
+
+def test_targets_and_mediators_from_tables(ds):
+    table = pd.DataFrame({"z": [0.1, 0.2], "height": [0.0, 0.5], "v": [0.01, 0.02],
+                          "id": ["a", "b"]})
+    targets = wb.targets_from_table(table, "z", ["height"], name="id", noise_variance="v",
+                                    units={"height": "1"})
+    assert list(targets["target"].values) == ["a", "b"] and "noise_variance" in targets
+    fit = wb.CMP(noise="known", starts=1, max_steps=20).fit(ds.drop_vars("value"), targets)
+    assert "noise.variance" not in fit.hyperparameters
+    given = pd.DataFrame({"elevation": np.arange(30.0)}, index=ds["bag"].values)
+    more = wb.add_mediators(ds, given, units={"elevation": "m"})
+    assert more["mediators"].values[:, 0].tolist() == list(range(30))
+    means = wb.add_mediators(ds, ["x1", "x3"])
+    np.testing.assert_allclose(means["mediators"][:, 1],
+                               ds["covariates"][:, 2].groupby(ds["membership"]).mean())
+    assert list(means["mediator_units"].values) == ["1", "1"]
+
+
+def test_what_is_refused(ds, parts):
+    bags, targets = parts
+    table = pd.DataFrame({"z": [0.1, np.nan], "height": [0.0, 0.5]})
+    with pytest.raises(InputError, match="value has 1 values that are not finite"):
+        wb.targets_from_table(table, "z", ["height"])
+    with pytest.raises(InputError, match="column 'hight' is unknown; did you mean 'height'"):
+        wb.targets_from_table(table, "z", ["hight"])
+    with pytest.raises(InputError, match="1 rows of mediators are not finite"):
+        wb.targets_from_table(table[::-1], "height", ["z"])
+    with pytest.raises(InputError, match="bags have mediators height, the targets altitude"):
+        wb.CMP().fit(bags, targets.assign_coords(mediator=["altitude"]))
+    with pytest.raises(InputError, match="'height' is in '1' of bags and in 'km' of targets"):
+        wb.CMP().fit(bags, targets.assign_coords(mediator_units=("mediator", ["km"])))
+    with pytest.raises(InputError, match="the bags have no mediators, the targets have height"):
+        wb.CMP().fit(bags.drop_vars(["mediators", "mediator", "mediator_units"]), targets)
+    with pytest.raises(InputError, match="lacks 'value'"):
+        wb.AggregatedGP().fit(bags)
+    with pytest.raises(InputError, match="unmatched targets are means"):
+        sums = targets.copy()
+        sums["value"].attrs["aggregation"] = "sum"
+        wb.CMP().fit(bags, sums)
+    with pytest.raises(InputError, match="share must leave bags and targets"):
+        wb.unmatch(ds, 1.0)
+    with pytest.raises(InputError, match="no mediators; add them"):
+        wb.unmatch(ds.drop_vars(["mediators"]))
+    with pytest.raises(InputError, match="lacks 30 bags"):
+        wb.add_mediators(ds, pd.DataFrame({"a": [1.0]}, index=["elsewhere"]))
+    with pytest.raises(InputError, match="mediator 'x9' is unknown"):
+        wb.add_mediators(ds, ["x9"])
+    with pytest.raises(InputError, match="the targets lack 'mediators'"):
+        wb.CMP().fit(bags, targets.drop_vars("mediators"))

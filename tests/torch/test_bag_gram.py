@@ -1,0 +1,63 @@
+"""Means of kernels over pairs of bags against the dense matrices, values and gradients."""
+
+import gpytorch
+import pytest
+import torch
+
+from tests.torch import made
+from workbench import bag_gram as module
+from workbench.bag_gram import bag_cross, bag_gram
+from workbench.kernels import Term, build
+from workbench.operators import SegmentMean
+
+KERNELS = ("rbf", "ard-rbf", "matern12(coordinates)", "ard-matern32", "matern52", "linear+rbf",
+           "rbf*periodic(x)", "rq", "constant+ard-matern52(coordinates)+rbf(c0)")
+
+
+def gradients(terms, value):
+    parameters = [p for term in terms for p in term.parameters() if p.requires_grad]
+    return torch.autograd.grad(value, parameters)
+
+
+@pytest.mark.parametrize("entries", [7, 60, 150_000])
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("sizes", [(4, 1, 6, 2, 9), (1,) * 25], ids=["bags", "points"])
+def test_gram_and_its_gradients_are_the_dense_ones(monkeypatch, kernel, sizes, entries):
+    monkeypatch.setattr(module, "_ENTRIES", entries)
+    monkeypatch.setattr(module, "_STORED", 4 * entries)
+    bags = made.bags(sizes, covariates=2)
+    x = (bags.x - bags.x.mean(0)) / bags.x.std(0)
+    operator, terms = SegmentMean(bags), build(kernel, bags.columns, x)
+    weights = torch.randn(bags.count, bags.count, generator=torch.manual_seed(1)).double()
+    dense = operator.dense() @ sum(term(x, x) for term in terms) @ operator.dense().mT
+    got = bag_gram(terms, x, bags, operator.coefficients())
+    # GPyTorch's constants are right to 1e-9, and its Matérn 1/2 at short distances to 1e-7.
+    torch.testing.assert_close(got, dense, rtol=1e-9, atol=1e-9)
+    expected = gradients(terms, (weights * dense).sum())
+    for ours, theirs in zip(gradients(terms, (weights * got).sum()), expected, strict=True):
+        torch.testing.assert_close(ours, theirs, rtol=2e-6, atol=1e-9)
+    new = x[:3] + 0.1
+    cross = sum(term(new, x) for term in terms) @ operator.dense().mT
+    torch.testing.assert_close(bag_cross(terms, new, x, bags, operator.coefficients()),
+                               cross.detach(), rtol=1e-9, atol=1e-9)
+
+
+def test_far_from_the_origin_nothing_is_lost():
+    """Squared distances as differences of squares would lose all digits without centring."""
+    bags = made.bags((5, 5, 5), coordinates=False)
+    terms = build("rbf", bags.columns, bags.x)
+    near = bag_gram(terms, bags.x, bags, bags.weight)
+    far = bag_gram(terms, bags.x + 1e6, bags, bags.weight)
+    torch.testing.assert_close(near, far, rtol=1e-8, atol=1e-8)
+    torch.testing.assert_close(
+        bag_cross(terms, bags.x + 1e6, bags.x + 1e6, bags, bags.weight),
+        bag_cross(terms, bags.x, bags.x, bags, bags.weight), rtol=1e-8, atol=1e-8)
+
+
+def test_a_kernel_of_the_users_own_goes_the_general_way():
+    bags = made.bags((3, 4, 2), coordinates=False)
+    kernel = gpytorch.kernels.ScaleKernel(gpytorch.kernels.RBFKernel(active_dims=[0])) + (
+        gpytorch.kernels.LinearKernel())
+    term, a = Term("kernel", kernel.double(), (0,)), SegmentMean(bags)
+    dense = a.dense() @ term(bags.x, bags.x) @ a.dense().mT
+    torch.testing.assert_close(a.gram([term], bags.x), dense)

@@ -1,0 +1,348 @@
+"""Conditional mean processes against the paper's formulas, Monte Carlo, and other models."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from torch.distributions import MultivariateNormal
+
+from tests.torch import made
+from workbench.bags import Bags, Columns, Source, Targets
+from workbench.checks import InputError
+from workbench.models.registry import MODELS
+
+F64 = torch.float64
+COLUMNS = Columns(("height", "x"), (1,), ("m", "km"))
+
+
+def bags(sizes=(4, 1, 6, 3, 2), seed=0, weights=False) -> Bags:
+    """Bags with two mediators."""
+    rng = np.random.default_rng(seed)
+    y = torch.as_tensor(rng.normal(size=(len(sizes), 2)))
+    return replace(made.bags(sizes, seed, coordinates=False, covariates=2, weights=weights),
+                   mediators=y, mediator_columns=COLUMNS)
+
+
+def unmatched(sizes=(4, 1, 6, 3, 2), targets=4, seed=3, weights=False) -> Source:
+    rng = np.random.default_rng(seed)
+    ours = bags(sizes, seed, weights)
+    theirs = ours.mediators[:targets] + 0.1 * torch.as_tensor(rng.normal(size=(targets, 2)))
+    value = torch.as_tensor(rng.normal(size=targets))
+    return Source(ours, Targets(value, None, None, theirs), "mean", "continuous")
+
+
+def given(ridge=0.05, **more) -> dict:
+    """All hyperparameters at hand-picked values."""
+    out = {"mean": 0.4, "rbf.variance": 1.3, "rbf.lengthscale": 1.1, "ridge": ridge,
+           "mediator.rbf.lengthscale": 0.8, "noise.variance": 0.07}
+    return {**out, **more}
+
+
+def make(name, **options):
+    options = {"kernel": "rbf", "mediator_kernel": "rbf", **options}
+    return MODELS[name](**options)
+
+
+def paper(source: Source, fit, ridge: float, shrinkage: bool = False, nugget: float = 0.0):
+    """Eq. (1), (7), (8) and (100) with N x N matrices: posterior at the individuals, evidence."""
+    state = fit.state
+    x, members = state.x, source.bags.membership
+    k = sum(term(x, x) for term in state.field.terms).detach()
+    y, theirs = state.mediators.bags, state.mediators.targets
+
+    def ell(one, other):
+        return sum(term(one, other) for term in state.mediators.terms).detach()
+
+    count = len(x)
+    if shrinkage:
+        own = torch.zeros(source.bags.count, count, dtype=F64)
+        own[members, torch.arange(count)] = 1
+        means = own.mT / own.sum(1)
+        system = ell(y, y) + len(y) * ridge * torch.eye(len(y), dtype=F64)
+        a = means @ torch.linalg.solve(system, ell(y, theirs))
+    else:
+        each = y[members]
+        system = ell(each, each) + count * ridge * torch.eye(count, dtype=F64)
+        a = torch.linalg.solve(system, ell(each, theirs))
+    mean = float(fit.hyperparameters["mean"]["value"])
+    noise = float(fit.hyperparameters["noise.variance"]["value"])
+    q = a.mT @ (k + nugget**2 * torch.eye(count, dtype=F64)) @ a
+    q = q + noise * torch.eye(len(theirs), dtype=F64)
+    gap = source.targets.value - mean * a.sum(0)
+    posterior = mean + k @ a @ torch.linalg.solve(q, gap)
+    variance = k - k @ a @ torch.linalg.solve(q, a.mT @ k)
+    evidence = MultivariateNormal(mean * a.sum(0), q).log_prob(source.targets.value)
+    return posterior, variance, evidence, a
+
+
+@pytest.mark.parametrize("name,shrinkage", [("cmp", False), ("s-cmp", True)])
+@pytest.mark.parametrize("nugget", [0.0, 0.6])
+def test_posterior_and_evidence_are_the_papers_formulas(name, shrinkage, nugget):
+    """The B x B form is eq. (1), (7) and (8), which take N x N inverses; and eq. (9)."""
+    source = unmatched()
+    model = make(name, nugget=nugget)
+    extra = {"nugget.std": nugget} if nugget else {}
+    fit = model.condition(source, given(**extra))
+    mean, covariance, evidence, a = paper(source, fit, 0.05, shrinkage, nugget)
+    law = fit.latent(source.bags)
+    torch.testing.assert_close(law.mean, mean, rtol=1e-9, atol=1e-9)
+    torch.testing.assert_close(law.variance, covariance.diagonal(), rtol=1e-7, atol=1e-9)
+    assert fit.objective == pytest.approx(float(evidence), abs=1e-8)
+    torch.testing.assert_close(fit.state.operator.dense().detach().mT, a, rtol=1e-8, atol=1e-10)
+    white = fit.at(source.bags).variance - law.variance
+    torch.testing.assert_close(white, torch.full_like(white, nugget**2), rtol=1e-8, atol=1e-10)
+
+
+def test_the_two_forms_differ_by_the_sizes_of_bags_alone():
+    same, unlike = unmatched((3, 3, 3, 3, 3)), unmatched()
+    for source, equal in ((same, True), (unlike, False)):
+        one, other = (make(name).condition(source, given()) for name in ("cmp", "s-cmp"))
+        close = torch.allclose(one.latent(source.bags).mean, other.latent(source.bags).mean,
+                               rtol=1e-9)
+        assert close is equal and (one.objective == pytest.approx(other.objective)) is equal
+
+
+def matched(seed=5, weights=False) -> Source:
+    ours = bags((5, 2, 7, 3, 4, 6), seed, weights)
+    value = torch.as_tensor(np.random.default_rng(seed).normal(size=6))
+    return Source(ours, Targets(value), "mean", "continuous")
+
+
+@pytest.mark.parametrize("weights", [False, True])
+def test_a_delta_kernel_is_the_aggregated_gp(weights):
+    """Bags that know nothing of each other, no ridge: W = I."""
+    source = matched(weights=weights)
+    values = given(ridge=1e-13, **{"mediator.rbf.lengthscale": 1e-3})
+    fit = make("cmp").condition(source, values)
+    torch.testing.assert_close(fit.state.operator.weights, torch.eye(6, dtype=F64), atol=1e-9,
+                               rtol=0)
+    peer = MODELS["aggregated-gp"](kernel="rbf", noise="constant").condition(
+        source, {k: values[k] for k in ("mean", "rbf.variance", "rbf.lengthscale",
+                                        "noise.variance")})
+    for call in ("latent", "over"):
+        one, other = getattr(fit, call)(source.bags), getattr(peer, call)(source.bags)
+        torch.testing.assert_close(one.mean, other.mean, rtol=1e-7, atol=1e-9)
+        torch.testing.assert_close(one.variance, other.variance, rtol=1e-6, atol=1e-9)
+    assert fit.objective == pytest.approx(peer.objective, abs=1e-7)
+
+
+def test_conditional_means_are_those_of_the_joint_normal():
+    """g at new mediators, against conditioning of f at all individuals by hand."""
+    source = unmatched()
+    fit = make("cmp").condition(source, given())
+    new = source.bags.mediators[:3] + 0.2
+    law = fit.conditional_mean(new)
+    mean, covariance, _, _ = paper(source, fit, 0.05)
+    weights = fit.state.mean.weights(fit.state.mediators.transform(new)).detach()
+    a = fit.state.operator.base.dense().mT @ weights
+    torch.testing.assert_close(law.mean, a.mT @ mean, rtol=1e-8, atol=1e-9)
+    torch.testing.assert_close(law.variance, (a.mT @ covariance @ a).diagonal(), rtol=1e-6,
+                               atol=1e-9)
+
+
+def test_posterior_covers_what_was_drawn_from_its_prior():
+    """Simulation-based: ranks of f in its posterior are uniform when the model is the truth."""
+    source, rng, inside = unmatched((4,) * 12, targets=12), np.random.default_rng(0), []
+    fit = make("cmp").condition(source, given())
+    state = fit.state
+    k = sum(term(state.x, state.x) for term in state.field.terms).detach().numpy()
+    root = np.linalg.cholesky(k + 1e-9 * np.eye(len(k)))
+    a = state.operator.dense().detach().numpy()
+    for _ in range(60):
+        f = 0.4 + root @ rng.normal(size=len(k))
+        z = a @ f + np.sqrt(0.07) * rng.normal(size=12)
+        drawn = replace(source, targets=replace(source.targets, value=torch.as_tensor(z)))
+        law = make("cmp").condition(drawn, given()).latent(source.bags)
+        inside.append(law.cdf(torch.as_tensor(f)).numpy())
+    ranks = np.concatenate(inside)
+    assert abs(ranks.mean() - 0.5) < 0.03
+    assert abs(np.mean((ranks > 0.05) & (ranks < 0.95)) - 0.9) < 0.03
+
+
+def test_sparse_form_meets_the_exact_one_with_inducing_inputs_at_the_data():
+    for nugget in (0.0, 0.5):
+        source = unmatched()
+        values = given(**({"nugget.std": nugget} if nugget else {}))
+        exact = make("cmp", nugget=nugget).condition(source, values)
+        full = make("var-cmp", inducing=100, nugget=nugget).condition(source, values)
+        few = make("var-cmp", inducing=5, nugget=nugget).condition(source, values)
+        assert full.objective == pytest.approx(exact.objective, abs=1e-4)
+        assert few.objective < exact.objective - 1e-3       # a bound
+        one, other = full.latent(source.bags), exact.latent(source.bags)
+        torch.testing.assert_close(one.mean, other.mean, rtol=1e-4, atol=1e-4)
+        torch.testing.assert_close(one.variance, other.variance, rtol=1e-3, atol=1e-4)
+        new = source.bags.mediators[:2] + 0.3
+        for attribute in ("mean", "variance"):
+            torch.testing.assert_close(getattr(full.conditional_mean(new), attribute),
+                                       getattr(exact.conditional_mean(new), attribute),
+                                       rtol=1e-3, atol=1e-4)
+
+
+def elbo(source, fit, mean, covariance, diagonal=False):
+    """Eq. (54) to (57) by hand for any whitened q."""
+    state, field = fit.state, fit.state.field
+    projection = field.inducing.project(state.x)
+    phi, a = projection.features, state.operator.dense().mT
+    whole = sum(t(state.x, state.x) for t in field.terms)
+    whole = whole - phi @ phi.mT + phi @ covariance @ phi.mT
+    if diagonal:
+        whole = torch.diag(whole.diagonal())
+    noise = state.noise_variance[0]
+    gap = source.targets.value - a.mT @ (projection.offset + phi @ mean)
+    fit_term = -0.5 * len(gap) * torch.log(2 * torch.pi * noise) - (
+        gap @ gap + (a.mT @ whole @ a).trace()) / (2 * noise)
+    standard = MultivariateNormal(torch.zeros_like(mean), torch.eye(len(mean), dtype=F64))
+    return float((fit_term - torch.distributions.kl_divergence(
+        MultivariateNormal(mean, covariance), standard)).detach())
+
+
+@pytest.mark.parametrize("trace", ["true", "diagonal"])
+def test_the_collapsed_bound_is_the_papers_at_its_best_q(trace):
+    source = unmatched((6, 5, 7, 4, 8))
+    fit = make("var-cmp", inducing=6, trace=trace).condition(source, given())
+    q = fit.state.field.inducing
+    best = elbo(source, fit, q.q_mean, q.q_covariance, trace == "diagonal")
+    assert fit.objective == pytest.approx(best, abs=1e-6)
+    rng = torch.Generator().manual_seed(0)
+    for _ in range(5):
+        step = 0.05 * torch.randn(len(q.q_mean), len(q.q_mean), generator=rng, dtype=F64)
+        moved = q.q_covariance + 0.3 * step @ step.mT
+        assert elbo(source, fit, q.q_mean + step[0], moved, trace == "diagonal") < best
+
+
+def test_the_diagonal_trace_is_no_bound():
+    """What the authors' code maximises exceeds the log evidence (notes 1.3)."""
+    source = unmatched((30, 25, 20, 30, 25))
+    exact = make("cmp").condition(source, given()).objective
+    wrong, bound = (make("var-cmp", inducing=60, trace=trace).condition(source, given())
+                    for trace in ("diagonal", "true"))
+    assert wrong.objective > exact + 0.1 and bound.objective <= exact + 1e-6
+
+
+def roll(seed=0, per_bag=30, count=20) -> tuple[Source, torch.Tensor]:
+    """A field along one axis, seen through slabs of another that correlates with it."""
+    rng = np.random.default_rng(seed)
+    height = np.sort(rng.uniform(-2, 2, count * per_bag))
+    x = np.stack([height, np.sin(2 * height) + 0.3 * rng.normal(size=len(height))], 1)
+    truth = np.sin(1.5 * x[:, 0]) + 0.8 * x[:, 1]
+    members = np.repeat(np.arange(count), per_bag)
+    mid = np.bincount(members, height) / per_bag
+    bag = Bags(torch.as_tensor(x), torch.as_tensor(members), torch.ones(len(x), dtype=F64), count,
+               Columns(("a", "b")), tuple(map(str, range(count))), None,
+               torch.as_tensor(mid[:, None]), Columns(("height",)))
+    value = torch.as_tensor(np.bincount(members, truth) / per_bag + 0.02 * rng.normal(size=count))
+    return Source(bag, Targets(value), "mean", "continuous"), torch.as_tensor(truth)
+
+
+def test_unmatched_targets_teach_the_field_and_starts_are_reported():
+    source, truth = roll()
+    first = torch.arange(20) % 2 == 0
+    rows = first[source.bags.membership]
+    renumber = first.long().cumsum(0) - 1
+    ours = replace(source.bags, x=source.bags.x[rows], weight=source.bags.weight[rows],
+                   membership=renumber[source.bags.membership[rows]], count=10, names=(),
+                   mediators=source.bags.mediators[first])
+    split = Source(ours, Targets(source.targets.value[~first], None, None,
+                                 source.bags.mediators[~first]), "mean", "continuous")
+    for name in ("cmp", "s-cmp", "var-cmp"):
+        fit = make(name, kernel="ard-rbf", max_steps=60, tolerance=1e-5).fit(split)
+        error = (fit.latent(source.bags).mean - truth).square().mean().sqrt()
+        assert float(error) < 0.5 * float(truth.std())
+        assert any("starts by lengthscale" in note for note in fit.history.notes)
+
+
+def test_moving_keeps_what_the_kernel_leaves_and_equals_conditioning():
+    source = unmatched()
+    fit = make("cmp").condition(source, given())
+    for change in ({"mediator.rbf.lengthscale": 1.7}, {"rbf.lengthscale": 0.6}, {"ridge": 0.2}):
+        moved = fit.move(change)
+        kept = moved.state.operator._kept is fit.state.operator._kept
+        assert kept is ("rbf.lengthscale" not in change)
+        whole = make("cmp").condition(source, {**given(), **change})
+        torch.testing.assert_close(moved.latent(source.bags).mean, whole.latent(source.bags).mean)
+        assert moved.objective == pytest.approx(whole.objective)
+
+
+def test_clusters_find_the_start_and_all_individuals_the_end():
+    source, _ = roll(per_bag=100)
+    options = dict(kernel="ard-rbf", tolerance=1e-8)
+    one = make("cmp", compress=10, **options).fit(source)
+    other = make("cmp", compress=0, **options).fit(source)
+    assert one.objective == pytest.approx(other.objective, abs=0.02)
+
+
+def test_targets_outside_the_bags_mediators_are_told_or_refused():
+    source = unmatched((3,) * 10, targets=10)
+    theirs = source.bags.mediators.clone()
+    theirs[:3, 0] += 20
+    some = replace(source, targets=replace(source.targets, mediators=theirs))
+    fit = make("cmp").condition(some, given())
+    assert any("3 of 10 targets" in note and "'height'" in note for note in fit.history.notes)
+    with pytest.raises(InputError, match="10 of 10 targets have mediators beyond"):
+        make("cmp").condition(replace(source, targets=replace(
+            source.targets, mediators=source.targets.mediators + 50)), given())
+
+
+def test_what_is_refused():
+    source = unmatched()
+    with pytest.raises(InputError, match="the bags have none"):
+        replace(source, bags=replace(source.bags, mediators=None))
+    with pytest.raises(InputError, match="2 mediators of each of 4 targets"):
+        replace(source, targets=replace(source.targets, mediators=torch.ones(4, 3, dtype=F64)))
+    with pytest.raises(InputError, match="unmatched targets are means"):
+        replace(source, aggregation="sum")
+    with pytest.raises(InputError, match="positive noise_variance for every target"):
+        make("cmp", noise="known").fit(source)
+    with pytest.raises(InputError, match="no white noise"):
+        make("var-cmp", trace="diagonal", nugget=0.1)
+    with pytest.raises(InputError, match="mediators of 5 bags in 2 columns"):
+        replace(source.bags, mediators=torch.ones(4, 2, dtype=F64))
+
+
+def test_known_noise_of_targets():
+    source = unmatched()
+    known = torch.tensor([0.1, 0.2, 0.05, 0.3], dtype=F64)
+    source = replace(source, targets=replace(source.targets, noise_variance=known))
+    values = {k: v for k, v in given().items() if k != "noise.variance"}
+    fit = make("cmp", noise="known").condition(source, values)
+    q = fit.state.operator.gram(list(fit.state.field.terms), fit.state.x) + torch.diag(known)
+    offset = 0.4 * fit.state.operator.weights.sum(0)
+    expected = MultivariateNormal(offset.detach(), q.detach()).log_prob(source.targets.value)
+    assert fit.objective == pytest.approx(float(expected), abs=1e-8)
+
+
+def test_bagg_gp_as_published():
+    """Own bags learn from their own value alone; bags never seen keep the prior."""
+    source = matched()
+    values = {"mean": 0.4, "rbf.variance": 1.3, "rbf.lengthscale": 1.1, "noise.variance": 0.07}
+    fit = MODELS["bagg-gp"](kernel="rbf", noise="constant").condition(source, values)
+    x, term = fit.state.field.x, fit.state.field.terms[0]
+    total = 0.0
+    for j in range(6):
+        rows = source.bags.membership == j
+        k = term(x[rows], x[rows]).detach()
+        variance = k.mean() + 0.07
+        gap = source.targets.value[j] - 0.4
+        total += float(torch.distributions.Normal(0.0, variance.sqrt()).log_prob(gap))
+        law = fit.latent(source.bags)
+        torch.testing.assert_close(law.mean[rows], 0.4 + k.mean(1) * gap / variance)
+        torch.testing.assert_close(law.variance[rows],
+                                   k.diagonal() - k.mean(1) ** 2 / variance)
+        over = fit.over(source.bags)
+        torch.testing.assert_close(over.mean[j], 0.4 + k.mean() * gap / variance)
+        torch.testing.assert_close(over.variance[j], k.mean() - k.mean() ** 2 / variance)
+    assert fit.objective == pytest.approx(total, abs=1e-9)
+    new = fit.latent(bags((3, 2), seed=9))
+    torch.testing.assert_close(new.mean, torch.full((5,), 0.4, dtype=F64))
+    torch.testing.assert_close(new.variance, torch.full((5,), 1.3, dtype=F64))
+
+
+def test_gpr_sees_bags_at_their_centroids():
+    source = matched()
+    values = {"mean": 0.4, "rbf.variance": 1.3, "rbf.lengthscale": 1.1, "noise.variance": 0.07}
+    fit = MODELS["gpr"](kernel="rbf").condition(source, values)
+    centres = fit.state.transform(source.bags.centres().x)
+    k = fit.state.field.terms[0](centres, centres).detach() + 0.07 * torch.eye(6, dtype=F64)
+    expected = MultivariateNormal(torch.full((6,), 0.4, dtype=F64), k)
+    assert fit.objective == pytest.approx(float(expected.log_prob(source.targets.value)), abs=1e-8)

@@ -1,0 +1,300 @@
+"""Gridded fields into square blocks of pixels: coarse values above fine covariates."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import xarray as xr
+
+from workbench import schema
+from workbench.bagging.assemble import assemble, bag_values
+from workbench.checks import choose, package, require
+
+WEIGHTS = ("one", "cos-latitude")
+MISSING = ("refuse", "drop")
+COLLOCATIONS = ("same", "linear")
+EDGES = ("refuse", "nearest")
+_NORTH = ("lat", "latitude", "grid_latitude", "y", "projection_y_coordinate", "north", "northing")
+_EAST = ("lon", "longitude", "grid_longitude", "x", "projection_x_coordinate", "east", "easting")
+_UNEVEN = 0.1   # of a pixel: Gaussian latitudes pass, grids that need another map do not
+
+
+@dataclass(frozen=True)
+class _Grid:
+    """The trimmed grid, rows from north to south, columns from west to east."""
+
+    fields: xr.Dataset          # dims (north, east)
+    names: tuple[str, str]      # of the two dimensions, north first
+    block: int
+    units: str
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return tuple(self.fields.sizes[n] for n in self.names)
+
+    @property
+    def blocks(self) -> tuple[int, int]:
+        return tuple(n // self.block for n in self.shape)
+
+    def axis(self, i: int) -> np.ndarray:
+        return np.asarray(self.fields[self.names[i]].values, dtype=float)
+
+    def centres(self, i: int) -> np.ndarray:
+        return self.axis(i).reshape(-1, self.block).mean(1)
+
+    def step(self, i: int) -> float:
+        along = self.axis(i)
+        return float((along[-1] - along[0]) / (along.size - 1))
+
+    def flat(self, name: str) -> np.ndarray:
+        return np.asarray(self.fields[name].transpose(*self.names).values, dtype=float).ravel()
+
+
+def bag_blocks(
+    fields: xr.Dataset,
+    value: str,
+    covariates: Sequence[str] = (),
+    mediators: Sequence[str] = (),
+    block: int = 17,
+    *,
+    weight: str = "one",
+    missing: str = "refuse",
+    coarse: xr.Dataset | None = None,
+    collocate: str = "same",
+    edges: str = "refuse",
+    dims: tuple[str, str] | None = None,
+) -> xr.Dataset:
+    """Bag the pixels of gridded fields by square blocks, as downscaling experiments do.
+
+    Parameters
+    ----------
+    fields : xr.Dataset
+        Fields on one grid of two dimensions with 1-D, equally spaced coordinates (to a tenth of a
+        pixel) in degrees or in projected units. Coordinates of fields say their ``units``.
+    value : str
+        Field whose block means are the values of the bags; itself it is the ``truth``.
+    covariates : sequence of str
+        Fields seen at every pixel.
+    mediators : sequence of str
+        Fields whose block means are known for every bag: of ``coarse`` where that has them, else
+        of ``fields``; "x" and "y" are the centres of the blocks.
+    block : int
+        Side of a block in pixels. Rows and columns that do not fill one are trimmed at the end of
+        each dimension as stored (360 x 720 leaves 357 x 714 for 17).
+    weight : {"one", "cos-latitude"}
+        Weight of a pixel in all means: one, or the cosine of its latitude in degrees (its area).
+    missing : {"refuse", "drop"}
+        Pixels that lack the value, a covariate or a mediator of ``fields``: an error, or left out;
+        blocks without any pixel are then no bags.
+    coarse : xr.Dataset, optional
+        Mediating fields on another grid with the same names of dimensions.
+    collocate : {"same", "linear"}
+        The grid of ``coarse`` is that of the blocks, one pixel a block, or it is another and is
+        interpolated linearly to the fine pixels, then averaged over blocks.
+    edges : {"refuse", "nearest"}
+        Fine pixels outside the centres of ``coarse`` when it is interpolated: an error, or the
+        value at the nearest edge.
+    dims : (str, str), optional
+        Dimensions that run north and east, where names and attributes do not tell.
+
+    Returns
+    -------
+    xr.Dataset
+        Bags ``"r<row>c<column>"`` from the north-west with ``block_row``, ``block_column``, squares
+        as ``bag_geometry``, and ``mediators`` (bag, mediator); individuals are pixels with row,
+        column and the grid's attributes, so that maps can be drawn and rasters written.
+        ``ds.attrs["treatments"]`` says what was trimmed, dropped and interpolated.
+
+    Raises
+    ------
+    InputError
+        If fields, coordinates or a whole block are not there, the grid is not regular, pixels are
+        missing and no treatment is named, or the grids do not match.
+
+    References
+    ----------
+    Chau et al. 2021, section 5.2.
+    """
+    for name, given, known in (("weight", weight, WEIGHTS), ("missing", missing, MISSING),
+                               ("collocate", collocate, COLLOCATIONS), ("edges", edges, EDGES)):
+        choose(name, given, known)
+    require(int(block) == block >= 1, f"block must be a whole number from 1, got {block}")
+    covariates, mediators = _names(covariates), _names(mediators)
+    given = () if coarse is None else tuple(str(n) for n in coarse.data_vars)
+    own = [n for n in mediators if n not in ("x", "y") and n not in given]
+    for name in (value, *covariates, *own):
+        choose("field", name, [str(n) for n in fields.data_vars])
+    require(value not in (*covariates, *mediators),
+            f"{value!r} is the value; it cannot be its own covariate or mediator")
+    grid, done = _trimmed(fields[[value, *covariates, *own]], int(block), dims)
+    rows, columns = grid.shape
+    row, column = np.divmod(np.arange(rows * columns), columns)
+    place = row // grid.block * grid.blocks[1] + column // grid.block
+    table = {name: grid.flat(name) for name in (value, *covariates, *own)}
+    whole = np.isfinite(np.stack(list(table.values()))).all(0)
+    occupied, done = _gaps(whole, place, grid, missing, done)
+    membership = np.searchsorted(occupied, place[whole])
+    weights = np.ones(rows * columns)
+    if weight == "cos-latitude":
+        require(grid.units == "degree" and bool((np.abs(grid.axis(0)) < 90).all()),
+                "weight='cos-latitude' needs latitudes in degrees between -90 and 90 (exclusive), "
+                f"got {grid.axis(0).min():g} to {grid.axis(0).max():g} in {grid.units!r}")
+        weights = np.cos(np.deg2rad(grid.axis(0)))[row]
+
+    def means(field: np.ndarray) -> np.ndarray:
+        return bag_values(field[whole], weights[whole], membership, occupied.size, "mean")
+
+    pixel, places = schema.INDIVIDUAL, {"units": grid.units}
+    quantity = {"long_name": str(fields[value].attrs.get("long_name", value)),
+                "units": _unit(fields, value)}
+    individuals = xr.Dataset(
+        {"covariates": ((pixel, schema.COVARIATE),     # stacked on the value: there may be none
+                        np.stack([table[n][whole] for n in (value, *covariates)], 1)[:, 1:]),
+         "weight": (pixel, weights[whole], {"units": "1", "long_name": {
+             "one": "pixels", "cos-latitude": "cosine of latitude"}[weight]}),
+         "truth": (pixel, table[value][whole], quantity)},
+        coords={"covariate": list(covariates),
+                "covariate_units": (schema.COVARIATE, [_unit(fields, n) for n in covariates]),
+                "x": (pixel, grid.axis(1)[column[whole]], places),
+                "y": (pixel, grid.axis(0)[row[whole]], places),
+                "row": (pixel, row[whole]), "column": (pixel, column[whole])})
+    block_row, block_column = np.divmod(occupied, grid.blocks[1])
+    ds = assemble(
+        individuals, membership, means(table[value]),
+        np.array([f"r{r}c{c}" for r, c in zip(block_row, block_column, strict=True)]),
+        bag_coords={"block_row": block_row, "block_column": block_column,
+                    "bag_geometry": _squares(grid, block_row, block_column)},
+        value_attrs={**quantity, "aggregation": "mean", "kind": "continuous"})
+    ds = ds.assign_coords(individual=np.arange(ds.sizes[pixel]))
+    found = {n: means(table[n]) for n in own}
+    found |= {"x": grid.centres(1)[block_column], "y": grid.centres(0)[block_row]}
+    if wanted := [n for n in mediators if n in given]:
+        outer, done = _coarse_means(coarse[wanted], grid, collocate, edges, done)
+        found |= {n: means(field) for n, field in outer.items()}
+    if mediators:
+        units = [grid.units if n in ("x", "y") else _unit(coarse if n in given else fields, n)
+                 for n in mediators]
+        ds["mediators"] = ((schema.BAG, "mediator"), np.stack([found[n] for n in mediators], 1))
+        ds = ds.assign_coords(mediator=list(mediators), mediator_units=("mediator", units))
+        lost = [n for n in mediators if not np.isfinite(found[n]).all()]
+        require(not lost, f"mediators {lost} are missing in some blocks; fill them first")
+    dx, dy = grid.step(1), grid.step(0)
+    ds.attrs |= {name: fields.attrs[name] for name in ("crs",) if name in fields.attrs} | {
+        "level": f"blocks of {block} x {block} pixels", "block": grid.block,
+        "block_shape": list(grid.blocks), "grid_shape": [rows, columns],
+        "grid_transform": [dx, 0.0, float(grid.axis(1)[0] - dx / 2),
+                           0.0, dy, float(grid.axis(0)[0] - dy / 2)],
+        "treatments": "\n".join(done) or "none"}
+    return ds
+
+
+def _names(names: Sequence[str] | str) -> tuple[str, ...]:
+    names = (names,) if isinstance(names, str) else tuple(names)
+    require(len(set(names)) == len(names), f"fields must be named once each, got {list(names)}")
+    return names
+
+
+def _unit(fields: xr.Dataset, name: str) -> str:
+    return str(fields[name].attrs.get("units", "1"))
+
+
+def _trimmed(fields: xr.Dataset, block: int, dims: tuple[str, str] | None):
+    """The grid without incomplete blocks, rows from the north, and what was trimmed."""
+    for name, field in fields.data_vars.items():
+        require(field.ndim == 2 and set(field.dims) == set(fields.sizes),
+                f"field {name!r} has dimensions {field.dims}; every field must have the same two: "
+                "choose a time or a level with isel, and interpolate it to the grid of the others")
+    north, east = dims or _directions(fields)
+    bare = [n for n in (north, east) if n not in fields.coords]
+    require(not bare, f"dimensions {bare} have no coordinates; assign degrees or projected ones")
+    units = {str(fields[n].attrs.get("units", "1")) for n in (north, east)}
+    if all(u.startswith("degree") for u in units):
+        units = {"degree"}
+    require(len(units) == 1, f"both coordinates must have one unit, got {sorted(units)}")
+    sizes = {n: fields.sizes[n] // block * block for n in (north, east)}
+    require(all(sizes.values()), f"a grid of {fields.sizes[north]} x {fields.sizes[east]} holds no "
+            f"block of {block} x {block} pixels; choose a smaller block")
+    before = [fields.sizes[n] for n in (north, east)]
+    after = list(sizes.values())
+    done = [] if before == after else [
+        f"{before[0]} x {before[1]} pixels were trimmed to {after[0]} x {after[1]}, the last "
+        f"{before[0] - after[0]} of {north!r} and {before[1] - after[1]} of {east!r} as stored, to "
+        f"fill blocks of {block} x {block}"]
+    fields = fields.isel({n: slice(size) for n, size in sizes.items()})
+    fields = fields.sortby(north, ascending=False).sortby(east)
+    for name in (north, east):
+        along = np.asarray(fields[name].values, dtype=float)
+        even = np.linspace(along[0], along[-1], along.size)
+        step = np.ptp(along) / max(along.size - 1, 1)
+        require(along.size > 1 and step > 0 and np.abs(along - even).max() <= _UNEVEN * step,
+                f"coordinate {name!r} is not equally spaced; interpolate the fields to a regular "
+                "grid first")
+    return _Grid(fields, (str(north), str(east)), block, units.pop()), done
+
+
+def _directions(fields: xr.Dataset) -> tuple[str, str]:
+    """Which dimension runs north and which east, by axis attribute or by name."""
+    found = []
+    for letter, usual in (("Y", _NORTH), ("X", _EAST)):
+        hits = [str(n) for n in fields.sizes if str(n).lower() in usual
+                or (n in fields.coords and fields[n].attrs.get("axis") == letter)]
+        require(len(hits) == 1, f"cannot tell which of {[str(n) for n in fields.sizes]} runs "
+                f"{'north' if letter == 'Y' else 'east'}; pass dims=(north, east)")
+        found += hits
+    return found[0], found[1]
+
+
+def _gaps(whole: np.ndarray, place: np.ndarray, grid: _Grid, missing: str, done: list[str]):
+    """Blocks that have pixels, and what was left out."""
+    lost, occupied = int((~whole).sum()), np.unique(place[whole])
+    require(lost == 0 or missing == "drop", f"{lost} of {whole.size} pixels lack the value, a "
+            "covariate or a mediator; pass missing='drop' to leave them out, or fill them first")
+    require(occupied.size > 0, "no pixel has the value and all covariates")
+    empty = grid.blocks[0] * grid.blocks[1] - occupied.size
+    part = np.unique(place[~whole]).size - empty
+    return occupied, done + ([] if not lost else [
+        f"{lost} of {whole.size} pixels with gaps were left out: {empty} blocks are no bags, "
+        f"{part} have fewer pixels"])
+
+
+def _coarse_means(coarse: xr.Dataset, grid: _Grid, collocate: str, edges: str, done: list[str]):
+    """Coarse fields at every fine pixel: their own block's value, or interpolated."""
+    require(set(coarse.sizes) == set(grid.names), f"the coarse fields have dimensions "
+            f"{list(coarse.sizes)}, the fine ones {list(grid.names)}; rename or choose with isel")
+    north, east = grid.names
+    coarse = coarse.sortby(north, ascending=False).sortby(east)
+    if collocate == "same":
+        for i, name in enumerate(grid.names):
+            at, side = np.asarray(coarse[name].values, dtype=float), abs(grid.step(i)) * grid.block
+            require(at.size == grid.blocks[i]
+                    and np.abs(at - grid.centres(i)).max() <= _UNEVEN * side,
+                    f"coarse {name!r} ({at.size} from {at[0]:g} to {at[-1]:g}) is not that of the "
+                    f"blocks ({grid.blocks[i]} from {grid.centres(i)[0]:g} to "
+                    f"{grid.centres(i)[-1]:g}); pass collocate='linear' to interpolate")
+        fine = coarse.isel({n: np.repeat(np.arange(grid.blocks[i]), grid.block)
+                            for i, n in enumerate(grid.names)})
+    else:
+        at = {n: grid.axis(i) for i, n in enumerate(grid.names)}
+        inside = {n: np.clip(v, float(coarse[n].min()), float(coarse[n].max()))
+                  for n, v in at.items()}
+        outside = {n: int((inside[n] != v).sum()) for n, v in at.items()}
+        require(edges == "nearest" or not any(outside.values()),
+                f"{outside[north]} rows and {outside[east]} columns of the fine grid lie outside "
+                "the coarse one; pass edges='nearest' to continue its edge, or widen it")
+        fine = coarse.interp(inside, method="linear")
+        done = [*done, f"{', '.join(map(str, coarse.data_vars))}: interpolated linearly from "
+                f"{coarse.sizes[north]} x {coarse.sizes[east]} to the fine pixels"
+                + (f", its edge continued over {outside[north]} rows and {outside[east]} columns"
+                   if any(outside.values()) else "")]
+    return {str(n): np.asarray(f.transpose(*grid.names).values, dtype=float).ravel()
+            for n, f in fine.data_vars.items()}, done
+
+
+def _squares(grid: _Grid, row: np.ndarray, column: np.ndarray) -> np.ndarray:
+    shapely = package("shapely", extra="geo")
+    dx, dy, side = grid.step(1), grid.step(0), grid.block
+    west = grid.axis(1)[0] + dx * (side * column - 0.5)
+    north = grid.axis(0)[0] + dy * (side * row - 0.5)
+    return shapely.box(west, north + dy * side, west + dx * side, north)

@@ -1,0 +1,191 @@
+"""Covariates of bags, and targets that belong to no bag but share these covariates."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+from workbench import schema
+from workbench.checks import choose, require
+
+
+def add_mediators(ds: xr.Dataset, mediators: Sequence[str] | pd.DataFrame,
+                  units: Mapping[str, str] | None = None) -> xr.Dataset:
+    """Give every bag covariates of its own, through which it can be matched to targets.
+
+    Parameters
+    ----------
+    ds : xr.Dataset
+        Bagged dataset, with or without values.
+    mediators : sequence of str or DataFrame
+        Names of covariates, "x" and "y" among them, whose weighted means over the bag are taken; or
+        a table with one row per bag, indexed by the names of bags. Columns x and y are coordinates.
+    units : mapping, optional
+        Units by name; those of the covariates where means are taken.
+
+    Returns
+    -------
+    xr.Dataset
+        With ``mediators`` (bag, mediator).
+
+    Raises
+    ------
+    InputError
+        If a name or a bag is missing, or a value is not finite.
+    """
+    schema.check(ds, valued=False)
+    units = dict(units or {})
+    if isinstance(mediators, pd.DataFrame):
+        table = mediators.set_axis(mediators.index.astype(str))
+        names = [str(name) for name in ds["bag"].values]
+        missing = [name for name in names if name not in table.index]
+        require(not missing, f"the table of mediators lacks {len(missing)} bags (first: "
+                             f"{missing[:5]}); index it by the names of bags")
+        twice = table.index[table.index.duplicated()].unique().tolist()
+        require(not twice, f"the table of mediators has more than one row for {twice[:5]}")
+        chosen, values = [str(c) for c in table.columns], table.loc[names].to_numpy(dtype=float)
+    else:
+        chosen = [str(name) for name in mediators]
+        values = np.stack([_mean(ds, name, units) for name in chosen], 1)
+    require(bool(chosen), "give at least one mediator")
+    return _with(ds, values, chosen, units, schema.BAG)
+
+
+def targets_from_table(
+    table: pd.DataFrame, value: str, mediators: Sequence[str], *, name: str | None = None,
+    noise_variance: str | None = None, units: Mapping[str, str] | None = None,
+) -> xr.Dataset:
+    """Targets that belong to no bag, from a table with one row for each.
+
+    Parameters
+    ----------
+    table : DataFrame
+        The table.
+    value : str
+        Column with the observed means.
+    mediators : sequence of str
+        Columns with the covariates that the bags have, too, in the same order and unit.
+    name, noise_variance : str, optional
+        Columns with names of targets and with known variances of the values.
+    units : mapping, optional
+        Units of any column.
+
+    Raises
+    ------
+    InputError
+        If a column is missing or a value is not finite.
+    """
+    wanted = [value, *mediators, *(c for c in (name, noise_variance) if c)]
+    for column in wanted:
+        choose("column", column, [str(c) for c in table.columns])
+    units, count = dict(units or {}), len(table)
+    require(count > 0, "the table of targets is empty")
+    labels = table[name].astype(str).to_numpy() if name else np.arange(count).astype(str)
+    ds = xr.Dataset(
+        {"value": (schema.TARGET, table[value].to_numpy(dtype=float),
+                   {"aggregation": "mean", "kind": "continuous", "units": units.get(value, ""),
+                    "long_name": value})},
+        coords={schema.TARGET: labels})
+    if noise_variance:
+        ds["noise_variance"] = (schema.TARGET, table[noise_variance].to_numpy(dtype=float))
+    out = _with(ds, table[list(mediators)].to_numpy(dtype=float), [str(m) for m in mediators],
+                units, schema.TARGET)
+    return schema.check_targets(out)
+
+
+def unmatch(ds: xr.Dataset, share: float = 0.5, seed: int = 0,
+            positions: tuple[Sequence[int], Sequence[int]] | None = None
+            ) -> tuple[xr.Dataset, xr.Dataset]:
+    """Split a bagged dataset so that no bag has a target and no target has a bag.
+
+    Parameters
+    ----------
+    ds : xr.Dataset
+        Bagged dataset with mediators; sums of a weight become means.
+    share : float
+        Share of the bags that become targets.
+    seed : int
+        Seed of the random order.
+    positions : pair of sequences of int, optional
+        Positions of the bags that stay bags, and of those that become targets.
+
+    Returns
+    -------
+    bags, targets : xr.Dataset
+        D₁ without values, and D₂.
+
+    References
+    ----------
+    Chau et al. 2021, section 5.1.2.
+    """
+    schema.check(ds)
+    require("mediators" in ds, "the bags have no mediators; add them with workbench.add_mediators")
+    require("trials" not in ds, "positives out of trials cannot be unmatched; divide them by their "
+                                "trials first")
+    count = ds.sizes["bag"]
+    if positions is None:
+        taken = round(share * count)
+        require(0 < taken < count, f"share must leave bags and targets, got {share} of {count}")
+        order = np.random.default_rng(seed).permutation(count)
+        positions = (order[taken:], order[:taken])
+    first, second = (np.sort(np.asarray(p, dtype=int)) for p in positions)
+    require(len(np.intersect1d(first, second)) == 0, "a bag cannot stay a bag and be a target")
+    value, attrs = ds["value"].values, {**ds["value"].attrs, "aggregation": "mean",
+                                        "kind": "continuous"}
+    if schema.aggregation(ds) == "sum":
+        value = value / np.bincount(ds["membership"], ds["weight"], minlength=count)
+        attrs["units"] = f"{attrs.get('units', '')} / {ds['weight'].attrs.get('units', 'weight')}"
+    targets = xr.Dataset(
+        {"value": (schema.TARGET, value[second], attrs)},
+        coords={schema.TARGET: ds["bag"].values[second],
+                **{f"target_{axis}": (schema.TARGET, ds[f"bag_{axis}"].values[second])
+                   for axis in ("x", "y", "geometry") if f"bag_{axis}" in ds}})
+    if "noise_variance" in ds:
+        targets["noise_variance"] = (schema.TARGET, ds["noise_variance"].values[second])
+    targets = _with(targets, ds["mediators"].values[second],
+                    [str(m) for m in ds["mediator"].values],
+                    dict(zip(ds["mediator"].values, _units(ds), strict=True)), schema.TARGET)
+    targets.attrs = dict(ds.attrs)
+    kept = np.isin(ds["membership"].values, first)
+    bags = ds.isel(individual=kept, bag=first).drop_vars(
+        ["value", "noise_variance", "sample_variance"], errors="ignore")
+    bags["membership"] = (schema.INDIVIDUAL, np.searchsorted(first, ds["membership"].values[kept]))
+    bags.attrs = dict(ds.attrs)
+    return bags, targets
+
+
+def _mean(ds: xr.Dataset, name: str, units: dict) -> np.ndarray:
+    names = [str(c) for c in ds["covariate"].values]
+    axes = [axis for axis in ("x", "y") if axis in ds]
+    choose("mediator", name, [*names, *axes])
+    if name in axes:
+        values, unit = ds[name].values, ds[name].attrs.get("units", "")
+    else:
+        at = names.index(name)
+        values = ds["covariates"].values[:, at]
+        unit = str(ds["covariate_units"].values[at]) if "covariate_units" in ds else ""
+    units.setdefault(name, unit)
+    weight, members, count = ds["weight"].values, ds["membership"].values, ds.sizes["bag"]
+    return (np.bincount(members, weight * values, minlength=count)
+            / np.bincount(members, weight, minlength=count))
+
+
+def _units(ds: xr.Dataset) -> list[str]:
+    if "mediator_units" in ds:
+        return [str(u) for u in ds["mediator_units"].values]
+    return [""] * ds.sizes[schema.MEDIATOR]
+
+
+def _with(ds: xr.Dataset, values: np.ndarray, names: list[str], units: Mapping[str, str],
+          dim: str) -> xr.Dataset:
+    bad = ~np.isfinite(values).all(1)
+    require(not bad.any(), f"{int(bad.sum())} rows of mediators are not finite (first: "
+            f"{ds[dim].values[np.flatnonzero(bad)[:5]].tolist()}); fill or drop them by a named "
+            "treatment")
+    return ds.drop_vars(["mediators", "mediator", "mediator_units"], errors="ignore").assign(
+        mediators=((dim, schema.MEDIATOR), values)).assign_coords(
+        {schema.MEDIATOR: names,
+         "mediator_units": (schema.MEDIATOR, [units.get(name, "") for name in names])})

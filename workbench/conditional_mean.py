@@ -1,0 +1,149 @@
+"""The conditional mean operator: what bags say of E[f(X) | Y = y] at any covariates y of a bag.
+
+The estimator regresses the individuals on the covariates y of their bags by kernel ridge
+regression. Covariates are the same for all individuals of a bag, so that its N x N system is one of
+B equations: with P the indicator of bags and D their sizes,
+
+    A = (L_yy + N λ I)⁻¹ L_yỹ = P D⁻¹ W,    W = (L_bb + N λ D⁻¹)⁻¹ L_bỹ,
+
+and the shrinkage estimator is the same with B λ for N λ D⁻¹: bags of one size know no difference.
+
+References
+----------
+Chau et al. 2021, eq. (1) and (9). The identity is not in the paper, which puts the cost of its
+eq. (1) at O((Σ n_j)³).
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from workbench.bags import Bags
+from workbench.kernels import Term
+from workbench.linalg import cholesky
+from workbench.operators import AggregationOperator, SegmentMean
+from workbench.shapes import Inputs, PerBag
+
+RIDGES = ("per-point", "shrinkage")
+_NAME, _JITTER = "Gram matrix of the mediators plus its ridge", 1e-12
+
+
+class ConditionalMean(nn.Module):
+    """W, the weights of bags in conditional means, at the present hyperparameters.
+
+    Parameters
+    ----------
+    terms : list of Term
+        Additive terms of ℓ on standardised mediators.
+    bags, targets : Tensor (B, E), (M, E)
+        Standardised mediators of the bags and of the targets.
+    totals : Tensor (B,)
+        Total weight of each bag; its size where weights are one.
+    ridge : {"per-point", "shrinkage"}
+        Whether a bag's ridge is N λ / n_j, or B λ for all bags.
+    scale : callable
+        Gives λ.
+    """
+
+    def __init__(self, terms: list[Term], bags: Inputs, targets: Inputs, totals: PerBag,
+                 ridge: str, scale):
+        super().__init__()
+        self.terms, self.bags, self.targets = nn.ModuleList(terms), bags, targets
+        self.scale = scale
+        shares = totals / totals.sum()
+        self.ridges = 1 / shares if ridge == "per-point" else torch.full_like(
+            totals, float(len(totals)))
+
+    def kernel(self, one: Inputs, other: Inputs) -> Tensor:
+        """ℓ between mediators."""
+        return sum(term(one, other) for term in self.terms)
+
+    def weights(self, at: Inputs | None = None) -> Tensor:
+        """W (B, M) for the targets, or for other standardised mediators."""
+        ridge = torch.diag(self.scale() * self.ridges)
+        root = cholesky(self.kernel(self.bags, self.bags) + ridge, _NAME, _JITTER)
+        return torch.cholesky_solve(self.kernel(self.bags, self.targets if at is None else at),
+                                    root)
+
+
+class MediatedOperator(AggregationOperator):
+    """Aᵀ of a conditional mean: from values of N individuals to conditional means at M targets.
+
+    `refresh` must be called whenever hyperparameters of ℓ or the ridge have moved.
+
+    Parameters
+    ----------
+    bags : Bags
+        The bags whose covariates are known.
+    mean : ConditionalMean
+        Their weights in the targets.
+    """
+
+    def __init__(self, bags: Bags, mean: ConditionalMean):
+        self.bags, self.mean, self.base = bags, mean, SegmentMean(bags)
+        self.squares = squares(bags)
+        self._kept: tuple | None = None
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Compute W at the present hyperparameters."""
+        self.weights = self.mean.weights()
+
+    def coefficients(self) -> Tensor:
+        """There is no single entry per individual: use the operator of the bags, ``base``."""
+        raise TypeError("a conditional mean weighs every individual in every target")
+
+    def __call__(self, values: Tensor) -> Tensor:
+        """Conditional means of the last axis (..., M)."""
+        return self.base(values) @ self.weights
+
+    def rows(self, values: Tensor) -> Tensor:
+        """Conditional means of rows (M, ...)."""
+        return self.weights.mT @ self.base.rows(values)
+
+    def dense(self) -> Tensor:
+        """Aᵀ as a dense matrix (M, N); for tests and small data."""
+        return self.weights.mT @ self.base.dense()
+
+    def gram(self, terms: list[Term], x: Inputs) -> Tensor:
+        """Aᵀ K A = Wᵀ K̄ W, with K̄ the means of the kernel over pairs of bags."""
+        return self.weights.mT @ self.bag_gram(terms, x) @ self.weights
+
+    def bag_gram(self, terms: list[Term], x: Inputs) -> Tensor:
+        """K̄ (B, B); without gradients it is kept while the kernel stays as it is."""
+        if torch.is_grad_enabled():
+            return self.base.gram(terms, x)
+        values = [p.detach().clone() for term in terms for p in term.parameters()]
+        if self._kept is None or any(not torch.equal(a, b) for a, b in
+                                     zip(values, self._kept[0], strict=True)):
+            self._kept = (values, self.base.gram(terms, x))
+        return self._kept[1]
+
+    def keep(self, other: MediatedOperator) -> None:
+        """Take over what another operator on the same bags has computed."""
+        self._kept = other._kept
+
+    def cross(self, terms: list[Term], new: Inputs, x: Inputs) -> Tensor:
+        """K(new, x) A (n, M)."""
+        return self.base.cross(terms, new, x) @ self.weights
+
+    def noise(self) -> Tensor:
+        """Aᵀ A (M, M), by which white noise of individuals enters the targets (eq. 100)."""
+        return self.weights.mT @ (self.squares[:, None] * self.weights)
+
+
+def squares(bags: Bags) -> PerBag:
+    """Σ a² over each bag: white noise of individuals that is left in its weighted mean (B,)."""
+    a = SegmentMean(bags).coefficients()
+    return torch.zeros(bags.count).to(a).index_add(0, bags.membership, a.square())
+
+
+def spacing(y: Inputs, columns: tuple[int, ...]) -> float:
+    """Median distance of a bag's mediators to the nearest other ones."""
+    points = torch.unique(y[:, list(columns)], dim=0)
+    if len(points) < 2:
+        return 1.0
+    distances = torch.cdist(points, points)
+    distances.diagonal().fill_(torch.inf)
+    return float(distances.amin(1).median())

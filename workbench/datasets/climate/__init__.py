@@ -1,0 +1,1 @@
+"""Fine fields seen as coarse blocks: temperature downscaling with a mediating coarse field."""

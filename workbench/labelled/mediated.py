@@ -1,0 +1,97 @@
+"""Fits that know conditional means, and targets given to bags by a regression on mediators."""
+
+from __future__ import annotations
+
+import pandas as pd
+import torch
+import xarray as xr
+
+from workbench import schema
+from workbench.bags import Bags, Source, Targets
+from workbench.checks import require
+from workbench.labelled.fit import Fit
+from workbench.labelled.predictive import LabelledPredictive
+from workbench.labelled.source import to_source
+from workbench.models.registry import MODELS
+
+
+class MediatedFit(Fit):
+    """A fitted conditional mean process; see `Fit`, and `conditional_mean`."""
+
+    def conditional_mean(self, mediators: pd.DataFrame | xr.Dataset) -> LabelledPredictive:
+        """Law of g(y) = E[f(X) | Y = y], the mean of the field over a bag with covariates y.
+
+        Parameters
+        ----------
+        mediators : DataFrame or xr.Dataset
+            One row for each y with the mediators as columns; or bags or targets that have them.
+
+        Returns
+        -------
+        LabelledPredictive
+            Along ``target``, or along the dimension of the Dataset.
+
+        References
+        ----------
+        Chau et al. 2021, definition 3.1.
+        """
+        columns = self.inner.state.mediators.transform.columns.names
+        if isinstance(mediators, xr.Dataset):
+            require("mediators" in mediators, "the dataset has no mediators")
+            array = mediators["mediators"]
+            dim = next(str(d) for d in array.dims if d != schema.MEDIATOR)
+            table = pd.DataFrame(array.transpose(dim, schema.MEDIATOR).values,
+                                 columns=[str(m) for m in array[schema.MEDIATOR].values],
+                                 index=array[dim].values)
+        else:
+            dim, table = schema.TARGET, mediators
+        missing = [name for name in columns if name not in table]
+        require(not missing, f"the mediators lack {missing}; the model knows {list(columns)}")
+        values = torch.as_tensor(table[list(columns)].to_numpy(dtype=float, copy=True))
+        law = self.inner.conditional_mean(values)
+        return LabelledPredictive(law, {dim: table.index.to_numpy()}, dim, self.rate_units,
+                                  "conditional mean")
+
+
+def impute(ds: xr.Dataset, targets: xr.Dataset, kernel: object = "rbf", **options) -> xr.Dataset:
+    """Give bags the values that a GP regression of the targets on the mediators predicts.
+
+    What models for matched data need; the regression's uncertainty is lost on the way, which a
+    conditional mean process (`workbench.CMP`) avoids.
+
+    Parameters
+    ----------
+    ds, targets : xr.Dataset
+        Bags and targets with the same mediators.
+    kernel : str
+        Kernel on the mediators.
+    **options
+        Further options of the regression, those of `workbench.CentroidGP`.
+
+    Returns
+    -------
+    xr.Dataset
+        The bags with ``value``, and ``value_std``, the regression's standard deviation.
+
+    References
+    ----------
+    Chau et al. 2021, section 5.1.2.
+    """
+    source = to_source(ds, targets)
+    bags, columns = source.bags, source.bags.mediator_columns
+    given = Source(_points(source.targets.mediators, columns), Targets(source.targets.value),
+                   "mean", "continuous")
+    regression = MODELS["gpr"](kernel=kernel, **options).fit(given)
+    law = regression.latent(_points(bags.mediators, columns))
+    out = ds.assign(value=(schema.BAG, law.mean.numpy(), dict(targets["value"].attrs)),
+                    value_std=(schema.BAG, law.std.numpy(), {
+                        "units": targets["value"].attrs.get("units", ""),
+                        "long_name": "standard deviation of the imputed value"}))
+    out["value"].attrs |= {"aggregation": "mean", "kind": "continuous"}
+    out.attrs["imputed"] = f"values by {regression.model!r} on {', '.join(columns.names)}"
+    return out
+
+
+def _points(values: torch.Tensor, columns) -> Bags:
+    count = len(values)
+    return Bags(values, torch.arange(count), torch.ones(count).to(values), count, columns)

@@ -1,0 +1,127 @@
+"""Conditional mean processes: exact GP regression on what bags say of conditional means.
+
+References
+----------
+Chau, Bouabid and Sejdinovic 2021, Deconditional Downscaling with Gaussian Processes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import torch
+from torch import Tensor
+
+from workbench.bags import Bags, Source
+from workbench.conditional_mean import squares
+from workbench.models.bagged_gp import ExactFit
+from workbench.models.base import Model
+from workbench.models.cmp_options import CMPOptions, ShrinkageOptions
+from workbench.models.cmp_state import CMPState
+from workbench.models.options import cast_bags
+from workbench.operators import SegmentMean
+from workbench.predictive import Normal
+
+
+class CMP(Model):
+    """Conditional mean process: z̃ = E[f(X) | Y = ỹ] + ε, exact, for unmatched bags and targets.
+
+    The conditional expectation is learnt from bags of individuals and the covariates y of each bag;
+    targets need covariates ỹ alone, not bags. The paper's estimator by a B x B solve and the means
+    of the kernel over pairs of bags (see `workbench.conditional_mean`). Without mediators the
+    centres of the bags are taken.
+
+    Parameters
+    ----------
+    **options
+        Fields of `CMPOptions`.
+
+    References
+    ----------
+    Chau et al. 2021, eq. (5) to (8).
+    """
+
+    name = "cmp"
+    summary = "exact GP on conditional means, for targets that belong to no bag"
+    paper = "Chau et al. 2021"
+    options_type = CMPOptions
+    state_type = CMPState
+    mediated = True
+
+    def fit(self, source: Source, *, progress: bool = False, callback=None) -> CMPFit:
+        """Maximise evidence plus log prior over the free hyperparameters, from several starts."""
+        return self._train(source, {}, progress, callback, False)
+
+    def condition(self, source: Source, hyperparameters: Mapping) -> CMPFit:
+        """Condition with all hyperparameters given and none trained."""
+        return self._train(source, hyperparameters, False, None, True)
+
+    def near(self, fit: CMPFit, hyperparameters: Mapping) -> CMPFit:
+        """The posterior of a fit's source at other values; what they leave as it is is kept."""
+        return self._train(fit.state.given, hyperparameters, False, None, True, fit)
+
+    def _train(self, source, given, progress, callback, condition, like=None) -> CMPFit:
+        state = self.state_type(self, source)
+        if like is not None:
+            state.operator.keep(like.state.operator)
+        state.hyperparameters.fix(given)
+        if condition:
+            state.hyperparameters.require_all(given)
+        return CMPFit(self, state, state.train(progress, callback))
+
+
+class ShrinkageCMP(CMP):
+    """The conditional mean process with the shrinkage estimator: one ridge B λ for all bags.
+
+    It differs from `CMP` where bags differ in size: small bags are trusted as much as large ones.
+
+    Parameters
+    ----------
+    **options
+        Fields of `CMPOptions` but ``ridge``.
+
+    References
+    ----------
+    Chau et al. 2021, eq. (9) and appendix C.
+    """
+
+    name = "s-cmp"
+    summary = "the same with one ridge for all bags, large or small"
+    options_type = ShrinkageOptions
+
+
+class CMPFit(ExactFit):
+    """A fitted conditional mean process; the same calls as other fits, and `conditional_mean`."""
+
+    def move(self, values: Mapping) -> CMPFit:
+        """The posterior with some hyperparameters at other values and the rest as they are.
+
+        Means of the kernel over pairs of bags are kept while the kernel k stays as it is.
+        """
+        return self.model.near(self, {**self.hyperparameters, **values})
+
+    def at(self, bags: Bags, trained=None, area_effect: bool = False) -> Normal:
+        """Law of the field at the individuals, their white noise included."""
+        law, white = self.latent(bags), self.state.nugget_variance.detach()
+        return Normal(law.mean, (law.variance + white).sqrt())
+
+    def over(self, bags: Bags, trained=None, area_effect: bool = False) -> Normal:
+        """Law of each bag's own mean, with the white noise of its individuals."""
+        bags = cast_bags(bags, self.state.options)
+        mean, variance = self.state.field.aggregate(
+            self.state.transform(bags.x), SegmentMean(bags))
+        white = self.state.nugget_variance.detach() * squares(bags)
+        return Normal(mean.detach(), (variance.detach() + white).sqrt())
+
+    @torch.no_grad()
+    def conditional_mean(self, mediators: Tensor) -> Normal:
+        """Law of g(y) = E[f(X) | Y = y] at covariates of bags (n, E) in natural units.
+
+        References
+        ----------
+        Chau et al. 2021, definition 3.1 and eq. (3).
+        """
+        state = self.state
+        y = state.mediators.transform(mediators.to(state.x))
+        mean, variance = state.conditional_means(state.mean.weights(y))
+        return Normal(mean, variance.sqrt())

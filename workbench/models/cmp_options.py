@@ -1,0 +1,63 @@
+"""Options of conditional mean processes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from workbench.checks import InputError, reject
+from workbench.conditional_mean import RIDGES
+from workbench.kernels import KERNELS
+from workbench.models.options import Options, option
+
+NOISES = ("constant", "known")
+TRACES = ("true", "diagonal")
+
+
+@dataclass(frozen=True)
+class CMPOptions(Options):
+    """Options of the exact conditional mean process."""
+
+    mediator_kernel: object = option(
+        "rbf", "ℓ, the kernel on covariates of bags: names joined by + and *, of "
+        + ", ".join(KERNELS) + "; mediators x and y are the coordinates")
+    ridge: str = option(
+        "per-point", "per-point: N λ / n_j for each bag, the estimator on all individuals; "
+        "shrinkage: B λ for all bags", choices=RIDGES)
+    noise: str = option(
+        "constant", "variance of a target: constant σ², or known V", choices=NOISES)
+    nugget: float | str = option(
+        0.0, "std ς of individual white noise in f; a number, or learn", bounds=(0.0, 1e12))
+    starts: int = option(
+        3, "settings of the mediators' lengthscales to start from, from the spacing of the bags up "
+        "to their extent; the one with the best evidence is kept", bounds=(1, 20))
+    compress: int = option(
+        20, "most clusters per bag while the best start is sought; 0 uses all individuals",
+        bounds=(0, 1_000_000))
+
+    def __post_init__(self):
+        super().__post_init__()
+        if isinstance(self.nugget, str) and self.nugget != "learn":
+            raise reject("nugget a number or 'learn'", repr(self.nugget), "write nugget=0.2")
+
+
+@dataclass(frozen=True)
+class ShrinkageOptions(CMPOptions):
+    """Options of the shrinkage form: its ridge is no choice."""
+
+    ridge: str = option("shrinkage", "always B λ", choices=("shrinkage",))
+
+
+@dataclass(frozen=True)
+class VarCMPOptions(CMPOptions):
+    """Options of the variational form."""
+
+    inducing: int = option(100, "inducing inputs of each stationary term", bounds=(1, 20_000))
+    trace: str = option(
+        "true", "tr(Aᵀ Σ A) of the bound, or with Σ's diagonal alone as in the authors' code, "
+        "which is no bound", choices=TRACES)
+
+    def __post_init__(self):
+        super().__post_init__()
+        if self.trace == "diagonal" and (self.nugget == "learn" or float(self.nugget) > 0):
+            raise InputError("trace='diagonal' knows no white noise of individuals; leave out the "
+                             "nugget or use trace='true'")

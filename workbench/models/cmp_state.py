@@ -1,0 +1,166 @@
+"""A conditional mean process put together for one source."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import torch
+from torch import Tensor
+
+from workbench.bags import Bags, Source
+from workbench.checks import require
+from workbench.compression import compress
+from workbench.conditional_mean import ConditionalMean, MediatedOperator
+from workbench.fields.exact import ExactField
+from workbench.hyperparameters import Hyperparameter
+from workbench.inputs import fit_inputs
+from workbench.kernels import Term, build
+from workbench.links import link_named
+from workbench.models import assembly
+from workbench.models.mediators import mediators_of
+from workbench.models.options import cast_source
+from workbench.models.starts import train_from_starts
+from workbench.priors import LogNormal, PCStd
+from workbench.shapes import Inputs
+from workbench.training import History
+
+_SMALL = 1_500      # individuals for whom looking for clusters saves nothing
+
+
+class CMPState:
+    """A conditional mean process assembled for one source."""
+
+    likelihood_name = "normal"
+
+    def __init__(self, model, source: Source):
+        self.options, self.link = model.options, link_named("identity")
+        self.given, options = source, model.options
+        self.rescaled = source.kind == "count" or source.aggregation == "sum"
+        self.source = cast_source(source.as_rates() if self.rescaled else source, options)
+        bags, self.value = self.source.bags, self.source.targets.value
+        self.transform = fit_inputs(bags, options.transform, options.extrapolation)
+        self.x = self.transform(bags.x)
+        scale = float(self.value.std()) if len(self.value) > 1 else 0.0
+        self.scale = scale or max(float(self.value.abs().mean()), 1e-12)
+        terms = build(options.kernel, bags.columns, self.x, options.seed)
+        for term in terms:
+            if term.name != "kernel":
+                term.kernel.outputscale = term.kernel.outputscale.detach() * self.scale**2
+        self.mediators = mediators_of(self.source, options.mediator_kernel, options.seed)
+        ridge = assembly.scalar_hyperparameter("ridge", 1e-3, "", LogNormal(1e-3, 2.0), self.x)
+        self.mean = ConditionalMean(
+            self.mediators.terms, self.mediators.bags, self.mediators.targets, bags.totals,
+            options.ridge, lambda: ridge.natural.reshape(()))
+        self.operator = MediatedOperator(bags, self.mean)
+        self.field = self._field(terms, self.x, self.operator)
+        with torch.no_grad():
+            self.field.mean.fill_(float(self.source.mean_rate))
+        extent = bags.x.amax(0) - bags.x.amin(0)
+        items = [Hyperparameter("mean", self.field.mean, None, "value"),
+                 *assembly.kernel_hyperparameters(terms, self.transform, extent, self.scale),
+                 *self.mediators.items, ridge, *self._noises()]
+        self.hyperparameters = assembly.finish(items, options)
+
+    def _field(self, terms: list[Term], x: Inputs, operator: MediatedOperator):
+        return ExactField(terms, x, operator)
+
+    def _field_like(self, x: Inputs, operator: MediatedOperator):
+        """The same field with other individuals."""
+        field = ExactField(list(self.field.terms), x, operator)
+        field.mean = self.field.mean
+        return field
+
+    def _noises(self) -> list[Hyperparameter]:
+        items, options, like = [], self.options, self.value
+        self._noise = self._nugget = None
+        if options.noise == "known":
+            known = self.source.targets.noise_variance
+            require(known is not None and bool((known > 0).all()),
+                    "noise='known' needs a positive noise_variance for every target")
+        else:
+            self._noise = assembly.scalar_hyperparameter(
+                "noise.variance", 0.1 * self.scale**2, "value²", None, like)
+            items.append(self._noise)
+        if options.nugget == "learn" or float(options.nugget) > 0:
+            start = 0.2 * self.scale if options.nugget == "learn" else float(options.nugget)
+            self._nugget = assembly.scalar_hyperparameter(
+                "nugget.std", start, "value", PCStd(self.scale, 0.05), like)
+            self._nugget.fixed = options.nugget != "learn"
+            items.append(self._nugget)
+        return items
+
+    @property
+    def nugget_variance(self) -> Tensor:
+        """ς², variance of individual white noise."""
+        if self._nugget is None:
+            return torch.zeros(()).to(self.x)
+        return self._nugget.natural.reshape(()).square()
+
+    @property
+    def noise_variance(self) -> Tensor:
+        """σ² of the targets (M,)."""
+        if self._noise is None:
+            return self.source.targets.noise_variance
+        return self._noise.natural.reshape(1).expand(len(self.value))
+
+    def target_noise(self, operator: MediatedOperator) -> Tensor:
+        """σ² of the targets (M,); with individual noise σ² I + ς² Aᵀ A (M, M), eq. (106)."""
+        if self._nugget is None:
+            return self.noise_variance
+        return torch.diag(self.noise_variance) + self.nugget_variance * operator.noise()
+
+    @property
+    def noise(self) -> CMPState:
+        """What has `std`, as the noise of other models."""
+        return self
+
+    def std(self, bags: Bags) -> Tensor:
+        """Standard deviation of an observation of each bag about its mean (B,)."""
+        require(self._noise is not None, "noise='known' gives no noise variance for other bags; "
+                "predict the parameter with over() instead of observations")
+        return self._noise.natural.detach().reshape(1).expand(bags.count).sqrt()
+
+    def evidence(self) -> Tensor:
+        """Log evidence of the targets at the present hyperparameters."""
+        return self._evidence(self.field, self.operator)
+
+    def _evidence(self, field, operator: MediatedOperator) -> Tensor:
+        operator.refresh()
+        return field.evidence(self.value, self.target_noise(operator))
+
+    def train(self, progress: bool, callback) -> History:
+        """Maximise evidence plus log prior from several starts, then keep the posterior."""
+        found = self.mediators
+        history = train_from_starts(
+            self.evidence, self._rough() if self.hyperparameters.free else None,
+            self.hyperparameters, found.near, found.wide, self.options, progress, callback)
+        history.notes[:0] = found.notes
+        self.condition()
+        return history
+
+    @torch.no_grad()
+    def condition(self) -> None:
+        """Keep the posterior at the present hyperparameters."""
+        self.operator.refresh()
+        self.field.condition(self.value, self.target_noise(self.operator))
+
+    def conditional_means(self, weights: Tensor) -> tuple[Tensor, Tensor]:
+        """Posterior mean and variance (n,) of means of f with weights of bags (B, n)."""
+        gram = self.operator.bag_gram(list(self.field.terms), self.x)
+        return self.field.functionals(
+            weights.mT @ gram @ self.operator.weights, (weights * (gram @ weights)).sum(0),
+            weights.sum(0))
+
+    def _rough(self):
+        """The evidence on clusters of individuals, where there are many.
+
+        White noise of individuals enters by the sizes of the bags as they are.
+        """
+        most, bags = self.options.compress, self.source.bags
+        if most == 0 or len(self.x) <= _SMALL:
+            return None
+        clusters = compress(replace(bags, x=self.x), most, self.options.seed).bags
+        few = MediatedOperator(clusters, self.mean)
+        few.squares = self.operator.squares
+        field = self._field_like(clusters.x, few)
+        return lambda: self._evidence(field, few)
