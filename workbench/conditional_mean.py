@@ -78,10 +78,14 @@ class MediatedOperator(AggregationOperator):
         The bags whose covariates are known.
     mean : ConditionalMean
         Their weights in the targets.
+    estimated : bool
+        Whether a constant's conditional mean is estimated, too (after eq. (3)); its weights sum
+        to less than one, by the ridge. By default it is known: the constant.
     """
 
-    def __init__(self, bags: Bags, mean: ConditionalMean):
+    def __init__(self, bags: Bags, mean: ConditionalMean, estimated: bool = False):
         self.bags, self.mean, self.base = bags, mean, SegmentMean(bags)
+        self.estimated = estimated
         self.squares = squares(bags)
         self._kept: tuple | None = None
         self.refresh()
@@ -97,6 +101,14 @@ class MediatedOperator(AggregationOperator):
     def __call__(self, values: Tensor) -> Tensor:
         """Conditional means of the last axis (..., M)."""
         return self.base(values) @ self.weights
+
+    def constant(self, value: Tensor) -> Tensor:
+        """Conditional means of a constant (M,)."""
+        return self.total(self.weights) * value
+
+    def total(self, weights: Tensor) -> Tensor:
+        """Conditional means of one (n,), for weights of bags (B, n)."""
+        return weights.sum(0) if self.estimated else torch.ones(weights.shape[1]).to(weights)
 
     def rows(self, values: Tensor) -> Tensor:
         """Conditional means of rows (M, ...)."""

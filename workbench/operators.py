@@ -41,6 +41,10 @@ class AggregationOperator(ABC):
         out = torch.zeros(*values.shape[:-1], self.bags.count).to(values)
         return out.index_add(-1, self.bags.membership, values * self.coefficients().to(values))
 
+    def constant(self, value: Float[Tensor, " 1"]) -> Float[Tensor, " B"]:
+        """Aggregate a field that is the same everywhere."""
+        return self(value.expand(len(self.bags.x)))
+
     def rows(self, values: Float[Tensor, "N M"]) -> Float[Tensor, "B M"]:
         """Aggregate the first axis of a table of row vectors: A @ values."""
         out = torch.zeros(self.bags.count, values.shape[1]).to(values)

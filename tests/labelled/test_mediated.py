@@ -45,7 +45,8 @@ def test_totals_become_means():
     weight = np.bincount(ds["membership"], ds["weight"])
     rate = ds["value"].copy(data=ds["value"].values / weight)
     np.testing.assert_allclose(targets["value"], rate.sel(bag=targets["target"].values))
-    assert targets["value"].attrs["aggregation"] == "mean" and "/" in targets["value"].attrs["units"]
+    assert targets["value"].attrs["aggregation"] == "mean"
+    assert "/" in targets["value"].attrs["units"]
     assert targets.sizes["target"] == 4
 
 

@@ -44,7 +44,8 @@ def make(name, **options):
     return MODELS[name](**options)
 
 
-def paper(source: Source, fit, ridge: float, shrinkage: bool = False, nugget: float = 0.0):
+def paper(source: Source, fit, ridge: float, shrinkage: bool = False, nugget: float = 0.0,
+          estimated: bool = False):
     """Eq. (1), (7), (8) and (100) with N x N matrices: posterior at the individuals, evidence."""
     state = fit.state
     x, members = state.x, source.bags.membership
@@ -69,22 +70,24 @@ def paper(source: Source, fit, ridge: float, shrinkage: bool = False, nugget: fl
     noise = float(fit.hyperparameters["noise.variance"]["value"])
     q = a.mT @ (k + nugget**2 * torch.eye(count, dtype=F64)) @ a
     q = q + noise * torch.eye(len(theirs), dtype=F64)
-    gap = source.targets.value - mean * a.sum(0)
+    centre = mean * (a.sum(0) if estimated else torch.ones(len(theirs), dtype=F64))
+    gap = source.targets.value - centre
     posterior = mean + k @ a @ torch.linalg.solve(q, gap)
     variance = k - k @ a @ torch.linalg.solve(q, a.mT @ k)
-    evidence = MultivariateNormal(mean * a.sum(0), q).log_prob(source.targets.value)
+    evidence = MultivariateNormal(centre, q).log_prob(source.targets.value)
     return posterior, variance, evidence, a
 
 
 @pytest.mark.parametrize("name,shrinkage", [("cmp", False), ("s-cmp", True)])
-@pytest.mark.parametrize("nugget", [0.0, 0.6])
-def test_posterior_and_evidence_are_the_papers_formulas(name, shrinkage, nugget):
+@pytest.mark.parametrize("nugget,mean", [(0.0, "known"), (0.0, "estimated"), (0.6, "known")])
+def test_posterior_and_evidence_are_the_papers_formulas(name, shrinkage, nugget, mean):
     """The B x B form is eq. (1), (7) and (8), which take N x N inverses; and eq. (9)."""
     source = unmatched()
-    model = make(name, nugget=nugget)
+    model = make(name, nugget=nugget, mean=mean)
     extra = {"nugget.std": nugget} if nugget else {}
     fit = model.condition(source, given(**extra))
-    mean, covariance, evidence, a = paper(source, fit, 0.05, shrinkage, nugget)
+    mean, covariance, evidence, a = paper(source, fit, 0.05, shrinkage, nugget,
+                                          mean == "estimated")
     law = fit.latent(source.bags)
     torch.testing.assert_close(law.mean, mean, rtol=1e-9, atol=1e-9)
     torch.testing.assert_close(law.variance, covariance.diagonal(), rtol=1e-7, atol=1e-9)
@@ -130,10 +133,10 @@ def test_a_delta_kernel_is_the_aggregated_gp(weights):
 def test_conditional_means_are_those_of_the_joint_normal():
     """g at new mediators, against conditioning of f at all individuals by hand."""
     source = unmatched()
-    fit = make("cmp").condition(source, given())
+    fit = make("cmp", mean="estimated").condition(source, given())
     new = source.bags.mediators[:3] + 0.2
     law = fit.conditional_mean(new)
-    mean, covariance, _, _ = paper(source, fit, 0.05)
+    mean, covariance, _, _ = paper(source, fit, 0.05, estimated=True)
     weights = fit.state.mean.weights(fit.state.mediators.transform(new)).detach()
     a = fit.state.operator.base.dense().mT @ weights
     torch.testing.assert_close(law.mean, a.mT @ mean, rtol=1e-8, atol=1e-9)
@@ -150,11 +153,11 @@ def test_posterior_covers_what_was_drawn_from_its_prior():
     root = np.linalg.cholesky(k + 1e-9 * np.eye(len(k)))
     a = state.operator.dense().detach().numpy()
     for _ in range(60):
-        f = 0.4 + root @ rng.normal(size=len(k))
-        z = a @ f + np.sqrt(0.07) * rng.normal(size=12)
+        f = root @ rng.normal(size=len(k))
+        z = 0.4 + a @ f + np.sqrt(0.07) * rng.normal(size=12)
         drawn = replace(source, targets=replace(source.targets, value=torch.as_tensor(z)))
         law = make("cmp").condition(drawn, given()).latent(source.bags)
-        inside.append(law.cdf(torch.as_tensor(f)).numpy())
+        inside.append(law.cdf(torch.as_tensor(0.4 + f)).numpy())
     ranks = np.concatenate(inside)
     assert abs(ranks.mean() - 0.5) < 0.03
     assert abs(np.mean((ranks > 0.05) & (ranks < 0.95)) - 0.9) < 0.03
@@ -189,7 +192,7 @@ def elbo(source, fit, mean, covariance, diagonal=False):
     if diagonal:
         whole = torch.diag(whole.diagonal())
     noise = state.noise_variance[0]
-    gap = source.targets.value - a.mT @ (projection.offset + phi @ mean)
+    gap = source.targets.value - field.mean - a.mT @ phi @ mean
     fit_term = -0.5 * len(gap) * torch.log(2 * torch.pi * noise) - (
         gap @ gap + (a.mT @ whole @ a).trace()) / (2 * noise)
     standard = MultivariateNormal(torch.zeros_like(mean), torch.eye(len(mean), dtype=F64))
@@ -236,12 +239,12 @@ def roll(seed=0, per_bag=30, count=20) -> tuple[Source, torch.Tensor]:
 
 
 def test_unmatched_targets_teach_the_field_and_starts_are_reported():
-    source, truth = roll()
-    first = torch.arange(20) % 2 == 0
+    source, truth = roll(count=60)
+    first = torch.arange(60) % 2 == 0
     rows = first[source.bags.membership]
     renumber = first.long().cumsum(0) - 1
     ours = replace(source.bags, x=source.bags.x[rows], weight=source.bags.weight[rows],
-                   membership=renumber[source.bags.membership[rows]], count=10, names=(),
+                   membership=renumber[source.bags.membership[rows]], count=30, names=(),
                    mediators=source.bags.mediators[first])
     split = Source(ours, Targets(source.targets.value[~first], None, None,
                                  source.bags.mediators[~first]), "mean", "continuous")
@@ -300,6 +303,18 @@ def test_what_is_refused():
         replace(source.bags, mediators=torch.ones(4, 2, dtype=F64))
 
 
+def test_a_shift_of_all_targets_shifts_the_field_alone():
+    """Temperatures in kelvin and in degrees Celsius must give one map."""
+    source, _ = roll(per_bag=10)
+    warm = replace(source, targets=replace(source.targets, value=source.targets.value + 273.15))
+    options = dict(kernel="ard-rbf", tolerance=1e-9, max_steps=200)
+    for name in ("cmp", "var-cmp"):
+        one, other = (make(name, **options).fit(part) for part in (source, warm))
+        assert one.objective == pytest.approx(other.objective, abs=1e-3)
+        torch.testing.assert_close(one.latent(source.bags).mean + 273.15,
+                                   other.latent(source.bags).mean, rtol=0, atol=2e-2)
+
+
 def test_known_noise_of_targets():
     source = unmatched()
     known = torch.tensor([0.1, 0.2, 0.05, 0.3], dtype=F64)
@@ -307,8 +322,8 @@ def test_known_noise_of_targets():
     values = {k: v for k, v in given().items() if k != "noise.variance"}
     fit = make("cmp", noise="known").condition(source, values)
     q = fit.state.operator.gram(list(fit.state.field.terms), fit.state.x) + torch.diag(known)
-    offset = 0.4 * fit.state.operator.weights.sum(0)
-    expected = MultivariateNormal(offset.detach(), q.detach()).log_prob(source.targets.value)
+    law = MultivariateNormal(torch.full((4,), 0.4, dtype=F64), q.detach())
+    expected = law.log_prob(source.targets.value)
     assert fit.objective == pytest.approx(float(expected), abs=1e-8)
 
 

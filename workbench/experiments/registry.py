@@ -13,6 +13,7 @@ from workbench.experiments import (
     rates,
     statistics,
     swiss_roll,
+    temperature,
     toy,
 )
 from workbench.experiments.base import Experiment
@@ -20,7 +21,8 @@ from workbench.experiments.base import Experiment
 _ALL = (swiss_roll.VARY_BAGS, swiss_roll.VARY_SIZE, normal.NORMAL,
         held_out.COUNTRY, held_out.MADAGASCAR, california.APPROXIMATION,
         california_prediction.PREDICTION, toy.GRANULARITY,
-        statistics.STATISTICS, mediated_roll.ROLL, ablation.ABLATION, rates.RATES)
+        statistics.STATISTICS, mediated_roll.ROLL, temperature.TEMPERATURE,
+        ablation.ABLATION, rates.RATES)
 
 
 def experiments() -> dict[str, Experiment]:

@@ -102,11 +102,11 @@ class CollapsedField(nn.Module):
         bags, q = self._bag_features(), self.inducing
         rows = weights.mT @ bags
         prior = (weights * (self._unexplained(bags) @ weights)).sum(0)
-        return (q.mean * weights.sum(0) + rows @ q.q_mean,
+        return (self.operator.total(weights) * q.mean + rows @ q.q_mean,
                 (prior + ((rows @ q.q_covariance) * rows).sum(1)).clamp_min(0))
 
     def _gap(self, y: PerBag) -> PerBag:
-        return y - self.operator(self.mean.expand(len(self.x)))
+        return y - self.operator.constant(self.mean)
 
     def _bag_features(self) -> Tensor:
         """Means of the whitened features over bags (B, m): aggregate, then project."""

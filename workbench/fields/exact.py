@@ -43,14 +43,14 @@ class ExactField(nn.Module):
 
     def evidence(self, y: PerBag, noise_variance: Tensor) -> Tensor:
         """Log N(y; A mean, A K Aᵀ + noise), which is given as variances (B,) or as (B, B)."""
-        residual = y - self.operator(self.mean.expand(len(self.x)))
+        residual = y - self.operator.constant(self.mean)
         return gaussian_log_density(residual, self._covariance(noise_variance), _NAME, _JITTER)
 
     @torch.no_grad()
     def condition(self, y: PerBag, noise_variance: Tensor) -> None:
         """Keep the factors of the posterior at the present hyperparameters."""
         self._root = self._factorise(noise_variance)
-        residual = y - self.operator(self.mean.expand(len(self.x)))
+        residual = y - self.operator.constant(self.mean)
         self._alpha = torch.cholesky_solve(residual[:, None], self._root)[:, 0]
 
     @torch.no_grad()

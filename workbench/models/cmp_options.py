@@ -10,6 +10,7 @@ from workbench.kernels import KERNELS
 from workbench.models.options import Options, option
 
 NOISES = ("constant", "known")
+MEANS = ("known", "estimated")
 TRACES = ("true", "diagonal")
 
 
@@ -23,6 +24,9 @@ class CMPOptions(Options):
     ridge: str = option(
         "per-point", "per-point: N λ / n_j for each bag, the estimator on all individuals; "
         "shrinkage: B λ for all bags", choices=RIDGES)
+    mean: str = option(
+        "known", "conditional mean of the constant prior mean: known to be itself, or estimated "
+        "through the bags as the paper's ν, which shrinks it by the ridge", choices=MEANS)
     noise: str = option(
         "constant", "variance of a target: constant σ², or known V", choices=NOISES)
     nugget: float | str = option(
@@ -33,6 +37,9 @@ class CMPOptions(Options):
     compress: int = option(
         20, "most clusters per bag while the best start is sought; 0 uses all individuals",
         bounds=(0, 1_000_000))
+    refine: int = option(
+        10_000, "most individuals for whom hyperparameters are then refined on all of them; above, "
+        "those learnt on clusters are kept", bounds=(0, 100_000_000))
 
     def __post_init__(self):
         super().__post_init__()

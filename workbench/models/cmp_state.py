@@ -51,7 +51,7 @@ class CMPState:
         self.mean = ConditionalMean(
             self.mediators.terms, self.mediators.bags, self.mediators.targets, bags.totals,
             options.ridge, lambda: ridge.natural.reshape(()))
-        self.operator = MediatedOperator(bags, self.mean)
+        self.operator = MediatedOperator(bags, self.mean, options.mean == "estimated")
         self.field = self._field(terms, self.x, self.operator)
         with torch.no_grad():
             self.field.mean.fill_(float(self.source.mean_rate))
@@ -131,10 +131,15 @@ class CMPState:
     def train(self, progress: bool, callback) -> History:
         """Maximise evidence plus log prior from several starts, then keep the posterior."""
         found = self.mediators
-        history = train_from_starts(
-            self.evidence, self._rough() if self.hyperparameters.free else None,
-            self.hyperparameters, found.near, found.wide, self.options, progress, callback)
+        rough = self._rough() if self.hyperparameters.free else None
+        whole = None if rough and len(self.x) > self.options.refine else self.evidence
+        history = train_from_starts(whole, rough, self.hyperparameters, found.near, found.wide,
+                                    self.options, progress, callback)
         history.notes[:0] = found.notes
+        if whole is None:
+            history.notes.append(
+                f"hyperparameters learnt on at most {self.options.compress} clusters per bag "
+                f"(options compress and refine); the map uses all {len(self.x)} individuals")
         self.condition()
         return history
 
@@ -149,7 +154,7 @@ class CMPState:
         gram = self.operator.bag_gram(list(self.field.terms), self.x)
         return self.field.functionals(
             weights.mT @ gram @ self.operator.weights, (weights * (gram @ weights)).sum(0),
-            weights.sum(0))
+            self.operator.total(weights))
 
     def _rough(self):
         """The evidence on clusters of individuals, where there are many.
@@ -160,7 +165,7 @@ class CMPState:
         if most == 0 or len(self.x) <= _SMALL:
             return None
         clusters = compress(replace(bags, x=self.x), most, self.options.seed).bags
-        few = MediatedOperator(clusters, self.mean)
+        few = MediatedOperator(clusters, self.mean, self.operator.estimated)
         few.squares = self.operator.squares
         field = self._field_like(clusters.x, few)
         return lambda: self._evidence(field, few)

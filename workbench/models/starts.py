@@ -21,15 +21,16 @@ Evidence = Callable[[], Tensor]
 
 
 def train_from_starts(
-    evidence: Evidence, rough: Evidence | None, hyperparameters: HyperparameterSet,
+    evidence: Evidence | None, rough: Evidence | None, hyperparameters: HyperparameterSet,
     near: dict[str, np.ndarray], wide: dict[str, np.ndarray], options, progress: bool, callback,
 ) -> History:
     """Maximise evidence plus log prior; the best of several starts is refined.
 
     Parameters
     ----------
-    evidence, rough : callable
-        The evidence, and a cheap likeness of it to seek the best start with.
+    evidence, rough : callable or None
+        The evidence, and a cheap likeness of it to seek the best start with; one of them may be
+        missing.
     hyperparameters : HyperparameterSet
         What is learnt.
     near, wide : dict of name to array
@@ -63,8 +64,9 @@ def train_from_starts(
     best = max(runs, key=lambda run: run[0])
     hyperparameters.assign(best[2])
     history = best[3]
-    if not history.cancelled and (rough is not None or not history.converged):
-        history = _maximise(evidence, hyperparameters, options, progress,
+    both = evidence is not None and rough is not None
+    if not history.cancelled and (both or not history.converged):
+        history = _maximise(evidence or rough, hyperparameters, options, progress,
                             _share(callback, len(steps), len(steps) + 1))
     history.elapsed += sum(run[3].elapsed for run in runs if run[3] is not history)
     if len(runs) > 1:
