@@ -48,6 +48,7 @@ _HOME = {
     "move_to_centres": "bagging",
     "separate": "bagging",
     "summarise": "bagging",
+    "targets_from_grid": "bagging",
     "targets_from_table": "bagging",
     "unmatch": "bagging",
     "bag_children": "geo",

@@ -111,6 +111,13 @@ def model_of(spec: Spec) -> object:
     return make_model(spec.model, **options)
 
 
+def named_or_file(dataset: str) -> xr.Dataset:
+    """A dataset by name, or the bagged one in a NetCDF file; bags may be without values."""
+    if is_file(dataset):
+        return schema.check(geo.read(existing("dataset", dataset)), valued=False)
+    return datasets.load(dataset)
+
+
 def is_file(dataset: str) -> bool:
     """Whether a Spec's dataset is a stored file rather than a name."""
     return Path(dataset).suffix == ".nc"

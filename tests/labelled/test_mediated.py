@@ -142,3 +142,62 @@ def test_what_is_refused(ds, parts):
         wb.add_mediators(ds, ["x9"])
     with pytest.raises(InputError, match="the targets lack 'mediators'"):
         wb.CMP().fit(bags, targets.drop_vars("mediators"))
+
+
+def fields(size: int = 40, seed: int = 0) -> xr.Dataset:
+    """Two fields on a grid of degrees."""
+    rng, at = np.random.default_rng(seed), np.arange(size) / 10.0
+    height = np.sin(at)[:, None] + np.cos(2 * at)[None] + 0.1 * rng.normal(size=(size, size))
+    warmth = 280 - 3 * height + at[:, None]
+    return xr.Dataset({"height": (("lat", "lon"), height, {"units": "km"}),
+                       "warmth": (("lat", "lon"), warmth, {"units": "K"})},
+                      {"lat": ("lat", at, {"units": "degrees_north"}),
+                       "lon": ("lon", at, {"units": "degrees_east"})})
+
+
+def test_fine_and_coarse_rasters_that_never_meet():
+    """Covariates of the north, targets of the whole, through position and mean height."""
+    fine = fields()
+    coarse = fine.coarsen(lat=4, lon=4).mean()
+    # Targets that the mediators give exactly would leave no noise to learn.
+    coarse["warmth"] += 0.3 * np.random.default_rng(1).normal(size=coarse["warmth"].shape)
+    for name in ("lat", "lon"):
+        coarse[name].attrs = fine[name].attrs
+    coarse["warmth"].attrs = fine["warmth"].attrs
+    bags = wb.bag_blocks(fine[["height"]], None, ["height"], ["height", "x", "y"], block=4)
+    assert "value" not in bags and "truth" not in bags
+    targets = wb.targets_from_grid(coarse.isel(lat=slice(2, 8)), "warmth", ["height", "x", "y"])
+    assert targets.sizes["target"] == 60 and targets["value"].attrs["units"] == "K"
+    assert list(targets["mediator_units"].values) == ["km", "degree", "degree"]
+    fit = wb.CMP(kernel="linear+matern32(coordinates)",
+                 mediator_kernel="matern32(coordinates)", compress=0).fit(bags, targets)
+    whole = wb.bag_blocks(fine, "warmth", ["height"], block=4)
+    inside = (whole["y"] > 0.8) & (whole["y"] < 3.2)
+    error = (fit.at(bags).mean - whole["truth"])[inside.values]
+    assert float(error.std()) < 0.5 * float(whole["truth"][inside.values].std())
+    gaps = coarse.where(coarse["lat"] > 1)
+    with pytest.raises(InputError, match="pixels lack the value or a mediator; pass missing"):
+        wb.targets_from_grid(gaps, "warmth", ["height"])
+    left = wb.targets_from_grid(gaps, "warmth", ["height"], missing="drop")
+    assert left.sizes["target"] < 100 and "left out" in left.attrs["treatments"]
+
+
+def test_on_the_command_line(tmp_path, ds, parts):
+    from typer.testing import CliRunner
+
+    from workbench.cli import app
+
+    bags, targets = parts
+    wb.write(bags, tmp_path / "bags.nc")
+    pd.DataFrame({"z": targets["value"].values, "height": targets["mediators"].values[:, 0]}
+                 ).to_csv(tmp_path / "targets.csv", index=False)
+    call = ["mediate", str(tmp_path / "bags.nc"), str(tmp_path / "targets.csv"), "--value", "z",
+            "--kernel", "ard-rbf", "--out", str(tmp_path / "map.nc"), "--quiet"]
+    done = CliRunner().invoke(app, call)
+    assert done.exit_code == 0, done.output
+    assert "mediator.rbf.lengthscale" in done.output
+    maps = xr.open_dataset(tmp_path / "map.nc", engine="h5netcdf")
+    assert np.isfinite(maps["mean"]).all() and maps.attrs["target_count"] == 15
+    maps.close()
+    refused = CliRunner().invoke(app, [*call, "--model", "vbagg"])
+    assert refused.exit_code != 0 and "cmp" in refused.output

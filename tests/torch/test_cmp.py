@@ -191,7 +191,7 @@ def elbo(source, fit, mean, covariance, diagonal=False):
     whole = whole - phi @ phi.mT + phi @ covariance @ phi.mT
     if diagonal:
         whole = torch.diag(whole.diagonal())
-    noise = state.noise_variance[0]
+    noise = state.noise.variance[0]
     gap = source.targets.value - field.mean - a.mT @ phi @ mean
     fit_term = -0.5 * len(gap) * torch.log(2 * torch.pi * noise) - (
         gap @ gap + (a.mT @ whole @ a).trace()) / (2 * noise)

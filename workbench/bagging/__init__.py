@@ -3,7 +3,12 @@
 from workbench.bagging.assemble import assemble, bag_values
 from workbench.bagging.blocks import bag_blocks
 from workbench.bagging.individuals import bag_grid, from_table, rebag
-from workbench.bagging.mediated import add_mediators, targets_from_table, unmatch
+from workbench.bagging.mediated import (
+    add_mediators,
+    targets_from_grid,
+    targets_from_table,
+    unmatch,
+)
 from workbench.bagging.merging import merge, merge_to
 from workbench.bagging.ordered import bag_along, bag_sizes
 from workbench.bagging.places import grid_places
@@ -12,5 +17,6 @@ from workbench.bagging.summaries import from_summaries, move_to_centres, separat
 __all__ = [
     "add_mediators", "assemble", "bag_along", "bag_blocks", "bag_grid", "bag_sizes", "bag_values",
     "from_summaries", "from_table", "grid_places", "merge", "merge_to", "move_to_centres",
-    "rebag", "separate", "summarise", "targets_from_table", "unmatch",
+    "rebag", "separate", "summarise", "targets_from_grid", "targets_from_table",
+    "unmatch",
 ]

@@ -54,7 +54,7 @@ class _Grid:
 
 def bag_blocks(
     fields: xr.Dataset,
-    value: str,
+    value: str | None,
     covariates: Sequence[str] = (),
     mediators: Sequence[str] = (),
     block: int = 17,
@@ -73,8 +73,9 @@ def bag_blocks(
     fields : xr.Dataset
         Fields on one grid of two dimensions with 1-D, equally spaced coordinates (to a tenth of a
         pixel) in degrees or in projected units. Coordinates of fields say their ``units``.
-    value : str
-        Field whose block means are the values of the bags; itself it is the ``truth``.
+    value : str or None
+        Field whose block means are the values of the bags; itself it is the ``truth``. None for
+        bags without values, whose targets are elsewhere (`workbench.targets_from_grid`).
     covariates : sequence of str
         Fields seen at every pixel.
     mediators : sequence of str
@@ -124,15 +125,17 @@ def bag_blocks(
     covariates, mediators = _names(covariates), _names(mediators)
     given = () if coarse is None else tuple(str(n) for n in coarse.data_vars)
     own = [n for n in mediators if n not in ("x", "y") and n not in given]
-    for name in (value, *covariates, *own):
+    used = list(dict.fromkeys([*(() if value is None else (value,)), *covariates, *own]))
+    require(bool(used), "name a value, or at least one covariate of bags without values")
+    for name in used:
         choose("field", name, [str(n) for n in fields.data_vars])
     require(value not in (*covariates, *mediators),
             f"{value!r} is the value; it cannot be its own covariate or mediator")
-    grid, done = _trimmed(fields[[value, *covariates, *own]], int(block), dims)
+    grid, done = _trimmed(fields[used], int(block), dims)
     rows, columns = grid.shape
     row, column = np.divmod(np.arange(rows * columns), columns)
     place = row // grid.block * grid.blocks[1] + column // grid.block
-    table = {name: grid.flat(name) for name in (value, *covariates, *own)}
+    table = {name: grid.flat(name) for name in used}
     whole = np.isfinite(np.stack(list(table.values()))).all(0)
     occupied, done = _gaps(whole, place, grid, missing, done)
     membership = np.searchsorted(occupied, place[whole])
@@ -146,15 +149,15 @@ def bag_blocks(
     def means(field: np.ndarray) -> np.ndarray:
         return bag_values(field[whole], weights[whole], membership, occupied.size, "mean")
 
-    pixel, places = schema.INDIVIDUAL, {"units": grid.units}
-    quantity = {"long_name": str(fields[value].attrs.get("long_name", value)),
-                "units": _unit(fields, value)}
+    pixel, places, shown = schema.INDIVIDUAL, {"units": grid.units}, value or used[0]
+    quantity = {"long_name": str(fields[shown].attrs.get("long_name", shown)),
+                "units": _unit(fields, shown)}
     individuals = xr.Dataset(
-        {"covariates": ((pixel, schema.COVARIATE),     # stacked on the value: there may be none
-                        np.stack([table[n][whole] for n in (value, *covariates)], 1)[:, 1:]),
+        {"covariates": ((pixel, schema.COVARIATE),     # stacked on a field: there may be none
+                        np.stack([table[n][whole] for n in (shown, *covariates)], 1)[:, 1:]),
          "weight": (pixel, weights[whole], {"units": "1", "long_name": {
              "one": "pixels", "cos-latitude": "cosine of latitude"}[weight]}),
-         "truth": (pixel, table[value][whole], quantity)},
+         "truth": (pixel, table[shown][whole], quantity)},
         coords={"covariate": list(covariates),
                 "covariate_units": (schema.COVARIATE, [_unit(fields, n) for n in covariates]),
                 "x": (pixel, grid.axis(1)[column[whole]], places),
@@ -162,12 +165,13 @@ def bag_blocks(
                 "row": (pixel, row[whole]), "column": (pixel, column[whole])})
     block_row, block_column = np.divmod(occupied, grid.blocks[1])
     ds = assemble(
-        individuals, membership, means(table[value]),
+        individuals, membership, means(table[shown]),
         np.array([f"r{r}c{c}" for r, c in zip(block_row, block_column, strict=True)]),
         bag_coords={"block_row": block_row, "block_column": block_column,
                     "bag_geometry": _squares(grid, block_row, block_column)},
         value_attrs={**quantity, "aggregation": "mean", "kind": "continuous"})
     ds = ds.assign_coords(individual=np.arange(ds.sizes[pixel]))
+    ds = ds if value is not None else ds.drop_vars(["value", "truth"])
     found = {n: means(table[n]) for n in own}
     found |= {"x": grid.centres(1)[block_column], "y": grid.centres(0)[block_row]}
     if wanted := [n for n in mediators if n in given]:
@@ -201,7 +205,6 @@ def _unit(fields: xr.Dataset, name: str) -> str:
 
 
 def _trimmed(fields: xr.Dataset, block: int, dims: tuple[str, str] | None):
-    """The grid without incomplete blocks, rows from the north, and what was trimmed."""
     for name, field in fields.data_vars.items():
         require(field.ndim == 2 and set(field.dims) == set(fields.sizes),
                 f"field {name!r} has dimensions {field.dims}; every field must have the same two: "
@@ -235,8 +238,7 @@ def _trimmed(fields: xr.Dataset, block: int, dims: tuple[str, str] | None):
 
 
 def _directions(fields: xr.Dataset) -> tuple[str, str]:
-    """Which dimension runs north and which east, by axis attribute or by name."""
-    found = []
+    found = []      # by axis attribute or by name
     for letter, usual in (("Y", _NORTH), ("X", _EAST)):
         hits = [str(n) for n in fields.sizes if str(n).lower() in usual
                 or (n in fields.coords and fields[n].attrs.get("axis") == letter)]
@@ -247,7 +249,6 @@ def _directions(fields: xr.Dataset) -> tuple[str, str]:
 
 
 def _gaps(whole: np.ndarray, place: np.ndarray, grid: _Grid, missing: str, done: list[str]):
-    """Blocks that have pixels, and what was left out."""
     lost, occupied = int((~whole).sum()), np.unique(place[whole])
     require(lost == 0 or missing == "drop", f"{lost} of {whole.size} pixels lack the value, a "
             "covariate or a mediator; pass missing='drop' to leave them out, or fill them first")
@@ -260,7 +261,6 @@ def _gaps(whole: np.ndarray, place: np.ndarray, grid: _Grid, missing: str, done:
 
 
 def _coarse_means(coarse: xr.Dataset, grid: _Grid, collocate: str, edges: str, done: list[str]):
-    """Coarse fields at every fine pixel: their own block's value, or interpolated."""
     require(set(coarse.sizes) == set(grid.names), f"the coarse fields have dimensions "
             f"{list(coarse.sizes)}, the fine ones {list(grid.names)}; rename or choose with isel")
     north, east = grid.names

@@ -11,6 +11,8 @@ import xarray as xr
 from workbench import schema
 from workbench.checks import choose, require
 
+_AXES = {"lon": "x", "longitude": "x", "lat": "y", "latitude": "y"}
+
 
 def add_mediators(ds: xr.Dataset, mediators: Sequence[str] | pd.DataFrame,
                   units: Mapping[str, str] | None = None) -> xr.Dataset:
@@ -94,6 +96,46 @@ def targets_from_table(
     out = _with(ds, table[list(mediators)].to_numpy(dtype=float), [str(m) for m in mediators],
                 units, schema.TARGET)
     return schema.check_targets(out)
+
+
+def targets_from_grid(fields: xr.Dataset, value: str, mediators: Sequence[str],
+                      missing: str = "refuse") -> xr.Dataset:
+    """Targets that belong to no bag, from coarse fields on one grid: one target for each pixel.
+
+    Parameters
+    ----------
+    fields : xr.Dataset
+        Fields on one grid of two dimensions, of another footprint or date than the bags' if need
+        be; coordinates named x or lon, and y or lat, can be mediators "x" and "y".
+    value : str
+        Field of the observed means.
+    mediators : sequence of str
+        Fields that the bags have as mediators, too, in the same order and unit.
+    missing : {"refuse", "drop"}
+        Pixels that lack the value or a mediator.
+
+    Raises
+    ------
+    InputError
+        If a field is missing, fields have other dimensions, or pixels lack something and no
+        treatment is named.
+    """
+    choose("missing", missing, ("refuse", "drop"))
+    fields = fields.rename({old: new for old, new in _AXES.items() if old in fields.coords})
+    known = [str(n) for n in (*fields.data_vars, *(a for a in ("x", "y") if a in fields.coords))]
+    for name in (value, *mediators):
+        choose("field", name, known)
+    table = fields[[n for n in (value, *mediators) if n in fields.data_vars]].to_dataframe()
+    table = table.reset_index()
+    whole = np.isfinite(table[[value, *mediators]].to_numpy(dtype=float)).all(1)
+    require(bool(whole.all()) or missing == "drop", f"{int((~whole).sum())} of {len(whole)} pixels "
+            "lack the value or a mediator; pass missing='drop' to leave them out")
+    units = {n: str(fields[n].attrs.get("units", "")) for n in (value, *mediators)}
+    units = {n: "degree" if u.startswith("degree") else u for n, u in units.items()}
+    out = targets_from_table(table[whole], value, mediators, units=units)
+    out.attrs["treatments"] = f"{int((~whole).sum())} pixels with gaps left out"
+    return out.assign_coords({f"target_{axis}": (schema.TARGET, table[axis].to_numpy()[whole])
+                              for axis in ("x", "y") if axis in table})
 
 
 def unmatch(ds: xr.Dataset, share: float = 0.5, seed: int = 0,

@@ -155,7 +155,7 @@ def from_summaries(
         If a column is missing, a value is not finite, a count is below one, two areas have one
         centre, or a proportion is not between 0 and 1.
     """
-    frame = _read(table)
+    frame = read_table(table)
     choose("is_a", is_a, schema.STATISTICS)
     choose("kind", kind, schema.KINDS)
     require((x is None) == (y is None), "give both x and y, or neither")
@@ -246,7 +246,8 @@ def _assembled(individuals, value, bags, spread, attrs, ds=None, coords=None) ->
     return schema.check(out)
 
 
-def _read(table: object):
+def read_table(table: object):
+    """A DataFrame, or the table in a CSV or Parquet file."""
     import pandas as pd
 
     if isinstance(table, pd.DataFrame):

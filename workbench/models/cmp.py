@@ -102,7 +102,7 @@ class CMPFit(ExactFit):
 
     def at(self, bags: Bags, trained=None, area_effect: bool = False) -> Normal:
         """Law of the field at the individuals, their white noise included."""
-        law, white = self.latent(bags), self.state.nugget_variance.detach()
+        law, white = self.latent(bags), self.state.noise.white.detach()
         return Normal(law.mean, (law.variance + white).sqrt())
 
     def over(self, bags: Bags, trained=None, area_effect: bool = False) -> Normal:
@@ -110,7 +110,7 @@ class CMPFit(ExactFit):
         bags = cast_bags(bags, self.state.options)
         mean, variance = self.state.field.aggregate(
             self.state.transform(bags.x), SegmentMean(bags))
-        white = self.state.nugget_variance.detach() * squares(bags)
+        white = self.state.noise.white.detach() * squares(bags)
         return Normal(mean.detach(), (variance.detach() + white).sqrt())
 
     @torch.no_grad()

@@ -7,8 +7,7 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
-from workbench.bags import Bags, Source
-from workbench.checks import require
+from workbench.bags import Source
 from workbench.compression import compress
 from workbench.conditional_mean import ConditionalMean, MediatedOperator
 from workbench.fields.exact import ExactField
@@ -20,7 +19,8 @@ from workbench.models import assembly
 from workbench.models.mediators import mediators_of
 from workbench.models.options import cast_source
 from workbench.models.starts import train_from_starts
-from workbench.priors import LogNormal, PCStd
+from workbench.models.target_noise import TargetNoise
+from workbench.priors import LogNormal
 from workbench.shapes import Inputs
 from workbench.training import History
 
@@ -53,12 +53,13 @@ class CMPState:
             options.ridge, lambda: ridge.natural.reshape(()))
         self.operator = MediatedOperator(bags, self.mean, options.mean == "estimated")
         self.field = self._field(terms, self.x, self.operator)
+        self.noise = TargetNoise(options, self.source.targets, self.scale)
         with torch.no_grad():
             self.field.mean.fill_(float(self.source.mean_rate))
         extent = bags.x.amax(0) - bags.x.amin(0)
         items = [Hyperparameter("mean", self.field.mean, None, "value"),
                  *assembly.kernel_hyperparameters(terms, self.transform, extent, self.scale),
-                 *self.mediators.items, ridge, *self._noises()]
+                 *self.mediators.items, ridge, *self.noise.items]
         self.hyperparameters = assembly.finish(items, options)
 
     def _field(self, terms: list[Term], x: Inputs, operator: MediatedOperator):
@@ -70,63 +71,13 @@ class CMPState:
         field.mean = self.field.mean
         return field
 
-    def _noises(self) -> list[Hyperparameter]:
-        items, options, like = [], self.options, self.value
-        self._noise = self._nugget = None
-        if options.noise == "known":
-            known = self.source.targets.noise_variance
-            require(known is not None and bool((known > 0).all()),
-                    "noise='known' needs a positive noise_variance for every target")
-        else:
-            self._noise = assembly.scalar_hyperparameter(
-                "noise.variance", 0.1 * self.scale**2, "value²", None, like)
-            items.append(self._noise)
-        if options.nugget == "learn" or float(options.nugget) > 0:
-            start = 0.2 * self.scale if options.nugget == "learn" else float(options.nugget)
-            self._nugget = assembly.scalar_hyperparameter(
-                "nugget.std", start, "value", PCStd(self.scale, 0.05), like)
-            self._nugget.fixed = options.nugget != "learn"
-            items.append(self._nugget)
-        return items
-
-    @property
-    def nugget_variance(self) -> Tensor:
-        """ς², variance of individual white noise."""
-        if self._nugget is None:
-            return torch.zeros(()).to(self.x)
-        return self._nugget.natural.reshape(()).square()
-
-    @property
-    def noise_variance(self) -> Tensor:
-        """σ² of the targets (M,)."""
-        if self._noise is None:
-            return self.source.targets.noise_variance
-        return self._noise.natural.reshape(1).expand(len(self.value))
-
-    def target_noise(self, operator: MediatedOperator) -> Tensor:
-        """σ² of the targets (M,); with individual noise σ² I + ς² Aᵀ A (M, M), eq. (106)."""
-        if self._nugget is None:
-            return self.noise_variance
-        return torch.diag(self.noise_variance) + self.nugget_variance * operator.noise()
-
-    @property
-    def noise(self) -> CMPState:
-        """What has `std`, as the noise of other models."""
-        return self
-
-    def std(self, bags: Bags) -> Tensor:
-        """Standard deviation of an observation of each bag about its mean (B,)."""
-        require(self._noise is not None, "noise='known' gives no noise variance for other bags; "
-                "predict the parameter with over() instead of observations")
-        return self._noise.natural.detach().reshape(1).expand(bags.count).sqrt()
-
     def evidence(self) -> Tensor:
         """Log evidence of the targets at the present hyperparameters."""
         return self._evidence(self.field, self.operator)
 
     def _evidence(self, field, operator: MediatedOperator) -> Tensor:
         operator.refresh()
-        return field.evidence(self.value, self.target_noise(operator))
+        return field.evidence(self.value, self.noise(operator))
 
     def train(self, progress: bool, callback) -> History:
         """Maximise evidence plus log prior from several starts, then keep the posterior."""
@@ -147,7 +98,7 @@ class CMPState:
     def condition(self) -> None:
         """Keep the posterior at the present hyperparameters."""
         self.operator.refresh()
-        self.field.condition(self.value, self.target_noise(self.operator))
+        self.field.condition(self.value, self.noise(self.operator))
 
     def conditional_means(self, weights: Tensor) -> tuple[Tensor, Tensor]:
         """Posterior mean and variance (n,) of means of f with weights of bags (B, n)."""
