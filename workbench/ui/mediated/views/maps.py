@@ -1,0 +1,219 @@
+"""Seven linked maps: what is observed, what mediates, the answer, and the truth."""
+
+from __future__ import annotations
+
+import numpy as np
+import panel as pn
+import param
+from bokeh.models import (
+    BasicTicker,
+    BasicTickFormatter,
+    ColorBar,
+    FixedTicker,
+    HoverTool,
+    LinearColorMapper,
+    LogColorMapper,
+    Range1d,
+)
+from bokeh.plotting import figure
+from holoviews.plotting.util import process_cmap
+
+from workbench.plots.theme import NEUTRAL
+from workbench.ui.granularity.views.look import chart, push, source
+from workbench.ui.mediated import words
+from workbench.ui.mediated.background import Answer
+from workbench.ui.mediated.data import Data
+from workbench.ui.mediated.store import Store
+from workbench.ui.mediated.views.charts import Calibration
+from workbench.ui.views.figures import crosshair
+from workbench.ui.views.layout import wrapping
+from workbench.ui.views.text import note
+
+TALL, WIDE = 214, 238           # pixels across a map: four in a row of a laptop
+TEMPERATURES = ("target", "truth", "mean")
+COARSE = ("target", "covariate", "mediator")
+PALETTES = {"value": "viridis", "covariate": "YlOrBr", "mediator": "YlGnBu", "width": "cividis",
+            "error": "magma"}
+LEFT = ("target", "mean")       # of a row: these have a vertical axis
+NARROW, WIDEST = 20, 2          # widths span so much of the range of temperatures
+WIDTHS = [0.03, 0.1, 0.3, 1, 3, 10, 30, 100]
+SHARP = 5                       # share of the range of temperatures that is a large error
+EMPTY = {name: [] for name in words.MAPS}
+
+
+class Maps(pn.viewable.Viewer):
+    """The maps of a store, in rows that wrap, and calibration after them."""
+
+    store = param.ClassSelector(class_=Store)
+
+    def __init__(self, store: Store, **params):
+        super().__init__(store=store, **params)
+        self.ranges = Range1d(0, 1), Range1d(0, 1)
+        self.mappers = {name: (LogColorMapper if name == "width" else LinearColorMapper)(
+            process_cmap(palette, 256, categorical=False), low=0.1, high=1,
+            nan_color=words.UNKNOWN) for name, palette in PALETTES.items()}
+        self.pixels = source(left=[], bottom=[], across=[], up=[], **EMPTY)
+        self.blocks = source(left=[], right=[], bottom=[], top=[])
+        self.figures = {name: self._figure(name, title) for name, title in words.MAPS.items()}
+        crosshair(list(self.figures.values()))
+        self.calibration = Calibration(store)
+        self._data: Data | None = None
+        self._panes = [pn.Column(pn.pane.Bokeh(plot, margin=(0, 2)), margin=0)
+                       for plot in self.figures.values()]
+        self._row = wrapping(*self._panes, self.calibration, gap=4)
+        self._panel = pn.Column(self._row, note(words.MAPS_NOTE), sizing_mode="stretch_width",
+                                margin=0)
+        store.param.watch(self._update, "answer")
+        store.param.watch(self._dim, "stale")
+        store.state.param.watch(self._covariate, "covariate")
+        self._update()
+        self._dim()
+
+    def _figure(self, name: str, title: str) -> figure:
+        plot = chart(title, "", "", TALL, TALL, x_range=self.ranges[0], y_range=self.ranges[1],
+                     tools="pan,wheel_zoom,box_zoom,reset,save", toolbar_location="above",
+                     name=name)
+        plot.toolbar.autohide, plot.grid.visible, plot.outline_line_color = True, False, None
+        colours = self.mappers["value" if name in TEMPERATURES else name]
+        drawn = plot.image(name, source=self.pixels, x="left", y="bottom", dw="across", dh="up",
+                           color_mapper=colours)
+        plot.quad("left", "right", "top", "bottom", source=self.blocks, fill_color=None,
+                  line_color=NEUTRAL, line_width=0.4,
+                  line_alpha=0.6 if name in COARSE else 0.25)
+        units = dict.fromkeys((*TEMPERATURES, "width"), " K") | {"error": " K²"}
+        tips = [(words.MAPS[n].split(":")[0].split(",")[0].lower(),
+                 f"@{n}{{0,0.[000]}}{units.get(n, '')}") for n in words.MAPS]
+        plot.add_tools(HoverTool(renderers=[drawn], tooltips=tips, point_policy="follow_mouse"))
+        bar = ColorBar(color_mapper=colours, height=9, width=TALL - 12, padding=4, margin=0,
+                       major_label_text_font_size="11px", background_fill_alpha=0,
+                       title_text_font_size="12px", title_text_font_style="normal", title=" ",
+                       ticker=FixedTicker(ticks=WIDTHS) if name == "width" else
+                       BasicTicker(desired_num_ticks=4), formatter=BasicTickFormatter())
+        plot.add_layout(bar, "below")
+        plot.xaxis.ticker.desired_num_ticks = plot.yaxis.ticker.desired_num_ticks = 4
+        plot.yaxis.visible = name in LEFT
+        return plot
+
+    def _update(self, *events) -> None:
+        answer = self.store.answer
+        if answer is None:
+            return
+        with pn.io.hold():
+            if answer.data is not self._data:
+                self._enter(answer)
+            law = answer.posterior
+            columns = {"mean": law.mean, "width": answer.width, "error": answer.squared_error}
+            self.pixels.data.update({name: [image(answer.data, v)]
+                                     for name, v in columns.items()})
+
+    def _dim(self, *events) -> None:
+        waits = self.store.stale and self.store.answer is not None
+        self._row.styles = {"opacity": "0.5" if waits else "1"}
+
+    def _enter(self, answer: Answer) -> None:
+        """Other bags and targets: their frame, and what does not depend on the model."""
+        data, pixels = answer.data, answer.data.pixels
+        moved = self._data is None or self._data.world is not data.world
+        self._data = data
+        left, bottom, width, height = extent(data)
+        self._frame(left, bottom, width, height, moved or not self._inside(data))
+        members = pixels["membership"].values
+        covariate, mediator = self._chosen(data), self._mediator(data)
+        columns = {"target": data.observed[members], "covariate": covariate[1],
+                   "mediator": mediator[1], "truth": pixels["truth"].values}
+        nothing = np.full(members.size, np.nan)
+        columns |= {name: nothing for name in words.MAPS if name not in columns}
+        push(self.pixels, {"left": [left], "bottom": [bottom], "across": [width],
+                           "up": [height]} | {n: [image(data, v)]
+                                                  for n, v in columns.items()})
+        corners = np.array([g.bounds for g in pixels["bag_geometry"].values])
+        push(self.blocks, dict(zip(("left", "bottom", "right", "top"), corners.T, strict=True)))
+        self._colour(data, {"covariate": covariate, "mediator": mediator})
+
+    def _inside(self, data: Data) -> bool:
+        _, bottom, width, height = extent(data)
+        x, y = self.ranges
+        return x.reset_end - x.reset_start >= width * 0.999 and (
+            y.reset_end - y.reset_start >= height * 0.999)
+
+    def _frame(self, left, bottom, width, height, moved: bool) -> None:
+        if moved:           # else panning and zooming stay as they are
+            for axis, low, high in ((0, left, left + width), (1, bottom, bottom + height)):
+                self.ranges[axis].update(start=low, end=high, reset_start=low, reset_end=high)
+        x, y = self.ranges
+        ratio = (y.reset_end - y.reset_start) / (x.reset_end - x.reset_start)
+        side = TALL if ratio > 0.75 else WIDE
+        for plot in self.figures.values():
+            if moved:
+                plot.frame_width, plot.frame_height = side, round(side * ratio)
+                plot.select_one({"type": ColorBar}).width = side - 12
+
+    def _colour(self, data: Data, shown: dict) -> None:
+        world = data.world
+        low, high = world.colours
+        self.mappers["value"].update(low=low, high=high)
+        self.mappers["width"].update(low=(high - low) / NARROW,
+                                     high=(high - low) * WIDEST)
+        self.mappers["error"].update(low=0.0, high=((high - low) / SHARP) ** 2)
+        titles = {name: "temperature (K)" for name in TEMPERATURES}
+        titles |= {"width": "width (K), log colours", "error": "squared error (K²)"}
+        for name, (title, values) in shown.items():
+            finite = values[np.isfinite(values)]
+            ends = np.quantile(finite, (0.01, 0.99)) if finite.size else (0, 1)
+            self.mappers[name].update(low=float(ends[0]), high=float(max(ends[1],
+                                                                         ends[0] + 1e-9)))
+            titles[name] = title
+        degrees = world.place.unit == "degree"
+        for name, plot in self.figures.items():
+            plot.select_one({"type": ColorBar}).title = titles[name]
+            plot.xaxis.axis_label = "longitude (°)" if degrees else "east (km)"
+            plot.yaxis.axis_label = "latitude (°)" if degrees else "north (km)"
+        for name in ("covariate", "mediator"):
+            what = titles[name].rsplit(" (", 1)[0]
+            self.figures[name].title.text = f"{words.MAPS[name]} {what}"
+
+    def _covariate(self, *events) -> None:
+        if self._data is None or self.store.state.covariate not in self._data.world.covariates:
+            return
+        with pn.io.hold():
+            title, values = self._chosen(self._data)
+            self.pixels.data.update({"covariate": [image(self._data, values)]})
+            self._colour(self._data, {"covariate": (title, values),
+                                      "mediator": self._mediator(self._data)})
+
+    def _chosen(self, data: Data) -> tuple[str, np.ndarray]:
+        """The covariate that is drawn, of bags alone."""
+        names = list(data.world.covariates)
+        name = self.store.state.covariate if self.store.state.covariate in names else names[0]
+        values = data.pixels["covariates"].values[:, names.index(name)].copy()
+        values[~data.has_bag[data.pixels["membership"].values]] = np.nan
+        return f"{name.replace('_', ' ')} ({data.world.covariates[name]})", values
+
+    def _mediator(self, data: Data) -> tuple[str, np.ndarray]:
+        """The mediating field of all blocks; where places alone mediate, how far north."""
+        pixels = data.pixels
+        name = str(pixels["mediator"].values[0])
+        by_place = name in ("x", "y")
+        name = "y" if by_place else name
+        values = pixels["mediators"].sel(mediator=name).values[pixels["membership"].values]
+        if by_place:
+            return f"place alone, northing ({data.world.place.unit})", values
+        title, unit, _ = data.world.place.mediators[name]
+        return f"{title} ({unit})", values
+
+    def __panel__(self):
+        return self._panel
+
+
+def extent(data: Data) -> tuple[float, float, float, float]:
+    """Left, bottom, width and height of all pixels."""
+    rows, columns = data.pixels.attrs["grid_shape"]
+    dx, _, left, _, dy, top = (float(v) for v in data.pixels.attrs["grid_transform"])
+    return left, top + dy * rows, dx * columns, -dy * rows
+
+
+def image(data: Data, values: np.ndarray) -> np.ndarray:
+    """Values of pixels as an image in Bokeh's order, first row at the bottom."""
+    out = np.full(data.pixels.attrs["grid_shape"], np.nan, dtype=np.float32)
+    out[data.pixels["row"].values, data.pixels["column"].values] = values
+    return out[::-1].copy()

@@ -1,0 +1,130 @@
+"""Every sentence that the app shows, so that words can be read in one place."""
+
+from __future__ import annotations
+
+TITLE = "Mediated: fine maps from bags and targets that do not lie together"
+ABOUT = ("Some blocks tell their covariates, others their mean temperature. A field known of all "
+         "blocks, the mediator, says which are alike.")
+LEARN, LEARN_NOTE = "Learn it", "Puts the sliders where the targets are most probable."
+FULL = "Map in full"
+LOADING, LEARNING, WHOLE = "preparing bags and targets", "learning", "map in full"
+READY, WAITING = "ready", "Bags and targets are being prepared."
+CANCEL, FORGET = "Cancel", "Forget these rows"
+UNKNOWN = "#88888855"
+
+MAPS = {
+    "target": "Targets: observed means",
+    "covariate": "Bags:",
+    "mediator": "Mediator:",
+    "truth": "Truth, never seen",
+    "mean": "Posterior mean",
+    "width": "Width of the 95 % interval",
+    "error": "Squared error",
+}
+MAPS_NOTE = (
+    "Grey: not known there. Targets, posterior mean and truth share one colour scale, the same for "
+    "every model; width and error have scales that stay, too. Zoom and pan are linked; pointing at "
+    "a pixel shows all its values.")
+CALIBRATION = "Calibration"
+CALIBRATION_NOTE = ("On the diagonal, intervals hold what they claim; below it they claim too "
+                    "much.")
+CURVES = "Who is alike?"
+SCORES = "Models tried"
+SCORES_NOTE = ("One row for each model on each set of bags and targets, as last seen; the present "
+               "one is bold, those of other data are pale. Scores need the truth, log evidence "
+               "does not, and can be compared between models of the same values alone: imputed "
+               "values are others.")
+HEADS = ("model", "blocks", "targets", "pixels", "lengthscale of k", "RMSE (K)", "MAE (K)",
+         "correlation", "SSIM", "95 % holds", "log evidence")
+NAMES = {"cmp": "CMP", "s-cmp": "S-CMP", "aggregated-gp": "Aggregated GP", "gpr": "GPR",
+         "bagg-gp": "BAGG-GP", "bilinear": "Bilinear + lapse"}
+
+
+def quantity(value: float, unit: str) -> str:
+    """A number with its unit, degrees as a sign."""
+    return f"{value:,g}°" if unit == "degree" else f"{value:,g} {unit}"
+
+
+def setting(bags: int, targets: int, matched: bool, block: str, pixels: int, pixel: str) -> str:
+    """Bags and targets in numbers."""
+    what = (f"{bags} blocks of {block} are both bags and targets" if matched else
+            f"{bags} bags tell covariates, {targets} other blocks of {block} their temperature")
+    return f"{what}; predicted are {pixels:,} pixels of {pixel}."
+
+
+def scored(name: str, rmse: float, coverage: float | None) -> str:
+    """The answer in numbers."""
+    held = "; it gives no intervals" if coverage is None else (
+        f"; 95 % intervals hold {100 * coverage:.0f} % of the truth")
+    return f"{name}: RMSE {rmse:.3g} K{held}."
+
+
+def seen(kind: str, matched: bool, weights, spacing: str, slope: str) -> str:
+    """What the present setting shows."""
+    imputed = "" if matched else (
+        "Targets were first carried over to the bags by a regression on the mediators (imputed), "
+        "as if known exactly. ")
+    if kind == "bilinear":
+        more = "" if matched else " It sees the covariates of the observed blocks, unlike models."
+        return f"Interpolation between blocks, corrected by {slope}; no uncertainty.{more}"
+    if kind == "aggregated-gp":
+        return imputed + "Bags are related by the means of k over all their pairs of pixels."
+    if kind == "gpr":
+        return imputed + "Every bag is taken for one point at its mean place and covariates."
+    if kind == "bagg-gp":
+        return imputed + ("Bags teach nothing about each other: pixels outside a valued bag keep "
+                          "what was assumed, and borders show.")
+    same = " All bags are of one size, so that S-CMP and CMP are the same." if kind == "s-cmp" \
+        else ""
+    return _mediated(matched, weights, spacing) + same
+
+
+def _mediated(matched: bool, weights, spacing: str) -> str:
+    if weights.total < 0.3 and matched:
+        return ("λ is so large that little is left of what was observed: most of the map is what "
+                "was assumed.")
+    if weights.total < 0.3:
+        return (f"No bag is like any target: the lengthscales of ℓ are short beside the spacing of "
+                f"bags ({spacing}), or λ is large. Bags know nothing of each other, and unmatched "
+                "targets cannot be used: what they show is put down to noise, or read into the "
+                "map wrongly.")
+    count = max(1, round(weights.partners))
+    if matched and weights.own > 0.9:
+        return ("Every target draws on its own bag alone: the lengthscales of ℓ are short beside "
+                f"the spacing of bags ({spacing}), and CMP is the aggregated GP.")
+    if matched:
+        return (f"Every target draws on about {count} bags, its own with "
+                f"{100 * weights.own:.0f} % of the weight: mediation smooths what was matched.")
+    return (f"Every target draws on about {count} {'bag' if count == 1 else 'bags'} like it; "
+            "detail inside blocks comes from covariates, by k.")
+
+
+def ratio(value: float) -> tuple[str, str]:
+    """What k's lengthscale in blocks means, and a colour for it."""
+    if value < 0.5:
+        verdict, colour = "finer than blocks can tell", "error"
+    elif value < 2:
+        verdict, colour = "borderline", "warning"
+    else:
+        verdict, colour = "recoverable", "success"
+    return f"lengthscale of k = {value:.2g} blocks: {verdict}", colour
+
+
+def cost(milliseconds: float, evaluations: int, bilinear: bool) -> str:
+    """How long the last answer took on the server, and how good the numbers are."""
+    how = "interpolated" if bilinear else "exact"
+    took = (f"{milliseconds:.0f} ms" if milliseconds < 1000 else f"{milliseconds / 1000:.1f} s")
+    millions = f" · {evaluations / 1e6:.1f} million values of k" if evaluations else (
+        "" if bilinear else " · no new values of k")
+    return f"{how} · {took}{millions}"
+
+
+def learnt(values: dict, units: dict, evidence: float, notes: bool) -> str:
+    """What was learnt from the targets."""
+    names = {"lengthscale": "lengthscale of k", "spread": "sd by place", "detail": "of covariates",
+             "detail_spread": "sd by covariates", "noise": "noise", "far": "ℓ over places",
+             "near": "ℓ over the mediator", "share_of_place": "share of place", "ridge": "λ"}
+    told = ", ".join(f"{names[name]} {values[name]:.3g} {units.get(name, '')}".strip()
+                     for name in names if name in values)
+    return (f"Learnt from the targets: {told}; log evidence with priors {evidence:.1f}. The "
+            f"sliders are at the nearest stops.{' Stopped early.' if notes else ''}")
