@@ -2,7 +2,8 @@
 
 Single precision, all matrices over N individuals, Adam on the evidence (exact) or on the bound with
 the diagonal of q's covariance (variational), softplus parameters from the values that GPyTorch
-starts with, zero mean, λ fixed. Nothing of `workbench` is used.
+starts with, zero mean, λ fixed. Nothing of `workbench` is used. What differs from the release:
+GPyTorch of today, the start of q (zero mean instead of tiny random numbers).
 """
 
 from __future__ import annotations
@@ -34,12 +35,16 @@ class Conditional(torch.nn.Module):
         """σ²."""
         return torch.nn.functional.softplus(self.raw_noise) + 1e-4
 
-    def weights(self) -> Tensor:
-        """A (N, M) by an N x N system, its root by Lanczos above 800 individuals."""
+    def weights(self, first: bool = False) -> Tensor:
+        """A (N, M) by an N x N system, its root by Lanczos above 800 individuals.
+
+        In the first step of the released exact model the root carries no gradient.
+        """
         count = len(self.x)
-        gram = DenseLinearOperator(self.ell(self.y, self.y).to_dense())
-        system = gram + DiagLinearOperator(torch.full((count,), count * self.ridge))
-        root = system.root_inv_decomposition().root.to_dense()
+        with torch.set_grad_enabled(torch.is_grad_enabled() and not first):
+            gram = DenseLinearOperator(self.ell(self.y, self.y).to_dense())
+            system = gram + DiagLinearOperator(torch.full((count,), count * self.ridge))
+            root = system.root_inv_decomposition().root.to_dense()
         return root @ (root.mT @ self.ell(self.y, self.targets).to_dense())
 
 
@@ -49,14 +54,14 @@ def exact(x: Tensor, y: Tensor, targets: Tensor, z: Tensor, ridge: float = 0.01,
     model = Conditional(x, y, targets, ridge)
     optimiser = torch.optim.Adam(model.parameters(), lr=rate)
 
-    def covariance() -> tuple[Tensor, Tensor]:
-        a = model.weights()
+    def covariance(first: bool = False) -> tuple[Tensor, Tensor]:
+        a = model.weights(first)
         cross = model.k(x, x).to_dense() @ a
         return cross, a.mT @ cross + model.noise * torch.eye(len(z))
 
     for epoch in range(epochs):
         optimiser.zero_grad()
-        q = covariance()[1]
+        q = covariance(epoch == 0)[1]
         root = torch.linalg.cholesky(q + 1e-5 * torch.eye(len(z)))
         alpha = torch.cholesky_solve(z[:, None], root)[:, 0]
         loss = (0.5 * z @ alpha + root.diagonal().log().sum()
@@ -76,7 +81,7 @@ class Sparse(gpytorch.models.ApproximateGP):
     def __init__(self, inducing: Tensor, k: gpytorch.kernels.Kernel):
         q = gpytorch.variational.CholeskyVariationalDistribution(len(inducing))
         super().__init__(gpytorch.variational.VariationalStrategy(
-            self, inducing, q, learn_inducing_locations=True))
+            self, inducing, q, learn_inducing_locations=True, jitter_val=1e-3))
         self.mean_module, self.covar_module = gpytorch.means.ZeroMean(), k
 
     def forward(self, x: Tensor) -> gpytorch.distributions.MultivariateNormal:
@@ -91,7 +96,7 @@ def variational(x: Tensor, y: Tensor, targets: Tensor, z: Tensor, ridge: float =
     model = Conditional(x, y, targets, ridge)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        centres = KMeans(inducing, n_init=1, random_state=42).fit(x.numpy()).cluster_centers_
+        centres = KMeans(inducing, n_init=10, random_state=42).fit(x.numpy()).cluster_centers_
     sparse = Sparse(torch.as_tensor(centres, dtype=x.dtype), model.k)
     parameters = {id(p): p for p in [*model.parameters(), *sparse.parameters()]}
     optimiser = torch.optim.Adam(parameters.values(), lr=rate)

@@ -96,7 +96,7 @@ def _profile(term: Term):
     kernel = term.kernel
     if type(kernel) is not gpytorch.kernels.ScaleKernel:
         return None
-    base = kernel.base_kernel           # a ScaleKernel takes over the columns of its base
+    base = kernel.base_kernel           # a ScaleKernel takes over the columns of its base ...
     if type(base) is gpytorch.kernels.RBFKernel:
         name = "rbf"
     elif type(base) is gpytorch.kernels.MaternKernel:
@@ -109,7 +109,8 @@ def _profile(term: Term):
     def scaled(x: Inputs, centre: Inputs) -> Tensor:
         # Around a centre: squared distances are taken as differences of squares.
         moved = x - centre.mean(0)
-        columns = moved if base.active_dims is None else moved[:, base.active_dims]
+        # ... and chooses them alone: of its base's forward() only the rest is asked.
+        columns = moved if kernel.active_dims is None else moved[:, kernel.active_dims]
         return columns / base.lengthscale
 
     return kernel.outputscale, scaled, name
@@ -141,8 +142,10 @@ def _matern12(r2: Tensor) -> Tensor:
 
 
 def _matern12_slope(r2: Tensor) -> Tensor:
-    r = r2.clamp_min_(1e-14).sqrt_()        # pairs at one place do not move with a lengthscale
-    return (-r).exp_().div_(r).mul_(-0.5)
+    # A pole: pairs at one place, to rounding, do not move with a lengthscale.
+    same = r2 < 100 * torch.finfo(r2.dtype).eps
+    r = r2.masked_fill_(same, 1.0).sqrt_()
+    return (-r).exp_().div_(r).mul_(-0.5).masked_fill_(same, 0.0)
 
 
 def _matern32(r2: Tensor) -> Tensor:

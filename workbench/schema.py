@@ -98,6 +98,11 @@ def check_targets(ds: xr.Dataset) -> xr.Dataset:
                             "workbench.targets_from_table or workbench.unmatch")
         require(ds[name].dims == dims, f"{name} must have dims {dims}, got {ds[name].dims}")
         _finite(ds, name)
+    if "noise_variance" in ds:
+        require(ds["noise_variance"].dims == (TARGET,), "noise_variance of targets must have dims "
+                f"{(TARGET,)}, got {ds['noise_variance'].dims}")
+    names = [str(name) for name in ds[TARGET].values]
+    require(len(set(names)) == len(names), "targets must have different names")
     require(aggregation(ds) == "mean", "unmatched targets are means: nobody knows the weight "
             "behind them. Divide totals by their weight and set value.attrs['aggregation'] = "
             "'mean'")

@@ -50,6 +50,7 @@ def test_totals_become_means():
     assert targets.sizes["target"] == 4
 
 
+@pytest.mark.filterwarnings("ignore:.*lie where no bag is")      # the outermost slabs are targets
 def test_the_fit_answers_with_labels(ds, parts, fit):
     bags, targets = parts
     rmse = float(np.sqrt(((fit.at(ds).mean - ds["truth"]) ** 2).mean()))
@@ -201,3 +202,35 @@ def test_on_the_command_line(tmp_path, ds, parts):
     maps.close()
     refused = CliRunner().invoke(app, [*call, "--model", "vbagg"])
     assert refused.exit_code != 0 and "cmp" in refused.output
+
+
+def test_known_noise_of_totals_becomes_that_of_means():
+    ds = wb.load("simulated-country", pixels=400, districts=16, regions=4, provinces=2, smallest=5)
+    ds = wb.add_mediators(ds.assign(noise_variance=("bag", np.full(16, 4.0))), ["x", "y"])
+    _, targets = wb.unmatch(ds, 0.25)
+    weight = pd.Series(np.bincount(ds["membership"], ds["weight"]), ds["bag"].values)
+    np.testing.assert_allclose(targets["noise_variance"],
+                               4.0 / weight[targets["target"].values] ** 2)
+    for positions in (([0, 1], [2, 3]), (range(16), []), ([0, *range(8)], range(8, 16)),
+                      (range(8), range(8, 300))):
+        with pytest.raises(InputError, match="must hold each of the 16 bags once"):
+            wb.unmatch(ds, positions=positions)
+    fit = wb.CMP(starts=1, max_steps=10).fit(*wb.unmatch(ds, 0.25))
+    with pytest.raises(InputError, match="the fit learnt a mean, the dataset's values are a sum"):
+        fit.log_density(ds)
+    assert repr(fit).endswith("4 targets>")
+
+
+def test_imputing_knows_the_noise_of_targets_and_forgets_that_of_bags(parts):
+    bags, targets = parts
+    targets = targets.assign(noise_variance=("target", np.full(15, 0.01)))
+    out = wb.impute(bags.assign(noise_variance=("bag", np.full(15, 9.0))), targets, noise="known")
+    assert "noise_variance" not in out and np.isfinite(out["value"]).all()
+
+
+def test_one_name_is_no_list_of_letters(ds):
+    assert list(wb.add_mediators(ds, "x1")["mediator"].values) == ["x1"]
+    table = pd.DataFrame({"z": [0.1, 0.2], "height": [0.0, 0.5]})
+    assert list(wb.targets_from_table(table, "z", "height")["mediator"].values) == ["height"]
+    with pytest.raises(InputError, match="each once"):
+        wb.add_mediators(ds, ["x1", "x1"])

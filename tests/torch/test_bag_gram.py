@@ -61,3 +61,29 @@ def test_a_kernel_of_the_users_own_goes_the_general_way():
     term, a = Term("kernel", kernel.double(), (0,)), SegmentMean(bags)
     dense = a.dense() @ term(bags.x, bags.x) @ a.dense().mT
     torch.testing.assert_close(a.gram([term], bags.x), dense)
+
+
+@pytest.mark.parametrize("where", ["base", "scale", "both"])
+def test_columns_are_those_that_gpytorch_takes(where):
+    bags = made.bags((3, 4, 2), coordinates=False, covariates=2)
+    inner = {"active_dims": [1]} if where != "scale" else {}
+    outer = {"active_dims": [1]} if where != "base" else {}
+    kernel = gpytorch.kernels.ScaleKernel(gpytorch.kernels.RBFKernel(**inner), **outer).double()
+    term, a = Term("kernel", kernel, (0, 1)), SegmentMean(bags)
+    dense = a.dense() @ term(bags.x, bags.x) @ a.dense().mT
+    torch.testing.assert_close(a.gram([term], bags.x), dense)
+    torch.testing.assert_close(a.cross([term], bags.x, bags.x),
+                               (term(bags.x, bags.x) @ a.dense().mT).detach())
+
+
+def test_single_precision_and_individuals_at_one_place():
+    bags = made.bags((4, 4, 4), covariates=2)
+    x = (bags.x - bags.x.mean(0)) / bags.x.std(0)
+    x[4] = x[0]
+    x[9] = x[8]
+    found = []
+    for dtype in (torch.float64, torch.float32):
+        terms = build("matern12", bags.columns, x.to(dtype))
+        value = bag_gram(terms, x.to(dtype), bags, bags.weight.to(dtype)).square().sum()
+        found.append(torch.cat([g.reshape(-1) for g in gradients(terms, value)]).double())
+    torch.testing.assert_close(found[1], found[0], rtol=1e-4, atol=1e-4)

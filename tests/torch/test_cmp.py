@@ -361,3 +361,75 @@ def test_gpr_sees_bags_at_their_centroids():
     k = fit.state.field.terms[0](centres, centres).detach() + 0.07 * torch.eye(6, dtype=F64)
     expected = MultivariateNormal(torch.full((6,), 0.4, dtype=F64), k)
     assert fit.objective == pytest.approx(float(expected.log_prob(source.targets.value)), abs=1e-8)
+
+
+def test_a_kernel_of_the_users_own_on_mediators_has_starts_and_keeps_its_own():
+    import gpytorch
+
+    source, truth = roll(count=30)
+    kernel = gpytorch.kernels.ScaleKernel(gpytorch.kernels.RBFKernel())
+    fit = make("cmp", kernel="ard-rbf", mediator_kernel=kernel).fit(source)
+    named = make("cmp", kernel="ard-rbf").fit(source)
+    starts = next(note for note in fit.history.notes if "starts by lengthscale" in note)
+    assert starts.count(";") == 4           # three steps, the kernel's own, and what was kept
+    assert fit.objective > named.objective - 1.0
+    with pytest.raises(InputError, match="mediator_kernel a name or a gpytorch kernel"):
+        make("cmp", mediator_kernel=3)
+
+
+def test_targets_between_two_groups_of_bags_are_seen_to_be_far():
+    ours = replace(bags((3,) * 10), mediators=torch.tensor(
+        [[0.0 + i / 10] for i in range(5)] + [[100.0 + i / 10] for i in range(5)], dtype=F64),
+        mediator_columns=Columns(("y",)))
+    value = torch.ones(4, dtype=F64)
+    theirs = torch.full((4, 1), 50.0, dtype=F64)
+    with pytest.raises(InputError, match="4 of 4 targets have mediators far from those of any bag"):
+        make("cmp").condition(Source(ours, Targets(value, None, None, theirs), "mean",
+                                     "continuous"), given())
+    theirs[:3] = torch.tensor([[0.1], [0.2], [100.2]])
+    fit = make("cmp").condition(Source(ours, Targets(value, None, None, theirs), "mean",
+                                       "continuous"), given())
+    assert any("1 of 4 targets" in note for note in fit.history.notes)
+    with pytest.warns(UserWarning, match="1 of 2 mediators lie where no bag is"):
+        fit.conditional_mean(torch.tensor([[0.3], [50.0]], dtype=F64))
+
+
+def test_a_mediator_that_is_the_same_for_all_is_told():
+    source = unmatched()
+    flat = source.bags.mediators.clone()
+    flat[:, 1] = 3.0
+    theirs = source.targets.mediators.clone()
+    theirs[:, 1] = 3.0
+    same = replace(source, bags=replace(source.bags, mediators=flat),
+                   targets=replace(source.targets, mediators=theirs))
+    fit = make("cmp").condition(same, given())
+    assert any("tell no bag from another: x" in note for note in fit.history.notes)
+
+
+def test_means_of_counts_are_not_multiplied_by_weights():
+    ours = bags((5, 2, 7, 3), weights=True)
+    value = torch.tensor([1.4, 1.5, 1.45, 1.42], dtype=F64)
+    source = Source(ours, Targets(value), "mean", "count")
+    for name in ("cmp", "aggregated-gp"):
+        fit = make(name).fit(source) if name == "cmp" else MODELS[name](kernel="rbf").fit(source)
+        assert not fit.state.rescaled
+        assert float(fit.simulate_bags(ours, None, 200, 0).mean()) == pytest.approx(1.44, abs=0.1)
+
+
+def test_bags_are_recognised_in_any_order_and_doubles_are_refused():
+    source = matched()
+    values = {"mean": 0.4, "rbf.variance": 1.3, "rbf.lengthscale": 1.1, "noise.variance": 0.07}
+    model = MODELS["bagg-gp"](kernel="rbf", noise="constant")
+    fit, order = model.condition(source, values), torch.arange(27)
+    order[:5] = torch.tensor([4, 2, 0, 1, 3])
+    shuffled = replace(source.bags, x=source.bags.x[order], weight=source.bags.weight[order])
+    torch.testing.assert_close(fit.latent(shuffled).mean, fit.latent(source.bags).mean[order])
+    twice = source.bags.x.clone()
+    twice[5:7] = twice[14:16]
+    pair = replace(source.bags, x=twice[torch.tensor([5, 6, 14, 15])], count=2, names=(),
+                   membership=torch.tensor([0, 0, 1, 1]), weight=torch.ones(4, dtype=F64),
+                   mediators=None)
+    same = model.condition(Source(pair, Targets(torch.tensor([1.0, 5.0], dtype=F64)), "mean",
+                                  "continuous"), values)
+    with pytest.raises(InputError, match="bag 1 has the inputs of another"):
+        same.latent(pair)

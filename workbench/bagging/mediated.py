@@ -50,7 +50,7 @@ def add_mediators(ds: xr.Dataset, mediators: Sequence[str] | pd.DataFrame,
         require(not twice, f"the table of mediators has more than one row for {twice[:5]}")
         chosen, values = [str(c) for c in table.columns], table.loc[names].to_numpy(dtype=float)
     else:
-        chosen = [str(name) for name in mediators]
+        chosen = _names(mediators)
         values = np.stack([_mean(ds, name, units) for name in chosen], 1)
     require(bool(chosen), "give at least one mediator")
     return _with(ds, values, chosen, units, schema.BAG)
@@ -80,6 +80,7 @@ def targets_from_table(
     InputError
         If a column is missing or a value is not finite.
     """
+    mediators = _names(mediators)
     wanted = [value, *mediators, *(c for c in (name, noise_variance) if c)]
     for column in wanted:
         choose("column", column, [str(c) for c in table.columns])
@@ -121,6 +122,7 @@ def targets_from_grid(fields: xr.Dataset, value: str, mediators: Sequence[str],
         treatment is named.
     """
     choose("missing", missing, ("refuse", "drop"))
+    mediators = _names(mediators)
     fields = fields.rename({old: new for old, new in _AXES.items() if old in fields.coords})
     known = [str(n) for n in (*fields.data_vars, *(a for a in ("x", "y") if a in fields.coords))]
     for name in (value, *mediators):
@@ -152,7 +154,7 @@ def unmatch(ds: xr.Dataset, share: float = 0.5, seed: int = 0,
     seed : int
         Seed of the random order.
     positions : pair of sequences of int, optional
-        Positions of the bags that stay bags, and of those that become targets.
+        Positions of the bags that stay bags, and of those that become targets; all bags once.
 
     Returns
     -------
@@ -174,11 +176,15 @@ def unmatch(ds: xr.Dataset, share: float = 0.5, seed: int = 0,
         order = np.random.default_rng(seed).permutation(count)
         positions = (order[taken:], order[:taken])
     first, second = (np.sort(np.asarray(p, dtype=int)) for p in positions)
-    require(len(np.intersect1d(first, second)) == 0, "a bag cannot stay a bag and be a target")
+    everyone = np.sort(np.concatenate([first, second]))
+    require(len(first) > 0 and len(second) > 0 and np.array_equal(everyone, np.arange(count)),
+            f"positions must hold each of the {count} bags once, some in either part; take a "
+            "subset first with workbench.subset")
+    weight = np.bincount(ds["membership"], ds["weight"], minlength=count)
     value, attrs = ds["value"].values, {**ds["value"].attrs, "aggregation": "mean",
                                         "kind": "continuous"}
     if schema.aggregation(ds) == "sum":
-        value = value / np.bincount(ds["membership"], ds["weight"], minlength=count)
+        value = value / weight
         attrs["units"] = f"{attrs.get('units', '')} / {ds['weight'].attrs.get('units', 'weight')}"
     targets = xr.Dataset(
         {"value": (schema.TARGET, value[second], attrs)},
@@ -186,7 +192,8 @@ def unmatch(ds: xr.Dataset, share: float = 0.5, seed: int = 0,
                 **{f"target_{axis}": (schema.TARGET, ds[f"bag_{axis}"].values[second])
                    for axis in ("x", "y", "geometry") if f"bag_{axis}" in ds}})
     if "noise_variance" in ds:
-        targets["noise_variance"] = (schema.TARGET, ds["noise_variance"].values[second])
+        per = weight[second] ** 2 if schema.aggregation(ds) == "sum" else 1.0
+        targets["noise_variance"] = (schema.TARGET, ds["noise_variance"].values[second] / per)
     targets = _with(targets, ds["mediators"].values[second],
                     [str(m) for m in ds["mediator"].values],
                     dict(zip(ds["mediator"].values, _units(ds), strict=True)), schema.TARGET)
@@ -197,6 +204,13 @@ def unmatch(ds: xr.Dataset, share: float = 0.5, seed: int = 0,
     bags["membership"] = (schema.INDIVIDUAL, np.searchsorted(first, ds["membership"].values[kept]))
     bags.attrs = dict(ds.attrs)
     return bags, targets
+
+
+def _names(names: Sequence[str] | str) -> list[str]:
+    out = [names] if isinstance(names, str) else [str(name) for name in names]
+    require(bool(out) and len(set(out)) == len(out),
+            f"name one mediator or more, each once, got {out}")
+    return out
 
 
 def _mean(ds: xr.Dataset, name: str, units: dict) -> np.ndarray:

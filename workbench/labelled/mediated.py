@@ -18,6 +18,28 @@ from workbench.models.registry import MODELS
 class MediatedFit(Fit):
     """A fitted conditional mean process; see `Fit`, and `conditional_mean`."""
 
+    def __init__(self, inner, model, ds: xr.Dataset, targets: xr.Dataset | None = None):
+        super().__init__(inner, model, ds, targets)
+        self._matched = targets is None
+
+    def __repr__(self) -> str:
+        return super().__repr__() if self._matched else (
+            super().__repr__().replace(" bags>", " targets>"))
+
+    def log_density(self, ds: xr.Dataset, unit: str = "bag", samples: int = 1000, seed: int = 0
+                    ) -> xr.DataArray:
+        """As of `Fit`; what is scored must be what was learnt, means or sums.
+
+        Raises
+        ------
+        InputError
+            If it is not.
+        """
+        require(unit != "bag" or "value" not in ds or schema.aggregation(ds) == self._aggregation,
+                f"the fit learnt a {self._aggregation}, the dataset's values are a "
+                f"{schema.aggregation(ds) if 'value' in ds else ''}; make means of them first")
+        return super().log_density(ds, unit, samples, seed)
+
     def conditional_mean(self, mediators: pd.DataFrame | xr.Dataset) -> LabelledPredictive:
         """Law of g(y) = E[f(X) | Y = y], the mean of the field over a bag with covariates y.
 
@@ -71,7 +93,8 @@ def impute(ds: xr.Dataset, targets: xr.Dataset, kernel: object = "rbf", **option
     Returns
     -------
     xr.Dataset
-        The bags with ``value``, and ``value_std``, the regression's standard deviation.
+        The bags with ``value``, and ``value_std``, the regression's standard deviation. Variances
+        of values that the bags had are dropped with their values.
 
     References
     ----------
@@ -79,14 +102,16 @@ def impute(ds: xr.Dataset, targets: xr.Dataset, kernel: object = "rbf", **option
     """
     source = to_source(ds, targets)
     bags, columns = source.bags, source.bags.mediator_columns
-    given = Source(_points(source.targets.mediators, columns), Targets(source.targets.value),
-                   "mean", "continuous")
+    given = Source(_points(source.targets.mediators, columns),
+                   Targets(source.targets.value, source.targets.noise_variance), "mean",
+                   "continuous")
     regression = MODELS["gpr"](kernel=kernel, **options).fit(given)
     law = regression.latent(_points(bags.mediators, columns))
-    out = ds.assign(value=(schema.BAG, law.mean.numpy(), dict(targets["value"].attrs)),
-                    value_std=(schema.BAG, law.std.numpy(), {
-                        "units": targets["value"].attrs.get("units", ""),
-                        "long_name": "standard deviation of the imputed value"}))
+    attrs = {"units": targets["value"].attrs.get("units", ""),
+             "long_name": "standard deviation of the imputed value"}
+    out = ds.drop_vars(["noise_variance", "sample_variance", "trials"], errors="ignore").assign(
+        value=(schema.BAG, law.mean.numpy(force=True), dict(targets["value"].attrs)),
+        value_std=(schema.BAG, law.std.numpy(force=True), attrs))
     out["value"].attrs |= {"aggregation": "mean", "kind": "continuous"}
     out.attrs["imputed"] = f"values by {regression.model!r} on {', '.join(columns.names)}"
     return out

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from workbench.bags import Bags
+from workbench.checks import require
 from workbench.models.bagged_gp import AggregatedGP, ExactFit, ExactState
 from workbench.models.options import NOISES, AggregatedOptions, cast_bags, option
 from workbench.operators import OPERATORS
@@ -87,7 +89,15 @@ class IndependentState(ExactState):
 
 
 class IndependentFit(ExactFit):
-    """A fitted `IndependentBagsGP`: bags of the training data are recognised by their inputs."""
+    """A fitted `IndependentBagsGP`: bags of the training data are recognised by their inputs.
+
+    The order of individuals does not matter.
+
+    Raises
+    ------
+    InputError
+        If two bags of the training data have the same inputs.
+    """
 
     def latent(self, bags: Bags) -> Normal:
         """Law of f at the individuals: conditional in bags of the training data, else prior."""
@@ -125,14 +135,22 @@ class IndependentFit(ExactFit):
         ends = theirs.sizes.long().cumsum(0).tolist()
         for j, stop in enumerate(ends):
             start = ends[j - 1] if j else 0
-            known[theirs.x[start:stop].numpy(force=True).tobytes()] = (j, slice(start, stop))
+            require(known.setdefault(_key(theirs.x[start:stop]), (j, slice(start, stop)))[0] == j,
+                    f"bag {theirs.names[j] if theirs.names else j} has the inputs of another: bags "
+                    "could not be told apart")
         stop = 0
         for size in bags.sizes.long().tolist():
             rows, stop = slice(stop, stop + size), stop + size
-            found = known.get(bags.x[rows].numpy(force=True).tobytes())
+            found = known.get(_key(bags.x[rows]))
             if found is None:
                 yield rows, None, None
                 continue
             own, members = found
-            x = state.field.x[members]
-            yield rows, state.field.prior(x, x) @ a[members], own
+            cross = state.field.prior(state.transform(bags.x[rows]), state.field.x[members])
+            yield rows, cross @ a[members], own
+
+
+def _key(x: Tensor) -> bytes:
+    """The inputs of a bag in an order that does not depend on its individuals'."""
+    table = x.numpy(force=True)
+    return table[np.lexsort(table.T[::-1])].tobytes()

@@ -81,7 +81,7 @@ class ExactState:
     def __init__(self, model: AggregatedGP, source: Source):
         self.options, self.link = model.options, link_named("identity")
         self.given, options = source, self.options
-        self.rescaled = source.kind == "count"
+        self.rescaled = source.kind == "count" and source.aggregation == "sum"
         self.source = cast_source(source.as_rates() if self.rescaled else source, options)
         bags = model.reduce(self.source.bags)
         self.transform = fit_inputs(self.source.bags, options.transform, options.extrapolation)

@@ -7,6 +7,7 @@ Chau, Bouabid and Sejdinovic 2021, Deconditional Downscaling with Gaussian Proce
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 
 import torch
@@ -18,6 +19,7 @@ from workbench.models.bagged_gp import ExactFit
 from workbench.models.base import Model
 from workbench.models.cmp_options import CMPOptions, ShrinkageOptions
 from workbench.models.cmp_state import CMPState
+from workbench.models.mediators import unsupported
 from workbench.models.options import cast_bags
 from workbench.operators import SegmentMean
 from workbench.predictive import Normal
@@ -101,12 +103,12 @@ class CMPFit(ExactFit):
         return self.model.near(self, {**self.hyperparameters, **values})
 
     def at(self, bags: Bags, trained=None, area_effect: bool = False) -> Normal:
-        """Law of the field at the individuals, their white noise included."""
+        """Law of the field at new individuals with these inputs, their white noise included."""
         law, white = self.latent(bags), self.state.noise.white.detach()
         return Normal(law.mean, (law.variance + white).sqrt())
 
     def over(self, bags: Bags, trained=None, area_effect: bool = False) -> Normal:
-        """Law of each bag's own mean, with the white noise of its individuals."""
+        """Law of the mean over new individuals with each bag's inputs, white noise included."""
         bags = cast_bags(bags, self.state.options)
         mean, variance = self.state.field.aggregate(
             self.state.transform(bags.x), SegmentMean(bags))
@@ -117,11 +119,18 @@ class CMPFit(ExactFit):
     def conditional_mean(self, mediators: Tensor) -> Normal:
         """Law of g(y) = E[f(X) | Y = y] at covariates of bags (n, E) in natural units.
 
+        Given the estimated conditional mean operator: where no bag is (a warning), the weights of
+        bags vanish and with them the variance.
+
         References
         ----------
         Chau et al. 2021, definition 3.1 and eq. (3).
         """
         state = self.state
         y = state.mediators.transform(mediators.to(state.x))
+        far = int(unsupported(state.mediators, y).sum())
+        if far:
+            warnings.warn(f"{far} of {len(y)} mediators lie where no bag is: the estimate there is "
+                          "the prior mean, and its variance says nothing", stacklevel=3)
         mean, variance = state.conditional_means(state.mean.weights(y))
         return Normal(mean, variance.sqrt())

@@ -20,7 +20,8 @@ class CMPOptions(Options):
 
     mediator_kernel: object = option(
         "rbf", "ℓ, the kernel on covariates of bags: names joined by + and *, of "
-        + ", ".join(KERNELS) + "; mediators x and y are the coordinates")
+        + ", ".join(KERNELS) + "; mediators x and y are the coordinates; of a single term the "
+        "variance is one, and the ridge λ relative to it")
     ridge: str = option(
         "per-point", "per-point: N λ / n_j for each bag, the estimator on all individuals; "
         "shrinkage: B λ for all bags", choices=RIDGES)

@@ -35,7 +35,7 @@ class CMPState:
     def __init__(self, model, source: Source):
         self.options, self.link = model.options, link_named("identity")
         self.given, options = source, model.options
-        self.rescaled = source.kind == "count" or source.aggregation == "sum"
+        self.rescaled = source.aggregation == "sum"
         self.source = cast_source(source.as_rates() if self.rescaled else source, options)
         bags, self.value = self.source.bags, self.source.targets.value
         self.transform = fit_inputs(bags, options.transform, options.extrapolation)
@@ -85,7 +85,7 @@ class CMPState:
         rough = self._rough() if self.hyperparameters.free else None
         whole = None if rough and len(self.x) > self.options.refine else self.evidence
         history = train_from_starts(whole, rough, self.hyperparameters, found.near, found.wide,
-                                    self.options, progress, callback)
+                                    self.options, progress, callback, found.given)
         history.notes[:0] = found.notes
         if whole is None:
             history.notes.append(

@@ -19,6 +19,7 @@ from workbench.priors import LogNormal
 
 PREFIX = "mediator."
 _SLACK = 0.05       # of the bags' range, that targets may lie beyond it without a word
+_APART = 3.0        # times the largest distance of a bag to the next one
 
 
 @dataclass
@@ -39,6 +40,8 @@ class Mediators:
         Lengthscales in natural units: the spacing of bags, and the median distance.
     notes : list of str
         What a user should know.
+    given : bool
+        Whether ℓ is a kernel of the user's, with a start of its own.
     """
 
     bags: Tensor
@@ -49,6 +52,7 @@ class Mediators:
     near: dict[str, np.ndarray] = field(default_factory=dict)
     wide: dict[str, np.ndarray] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+    given: bool = False
 
 
 def mediators_of(source: Source, kernel: object, seed: int) -> Mediators:
@@ -57,7 +61,7 @@ def mediators_of(source: Source, kernel: object, seed: int) -> Mediators:
     Raises
     ------
     InputError
-        If most targets lie beyond the bags' range.
+        If most targets lie where no bag is.
     """
     bags = source.bags
     y, columns = bags.mediators, bags.mediator_columns
@@ -65,10 +69,8 @@ def mediators_of(source: Source, kernel: object, seed: int) -> Mediators:
         y, columns = bags.centres().x, bags.columns
     theirs = y if source.matched else source.targets.mediators
     transform = _transform(torch.cat([y, theirs]), columns)
-    notes = _overlap(y, theirs, columns)
     standard, targets = transform(y), transform(theirs)
-    out = Mediators(standard, targets, transform, build(kernel, columns, standard, seed), [],
-                    notes=notes)
+    out = Mediators(standard, targets, transform, build(kernel, columns, standard, seed), [])
     extent = y.amax(0) - y.amin(0)
     for term in out.terms:
         items = assembly.kernel_hyperparameters([term], transform, extent, 1.0)
@@ -77,19 +79,26 @@ def mediators_of(source: Source, kernel: object, seed: int) -> Mediators:
             items = [item for item in items if not item.name.endswith(".variance")]
         for item in items:
             item.name = PREFIX + item.name
-            if item.name.endswith("lengthscale") and term.name != "kernel":
+            if item.name.endswith("lengthscale"):
                 _start(item, term, standard, torch.cat([standard, targets]), out)
         out.items += items
+    out.given = any(term.name == "kernel" for term in out.terms)
+    out.notes = _constant(out) + _overlap(out)
     return out
 
 
 def _start(item: Hyperparameter, term: Term, y: Tensor, known: Tensor, out: Mediators) -> None:
-    """Start at the spacing of bags: short lengthscales say that bags know nothing of others."""
+    """Start at the spacing of bags: short lengthscales say that bags know nothing of others.
+
+    A GPyTorch kernel of the user's keeps its own start, too, and has no prior.
+    """
     factor = np.atleast_1d(torch.as_tensor(item.factor).detach().cpu().numpy().reshape(-1))
     ones = np.ones(item.raw.numel())
     near = spacing(y, term.columns) * factor * ones
     wide = np.maximum(median_distance(known[:, list(term.columns)]) * factor * ones, near)
     out.near[item.name], out.wide[item.name] = near, wide
+    if term.name == "kernel":
+        return
     middle = np.sqrt(near * wide).tolist()
     item.prior = LogNormal(middle[0] if len(middle) == 1 else tuple(middle), 1.5)
     item.set(near.tolist())
@@ -102,24 +111,58 @@ def _transform(known: Tensor, columns: Columns) -> InputTransform:
     return fit_inputs(Bags(known, members, torch.ones(count).to(known), count, columns))
 
 
-def _overlap(y: Tensor, theirs: Tensor, columns: Columns) -> list[str]:
-    """A note on targets beyond the range of the bags' mediators (covariate shift).
+def unsupported(out: Mediators, y: Tensor) -> Tensor:
+    """Which standardised mediators (n, E) lie where no bag is (n,).
+
+    Beyond the range of the bags in a column that ℓ looks at, or three times further from the next
+    bag than bags ever are from each other.
+    """
+    used = sorted({column for term in out.terms for column in term.columns})
+    if not used:
+        return torch.zeros(len(y), dtype=torch.bool, device=y.device)
+    ours, theirs = out.bags[:, used], y[:, used]
+    low, high = ours.amin(0), ours.amax(0)
+    # Of standardised columns: a constant one has a range of its spread, which is one.
+    reach = torch.where(high > low, high - low, torch.ones_like(low))
+    beyond = torch.maximum(low - theirs, theirs - high).clamp_min(0) / reach
+    outside = (beyond > _SLACK).any(1)
+    distinct = torch.unique(ours, dim=0)
+    if len(distinct) > 2:
+        between = torch.cdist(distinct, distinct)
+        between.diagonal().fill_(torch.inf)
+        apart = torch.cdist(theirs, distinct).amin(1)
+        outside = outside | (apart > _APART * between.amin(1).max())
+    return outside
+
+
+def _overlap(out: Mediators) -> list[str]:
+    """A note on targets where no bag is (covariate shift).
 
     References
     ----------
     Chau et al. 2021, section 6.
     """
-    low, high = y.amin(0), y.amax(0)
-    reach = torch.where(high > low, high - low, torch.ones_like(low))
-    beyond = torch.maximum(low - theirs, theirs - high).clamp_min(0) / reach
-    outside = (beyond > _SLACK).any(1)
+    outside = unsupported(out, out.targets)
     count = int(outside.sum())
     if count == 0:
         return []
-    told = (f"{count} of {len(theirs)} targets have mediators beyond those of all bags, most in "
-            f"{columns.names[int(beyond.amax(0).argmax())]!r}: what bags there would average is "
-            "not known")
-    if count > len(theirs) / 2:
+    low, high = out.bags.amin(0), out.bags.amax(0)
+    worst = torch.maximum(low - out.targets, out.targets - high)[outside].amax(0)
+    name = out.transform.columns.names[int(worst.argmax())]
+    where = (f"beyond those of all bags, most in {name!r}" if float(worst.max()) > 0
+             else "far from those of any bag")
+    told = (f"{count} of {len(outside)} targets have mediators {where}: what bags there would "
+            "average is not known")
+    if count > len(outside) / 2:
         raise InputError(told + "; give bags that cover the targets' range "
                          "(workbench.plots.mediators draws both)")
     return [told]
+
+
+def _constant(out: Mediators) -> list[str]:
+    """A note on mediators that are the same for all bags."""
+    flat = (out.bags.amax(0) - out.bags.amin(0)) == 0
+    names = [name for name, same in zip(out.transform.columns.names, flat.tolist(), strict=True)
+             if same]
+    return [f"mediators that tell no bag from another: {', '.join(names)}"] if (
+        names and len(out.bags) > 1) else []

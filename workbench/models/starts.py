@@ -23,6 +23,7 @@ Evidence = Callable[[], Tensor]
 def train_from_starts(
     evidence: Evidence | None, rough: Evidence | None, hyperparameters: HyperparameterSet,
     near: dict[str, np.ndarray], wide: dict[str, np.ndarray], options, progress: bool, callback,
+    given: bool = False,
 ) -> History:
     """Maximise evidence plus log prior; the best of several starts is refined.
 
@@ -37,17 +38,21 @@ def train_from_starts(
         First and last setting of the lengthscales that starts differ in.
     options : CMPOptions
         ``starts``, ``max_steps``, ``tolerance``.
+    given : bool
+        Whether the present values are one more start.
     """
     names = [name for name in near if not hyperparameters[name].fixed
              and name not in options.initial]
-    steps = np.linspace(0, 1, options.starts) if names else []
+    apart = any(not np.allclose(near[name], wide[name]) for name in names)
+    steps = list(np.linspace(0, 1, options.starts if apart else 1)) if names else []
+    steps += [None] if given and names else []
     if len(steps) < 2 and rough is None:
         return _maximise(evidence, hyperparameters, options, progress, callback)
-    steps = steps if len(steps) else [0.0]
+    steps = steps or [None]
     first, runs = hyperparameters.vector(), []
     for number, step in enumerate(steps):
         hyperparameters.assign(first)
-        for name in names:
+        for name in names if step is not None else []:
             hyperparameters[name].set((near[name] ** (1 - step) * wide[name] ** step).tolist())
         label = ", ".join(f"{np.mean(hyperparameters[n].report()['value']):.3g}" for n in names)
         try:

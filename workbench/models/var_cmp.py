@@ -31,6 +31,10 @@ class VarCMPState(CMPState):
         return CollapsedField(self.field.inducing, x, operator, self.options.trace)
 
 
+    def _rough(self):
+        """None where the diagonal of q's covariance is taken: clusters would change it."""
+        return None if self.options.trace == "diagonal" else super()._rough()
+
     def conditional_means(self, weights: Tensor) -> tuple[Tensor, Tensor]:
         """Posterior mean and variance (n,) of means of f with weights of bags (B, n)."""
         return self.field.conditional_means(weights)
@@ -41,7 +45,8 @@ class VarCMP(CMP):
 
     q over the inducing values is at its optimum in closed form, so that only hyperparameters are
     searched. The bound takes the whole trace tr(Aᵀ Σ A), over pairs of individuals; on large data
-    hyperparameters are learnt on clusters of individuals, and no pairs are needed after that.
+    hyperparameters are learnt on clusters of individuals, and the map needs no pairs. The value of
+    the bound on all individuals (``objective``, ``summary``) and `conditional_mean` do.
 
     Parameters
     ----------

@@ -1,12 +1,15 @@
 """Maps and charts of disaggregations: labelled data in, HoloViews out, nothing computed."""
 
 from workbench.plots.calibration import pit_histogram, reliability_curve
+from workbench.plots.fields import field_panel, field_scales
 from workbench.plots.images import save_html, save_png
 from workbench.plots.maps import value_map
 from workbench.plots.marks import marked_areas, pixel_lines
+from workbench.plots.mediators import mediators
 from workbench.plots.notebook import notebook
 from workbench.plots.outlines import simplified
 from workbench.plots.panels import disaggregation_panel, map_scales
+from workbench.plots.rates import convergence_rates
 from workbench.plots.scales import ColourScale, colour_scale, observed_rate, rate_unit
 from workbench.plots.scores import observed_vs_predicted, score_bars, training_curve
 from workbench.plots.support import covariate_support
@@ -14,10 +17,14 @@ from workbench.plots.support import covariate_support
 __all__ = [
     "ColourScale",
     "colour_scale",
+    "convergence_rates",
     "covariate_support",
     "disaggregation_panel",
+    "field_panel",
+    "field_scales",
     "map_scales",
     "marked_areas",
+    "mediators",
     "notebook",
     "observed_rate",
     "observed_vs_predicted",
