@@ -59,10 +59,13 @@ class ConditionalMean(nn.Module):
         """ℓ between mediators."""
         return sum(term(one, other) for term in self.terms)
 
+    def system(self) -> Tensor:
+        """L_bb plus the ridge of each bag (B, B)."""
+        return self.kernel(self.bags, self.bags) + torch.diag(self.scale() * self.ridges)
+
     def weights(self, at: Inputs | None = None) -> Tensor:
         """W (B, M) for the targets, or for other standardised mediators."""
-        ridge = torch.diag(self.scale() * self.ridges)
-        root = cholesky(self.kernel(self.bags, self.bags) + ridge, _NAME, _JITTER)
+        root = cholesky(self.system(), _NAME, _JITTER)
         return torch.cholesky_solve(self.kernel(self.bags, self.targets if at is None else at),
                                     root)
 

@@ -433,3 +433,55 @@ def test_bags_are_recognised_in_any_order_and_doubles_are_refused():
                                   "continuous"), values)
     with pytest.raises(InputError, match="bag 1 has the inputs of another"):
         same.latent(pair)
+
+
+def brute_left_out(mean, gram) -> float:
+    """The same loss by fitting without each bag in turn."""
+    total, count = 0.0, len(mean.bags)
+    for j in range(count):
+        others = [i for i in range(count) if i != j]
+        ell = mean.kernel(mean.bags, mean.bags).detach()
+        ridge = torch.diag(mean.scale().detach() * mean.ridges)
+        w = torch.linalg.solve((ell + ridge)[others][:, others], ell[others, j])
+        total += gram[j, j] - 2 * w @ gram[others, j] + w @ gram[others][:, others] @ w
+    return float(total / count / gram.diagonal().mean())
+
+
+@pytest.mark.parametrize("name", ["cmp", "s-cmp"])
+def test_leaving_out_one_bag_in_closed_form_is_leaving_it_out(name):
+    from workbench.models.first_stage import left_out_loss
+
+    state = make(name).condition(unmatched(), given()).state
+    with torch.no_grad():
+        gram = state.operator.bag_gram(list(state.field.terms), state.x)
+        loss = float(left_out_loss(state.mean, gram))
+    assert loss == pytest.approx(brute_left_out(state.mean, gram), rel=1e-9)
+
+
+def test_two_stages_choose_what_predicts_a_left_out_bag():
+    from workbench.models.first_stage import left_out_loss
+
+    source, truth = roll(count=60)
+    first = torch.arange(60) % 2 == 0
+    rows = first[source.bags.membership]
+    ours = replace(source.bags, x=source.bags.x[rows], weight=source.bags.weight[rows], count=30,
+                   membership=(first.long().cumsum(0) - 1)[source.bags.membership[rows]], names=(),
+                   mediators=source.bags.mediators[first])
+    split = Source(ours, Targets(source.targets.value[~first], None, None,
+                                 source.bags.mediators[~first]), "mean", "continuous")
+    two, one = (make("cmp", kernel="ard-rbf", mediation=how).fit(split)
+                for how in ("auto", "evidence"))
+    assert any("ℓ and λ by leaving out bags" in note for note in two.history.notes)
+    assert not any("leaving out" in note for note in one.history.notes)
+    with torch.no_grad():
+        gram = two.state.operator.bag_gram(list(two.state.field.terms), two.state.x)
+        ours_loss = float(left_out_loss(two.state.mean, gram))
+        other = make("cmp", kernel="ard-rbf").condition(split, {
+            **two.hyperparameters, **{k: v for k, v in one.hyperparameters.items()
+                                      if k == "ridge" or k.startswith("mediator.")}})
+        assert ours_loss < float(left_out_loss(other.state.mean, gram)) * 1.05
+    error = (two.latent(source.bags).mean - truth).square().mean().sqrt()
+    assert float(error) < 0.5 * float(truth.std())
+    fixed = make("cmp", kernel="ard-rbf", hyperparameters={
+        "ridge": 0.01, "mediator.rbf.lengthscale": 0.3}).fit(split)
+    assert fixed.hyperparameters["ridge"]["value"] == pytest.approx(0.01)

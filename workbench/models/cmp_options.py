@@ -10,6 +10,7 @@ from workbench.kernels import KERNELS
 from workbench.models.options import Options, option
 
 NOISES = ("constant", "known")
+MEDIATIONS = ("auto", "evidence", "leave-one-out")
 MEANS = ("known", "estimated")
 TRACES = ("true", "diagonal")
 
@@ -25,6 +26,11 @@ class CMPOptions(Options):
     ridge: str = option(
         "per-point", "per-point: N λ / n_j for each bag, the estimator on all individuals; "
         "shrinkage: B λ for all bags", choices=RIDGES)
+    mediation: str = option(
+        "auto", "how ℓ and λ are learnt: with all else by the evidence of the targets, as in the "
+        "paper; leave-one-out, by how well each bag is predicted from the others' mediators, then "
+        "all else by the evidence; auto is the first for matched and the second for unmatched "
+        "targets", choices=MEDIATIONS)
     mean: str = option(
         "known", "conditional mean of the constant prior mean: known to be itself, or estimated "
         "through the bags as the paper's ν, which shrinks it by the ridge", choices=MEANS)

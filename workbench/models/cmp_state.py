@@ -11,14 +11,15 @@ from workbench.bags import Source
 from workbench.compression import compress
 from workbench.conditional_mean import ConditionalMean, MediatedOperator
 from workbench.fields.exact import ExactField
-from workbench.hyperparameters import Hyperparameter
+from workbench.hyperparameters import Hyperparameter, HyperparameterSet
 from workbench.inputs import fit_inputs
 from workbench.kernels import Term, build
 from workbench.links import link_named
 from workbench.models import assembly
-from workbench.models.mediators import mediators_of
+from workbench.models.first_stage import choose_by_leaving_out
+from workbench.models.mediators import PREFIX, mediators_of
 from workbench.models.options import cast_source
-from workbench.models.starts import train_from_starts
+from workbench.models.starts import STARTS, share_of, train_from_starts
 from workbench.models.target_noise import TargetNoise
 from workbench.priors import LogNormal
 from workbench.shapes import Inputs
@@ -53,6 +54,7 @@ class CMPState:
             options.ridge, lambda: ridge.natural.reshape(()))
         self.operator = MediatedOperator(bags, self.mean, options.mean == "estimated")
         self.field = self._field(terms, self.x, self.operator)
+        self._few: tuple[MediatedOperator, Inputs] | None = None
         self.noise = TargetNoise(options, self.source.targets, self.scale)
         with torch.no_grad():
             self.field.mean.fill_(float(self.source.mean_rate))
@@ -84,14 +86,58 @@ class CMPState:
         found = self.mediators
         rough = self._rough() if self.hyperparameters.free else None
         whole = None if rough and len(self.x) > self.options.refine else self.evidence
-        history = train_from_starts(whole, rough, self.hyperparameters, found.near, found.wide,
-                                    self.options, progress, callback, found.given)
+        def search(share, shown: bool) -> History:
+            return train_from_starts(whole, rough, self.hyperparameters, found.near, found.wide,
+                                     self.options, shown, share, found.given)
+
+        if self._left_out():
+            history = self._two_stages(search, progress, callback)
+        else:
+            history = search(callback, progress)
         history.notes[:0] = found.notes
         if whole is None:
             history.notes.append(
                 f"hyperparameters learnt on at most {self.options.compress} clusters per bag "
                 f"(options compress and refine); the map uses all {len(self.x)} individuals")
         self.condition()
+        return history
+
+    def _left_out(self) -> bool:
+        wanted = self.options.mediation
+        named = wanted == "leave-one-out" or (wanted == "auto" and not self.source.matched)
+        return named and bool(self._first_stage().free) and len(self.mediators.bags) > 2
+
+    def _first_stage(self) -> HyperparameterSet:
+        """ℓ and λ."""
+        return HyperparameterSet([item for item in self.hyperparameters
+                                  if item.name == "ridge" or item.name.startswith(PREFIX)])
+
+    def _two_stages(self, search, progress: bool, callback) -> History:
+        """ℓ and λ by leaving out bags at the present k, then k by the evidence; twice in turn.
+
+        k starts where the evidence of all puts it.
+        """
+        history = search(share_of(callback, 0, 3), False)
+        learnt, told = self._first_stage().free, []
+        for turn in (1, 2):
+            if history.cancelled:
+                break
+            with torch.no_grad():
+                gram = self._learning().bag_gram(list(self.field.terms), self._learning_x())
+            told.append(choose_by_leaving_out(self.mean, gram, HyperparameterSet(learnt)))
+            for item in learnt:
+                item.fixed = True
+            try:
+                with_k = search(share_of(callback, turn, 3), progress and turn == 2)
+            finally:
+                for item in learnt:
+                    item.fixed = False
+            with_k.elapsed += history.elapsed
+            with_k.notes[:0] = [n for n in history.notes if n.startswith(STARTS)]
+            history = with_k
+        if told:
+            history.notes.insert(0, "ℓ and λ by leaving out bags; a left-out bag's squared error, "
+                                 f"of its embedding's square: {told[-1]:.3g}")
         return history
 
     @torch.no_grad()
@@ -118,5 +164,12 @@ class CMPState:
         clusters = compress(replace(bags, x=self.x), most, self.options.seed).bags
         few = MediatedOperator(clusters, self.mean, self.operator.estimated)
         few.squares = self.operator.squares
+        self._few = few, clusters.x
         field = self._field_like(clusters.x, few)
         return lambda: self._evidence(field, few)
+
+    def _learning(self) -> MediatedOperator:
+        return self.operator if self._few is None else self._few[0]
+
+    def _learning_x(self) -> Inputs:
+        return self.x if self._few is None else self._few[1]

@@ -18,6 +18,7 @@ from workbench.linalg import FactorisationError
 from workbench.training import History, maximise
 
 Evidence = Callable[[], Tensor]
+STARTS = "starts by lengthscale of the mediators"       # how the note on them begins
 
 
 def train_from_starts(
@@ -59,7 +60,7 @@ def train_from_starts(
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")     # of runs that end before they converge
                 history = _maximise(rough or evidence, hyperparameters, options, False,
-                                    _share(callback, number, len(steps) + 1))
+                                    share_of(callback, number, len(steps) + 1))
         except FactorisationError:
             continue
         runs.append((max(history.objective), label, hyperparameters.vector(), history))
@@ -72,11 +73,11 @@ def train_from_starts(
     both = evidence is not None and rough is not None
     if not history.cancelled and (both or not history.converged):
         history = _maximise(evidence or rough, hyperparameters, options, progress,
-                            _share(callback, len(steps), len(steps) + 1))
+                            share_of(callback, len(steps), len(steps) + 1))
     history.elapsed += sum(run[3].elapsed for run in runs if run[3] is not history)
     if len(runs) > 1:
-        history.notes.insert(0, "starts by lengthscale of the mediators, and the objective each "
-                             "reached: " + "; ".join(f"{label}: {value:.2f}"
+        history.notes.insert(0, STARTS + ", and the objective each reached: "
+                             + "; ".join(f"{label}: {value:.2f}"
                                                      for value, label, *_ in runs)
                              + f"; kept the one from {best[1]}")
     return history
@@ -89,7 +90,7 @@ def _maximise(evidence, hyperparameters, options, progress, callback) -> History
         tolerance=options.tolerance, progress=progress, callback=callback, restarts=5)
 
 
-def _share(callback, number: int, count: int):
+def share_of(callback, number: int, count: int):
     """A callback that sees one of several runs as its share of the whole."""
     if callback is None:
         return None
