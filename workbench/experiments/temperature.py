@@ -21,7 +21,7 @@ from workbench.labelled import CMP, CentrePointGP, VarCMP, VBAgg, impute
 #: Splits of the released code.
 SEEDS = (2, 3, 5, 7, 11, 13, 17, 19, 23, 42)
 #: How many of them each world gets.
-SPLITS = {"uk": 10, "simulated": 5, "cmip6": 3}
+SPLITS = {"uk": 10, "simulated": 5, "cmip6": 1}
 KERNEL = "matern32(coordinates)+ard-rbf(covariates)"
 MEDIATOR = "matern32(coordinates)+rbf(covariates)"
 #: Each world: name of the dataset and its options.
@@ -58,7 +58,7 @@ _NOTES = (
     "Blocks are of one size: vbagg's σ²/n is then the constant noise of an aggregated GP with "
     "inducing inputs, and shrinkage is the standard estimator. Hyperparameters are learnt on 10 "
     "clusters per block. "
-    "Ten splits of uk, five of simulated and three of cmip6, where exact CMP is left out (the "
+    "Ten splits of uk, five of simulated and one of cmip6, where exact CMP is left out (the "
     "paper: ten). Maps are taken from the inducing features, without random Fourier features. The "
     "bilinear map "
     "interpolates the targets' blocks and sees their altitude, which the models do not.")
@@ -98,8 +98,8 @@ def _score(settings: Settings) -> Row:
     learnt = time.perf_counter() - started
     law = fit.at(ds)
     row = {name: float(value) for name, value in field_scores(ds, law.mean, std=law.std).items()}
-    return row | learning(fit) | {
-        "fit_seconds": learnt, "map_seconds": time.perf_counter() - started - learnt}
+    row |= {"fit_seconds": learnt, "map_seconds": time.perf_counter() - started - learnt}
+    return row | learning(fit)
 
 
 def _runs(preset: str) -> list[Settings]:
