@@ -19,7 +19,7 @@ TORCH_HALF = [
     {"shapes", "checks", "interrupt"},
     {"bags", "linalg", "inputs", "priors", "hyperparameters", "compression", "joint_lbfgs",
      "special"},
-    {"operators", "kernels", "bag_gram", "predictive", "training", "natural_gradient"},
+    {"operators", "kernels", "bag_gram", "fourier", "predictive", "training", "natural_gradient"},
     {"links", "likelihoods", "geometry"}, {"variance_functions"},
     {"conditional_mean"},
     {"fields"},

@@ -38,7 +38,7 @@ def bag_gram(terms: list[Term], x: Inputs, bags: Bags, coefficients: PerIndividu
     """
     total = torch.zeros(bags.count, bags.count).to(x)
     for term in terms:
-        profile = _profile(term)
+        profile = profile_of(term)
         if term.weights:
             basis = coefficients[:, None] * term.basis(x)
             features = torch.zeros(bags.count, basis.shape[1]).to(x)
@@ -60,7 +60,7 @@ def bag_cross(terms: list[Term], new: Inputs, x: Inputs, bags: Bags,
     total = torch.zeros(len(new), bags.count).to(x)
     rows = max(1, _ENTRIES // max(len(x), 1))
     for term in terms:
-        profile = _profile(term)
+        profile = profile_of(term)
         if profile is not None:
             variance, scaled, name = profile
             one, other = scaled(new, x), scaled(x, x)
@@ -91,7 +91,7 @@ def _checkpointed(term: Term, x: Inputs, bags: Bags, coefficients: PerIndividual
     return out.index_add(0, bags.membership, coefficients[:, None] * torch.cat(parts))
 
 
-def _profile(term: Term):
+def profile_of(term: Term):
     """A term as (variance, x -> u, name) of variance * φ(|u - u'|²), None where it is not one."""
     kernel = term.kernel
     if type(kernel) is not gpytorch.kernels.ScaleKernel:

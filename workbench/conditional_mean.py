@@ -20,6 +20,7 @@ import torch
 from torch import Tensor, nn
 
 from workbench.bags import Bags
+from workbench.fourier import fourier_cross
 from workbench.kernels import Term
 from workbench.linalg import cholesky
 from workbench.operators import AggregationOperator, SegmentMean
@@ -84,11 +85,14 @@ class MediatedOperator(AggregationOperator):
     estimated : bool
         Whether a constant's conditional mean is estimated, too (after eq. (3)); its weights sum
         to less than one, by the ridge. By default it is known: the constant.
+    features : int
+        Random frequencies by which `cross` is estimated; 0 for all pairs.
     """
 
-    def __init__(self, bags: Bags, mean: ConditionalMean, estimated: bool = False):
+    def __init__(self, bags: Bags, mean: ConditionalMean, estimated: bool = False,
+                 features: int = 0):
         self.bags, self.mean, self.base = bags, mean, SegmentMean(bags)
-        self.estimated = estimated
+        self.estimated, self.features = estimated, features
         self.squares = squares(bags)
         self._kept: tuple | None = None
         self.refresh()
@@ -141,6 +145,9 @@ class MediatedOperator(AggregationOperator):
 
     def cross(self, terms: list[Term], new: Inputs, x: Inputs) -> Tensor:
         """K(new, x) A (n, M)."""
+        if self.features:
+            return fourier_cross(terms, new, x, self.bags, self.base.coefficients(),
+                                 self.features) @ self.weights
         return self.base.cross(terms, new, x) @ self.weights
 
     def noise(self) -> Tensor:

@@ -485,3 +485,34 @@ def test_two_stages_choose_what_predicts_a_left_out_bag():
     fixed = make("cmp", kernel="ard-rbf", hyperparameters={
         "ridge": 0.01, "mediator.rbf.lengthscale": 0.3}).fit(split)
     assert fixed.hyperparameters["ridge"]["value"] == pytest.approx(0.01)
+
+
+@pytest.mark.parametrize("kernel", ["ard-rbf", "matern12", "matern32+linear", "matern52"])
+def test_random_features_estimate_the_map(kernel):
+    """Within Monte Carlo error of all pairs, which falls with the number of frequencies."""
+    from workbench.bag_gram import bag_cross
+    from workbench.fourier import fourier_cross
+    from workbench.kernels import build
+
+    ours = bags((6, 5, 7))
+    terms = build(kernel, ours.columns, ours.x)
+    a = torch.rand(18, generator=torch.manual_seed(0), dtype=F64)
+    exact = bag_cross(terms, ours.x[:5] + 0.3, ours.x, ours, a)
+    size = float(a.sum()) / 3
+    errors = [float((fourier_cross(terms, ours.x[:5] + 0.3, ours.x, ours, a, count) - exact)
+                    .square().mean().sqrt()) / size for count in (100, 10_000)]
+    assert errors[1] < 0.02 and errors[1] < errors[0]
+    again = fourier_cross(terms, ours.x[:5], ours.x, ours, a, 50)
+    assert torch.equal(again, fourier_cross(terms, ours.x[:5], ours.x, ours, a, 50))
+
+
+def test_a_map_by_random_features_is_near_and_an_unknown_kernel_is_refused():
+    source = unmatched()
+    exact = make("cmp").condition(source, given()).latent(source.bags)
+    near = make("cmp", features=20_000).condition(source, given()).latent(source.bags)
+    torch.testing.assert_close(near.mean, exact.mean, rtol=0, atol=0.05)
+    torch.testing.assert_close(near.std, exact.std, rtol=0, atol=0.05)
+    with pytest.raises(InputError, match="random features are known of RBF and Matérn terms"):
+        make("cmp", kernel="rq", features=100).condition(source, {
+            "mean": 0.0, "rq.variance": 1.0, "rq.lengthscale": 1.0, "rq.alpha": 1.0, "ridge": 0.1,
+            "mediator.rbf.lengthscale": 1.0, "noise.variance": 0.1}).latent(source.bags)

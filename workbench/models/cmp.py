@@ -31,7 +31,8 @@ class CMP(Model):
     The conditional expectation is learnt from bags of individuals and the covariates y of each bag;
     targets need covariates ỹ alone, not bags. The paper's estimator by a B x B solve and the means
     of the kernel over pairs of bags (see `workbench.conditional_mean`). Without mediators the
-    centres of the bags are taken.
+    centres of the bags are taken. For unmatched targets ℓ and λ are learnt in a stage of their own,
+    by leaving out bags (``mediation``).
 
     Parameters
     ----------

@@ -48,6 +48,10 @@ class CMPOptions(Options):
         10_000, "most individuals for whom hyperparameters are then refined on all of them; above, "
         "those learnt on clusters are kept", bounds=(0, 100_000_000))
 
+    features: int = option(
+        0, "random Fourier frequencies of each term by which the exact model's map is estimated "
+        "on very many pixels; 0 takes all pairs", bounds=(0, 1_000_000))
+
     def __post_init__(self):
         super().__post_init__()
         if isinstance(self.nugget, str) and self.nugget != "learn":

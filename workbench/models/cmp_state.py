@@ -52,7 +52,8 @@ class CMPState:
         self.mean = ConditionalMean(
             self.mediators.terms, self.mediators.bags, self.mediators.targets, bags.totals,
             options.ridge, lambda: ridge.natural.reshape(()))
-        self.operator = MediatedOperator(bags, self.mean, options.mean == "estimated")
+        self.operator = MediatedOperator(bags, self.mean, options.mean == "estimated",
+                                         options.features)
         self.field = self._field(terms, self.x, self.operator)
         self._few: tuple[MediatedOperator, Inputs] | None = None
         self.noise = TargetNoise(options, self.source.targets, self.scale)
