@@ -8,10 +8,9 @@ from dataclasses import replace
 import holoviews as hv
 import numpy as np
 import xarray as xr
-from scipy.stats import norm
+from scipy.special import ndtri
 
 from workbench.checks import choose, require
-from workbench.evaluation.images import to_image
 from workbench.plots.maps import AXES, map_unit, ticker
 from workbench.plots.outlines import lines
 from workbench.plots.scales import ColourScale, colour_scale
@@ -194,6 +193,9 @@ _NEEDS = {
 def _image(ds: xr.Dataset, values: np.ndarray, scale: ColourScale, title: str, size: int, *,
            left: bool, last: bool) -> hv.Image:
     """One image; the left ones name the vertical axis, rows with nothing below the horizontal."""
+    # Here: evaluation takes a second to load, and pages are drawn before that.
+    from workbench.evaluation.images import to_image
+
     image = to_image(ds, np.asarray(values, dtype=float) * scale.factor)
     rows, columns = image.shape
     dx, skew_x, west, skew_y, dy, edge = (float(v) for v in ds.attrs["grid_transform"])
@@ -262,7 +264,7 @@ def _on_pixels(ds: xr.Dataset, values: np.ndarray) -> np.ndarray:
 
 
 def _width(maps: xr.Dataset, level: float) -> np.ndarray:
-    return 2 * norm.ppf((1 + level) / 2) * maps["std"].values
+    return 2 * ndtri((1 + level) / 2) * maps["std"].values
 
 
 def _chosen(ds: xr.Dataset, names: Sequence[str] | None, dim: str) -> list[str]:
