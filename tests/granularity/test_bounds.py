@@ -308,3 +308,8 @@ def test_bad_input_is_named(change, match):
 def test_bad_parts_are_named(delta, part, method):
     with pytest.raises(InputError):
         input_error_bound(*scattered(0)).exceedance(delta, part, method)
+
+
+def test_a_distance_cannot_be_negative():
+    with pytest.raises(InputError, match="a distance is zero or more, got -1"):
+        toy(10, "gaussian", 5.0).exceedance(-1.0)

@@ -129,8 +129,14 @@ class InputErrorBound:
         References
         ----------
         Shikuri 2025, Lemma 4.3 as in appendix A (eq. (7) lacks factors m and n).
+
+        Raises
+        ------
+        InputError
+            If a distance is negative, or a part outside 0 to the distance.
         """
         whole = np.asarray(distance, dtype=float)
+        require(bool((whole >= 0).all()), f"a distance is zero or more, got {whole.min():g}")
         if choose("method", method, ("paper", "mapped", "direct")) == "direct":
             return weighted_tail(self.total, self.root, self.top, self.points * whole**2)
         if part is None:
