@@ -51,10 +51,8 @@ _NOTES = (
     "Zero prior mean as in the paper. Ours: hyperparameters by L-BFGS on the evidence plus weak "
     "priors, λ learnt, mediators' lengthscale started at the bag spacing and two longer ones; the "
     "paper: Adam for 100 to 400 steps from one start. Other numbers of table 1 cannot be read in "
-    "our copy. Two stages: ℓ and λ by leaving out bags, our default for unmatched targets. Runs of "
-    "the released settings (five seeds, by a bag-level re-implementation) gave "
-    "0.699 GPR, 0.598 BAGG-GP, 0.304 CMP (0.165 to 0.741), 0.218 S-CMP, 0.190 VBAGG, 0.337 VarCMP "
-    "(0.134 to 0.926). mixed-up: values imputed for one bag stand at another, as in the released "
+    "our copy. Two stages: ℓ and λ by leaving out bags, our default for unmatched targets. "
+    "mixed-up: values imputed for one bag stand at another, as in the released "
     "code, which looks them up at sorted heights; its mediating regression is also trained for 100 "
     "steps alone, which is not repeated here.")
 
