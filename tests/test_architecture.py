@@ -27,7 +27,7 @@ TORCH_HALF = [
     {"views"},
     {"bounds", "collapsed"},
     {"objectives"},
-    {"models", "baselines"},        # the registry of all models is in models
+    {"models", "baselines", "multisource"},     # the registry of all models is in models
     {"reference"},
 ]
 LABELLED_HALF = [{"schema", "granularity", "deconditioning"}, {"bagging"},

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import torch
 from torch import Tensor
@@ -220,9 +220,10 @@ class Targets:
 class Source:
     """Bags together with their targets: everything a model is fitted to.
 
-    ``trust`` multiplies the source's log-likelihood; ``aggregation`` is ``"sum"`` or ``"mean"``.
-    Targets with mediators of their own are *unmatched*: they belong to none of the bags, and only
-    conditional mean processes can learn from them.
+    ``trust`` multiplies the source's log-likelihood; ``aggregation`` is ``"sum"`` or ``"mean"``;
+    ``task`` says which quantity was observed, where there are several. Targets with mediators of
+    their own are *unmatched*: they belong to none of the bags, and only conditional mean processes
+    can learn from them.
     """
 
     bags: Bags
@@ -232,6 +233,7 @@ class Source:
     name: str = "source"
     trust: float = 1.0
     attributes: dict = field(default_factory=dict)
+    task: str = "value"
 
     def __post_init__(self):
         got = len(self.targets.value)
@@ -278,11 +280,8 @@ class Source:
             return self
         totals, variance = self.bags.totals, self.targets.noise_variance
         scaled = None if variance is None else variance / totals.square()
-        return Source(
-            self.bags, Targets(self.targets.value / totals, scaled, self.targets.sample_variance),
-            "mean", "continuous",
-            self.name, self.trust, self.attributes,
-        )
+        rates = Targets(self.targets.value / totals, scaled, self.targets.sample_variance)
+        return replace(self, targets=rates, aggregation="mean", kind="continuous")
 
     @property
     def mean_rate(self) -> Tensor:

@@ -22,7 +22,7 @@ from workbench.shapes import PerBag
 from workbench.views import View
 
 
-def collapsed(view: View, y: PerBag, variance: PerBag, trust: float = 1.0
+def collapsed(view: View, y: PerBag, variance: PerBag, trust: float | PerBag = 1.0
               ) -> tuple[Tensor, Tensor, Tensor]:
     """The bound at the best q, and that q.
 
@@ -32,8 +32,8 @@ def collapsed(view: View, y: PerBag, variance: PerBag, trust: float = 1.0
         A source under the identity link.
     y, variance : Tensor (B,)
         Observations and their noise variances.
-    trust : float
-        Power of the likelihood.
+    trust : float or Tensor (B,)
+        Power of the likelihood, of each observation if they differ.
 
     Returns
     -------
@@ -58,6 +58,6 @@ def collapsed(view: View, y: PerBag, variance: PerBag, trust: float = 1.0
     mean = covariance @ (scaled.mT @ gap)
     fit = (gap.square() / tempered).sum() - (scaled.mT @ gap) @ mean
     log_determinant = 2 * root.diagonal().log().sum()
-    constant = trust * (2 * math.pi * variance).log().sum()
+    constant = (trust * (2 * math.pi * variance).log()).sum()
     value = -0.5 * (fit + log_determinant + constant + (residual / tempered).sum())
     return value, mean, covariance

@@ -8,6 +8,7 @@ import xarray as xr
 
 from workbench.labelled.fit import Fit
 from workbench.labelled.mediated import MediatedFit
+from workbench.labelled.several import Several, SourcesFit, to_sources
 from workbench.labelled.source import to_source
 from workbench.models.registry import MODELS, model_named
 
@@ -114,9 +115,38 @@ class MediatedModel(LabelledModel):
         return MediatedFit(inner, self, ds, targets)
 
 
+class MultiSourceModel(LabelledModel):
+    """A model of one source or of several, with one task or several."""
+
+    def fit(self, data: Several, *, trust: Mapping[str, float] | None = None,
+            progress: bool = False, callback=None) -> SourcesFit:
+        """Learn from a bagged dataset, or from several by name.
+
+        Parameters
+        ----------
+        data : xr.Dataset, xr.DataTree or mapping of xr.Dataset
+            Sources; the first is the one that predictions are asked of unless they say otherwise.
+            ``value.attrs["task"]`` names the quantity of a source; a ``value`` (bag, task) holds
+            several, NaN where missing.
+        trust : mapping, optional
+            Power of a source's likelihood, by name; multiplied with estimated composite weights.
+        progress, callback
+            As of `LabelledModel.fit`.
+        """
+        inner = self._inner.fit(to_sources(data, trust), progress=progress, callback=callback)
+        return SourcesFit(inner, self, data)
+
+    def condition(self, data: Several, hyperparameters: Mapping,
+                  trust: Mapping[str, float] | None = None) -> SourcesFit:
+        """Condition with every hyperparameter given and none trained."""
+        inner = self._inner.condition(to_sources(data, trust), hyperparameters)
+        return SourcesFit(inner, self, data)
+
+
 def _public(name: str, inner: type) -> type[LabelledModel]:
     base = EarlyStoppedModel if inner.stops_early else LabelledModel
     base = MediatedModel if inner.mediated else base
+    base = MultiSourceModel if inner.several else base
     return type(name, (base,), {
         "torch_model": inner, "__doc__": inner.__doc__, "__module__": "workbench",
     })
@@ -136,9 +166,13 @@ Nystrom = _public("Nystrom", MODELS["nystrom"])
 NeuralNetwork = _public("NeuralNetwork", MODELS["neural-network"])
 BagPixel = _public("BagPixel", MODELS["bag-pixel"])
 BagConstant = _public("BagConstant", MODELS["bag-constant"])
+MRGP = _public("MRGP", MODELS["mr-gp"])
+MRGPRN = _public("MRGPRN", MODELS["mr-gprn"])
+CentrePointGPRN = _public("CentrePointGPRN", MODELS["centre-point-gprn"])
 _CLASSES = {cls.torch_model.name: cls for cls in (
     Constant, BagConstant, BagPixel, CentrePointGP, NeuralNetwork, Nystrom, AggregatedGP,
-    CentroidGP, IndependentBagsGP, QuasiLikelihoodGP, CMP, ShrinkageCMP, VarCMP, VBAgg)}
+    CentroidGP, IndependentBagsGP, QuasiLikelihoodGP, CMP, ShrinkageCMP, VarCMP, VBAgg,
+    MRGP, MRGPRN, CentrePointGPRN)}
 
 
 def models() -> dict[str, type[LabelledModel]]:

@@ -25,6 +25,7 @@ class Model:
     options_type: type[Options]
     stops_early = False
     mediated = False        # whether it can learn from targets that belong to no bag
+    several = False         # whether it can learn from several sources
 
     def __init__(self, **options):
         self.options = build_options(self.options_type, options)

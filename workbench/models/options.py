@@ -85,7 +85,7 @@ class Options:
 def _require_type(entry, value) -> None:
     """Numbers where numbers belong, whole ones where the default is whole."""
     default, name = entry.default, f"option {entry.name}"
-    if entry.name in ("kernel", "mediator_kernel"):
+    if entry.name in ("kernel", "mediator_kernel", "weight_kernel"):
         if not isinstance(value, (str, Kernel)):
             raise reject(f"{name} a name or a gpytorch kernel", repr(value),
                          "write kernel='linear+matern32'")

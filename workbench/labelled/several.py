@@ -1,0 +1,178 @@
+"""Several bagged datasets as sources, and the labelled fit to them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+import torch
+import xarray as xr
+
+from workbench import schema
+from workbench.bags import Source
+from workbench.checks import choose, reject, require
+from workbench.labelled.fit import Fit
+from workbench.labelled.predictive import LabelledPredictive, coords_of, labelled
+from workbench.labelled.source import data_hash, to_source
+
+TASK = "task"
+Several = xr.Dataset | xr.DataTree | Mapping[str, xr.Dataset]
+
+
+def datasets_of(data: Several) -> dict[str, xr.Dataset]:
+    """One bagged dataset for each source and task.
+
+    Parameters
+    ----------
+    data : xr.Dataset, xr.DataTree or mapping of xr.Dataset
+        A bagged dataset; or several by name, of a tree the children (of its node ``sources``, if
+        there is one). The attribute ``task`` of ``value`` names what was observed. A ``value``
+        (bag, task) holds several tasks observed in the same bags, NaN where one is missing; it
+        becomes one source for each task, ``name.task``, with the bags that have it.
+
+    Raises
+    ------
+    InputError
+        If there is nothing, or a task has no value at all.
+    """
+    if isinstance(data, xr.DataTree):
+        node = data["sources"] if "sources" in data.children else data
+        given = {name: child.to_dataset() for name, child in node.children.items()}
+        require(bool(given), "the tree holds no sources; put bagged datasets under 'sources'")
+    elif isinstance(data, xr.Dataset):
+        given = {str(data.attrs.get("title", "source")): data}
+    elif isinstance(data, Mapping):
+        given = dict(data)
+        require(bool(given), "there are no sources; pass bagged datasets by name")
+    else:
+        raise reject("a bagged Dataset, a DataTree, or Datasets by name", type(data).__name__,
+                     "pass {'stations': ds, 'satellite': other}")
+    out: dict[str, xr.Dataset] = {}
+    for name, ds in given.items():
+        if isinstance(ds, xr.Dataset) and "value" in ds and TASK in ds["value"].dims:
+            out |= {f"{name}.{task}": part for task, part in _tasks(name, ds)}
+        else:
+            out[str(name)] = ds
+    return out
+
+
+def _tasks(name: str, ds: xr.Dataset):
+    require(TASK in ds.coords, f"source {name!r} has a dimension 'task' without names; give it a "
+            "coordinate")
+    for task in ds[TASK].values:
+        part = ds.sel({TASK: task}, drop=True)
+        seen = np.flatnonzero(~np.isnan(part["value"].values))
+        require(len(seen) > 0, f"source {name!r} has no value of task {task!r}; leave it out")
+        members = part["membership"].values
+        rows = np.flatnonzero(np.isin(members, seen))
+        part = part.isel({schema.BAG: seen, schema.INDIVIDUAL: rows})
+        part["membership"] = (schema.INDIVIDUAL, np.searchsorted(seen, members[rows]))
+        part["value"].attrs = {**ds["value"].attrs, TASK: str(task)}
+        yield str(task), part
+
+
+def to_sources(data: Several, trust: Mapping[str, float] | None = None) -> list[Source]:
+    """Sources in torch, in their order; of several tasks or places.
+
+    Parameters
+    ----------
+    data : see `datasets_of`
+    trust : mapping, optional
+        Powers of the likelihoods by source; one for those not named.
+
+    Raises
+    ------
+    InputError
+        If a dataset is no bagged one (the source is named), or trust names no source.
+    """
+    found, trust = datasets_of(data), dict(trust or {})
+    for name, value in trust.items():
+        choose("source in trust", name, found)
+        require(np.isfinite(value) and value > 0, f"trust of {name!r} must be positive, got "
+                f"{value}; leave out a source that is not to count")
+    out = []
+    for name, ds in found.items():
+        try:
+            source = to_source(ds)
+        except ValueError as error:
+            raise type(error)(f"source {name!r}: {error}") from error
+        task = str(ds["value"].attrs.get(TASK, "value"))
+        out.append(replace(source, name=name, task=task, trust=float(trust.get(name, 1.0))))
+    return out
+
+
+class SourcesFit(Fit):
+    """A fit to one source or several: see `Fit`; predictions name a task, or a source.
+
+    Without a name they are of the first source.
+    """
+
+    def __init__(self, inner, model, data: Several):
+        found = datasets_of(data)
+        first = next(iter(found.values()))
+        super().__init__(inner, model, first)
+        self._attrs = {name: dict(ds["value"].attrs) for name, ds in found.items()}
+        self._hash = "+".join(data_hash(ds) for ds in found.values())
+        self._counts = {name: ds.sizes[schema.BAG] for name, ds in found.items()}
+
+    def __repr__(self) -> str:
+        told = ", ".join(f"{name} ({count})" for name, count in self._counts.items())
+        return f"<Fit of {self.model!r} to bags of {told}>"
+
+    @property
+    def tasks(self) -> tuple[str, ...]:
+        """Names of the tasks."""
+        return self.inner.tasks
+
+    @property
+    def composite_weights(self) -> xr.DataArray:
+        """Power of each source's likelihood in the posterior (source)."""
+        weights = self.inner.composite_weights
+        return xr.DataArray(list(weights.values()), dims="source",
+                            coords={"source": list(weights)}, attrs={
+                                "long_name": "composite weight", "units": ""})
+
+    def at(self, ds: xr.Dataset, area_effect: bool = False, task: str | None = None
+           ) -> LabelledPredictive:
+        """Law of a task's field at the individuals."""
+        law = self.inner.at(self._bags(ds), task=task)
+        return self._individuals(law, ds, self._units_of(task), "field")
+
+    def latent(self, ds: xr.Dataset, task: str | None = None) -> LabelledPredictive:
+        """The same as `at`: there is no link."""
+        return self.at(ds, task=task)
+
+    def over(self, ds: xr.Dataset, area_effect: bool = False, task: str | None = None
+             ) -> LabelledPredictive:
+        """Law of the mean (or total) of a task's field over each bag."""
+        bags = self._bags(ds)
+        law = self.inner.over(bags, task=task)
+        if self.inner.state.rescaled:
+            law = law.scaled(bags.totals)
+        return LabelledPredictive(law, coords_of(ds, "bag"), "bag", self._units_of(task),
+                                  "bag parameter")
+
+    def simulate(self, ds: xr.Dataset, unit: str = "bag", samples: int = 1000, seed: int = 0,
+                 source: str | None = None) -> xr.DataArray:
+        """Posterior predictive observations by a source, with its noise (sample, unit)."""
+        require(unit in ("bag", "individual"), f"unit must be 'bag' or 'individual', got {unit!r}")
+        draw = getattr(self.inner, "simulate_bags" if unit == "bag" else "simulate_individuals")
+        values = draw(self._bags(ds), self._trained(ds), samples, seed, source=source)
+        return labelled(
+            values, ("sample", unit), {"sample": np.arange(samples), **coords_of(ds, unit)},
+            {"units": self._units_of(None), "long_name": "simulated value"})
+
+    def noise_std(self, ds: xr.Dataset, source: str | None = None) -> xr.DataArray:
+        """Standard deviation of an observation of each bag by a source."""
+        values: torch.Tensor = self.inner.noise_std(self._bags(ds), source)
+        return labelled(values, ("bag",), coords_of(ds, "bag"),
+                        {"units": self._units_of(None), "long_name": "noise"})
+
+    def _units_of(self, task: str | None) -> str:
+        wanted = self.tasks[0] if task is None else task
+        for attrs in self._attrs.values():
+            if str(attrs.get(TASK, "value")) == wanted:
+                per = f" / {self._weight_units}" if attrs.get("aggregation") == "sum" else ""
+                return attrs.get("units", "") + per
+        return ""

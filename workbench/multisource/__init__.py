@@ -1,0 +1,1 @@
+"""Models of several sources and tasks: Hamelijnck et al. 2019."""

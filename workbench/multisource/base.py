@@ -1,0 +1,155 @@
+"""What models of several sources and their fits have in common."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from workbench.bags import Bags, Source
+from workbench.checks import require
+from workbench.models.base import Model, ModelFit
+from workbench.models.density import log_density
+from workbench.models.options import cast_bags
+from workbench.operators import OPERATORS, AggregationOperator
+from workbench.predictive import Predictive
+
+
+class MultiSourceModel(Model):
+    """A model of one source or of several, with one task or several."""
+
+    several = True
+
+    @abstractmethod
+    def _train(self, sources, given: Mapping, progress: bool, callback, condition: bool):
+        """Fit, or condition on given hyperparameters."""
+
+    def fit(self, sources: Source | Sequence[Source], *, progress: bool = False, callback=None
+            ) -> SourcesFit:
+        """Learn the free hyperparameters and the posterior from one source or several.
+
+        Parameters
+        ----------
+        sources : Source or sequence of Source
+            The first is the one that predictions are asked of, unless said otherwise.
+        progress : bool
+            Show a progress bar.
+        callback : callable, optional
+            ``callback(step, objective, fraction)``; may raise `workbench.interrupt.Cancelled`.
+        """
+        return self._train(sources, {}, progress, callback, False)
+
+    def condition(self, sources: Source | Sequence[Source], hyperparameters: Mapping
+                  ) -> SourcesFit:
+        """The posterior with all hyperparameters given and none trained.
+
+        Raises
+        ------
+        InputError
+            If a hyperparameter has no value; the message lists those missing.
+        """
+        return self._train(sources, hyperparameters, False, None, True)
+
+
+class SourcesFit(ModelFit):
+    """A fit to several sources: laws of each task's field, and of what each source observes.
+
+    The state has ``sources`` (a `SourceSet`), ``transform`` and ``hyperparameters``. ``trained``
+    and ``area_effect`` are accepted for a uniform interface: there is no area effect here.
+    """
+
+    @abstractmethod
+    def at(self, bags: Bags, trained=None, area_effect: bool = False, task: str | None = None
+           ) -> Predictive:
+        """Law of a task's field at the individuals; of the first source's task unless named."""
+
+    @abstractmethod
+    def over(self, bags: Bags, trained=None, area_effect: bool = False, task: str | None = None
+             ) -> Predictive:
+        """Law of the weighted mean (or sum) of a task's field over each bag."""
+
+    def latent(self, bags: Bags, task: str | None = None) -> Predictive:
+        """Law of the field, the same as `at`: the link is the identity."""
+        return self.at(bags, task=task)
+
+    @property
+    def tasks(self) -> tuple[str, ...]:
+        """Names of the tasks."""
+        return self.state.sources.tasks
+
+    @property
+    def composite_weights(self) -> dict[str, float]:
+        """Power of each source's likelihood, by name."""
+        return {p.name: float(p.source.trust) for p in self.state.sources}
+
+    def noise_std(self, bags: Bags, source: str | None = None) -> Tensor:
+        """Standard deviation of an observation of each bag by a source; the first by default."""
+        found = self.state.sources.named(source)
+        return found.noise.std(cast_bags(bags, self.state.options)).detach()
+
+    def simulate_bags(self, bags: Bags, trained, samples: int, seed: int,
+                      source: str | None = None) -> Tensor:
+        """Posterior predictive observations of bags by a source (samples, B)."""
+        bags, found = cast_bags(bags, self.state.options), self.state.sources.named(source)
+        law = self.over(bags, task=found.source.task)
+        values = self._observe(law, found.noise.std(bags), samples, seed)
+        return values * bags.totals if found.rescaled else values
+
+    def simulate_individuals(self, bags: Bags, trained, samples: int, seed: int,
+                             source: str | None = None) -> Tensor:
+        """Posterior predictive observations of individuals (samples, N), drawn marginally."""
+        bags, found = cast_bags(bags, self.state.options), self.state.sources.named(source)
+        law = self.at(bags, task=found.source.task)
+        values = self._observe(law, found.noise.std(bags.singletons()), samples, seed)
+        return values * bags.weight if found.rescaled else values
+
+    def log_density(self, y: Tensor, bags: Bags, trained: Tensor | None, unit: str, samples: int,
+                    seed: int) -> Tensor:
+        """See `workbench.models.density`; of the first source."""
+        return log_density(self, y, bags, trained, unit, samples, seed)
+
+    def operator(self, bags: Bags, aggregation: str | None = None) -> AggregationOperator:
+        """From individuals to bags, aggregated as the first source unless said otherwise."""
+        wanted = aggregation or self.state.sources.parts[0].source.aggregation
+        return OPERATORS[wanted](bags)
+
+    def _observe(self, law: Predictive, noise: Tensor, samples: int, seed: int) -> Tensor:
+        require(samples > 0, f"samples must be positive, got {samples}")
+        generator = np.random.default_rng(seed)
+        draws = law.sample(samples, int(generator.integers(2**31)))
+        white = torch.as_tensor(generator.standard_normal(draws.shape)).to(draws)
+        return draws + noise.detach() * white
+
+
+class SourcesState:
+    """What every state of such a model tells a fit: sources, and the first of them as *the* one."""
+
+    likelihood_name = "normal"
+
+    @property
+    def given(self) -> tuple[Source, ...]:
+        """The sources as they were given."""
+        return self.sources.given
+
+    @property
+    def source(self) -> Source:
+        """The first source, ready for a Normal model."""
+        return self.sources.parts[0].source
+
+    @property
+    def noise(self):
+        """Noise of the first source."""
+        return self.sources.parts[0].noise
+
+    @property
+    def rescaled(self) -> bool:
+        """Whether the first source's values were totals of counts."""
+        return self.sources.parts[0].rescaled
+
+    @property
+    def transform(self):
+        """From natural to standardised inputs."""
+        return self.sources.transform

@@ -1,0 +1,64 @@
+"""Options of the models of several sources."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from workbench.models.options import NOISES, Options, option
+
+COMPOSITES = ("none", "ribatet", "lyddon", "released")
+PER = ("all", "source")
+WEIGHTS = ("gp", "positive", "constant")
+
+
+@dataclass(frozen=True)
+class MultiSourceOptions(Options):
+    """Options that all models of several sources have."""
+
+    noise: str = option(
+        "constant", "variance of a source's observations: constant σ²; by size, σ²/N_a of a mean "
+        "and N_a σ² of a sum; by weight; known V_a", choices=NOISES)
+
+
+@dataclass(frozen=True)
+class CompositeOptions(MultiSourceOptions):
+    """Options of the models whose likelihood is a composite of the sources'."""
+
+    composite: str = option(
+        "none", "weights of the sources' likelihoods, for sources that depend on each other: none, "
+        "the product; ribatet or lyddon, estimated; released, the scalar of the authors' code",
+        choices=COMPOSITES)
+    composite_per: str = option(
+        "all", "one estimated weight for all sources, or one per source", choices=PER)
+    score_blocks: int = option(
+        0, "blocks of neighbouring observations that the variability of scores is estimated on; 0 "
+        "takes the bags of the coarsest source", bounds=(0, 10_000))
+
+
+@dataclass(frozen=True)
+class MRGPOptions(CompositeOptions):
+    """Options of the multi-resolution GP."""
+
+    inducing: int = option(
+        0, "inducing inputs of each stationary term; 0 conditions exactly", bounds=(0, 20_000))
+
+
+@dataclass(frozen=True)
+class MRGPRNOptions(CompositeOptions):
+    """Options of the multi-resolution GP regression network."""
+
+    weight_kernel: object = option(
+        "rbf", "kernel of the weights W, named as ``kernel``, which is that of the basis f")
+    weights: str = option(
+        "gp", "what multiplies the basis: gp, W; positive, exp(W); constant, a number per task",
+        choices=WEIGHTS)
+    latent: int = option(1, "basis functions f, Q in the paper", bounds=(1, 20))
+    components: int = option(
+        1, "Gaussians in the mixture that approximates the posterior, K", bounds=(1, 20))
+    inducing: int = option(60, "inducing inputs of each latent function", bounds=(1, 5_000))
+    sweeps: int = option(
+        8, "most rounds of closed-form updates of q in one evaluation; W and f are so coupled that "
+        "more cost time and gain little", bounds=(1, 10_000))
+    compress: int = option(
+        10, "most clusters per bag while hyperparameters are learnt on more than 4,000 "
+        "individuals; 0 uses all", bounds=(0, 1_000_000))

@@ -1,0 +1,202 @@
+"""Several sources in the form that Normal models work in: common inputs, tasks on one scale."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from workbench.bags import Bags, Source
+from workbench.checks import reject, require
+from workbench.hyperparameters import Hyperparameter
+from workbench.inputs import InputTransform, fit_inputs
+from workbench.models.assembly import NoiseModel
+from workbench.models.options import Options, cast_source
+from workbench.operators import OPERATORS, AggregationOperator
+from workbench.shapes import Inputs, PerBag
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """One source, its values per unit of weight, on the device and in the dtype of the options.
+
+    Parameters
+    ----------
+    source : Source
+        Totals of counts are divided by their weight.
+    x : Tensor (N, D)
+        Standardised inputs.
+    operator : AggregationOperator
+        From individuals to observations.
+    noise : NoiseModel
+        Variance of the observations.
+    task : int
+        Position of its task.
+    rescaled : bool
+        Whether the values were totals of counts.
+    """
+
+    source: Source
+    x: Inputs
+    operator: AggregationOperator
+    noise: NoiseModel
+    task: int
+    rescaled: bool
+
+    @property
+    def value(self) -> PerBag:
+        """Observations (B,)."""
+        return self.source.targets.value
+
+    @property
+    def name(self) -> str:
+        """Name of the source."""
+        return self.source.name
+
+
+class SourceSet:
+    """All sources of a model, ready to be learnt from.
+
+    Parameters
+    ----------
+    sources : Source or sequence of Source
+        The first is of the task, and if tasks are to be told apart by resolution the source, that
+        predictions are asked of unless said otherwise.
+    options : Options
+        ``transform``, ``extrapolation``, ``noise``, dtype and device.
+    reduce : callable, optional
+        From the bags of a source to those the model sees.
+
+    Raises
+    ------
+    InputError
+        If there is none, two have one name, or their columns differ.
+    """
+
+    def __init__(self, sources: Source | Sequence[Source], options: Options, reduce=None):
+        given = [sources] if isinstance(sources, Source) else list(sources)
+        self.given, self.reduce = tuple(given), reduce or (lambda bags: bags)
+        _check(given)
+        self.tasks = tuple(dict.fromkeys(s.task for s in given))
+        rescaled = [s.kind == "count" and s.aggregation == "sum" for s in given]
+        ready = [cast_source(s.as_rates() if r else s, options)
+                 for s, r in zip(given, rescaled, strict=True)]
+        self.transform: InputTransform = fit_inputs(
+            stack([s.bags for s in ready]), options.transform, options.extrapolation)
+        self.parts = tuple(
+            self._prepare(s, r, options) for s, r in zip(ready, rescaled, strict=True))
+        self.bags = stack([p.operator.bags for p in self.parts])
+        self.x = torch.cat([p.x for p in self.parts])
+        self.extent = self.bags.x.amax(0) - self.bags.x.amin(0)
+        self.start = [self._mean(k) for k in range(len(self.tasks))]
+        self.scale = [self._spread(k) for k in range(len(self.tasks))]
+
+    def _prepare(self, source: Source, rescaled: bool, options: Options) -> Prepared:
+        bags = self.reduce(source.bags)
+        noise = NoiseModel(options.noise, source)
+        if len(self.given) > 1:
+            for item in noise.items:
+                item.name = f"{source.name}.{item.name}"
+        return Prepared(source, self.transform(bags.x), OPERATORS[source.aggregation](bags), noise,
+                        self.tasks.index(source.task), rescaled)
+
+    def __iter__(self):
+        return iter(self.parts)
+
+    def __len__(self) -> int:
+        return len(self.parts)
+
+    def of_task(self, task: int) -> list[Prepared]:
+        """The sources that observe a task, by its position."""
+        return [p for p in self.parts if p.task == task]
+
+    def task_of(self, name: str | None) -> int:
+        """Position of a task by name; the first source's without one.
+
+        Raises
+        ------
+        InputError
+            If there is no such task.
+        """
+        if name is None:
+            return self.parts[0].task
+        if name not in self.tasks:
+            raise reject(f"a task among {', '.join(self.tasks)}", repr(name), "name one of these")
+        return self.tasks.index(name)
+
+    def named(self, name: str | None) -> Prepared:
+        """A source by name; the first without one.
+
+        Raises
+        ------
+        InputError
+            If there is no such source.
+        """
+        if name is None:
+            return self.parts[0]
+        names = [p.name for p in self.parts]
+        if name not in names:
+            raise reject(f"a source among {', '.join(names)}", repr(name), "name one of these")
+        return self.parts[names.index(name)]
+
+    def means(self) -> list[Hyperparameter]:
+        """One prior mean for each task, in units of its values."""
+        items = []
+        for task, start in zip(self.tasks, self.start, strict=True):
+            name = "mean" if len(self.tasks) == 1 else f"{task}.mean"
+            raw = torch.nn.Parameter(torch.tensor([start]).to(self.x))
+            items.append(Hyperparameter(name, raw, None, "value"))
+        return items
+
+    def noises(self) -> list[Hyperparameter]:
+        """Hyperparameters of the noise of all sources."""
+        return [item for p in self.parts for item in p.noise.items]
+
+    def _mean(self, task: int) -> float:
+        """Weighted mean of the finest source of the task: coarse ones may be biased."""
+        finest = min(self.of_task(task), key=lambda p: float(p.source.bags.sizes.mean()))
+        return float(finest.source.mean_rate)
+
+    def _spread(self, task: int) -> float:
+        values = torch.cat([p.source.as_rates().targets.value for p in self.of_task(task)])
+        spread = float(values.std()) if len(values) > 1 else 0.0
+        return spread or max(float(values.abs().mean()), 1e-12)
+
+
+def stack(bags: Sequence[Bags]) -> Bags:
+    """The bags of several sources as those of one, in order."""
+    offset = torch.tensor([0, *(b.count for b in bags)]).cumsum(0).tolist()
+    return Bags(
+        x=torch.cat([b.x for b in bags]),
+        membership=torch.cat([b.membership + o for b, o in zip(bags, offset, strict=False)]),
+        weight=torch.cat([b.weight for b in bags]), count=offset[-1], columns=bags[0].columns)
+
+
+def split_rows(values: Tensor, sizes: Sequence[int]) -> tuple[Tensor, ...]:
+    """Rows of a stacked table by source."""
+    return values.split(list(sizes))
+
+
+def _check(sources: list[Source]) -> None:
+    require(bool(sources), "there are no sources; pass one bagged dataset or several")
+    names = [s.name for s in sources]
+    twice = sorted({n for n in names if names.count(n) > 1})
+    require(not twice, f"sources must have different names, but these repeat: {twice}")
+    for source in sources:
+        require(source.matched, f"source {source.name!r} has targets that belong to no bag, which "
+                "only conditional mean processes can learn from")
+        require(source.bags.trials is None, f"source {source.name!r} holds positives out of "
+                "trials; a Normal model does not fit them")
+        theirs, ours = source.bags.columns, sources[0].bags.columns
+        if theirs.names != ours.names or theirs.units != ours.units:
+            raise reject(
+                f"the columns of source {sources[0].name!r}, {_listed(ours)}",
+                f"{_listed(theirs)} of source {source.name!r}",
+                "give all sources the same covariates in the same units")
+
+
+def _listed(columns) -> str:
+    units = columns.units or ("",) * len(columns.names)
+    return ", ".join(f"{n} [{u}]" if u else n for n, u in zip(columns.names, units, strict=True))
