@@ -167,12 +167,13 @@ NeuralNetwork = _public("NeuralNetwork", MODELS["neural-network"])
 BagPixel = _public("BagPixel", MODELS["bag-pixel"])
 BagConstant = _public("BagConstant", MODELS["bag-constant"])
 MRGP = _public("MRGP", MODELS["mr-gp"])
+MRVBAgg = _public("MRVBAgg", MODELS["mr-vbagg"])
 MRGPRN = _public("MRGPRN", MODELS["mr-gprn"])
 CentrePointGPRN = _public("CentrePointGPRN", MODELS["centre-point-gprn"])
 _CLASSES = {cls.torch_model.name: cls for cls in (
     Constant, BagConstant, BagPixel, CentrePointGP, NeuralNetwork, Nystrom, AggregatedGP,
     CentroidGP, IndependentBagsGP, QuasiLikelihoodGP, CMP, ShrinkageCMP, VarCMP, VBAgg,
-    MRGP, MRGPRN, CentrePointGPRN)}
+    MRGP, MRVBAgg, MRGPRN, CentrePointGPRN)}
 
 
 def models() -> dict[str, type[LabelledModel]]:

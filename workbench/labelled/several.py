@@ -133,24 +133,38 @@ class SourcesFit(Fit):
                             coords={"source": list(weights)}, attrs={
                                 "long_name": "composite weight", "units": ""})
 
-    def at(self, ds: xr.Dataset, area_effect: bool = False, task: str | None = None
+    def at(self, ds: xr.Dataset, area_effect: bool = False, task: str | None = None, **which
            ) -> LabelledPredictive:
-        """Law of a task's field at the individuals."""
-        law = self.inner.at(self._bags(ds), task=task)
-        return self._individuals(law, ds, self._units_of(task), "field")
+        """Law of a task's field at the individuals.
+
+        Parameters
+        ----------
+        ds : xr.Dataset
+            Any bagged dataset with the training covariates.
+        area_effect : bool
+            See `Fit.at`; only ``mr-vbagg`` has such effects.
+        task : str, optional
+            Of the first source unless named.
+        **which
+            ``source=`` for models that tell sources of one task apart (``mr-vbagg``, whose
+            sources have links of their own).
+        """
+        law = self.inner.at(self._bags(ds), self._trained(ds), area_effect, task=task, **which)
+        return self._individuals(law, ds, self._units_of(task, **which), "field")
 
     def latent(self, ds: xr.Dataset, task: str | None = None) -> LabelledPredictive:
-        """The same as `at`: there is no link."""
-        return self.at(ds, task=task)
+        """Law of the latent field; where there is no link the same as `at`."""
+        return self._individuals(self.inner.latent(self._bags(ds), task=task), ds, "link scale",
+                                 "latent f")
 
-    def over(self, ds: xr.Dataset, area_effect: bool = False, task: str | None = None
+    def over(self, ds: xr.Dataset, area_effect: bool = False, task: str | None = None, **which
              ) -> LabelledPredictive:
-        """Law of the mean (or total) of a task's field over each bag."""
+        """Law of the mean (or total) of a task's field over each bag; arguments as of `at`."""
         bags = self._bags(ds)
-        law = self.inner.over(bags, task=task)
+        law = self.inner.over(bags, self._trained(ds), area_effect, task=task, **which)
         if self.inner.state.rescaled:
             law = law.scaled(bags.totals)
-        return LabelledPredictive(law, coords_of(ds, "bag"), "bag", self._units_of(task),
+        return LabelledPredictive(law, coords_of(ds, "bag"), "bag", self._units_of(task, **which),
                                   "bag parameter")
 
     def simulate(self, ds: xr.Dataset, unit: str = "bag", samples: int = 1000, seed: int = 0,
@@ -169,10 +183,10 @@ class SourcesFit(Fit):
         return labelled(values, ("bag",), coords_of(ds, "bag"),
                         {"units": self._units_of(None), "long_name": "noise"})
 
-    def _units_of(self, task: str | None) -> str:
+    def _units_of(self, task: str | None, source: str | None = None) -> str:
         wanted = self.tasks[0] if task is None else task
-        for attrs in self._attrs.values():
-            if str(attrs.get(TASK, "value")) == wanted:
+        for name, attrs in self._attrs.items():
+            if name == source or (source is None and str(attrs.get(TASK, "value")) == wanted):
                 per = f" / {self._weight_units}" if attrs.get("aggregation") == "sum" else ""
                 return attrs.get("units", "") + per
         return ""

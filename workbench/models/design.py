@@ -81,10 +81,10 @@ def design_of(options: VariationalOptions, source: Source, link: Link, reduce) -
         terms = [JointTerm(terms)]
     inducing = [None if term.weights else inducing_inputs(
         term, individuals, options.inducing, options.seed) for term in terms]
-    return Design(bags, transform, whole, _learning(options, whole), terms, inducing, scale)
+    return Design(bags, transform, whole, learning_geometry(options, whole), terms, inducing, scale)
 
 
-def _learning(options: VariationalOptions, whole: Geometry) -> Geometry:
+def learning_geometry(options: VariationalOptions, whole: Geometry) -> Geometry:
     """All individuals, or clusters of them.
 
     A nugget lives on individuals, whose number compression would change: then all are used.

@@ -12,12 +12,13 @@ from workbench.models.quasi_gp import QuasiLikelihoodGP
 from workbench.models.var_cmp import VarCMP
 from workbench.models.vbagg import CentrePointGP, Constant, VBAgg
 from workbench.multisource.gprn import MRGPRN, CentrePointGPRN
+from workbench.multisource.mixed import MRVBAgg
 from workbench.multisource.mr_gp import MRGP
 
 MODELS = {model.name: model for model in (
     Constant, BagConstant, BagPixel, CentrePointGP, NeuralNetwork, Nystrom, AggregatedGP,
     CentroidGP, IndependentBagsGP, QuasiLikelihoodGP, CMP, ShrinkageCMP, VarCMP, VBAgg,
-    MRGP, CentrePointGPRN, MRGPRN)}
+    MRGP, MRVBAgg, CentrePointGPRN, MRGPRN)}
 
 
 def model_named(name: str) -> type:

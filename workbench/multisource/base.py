@@ -62,14 +62,17 @@ class SourcesFit(ModelFit):
     """
 
     @abstractmethod
-    def at(self, bags: Bags, trained=None, area_effect: bool = False, task: str | None = None
-           ) -> Predictive:
-        """Law of a task's field at the individuals; of the first source's task unless named."""
+    def at(self, bags: Bags, trained=None, area_effect: bool = False, task: str | None = None,
+           source: str | None = None) -> Predictive:
+        """Law at the individuals of a task's field, or of what a source observes.
+
+        Of the first source's task unless one of them is named.
+        """
 
     @abstractmethod
-    def over(self, bags: Bags, trained=None, area_effect: bool = False, task: str | None = None
-             ) -> Predictive:
-        """Law of the weighted mean (or sum) of a task's field over each bag."""
+    def over(self, bags: Bags, trained=None, area_effect: bool = False, task: str | None = None,
+             source: str | None = None) -> Predictive:
+        """Law of the weighted mean (or sum) over each bag of the same."""
 
     def latent(self, bags: Bags, task: str | None = None) -> Predictive:
         """Law of the field, the same as `at`: the link is the identity."""

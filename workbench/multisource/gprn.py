@@ -70,20 +70,20 @@ class CentrePointGPRN(MRGPRN):
 class MRGPRNFit(SourcesFit):
     """A fitted network. Laws are Normal with the exact first two moments of q, eq. (44), (49)."""
 
-    def at(self, bags: Bags, trained=None, area_effect: bool = False, task: str | None = None
-           ) -> Normal:
+    def at(self, bags: Bags, trained=None, area_effect: bool = False, task: str | None = None,
+           source: str | None = None) -> Normal:
         """Law of a task's field at the individuals."""
-        return self._law(cast_bags(bags, self.state.options).singletons(), task, True)
+        return self._law(cast_bags(bags, self.state.options).singletons(), task, source, True)
 
-    def over(self, bags: Bags, trained=None, area_effect: bool = False, task: str | None = None
-             ) -> Normal:
+    def over(self, bags: Bags, trained=None, area_effect: bool = False, task: str | None = None,
+             source: str | None = None) -> Normal:
         """Law of the mean or sum of a task's field over each bag."""
-        return self._law(self.model.reduce(cast_bags(bags, self.state.options)), task, False)
+        return self._law(self.model.reduce(cast_bags(bags, self.state.options)), task, source, False)
 
     @torch.no_grad()
-    def _law(self, bags: Bags, task: str | None, points: bool) -> Normal:
+    def _law(self, bags: Bags, task: str | None, source: str | None, points: bool) -> Normal:
         state = self.state
-        p = state.sources.task_of(task)
+        p = state.sources.task_of(task, source)
         width = max(len(f.q_mean) for f in state.fields)
         most = max(1, _MOST // width // max(1, int(bags.sizes.max())))
         parts = [self._moments(part, p, points) for part, _ in split(bags, most)]

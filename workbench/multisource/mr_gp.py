@@ -161,22 +161,22 @@ class MRGPState(SourcesState):
 class MRGPFit(SourcesFit):
     """A fitted multi-resolution GP."""
 
-    def at(self, bags: Bags, trained=None, area_effect: bool = False, task: str | None = None
-           ) -> Normal:
+    def at(self, bags: Bags, trained=None, area_effect: bool = False, task: str | None = None,
+           source: str | None = None) -> Normal:
         """Law of the field at the individuals."""
         state = self.state
-        state.sources.task_of(task)
+        state.sources.task_of(task, source)
         bags = cast_bags(bags, state.options)
         rows = max(1, 30_000_000 // max(len(state.sources.x), 1))
         parts = [state.field.marginals(state.transform(c)) for c in bags.x.split(rows)]
         mean, variance = (torch.cat(p).detach() for p in zip(*parts, strict=True))
         return Normal(mean, variance.clamp_min(0).sqrt())
 
-    def over(self, bags: Bags, trained=None, area_effect: bool = False, task: str | None = None
-             ) -> Normal:
+    def over(self, bags: Bags, trained=None, area_effect: bool = False, task: str | None = None,
+             source: str | None = None) -> Normal:
         """Law of the mean or sum of the field over each bag."""
         state = self.state
-        state.sources.task_of(task)
+        state.sources.task_of(task, source)
         bags = self.model.reduce(cast_bags(bags, state.options))
         with torch.no_grad():
             mean, variance = state.field.aggregate(state.transform(bags.x), self.operator(bags))

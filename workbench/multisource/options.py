@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
 
-from workbench.models.options import NOISES, Options, option
+from workbench.checks import choose
+from workbench.links import LINKS
+from workbench.models.options import (
+    LIKELIHOODS,
+    NOISES,
+    Options,
+    VariationalOptions,
+    option,
+)
 
 COMPOSITES = ("none", "ribatet", "lyddon", "released")
 PER = ("all", "source")
@@ -62,3 +71,40 @@ class MRGPRNOptions(CompositeOptions):
     compress: int = option(
         10, "most clusters per bag while hyperparameters are learnt on more than 4,000 "
         "individuals; 0 uses all", bounds=(0, 1_000_000))
+
+
+_OWN = ("likelihoods", "links", "hyperparameters", "initial", "priors")
+
+
+@dataclass(frozen=True)
+class MixedOptions(MultiSourceOptions):
+    """Options of the model whose sources have likelihoods of their own."""
+
+    likelihoods: Mapping = option(
+        {}, "likelihood of a source, by its name; of others auto: Poisson for counts, else Normal")
+    links: Mapping = option({}, "link of a source, by its name; of others ``link``")
+    link: str = option("exp", "from the shared Gaussian process to the rates of all sources",
+                       choices=("auto", *LINKS))
+    overdispersion: str = option(
+        "none", "area: an iid Gaussian effect of each bag of counts on the link scale",
+        choices=("none", "area"))
+    inducing: int = option(100, "inducing inputs of each stationary term", bounds=(1, 20_000))
+    compress: int = option(
+        40, "most clusters per bag while hyperparameters are learnt on more than 4,000 "
+        "individuals; 0 uses all", bounds=(0, 1_000_000))
+
+    def __post_init__(self):
+        super().__post_init__()
+        for name, value in self.likelihoods.items():
+            choose(f"likelihood of source {name!r}", value, LIKELIHOODS)
+        for name, value in self.links.items():
+            choose(f"link of source {name!r}", value, ("auto", *LINKS))
+
+    def of_source(self, name: str, counts: bool) -> dict:
+        """Options of a `VBAgg` of one source alone."""
+        common = {f.name: getattr(self, f.name) for f in fields(VariationalOptions)
+                  if hasattr(self, f.name) and f.name not in _OWN}
+        return common | {
+            "likelihood": self.likelihoods.get(name, "auto"),
+            "link": self.links.get(name, self.link),
+            "overdispersion": self.overdispersion if counts else "none"}

@@ -78,7 +78,8 @@ class SourceSet:
     def __init__(self, sources: Source | Sequence[Source], options: Options, reduce=None):
         given = [sources] if isinstance(sources, Source) else list(sources)
         self.given, self.reduce = tuple(given), reduce or (lambda bags: bags)
-        _check(given)
+        check_together(given)
+        _check_normal(given)
         self.tasks = tuple(dict.fromkeys(s.task for s in given))
         rescaled = [s.kind == "count" and s.aggregation == "sum" for s in given]
         ready = [cast_source(s.as_rates() if r else s, options)
@@ -112,16 +113,16 @@ class SourceSet:
         """The sources that observe a task, by its position."""
         return [p for p in self.parts if p.task == task]
 
-    def task_of(self, name: str | None) -> int:
-        """Position of a task by name; the first source's without one.
+    def task_of(self, name: str | None, source: str | None = None) -> int:
+        """Position of a task by its name or by a source's; the first source's without one.
 
         Raises
         ------
         InputError
-            If there is no such task.
+            If there is no such task or source.
         """
         if name is None:
-            return self.parts[0].task
+            return self.named(source).task
         if name not in self.tasks:
             raise reject(f"a task among {', '.join(self.tasks)}", repr(name), "name one of these")
         return self.tasks.index(name)
@@ -179,22 +180,33 @@ def split_rows(values: Tensor, sizes: Sequence[int]) -> tuple[Tensor, ...]:
     return values.split(list(sizes))
 
 
-def _check(sources: list[Source]) -> None:
-    require(bool(sources), "there are no sources; pass one bagged dataset or several")
+def check_together(sources: Sequence[Source]) -> None:
+    """Refuse sources that cannot be learnt from together.
+
+    Raises
+    ------
+    InputError
+        If there is none, two have one name, targets belong to no bag, or columns differ.
+    """
+    require(len(sources) > 0, "there are no sources; pass one bagged dataset or several")
     names = [s.name for s in sources]
     twice = sorted({n for n in names if names.count(n) > 1})
     require(not twice, f"sources must have different names, but these repeat: {twice}")
     for source in sources:
         require(source.matched, f"source {source.name!r} has targets that belong to no bag, which "
                 "only conditional mean processes can learn from")
-        require(source.bags.trials is None, f"source {source.name!r} holds positives out of "
-                "trials; a Normal model does not fit them")
         theirs, ours = source.bags.columns, sources[0].bags.columns
         if theirs.names != ours.names or theirs.units != ours.units:
             raise reject(
                 f"the columns of source {sources[0].name!r}, {_listed(ours)}",
                 f"{_listed(theirs)} of source {source.name!r}",
                 "give all sources the same covariates in the same units")
+
+
+def _check_normal(sources: list[Source]) -> None:
+    for source in sources:
+        require(source.bags.trials is None, f"source {source.name!r} holds positives out of "
+                "trials, which a Normal model does not fit; use mr-vbagg")
 
 
 def _listed(columns) -> str:
