@@ -2,6 +2,7 @@
 
 from workbench.bagging.assemble import assemble, bag_values
 from workbench.bagging.blocks import bag_blocks
+from workbench.bagging.boxes import bag_boxes
 from workbench.bagging.individuals import bag_grid, from_table, rebag
 from workbench.bagging.mediated import (
     add_mediators,
@@ -15,8 +16,8 @@ from workbench.bagging.places import grid_places
 from workbench.bagging.summaries import from_summaries, move_to_centres, separate, summarise
 
 __all__ = [
-    "add_mediators", "assemble", "bag_along", "bag_blocks", "bag_grid", "bag_sizes", "bag_values",
-    "from_summaries", "from_table", "grid_places", "merge", "merge_to", "move_to_centres",
-    "rebag", "separate", "summarise", "targets_from_grid", "targets_from_table",
+    "add_mediators", "assemble", "bag_along", "bag_blocks", "bag_boxes", "bag_grid", "bag_sizes",
+    "bag_values", "from_summaries", "from_table", "grid_places", "merge", "merge_to",
+    "move_to_centres", "rebag", "separate", "summarise", "targets_from_grid", "targets_from_table",
     "unmatch",
 ]
