@@ -30,8 +30,8 @@ RIDGES = ("per-point", "shrinkage")
 _NAME, _JITTER = "Gram matrix of the mediators plus its ridge", 1e-12
 
 
-class ConditionalMean(nn.Module):
-    """W, the weights of bags in conditional means, at the present hyperparameters.
+class BagWeights(nn.Module):
+    """W, the weights of bags in conditional means, at the present hyperparameters of ℓ and λ.
 
     Parameters
     ----------
@@ -45,6 +45,12 @@ class ConditionalMean(nn.Module):
         Whether a bag's ridge is N λ / n_j, or B λ for all bags.
     scale : callable
         Gives λ.
+
+    Attributes
+    ----------
+    shares : Tensor (B,)
+        What each bag counts for in the squared loss of which W is the minimiser: n_j / N where the
+        ridge is per point, 1 / B in the shrinkage form. The ridge of a bag is λ over its share.
     """
 
     def __init__(self, terms: list[Term], bags: Inputs, targets: Inputs, totals: PerBag,
@@ -52,9 +58,9 @@ class ConditionalMean(nn.Module):
         super().__init__()
         self.terms, self.bags, self.targets = nn.ModuleList(terms), bags, targets
         self.scale = scale
-        shares = totals / totals.sum()
-        self.ridges = 1 / shares if ridge == "per-point" else torch.full_like(
-            totals, float(len(totals)))
+        even = torch.full_like(totals, 1 / len(totals))
+        self.shares = totals / totals.sum() if ridge == "per-point" else even
+        self.ridges = 1 / self.shares
 
     def kernel(self, one: Inputs, other: Inputs) -> Tensor:
         """ℓ between mediators."""
@@ -80,7 +86,7 @@ class MediatedOperator(AggregationOperator):
     ----------
     bags : Bags
         The bags whose covariates are known.
-    mean : ConditionalMean
+    mean : BagWeights
         Their weights in the targets.
     estimated : bool
         Whether a constant's conditional mean is estimated, too (after eq. (3)); its weights sum
@@ -89,7 +95,7 @@ class MediatedOperator(AggregationOperator):
         Random frequencies by which `cross` is estimated; 0 for all pairs.
     """
 
-    def __init__(self, bags: Bags, mean: ConditionalMean, estimated: bool = False,
+    def __init__(self, bags: Bags, mean: BagWeights, estimated: bool = False,
                  features: int = 0):
         self.bags, self.mean, self.base = bags, mean, SegmentMean(bags)
         self.estimated, self.features = estimated, features
@@ -117,6 +123,18 @@ class MediatedOperator(AggregationOperator):
         """Conditional means of one (n,), for weights of bags (B, n)."""
         return weights.sum(0) if self.estimated else torch.ones(weights.shape[1]).to(weights)
 
+    def expectation(self, means: PerBag, weights: Tensor) -> PerBag:
+        """Conditional means (n,) of a function with these means over bags, by weights (B, n).
+
+        Whether that of its overall mean is known or estimated is that of a constant.
+        """
+        centre = self.centre(means)
+        return (means - centre) @ weights + self.total(weights) * centre
+
+    def centre(self, means: PerBag) -> Tensor:
+        """Mean over all individuals of a function with these means over bags ()."""
+        return self.bags.totals @ means / self.bags.totals.sum()
+
     def rows(self, values: Tensor) -> Tensor:
         """Conditional means of rows (M, ...)."""
         return self.weights.mT @ self.base.rows(values)
@@ -133,11 +151,15 @@ class MediatedOperator(AggregationOperator):
         """K̄ (B, B); without gradients it is kept while the kernel stays as it is."""
         if torch.is_grad_enabled():
             return self.base.gram(terms, x)
-        values = [p.detach().clone() for term in terms for p in term.parameters()]
+        values = [p for term in terms for p in term.parameters()]
         if self._kept is None or any(not torch.equal(a, b) for a, b in
                                      zip(values, self._kept[0], strict=True)):
-            self._kept = (values, self.base.gram(terms, x))
+            self.take(terms, self.base.gram(terms, x))
         return self._kept[1]
+
+    def take(self, terms: list[Term], gram: Tensor) -> None:
+        """Keep K̄ (B, B) of these terms as they are now, known from elsewhere."""
+        self._kept = [p.detach().clone() for term in terms for p in term.parameters()], gram
 
     def keep(self, other: MediatedOperator) -> None:
         """Take over what another operator on the same bags has computed."""

@@ -64,7 +64,8 @@ def serve(names: list[str], port: int, address: str, origins: list[str]) -> None
     files = [str(path) for name, path in known.items() if not names or name in names]
     print(f"serving {', '.join(Path(f).stem for f in files)} at http://{address}:{port} "
           "(Ctrl-C stops)", flush=True)
-    _panel(["serve", *files, *_settings(port, address, origins)])
+    _panel(["serve", *files, *_settings(port, address, origins)],
+           [Path(file).stem for file in files])
 
 
 def _settings(port: int, address: str, origins: list[str]) -> list[str]:
@@ -90,7 +91,7 @@ def _require_free(address: str, port: int) -> None:
             ) from error
 
 
-def _panel(arguments: list[str]) -> None:
+def _panel(arguments: list[str], served: list[str]) -> None:
     from workbench.ui import jobs, warm
 
     warm.pause_collection()
@@ -100,7 +101,7 @@ def _panel(arguments: list[str]) -> None:
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     sys.setswitchinterval(SWITCH)
     sys.argv = ["panel", *arguments]   # Panel reads its command line from here alone
-    warm.start()
+    warm.start(served)
     code = 1
     try:
         main()

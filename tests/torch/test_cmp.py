@@ -11,6 +11,7 @@ from tests.torch import made
 from workbench.bags import Bags, Columns, Source, Targets
 from workbench.checks import InputError
 from workbench.models.registry import MODELS
+from workbench.operators import SegmentMean
 
 F64 = torch.float64
 COLUMNS = Columns(("height", "x"), (1,), ("m", "km"))
@@ -435,27 +436,30 @@ def test_bags_are_recognised_in_any_order_and_doubles_are_refused():
         same.latent(pair)
 
 
-def brute_left_out(mean, gram) -> float:
-    """The same loss by fitting without each bag in turn."""
+def brute_left_out(mean, gram, shares) -> float:
+    """The same loss by fitting without each bag in turn, bags weighted by their shares."""
     total, count = 0.0, len(mean.bags)
     for j in range(count):
         others = [i for i in range(count) if i != j]
         ell = mean.kernel(mean.bags, mean.bags).detach()
         ridge = torch.diag(mean.scale().detach() * mean.ridges)
         w = torch.linalg.solve((ell + ridge)[others][:, others], ell[others, j])
-        total += gram[j, j] - 2 * w @ gram[others, j] + w @ gram[others][:, others] @ w
-    return float(total / count / gram.diagonal().mean())
+        error = gram[j, j] - 2 * w @ gram[others, j] + w @ gram[others][:, others] @ w
+        total += shares[j] * error
+    return float(total / (shares @ gram.diagonal()))
 
 
-@pytest.mark.parametrize("name", ["cmp", "s-cmp"])
-def test_leaving_out_one_bag_in_closed_form_is_leaving_it_out(name):
+@pytest.mark.parametrize("name,sizes", [("cmp", [4, 1, 6, 3, 2]), ("s-cmp", [1, 1, 1, 1, 1])])
+def test_leaving_out_one_bag_in_closed_form_is_leaving_it_out(name, sizes):
+    """A ridge per point is that of a loss over individuals: large bags count for more."""
     from workbench.models.first_stage import left_out_loss
 
+    shares = torch.tensor(sizes, dtype=F64) / sum(sizes)
     state = make(name).condition(unmatched(), given()).state
     with torch.no_grad():
         gram = state.operator.bag_gram(list(state.field.terms), state.x)
         loss = float(left_out_loss(state.mean, gram))
-    assert loss == pytest.approx(brute_left_out(state.mean, gram), rel=1e-9)
+    assert loss == pytest.approx(brute_left_out(state.mean, gram, shares), rel=1e-9)
 
 
 def test_two_stages_choose_what_predicts_a_left_out_bag():
@@ -516,3 +520,65 @@ def test_a_map_by_random_features_is_near_and_an_unknown_kernel_is_refused():
         make("cmp", kernel="rq", features=100).condition(source, {
             "mean": 0.0, "rq.variance": 1.0, "rq.lengthscale": 1.0, "rq.alpha": 1.0, "ridge": 0.1,
             "mediator.rbf.lengthscale": 1.0, "noise.variance": 0.1}).latent(source.bags)
+
+
+def hill(x):
+    return 3.0 + x["c0"] ** 2 - 0.5 * x["c1"]
+
+
+@pytest.mark.parametrize("estimated", [True, False])
+@pytest.mark.parametrize("name", ["cmp", "s-cmp", "var-cmp"])
+def test_a_mean_function_is_subtracted_through_the_operator(name, estimated):
+    """As by hand: targets less Aᵀm, with m added to what is predicted."""
+    source, options = unmatched(), {"mean": "estimated" if estimated else "known"}
+    if name == "var-cmp":
+        options["inducing"] = 16
+    fit = make(name, mean_function=hill, **options).condition(source, given())
+    x = source.bags.x
+    m = 3.0 + x[:, 0] ** 2 - 0.5 * x[:, 1]
+    a = fit.state.operator.dense()                  # (M, N); rows sum to less than one
+    known = a @ m if estimated else m.mean() + a @ (m - m.mean())
+    less = replace(source, targets=replace(source.targets, value=source.targets.value - known))
+    by_hand = make(name, **options).condition(less, given())
+    assert fit.objective == pytest.approx(by_hand.objective, abs=1e-9)
+    new = bags(seed=9)
+    grown = 3.0 + new.x[:, 0] ** 2 - 0.5 * new.x[:, 1]
+    one, other = fit.at(new), by_hand.at(new)
+    torch.testing.assert_close(one.mean, other.mean + grown, rtol=1e-9, atol=1e-9)
+    torch.testing.assert_close(one.std, other.std, rtol=1e-9, atol=1e-9)
+    torch.testing.assert_close(
+        fit.over(new).mean, by_hand.over(new).mean + SegmentMean(new)(grown), rtol=1e-9, atol=1e-9)
+    at = source.targets.mediators
+    torch.testing.assert_close(fit.conditional_mean(at).mean,
+                               by_hand.conditional_mean(at).mean + known, rtol=1e-8, atol=1e-9)
+    moved = fit.move({"ridge": 0.3}).latent(new).mean
+    anew = make(name, mean_function=hill, **options).condition(source, given(ridge=0.3))
+    torch.testing.assert_close(moved, anew.latent(new).mean)
+
+
+def test_a_mean_function_that_explains_leaves_little_and_starts_there():
+    """Learnt from clusters or all: the same function in the truth leaves a field of noise."""
+    source, truth = roll(count=40)
+    x = source.bags.x
+    bump = replace(source, targets=replace(source.targets, value=source.targets.value + SegmentMean(
+        source.bags)(50 + 20 * x[:, 0] ** 2)))
+    fit = make("cmp", kernel="ard-rbf", starts=1,
+               mean_function=lambda c: 20 * c["a"] ** 2).fit(bump)
+    assert float(fit.state.hyperparameters["mean"].natural) == pytest.approx(
+        50 + float(source.targets.value.mean()), abs=3.0)
+    error = (fit.latent(source.bags).mean - truth - 50 - 20 * x[:, 0] ** 2).square().mean().sqrt()
+    assert float(error) < 0.5 * float(truth.std())
+
+
+def test_mean_functions_that_are_none_are_refused():
+    source = matched()
+    for function, told in ((lambda x: x["hieght"], "mean_function of the inputs c0, c1"),
+                           (lambda x: x["c0"][:3], r"shape \(3,\)"),
+                           (lambda x: x["c0"] * np.nan, "not finite at 27 individuals")):
+        with pytest.raises(InputError, match=told):
+            make("cmp", mean_function=function).condition(source, given())
+    with pytest.raises(InputError, match="mean_function a Python function"):
+        make("cmp", mean_function="linear")
+    flat = make("cmp", mean_function=lambda x: 1.0).condition(source, given(mean=0.4))
+    plain = make("cmp").condition(source, given(mean=1.4))
+    torch.testing.assert_close(flat.latent(source.bags).mean, plain.latent(source.bags).mean)

@@ -11,11 +11,12 @@ import workbench as wb
 from workbench.ui.mediated import background
 from workbench.ui.mediated.data import cut
 from workbench.ui.mediated.engine import Bench
-from workbench.ui.mediated.model import KERNELS, KINDS, Model
+from workbench.ui.mediated.model import KERNELS, KINDS, MEDIATED, Model
 from workbench.ui.mediated.state import State
 from workbench.ui.mediated.worlds import world
 
-CLASSES = {"cmp": wb.CMP, "s-cmp": wb.ShrinkageCMP, "aggregated-gp": wb.AggregatedGP,
+CLASSES = {"cmp": wb.CMP, "s-cmp": wb.ShrinkageCMP, "var-cmp": wb.VarCMP,
+           "aggregated-gp": wb.AggregatedGP,
            "gpr": wb.CentroidGP, "bagg-gp": wb.IndependentBagsGP}
 BUDGET = 300        # milliseconds that an answer is to take; printed
 
@@ -39,10 +40,10 @@ def bench_of(state: State) -> tuple[Bench, Model]:
 def test_posteriors_are_those_of_the_package(kind, share):
     bench, model = bench_of(State(source="made", share=share, side=9, noise=1.0, model=kind))
     law = bench.posterior(model)
-    values = bench.data.values if kind in ("cmp", "s-cmp") else bench.values()
+    values = bench.data.values if kind in MEDIATED else bench.values()
     given = model.hyperparameters(bench.labels, float(values.mean()))
     options = {"kernel": model.grammar, "noise": "constant"}
-    if kind in ("cmp", "s-cmp"):
+    if kind in MEDIATED:
         options["mediator_kernel"] = model.mediator_kernel
         fit = CLASSES[kind](**options).condition(bench.data.bags, given, bench.data.targets)
     else:
@@ -86,11 +87,12 @@ def test_kept_means_give_what_new_ones_give():
         np.testing.assert_allclose(law.sd, anew.sd, atol=1e-9)
 
 
+@pytest.mark.parametrize("kind", ["cmp", "var-cmp"])
 @pytest.mark.parametrize("share", [0.0, 0.5])
-def test_answers_and_how_long_they_take(share):
+def test_answers_and_how_long_they_take(share, kind):
     """Milliseconds are printed, not asserted: the machine may serve other jobs too."""
     for side in (3, 4):
-        state = State(side=side, share=share)
+        state = State(side=side, share=share, model=kind)
         bench, model = bench_of(state)
         setting = background.Setting(state.world_key, side, share, 0, state.mediator, "", "")
         bags = bench.data.bags.sizes["bag"]
@@ -101,8 +103,8 @@ def test_answers_and_how_long_they_take(share):
             start = time.process_time()
             found = background.answer(setting, bench, replace(model, **{name: value}))
             spent = 1000 * (time.process_time() - start)
-            print(f"{bags} bags, {bench.data.values.size} targets, {name}: {spent:.0f} ms of "
-                  f"processor, {found.milliseconds:.0f} ms{' (!)' if spent > BUDGET else ''}")
+            print(f"{kind}, {bags} bags, {bench.data.values.size} targets, {name}: {spent:.0f} ms "
+                  f"of processor, {found.milliseconds:.0f} ms{' (!)' if spent > BUDGET else ''}")
             assert np.isfinite(found.posterior.mean).all() and 0 < found.scores["rmse"] < 2
 
 
@@ -120,7 +122,7 @@ def test_both_grids_have_the_same_bags_and_targets():
 
 
 def test_the_map_in_full_reports_its_progress():
-    state = State(source="made", side=15, kernel="place", share=0.75)
+    state = State(source="made", side=15, share=0.75)
     model = state.chosen
     data = cut(world(*state.world_key), 15, 0.75, 0, state.mediator, fine=True)
     told = []
@@ -153,3 +155,24 @@ def test_learnt_values_come_back_as_choices():
     for name, value in found.items():
         assert value == pytest.approx(getattr(model, name)), name
     assert set(KINDS.values()) >= set(CLASSES)
+
+
+@pytest.mark.parametrize("source, side, share, fine", [
+    ("uk", 4, 0.0, False), ("uk", 5, 0.5, False), ("made", 9, 0.5, False), ("made", 15, 0.5, True)])
+@pytest.mark.parametrize("kernel", ["matern12", "matern32", "rbf"])
+def test_displacements_give_the_means_of_all_pairs(source, side, share, fine, kernel):
+    from workbench.kernels import build
+
+    state = State(source=source, side=side, share=share)
+    data = cut(world(*state.world_key), side, share, 0, state.mediator, fine)
+    bench = Bench(data, f"{kernel}(coordinates)", state.mediator_kernel)
+    term, = build(bench.kernel, bench.state.source.bags.columns, bench.state.x)
+    rows = torch.linspace(0, len(bench.new) - 1, 300).long()
+    with torch.no_grad():
+        found = bench._grid.means(term)[rows]
+        pairs = bench.state.operator.base.cross([term], bench.new[rows], bench.state.x)
+    assert bench._grid.covers(term, data.bags["weight"].values)
+    # Of all pairs, distances are differences of squares: nearly equal places lose digits.
+    np.testing.assert_allclose(found, pairs, rtol=0, atol=1e-6 if kernel == "matern12" else 1e-12)
+    other, = build("rbf(covariates)", bench.state.source.bags.columns, bench.state.x)
+    assert not bench._grid.covers(other, data.bags["weight"].values)

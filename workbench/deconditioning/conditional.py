@@ -31,7 +31,10 @@ ESTIMATORS = ("naive", "identity", "shrinkage")
 
 
 class ConditionalMean:
-    """An estimate of the conditional mean operator of X given Y.
+    """An estimate of the conditional mean operator of X given Y, from Gram matrices.
+
+    `workbench.labelled.ConditionalMean` is the same operator for bagged datasets, with kernels by
+    name in natural units.
 
     Parameters
     ----------

@@ -3,18 +3,23 @@
 This is the only place that knows both torch and xarray.
 """
 
+from workbench.labelled.conditional_mean import ConditionalMean, ConditionalMeanFit
 from workbench.labelled.fit import Fit
 from workbench.labelled.mediated import MediatedFit, impute
 from workbench.labelled.models import (
     CMP,
+    MRGP,
+    MRGPRN,
     AggregatedGP,
     BagConstant,
     BagPixel,
     CentrePointGP,
+    CentrePointGPRN,
     CentroidGP,
     Constant,
     IndependentBagsGP,
     LabelledModel,
+    MRVBAgg,
     NeuralNetwork,
     Nystrom,
     QuasiLikelihoodGP,
@@ -25,12 +30,15 @@ from workbench.labelled.models import (
     models,
 )
 from workbench.labelled.predictive import LabelledPredictive
+from workbench.labelled.several import SourcesFit, datasets_of, to_sources
 from workbench.labelled.source import data_hash, to_bags, to_source
 from workbench.labelled.tuning import tune
 
 __all__ = [
-    "CMP", "AggregatedGP", "BagConstant", "BagPixel", "CentrePointGP", "CentroidGP", "Constant",
-    "Fit", "IndependentBagsGP", "LabelledModel", "LabelledPredictive", "MediatedFit",
-    "NeuralNetwork", "Nystrom", "QuasiLikelihoodGP", "ShrinkageCMP", "VBAgg", "VarCMP",
-    "data_hash", "impute", "make_model", "models", "to_bags", "to_source", "tune",
+    "AggregatedGP", "BagConstant", "BagPixel", "CMP", "CentrePointGP", "CentrePointGPRN",
+    "CentroidGP", "ConditionalMean", "ConditionalMeanFit", "Constant", "Fit", "IndependentBagsGP",
+    "LabelledModel", "LabelledPredictive", "MRGP", "MRGPRN", "MRVBAgg", "MediatedFit",
+    "NeuralNetwork", "Nystrom", "QuasiLikelihoodGP", "ShrinkageCMP", "SourcesFit", "VBAgg",
+    "VarCMP", "data_hash", "datasets_of", "impute", "make_model", "models", "to_bags",
+    "to_source", "to_sources", "tune",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pandas as pd
 import torch
 import xarray as xr
@@ -57,22 +58,36 @@ class MediatedFit(Fit):
         ----------
         Chau et al. 2021, definition 3.1.
         """
-        columns = self.inner.state.mediators.transform.columns.names
-        if isinstance(mediators, xr.Dataset):
-            require("mediators" in mediators, "the dataset has no mediators")
-            array = mediators["mediators"]
-            dim = next(str(d) for d in array.dims if d != schema.MEDIATOR)
-            table = pd.DataFrame(array.transpose(dim, schema.MEDIATOR).values,
-                                 columns=[str(m) for m in array[schema.MEDIATOR].values],
-                                 index=array[dim].values)
-        else:
-            dim, table = schema.TARGET, mediators
-        missing = [name for name in columns if name not in table]
-        require(not missing, f"the mediators lack {missing}; the model knows {list(columns)}")
-        values = torch.as_tensor(table[list(columns)].to_numpy(dtype=float, copy=True))
+        values, dim, names = mediator_table(
+            mediators, self.inner.state.mediators.transform.columns.names)
         law = self.inner.conditional_mean(values)
-        return LabelledPredictive(law, {dim: table.index.to_numpy()}, dim, self.rate_units,
-                                  "conditional mean")
+        return LabelledPredictive(law, {dim: names}, dim, self.rate_units, "conditional mean")
+
+
+def mediator_table(mediators: pd.DataFrame | xr.Dataset, columns: tuple[str, ...]
+                   ) -> tuple[torch.Tensor, str, np.ndarray]:
+    """Mediators by column (n, E), the dimension they lie along, and its labels.
+
+    Raises
+    ------
+    InputError
+        If some are missing or not finite.
+    """
+    if isinstance(mediators, xr.Dataset):
+        require("mediators" in mediators, "the dataset has no mediators")
+        array = mediators["mediators"]
+        dim = next(str(d) for d in array.dims if d != schema.MEDIATOR)
+        table = pd.DataFrame(array.transpose(dim, schema.MEDIATOR).values,
+                             columns=[str(m) for m in array[schema.MEDIATOR].values],
+                             index=array[dim].values)
+    else:
+        dim, table = schema.TARGET, mediators
+    missing = [name for name in columns if name not in table]
+    require(not missing, f"the mediators lack {missing}; the model knows {list(columns)}")
+    values = table[list(columns)].to_numpy(dtype=float, copy=True)
+    bad = int((~np.isfinite(values).all(1)).sum())
+    require(bad == 0, f"{bad} rows of mediators are not finite; fill them or leave them out")
+    return torch.as_tensor(values), dim, table.index.to_numpy()
 
 
 def impute(ds: xr.Dataset, targets: xr.Dataset, kernel: object = "rbf", **options) -> xr.Dataset:

@@ -7,7 +7,6 @@ Chau, Bouabid and Sejdinovic 2021, Deconditional Downscaling with Gaussian Proce
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 
 import torch
@@ -19,7 +18,8 @@ from workbench.models.bagged_gp import ExactFit
 from workbench.models.base import Model
 from workbench.models.cmp_options import CMPOptions, ShrinkageOptions
 from workbench.models.cmp_state import CMPState
-from workbench.models.mediators import unsupported
+from workbench.models.mean_function import evaluate
+from workbench.models.mediators import warn_where_no_bag_is
 from workbench.models.options import cast_bags
 from workbench.operators import SegmentMean
 from workbench.predictive import Normal
@@ -33,6 +33,11 @@ class CMP(Model):
     of the kernel over pairs of bags (see `workbench.conditional_mean`). Without mediators the
     centres of the bags are taken. For unmatched targets ℓ and λ are learnt in a stage of their own,
     by leaving out bags (``mediation``).
+
+    The prior mean is a learnt constant plus, with ``mean_function``, any function m of the inputs;
+    targets have Aᵀm for it (eq. 3). A trend whose slopes are to be estimated is a linear term of
+    the kernel (``kernel="linear(altitude)+matern32"``): its slopes have a Normal prior of a learnt
+    variance, and the flat one of universal kriging is the limit of a large variance.
 
     Parameters
     ----------
@@ -103,6 +108,11 @@ class CMPFit(ExactFit):
         """
         return self.model.near(self, {**self.hyperparameters, **values})
 
+    def latent(self, bags: Bags) -> Normal:
+        """Law of f at the individuals, mean function included."""
+        law = super().latent(bags)
+        return Normal(law.mean + self._known(bags), law.std)
+
     def at(self, bags: Bags, trained=None, area_effect: bool = False) -> Normal:
         """Law of the field at new individuals with these inputs, their white noise included."""
         law, white = self.latent(bags), self.state.noise.white.detach()
@@ -114,7 +124,13 @@ class CMPFit(ExactFit):
         mean, variance = self.state.field.aggregate(
             self.state.transform(bags.x), SegmentMean(bags))
         white = self.state.noise.white.detach() * squares(bags)
-        return Normal(mean.detach(), (variance.detach() + white).sqrt())
+        known = SegmentMean(bags)(self._known(bags))
+        return Normal(mean.detach() + known, (variance.detach() + white).sqrt())
+
+    def _known(self, bags: Bags) -> Tensor:
+        """The mean function at individuals in natural units (N,)."""
+        function, bags = self.model.options.mean_function, cast_bags(bags, self.state.options)
+        return torch.zeros(len(bags.x)).to(bags.x) if function is None else evaluate(function, bags)
 
     @torch.no_grad()
     def conditional_mean(self, mediators: Tensor) -> Normal:
@@ -129,9 +145,8 @@ class CMPFit(ExactFit):
         """
         state = self.state
         y = state.mediators.transform(mediators.to(state.x))
-        far = int(unsupported(state.mediators, y).sum())
-        if far:
-            warnings.warn(f"{far} of {len(y)} mediators lie where no bag is: the estimate there is "
-                          "the prior mean, and its variance says nothing", stacklevel=3)
-        mean, variance = state.conditional_means(state.mean.weights(y))
-        return Normal(mean, variance.sqrt())
+        warn_where_no_bag_is(state.mediators, y,
+                             "the estimate there is the prior mean, and its variance says nothing")
+        weights = state.mean.weights(y)
+        mean, variance = state.conditional_means(weights)
+        return Normal(mean + state.known_mean(weights), variance.sqrt())

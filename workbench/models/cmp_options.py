@@ -34,6 +34,10 @@ class CMPOptions(Options):
     mean: str = option(
         "known", "conditional mean of the constant prior mean: known to be itself, or estimated "
         "through the bags as the paper's ν, which shrinks it by the ridge", choices=MEANS)
+    mean_function: object = option(
+        None, "m, a known part of the prior mean, to which a learnt constant is added: a Python "
+        "function of a mapping of input columns to their values, such as "
+        "lambda x: -0.0065 * x['altitude']. Its conditional mean is that of the bags")
     noise: str = option(
         "constant", "variance of a target: constant σ², or known V", choices=NOISES)
     nugget: float | str = option(
@@ -56,6 +60,9 @@ class CMPOptions(Options):
         super().__post_init__()
         if isinstance(self.nugget, str) and self.nugget != "learn":
             raise reject("nugget a number or 'learn'", repr(self.nugget), "write nugget=0.2")
+        if self.mean_function is not None and not callable(self.mean_function):
+            raise reject("mean_function a Python function", repr(self.mean_function),
+                         "write mean_function=lambda x: 2 * x['height']")
 
 
 @dataclass(frozen=True)

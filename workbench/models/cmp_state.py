@@ -9,7 +9,7 @@ from torch import Tensor
 
 from workbench.bags import Source
 from workbench.compression import compress
-from workbench.conditional_mean import ConditionalMean, MediatedOperator
+from workbench.conditional_mean import BagWeights, MediatedOperator
 from workbench.fields.exact import ExactField
 from workbench.hyperparameters import Hyperparameter, HyperparameterSet
 from workbench.inputs import fit_inputs
@@ -17,6 +17,7 @@ from workbench.kernels import Term, build
 from workbench.links import link_named
 from workbench.models import assembly
 from workbench.models.first_stage import choose_by_leaving_out
+from workbench.models.mean_function import evaluate
 from workbench.models.mediators import PREFIX, mediators_of
 from workbench.models.options import cast_source
 from workbench.models.starts import STARTS, share_of, train_from_starts
@@ -47,9 +48,10 @@ class CMPState:
         for term in terms:
             if term.name != "kernel":
                 term.kernel.outputscale = term.kernel.outputscale.detach() * self.scale**2
-        self.mediators = mediators_of(self.source, options.mediator_kernel, options.seed)
+        self.mediators = mediators_of(
+            bags, self.source.targets.mediators, options.mediator_kernel, options.seed)
         ridge = assembly.scalar_hyperparameter("ridge", 1e-3, "", LogNormal(1e-3, 2.0), self.x)
-        self.mean = ConditionalMean(
+        self.mean = BagWeights(
             self.mediators.terms, self.mediators.bags, self.mediators.targets, bags.totals,
             options.ridge, lambda: ridge.natural.reshape(()))
         self.operator = MediatedOperator(bags, self.mean, options.mean == "estimated",
@@ -57,8 +59,11 @@ class CMPState:
         self.field = self._field(terms, self.x, self.operator)
         self._few: tuple[MediatedOperator, Inputs] | None = None
         self.noise = TargetNoise(options, self.source.targets, self.scale)
+        self._known = None if options.mean_function is None else self.operator.base(
+            evaluate(options.mean_function, bags))
         with torch.no_grad():
-            self.field.mean.fill_(float(self.source.mean_rate))
+            self.field.mean.fill_(float(self.source.mean_rate) - (
+                0.0 if self._known is None else float(self.operator.centre(self._known))))
         extent = bags.x.amax(0) - bags.x.amin(0)
         items = [Hyperparameter("mean", self.field.mean, None, "value"),
                  *assembly.kernel_hyperparameters(terms, self.transform, extent, self.scale),
@@ -80,7 +85,15 @@ class CMPState:
 
     def _evidence(self, field, operator: MediatedOperator) -> Tensor:
         operator.refresh()
-        return field.evidence(self.value, self.noise(operator))
+        return field.evidence(self._gap(operator), self.noise(operator))
+
+    def _gap(self, operator: MediatedOperator) -> Tensor:
+        """What is left of the targets after the conditional means of the mean function (M,)."""
+        return self.value - self.known_mean(operator.weights)
+
+    def known_mean(self, weights: Tensor) -> Tensor | float:
+        """Conditional means (n,) of the mean function, for weights of bags (B, n)."""
+        return 0.0 if self._known is None else self.operator.expectation(self._known, weights)
 
     def train(self, progress: bool, callback) -> History:
         """Maximise evidence plus log prior from several starts, then keep the posterior."""
@@ -145,10 +158,10 @@ class CMPState:
     def condition(self) -> None:
         """Keep the posterior at the present hyperparameters."""
         self.operator.refresh()
-        self.field.condition(self.value, self.noise(self.operator))
+        self.field.condition(self._gap(self.operator), self.noise(self.operator))
 
     def conditional_means(self, weights: Tensor) -> tuple[Tensor, Tensor]:
-        """Posterior mean and variance (n,) of means of f with weights of bags (B, n)."""
+        """Posterior mean and variance (n,) of means of f - m with weights of bags (B, n)."""
         gram = self.operator.bag_gram(list(self.field.terms), self.x)
         return self.field.functionals(
             weights.mT @ gram @ self.operator.weights, (weights * (gram @ weights)).sum(0),

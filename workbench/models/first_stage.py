@@ -18,7 +18,7 @@ import scipy.optimize
 import torch
 from torch import Tensor
 
-from workbench.conditional_mean import ConditionalMean
+from workbench.conditional_mean import BagWeights
 from workbench.hyperparameters import HyperparameterSet
 from workbench.linalg import FactorisationError, cholesky
 
@@ -26,14 +26,17 @@ _REACH = 10.0       # log units that the search may go from where it starts
 _STARTS = (0.0, 1.0, 2.0)
 
 
-def left_out_loss(mean: ConditionalMean, gram: Tensor) -> Tensor:
+def left_out_loss(mean: BagWeights, gram: Tensor) -> Tensor:
     """Mean over bags of |μ_j - μ̂_j|² when bag j is left out, as a share of the mean |μ_j|² ().
 
-    With P = (L + R)⁻¹ the error of bag j is Σ_i P_ji μ_i / P_jj.
+    With P = (L + R)⁻¹ the error of bag j is Σ_i P_ji μ_i / P_jj. Both means weigh bags as the
+    regression does: by their individuals where the ridge is N λ / n_j, for the risk is then a mean
+    over individuals (of |k(x, ·) - μ̂|², less what no regression on y can change), and alike where
+    it is B λ.
 
     Parameters
     ----------
-    mean : ConditionalMean
+    mean : BagWeights
         ℓ, the mediators of the bags and their ridges R.
     gram : Tensor (B, B)
         Inner products of the mean embeddings μ: means of k over pairs of bags.
@@ -41,10 +44,10 @@ def left_out_loss(mean: ConditionalMean, gram: Tensor) -> Tensor:
     root = cholesky(mean.system(), "Gram matrix of the mediators plus its ridge", 1e-12)
     inverse = torch.cholesky_inverse(root)
     errors = ((inverse @ gram) * inverse).sum(1) / inverse.diagonal().square()
-    return errors.mean() / gram.diagonal().mean()
+    return (mean.shares @ errors) / (mean.shares @ gram.diagonal())
 
 
-def choose_by_leaving_out(mean: ConditionalMean, gram: Tensor, chosen: HyperparameterSet) -> float:
+def choose_by_leaving_out(mean: BagWeights, gram: Tensor, chosen: HyperparameterSet) -> float:
     """Set ℓ and λ to where a left-out bag is predicted best; the loss there.
 
     Parameters

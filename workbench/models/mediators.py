@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, field
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from workbench.bags import Bags, Columns, Source
+from workbench.bags import Bags, Columns
 from workbench.checks import InputError
 from workbench.conditional_mean import spacing
 from workbench.hyperparameters import Hyperparameter
@@ -55,19 +56,29 @@ class Mediators:
     given: bool = False
 
 
-def mediators_of(source: Source, kernel: object, seed: int) -> Mediators:
-    """Mediators of a source; the centres of the bags where it has none.
+def mediators_of(bags: Bags, targets: Tensor | None, kernel: object, seed: int) -> Mediators:
+    """Mediators of bags, or their centres where they have none, and those of targets.
+
+    Parameters
+    ----------
+    bags : Bags
+        With mediators if there are targets.
+    targets : Tensor (M, E), optional
+        Mediators of unmatched targets; those of the bags by default.
+    kernel : str or gpytorch.kernels.Kernel
+        ℓ.
+    seed : int
+        Of the inputs that starts are found on.
 
     Raises
     ------
     InputError
         If most targets lie where no bag is.
     """
-    bags = source.bags
     y, columns = bags.mediators, bags.mediator_columns
     if y is None:
         y, columns = bags.centres().x, bags.columns
-    theirs = y if source.matched else source.targets.mediators
+    theirs = y if targets is None else targets
     transform = _transform(torch.cat([y, theirs]), columns)
     standard, targets = transform(y), transform(theirs)
     out = Mediators(standard, targets, transform, build(kernel, columns, standard, seed), [])
@@ -133,6 +144,14 @@ def unsupported(out: Mediators, y: Tensor) -> Tensor:
         apart = torch.cdist(theirs, distinct).amin(1)
         outside = outside | (apart > _APART * between.amin(1).max())
     return outside
+
+
+def warn_where_no_bag_is(out: Mediators, y: Tensor, consequence: str) -> None:
+    """Warn of the caller's caller's standardised mediators (n, E) that `unsupported` names."""
+    far = int(unsupported(out, y).sum())
+    if far:
+        warnings.warn(f"{far} of {len(y)} mediators lie where no bag is: {consequence}",
+                      stacklevel=4)
 
 
 def _overlap(out: Mediators) -> list[str]:

@@ -30,13 +30,12 @@ class VarCMPState(CMPState):
     def _field_like(self, x: Inputs, operator: MediatedOperator) -> CollapsedField:
         return CollapsedField(self.field.inducing, x, operator, self.options.trace)
 
-
     def _rough(self):
         """None where the diagonal of q's covariance is taken: clusters would change it."""
         return None if self.options.trace == "diagonal" else super()._rough()
 
     def conditional_means(self, weights: Tensor) -> tuple[Tensor, Tensor]:
-        """Posterior mean and variance (n,) of means of f with weights of bags (B, n)."""
+        """Posterior mean and variance (n,) of means of f - m with weights of bags (B, n)."""
         return self.field.conditional_means(weights)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import gc
 import logging
 import threading
+from collections.abc import Collection
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -22,12 +23,20 @@ SOON = 3.0      # seconds in which a browser is opened that is opened at once
 
 _LOG = logging.getLogger("workbench.ui")
 _DRAWN = threading.Event()
+_PAGES = frozenset({"disaggregate", "mediated"})
 
 
-def start() -> Job:
-    """Begin in a thread of its own; the results wait in the caches of `workbench.ui.answers`."""
+def start(apps: Collection[str] = ()) -> Job:
+    """Begin in a thread of its own; the results wait in the caches of the apps.
+
+    Parameters
+    ----------
+    apps : collection of str
+        Those that are served; all if empty. Of several, *mediated* gives way to what pages wait
+        for.
+    """
     job = Job(_hear)
-    job.start(_first_page)
+    job.start(partial(_first_pages, frozenset(apps) or _PAGES))
     return job
 
 
@@ -44,26 +53,64 @@ def pause_collection() -> None:
     gc.disable()
 
 
-def _first_page(run: Run) -> None:
+def _first_pages(apps: Collection[str], run: Run) -> None:
+    answer = None
     try:
-        import workbench.ui.views.charts
-        import workbench.ui.views.controls
-        import workbench.ui.views.maps
-        import workbench.ui.views.report
-        import workbench.ui.views.status  # noqa: F401
-        from workbench.ui import answers
-        from workbench.ui.state import State
-
-        _DRAWN.wait(SOON)       # the browser has its own work with the page, on another core
-        run.check()
-        spec = State().spec()
-        answers.scene(spec)
-        run.check()
-        answer = answers.quick(spec)
+        if "disaggregate" in apps:
+            answer = _disaggregate(run)
+        elif "mediated" in apps:
+            _import_mediated()
     finally:
         gc.freeze()             # nor need they be looked through ever after
         gc.enable()
-    Job(_hear, spare=True).start(partial(_first_scores, answer))
+    if "mediated" in apps:
+        Job(_hear, spare=True).start(_mediated)
+    if answer is not None:
+        Job(_hear, spare=True).start(partial(_first_scores, answer))
+
+
+def _disaggregate(run: Run) -> Answer:
+    import workbench.ui.views.charts
+    import workbench.ui.views.controls
+    import workbench.ui.views.maps
+    import workbench.ui.views.report
+    import workbench.ui.views.status  # noqa: F401
+    from workbench.ui import answers
+    from workbench.ui.state import State
+
+    _DRAWN.wait(SOON)       # the browser has its own work with the page, on another core
+    run.check()
+    spec = State().spec()
+    answers.scene(spec)
+    run.check()
+    return answers.quick(spec)
+
+
+def _import_mediated() -> None:
+    import workbench.models.registry
+    import workbench.ui.mediated.engine
+    import workbench.ui.mediated.views.charts
+    import workbench.ui.mediated.views.controls
+    import workbench.ui.mediated.views.frame
+    import workbench.ui.mediated.views.maps  # noqa: F401
+
+
+def _mediated(run: Run) -> None:
+    """The fields of the first setting, and one answer; benches belong to sessions."""
+    _import_mediated()
+    from workbench.ui.mediated import background
+    from workbench.ui.mediated.state import State
+    from workbench.ui.mediated.store import setting_of
+    from workbench.ui.mediated.worlds import world
+
+    state = State()
+    setting = setting_of(state)
+    run.give_way()
+    world(*setting.world)
+    run.give_way()
+    bench = setting.build()
+    run.give_way()
+    background.answer(setting, bench, state.chosen)
 
 
 def _first_scores(answer: Answer, run: Run) -> None:

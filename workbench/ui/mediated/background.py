@@ -11,7 +11,7 @@ from workbench.ui.jobs import Run
 from workbench.ui.mediated import words
 from workbench.ui.mediated.data import Data, cut
 from workbench.ui.mediated.engine import Bench, Posterior
-from workbench.ui.mediated.model import MEDIATED, Model
+from workbench.ui.mediated.model import INDUCING, MEDIATED, Model
 from workbench.ui.mediated.worlds import world
 
 LEVELS = np.round(np.arange(0.05, 1.0, 0.05), 2)
@@ -100,13 +100,14 @@ def learn(bench: Bench, model: Model, run: Run) -> None:
 
     data = bench.data
     classes = {"cmp": wb.CMP, "s-cmp": wb.ShrinkageCMP, "aggregated-gp": wb.AggregatedGP,
-               "gpr": wb.CentroidGP, "bagg-gp": wb.IndependentBagsGP}
+               "var-cmp": wb.VarCMP, "gpr": wb.CentroidGP, "bagg-gp": wb.IndependentBagsGP}
     mediated = model.kind in MEDIATED
     values = data.values if mediated else bench.values()
     options = {"kernel": bench.kernel, "max_steps": STEPS, "noise": "constant",
                "hyperparameters": {"mean": float(values.mean())}}
     if mediated:
         options["mediator_kernel"] = bench.mediator_kernel
+        options |= {"inducing": INDUCING} if model.kind == "var-cmp" else {}
         given = (data.bags, data.targets)
     else:
         given = (data.imputed(bench.mediator_kernel),)

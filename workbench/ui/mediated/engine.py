@@ -1,8 +1,9 @@
 """Posteriors of all models from one set of kernel means, so that sliders need few kernel values.
 
 All that costs are values of k between pixels and individuals. Their means over bags, K(pixels, x)
-Aᵀ, are kept for each term of k at unit variance: standard deviations, ℓ, λ and σ² then cost algebra
-of B x B and a product with B columns. Means over pairs of bags are means of rows of that table.
+Aᵀ, are kept for each term of k at unit variance, with their means over pairs of bags: standard
+deviations, ℓ, λ and σ² then cost algebra of B x B and a product with B columns. A term of places
+alone needs its values at the displacements of the grid only.
 """
 
 from __future__ import annotations
@@ -14,7 +15,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from workbench.ui.mediated.model import MEDIATED, Model
+from workbench.ui.mediated.displacements import Displacements
+from workbench.ui.mediated.model import INDUCING, MEDIATED, Model
 
 if TYPE_CHECKING:
     from workbench.ui.mediated.data import Data
@@ -58,19 +60,16 @@ class Bench:
     """
 
     def __init__(self, data: Data, kernel: str, mediator_kernel: str):
-        from workbench.labelled.source import to_bags, to_source
-        from workbench.models.cmp_state import CMPState
-        from workbench.models.registry import MODELS
+        from workbench.labelled.source import to_bags
 
         self.data, self.kernel, self.mediator_kernel = data, kernel, mediator_kernel
-        options = {"kernel": kernel, "mediator_kernel": mediator_kernel, "compress": 0}
-        self._states = {
-            name: CMPState(MODELS[name](**options), to_source(data.bags, data.targets))
-            for name in MEDIATED}
-        self.state = self._states["cmp"]
+        self._states: dict = {}
+        self.state = self._state_of("cmp")
         self.labels = [term.name for term in self.state.field.terms]
         self.new = self.state.transform(to_bags(data.pixels).x)
-        self._tables, self.evaluations = OrderedDict(), 0
+        self._grid = Displacements(data.pixels, data.bags, self.new,
+                                   self.state.source.bags.columns.coordinates)
+        self._tables, self._summed, self.evaluations = OrderedDict(), (None, None), 0
 
     def posterior(self, model: Model, tick: Callable[[float], None] = lambda share: None
                   ) -> Posterior:
@@ -87,8 +86,23 @@ class Bench:
         if model.kind == "bilinear":
             return self._interpolated()
         with torch.no_grad():
+            if model.kind == "var-cmp":
+                return self._sparse(model, tick)
             return self._mediated(model, tick) if model.kind in MEDIATED else (
                 self._matched(model, tick))
+
+    def _state_of(self, kind: str):
+        """Of a conditional mean process; made when it is first asked for."""
+        from workbench.labelled.source import to_source
+        from workbench.models.registry import MODELS
+
+        if kind not in self._states:
+            options = {"inducing": INDUCING} if kind == "var-cmp" else {}
+            model = MODELS[kind](kernel=self.kernel, mediator_kernel=self.mediator_kernel,
+                                 compress=0, **options)
+            self._states[kind] = model.state_type(
+                model, to_source(self.data.bags, self.data.targets))
+        return self._states[kind]
 
     def values(self) -> np.ndarray:
         """A value for every bag: its own, or one imputed by a regression on the mediators."""
@@ -97,15 +111,38 @@ class Bench:
     def _mediated(self, model: Model, tick) -> Posterior:
         import torch
 
-        state, values = self._states[model.kind], torch.as_tensor(self.data.values)
+        state, values = self._state_of(model.kind), torch.as_tensor(self.data.values)
         for name, value in model.of_mediators().items():
             state.hyperparameters[name].set(value)
         bags = state.mean.weights()
-        cross, prior = self._means(model, tick)
-        gram = self._between(cross)
-        found = _conditioned(cross @ bags, bags.mT @ gram @ bags, prior, values,
-                             model.noise**2, float(values.mean()))
+        cross, gram, prior = self._means(model, tick)
+        found = _conditioned(cross, bags.mT @ gram @ bags, prior, values, model.noise**2,
+                             float(values.mean()), bags)
         return replace(found, weights=_weighed(bags, self.data.matched))
+
+    def _sparse(self, model: Model, tick) -> Posterior:
+        """Through inducing inputs, which stay where they are; the evidence is its bound."""
+        import torch
+
+        state, values = self._state_of(model.kind), self.data.values
+        for name, value in model.hyperparameters(self.labels, float(values.mean())).items():
+            state.hyperparameters[name].set(value)
+        # The bound's trace is over pairs of bags, which are known from the tables.
+        unknown = [(term, part) for term, part in zip(
+            state.field.terms, self._parts(model, lambda share: tick(share / 2)), strict=True)
+            if not term.weights]
+        state.operator.take([term for term, _ in unknown],
+                            sum(variance * gram for _, (variance, _, gram) in unknown))
+        state.condition()
+        parts = []
+        for part in self.new.split(ROWS):
+            tick(0.5 + sum(len(mean) for mean, _ in parts) / len(self.new) / 2)
+            parts.append(state.field.marginals(part))
+        mean, variance = (torch.cat(part) for part in zip(*parts, strict=True))
+        seen = sum(len(z) for z in state.field.inducing.inducing if z is not None)
+        self.evaluations += seen * (len(self.new) + len(state.x))
+        return Posterior(mean.numpy(), variance.sqrt().numpy(), float(state.evidence()),
+                         _weighed(state.operator.weights, self.data.matched))
 
     def _matched(self, model: Model, tick) -> Posterior:
         """Models that need a value for every bag."""
@@ -121,8 +158,7 @@ class Bench:
             gram = sum(term(centres, centres) for term in terms)
             prior = sum(term.diagonal(self.new) for term in terms)
             return _conditioned(cross, gram, prior, values, model.noise**2, mean)
-        cross, prior = self._means(model, tick)
-        gram = self._between(cross)
+        cross, gram, prior = self._means(model, tick)
         if model.kind == "aggregated-gp":
             return _conditioned(cross, gram, prior, values, model.noise**2, mean)
         return _independent(cross, gram.diagonal(), prior, values - mean, model.noise**2, mean,
@@ -141,19 +177,32 @@ class Bench:
         return list(self.state.field.terms)
 
     def _means(self, model: Model, tick):
-        """K(pixels, x) Aᵀ (n, B), and the prior variance at the pixels (n,)."""
-        terms, total, prior = self._set(model), 0.0, 0.0
-        lengths = (model.lengthscale, model.detail)
-        for i, term in enumerate(terms):
-            variance = term.kernel.outputscale.detach().clone()
-            key = i, term.name, 0.0 if term.weights else lengths[i]
-            total = total + variance * self._table(
-                key, term, lambda share, i=i: tick((i + share) / len(terms)))
+        """K(pixels, x) Aᵀ (n, B), A K Aᵀ (B, B), and the prior variance at the pixels (n,).
+
+        Kept while k stays as it is.
+        """
+        key = tuple(model.of_kernel(self.labels).items())
+        if key == self._summed[0]:
+            return self._summed[1]
+        cross, gram, prior = 0.0, 0.0, 0.0
+        for variance, of_pixels, of_bags in self._parts(model, tick):
+            cross, gram = cross + variance * of_pixels, gram + variance * of_bags
+        for term in self.state.field.terms:
             prior = prior + term.diagonal(self.new)
-        return total, prior
+        self._summed = key, (cross, gram, prior)
+        return self._summed[1]
+
+    def _parts(self, model: Model, tick) -> list[tuple]:
+        """Of each term its variance, and its means over bags and over pairs of them without it."""
+        terms, lengths, found = self._set(model), (model.lengthscale, model.detail), []
+        for i, term in enumerate(terms):
+            key = i, term.name, 0.0 if term.weights else lengths[i]
+            table = self._table(key, term, lambda share, i=i: tick((i + share) / len(terms)))
+            found.append((term.kernel.outputscale.detach().clone(), *table))
+        return found
 
     def _table(self, key: tuple, term, tick):
-        """Means over bags of a term of unit variance; kept."""
+        """Means over bags, and over pairs of bags, of a term of unit variance; kept."""
         import torch
 
         if key in self._tables:
@@ -162,6 +211,10 @@ class Bench:
         base, x, variance = self.state.operator.base, self.state.x, term.kernel.outputscale
         if term.weights:
             table = term.basis(self.new) @ base.rows(term.basis(x)).mT
+        elif self._grid.covers(term, self.data.bags["weight"].values):
+            tick(0.0)
+            table = self._grid.means(term)
+            self.evaluations += self._grid.count
         else:
             parts, done = [], 0
             for part in self.new.split(ROWS):
@@ -170,7 +223,8 @@ class Bench:
                 done += len(part)
             table = torch.cat(parts)
             self.evaluations += len(self.new) * len(x)
-        self._tables[key] = table / variance
+        table /= variance
+        self._tables[key] = table, self._between(table)
         while len(self._tables) > _TABLES:
             self._tables.popitem(last=False)
         return self._tables[key]
@@ -183,8 +237,13 @@ class Bench:
         return (gram + gram.mT) / 2
 
 
-def _conditioned(cross, gram, prior, values, noise: float, mean: float) -> Posterior:
-    """Exact conditioning on means of the field; that of a constant is known to be this constant."""
+def _conditioned(cross, gram, prior, values, noise: float, mean: float, weights=None
+                 ) -> Posterior:
+    """Exact conditioning on means of the field; that of a constant is known to be this constant.
+
+    Targets are means over bags, or with ``weights`` (B, M) sums of them: ``cross`` (n, B) is with
+    the bags, ``gram`` (M, M) between the targets.
+    """
     import torch
 
     from workbench.linalg import cholesky
@@ -194,8 +253,12 @@ def _conditioned(cross, gram, prior, values, noise: float, mean: float) -> Poste
     residual = values - mean
     half = torch.linalg.solve_triangular(root, residual[:, None], upper=False)
     alpha = torch.linalg.solve_triangular(root.mT, half, upper=True)[:, 0]
-    white = torch.linalg.solve_triangular(root, cross.mT, upper=False)
-    variance = (prior - white.square().sum(0)).clamp_min(0)
+    if weights is None:
+        white = torch.linalg.solve_triangular(root, cross.mT, upper=False).mT
+    else:       # few columns are solved for, not one for every pixel
+        white = cross @ torch.linalg.solve_triangular(root, weights.mT, upper=False).mT
+        alpha = weights @ alpha
+    variance = (prior - white.square().sum(1)).clamp_min(0)
     evidence = -0.5 * (half.square().sum() + len(values) * np.log(2 * np.pi)) - (
         root.diagonal().log().sum())
     return Posterior((mean + cross @ alpha).numpy(), variance.sqrt().numpy(), float(evidence),

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-KINDS = {"CMP": "cmp", "S-CMP": "s-cmp", "Aggregated GP": "aggregated-gp", "GPR": "gpr",
-         "BAGG-GP": "bagg-gp", "Bilinear + lapse": "bilinear"}
-MEDIATED = ("cmp", "s-cmp")
+KINDS = {"CMP": "cmp", "S-CMP": "s-cmp", "VarCMP": "var-cmp", "Aggregated GP": "aggregated-gp",
+         "GPR": "gpr", "BAGG-GP": "bagg-gp", "Bilinear + lapse": "bilinear"}
+MEDIATED = ("cmp", "s-cmp", "var-cmp")
+INDUCING = 100          # inducing inputs of each term of VarCMP
 KERNELS = {
     "Matérn 3/2 on place + Gaussian on covariates": "matern32.rbf",
     "Matérn 1/2 on place + Gaussian on covariates": "matern12.rbf",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import param
 
-from workbench.ui.mediated.model import KERNELS, KINDS, Model
+from workbench.ui.mediated.model import KERNELS, KINDS, MEDIATED, Model
 from workbench.ui.mediated.worlds import HOURS, LEVELS, PLACES, Place, offered, stops
 from workbench.ui.urls import Linked
 
@@ -173,7 +173,7 @@ class State(Linked):
 
     def inapplicable(self, name: str) -> str:
         """Why a choice has no effect at present; empty if it has."""
-        mediated = self.model in ("cmp", "s-cmp")
+        mediated = self.model in MEDIATED
         if name in ("hour", "level") and self.source != "uk":
             return "only the forecast has hours and levels"
         if name == "draw" and self.source != "made":

@@ -27,6 +27,13 @@ BENCHES, ROWS = 5, 40           # kept
 _LOG = logging.getLogger("workbench.ui.mediated")
 
 
+def setting_of(state: State) -> Setting:
+    """What the bench of a state is built from."""
+    split = state.split if state.share else 0
+    return Setting(state.world_key, state.side, state.share, split, state.mediator,
+                   state.chosen.grammar, state.mediator_kernel)
+
+
 class Store(param.Parameterized):
     """State in, results out; no widgets.
 
@@ -71,10 +78,7 @@ class Store(param.Parameterized):
     @property
     def setting(self) -> Setting:
         """What the present bench is built from."""
-        state = self.state
-        split = state.split if state.share else 0
-        return Setting(state.world_key, state.side, state.share, split, state.mediator,
-                       state.chosen.grammar, state.mediator_kernel)
+        return setting_of(self.state)
 
     @property
     def bench(self) -> Bench | None:

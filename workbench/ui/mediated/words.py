@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from workbench.ui.mediated.model import INDUCING
+
 TITLE = "Mediated: fine maps from bags and targets that do not lie together"
 ABOUT = ("Some blocks tell their covariates, others their mean temperature. A field known of all "
          "blocks, the mediator, says which are alike.")
@@ -36,8 +38,8 @@ SCORES_NOTE = ("One row for each model on each set of bags and targets, as last 
                "values are others.")
 HEADS = ("model", "blocks", "targets", "pixels", "lengthscale of k", "RMSE (K)", "MAE (K)",
          "correlation", "SSIM", "95 % holds", "log evidence")
-NAMES = {"cmp": "CMP", "s-cmp": "S-CMP", "aggregated-gp": "Aggregated GP", "gpr": "GPR",
-         "bagg-gp": "BAGG-GP", "bilinear": "Bilinear + lapse"}
+NAMES = {"cmp": "CMP", "s-cmp": "S-CMP", "var-cmp": "VarCMP", "aggregated-gp": "Aggregated GP",
+         "gpr": "GPR", "bagg-gp": "BAGG-GP", "bilinear": "Bilinear + lapse"}
 
 
 def quantity(value: float, unit: str) -> str:
@@ -74,9 +76,10 @@ def seen(kind: str, matched: bool, weights, spacing: str, slope: str) -> str:
     if kind == "bagg-gp":
         return imputed + ("Bags teach nothing about each other: pixels outside a valued bag keep "
                           "what was assumed, and borders show.")
-    same = " All bags are of one size, so that S-CMP and CMP are the same." if kind == "s-cmp" \
-        else ""
-    return _mediated(matched, weights, spacing) + same
+    more = {"s-cmp": " All bags are of one size, so that S-CMP and CMP are the same.",
+            "var-cmp": f" Each term of k is seen through {INDUCING} inducing inputs, which smooths "
+                       "what is finer than they lie; the evidence is a lower bound."}
+    return _mediated(matched, weights, spacing) + more.get(kind, "")
 
 
 def _mediated(matched: bool, weights, spacing: str) -> str:
@@ -110,13 +113,15 @@ def ratio(value: float) -> tuple[str, str]:
     return f"lengthscale of k = {value:.2g} blocks: {verdict}", colour
 
 
-def cost(milliseconds: float, evaluations: int, bilinear: bool) -> str:
+def cost(milliseconds: float, evaluations: int, kind: str) -> str:
     """How long the last answer took on the server, and how good the numbers are."""
-    how = "interpolated" if bilinear else "exact"
+    how = {"bilinear": "interpolated", "var-cmp": f"{INDUCING} inducing inputs"}.get(kind, "exact")
     took = (f"{milliseconds:.0f} ms" if milliseconds < 1000 else f"{milliseconds / 1000:.1f} s")
-    millions = f" · {evaluations / 1e6:.1f} million values of k" if evaluations else (
-        "" if bilinear else " · no new values of k")
-    return f"{how} · {took}{millions}"
+    if kind == "bilinear":
+        return f"{how} · {took}"
+    new = (f"{evaluations / 1e6:.1f} million" if evaluations >= 1e5 else
+           f"{evaluations:,}" if evaluations else "no new")
+    return f"{how} · {took} · {new} values of k"
 
 
 def learnt(values: dict, units: dict, evidence: float, notes: bool) -> str:

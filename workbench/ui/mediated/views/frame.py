@@ -23,7 +23,7 @@ class Toggle(pn.viewable.Viewer):
         super().__init__(store=store, **params)
         self.model = pmui.RadioButtonGroup.from_param(
             store.state.param.model, label="", size="small", margin=(4, 5),
-            sizing_mode="stretch_width", max_width=760)
+            sizing_mode="stretch_width", max_width=860)
 
     def __panel__(self):
         return pn.Column(self.model, sizing_mode="stretch_width", margin=0)
@@ -73,7 +73,7 @@ class Readout(pn.viewable.Viewer):
         text, colour = words.ratio(answer.model.lengthscale / side)
         self.ratio.param.update(label=text, color=colour, visible=not bilinear)
         self.cost.param.update(visible=True, label=words.cost(
-            answer.milliseconds, answer.evaluations, bilinear))
+            answer.milliseconds, answer.evaluations, answer.model.kind))
 
     def _work(self, *events) -> None:
         store = self.store

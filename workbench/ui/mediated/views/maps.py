@@ -35,7 +35,7 @@ COARSE = ("target", "covariate", "mediator")
 PALETTES = {"value": "viridis", "covariate": "YlOrBr", "mediator": "YlGnBu", "width": "cividis",
             "error": "magma"}
 LEFT = ("target", "mean")       # of a row: these have a vertical axis
-NARROW, WIDEST = 20, 2          # widths span so much of the range of temperatures
+NARROW, WIDEST = 20, 1          # widths span so much of the range of temperatures
 WIDTHS = [0.03, 0.1, 0.3, 1, 3, 10, 30, 100]
 SHARP = 5                       # share of the range of temperatures that is a large error
 EMPTY = {name: [] for name in words.MAPS}
@@ -92,6 +92,7 @@ class Maps(pn.viewable.Viewer):
         plot.add_layout(bar, "below")
         plot.xaxis.ticker.desired_num_ticks = plot.yaxis.ticker.desired_num_ticks = 4
         plot.yaxis.visible = name in LEFT
+        plot.xaxis.axis_label_standoff = 0          # two rows are to fit on a laptop
         return plot
 
     def _update(self, *events) -> None:
