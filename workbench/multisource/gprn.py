@@ -78,7 +78,8 @@ class MRGPRNFit(SourcesFit):
     def over(self, bags: Bags, trained=None, area_effect: bool = False, task: str | None = None,
              source: str | None = None) -> Normal:
         """Law of the mean or sum of a task's field over each bag."""
-        return self._law(self.model.reduce(cast_bags(bags, self.state.options)), task, source, False)
+        bags = self.model.reduce(cast_bags(bags, self.state.options))
+        return self._law(bags, task, source, False)
 
     @torch.no_grad()
     def _law(self, bags: Bags, task: str | None, source: str | None, points: bool) -> Normal:
