@@ -25,6 +25,8 @@ _HOME = {
     "Constant": "labelled",
     "Fit": "labelled",
     "IndependentBagsGP": "labelled",
+    "MRCascade": "labelled",
+    "MRDGP": "labelled",
     "MRGP": "labelled",
     "MRGPRN": "labelled",
     "MRVBAgg": "labelled",

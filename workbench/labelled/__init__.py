@@ -8,6 +8,7 @@ from workbench.labelled.fit import Fit
 from workbench.labelled.mediated import MediatedFit, impute
 from workbench.labelled.models import (
     CMP,
+    MRDGP,
     MRGP,
     MRGPRN,
     AggregatedGP,
@@ -19,6 +20,7 @@ from workbench.labelled.models import (
     Constant,
     IndependentBagsGP,
     LabelledModel,
+    MRCascade,
     MRVBAgg,
     NeuralNetwork,
     Nystrom,
@@ -37,8 +39,8 @@ from workbench.labelled.tuning import tune
 __all__ = [
     "AggregatedGP", "BagConstant", "BagPixel", "CMP", "CentrePointGP", "CentrePointGPRN",
     "CentroidGP", "ConditionalMean", "ConditionalMeanFit", "Constant", "Fit", "IndependentBagsGP",
-    "LabelledModel", "LabelledPredictive", "MRGP", "MRGPRN", "MRVBAgg", "MediatedFit",
-    "NeuralNetwork", "Nystrom", "QuasiLikelihoodGP", "ShrinkageCMP", "SourcesFit", "VBAgg",
-    "VarCMP", "data_hash", "datasets_of", "impute", "make_model", "models", "to_bags",
+    "LabelledModel", "LabelledPredictive", "MRCascade", "MRDGP", "MRGP", "MRGPRN", "MRVBAgg",
+    "MediatedFit", "NeuralNetwork", "Nystrom", "QuasiLikelihoodGP", "ShrinkageCMP", "SourcesFit",
+    "VBAgg", "VarCMP", "data_hash", "datasets_of", "impute", "make_model", "models", "to_bags",
     "to_source", "to_sources", "tune",
 ]

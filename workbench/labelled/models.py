@@ -170,10 +170,12 @@ MRGP = _public("MRGP", MODELS["mr-gp"])
 MRVBAgg = _public("MRVBAgg", MODELS["mr-vbagg"])
 MRGPRN = _public("MRGPRN", MODELS["mr-gprn"])
 CentrePointGPRN = _public("CentrePointGPRN", MODELS["centre-point-gprn"])
+MRDGP = _public("MRDGP", MODELS["mr-dgp"])
+MRCascade = _public("MRCascade", MODELS["mr-cascade"])
 _CLASSES = {cls.torch_model.name: cls for cls in (
     Constant, BagConstant, BagPixel, CentrePointGP, NeuralNetwork, Nystrom, AggregatedGP,
     CentroidGP, IndependentBagsGP, QuasiLikelihoodGP, CMP, ShrinkageCMP, VarCMP, VBAgg,
-    MRGP, MRVBAgg, MRGPRN, CentrePointGPRN)}
+    MRGP, MRVBAgg, MRGPRN, CentrePointGPRN, MRCascade, MRDGP)}
 
 
 def models() -> dict[str, type[LabelledModel]]:

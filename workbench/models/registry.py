@@ -14,11 +14,14 @@ from workbench.models.vbagg import CentrePointGP, Constant, VBAgg
 from workbench.multisource.gprn import MRGPRN, CentrePointGPRN
 from workbench.multisource.mixed import MRVBAgg
 from workbench.multisource.mr_gp import MRGP
+from workbench.multisource.tree.cascade import MRCascade
+from workbench.multisource.tree.mr_dgp import MRDGP
 
 MODELS = {model.name: model for model in (
     Constant, BagConstant, BagPixel, CentrePointGP, NeuralNetwork, Nystrom, AggregatedGP,
     CentroidGP, IndependentBagsGP, QuasiLikelihoodGP, CMP, ShrinkageCMP, VarCMP, VBAgg,
-    MRGP, MRVBAgg, CentrePointGPRN, MRGPRN)}
+    MRGP, MRVBAgg, CentrePointGPRN, MRGPRN, MRCascade,
+    MRDGP)}
 
 
 def model_named(name: str) -> type:

@@ -1,0 +1,71 @@
+"""Options of MR-DGP and MR-CASCADE."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from workbench.checks import reject
+from workbench.models.options import option
+from workbench.multisource.options import MultiSourceOptions
+
+LENGTHSCALES = ("shared", "own")
+GATES = ("tanh", "midpoint", "linear")
+GATE_VARIANCES = ("latent", "observed")
+PARENTS = ("average", "variance")
+MASKS = ("support", "none")
+_GRAMMAR = (" in the grammar of ``kernel``, with the further column 'parent' and the group 'inputs'"
+            " of all others")
+
+
+@dataclass(frozen=True)
+class CascadeOptions(MultiSourceOptions):
+    """Options of MR-CASCADE, and those that MR-DGP shares with it."""
+
+    kernel: object = option(
+        "rbf", "kernel of the base GPs, named as elsewhere: names joined by + and *")
+    inducing: int = option(
+        100, "inducing inputs of each stationary term of each GP", bounds=(1, 20_000))
+    deep_inputs: str = option(
+        "f,x", "inputs of the deep GPs: f,x, the parent's value times the inputs as the paper "
+        "prints it; f, the value alone as in the authors' MR-DGP; or a kernel" + _GRAMMAR)
+    deep_kernel: str = option(
+        "rbf", "kernel of each factor of a deep GP, such as rbf, matern32 or ard-rbf")
+    samples: int = option(
+        32, "draws of the parents that deep GPs learn and predict from; a power of two",
+        bounds=(8, 4096))
+    joint_steps: int = option(
+        100, "evaluations of the objective over all GPs at once, after they were learnt one by "
+        "one; 0 leaves the lower ones as they are, as the authors' code does: faster, and less sure of "
+        "what the parents are", bounds=(0, 100_000))
+
+    def __post_init__(self):
+        super().__post_init__()
+        if self.samples & (self.samples - 1):
+            raise reject("option samples a power of two", repr(self.samples), "write samples=32")
+
+
+@dataclass(frozen=True)
+class MRDGPOptions(CascadeOptions):
+    """Options of MR-DGP."""
+
+    deep_inputs: str = option(
+        "f", "inputs of the deep GPs: f, the parent's value alone as in the authors' code; f,x, "
+        "the value times the inputs as the paper prints it, which reverts to the prior far from "
+        "the target's data; or a kernel" + _GRAMMAR)
+    lengthscales: str = option(
+        "shared", "of the base GPs of one task: shared, for its sources see one field, each with "
+        "a variance, mean and noise of its own; own, as in the paper", choices=LENGTHSCALES)
+    mask: str = option(
+        "support", "which observations of the target a deep GP learns from: support, those where "
+        "its source has individuals; none, all", choices=MASKS)
+    gate: str = option(
+        "tanh", "information of a base GP from its log variance: tanh, steep about the middle "
+        "between best informed place and prior, as in the authors' code; midpoint, steep about the "
+        "middle of the variances at all training inputs; linear, (82) of the paper between best "
+        "informed place and prior", choices=GATES)
+    gate_variance: str = option(
+        "latent", "variance that tells information: latent, of f; observed, noise included",
+        choices=GATE_VARIANCES)
+    parents: str = option(
+        "average", "weights in the mixtures of other tasks, and of these tasks in the target's: "
+        "average, equal ones; variance, from the base GPs", choices=PARENTS)
