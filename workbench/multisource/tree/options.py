@@ -35,8 +35,8 @@ class CascadeOptions(MultiSourceOptions):
         bounds=(8, 4096))
     joint_steps: int = option(
         100, "evaluations of the objective over all GPs at once, after they were learnt one by "
-        "one; 0 leaves the lower ones as they are, as the authors' code does: faster, and less sure of "
-        "what the parents are", bounds=(0, 100_000))
+        "one; 0 leaves the lower ones as they are, as the authors' code does: faster, and less "
+        "sure of what the parents are", bounds=(0, 100_000))
 
     def __post_init__(self):
         super().__post_init__()
