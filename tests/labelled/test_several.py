@@ -73,9 +73,53 @@ def test_tasks_with_missing_rows_become_sources_without_them():
     assert 5 < float(with_task.mean()) < 70 and float(fit.at(found["street.pm10"]).mean.mean()) < 8
     draws = fit.simulate(found["street.no2"], samples=7, source="street.pm10")
     assert draws.shape == (7, 5)
+    assert fit.at(ds, task="pm10").mean.sizes["individual"] == 18
     nothing = monitors({"no2": [1, 2, 3, 4, 5, 6], "pm10": [np.nan] * 6})
     with pytest.raises(InputError, match="no value of task 'pm10'"):
         datasets_of({"street": nothing})
+
+
+def test_counts_and_means_keep_their_own_units_and_scales():
+    """Cases per area beside a measured quantity: neither is scaled by the other's weights."""
+    ds = wb.load("swiss-roll", n_bags=12, mean_size=6, size_std=3)
+    measured = ds.assign(value=("bag", np.linspace(1, 2, 12), {
+        "units": "ug/m3", "aggregation": "mean", "kind": "continuous", "task": "no2"}))
+    weight = (50 * ds["weight"]).assign_attrs(units="persons")
+    cases = ds.assign(weight=weight, value=ds["value"].assign_attrs(
+        ds["value"].attrs | {"task": "cases", "units": "cases"}))
+    for order in (("cases", "no2"), ("no2", "cases")):
+        sources = {name: {"cases": cases, "no2": measured}[name] for name in order}
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            fit = wb.MRGPRN(kernel="rbf", inducing=10, max_steps=15, tolerance=1e-3).fit(sources)
+        no2, total = fit.over(cases, task="no2").mean, fit.over(cases, task="cases").mean
+        assert 0.5 < float(no2.mean()) < 3 and no2.attrs["units"] == "ug/m3"
+        assert float(total.mean()) == pytest.approx(float(cases["value"].mean()), rel=0.5)
+        assert total.attrs["units"] == "cases"
+        assert fit.at(cases, task="cases").mean.attrs["units"] == "cases / persons"
+        assert fit.noise_std(cases, "no2").attrs["units"] == "ug/m3"
+    other = measured.copy()
+    other["value"].attrs["units"] = "ng/m3"
+    with pytest.raises(InputError, match="task 'no2' is in 'ug/m3' in source 'a' and in 'ng/m3'"):
+        to_sources({"a": measured, "b": other})
+
+
+def test_experts_and_draws_are_labelled():
+    tree = wb.load_sources("biased-sources")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        fit = wb.MRDGP(kernel="rbf", joint_steps=0, max_steps=20, tolerance=1e-2).fit(tree)
+        field = wb.MRGP(**QUICK).fit(tree)
+    target = tree["target"].to_dataset()
+    weights = fit.expert_weights(target)
+    assert weights["expert"].values.tolist() == ["high", "low-1", "low-2"]
+    np.testing.assert_allclose(weights.sum("expert"), 1)
+    assert fit.expert(target, "low-1").mean.sizes == {"individual": 200}
+    draws = field.draw(target, 50)
+    assert draws.dims == ("sample", "individual") and draws.sizes["sample"] == 50
+    for refused in (lambda: fit.draw(target), lambda: field.expert_weights(target)):
+        with pytest.raises(InputError, match="mr-"):
+            refused()
 
 
 def test_the_map_of_a_task_has_provenance(tree, tmp_path):

@@ -166,12 +166,12 @@ def brute_force(fit, x, weight, count, generator):
     return total @ weight
 
 
-@pytest.mark.parametrize("deep", ["f", "f,x"])
+@pytest.mark.parametrize("deep", ["linear", "f,x"])
 def test_variance_is_that_of_the_whole_tree(deep, fit, sources):
     """Law of total variance: Σ β² v inside draws, plus that of the means between draws."""
     options = OPTIONS | {"samples": 512, "deep_inputs": deep, "max_steps": 60, "tolerance": 1e-2}
     model = MRDGP(**options)
-    tree = model.condition(sources, fit.hyperparameters) if deep == "f" else model.fit(sources)
+    tree = model.condition(sources, fit.hyperparameters) if deep == "linear" else model.fit(sources)
     x = torch.tensor([[5.6], [5.9], [6.3]]).double()
     bags = Bags(x, torch.zeros(3).long(), torch.tensor([1.0, 2.0, 1.0]).double(), 1, LINE)
     law = tree.over(bags)
@@ -450,7 +450,7 @@ def test_totals_of_counts_are_simulated_as_totals():
     new = made.bags((3, 2), seed=8)
     totals = tree.simulate_bags(new, None, 4000, 0)
     spread = (tree.over(new).variance + tree.noise_std(new).square()).sqrt()
-    error = totals.mean(0) / new.totals - tree.operator(new, "mean")(tree.at(new).mean)
+    error = totals.mean(0) / new.totals - OPERATORS["mean"](new)(tree.at(new).mean)
     assert (error.abs() < 4 * spread / 4000**0.5 + 0.02 * spread).all()
 
 

@@ -92,13 +92,18 @@ def to_sources(data: Several, trust: Mapping[str, float] | None = None) -> list[
         choose("source in trust", name, found)
         require(np.isfinite(value) and value > 0, f"trust of {name!r} must be positive, got "
                 f"{value}; leave out a source that is not to count")
-    out = []
+    out, units = [], {}
     for name, ds in found.items():
         try:
             source = to_source(ds)
         except ValueError as error:
             raise type(error)(f"source {name!r}: {error}") from error
         task = str(ds["value"].attrs.get(TASK, "value"))
+        own = ds["value"].attrs.get("units", "")
+        first, theirs = units.setdefault(task, (name, own))
+        require(own == theirs or not own or not theirs, f"task {task!r} is in {theirs!r} in source "
+                f"{first!r} and in {own!r} in {name!r}; convert one, or give them different tasks "
+                "by value.attrs['task']")
         out.append(replace(source, name=name, task=task, trust=float(trust.get(name, 1.0))))
     return out
 
@@ -114,6 +119,7 @@ class SourcesFit(Fit):
         first = next(iter(found.values()))
         super().__init__(inner, model, first)
         self._attrs = {name: dict(ds["value"].attrs) for name, ds in found.items()}
+        self._per = {name: ds["weight"].attrs.get("units", "") for name, ds in found.items()}
         self._hash = "+".join(data_hash(ds) for ds in found.values())
         self._counts = {name: ds.sizes[schema.BAG] for name, ds in found.items()}
 
@@ -163,10 +169,10 @@ class SourcesFit(Fit):
         """Law of the mean (or total) of a task's field over each bag; arguments as of `at`."""
         bags = self._bags(ds)
         law = self.inner.over(bags, self._trained(ds), area_effect, task=task, **which)
-        if self.inner.state.rescaled:
+        if self.inner.rescaled(task, **which):
             law = law.scaled(bags.totals)
-        return LabelledPredictive(law, coords_of(ds, "bag"), "bag", self._units_of(task, **which),
-                                  "bag parameter")
+        return LabelledPredictive(law, coords_of(ds, "bag"), "bag",
+                                  self._units_of(task, rates=False, **which), "bag parameter")
 
     def to_dataset(self, ds: xr.Dataset, quantiles=(0.05, 0.5, 0.95),
                    threshold: float | None = None, area_effect: bool = False,
@@ -207,18 +213,71 @@ class SourcesFit(Fit):
         values = draw(self._bags(ds), self._trained(ds), samples, seed, source=source)
         return labelled(
             values, ("sample", unit), {"sample": np.arange(samples), **coords_of(ds, unit)},
-            {"units": self._units_of(None), "long_name": "simulated value"})
+            {"units": self._units_of(None, source, rates=False), "long_name": "simulated value"})
+
+    def draw(self, ds: xr.Dataset, samples: int = 100, seed: int = 0, task: str | None = None
+             ) -> xr.DataArray:
+        """Joint draws of a task's field at the individuals (sample, individual).
+
+        Raises
+        ------
+        InputError
+            If the model has none (``mr-gp`` and ``mr-gprn`` have).
+        """
+        require(hasattr(self.inner, "draw"), f"{self.model.name} draws no joint fields; mr-gp and "
+                "mr-gprn do")
+        values = self.inner.draw(self._bags(ds), samples, seed, task)
+        return labelled(values, ("sample", "individual"),
+                        {"sample": np.arange(samples), **coords_of(ds, "individual")},
+                        {"units": self._units_of(task), "long_name": "field"})
+
+    def expert_weights(self, ds: xr.Dataset, task: str | None = None) -> xr.DataArray:
+        """Weights of a task's experts at the individuals (expert, individual), adding up to one.
+
+        Raises
+        ------
+        InputError
+            If the model has no experts (``mr-dgp`` has).
+        """
+        self._require_experts()
+        values = self.inner.expert_weights(self._bags(ds), task)
+        return labelled(values, ("expert", "individual"),
+                        {"expert": list(self.inner.expert_names(task)),
+                         **coords_of(ds, "individual")},
+                        {"units": "", "long_name": "weight of an expert"})
+
+    def expert(self, ds: xr.Dataset, name: str, task: str | None = None) -> LabelledPredictive:
+        """Law of one expert's field at the individuals: of a source mapped to the task's first."""
+        self._require_experts()
+        law = self.inner.expert(self._bags(ds), name, task)
+        return self._individuals(law, ds, self._units_of(task), f"expert {name}")
+
+    def _require_experts(self) -> None:
+        require(hasattr(self.inner, "expert_weights"), f"{self.model.name} is no mixture of "
+                "experts; mr-dgp is")
 
     def noise_std(self, ds: xr.Dataset, source: str | None = None) -> xr.DataArray:
         """Standard deviation of an observation of each bag by a source."""
         values: torch.Tensor = self.inner.noise_std(self._bags(ds), source)
         return labelled(values, ("bag",), coords_of(ds, "bag"),
-                        {"units": self._units_of(None), "long_name": "noise"})
+                        {"units": self._units_of(None, source), "long_name": "noise"})
 
-    def _units_of(self, task: str | None, source: str | None = None) -> str:
+    def _units_of(self, task: str | None, source: str | None = None, rates: bool = True) -> str:
+        """Units of a task's field, or of what is observed of it (``rates=False``)."""
         wanted = self.tasks[0] if task is None else task
         for name, attrs in self._attrs.items():
             if name == source or (source is None and str(attrs.get(TASK, "value")) == wanted):
-                per = f" / {self._weight_units}" if attrs.get("aggregation") == "sum" else ""
-                return attrs.get("units", "") + per
+                totals = rates and attrs.get("aggregation", "sum") == "sum"
+                return attrs.get("units", "") + (f" / {self._per[name]}" if totals else "")
         return ""
+
+    def _bags(self, ds: xr.Dataset):
+        """Bags of a dataset whose values may be of several tasks, and are not looked at."""
+        if "value" in ds and TASK in ds["value"].dims:
+            ds = ds.drop_vars("value")
+        return super()._bags(ds)
+
+    def _trained(self, ds: xr.Dataset) -> torch.Tensor:
+        if "value" in ds and TASK in ds["value"].dims:
+            ds = ds.drop_vars("value")
+        return super()._trained(ds)

@@ -172,17 +172,17 @@ class NoiseModel:
                     "noise='known' needs a positive noise_variance for every bag in the dataset"
                 )
             return
-        self._factor = noise_factor(convention, source.bags, self.aggregation, self.reference)
+        self.factor = noise_factor(convention, source.bags, self.aggregation, self.reference)
         value = source.targets.value
         spread = value.var() if len(value) > 1 else value.square().mean()
-        start = max(float(0.1 * spread / self._factor.median()), 1e-10)
+        start = max(float(0.1 * spread / self.factor.median()), 1e-10)
         self.items = [scalar_hyperparameter("noise.variance", start, "value²", None, value)]
 
     def __call__(self) -> Tensor:
         """Variance of each training bag's observation (B,), differentiable."""
         if self.convention == "known":
             return self.known
-        return self.items[0].natural.reshape(()) * self._factor
+        return self.items[0].natural.reshape(()) * self.factor
 
     def std(self, bags: Bags) -> Tensor:
         """Standard deviation of an observation of each given bag (B,).

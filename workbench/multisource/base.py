@@ -14,7 +14,6 @@ from workbench.checks import require
 from workbench.models.base import Model, ModelFit
 from workbench.models.density import log_density
 from workbench.models.options import cast_bags
-from workbench.operators import OPERATORS, AggregationOperator
 from workbench.predictive import Predictive
 
 
@@ -86,7 +85,14 @@ class SourcesFit(ModelFit):
     @property
     def composite_weights(self) -> dict[str, float]:
         """Power of each source's likelihood, by name."""
-        return {p.name: float(p.source.trust) for p in self.state.sources}
+        weights = getattr(self.state, "weights", None)
+        given = [p.source.trust for p in self.state.sources] if weights is None else (
+            weights.tolist())
+        return dict(zip([p.name for p in self.state.sources], given, strict=True))
+
+    def rescaled(self, task: str | None = None, source: str | None = None) -> bool:
+        """Whether answers on a task or source are per unit of weight of what were totals."""
+        return self.state.sources.asked(task, source).rescaled
 
     def noise_std(self, bags: Bags, source: str | None = None) -> Tensor:
         """Standard deviation of an observation of each bag by a source; the first by default."""
@@ -97,7 +103,7 @@ class SourcesFit(ModelFit):
                       source: str | None = None) -> Tensor:
         """Posterior predictive observations of bags by a source (samples, B)."""
         bags, found = cast_bags(bags, self.state.options), self.state.sources.named(source)
-        law = self.over(bags, task=found.source.task)
+        law = self.over(bags, source=found.name)
         values = self._observe(law, found.noise.std(bags), samples, seed)
         return values * bags.totals if found.rescaled else values
 
@@ -105,7 +111,7 @@ class SourcesFit(ModelFit):
                              source: str | None = None) -> Tensor:
         """Posterior predictive observations of individuals (samples, N), drawn marginally."""
         bags, found = cast_bags(bags, self.state.options), self.state.sources.named(source)
-        law = self.at(bags, task=found.source.task)
+        law = self.at(bags, source=found.name)
         values = self._observe(law, found.noise.std(bags.singletons()), samples, seed)
         return values * bags.weight if found.rescaled else values
 
@@ -113,11 +119,6 @@ class SourcesFit(ModelFit):
                     seed: int) -> Tensor:
         """See `workbench.models.density`; of the first source."""
         return log_density(self, y, bags, trained, unit, samples, seed)
-
-    def operator(self, bags: Bags, aggregation: str | None = None) -> AggregationOperator:
-        """From individuals to bags, aggregated as the first source unless said otherwise."""
-        wanted = aggregation or self.state.sources.parts[0].source.aggregation
-        return OPERATORS[wanted](bags)
 
     def _observe(self, law: Predictive, noise: Tensor, samples: int, seed: int) -> Tensor:
         require(samples > 0, f"samples must be positive, got {samples}")

@@ -31,7 +31,12 @@ from workbench.bags import Bags
 from workbench.compression import compress
 from workbench.hyperparameters import HyperparameterSet
 from workbench.linalg import cholesky, gaussian_log_density
-from workbench.multisource.magnitude import CompositeWarning, Weights, magnitudes
+from workbench.multisource.magnitude import (
+    CompositeWarning,
+    Weights,
+    magnitudes,
+    one_per_source,
+)
 from workbench.operators import OPERATORS, AggregationOperator
 from workbench.training import maximise
 
@@ -76,7 +81,7 @@ def weigh(state) -> Weights:
         with torch.no_grad():
             for item in state.hyperparameters:
                 item.raw.copy_(start[item.name])
-    chosen = (found.per_source[options.composite] if options.composite_per == "source"
+    chosen = (one_per_source(found, options.composite) if options.composite_per == "source"
               else np.full(len(like), getattr(found, options.composite)))
     if not np.isfinite(chosen).all() or (chosen <= 0).any():
         return _unknown(like, f"the estimate is {np.array2string(chosen, precision=3)}")
@@ -102,7 +107,7 @@ def _estimate(state, free) -> Weights:
     count = 1 + max(int(b.max()) for b in blocks)
     sums = [np.stack([one[b == k].sum(0) for k in range(count)])
             for one, b in zip(scores, blocks, strict=True)]
-    return magnitudes(curvature, sums)
+    return magnitudes(curvature, sums, state.options.variability)
 
 
 def score_blocks(state, parameters: int) -> list[np.ndarray]:
@@ -148,10 +153,12 @@ class _Marginals:
     def maximise(self, steps: int, tolerance: float) -> None:
         """Bring the hyperparameters to the maximum of the sum."""
         held = self.state.hyperparameters
+        # The kernel's alone: scores are of residuals, whose size a prior would move.
+        prior = HyperparameterSet(self.state.kernel_items).log_prior
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")     # of steps that ran out; the fit itself will tell
-            maximise(lambda pulse: sum(self(a) for a in range(len(self.seen))) + held.log_prior(),
-                     held, snapshot=lambda: None, restore=lambda _: None, max_steps=steps,
+            maximise(lambda pulse: sum(self(a) for a in range(len(self.seen))) + prior(), held,
+                     snapshot=lambda: None, restore=lambda _: None, max_steps=steps,
                      tolerance=tolerance)
 
     @torch.no_grad()

@@ -16,11 +16,14 @@ from torch import Tensor
 from workbench.bags import Bags, split
 from workbench.models.options import cast_bags
 from workbench.multisource.base import MultiSourceModel, SourcesFit
-from workbench.multisource.gprn_state import GPRNState
+from workbench.multisource.gprn_state import GPRNState, at
 from workbench.multisource.options import MRGPRNOptions
 from workbench.multisource.products import bag_mean, bag_variance
+from workbench.multisource.sources import Prepared
+from workbench.operators import OPERATORS, Identity
 from workbench.predictive import Normal
 
+_JOINT = 3_000         # individuals whose residuals are drawn together
 _MOST = 20_000_000      # entries of features or pairs that a prediction holds at once
 
 
@@ -84,20 +87,21 @@ class MRGPRNFit(SourcesFit):
     @torch.no_grad()
     def _law(self, bags: Bags, task: str | None, source: str | None, points: bool) -> Normal:
         state = self.state
-        p = state.sources.task_of(task, source)
+        asked = state.sources.asked(task, source)
         width = max(len(f.q_mean) for f in state.fields)
         most = max(1, _MOST // width // max(1, int(bags.sizes.max())))
-        parts = [self._moments(part, p, points) for part, _ in split(bags, most)]
+        parts = [self._moments(part, asked, points) for part, _ in split(bags, most)]
         mean, variance = (torch.cat(one) for one in zip(*parts, strict=True))
         return Normal(mean, variance.clamp_min(0).sqrt())
 
-    def _moments(self, bags: Bags, p: int, points: bool) -> tuple[Tensor, Tensor]:
-        state, q = self.state, self.state.q
-        seen = state.point_seen(bags, p) if points else state.bags_seen(bags, p)
+    def _moments(self, bags: Bags, asked: Prepared, points: bool) -> tuple[Tensor, Tensor]:
+        state, q, p = self.state, self.state.q, asked.task
+        operator = Identity(bags) if points else OPERATORS[asked.source.aggregation](bags)
+        seen = state.see(asked, state.transform(bags.x), operator)
         sights = state.sights(seen)
         means, squares = [], []
         for k in range(len(q)):
-            weights, basis = state.factors(seen, sights, q.component(k))
+            weights, basis = state.factors(seen, at(sights, q.component(k)))
             mean = bag_mean(seen.pairs, weights, basis)
             means.append(mean)
             squares.append(bag_variance(seen.pairs, weights, basis) + mean.square())
@@ -111,7 +115,8 @@ class MRGPRNFit(SourcesFit):
     def draw(self, bags: Bags, samples: int, seed: int = 0, task: str | None = None) -> Tensor:
         """Joint draws of a task's field at the individuals (samples, N), not taken as Normal.
 
-        What the features leave unexplained is drawn for each individual on its own.
+        What the features leave unexplained is drawn jointly for up to 3,000 individuals, beyond
+        that for each on its own.
         """
         state, rng = self.state, np.random.default_rng(seed)
         bags, p = cast_bags(bags, state.options).singletons(), state.sources.task_of(task)
@@ -128,7 +133,10 @@ class MRGPRNFit(SourcesFit):
                 out[rows] = (mean + white @ torch.linalg.cholesky(covariance).mT) @ (
                     seen.features.mT)
             own = torch.as_tensor(rng.standard_normal((samples, len(x)))).to(x)
-            return out + seen.residual.sqrt() * own
+            if len(x) > _JOINT:
+                return out + seen.residual.sqrt() * own
+            values, vectors = torch.linalg.eigh(state.fields[g].unexplained(x, seen.features))
+            return out + own @ (vectors * values.clamp_min(0).sqrt()).mT
 
         total = torch.zeros(samples, len(x)).to(x)
         for k in range(state.q_count):
@@ -139,9 +147,3 @@ class MRGPRNFit(SourcesFit):
                 weight = weight.exp() if state.options.weights == "positive" else weight
             total = total + weight * function(state.basis(k))
         return state.means[p].natural + state.sources.scale[p] * total
-
-    @property
-    def composite_weights(self) -> dict[str, float]:
-        """Power of each source's likelihood, by name."""
-        names = [p.name for p in self.state.sources]
-        return dict(zip(names, self.state.weights.tolist(), strict=True))

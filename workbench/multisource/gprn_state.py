@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-import warnings
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 
 import torch
 from torch import Tensor
 
-from workbench.bags import Bags, Source, Targets
+from workbench.bags import Source, Targets
 from workbench.compression import compress
 from workbench.fields.inducing import InducingField
 from workbench.hyperparameters import Hyperparameter
@@ -19,6 +18,7 @@ from workbench.multisource import updates
 from workbench.multisource.base import SourcesState
 from workbench.multisource.mixture_q import MixtureQ
 from workbench.multisource.mr_gp import MRGP
+from workbench.multisource.options import MRGPOptions
 from workbench.multisource.products import (
     Moments,
     Pairs,
@@ -31,10 +31,12 @@ from workbench.multisource.products import (
     pairs_of,
 )
 from workbench.multisource.sources import Prepared, SourceSet
-from workbench.operators import OPERATORS, Identity
+from workbench.operators import OPERATORS
 from workbench.shapes import Inputs, PerBag
 from workbench.training import History, maximise
 
+# Options that name the network's parts, or say how far it is learnt.
+_OWN = ("hyperparameters", "initial", "priors", "inducing", "max_steps", "tolerance")
 _SMALL = 4_000      # individuals for whom looking for clusters saves nothing
 
 
@@ -154,20 +156,18 @@ class GPRNState(SourcesState):
             wanted += [self.weight(seen.part.task, q) for q in range(self.q_count)]
         return {g: look(self.fields[g], seen.x, seen.pairs) for g in wanted}
 
-    def factors(self, seen: Seen, sights: dict[int, Sight], component
+    def factors(self, seen: Seen, found: dict[int, Moments]
                 ) -> tuple[list[Moments], list[Moments]]:
-        """Moments of the weights and of the basis at a source, in one component of q."""
+        """Moments of the weights and of the basis at a source, from those of latent functions."""
         basis, weights = [], []
         for q in range(self.q_count):
-            g = self.basis(q)
-            basis.append(moments(sights[g], *component[g]))
+            basis.append(found[self.basis(q)])
             if self.options.weights == "constant":
                 item = self.constants[seen.part.task * self.q_count + q]
                 weights.append(constant(seen.pairs, item.natural))
                 continue
-            g = self.weight(seen.part.task, q)
-            found = moments(sights[g], *component[g])
-            weights.append(found.exponential() if self.options.weights == "positive" else found)
+            weight = found[self.weight(seen.part.task, q)]
+            weights.append(weight.exponential() if self.options.weights == "positive" else weight)
         return weights, basis
 
     def residual(self, seen: Seen) -> PerBag:
@@ -184,12 +184,15 @@ class GPRNState(SourcesState):
         """Composite weight of a source."""
         return self.weights[self.sources.parts.index(seen.part)]
 
-    def expected(self, seen: Seen, sights: dict[int, Sight], q: MixtureQ) -> Tensor:
-        """Expected log-likelihood of a source, eq. (35) with its signs mended, times its weight."""
+    def expected(self, seen: Seen, q: MixtureQ, found: list[dict[int, Moments]]) -> Tensor:
+        """Expected log-likelihood of a source, eq. (35) with its signs mended, times its weight.
+
+        ``found`` holds the moments of latent functions there, of each component of q.
+        """
         target, variance = self.residual(seen), self.noise_variance(seen)
         total = 0.0
         for k in range(len(q)):
-            weights, basis = self.factors(seen, sights, q.component(k))
+            weights, basis = self.factors(seen, found[k])
             gap = target - bag_mean(seen.pairs, weights, basis)
             total = total + q.weights[k] * (
                 (gap.square() + bag_variance(seen.pairs, weights, basis)) / variance).sum()
@@ -200,7 +203,13 @@ class GPRNState(SourcesState):
     def bound(self, seen: list[Seen], q: MixtureQ, sights=None) -> Tensor:
         """The evidence bound."""
         sights = sights or [self.sights(s) for s in seen]
-        each = [self.expected(s, v, q) for s, v in zip(seen, sights, strict=True)]
+        found = [[at(v, q.component(k)) for k in range(len(q))] for v in sights]
+        return self.bound_of(seen, q, found)
+
+    def bound_of(self, seen: list[Seen], q: MixtureQ, found: list[list[dict[int, Moments]]]
+                 ) -> Tensor:
+        """The same from moments of latent functions, by source and component."""
+        each = [self.expected(s, q, f) for s, f in zip(seen, found, strict=True)]
         return sum(each) - q.divergence()
 
     def evidence(self) -> Tensor:
@@ -231,9 +240,13 @@ class GPRNState(SourcesState):
             history.notes.append(
                 f"hyperparameters learnt on at most {self.options.compress} clusters per bag "
                 "(option compress); q has seen all individuals")
+        history.notes[:0] = self.sources.notes
+        if history.cancelled:
+            return history
         with torch.no_grad():
             sights = [self.sights(s) for s in self.full]
-            updates.settle(self, self.full, sights)
+            if not updates.brought_home(self, sights, callback, history):
+                return history
         if self.options.components > 1:
             updates.mix(self, sights)
         if self.estimate is not None:
@@ -243,16 +256,10 @@ class GPRNState(SourcesState):
     def _restore(self, q: MixtureQ) -> None:
         self.q = q
 
-    def point_seen(self, bags: Bags, task: int) -> Seen:
-        """New individuals, each on its own."""
-        return self.see(replace(self.sources.parts[0], task=task), self.transform(bags.x),
-                        Identity(bags))
 
-    def bags_seen(self, bags: Bags, task: int) -> Seen:
-        """New bags, aggregated as the first source, as if they were a source of a task."""
-        first = self.sources.parts[0]
-        operator = OPERATORS[first.source.aggregation](bags)
-        return self.see(replace(first, task=task), self.transform(bags.x), operator)
+def at(sights: dict[int, Sight], component: list[tuple[Tensor, Tensor]]) -> dict[int, Moments]:
+    """Moments of every latent function at a source in one component of q."""
+    return {g: moments(sight, *component[g]) for g, sight in sights.items()}
 
 
 def composite_weights(state: GPRNState):
@@ -260,16 +267,9 @@ def composite_weights(state: GPRNState):
 
     Scores are residuals of fits to each source alone, for which the tasks are put on one scale.
     """
-    options = state.options
-    inner = MRGP(kernel=options.kernel, composite=options.composite,
-                 composite_per=options.composite_per, score_blocks=options.score_blocks,
-                 transform=options.transform, extrapolation=options.extrapolation,
-                 noise=options.noise, seed=options.seed, dtype=options.dtype,
-                 device=options.device, max_steps=options.max_steps)
-    alike = [_standardised(part, state) for part in state.sources]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return inner.weights_of(alike)
+    names = [f.name for f in fields(MRGPOptions) if f.name not in _OWN]
+    inner = MRGP(**{name: getattr(state.options, name) for name in names})
+    return inner.weights_of([_standardised(part, state) for part in state.sources])
 
 
 def _standardised(part: Prepared, state: GPRNState) -> Source:

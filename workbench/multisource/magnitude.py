@@ -27,6 +27,7 @@ import numpy as np
 from torch import Tensor, empty
 
 _CONDITION = 1e6        # beyond which the curvature is called unreliable
+_ABOVE = 1.25           # beyond which a common weight is worth a word
 
 
 class CompositeWarning(UserWarning):
@@ -59,7 +60,8 @@ class Weights:
     notes: list[str] = field(default_factory=list)
 
 
-def magnitudes(curvature: list[np.ndarray], scores: list[np.ndarray]) -> Weights:
+def magnitudes(curvature: list[np.ndarray], scores: list[np.ndarray],
+               variability: str = "dependence") -> Weights:
     """Weights from curvature and scores of each source.
 
     Parameters
@@ -68,6 +70,9 @@ def magnitudes(curvature: list[np.ndarray], scores: list[np.ndarray]) -> Weights
         Minus the Hessian of each source's log-likelihood.
     scores : list of A arrays (b, p)
         Gradient of each block of it; the blocks of one row lie together.
+    variability : {"dependence", "blocks"}
+        As above; or J = Σ_b (Σ_a g_ab)(Σ_a g_ab)ᵀ over blocks b as it is, which corrects for what
+        is wrong within a source, too, and scatters more.
 
     Returns
     -------
@@ -94,17 +99,41 @@ def magnitudes(curvature: list[np.ndarray], scores: list[np.ndarray]) -> Weights
     if few:
         notes.append(f"{len(scores[0])} blocks of scores for {p} shared hyperparameters: the "
                      "composite weights are unreliable")
-    cross = [[h[a] if a == b else roots[a] @ white[a].T @ white[b] @ roots[b]
-              for b in range(count)] for a in range(count)]
+    if variability == "blocks":
+        cross = [[g[a].T @ g[b] for b in range(count)] for a in range(count)]
+    else:
+        cross = [[h[a] if a == b else roots[a] @ white[a].T @ white[b] @ roots[b]
+                  for b in range(count)] for a in range(count)]
     everything = sum(cross[a][b] for a in range(count) for b in range(count))
     rows = [sum((cross[a][b] + cross[b][a]) / 2 for b in range(count)) for a in range(count)]
     per_source = {
         "ribatet": np.array([_ribatet(h[a], rows[a]) for a in range(count)]),
         "lyddon": np.array([_lyddon(h[a], rows[a]) for a in range(count)])}
+    common = {"ribatet": _ribatet(sum(h), everything), "lyddon": _lyddon(sum(h), everything)}
+    notes += [f"the {name} weight is {value:.3g}, above one: scores of the sources oppose each "
+              "other, by chance where there are few blocks of them"
+              for name, value in common.items() if value > _ABOVE]
     for note in notes:
         warnings.warn(note, CompositeWarning, stacklevel=6)
-    return Weights(empty(0), _ribatet(sum(h), everything), _lyddon(sum(h), everything),
-                   per_source, condition, notes)
+    return Weights(empty(0), common["ribatet"], common["lyddon"], per_source, condition, notes)
+
+
+def one_per_source(found: Weights, name: str) -> np.ndarray:
+    """Weights of single sources (A,), the common one where a source's own cannot be right.
+
+    A source that is there A times weighs 1/A, an independent one 1. A source that says little of
+    the shared parameters has an estimate of its own far outside of that, or a negative one; a
+    `CompositeWarning` and a note say so.
+    """
+    own, common = found.per_source[name], getattr(found, name)
+    wild = ~((own > 0.5 / len(own)) & (own < 1.5))
+    if wild.any():
+        which = ", ".join(str(int(a)) for a in np.flatnonzero(wild))
+        found.notes.append(f"{name} weights of single sources are unreliable at positions {which} "
+                           f"({np.array2string(own[wild], precision=2)}), and the common one is "
+                           "taken there")
+        warnings.warn(found.notes[-1], CompositeWarning, stacklevel=6)
+    return np.where(wild, common, own)
 
 
 def _ribatet(h: np.ndarray, j: np.ndarray) -> float:

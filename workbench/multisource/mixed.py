@@ -251,6 +251,10 @@ class MixedFit(SourcesFit):
         """Posterior mean and sd of the weights of linear and constant terms."""
         return self.of().coefficients()
 
+    def rescaled(self, task: str | None = None, source: str | None = None) -> bool:
+        """Whether answers on a source are per unit of weight of what were totals."""
+        return self.of(source or self._named(task)).state.rescaled
+
     def _named(self, task: str | None) -> str | None:
         if task is None:
             return None

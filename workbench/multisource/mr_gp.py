@@ -16,16 +16,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from workbench.bags import Bags
 from workbench.checks import reject
 from workbench.collapsed import collapsed
+from workbench.compression import compress
 from workbench.fields.exact import ExactField
 from workbench.fields.inducing import InducingField
-from workbench.geometry import geometry
+from workbench.geometry import Geometry, geometry
 from workbench.kernels import build, inducing_inputs
 from workbench.models import assembly
 from workbench.models.options import cast_bags
@@ -33,11 +36,14 @@ from workbench.multisource.base import MultiSourceModel, SourcesFit, SourcesStat
 from workbench.multisource.composite import StackedOperator, weigh
 from workbench.multisource.magnitude import Weights
 from workbench.multisource.options import MRGPOptions
-from workbench.multisource.sources import SourceSet
+from workbench.multisource.sources import SourceSet, stack
 from workbench.multisource.starts import scan_lengthscales
+from workbench.operators import OPERATORS
 from workbench.predictive import Normal
 from workbench.training import History, maximise
 from workbench.views import View, view
+
+_SMALL = 4_000      # individuals for whom looking for clusters saves nothing
 
 
 class MRGP(MultiSourceModel):
@@ -69,6 +75,8 @@ class MRGP(MultiSourceModel):
 
     def _train(self, sources, given: Mapping, progress, callback, condition) -> MRGPFit:
         state = MRGPState(self, sources)
+        # Before values are given: the same sources have the same weights, conditioned or learnt.
+        state.weigh()
         state.hyperparameters.fix(given)
         if condition:
             state.hyperparameters.require_all(given)
@@ -76,7 +84,9 @@ class MRGP(MultiSourceModel):
 
     def weights_of(self, sources) -> Weights:
         """Composite weights of sources, without a fit."""
-        return weigh(MRGPState(self, sources))
+        state = MRGPState(self, sources)
+        state.weigh()
+        return state.estimate
 
 
 class MRGPState(SourcesState):
@@ -95,14 +105,13 @@ class MRGPState(SourcesState):
             if term.name != "kernel":
                 term.kernel.outputscale = term.kernel.outputscale.detach() * scale**2
         self.value = torch.cat([p.value for p in self.sources])
-        self.geometry = None
+        self._geometries: dict[int, Geometry] = {}
         if options.inducing == 0:
             self.field = ExactField(terms, x, self.operator)
         else:
             z = [None if t.weights else inducing_inputs(t, x, options.inducing, options.seed)
                  for t in terms]
             self.field = InducingField(terms, z)
-            self.geometry = geometry(x, self.operator)
         mean = self.sources.means()[0]
         mean.raw = self.field.mean
         with torch.no_grad():
@@ -112,9 +121,26 @@ class MRGPState(SourcesState):
         self.hyperparameters = assembly.finish(
             [mean, *self.kernel_items, *self.sources.noises()], options)
         self.given_weights = torch.tensor([p.source.trust for p in self.sources]).to(x)
-        self.weights = self.given_weights
+        self.weights, self.estimate = self.given_weights, Weights(self.given_weights)
+        self.learning = self._clusters()
         if self.hyperparameters.free:
-            scan_lengthscales(self.kernel_items, self.evidence, set(options.initial))
+            scan_lengthscales(self.kernel_items, self.learning_evidence, set(options.initial))
+
+    def weigh(self) -> None:
+        """Estimate composite weights, if the options ask for them."""
+        self.estimate = weigh(self)
+        self.weights = self.given_weights * self.estimate.weights
+
+    def _clusters(self) -> tuple[Tensor, StackedOperator] | None:
+        """Inputs and bags of clusters, where there are many individuals."""
+        most = self.options.compress
+        if most == 0 or len(self.sources.x) <= _SMALL or not self.hyperparameters.free:
+            return None
+        few = [compress(replace(p.operator.bags, x=p.x), most, self.options.seed).bags
+               for p in self.sources]
+        operators = [OPERATORS[p.source.aggregation](b)
+                     for p, b in zip(self.sources, few, strict=True)]
+        return torch.cat([b.x for b in few]), StackedOperator(stack(few), operators)
 
     def noise_variance(self) -> Tensor:
         """σ² of every observation (B,)."""
@@ -127,24 +153,41 @@ class MRGPState(SourcesState):
 
     def evidence(self) -> Tensor:
         """Log normaliser of the composite posterior, or its bound through inducing inputs."""
-        variance, power = self.noise_variance(), self.powers()
-        if self.geometry is not None:
-            return collapsed(self._view(), self.value, variance, power)[0]
-        constant = (1 - power) * (2 * math.pi * variance).log() - power.log()
-        return self.field.evidence(self.value, variance / power) + 0.5 * constant.sum()
+        return self._evidence(self.sources.x, self.operator)
 
-    def _view(self) -> View:
-        return view(self.field, self.geometry, torch.zeros(()).to(self.value), None)
+    def learning_evidence(self) -> Tensor:
+        """The same on clusters of individuals, where there are many."""
+        return self.evidence() if self.learning is None else self._evidence(*self.learning)
+
+    def _evidence(self, x: Tensor, operator: StackedOperator) -> Tensor:
+        variance, power = self.noise_variance(), self.powers()
+        if self.options.inducing > 0:
+            return collapsed(self._view(x, operator), self.value, variance, power)[0]
+        field = self.field
+        if operator is not self.operator:
+            field = ExactField(list(self.field.terms), x, operator)
+            field.mean = self.field.mean
+        constant = (1 - power) * (2 * math.pi * variance).log() - power.log()
+        return field.evidence(self.value, variance / power) + 0.5 * constant.sum()
+
+    def _view(self, x: Tensor, operator: StackedOperator) -> View:
+        """Through the inducing inputs; what does not change with hyperparameters is kept."""
+        if id(operator) not in self._geometries:
+            self._geometries[id(operator)] = geometry(x, operator)
+        return view(self.field, self._geometries[id(operator)], torch.zeros(()).to(x), None)
 
     def train(self, progress: bool, callback) -> History:
-        """Composite weights, then the composite evidence plus log prior, then the posterior."""
-        self.estimate = weigh(self)
-        self.weights = self.given_weights * self.estimate.weights
+        """Maximise the composite evidence plus log prior, then keep the posterior."""
         history = maximise(
-            lambda pulse: self.evidence() + self.hyperparameters.log_prior(), self.hyperparameters,
+            lambda pulse: self.learning_evidence() + self.hyperparameters.log_prior(),
+            self.hyperparameters,
             snapshot=lambda: None, restore=lambda _: None, max_steps=self.options.max_steps,
             tolerance=self.options.tolerance, progress=progress, callback=callback, restarts=5)
-        history.notes[:0] = self.estimate.notes
+        if self.learning is not None:
+            history.notes.append(
+                f"hyperparameters learnt on at most {self.options.compress} clusters per bag "
+                f"(option compress); the posterior uses all {len(self.sources.x)} individuals")
+        history.notes[:0] = [*self.sources.notes, *self.estimate.notes]
         self.settle()
         return history
 
@@ -152,10 +195,11 @@ class MRGPState(SourcesState):
     def settle(self) -> None:
         """Keep the posterior at the present hyperparameters."""
         variance, power = self.noise_variance(), self.powers()
-        if self.geometry is None:
+        if self.options.inducing == 0:
             self.field.condition(self.value, variance / power)
         else:
-            self.field.set_q(*collapsed(self._view(), self.value, variance, power)[1:])
+            seen = self._view(self.sources.x, self.operator)
+            self.field.set_q(*collapsed(seen, self.value, variance, power)[1:])
 
 
 class MRGPFit(SourcesFit):
@@ -165,7 +209,7 @@ class MRGPFit(SourcesFit):
            source: str | None = None) -> Normal:
         """Law of the field at the individuals."""
         state = self.state
-        state.sources.task_of(task, source)
+        state.sources.asked(task, source)
         bags = cast_bags(bags, state.options)
         rows = max(1, 30_000_000 // max(len(state.sources.x), 1))
         parts = [state.field.marginals(state.transform(c)) for c in bags.x.split(rows)]
@@ -176,11 +220,29 @@ class MRGPFit(SourcesFit):
              source: str | None = None) -> Normal:
         """Law of the mean or sum of the field over each bag."""
         state = self.state
-        state.sources.task_of(task, source)
+        kind = state.sources.asked(task, source).source.aggregation
         bags = self.model.reduce(cast_bags(bags, state.options))
         with torch.no_grad():
-            mean, variance = state.field.aggregate(state.transform(bags.x), self.operator(bags))
+            mean, variance = state.field.aggregate(
+                state.transform(bags.x), OPERATORS[kind](bags))
         return Normal(mean, variance.clamp_min(0).sqrt())
+
+    @torch.no_grad()
+    def draw(self, bags: Bags, samples: int, seed: int = 0, task: str | None = None) -> Tensor:
+        """Joint draws of the field at the individuals (samples, n)."""
+        state, rng = self.state, np.random.default_rng(seed)
+        state.sources.asked(task)
+        x = state.transform(cast_bags(bags, state.options).x)
+        if state.options.inducing == 0:
+            mean, covariance = state.field.joint(x)
+        else:
+            seen, q = state.field.project(x), state.field
+            mean = seen.offset + seen.features @ q.q_mean
+            covariance = (seen.features @ q.q_covariance @ seen.features.mT
+                          + q.unexplained(x, seen.features))
+        values, vectors = torch.linalg.eigh(covariance)
+        white = torch.as_tensor(rng.standard_normal((samples, len(x)))).to(x)
+        return mean + white @ (vectors * values.clamp_min(0).sqrt()).mT
 
     def joint(self, bags: Bags) -> tuple[Tensor, Tensor]:
         """Mean (n,) and covariance (n, n) of the field at the individuals.
@@ -191,16 +253,10 @@ class MRGPFit(SourcesFit):
             If the fit has inducing inputs.
         """
         state = self.state
-        if state.geometry is not None:
+        if state.options.inducing > 0:
             raise reject("an exact fit", f"{state.options.inducing} inducing inputs",
                          "fit with inducing=0")
         return state.field.joint(state.transform(cast_bags(bags, state.options).x))
-
-    @property
-    def composite_weights(self) -> dict[str, float]:
-        """Power of each source's likelihood, by name."""
-        names = [p.name for p in self.state.sources]
-        return dict(zip(names, self.state.weights.tolist(), strict=True))
 
     def move(self, values: Mapping) -> MRGPFit:
         """The posterior with some hyperparameters at other values and all else as it is."""

@@ -17,6 +17,7 @@ from workbench.models.options import (
 
 COMPOSITES = ("none", "ribatet", "lyddon", "released")
 PER = ("all", "source")
+VARIABILITIES = ("dependence", "blocks")
 WEIGHTS = ("gp", "positive", "constant")
 
 
@@ -27,6 +28,12 @@ class MultiSourceOptions(Options):
     noise: str = option(
         "constant", "variance of a source's observations: constant σ²; by size, σ²/N_a of a mean "
         "and N_a σ² of a sum; by weight; known V_a", choices=NOISES)
+    noises: Mapping = option({}, "the same of a source, by its name, where it differs")
+
+    def __post_init__(self):
+        super().__post_init__()
+        for name, value in self.noises.items():
+            choose(f"noise of source {name!r}", value, NOISES)
 
 
 @dataclass(frozen=True)
@@ -39,6 +46,10 @@ class CompositeOptions(MultiSourceOptions):
         choices=COMPOSITES)
     composite_per: str = option(
         "all", "one estimated weight for all sources, or one per source", choices=PER)
+    variability: str = option(
+        "dependence", "of the scores, for composite weights: dependence, between sources alone, "
+        "each taken to be right on its own; blocks, as the blocks of scores have it, which "
+        "corrects for what is wrong within a source too, with more scatter", choices=VARIABILITIES)
     score_blocks: int = option(
         0, "blocks of neighbouring observations that the variability of scores is estimated on; 0 "
         "takes the bags of the coarsest source", bounds=(0, 10_000))
@@ -50,6 +61,9 @@ class MRGPOptions(CompositeOptions):
 
     inducing: int = option(
         0, "inducing inputs of each stationary term; 0 conditions exactly", bounds=(0, 20_000))
+    compress: int = option(
+        10, "most clusters per bag while hyperparameters are learnt on more than 4,000 "
+        "individuals; 0 uses all", bounds=(0, 1_000_000))
 
 
 @dataclass(frozen=True)
@@ -73,7 +87,7 @@ class MRGPRNOptions(CompositeOptions):
         "individuals; 0 uses all", bounds=(0, 1_000_000))
 
 
-_OWN = ("likelihoods", "links", "hyperparameters", "initial", "priors")
+_OWN = ("likelihoods", "links", "noise", "hyperparameters", "initial", "priors")
 
 
 @dataclass(frozen=True)
@@ -105,6 +119,7 @@ class MixedOptions(MultiSourceOptions):
         common = {f.name: getattr(self, f.name) for f in fields(VariationalOptions)
                   if hasattr(self, f.name) and f.name not in _OWN}
         return common | {
+            "noise": self.noises.get(name, self.noise),
             "likelihood": self.likelihoods.get(name, "auto"),
             "link": self.links.get(name, self.link),
             "overdispersion": self.overdispersion if counts else "none"}

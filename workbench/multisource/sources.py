@@ -9,12 +9,13 @@ import torch
 from torch import Tensor
 
 from workbench.bags import Bags, Source
-from workbench.checks import reject, require
+from workbench.checks import InputError, reject, require
 from workbench.hyperparameters import Hyperparameter
 from workbench.inputs import InputTransform, fit_inputs
 from workbench.models.assembly import NoiseModel
 from workbench.models.options import Options, cast_source
 from workbench.operators import OPERATORS, AggregationOperator
+from workbench.priors import LogNormal
 from workbench.shapes import Inputs, PerBag
 
 
@@ -93,10 +94,11 @@ class SourceSet:
         self.extent = self.bags.x.amax(0) - self.bags.x.amin(0)
         self.start = [self._mean(k) for k in range(len(self.tasks))]
         self.scale = [self._spread(k) for k in range(len(self.tasks))]
+        self.notes = [note for part in self.parts for note in self._prior(part)]
 
     def _prepare(self, source: Source, rescaled: bool, options: Options) -> Prepared:
         bags = self.reduce(source.bags)
-        noise = NoiseModel(options.noise, source)
+        noise = NoiseModel(_noise_of(source, options), source)
         if len(self.given) > 1:
             for item in noise.items:
                 item.name = f"{source.name}.{item.name}"
@@ -113,16 +115,27 @@ class SourceSet:
         """The sources that observe a task, by its position."""
         return [p for p in self.parts if p.task == task]
 
-    def task_of(self, name: str | None, source: str | None = None) -> int:
-        """Position of a task by its name or by a source's; the first source's without one.
+    def asked(self, task: str | None = None, source: str | None = None) -> Prepared:
+        """The source that a question is about: the named one, a task's first, or the first."""
+        if task is None:
+            return self.named(source)
+        found = self.of_task(self.task_of(task))[0]
+        if source is None:
+            return found
+        if self.named(source).task != found.task:
+            raise reject(f"a source of task {task!r}", repr(source), "name a task or a source")
+        return self.named(source)
+
+    def task_of(self, name: str | None) -> int:
+        """Position of a task by its name; the first source's without one.
 
         Raises
         ------
         InputError
-            If there is no such task or source.
+            If there is no such task.
         """
         if name is None:
-            return self.named(source).task
+            return self.parts[0].task
         if name not in self.tasks:
             raise reject(f"a task among {', '.join(self.tasks)}", repr(name), "name one of these")
         return self.tasks.index(name)
@@ -154,6 +167,21 @@ class SourceSet:
     def noises(self) -> list[Hyperparameter]:
         """Hyperparameters of the noise of all sources."""
         return [item for p in self.parts for item in p.noise.items]
+
+    def _prior(self, part: Prepared) -> list[str]:
+        """Give the noise a prior, and a start where the source says nothing of its size.
+
+        Without a prior the noise of few bags falls to nothing, and with it all doubt.
+        """
+        spread = self.scale[part.task]**2
+        flat = len(part.value) > 1 and float(part.value.var()) < 1e-12 * spread
+        for item in part.noise.items:
+            size = spread / float(part.noise.factor.median())
+            item.prior = LogNormal(0.01 * size, 2.0)
+            if flat:
+                item.set(0.1 * size)
+        return [f"all values of source {part.name!r} are the same: its noise is known from the "
+                "prior alone"] if flat else []
 
     def _mean(self, task: int) -> float:
         """Weighted mean of the finest source of the task: coarse ones may be biased."""
@@ -195,12 +223,33 @@ def check_together(sources: Sequence[Source]) -> None:
     for source in sources:
         require(source.matched, f"source {source.name!r} has targets that belong to no bag, which "
                 "only conditional mean processes can learn from")
+        for what, values in (("values", source.targets.value), ("inputs", source.bags.x)):
+            bad = int((~torch.isfinite(values)).sum())
+            require(bad == 0, f"{bad} {what} of source {source.name!r} are not finite; leave out "
+                    "bags without a value, and fill or leave out individuals without inputs")
         theirs, ours = source.bags.columns, sources[0].bags.columns
         if theirs.names != ours.names or theirs.units != ours.units:
             raise reject(
                 f"the columns of source {sources[0].name!r}, {_listed(ours)}",
                 f"{_listed(theirs)} of source {source.name!r}",
                 "give all sources the same covariates in the same units")
+
+
+def _noise_of(source: Source, options: Options) -> str:
+    """Convention of a source's noise: its own, or that of all.
+
+    Raises
+    ------
+    InputError
+        If it is to be known, and is not.
+    """
+    wanted = getattr(options, "noises", {}).get(source.name, options.noise)
+    known = source.targets.noise_variance
+    if wanted == "known" and (known is None or not bool((known > 0).all())):
+        raise InputError("noise='known' needs a positive noise_variance for every bag in the "
+                         f"dataset, which source {source.name!r} has not; say noises="
+                         f"{{{source.name!r}: 'constant'}} to learn it there")
+    return wanted
 
 
 def _check_normal(sources: list[Source]) -> None:

@@ -13,14 +13,15 @@ import scipy.optimize
 import torch
 from torch import Tensor
 
+from workbench.interrupt import Cancelled
 from workbench.linalg import FactorisationError, standard_normal_kl
 from workbench.multisource.mixture_q import MixtureQ
 from workbench.multisource.products import Moments, bag_mean, bag_variance, best_factor, moments
 from workbench.multisource.starts import scan_lengthscales
 from workbench.natural_gradient import optimise
 
-_GAIN = 1e-8            # relative gain of a round that counts as none
-_ROUNDS = 500           # most rounds that bring q to its best
+_GAIN = 3e-7            # relative gain of a round that counts as none
+_ROUNDS = 200           # most rounds that bring q to its best
 _POSITIVE_STEPS = 3     # natural-gradient steps of a positive weight in each round
 _MIX_STEPS = 300        # of L-BFGS over a mixture
 
@@ -65,28 +66,52 @@ def choose_start(state) -> None:
 
 @torch.no_grad()
 def settle(state, seen, sights, pulse=None, rounds: int = _ROUNDS, gain: float = _GAIN) -> float:
-    """Rounds of updates of every latent function, until they gain no more; the bound reached."""
-    value = float(state.bound(seen, state.q, sights))
+    """Rounds of updates of every latent function, until they gain no more; the bound reached.
+
+    ``pulse`` is called before every update; what it raises leaves q as it is then.
+    """
+    found = [{g: moments(v, *state.q.component(0)[g]) for g, v in one.items()} for one in sights]
+    value = _value(state, seen, found)
     for _ in range(rounds):
         before = value
         for g in range(len(state.fields)):
             if pulse is not None:
                 pulse()
-            _update(state, seen, sights, g)
-        value = float(state.bound(seen, state.q, sights))
+            _update(state, seen, sights, found, g)
+        value = _value(state, seen, found)
         if value - before < gain * max(1.0, abs(value)):
             break
     return value
 
 
-def _update(state, seen, sights, g: int) -> None:
+def _value(state, seen, found) -> float:
+    return float(state.bound_of(seen, state.q, [[one] for one in found]))
+
+
+def brought_home(state, sights, callback, history) -> bool:
+    """Bring q to its best on all individuals; whether nobody cancelled on the way."""
+    def pulse():
+        if callback is not None and history.objective:
+            callback(len(history.objective), history.objective[-1], 1.0)
+
+    try:
+        settle(state, state.full, sights, pulse)
+    except (Cancelled, KeyboardInterrupt):
+        history.cancelled = True
+        history.notes.append("cancelled while q was brought to its best on all individuals")
+        return False
+    return True
+
+
+def _update(state, seen, sights, found, g: int) -> None:
+    """The best q of one latent function; the moments it changes are renewed in ``found``."""
     linear = square = 0.0
     parts = []
     basis, p, q = _role(state, g)
-    for s, v in zip(seen, sights, strict=True):
+    for s, v, known in zip(seen, sights, found, strict=True):
         if not basis and s.part.task != p:
             continue
-        weights, bases = state.factors(s, v, state.q.component(0))
+        weights, bases = state.factors(s, known)
         rest = bag_mean(s.pairs, [w for i, w in enumerate(weights) if i != q],
                         [f for i, f in enumerate(bases) if i != q]) if state.q_count > 1 else 0.0
         target = state.residual(s) - rest
@@ -95,17 +120,20 @@ def _update(state, seen, sights, g: int) -> None:
         parts.append((s, v[g], other, target, precision))
     if not basis and state.options.weights == "positive":
         _climb(state, parts, g)
-        return
-    for s, sight, other, target, precision in parts:
-        one, two = best_factor(s.pairs, sight, other, target, precision)
-        linear, square = linear + one, square + two
-    width = state.q.mean[g].shape[1]
-    root, info = torch.linalg.cholesky_ex(torch.eye(width).to(square) + square)
-    if info:
-        raise FactorisationError("the precision of a latent function is not positive definite")
-    covariance = torch.cholesky_inverse(root)
-    state.q.mean[g] = (covariance @ linear)[None]
-    state.q.covariance[g] = covariance[None]
+    else:
+        for s, sight, other, target, precision in parts:
+            one, two = best_factor(s.pairs, sight, other, target, precision)
+            linear, square = linear + one, square + two
+        width = state.q.mean[g].shape[1]
+        root, info = torch.linalg.cholesky_ex(torch.eye(width).to(square) + square)
+        if info:
+            raise FactorisationError("the precision of a latent function is not positive definite")
+        covariance = torch.cholesky_inverse(root)
+        state.q.mean[g] = (covariance @ linear)[None]
+        state.q.covariance[g] = covariance[None]
+    for v, known in zip(sights, found, strict=True):
+        if g in v:
+            known[g] = moments(v[g], *state.q.component(0)[g])
 
 
 def _role(state, g: int) -> tuple[bool, int, int]:

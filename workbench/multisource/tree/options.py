@@ -27,7 +27,8 @@ class CascadeOptions(MultiSourceOptions):
         100, "inducing inputs of each stationary term of each GP", bounds=(1, 20_000))
     deep_inputs: str = option(
         "f,x", "inputs of the deep GPs: f,x, the parent's value times the inputs as the paper "
-        "prints it; f, the value alone as in the authors' MR-DGP; or a kernel" + _GRAMMAR)
+        "prints it; f, the value alone as in the authors' MR-DGP; linear, a line in it and what "
+        "departs from that; or a kernel" + _GRAMMAR)
     deep_kernel: str = option(
         "rbf", "kernel of each factor of a deep GP, such as rbf, matern32 or ard-rbf")
     samples: int = option(
@@ -49,9 +50,10 @@ class MRDGPOptions(CascadeOptions):
     """Options of MR-DGP."""
 
     deep_inputs: str = option(
-        "f", "inputs of the deep GPs: f, the parent's value alone as in the authors' code; f,x, "
-        "the value times the inputs as the paper prints it, which reverts to the prior far from "
-        "the target's data; or a kernel" + _GRAMMAR)
+        "linear", "inputs of the deep GPs: linear, a line in the parent's value and what departs "
+        "from it; f, the value alone as in the authors' code, which reverts to the mean beyond "
+        "values that were seen; f,x, the value times the inputs as the paper prints it, which "
+        "reverts far from the target's data; or a kernel" + _GRAMMAR)
     lengthscales: str = option(
         "shared", "of the base GPs of one task: shared, for its sources see one field, each with "
         "a variance, mean and noise of its own; own, as in the paper", choices=LENGTHSCALES)

@@ -169,8 +169,9 @@ def _field(terms: list[Term], x: Tensor, options, spread: float, mean: float) ->
 def _kernel(options) -> str:
     """The kernel of a deep GP in the grammar: separable in value and inputs, as in (6)."""
     kernel = options.deep_kernel
+    alone = kernel.removeprefix("ard-")
     given = {"f,x": f"{kernel}({PARENT})*{kernel}(inputs)",
-             "f": f"{kernel.removeprefix('ard-')}({PARENT})"}
+             "f": f"{alone}({PARENT})", "linear": f"linear({PARENT})+{alone}({PARENT})"}
     return given.get(options.deep_inputs.replace(" ", ""), options.deep_inputs)
 
 

@@ -85,6 +85,8 @@ class TreeState(SourcesState):
             together.restart()
             together.add("joint", learn_jointly(self.nodes, self.draws, self.options, progress,
                                                 together.callback), adds=False)
+            for node in self.nodes:
+                self.calibrate(node)
         return together.history
 
 
