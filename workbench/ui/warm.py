@@ -23,7 +23,7 @@ SOON = 3.0      # seconds in which a browser is opened that is opened at once
 
 _LOG = logging.getLogger("workbench.ui")
 _DRAWN = threading.Event()
-_PAGES = frozenset({"disaggregate", "mediated"})
+_PAGES = frozenset({"disaggregate", "mediated", "sources"})
 
 
 def start(apps: Collection[str] = ()) -> Job:
@@ -32,8 +32,8 @@ def start(apps: Collection[str] = ()) -> Job:
     Parameters
     ----------
     apps : collection of str
-        Those that are served; all if empty. Of several, *mediated* gives way to what pages wait
-        for.
+        Those that are served; all if empty. Of several, *mediated* and *sources* give way to what
+        pages wait for.
     """
     job = Job(_hear)
     job.start(partial(_first_pages, frozenset(apps) or _PAGES))
@@ -60,11 +60,15 @@ def _first_pages(apps: Collection[str], run: Run) -> None:
             answer = _disaggregate(run)
         elif "mediated" in apps:
             _import_mediated()
+        elif "sources" in apps:
+            _import_sources()
     finally:
         gc.freeze()             # nor need they be looked through ever after
         gc.enable()
     if "mediated" in apps:
         Job(_hear, spare=True).start(_mediated)
+    if "sources" in apps:
+        Job(_hear, spare=True).start(lambda run: _import_sources())
     if answer is not None:
         Job(_hear, spare=True).start(partial(_first_scores, answer))
 
@@ -84,6 +88,12 @@ def _disaggregate(run: Run) -> Answer:
     answers.scene(spec)
     run.check()
     return answers.quick(spec)
+
+
+def _import_sources() -> None:
+    import workbench.multisource.mr_gp
+    import workbench.ui.sources.views.controls
+    import workbench.ui.sources.views.frame  # noqa: F401
 
 
 def _import_mediated() -> None:

@@ -1,0 +1,194 @@
+"""What the user has chosen: selections of canonical values, and a URL that carries them all."""
+
+from __future__ import annotations
+
+import numpy as np
+import param
+
+from workbench.ui.sources import designs, line, words
+from workbench.ui.sources.designs import Design
+from workbench.ui.sources.presets import NARROW, PRESETS, WIDE
+from workbench.ui.urls import Linked
+
+LINE, CITY = "line", "city"
+SPANS = {"-2 to 15": NARROW, "-10 to 20": WIDE}
+KERNELS = {"RBF": "rbf", "Matérn 5/2": "matern52", "Matérn 3/2": "matern32"}
+SET, KERNEL, ALL = "set", "kernel", "all"
+HYPER = {"set by sliders; noise as made": SET, "kernel learnt; noise as made": KERNEL,
+         "kernel and noise learnt": ALL}
+LENGTHS = [0.1, 0.14, 0.2, 0.28, 0.4, 0.56, 0.7, 0.8, 0.9, 1.0, 1.1, 1.2, 1.4, 1.6, 2.0, 2.8, 4.0,
+           5.6, 8.0]
+SPREADS = [0.5, 0.7, 1.0, 1.4, 2.0, 2.6, 3.2, 3.8, 4.5, 6.0, 8.0]
+WEIGHTS = [round(0.05 + 0.01 * k, 2) for k in range(146)]
+MODELS = {"MR-GP, product": "product", "MR-GP, composite": "composite",
+          "Centre-point": "centre", "MR-GPRN": "gprn", "MR-DGP": "dgp"}
+SCOPES = {"quick: 16 stations, 2 × 24 h": "quick", "paper's size: 30 stations, 2 × 36 h": "paper"}
+STATIONS, HOURS = {"quick": 16, "paper": 30}, {"quick": 24, "paper": 36}
+SHOWN = {"mean": "mean", "width": "width", "error": "error", "truth": "truth",
+         "satellite": "satellite"}
+_START = PRESETS[0].setting
+
+
+def _named(values: list, form: str = "{}") -> dict:
+    return {form.format(f"{value:g}"): value for value in values}
+
+
+class State(Linked):
+    """All choices of the app."""
+
+    tab = param.Selector(objects={"One dimension": LINE, "A city": CITY},
+                         doc="Which world is shown.")
+    span = param.Selector(objects=SPANS, doc="Ends of the line.")
+    truth = param.Selector(objects={title: name for name, (title, _) in line.FUNCTIONS.items()}
+                           | {"drawn by hand": line.DRAWN}, doc="The function behind all sources.")
+    drawn = param.String("", doc="Values of the function that is drawn, from left to right.")
+    draw = param.Selector(objects=list(range(20)), doc="Which draw of all noise.")
+    sources = param.String(_START["sources"], doc="All sources on the line.")
+    chosen = param.Selector(objects=list(range(1, designs.MOST + 1)),
+                            doc="The source that the sliders below change.")
+    kernel = param.Selector(objects=KERNELS, doc="Covariance of the function.")
+    hyper = param.Selector(objects=HYPER, doc="Where the model's hyperparameters come from: the "
+                           "sliders, or the likelihood of all sources (as a product).")
+    lengthscale = param.Selector(objects=_named(LENGTHS), default=1.1,
+                                 doc="Distance in x over which the function changes.")
+    spread = param.Selector(objects=_named(SPREADS), default=3.2,
+                            doc="Standard deviation of the function before data.")
+    weight = param.Selector(objects=_named(WEIGHTS), default=0.5,
+                            doc="Power φ of all likelihoods in the composite posterior; 1 is the "
+                                "product.")
+    experts = param.Boolean(False, doc="Learn MR-DGP as well, in the background.")
+    city = param.Selector(objects=list(range(10)), doc="Another city, weather and network for "
+                                                       "every draw.")
+    scope = param.Selector(objects=SCOPES, doc="Size of the task: learning takes seconds or "
+                                               "minutes.")
+    stations = param.Boolean(True, doc="Whether models see the stations' first half.")
+    satellite = param.Boolean(True, doc="Whether models see the satellite's cells, of both halves; "
+                                        "they show about 6 + 0.6 NO2.")
+    model = param.Selector(objects=MODELS, doc="How the sources are joined.")
+    hour = param.Selector(objects=list(range(48)), default=8,
+                          doc="Hours since midnight of 19 February 2019.")
+    shown = param.Selector(objects=SHOWN, doc="What the map shows.")
+    cells = param.Boolean(False, doc="Draw the satellite's cells.")
+    station = param.Selector(doc="The station whose series is shown.")
+
+    def __init__(self, **given):
+        super().__init__()
+        self._offer()
+        for name in self.names():
+            if name in given:
+                setattr(self, name, given[name])
+
+    @param.depends("scope", watch=True)
+    def _offer(self) -> None:
+        names = [f"S{k + 1:02d}" for k in range(STATIONS[self.scope])]
+        for name, objects in (("station", names), ("hour", list(range(2 * HOURS[self.scope])))):
+            slot, kept = self.param[name], getattr(self, name)
+            slot.objects = objects
+            if kept not in objects:
+                setattr(self, name, objects[0])
+
+    @param.depends("span", watch=True)
+    def _move_in(self) -> None:
+        """Sources may not lie outside the line."""
+        if designs.read(self.sources, self.ends) is None:
+            self.edit(tuple(d.placed(d.low, d.high, self.ends) for d in self._parsed()))
+
+    @param.depends("stations", "satellite", watch=True)
+    def _keep_one(self) -> None:
+        if not (self.stations or self.satellite):
+            self.stations = True
+
+    # what the choices mean
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """Ends of the line."""
+        low, high = self.span.split("_")
+        return float(low), float(high)
+
+    @property
+    def designs(self) -> tuple[Design, ...]:
+        """The sources on the line."""
+        return designs.read(self.sources, self.ends) or self._parsed()
+
+    def _parsed(self) -> tuple[Design, ...]:
+        return designs.read(self.sources, (-np.inf, np.inf))
+
+    @property
+    def design(self) -> Design:
+        """The source that is chosen."""
+        return self.designs[self.chosen - 1]
+
+    @property
+    def data_key(self) -> tuple:
+        """What the line's data depend on: the arguments of `line.make`."""
+        drawn = self.drawn if self.truth == line.DRAWN else ""
+        return self.ends, self.truth, drawn, self.designs, self.draw
+
+    @property
+    def city_key(self) -> tuple:
+        """What the city and its readings depend on."""
+        return self.city, STATIONS[self.scope], HOURS[self.scope]
+
+    @property
+    def fit_key(self) -> tuple:
+        """What a model of the city depends on."""
+        seen = tuple(n for n in ("stations", "satellite") if getattr(self, n))
+        return *self.city_key, seen, self.model
+
+    # changes
+
+    def edit(self, found: tuple[Design, ...], chosen: int | None = None) -> None:
+        """Take other sources; the choice stays on one that is there."""
+        at = self.chosen if chosen is None else chosen
+        self.param.update(sources=designs.written(found), chosen=min(at, len(found)))
+
+    def change(self, k: int, design: Design) -> None:
+        """Take another design for one source, counted from zero."""
+        found = list(self.designs)
+        found[k] = design
+        self.edit(tuple(found))
+
+    def add(self) -> None:
+        """One more source, if there is room."""
+        found = self.designs
+        if len(found) < designs.MOST:
+            self.edit((*found, designs.fresh(found, self.ends)), len(found) + 1)
+
+    def remove(self) -> None:
+        """Take the chosen source away; the last one stays, and the first copies no other."""
+        found = [d for k, d in enumerate(self.designs, 1) if k != self.chosen]
+        if found:
+            first = Design(**{**found[0].__dict__, "copied": 0.0})
+            self.edit((first, *found[1:]))
+
+    def draw_at(self, values: np.ndarray) -> None:
+        """Take a function drawn by hand."""
+        inside = np.clip(np.round(values, line.DIGITS), line.LOWEST, line.HIGHEST)
+        self.drawn = line.written(inside)
+
+    def take(self, preset: int) -> None:
+        """Go to a preset."""
+        self.param.update(**PRESETS[preset].setting)
+
+    # URLs
+
+    def _read(self, name: str, text: str) -> list[str]:
+        if name == "drawn":
+            good = line.read(text) is not None
+            self.drawn = text if good else self.drawn
+            return [] if good else [words.bad_drawing(text)]
+        if name == "sources":
+            found = designs.read(text, self.ends)
+            if found is None:
+                return [words.bad_sources(text)]
+            self.edit(found)
+            return []
+        if name == "chosen" and text.isdigit() and int(text) > len(self.designs):
+            return [words.no_source(text, len(self.designs))]
+        return super()._read(name, text)
+
+
+def nearest(stops: list, value: float):
+    """The nearest of positive stops, by ratio."""
+    return min(stops, key=lambda stop: abs(np.log(stop / max(value, 1e-300))))

@@ -1,0 +1,209 @@
+"""The map of the city at an hour: one of mean, width, error, truth, satellite, under outlines."""
+
+from __future__ import annotations
+
+import numpy as np
+import panel as pn
+import panel_material_ui as pmui
+import param
+from bokeh.events import Tap
+from bokeh.models import (
+    BasicTicker,
+    BasicTickFormatter,
+    ColorBar,
+    FixedTicker,
+    HoverTool,
+    LinearColorMapper,
+    LogColorMapper,
+    Range1d,
+)
+from holoviews.plotting.util import process_cmap
+
+from workbench.plots.theme import NEUTRAL
+from workbench.ui.granularity.views.look import HERE, chart, push, source
+from workbench.ui.sources import words
+from workbench.ui.sources.city import CityData
+from workbench.ui.sources.engine import LEVEL
+from workbench.ui.sources.store import Store
+from workbench.ui.views.layout import wrapping
+from workbench.ui.views.text import note
+
+WIDTH = 470             # pixels across the map
+NEAR = 1.5              # km within which a click finds a station
+PALETTES = {"value": "viridis", "width": "cividis", "error": "RdBu_r"}
+MAPPED = {"mean": "value", "truth": "value", "satellite": "value", "width": "width",
+          "error": "error"}
+ERROR = 25.0            # ug/m3, ends of the colours of errors
+WIDTHS = (3.0, 80.0)
+TICKS = {"value": BasicTicker(desired_num_ticks=6), "error": BasicTicker(desired_num_ticks=6),
+         "width": FixedTicker(ticks=[3, 5, 10, 20, 40, 80])}
+
+
+class Map(pn.viewable.Viewer):
+    """One map with a colour scale for each kind of number, and stations to click."""
+
+    store = param.ClassSelector(class_=Store)
+
+    def __init__(self, store: Store, **params):
+        super().__init__(store=store, **params)
+        self.mappers = {name: (LogColorMapper if name == "width" else LinearColorMapper)(
+            process_cmap(palette, 256, categorical=False), low=1, high=2)
+            for name, palette in PALETTES.items()}
+        self.mappers["width"].update(low=WIDTHS[0], high=WIDTHS[1])
+        self.mappers["error"].update(low=-ERROR, high=ERROR)
+        self.pixels = source(image=[], mean=[], width=[], error=[], truth=[], left=[], bottom=[],
+                             across=[], up=[])
+        self.cells = source(left=[], right=[], bottom=[], top=[], value=[])
+        self.dots = source(x=[], y=[], value=[], name=[], kind=[])
+        self.hollow = source(x=[], y=[], name=[])
+        self.chosen = source(x=[], y=[])
+        self.roads, self.parks = source(xs=[], ys=[], width=[]), source(xs=[], ys=[])
+        self.river = source(x=[], y=[])
+        self.figure = self._figure()
+        state = store.state
+        self.shown = pmui.RadioButtonGroup.from_param(state.param.shown, label="", size="small",
+                                                      margin=(2, 5))
+        self.outlined = pmui.Switch.from_param(state.param.cells, label="cells' outlines",
+                                               size="small", margin=(4, 8))
+        self._data: CityData | None = None
+        self._pane = pn.Column(pn.pane.Bokeh(self.figure, margin=(0, 2)), margin=0)
+        self._panel = pn.Column(wrapping(self.shown, self.outlined), self._pane,
+                                note(words.MAP_NOTE, WIDTH + 50), width=WIDTH + 75, margin=0)
+        store.city.param.watch(self._enter, "data")
+        store.city.param.watch(self._update, "hour")
+        store.city.param.watch(self._dim, ["stale", "hour"])
+        state.param.watch(self._show, ["shown", "cells"])
+        state.param.watch(self._seen, ["hour", "station"])
+        self._enter()
+        self._update()
+        self._dim()
+
+    def _figure(self):
+        plot = chart("", "east (km)", "north (km)", WIDTH, round(WIDTH * 35 / 42),
+                     x_range=Range1d(0, 42), y_range=Range1d(0, 35), name="city",
+                     tools="pan,wheel_zoom,box_zoom,reset,save", toolbar_location="above")
+        plot.toolbar.autohide, plot.grid.visible = True, False
+        # One image for each scale: an image does not follow another mapper.
+        self.drawn = {kind: plot.image(column, source=self.pixels, x="left", y="bottom",
+                                       dw="across", dh="up", color_mapper=self.mappers[kind])
+                      for kind, column in (("value", "image"), ("width", "width"),
+                                           ("error", "error"))}
+        self.squares = plot.quad("left", "right", "top", "bottom", source=self.cells,
+                                 line_color=NEUTRAL, line_width=0.8, fill_color=None)
+        plot.line("x", "y", source=self.river, line_color="#9ecae1", line_width=3.5,
+                  line_alpha=0.8)
+        roads = plot.multi_line("xs", "ys", source=self.roads, line_color="white",
+                                line_width="width", line_alpha=0.55)
+        parks = plot.multi_line("xs", "ys", source=self.parks, line_color="white",
+                                line_dash="dashed", line_alpha=0.8)
+        hollow = plot.scatter("x", "y", source=self.hollow, size=9, fill_color=None,
+                              line_color="white", line_width=1.5)
+        dots = plot.scatter("x", "y", source=self.dots, size=11, line_color="white",
+                            line_width=1.5, fill_color={"field": "value",
+                                                        "transform": self.mappers["value"]})
+        self.outlines, self.points = (roads.glyph, parks.glyph, hollow.glyph), dots.glyph
+        plot.scatter("x", "y", source=self.chosen, size=18, fill_color=None, line_color=HERE,
+                     line_width=3)
+        plot.add_tools(
+            HoverTool(renderers=[dots], tooltips=[("station", "@name"), ("kind", "@kind"),
+                                                  ("read", "@value{0.0} µg/m³")]),
+            HoverTool(renderers=[hollow], tooltips=[("station", "@name"),
+                                                    ("read", "nothing in this hour")]),
+            HoverTool(renderers=list(self.drawn.values()), point_policy="follow_mouse", tooltips=[
+                (name, f"@{name}{{0.0}}") for name in ("mean", "width", "error", "truth")]))
+        self.bar = ColorBar(color_mapper=self.mappers["value"], height=9, width=WIDTH - 12,
+                            padding=4, margin=0, background_fill_alpha=0,
+                            major_label_text_font_size="11px", formatter=BasicTickFormatter())
+        plot.add_layout(self.bar, "below")
+        plot.on_event(Tap, self._tapped)
+        return plot
+
+    def _enter(self, *events) -> None:
+        """Another city: its outlines, cells and colours."""
+        data = self.store.city.data
+        if data is None or data is self._data:
+            return
+        self._data = data
+        self.mappers["value"].update(low=data.colours[0], high=data.colours[1])
+        lines = data.outlines
+        road = lines["road"].values
+        order = [road == r for r in np.unique(road)]
+        push(self.roads, {"xs": [lines["road_x"].values[o] for o in order],
+                          "ys": [lines["road_y"].values[o] for o in order],
+                          "width": [0.6 + 1.4 * float(lines["flow"].values[o][0]) for o in order]})
+        push(self.parks, {"xs": list(lines["park_x"].values), "ys": list(lines["park_y"].values)})
+        push(self.river, {"x": lines["river_x"].values, "y": lines["river_y"].values})
+        self._seen()
+
+    def _seen(self, *events) -> None:
+        """Readings and the satellite's values of the hour, and the station that is chosen."""
+        data, state = self._data, self.store.state
+        if data is None or state.station not in data.names or state.hour >= len(data.hours):
+            return
+        values, xy = data.readings[:, state.hour], data.stations.xy
+        known, names = np.isfinite(values), np.array(data.names)
+        kinds = np.where(data.stations.features[:, 0] > 0, "by a main road", "background")
+        push(self.dots, {"x": xy[known, 0], "y": xy[known, 1], "value": values[known],
+                         "name": names[known], "kind": kinds[known]})
+        push(self.hollow, {"x": xy[~known, 0], "y": xy[~known, 1], "name": names[~known]})
+        at = data.names.index(state.station)
+        push(self.chosen, {"x": [xy[at, 0]], "y": [xy[at, 1]]})
+        half = data.side / 2
+        push(self.cells, {"left": data.cells[:, 0] - half, "right": data.cells[:, 0] + half,
+                          "bottom": data.cells[:, 1] - half, "top": data.cells[:, 1] + half,
+                          "value": data.seen[data.overpass(state.hour)]})
+        self._show()
+
+    def _update(self, *events) -> None:
+        hour = self.store.city.hour
+        if hour is None:
+            return
+        data = hour.fitted.data
+        maps = {"mean": hour.mean, "width": 2 * LEVEL * hour.sd, "error": hour.error,
+                "truth": hour.truth}
+        images = {name: [image(data, values)] for name, values in maps.items()}
+        state = self.store.state
+        push(self.pixels, images | {
+            "image": images["truth" if state.shown == "truth" else "mean"], "left": [0],
+            "bottom": [0], "across": [0.5 * data.shape[1]], "up": [0.5 * data.shape[0]]})
+        self._show()
+
+    def _show(self, *events) -> None:
+        state = self.store.state
+        shown = state.shown
+        kind = MAPPED[shown]
+        if kind == "value" and shown in self.pixels.data:
+            self.pixels.data.update(image=self.pixels.data[shown])
+        over = shown == "satellite"
+        for name, drawn in self.drawn.items():
+            drawn.visible = name == kind and not over
+        for glyph in (*self.outlines, self.points):     # to be seen on the pale middle of errors
+            glyph.line_color = "#333333" if kind == "error" else "white"
+        self.points.fill_color = {"field": "value", "transform": self.mappers["value"]} if (
+            kind == "value") else NEUTRAL
+        self.bar.color_mapper, self.bar.ticker = self.mappers[kind], TICKS[kind].clone()
+        self.squares.glyph.fill_color = {
+            "field": "value", "transform": self.mappers["value"]} if over else None
+        self.squares.visible = over or state.cells
+        title = words.MAP_TITLES[shown]
+        if over and self._data is not None:
+            title += f", {words.clock(self._data.overpass(state.hour))}"
+        self.figure.title.text = title
+
+    def _dim(self, *events) -> None:
+        waits = self.store.city.stale or self.store.city.hour is None
+        self._pane.styles = {"opacity": "0.5" if waits else "1"}
+
+    def _tapped(self, event: Tap) -> None:
+        if self._data is not None:
+            away = np.hypot(*(self._data.stations.xy - (event.x, event.y)).T)
+            if away.min() <= NEAR:
+                self.store.state.station = self._data.names[int(away.argmin())]
+
+    def __panel__(self):
+        return self._panel
+
+
+def image(data: CityData, values: np.ndarray) -> np.ndarray:
+    """Values of pixels as an image in Bokeh's order, first row at the bottom."""
+    return values.reshape(data.shape).astype(np.float32)[::-1].copy()

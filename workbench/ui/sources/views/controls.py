@@ -1,0 +1,198 @@
+"""The sidebar: one widget per choice, those of the tab that is shown."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import panel as pn
+import panel_material_ui as pmui
+import param
+
+from workbench.ui.sources import words
+from workbench.ui.sources.designs import MOST, SIZES, STEP, STOPS
+from workbench.ui.sources.state import CITY, LINE, SET, WEIGHTS
+from workbench.ui.sources.store import Store, usable
+from workbench.ui.views.layout import wrapping
+from workbench.ui.views.text import note, paragraph
+
+LABELS = {
+    "truth": "Function f", "span": "Line", "kernel": "Kernel", "hyper": "Hyperparameters",
+    "lengthscale": "Lengthscale", "spread": "Sd of f", "weight": "Composite weight φ",
+    "experts": "Learn MR-DGP too", "city": "Draw of the city", "scope": "Size",
+    "stations": "Stations (first half)", "satellite": "Satellite (biased)", "model": "Model",
+    "hour": "Hour",
+}
+SLIDERS = ("lengthscale", "spread", "weight", "city", "hour")
+SWITCHES = ("experts", "stations", "satellite")
+EDITED = {"points": "Points", "size": "Points behind each value", "scale": "Bias: scale",
+          "offset": "Bias: offset", "noise": "Noise (sd of a point)",
+          "copied": "Noise copied from source 1"}
+MARGIN = (3, 10)
+CLOSE = 12              # stops of the weight, within which two labels would overlap
+
+
+class Editor(pn.viewable.Viewer):
+    """The chosen source: buttons for each, its support, and sliders for all else of it."""
+
+    store = param.ClassSelector(class_=Store)
+
+    def __init__(self, store: Store, **params):
+        super().__init__(store=store, **params)
+        state = store.state
+        self._showing = False
+        self.chosen = pmui.RadioButtonGroup(label="Source", options=[1], value=1, size="small",
+                                            margin=MARGIN)
+        self.support = pmui.RangeSlider(label="Support", start=-2, end=15, step=STEP,
+                                        value=(-2, 15), size="small", margin=(3, 16),
+                                        format="0[.]0",
+                                        sizing_mode="stretch_width")
+        self.sliders = {name: pmui.DiscreteSlider(
+            label=label, options=STOPS[name], value=STOPS[name][0], size="small",
+            tooltips=False, margin=MARGIN, sizing_mode="stretch_width")
+            for name, label in EDITED.items()}
+        button = {"size": "small", "variant": "outlined", "margin": (3, 0, 3, 10)}
+        self.add = pmui.Button(label=words.ADD, on_click=lambda _: state.add(), **button)
+        self.remove = pmui.Button(label=words.REMOVE, on_click=lambda _: state.remove(), **button)
+        self._copied = pn.Column(self.sliders["copied"], sizing_mode="stretch_width", margin=0)
+        self.chosen.param.watch(self._pick, "value")
+        self.support.param.watch(self._place, "value_throttled")
+        for name, slider in self.sliders.items():
+            slider.param.watch(lambda event, name=name: self._edit(name, event.new), "value")
+        state.param.watch(self._show, ["sources", "chosen", "span"])
+        store.param.watch(self._show, "dragging")
+        self._show()
+
+    def _show(self, *events) -> None:
+        state, self._showing = self.store.state, True
+        try:
+            numbers = list(range(1, len(state.designs) + 1))
+            self.chosen.param.update(options=numbers, value=min(state.chosen, numbers[-1]))
+            design, (low, high) = state.design, state.ends
+            if not self.store.dragging:     # a browser sends a value back that was replaced since
+                self.support.param.update(start=low, end=high, value=(design.low, design.high))
+            self.sliders["size"].options = [s for s in SIZES if s <= design.points]
+            for name, slider in self.sliders.items():
+                slider.value = getattr(design, name)
+            self._copied.visible = state.chosen > 1
+            self.add.disabled, self.remove.disabled = len(numbers) == MOST, len(numbers) == 1
+        finally:
+            self._showing = False
+
+    def _pick(self, event) -> None:
+        if not self._showing and event.new:
+            self.store.state.chosen = event.new
+
+    def _place(self, event) -> None:
+        if not self._showing and event.new:
+            state = self.store.state
+            state.change(state.chosen - 1, state.design.placed(*event.new, state.ends))
+            self._show()                    # where it was too narrow, the slider is put right
+
+    def _edit(self, name: str, value: float) -> None:
+        if self._showing:
+            return
+        state = self.store.state
+        design = replace(state.design, **{name: value})
+        if design.size > design.points:
+            design = replace(design, size=max(s for s in SIZES if s <= design.points))
+        state.change(state.chosen - 1, design)
+
+    def __panel__(self):
+        return pn.Column(
+            wrapping(self.chosen), self.support,
+            *[s for name, s in self.sliders.items() if name != "copied"], self._copied,
+            wrapping(self.add, self.remove), sizing_mode="stretch_width", margin=0)
+
+
+class Controls(pn.viewable.Viewer):
+    """Widgets of a store's state, of either tab."""
+
+    store = param.ClassSelector(class_=Store)
+
+    def __init__(self, store: Store, **params):
+        super().__init__(store=store, **params)
+        state = store.state
+        self.widgets = {name: self._widget(name) for name in LABELS}
+        self.editor, self.about = Editor(store), note(inset=10)
+        self.draw = pmui.Button(
+            label=words.NEW_DRAW, size="small", variant="outlined", margin=(2, 10),
+            sizing_mode="stretch_width",
+            on_click=lambda _: state.param.update(draw=(state.draw + 1) % 20))
+        self.use = {name: pmui.Button(label="", size="small", variant="outlined", margin=(2, 10),
+                                      on_click=lambda _, name=name: self._take(name))
+                    for name in ("ribatet", "lyddon")}
+        self.learnt = note(inset=10)
+        self._parts = {LINE: self._line(), CITY: self._city()}
+        state.param.watch(self._shown, ["tab", "hyper"])
+        store.param.watch(self._estimated, "estimate")
+        store.param.watch(self._learnt, "learnt")
+        self._shown()
+        self._estimated()
+        self._learnt()
+
+    def _widget(self, name: str):
+        slot = self.store.state.param[name]
+        kind = (pmui.DiscreteSlider if name in SLIDERS else pmui.Switch if name in SWITCHES
+                else pmui.Select)
+        more = {"tooltips": False} if kind is pmui.DiscreteSlider else {}
+        return kind.from_param(slot, label=LABELS[name], description=slot.doc, size="small",
+                               sizing_mode="stretch_width",
+                               margin=(8, 10, 3, 10) if kind is pmui.Select else MARGIN, **more)
+
+    def _line(self) -> pn.Column:
+        w = self.widgets
+        return _column(
+            _title("Likelihoods"), w["weight"], wrapping(*self.use.values(), gap=0),
+            w["experts"], _title("Sources"), self.editor, self.draw,
+            _title("Function"), w["truth"], w["span"], _title("Model"), w["kernel"],
+            w["lengthscale"], w["spread"], w["hyper"], self.learnt)
+
+    def _city(self) -> pn.Column:
+        w = self.widgets
+        return _column(
+            _title("City"), w["hour"], w["city"], w["scope"], _title("Sources"), w["stations"],
+            w["satellite"], _title("Model"), w["model"])
+
+    def _shown(self, *events) -> None:
+        state = self.store.state
+        self.about.object = paragraph(words.ABOUT[state.tab])
+        for tab, part in self._parts.items():
+            part.visible = tab == state.tab
+        for name in ("lengthscale", "spread"):
+            self.widgets[name].disabled = state.hyper != SET
+
+    def _estimated(self, *events) -> None:
+        found = self.store.estimate
+        for name, button in self.use.items():
+            value = None if found is None else getattr(found, name)
+            button.label = words.mark(name.capitalize(), value, WEIGHTS[0], WEIGHTS[-1])
+            button.disabled = usable(found, name, WEIGHTS) is None
+        places = {name: usable(found, name, WEIGHTS) for name in self.use}
+        marks = [{"value": WEIGHTS.index(v), "label": name[0].upper()}
+                 for name, v in places.items() if v is not None]
+        if len(marks) == 2 and abs(marks[0]["value"] - marks[1]["value"]) < CLOSE:
+            marks[0]["label"] = "R L"
+            other = marks.pop()["value"]
+            marks += [{"value": other}] if other != marks[0]["value"] else []
+        self.widgets["weight"].marks = marks
+
+    def _take(self, name: str) -> None:
+        value = usable(self.store.estimate, name, WEIGHTS)
+        if value is not None:
+            self.store.state.weight = value
+
+    def _learnt(self, *events) -> None:
+        found = self.store.learnt
+        self.learnt.object = "" if found is None else paragraph(words.learnt(
+            found.model, found.objective, self.store.state.hyper == "all"))
+
+    def __panel__(self):
+        return pn.Column(self.about, *self._parts.values(), sizing_mode="stretch_width")
+
+
+def _column(*parts) -> pn.Column:
+    return pn.Column(*parts, sizing_mode="stretch_width", margin=0)
+
+
+def _title(text: str) -> pmui.Typography:
+    return pmui.Typography(text, variant="overline", margin=(3, 10, 0, 10))

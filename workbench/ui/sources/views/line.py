@@ -1,0 +1,226 @@
+"""The line: truth, observations and posteriors; below it the sources' supports as bars to drag."""
+
+from __future__ import annotations
+
+import numpy as np
+import panel as pn
+import param
+from bokeh.events import Pan, PanEnd, PanStart, Tap
+from bokeh.models import CustomJS, FixedTicker, HoverTool, Range1d
+
+from workbench.plots.theme import CATEGORIES, NEUTRAL
+from workbench.ui.granularity.views.look import HERE, chart, legend, push, source
+from workbench.ui.sources import line, words
+from workbench.ui.sources.designs import MOST, NARROWEST
+from workbench.ui.sources.engine import LEVEL
+from workbench.ui.sources.line import DRAWN, Shown
+from workbench.ui.sources.store import Store
+from workbench.ui.views.text import note, paragraph
+
+WIDTH, HEIGHT, ROW = 950, 250, 22       # pixels
+BORDER = 62                             # left of the frame, alike in all figures over x
+PRODUCT, COMPOSITE = CATEGORIES[1], CATEGORIES[0]
+#: Colour and marker of each source.
+LOOKS = tuple(zip(CATEGORIES[2:6], ("circle", "square", "triangle", "diamond"), strict=True))
+SIZES = (7, 4, 5, 5)
+DRAWING = """
+const xs = knots.data.x, span = xs[xs.length - 1] - xs[0]
+if (xs.length == 0) return
+const ys = knots.data.y, now = Date.now(), kind = cb_obj.event_name
+const [x0, y0, last] = kind == 'panstart' ? [cb_obj.x, cb_obj.y, 0] : drag.tags
+const y = Math.min(Math.max(cb_obj.y, low), high), near = 0.5 * span / (xs.length - 1)
+for (let k = 0; k < xs.length; k++) {
+  const between = (xs[k] - x0) * (xs[k] - cb_obj.x) <= 0
+  if (between && x0 != cb_obj.x) ys[k] = y0 + (y - y0) * (xs[k] - x0) / (cb_obj.x - x0)
+  else if (Math.abs(xs[k] - cb_obj.x) <= near) ys[k] = y
+}
+knots.change.emit()
+const send = kind == 'panend' || now - last > 80
+drag.tags = [cb_obj.x, y, send ? now : last]
+if (send) drag.data = {y: Array.from(ys)}
+"""
+# A bar follows the pointer; the server hears of it at most every 80 ms, and at the end.
+GRAB = """
+const near = 7 * (plot.x_range.end - plot.x_range.start) / plot.inner_width
+const {left, right, row} = bars.data
+drag.tags = [-1]
+for (let k = 0; k < row.length; k++) {
+  if (Math.abs(row[k] - cb_obj.y) > 0.5) continue
+  const x = cb_obj.x
+  const part = Math.abs(x - left[k]) < near ? 'left' : Math.abs(x - right[k]) < near ? 'right'
+    : x > left[k] && x < right[k] ? 'move' : ''
+  if (part) drag.tags = [k, part, x, left[k], right[k], 0]
+}
+"""
+PULL = """
+const [k, part, from, left, right, last] = drag.tags
+if (k === undefined || k < 0) return
+const now = Date.now(), end = cb_obj.event_name == 'panend'
+if (!end && now - last < 80) return
+const low = plot.x_range.reset_start, high = plot.x_range.reset_end
+let by = cb_obj.x - from
+if (part == 'move') by = Math.min(Math.max(by, low - left), high - right)
+const a = part == 'right' ? left : Math.min(left + by, right + (part == 'move' ? by : -least))
+const b = part == 'left' ? right : Math.max(right + by, left + (part == 'move' ? by : least))
+drag.tags = end ? [-1] : [k, part, from, left, right, now]
+drag.data = {which: [k], left: [a], right: [b], end: [end]}
+"""
+
+
+class Line(pn.viewable.Viewer):
+    """The figure of the line and the strip of supports under it, on one axis."""
+
+    store = param.ClassSelector(class_=Store)
+
+    def __init__(self, store: Store, x_range: Range1d, **params):
+        super().__init__(store=store, **params)
+        self.fine = source(x=[], truth=[], **{f"{name}{end}": [] for name in (
+            "alone", "product", "composite") for end in ("", "_low", "_high")})
+        self.seen = [source(x=[], left=[], right=[], y=[]) for _ in range(MOST)]
+        self.knots, self.drawn = source(x=[], y=[]), source(y=[])
+        self.bars = source(left=[], right=[], row=[], top=[], bottom=[], colour=[], text=[],
+                           edge=[])
+        self.moved = source(which=[], left=[], right=[], end=[])
+        self.figure, self.strip = self._figure(x_range), self._strip(x_range)
+        self.drawn.on_change("data", self._drew)
+        self.moved.on_change("data", self._dragged)
+        self.strip.on_event(Tap, self._tapped)
+        self._world, self._hint = None, note("", WIDTH)
+        self._panel = pn.Column(
+            pn.pane.Bokeh(self.figure, margin=(0, 2)), self._hint,
+            pn.pane.Bokeh(self.strip, margin=(0, 2)), margin=0)
+        store.param.watch(self._update, "answer")
+        store.state.param.watch(self._choose, ["chosen", "sources"])
+        self._update()
+
+    def _figure(self, x_range: Range1d):
+        plot = chart(words.LINE_TITLE, "", "f and observations", WIDTH, HEIGHT, x_range=x_range,
+                     y_range=Range1d(-2, 7), name="line", min_border_left=BORDER)
+        looks = {"alone": NEUTRAL, "composite": COMPOSITE, "product": PRODUCT}
+        bands = {name: plot.varea("x", f"{name}_low", f"{name}_high", source=self.fine,
+                                  fill_color=colour, fill_alpha=0.3)
+                 for name, colour in looks.items()}
+        self._marks = []
+        # Smaller ones later, so that a copy does not hide what it copies.
+        for size, held, (colour, shape) in zip(SIZES, self.seen, LOOKS, strict=True):
+            bar = plot.segment("left", "y", "right", "y", source=held, line_color=colour,
+                               line_width=3.5)
+            dot = plot.scatter("x", "y", source=held, marker=shape, size=size, color=colour)
+            self._marks.append((bar, dot))
+        truth = plot.line("x", "truth", source=self.fine, line_color=NEUTRAL, line_width=2,
+                          line_dash="dashed")
+        means = {name: plot.line("x", name, source=self.fine, line_color=looks[name],
+                                 line_width=2.2) for name in looks}
+        bands["alone"].visible = means["alone"].visible = False
+        knots = plot.scatter("x", "y", source=self.knots, size=9, fill_color=HERE,
+                             line_color=NEUTRAL)
+        plot.add_tools(HoverTool(renderers=[m for pair in self._marks for m in pair], tooltips=[
+            ("x", "@left{0.00} to @right{0.00}"), ("value", "@y{0.00}")]))
+        legend(plot, {"f": [truth, knots]} | {
+            words.NAMES[name]: [bands[name], means[name]] for name in looks}
+            | {f"source {k}": list(marks) for k, marks in enumerate(self._marks, 1)},
+            "top_left", side="above")
+        plot.legend.click_policy = "hide"
+        plot.legend.inactive_fill_color, plot.legend.inactive_fill_alpha = NEUTRAL, 0.35
+        draw = CustomJS(args={"knots": self.knots, "drag": self.drawn, "low": line.LOWEST,
+                              "high": line.HIGHEST}, code=DRAWING)
+        for event in (PanStart, Pan, PanEnd):
+            plot.js_on_event(event, draw)
+        return plot
+
+    def _strip(self, x_range: Range1d):
+        plot = chart(words.STRIP_TITLE, "x", "", WIDTH, 2 * ROW, x_range=x_range,
+                     y_range=Range1d(2.5, 0.5), name="strip", min_border_left=BORDER)
+        plot.ygrid.visible = False
+        plot.yaxis.axis_label, plot.yaxis.ticker = "source", FixedTicker(ticks=[1, 2, 3, 4])
+        plot.quad("left", "right", "top", "bottom", source=self.bars, fill_color="colour",
+                  line_color="black", line_width="edge")
+        plot.text("left", "row", "text", source=self.bars, text_font_size="12px", x_offset=8,
+                  text_baseline="middle", text_color="black")
+        args = {"plot": plot, "bars": self.bars, "drag": self.moved, "least": NARROWEST}
+        grab, pull = CustomJS(args=args, code=GRAB), CustomJS(args=args, code=PULL)
+        plot.js_on_event(PanStart, grab)
+        plot.js_on_event(Pan, pull)
+        plot.js_on_event(PanEnd, pull)
+        return plot
+
+    def _update(self, *events) -> None:
+        answer = self.store.answer
+        if answer is None:
+            return
+        world = answer.world
+        if world is not self._world:
+            self._enter(world)
+        columns = {"x": world.places, "truth": world.known}
+        for name, law in answer.laws.items():
+            half = LEVEL * law.sd
+            columns |= {name: law.mean, f"{name}_low": law.mean - half,
+                        f"{name}_high": law.mean + half}
+        push(self.fine, {name: np.asarray(v, dtype=np.float32) for name, v in columns.items()})
+
+    def _enter(self, world) -> None:
+        """Other data: observations, axes, and the function's handles."""
+        self._world = world
+        low, high = world.span
+        axis = self.figure.x_range
+        if (axis.reset_start, axis.reset_end) != world.span:
+            axis.update(start=low, end=high, reset_start=low, reset_end=high)
+        for k, held in enumerate(self.seen):
+            there = world.sources[k] if k < len(world.sources) else None
+            push(held, _observations(there))
+            for mark in self._marks[k]:
+                mark.visible = there is not None
+            self.figure.legend[0].items[k + 4].visible = there is not None
+        values = np.concatenate([world.known, *(shown.values for shown in world.sources)])
+        self.figure.y_range.update(start=float(min(values.min() - 0.7, -1)),
+                                   end=float(max(values.max() + 0.7, 6)))
+        drawn = self.store.state.truth == DRAWN
+        if drawn:
+            self.figure.y_range.update(start=min(self.figure.y_range.start, line.LOWEST - 0.5),
+                                       end=max(self.figure.y_range.end, line.HIGHEST + 0.5))
+        knots = line.knots(world.span) if drawn else np.empty(0)
+        push(self.knots, {"x": knots, "y": world.truth(knots) if drawn else knots})
+        self._hint.object = paragraph(words.DRAW_NOTE if drawn else "")
+        self._hint.visible = drawn
+        self._choose()
+
+    def _choose(self, *events) -> None:
+        state = self.store.state
+        found, rows = state.designs, np.arange(1, len(state.designs) + 1)
+        push(self.bars, {
+            "left": [d.low for d in found], "right": [d.high for d in found], "row": rows,
+            "top": rows - 0.36, "bottom": rows + 0.36,
+            "colour": [colour for colour, _ in LOOKS[: len(found)]],
+            "text": [words.observer(k, d, k == state.chosen) for k, d in zip(
+                rows, found, strict=True)],
+            "edge": [2.5 if k == state.chosen else 0.5 for k in rows]})
+        self.strip.frame_height = ROW * len(found) + 6
+        self.strip.y_range.start = len(found) + 0.5
+
+    def _drew(self, attribute: str, old: dict, new: dict) -> None:
+        if len(new["y"]) == line.KNOTS:
+            self.store.state.draw_at(np.array(new["y"], dtype=float))
+
+    def _dragged(self, attribute: str, old: dict, new: dict) -> None:
+        state = self.store.state
+        if len(new["which"]) and int(new["which"][0]) < len(state.designs):
+            k = int(new["which"][0])
+            self.store.dragging = not new["end"][0]
+            state.chosen = k + 1
+            state.change(k, state.designs[k].placed(
+                float(new["left"][0]), float(new["right"][0]), state.ends))
+
+    def _tapped(self, event: Tap) -> None:
+        row = round(event.y)
+        if 1 <= row <= len(self.store.state.designs):
+            self.store.state.chosen = row
+
+    def __panel__(self):
+        return self._panel
+
+
+def _observations(shown: Shown | None) -> dict:
+    if shown is None:
+        return {"x": [], "left": [], "right": [], "y": []}
+    return {"x": shown.x.mean(1), "left": shown.x[:, 0], "right": shown.x[:, -1],
+            "y": shown.values}
