@@ -42,7 +42,7 @@ from workbench.training import maximise
 
 _STEP = 1e-3            # of logarithms of hyperparameters, in finite differences
 _STEPS_RELEASED = 10    # of the likelihood's ascent before the released weight is taken
-_MOST, _CLUSTERS = 3_000, 10    # individuals of a source, beyond which it has clusters per bag
+_MOST, _CLUSTERS = 1_500, 4     # individuals of a source, beyond which it has clusters per bag
 _BLOCKS = 20            # of scores, where no source lends its bags
 
 
@@ -58,13 +58,16 @@ class StackedOperator(AggregationOperator):
         return self._coefficients
 
 
-def weigh(state) -> Weights:
+def weigh(state, callback=None) -> Weights:
     """Weights of the sources of a state, as its options ask.
 
     Parameters
     ----------
     state : MRGPState
         Its free kernel hyperparameters are moved and put back.
+    callback : callable, optional
+        ``callback(step, objective, fraction)`` of the ascent; if it raises `Cancelled`, weights are
+        those of the point reached.
     """
     options, like = state.options, state.given_weights
     free = [item for item in state.kernel_items if not item.fixed]
@@ -76,7 +79,7 @@ def weigh(state) -> Weights:
     try:
         if options.composite == "released":
             return _released(state, like)
-        found = _estimate(state, free)
+        found = _estimate(state, free, callback)
     finally:
         with torch.no_grad():
             for item in state.hyperparameters:
@@ -97,9 +100,9 @@ def _unknown(like: Tensor, why: str) -> Weights:
     return Weights(torch.ones_like(like), notes=[text])
 
 
-def _estimate(state, free) -> Weights:
+def _estimate(state, free, callback=None) -> Weights:
     marginals = _Marginals(state)
-    marginals.maximise(state.options.max_steps, state.options.tolerance)
+    marginals.maximise(state.options.max_steps, state.options.tolerance, callback)
     each = [marginals.scores(HyperparameterSet(free), a) for a in range(len(state.sources))]
     slopes, scores, noise = zip(*each, strict=True)
     blocks = score_blocks(state, slopes[0].shape[1])
@@ -150,7 +153,7 @@ class _Marginals:
         return gaussian_log_density(gap, gram + torch.diag(part.noise()),
                                     "covariance of one source", 1e-14)
 
-    def maximise(self, steps: int, tolerance: float) -> None:
+    def maximise(self, steps: int, tolerance: float, callback=None) -> None:
         """Bring the hyperparameters to the maximum of the sum."""
         held = self.state.hyperparameters
         # The kernel's alone: scores are of residuals, whose size a prior would move.
@@ -159,7 +162,7 @@ class _Marginals:
             warnings.simplefilter("ignore")     # of steps that ran out; the fit itself will tell
             maximise(lambda pulse: sum(self(a) for a in range(len(self.seen))) + prior(), held,
                      snapshot=lambda: None, restore=lambda _: None, max_steps=steps,
-                     tolerance=tolerance)
+                     tolerance=tolerance, callback=callback)
 
     @torch.no_grad()
     def scores(self, shared: HyperparameterSet, a: int

@@ -228,7 +228,7 @@ class GPRNState(SourcesState):
     def train(self, progress: bool, callback) -> History:
         """Composite weights, hyperparameters at the best single Gaussian, then the mixture."""
         if self.options.composite != "none" and len(self.sources) > 1:
-            self.estimate = composite_weights(self)
+            self.estimate = composite_weights(self, callback)
             self.weights = self.given_weights * self.estimate.weights
         if self.hyperparameters.free:
             updates.choose_start(self)
@@ -262,14 +262,14 @@ def at(sights: dict[int, Sight], component: list[tuple[Tensor, Tensor]]) -> dict
     return {g: moments(sight, *component[g]) for g, sight in sights.items()}
 
 
-def composite_weights(state: GPRNState):
+def composite_weights(state: GPRNState, callback=None):
     """Weights of the sources, estimated with one GP of the basis's kernel in place of the network.
 
     Scores are residuals of fits to each source alone, for which the tasks are put on one scale.
     """
     names = [f.name for f in fields(MRGPOptions) if f.name not in _OWN]
     inner = MRGP(**{name: getattr(state.options, name) for name in names})
-    return inner.weights_of([_standardised(part, state) for part in state.sources])
+    return inner.weights_of([_standardised(part, state) for part in state.sources], callback)
 
 
 def _standardised(part: Prepared, state: GPRNState) -> Source:

@@ -76,16 +76,16 @@ class MRGP(MultiSourceModel):
     def _train(self, sources, given: Mapping, progress, callback, condition) -> MRGPFit:
         state = MRGPState(self, sources)
         # Before values are given: the same sources have the same weights, conditioned or learnt.
-        state.weigh()
+        state.weigh(callback)
         state.hyperparameters.fix(given)
         if condition:
             state.hyperparameters.require_all(given)
         return MRGPFit(self, state, state.train(progress, callback))
 
-    def weights_of(self, sources) -> Weights:
+    def weights_of(self, sources, callback=None) -> Weights:
         """Composite weights of sources, without a fit."""
         state = MRGPState(self, sources)
-        state.weigh()
+        state.weigh(callback)
         return state.estimate
 
 
@@ -126,9 +126,9 @@ class MRGPState(SourcesState):
         if self.hyperparameters.free:
             scan_lengthscales(self.kernel_items, self.learning_evidence, set(options.initial))
 
-    def weigh(self) -> None:
+    def weigh(self, callback=None) -> None:
         """Estimate composite weights, if the options ask for them."""
-        self.estimate = weigh(self)
+        self.estimate = weigh(self, callback)
         self.weights = self.given_weights * self.estimate.weights
 
     def _clusters(self) -> tuple[Tensor, StackedOperator] | None:

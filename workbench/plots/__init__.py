@@ -1,6 +1,7 @@
 """Maps and charts of disaggregations: labelled data in, HoloViews out, nothing computed."""
 
 from workbench.plots.calibration import pit_histogram, reliability_curve
+from workbench.plots.city import city_maps, city_scale, station_series
 from workbench.plots.fields import field_panel, field_scales
 from workbench.plots.images import save_html, save_png
 from workbench.plots.maps import value_map
@@ -12,16 +13,22 @@ from workbench.plots.panels import disaggregation_panel, map_scales
 from workbench.plots.rates import convergence_rates
 from workbench.plots.scales import ColourScale, colour_scale, observed_rate, rate_unit
 from workbench.plots.scores import observed_vs_predicted, score_bars, training_curve
+from workbench.plots.sources import contraction, expert_weights, full_bayes, source_bands
 from workbench.plots.support import covariate_support
 
 __all__ = [
     "ColourScale",
+    "city_maps",
+    "city_scale",
     "colour_scale",
+    "contraction",
     "convergence_rates",
     "covariate_support",
     "disaggregation_panel",
+    "expert_weights",
     "field_panel",
     "field_scales",
+    "full_bayes",
     "map_scales",
     "marked_areas",
     "mediators",
@@ -36,6 +43,8 @@ __all__ = [
     "save_png",
     "score_bars",
     "simplified",
+    "source_bands",
+    "station_series",
     "training_curve",
     "value_map",
 ]
