@@ -1,0 +1,91 @@
+"""Figure 5 of Hamelijnck et al. 2019 at full size: fully Bayesian posteriors of each likelihood.
+
+    python benchmarks/full_bayes.py       # some 20 minutes; writes data/results/full_bayes.nc
+
+Data are those of App. B.1 (`workbench.sampling.figure5`): 100 points with noise 1 and 50 means of
+pairs with noise 0.1. Lyddon's and Ribatet's weights are estimated on them. Stored are the bands of
+f, thinned draws of both noises, and each likelihood's R̂ and acceptance. One thread.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from pathlib import Path
+
+import numpy as np
+import torch
+import typer
+import xarray as xr
+
+RESULTS = Path(__file__).parents[1] / "data" / "results" / "full_bayes.nc"
+DRAWS = 500             # of each likelihood that are kept
+
+
+def estimated_weights(size: str, seed: int) -> dict[str, float]:
+    """Lyddon's and Ribatet's weight of the data of the figure."""
+    from workbench.bags import Bags, Columns, Source, Targets
+    from workbench.multisource.mr_gp import MRGP
+    from workbench.sampling.figure5 import SIZES, pairs
+
+    low, high, count = SIZES[size]["inputs"]
+    x, _, points, aggregates, _ = pairs(count, low, high, seed)
+
+    def source(name: str, values: np.ndarray) -> Source:
+        bags = Bags(torch.as_tensor(x)[:, None],
+                    torch.arange(len(values)).repeat_interleave(count // len(values)),
+                    torch.ones(count, dtype=torch.float64), len(values), Columns(("x",)))
+        return Source(bags, Targets(torch.as_tensor(values)), "mean", "continuous", name)
+
+    found = MRGP(kernel="rbf", composite="ribatet").weights_of(
+        [source("points", points), source("aggregates", aggregates)])
+    return {"lyddon": float(found.lyddon), "ribatet": float(found.ribatet)}
+
+
+def main(size: str = "full", sampler: str = "gibbs", seed: int = 0, out: Path = RESULTS) -> None:
+    """Sample all posteriors and write them."""
+    from workbench.labelled.versions import versions
+    from workbench.sampling import figure5
+    from workbench.sampling.diagnostics import rhat
+
+    torch.set_num_threads(1)
+    weights = estimated_weights(size, seed)
+    print(weights, flush=True)
+    started = time.perf_counter()
+    found = figure5(weights, size=size, sampler=sampler, seed=seed)
+    seconds = time.perf_counter() - started
+    names, bands = list(found.latent), ("mean", "sd", "low", "high")
+    chains = list(found.chains.values())
+    length = chains[0].latent.shape[0] * chains[0].latent.shape[1]
+    kept = np.linspace(0, length - 1, DRAWS).astype(int)
+    ds = xr.Dataset(
+        {**{band: (("likelihood", "individual"),
+                   np.stack([getattr(found.latent[name], band) for name in names]))
+            for band in bands},
+         **{noise: (("likelihood", "draw"),
+                    np.stack([one.pooled(noise)[kept] for one in chains]))
+            for noise in ("point_noise", "aggregate_noise")},
+         "rhat": ("likelihood", [max(float(rhat(v)) for v in one.hyperparameters.values())
+                                 for one in chains]),
+         "acceptance": ("likelihood", [float(np.mean(list(one.acceptance.values())))
+                                       for one in chains]),
+         "weight": ("likelihood", [weights.get(name, 1.0) for name in names]),
+         "truth": ("individual", found.truth), "points": ("individual", found.points),
+         "aggregates": ("bag", found.aggregates)},
+        coords={"likelihood": names, "x": ("individual", found.x)},
+        attrs={"experiment": "full-bayes", "size": size, "sampler": sampler, "seed": seed,
+               "seconds": seconds, "versions": json.dumps(versions()),
+               "source": "Hamelijnck et al. 2019, appendix B.1, B.5 and figure 5"})
+    ds.to_netcdf(out, engine="h5netcdf")
+    for name in names:
+        print(f"{name}: weight {float(ds['weight'].sel(likelihood=name)):.3f}, sd relative to the "
+              f"true likelihood's {found.relative_sd(name):.3f}, noise of points "
+              f"{float(ds['point_noise'].sel(likelihood=name).median()):.3f}, R-hat "
+              f"{float(ds['rhat'].sel(likelihood=name)):.3f}")
+    print(f"{seconds:.0f} s")
+
+
+if __name__ == "__main__":
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+    typer.run(main)
