@@ -44,7 +44,7 @@ MODELS = {
 }
 #: Options of the dataset; a small world's models have less time, too.
 #: Seed 0 is left out: the kernel was chosen on it.
-SEEDS = (1, 2, 3)
+SEEDS = (1, 2)
 WORLDS = {"city": {"points": 4}, "small": {"stations": 8, "hours": 12, "points": 2}}
 _SMALL = {"max_steps": 6, "inducing": 12}
 _PAPER = {
@@ -141,8 +141,9 @@ def _runs(preset: str) -> list[Settings]:
     if preset == "quick":
         models = (STATION_MEAN, "single GP", "centre-point GP", "vbagg-normal", "mr-dgp")
         return [{"world": "small", "seed": 0, "model": model} for model in models]
-    return [{"world": "city", "seed": seed, "model": model} for seed in SEEDS
+    runs = [{"world": "city", "seed": seed, "model": model} for seed in SEEDS
             for model in (STATION_MEAN, *MODELS)]
+    return sorted(runs, key=lambda run: run["model"] == "mr-gprn (weights)")    # the slowest last
 
 
 def _table(results: xr.Dataset) -> pd.DataFrame:
