@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import importlib
-import inspect
-
 import xarray as xr
 
-from workbench.checks import choose
+from workbench.datasets.loaders import Loaders
 
-_MODULES = {
+_LOADERS = Loaders("dataset", {
     "swiss-roll": "swiss_roll",
     "swiss-roll-heights": "swiss_roll_heights",
     "korea": "korea",
@@ -20,7 +17,7 @@ _MODULES = {
     "uk-temperature": "climate.uk_temperature",
     "cmip6-temperature": "climate.cmip6",
     "simulated-climate": "climate.simulated_climate",
-}
+})
 
 
 def load(name: str, **options: object) -> xr.Dataset:
@@ -49,33 +46,14 @@ def load(name: str, **options: object) -> xr.Dataset:
     >>> ds.sizes["bag"]
     50
     """
-    loader = _loader(name)
-    known = _options(loader)
-    for option in options:
-        choose(f"option of dataset {name!r}", option, known)
-    ds = loader(**options)
-    ds.attrs.setdefault("dataset", name)
-    return ds
+    return _LOADERS.load(name, **options)
 
 
 def datasets() -> dict[str, str]:
     """Return every dataset's name and a line on what it is."""
-    return {name: _summary(_loader(name)) for name in _MODULES}
+    return _LOADERS.summaries()
 
 
 def options(name: str) -> dict[str, object]:
     """Return the options of a dataset with their defaults."""
-    return _options(_loader(name))
-
-
-def _loader(name: str):
-    choose("dataset", name, _MODULES)
-    return importlib.import_module(f"workbench.datasets.{_MODULES[name]}").load
-
-
-def _options(loader) -> dict[str, object]:
-    return {p.name: p.default for p in inspect.signature(loader).parameters.values()}
-
-
-def _summary(loader) -> str:
-    return (inspect.getdoc(loader) or "").split("\n", 1)[0]
+    return _LOADERS.options(name)

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import importlib
-import inspect
-
 import xarray as xr
 
-from workbench.checks import choose
+from workbench.datasets.loaders import Loaders
 
-_MODULES = {
-    "dependent-sources": "dependent_sources",
-    "biased-sources": "biased_sources",
-    "marylebone": "marylebone",
-    "simulated-city": "simulated_city",
-}
+_LOADERS = Loaders("dataset of several sources", {
+    "dependent-sources": "networks.dependent_sources",
+    "biased-sources": "networks.biased_sources",
+    "marylebone": "networks.marylebone",
+    "simulated-city": "networks.simulated_city",
+})
 
 
 def load_sources(name: str, **options: object) -> xr.DataTree:
@@ -47,25 +44,14 @@ def load_sources(name: str, **options: object) -> xr.DataTree:
     >>> tree["sources/aggregates"].sizes["bag"]
     33
     """
-    loader = _loader(name)
-    known = source_options(name)
-    for option in options:
-        choose(f"option of dataset {name!r}", option, known)
-    tree = loader(**options)
-    tree.attrs["dataset"] = name
-    return tree
+    return _LOADERS.load(name, **options)
 
 
 def source_datasets() -> dict[str, str]:
     """Return every name of a dataset of several sources and a line on what it is."""
-    return {name: (inspect.getdoc(_loader(name)) or "").split("\n", 1)[0] for name in _MODULES}
+    return _LOADERS.summaries()
 
 
 def source_options(name: str) -> dict[str, object]:
     """Return the options of a dataset of several sources with their defaults."""
-    return {p.name: p.default for p in inspect.signature(_loader(name)).parameters.values()}
-
-
-def _loader(name: str):
-    choose("dataset of several sources", name, _MODULES)
-    return importlib.import_module(f"workbench.datasets.networks.{_MODULES[name]}").load
+    return _LOADERS.options(name)
