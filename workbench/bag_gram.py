@@ -59,6 +59,7 @@ def bag_cross(terms: list[Term], new: Inputs, x: Inputs, bags: Bags,
     """K(new, x) Aᵀ (n, B): covariance of new inputs with every bag; arguments of `bag_gram`."""
     total = torch.zeros(len(new), bags.count).to(x)
     rows = max(1, _ENTRIES // max(len(x), 1))
+    sums = _summing(bags)
     for term in terms:
         profile = profile_of(term)
         if profile is not None:
@@ -72,9 +73,21 @@ def bag_cross(terms: list[Term], new: Inputs, x: Inputs, bags: Bags,
             else:
                 values = PROFILES[name][0](_squared(one[part], other, squares))
                 values *= variance * coefficients
-            total[part] += torch.zeros(len(values), bags.count).to(x).index_add_(
-                1, bags.membership, values)
+            total[part] += sums(values)
     return total
+
+
+def _summing(bags: Bags):
+    """Sums of columns over the individuals of each bag, (r, N) -> (r, B).
+
+    In bags of one size, one after the other, by a view, at a fraction of the time of scattering.
+    """
+    size, rest = divmod(len(bags.membership), bags.count)
+    inside = torch.arange(bags.count, device=bags.membership.device).repeat_interleave(size)
+    if rest == 0 and torch.equal(bags.membership, inside):
+        return lambda values: values.reshape(len(values), bags.count, size).sum(-1)
+    return lambda values: torch.zeros(len(values), bags.count).to(values).index_add_(
+        1, bags.membership, values)
 
 
 def _checkpointed(term: Term, x: Inputs, bags: Bags, coefficients: PerIndividual) -> Tensor:

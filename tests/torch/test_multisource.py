@@ -552,9 +552,9 @@ def test_sources_that_do_not_go_together(pair):
     empty = torch.full((90,), float("nan")).double()
     with pytest.raises(InputError, match="90 values of source 'points' are not finite"):
         MRGP().fit([replace(pair[0], targets=Targets(empty)), pair[1]])
-    with pytest.raises(InputError, match="a task among"):
+    with pytest.raises(InputError, match="task 'tsak' is unknown"):
         fit.at(pair[0].bags, task="tsak")
-    with pytest.raises(InputError, match="a source among"):
+    with pytest.raises(InputError, match="did you mean 'points'"):
         fit.simulate_bags(pair[0].bags, None, 3, 0, source="pionts")
     with pytest.raises(InputError, match="did you mean 'ribatet'"):
         MRGP(composite="ribate")

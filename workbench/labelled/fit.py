@@ -13,7 +13,7 @@ import xarray as xr
 from workbench import schema
 from workbench.bags import Bags
 from workbench.checks import require
-from workbench.labelled.predictive import LabelledPredictive, coords_of, labelled
+from workbench.labelled.predictive import LabelledPredictive, coords_of, keep_places, labelled
 from workbench.labelled.source import data_hash, to_bags
 from workbench.labelled.versions import versions
 from workbench.models.options import cast_bags
@@ -244,11 +244,7 @@ class Fit:
         if threshold is not None:
             maps["exceedance"] = rate.exceedance(threshold).assign_attrs(
                 long_name=f"P(rate > {threshold:g})", threshold=float(threshold))
-        out = xr.Dataset(maps)
-        for name in ("bag_geometry", "individual_geometry", "bag_x", "bag_y"):
-            if name in ds.coords:
-                out = out.assign_coords({name: ds[name]})
-        return out.assign_attrs({**ds.attrs, **self.provenance()})
+        return keep_places(xr.Dataset(maps), ds).assign_attrs({**ds.attrs, **self.provenance()})
 
     def provenance(self) -> dict[str, str]:
         """Model, options, hyperparameters, data hash and versions, as strings for attributes."""

@@ -88,3 +88,9 @@ def coords_of(ds: xr.Dataset, dim: str) -> dict:
     """Coordinates of a bagged dataset that belong to individuals or to bags."""
     names = ("bag", "bag_name", "bag_x", "bag_y") if dim == "bag" else ("individual", *_SHARED)
     return {name: ds[name] for name in names if name in ds.coords or name in ds.dims}
+
+
+def keep_places(maps: xr.Dataset, ds: xr.Dataset) -> xr.Dataset:
+    """Maps with the outlines and centres that the bagged dataset has, so that they can be drawn."""
+    places = ("bag_geometry", "individual_geometry", "bag_x", "bag_y")
+    return maps.assign_coords({name: ds[name] for name in places if name in ds.coords})

@@ -14,7 +14,7 @@ from workbench import schema
 from workbench.bags import Source
 from workbench.checks import choose, reject, require
 from workbench.labelled.fit import Fit
-from workbench.labelled.predictive import LabelledPredictive, coords_of, labelled
+from workbench.labelled.predictive import LabelledPredictive, coords_of, keep_places, labelled
 from workbench.labelled.source import data_hash, to_source
 
 TASK = "task"
@@ -197,13 +197,9 @@ class SourcesFit(Fit):
         if threshold is not None:
             maps["exceedance"] = field.exceedance(threshold).assign_attrs(
                 long_name=f"P({wanted} > {threshold:g})", threshold=float(threshold))
-        out = xr.Dataset(maps)
-        for name in ("bag_geometry", "individual_geometry", "bag_x", "bag_y"):
-            if name in ds.coords:
-                out = out.assign_coords({name: ds[name]})
         weights = json.dumps({k: round(v, 6) for k, v in self.inner.composite_weights.items()})
-        return out.assign_attrs({**ds.attrs, **self.provenance(), "task": wanted,
-                                 "source_weights": weights})
+        return keep_places(xr.Dataset(maps), ds).assign_attrs({
+            **ds.attrs, **self.provenance(), "task": wanted, "source_weights": weights})
 
     def simulate(self, ds: xr.Dataset, unit: str = "bag", samples: int = 1000, seed: int = 0,
                  source: str | None = None) -> xr.DataArray:

@@ -15,6 +15,7 @@ from workbench.models.base import Model, ModelFit
 from workbench.models.density import log_density
 from workbench.models.options import cast_bags
 from workbench.predictive import Predictive
+from workbench.training import History
 
 
 class MultiSourceModel(Model):
@@ -23,8 +24,12 @@ class MultiSourceModel(Model):
     several = True
 
     @abstractmethod
-    def _train(self, sources, given: Mapping, progress: bool, callback, condition: bool):
-        """Fit, or condition on given hyperparameters."""
+    def _assemble(self, sources, callback):
+        """The state of the model on its sources, with nothing learnt."""
+
+    @abstractmethod
+    def _fitted(self, state, history: History) -> SourcesFit:
+        """The fit of a state that is trained."""
 
     def fit(self, sources: Source | Sequence[Source], *, progress: bool = False, callback=None
             ) -> SourcesFit:
@@ -39,7 +44,7 @@ class MultiSourceModel(Model):
         callback : callable, optional
             ``callback(step, objective, fraction)``; may raise `workbench.interrupt.Cancelled`.
         """
-        return self._train(sources, {}, progress, callback, False)
+        return self._train(self._assemble(sources, callback), progress, callback)
 
     def condition(self, sources: Source | Sequence[Source], hyperparameters: Mapping
                   ) -> SourcesFit:
@@ -50,7 +55,13 @@ class MultiSourceModel(Model):
         InputError
             If a hyperparameter has no value; the message lists those missing.
         """
-        return self._train(sources, hyperparameters, False, None, True)
+        state = self._assemble(sources, None)
+        state.hyperparameters.fix(hyperparameters)
+        state.hyperparameters.require_all(hyperparameters)
+        return self._train(state, False, None)
+
+    def _train(self, state, progress: bool, callback) -> SourcesFit:
+        return self._fitted(state, state.train(progress, callback))
 
 
 class SourcesFit(ModelFit):

@@ -7,8 +7,6 @@ Hamelijnck et al. 2019, section 3 and appendix A.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import numpy as np
 import torch
 from torch import Tensor
@@ -22,6 +20,7 @@ from workbench.multisource.products import bag_mean, bag_variance
 from workbench.multisource.sources import Prepared
 from workbench.operators import OPERATORS, Identity
 from workbench.predictive import Normal
+from workbench.training import History
 
 _JOINT = 3_000         # individuals whose residuals are drawn together
 _MOST = 20_000_000      # entries of features or pairs that a prediction holds at once
@@ -50,12 +49,11 @@ class MRGPRN(MultiSourceModel):
     paper = "Hamelijnck et al. 2019 (MR-GPRN)"
     options_type = MRGPRNOptions
 
-    def _train(self, sources, given: Mapping, progress, callback, condition) -> MRGPRNFit:
-        state = GPRNState(self, sources)
-        state.hyperparameters.fix(given)
-        if condition:
-            state.hyperparameters.require_all(given)
-        return MRGPRNFit(self, state, state.train(progress, callback))
+    def _assemble(self, sources, callback) -> GPRNState:
+        return GPRNState(self, sources)
+
+    def _fitted(self, state, history: History) -> MRGPRNFit:
+        return MRGPRNFit(self, state, history)
 
 
 class CentrePointGPRN(MRGPRN):

@@ -12,8 +12,6 @@ Hamelijnck et al. 2019, eq. (1), beyond its Normal likelihood; Law et al. 2018 f
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import torch
 from torch import Tensor
 
@@ -61,12 +59,11 @@ class MRVBAgg(MultiSourceModel):
     paper = "Hamelijnck et al. 2019 with Law et al. 2018"
     options_type = MixedOptions
 
-    def _train(self, sources, given: Mapping, progress, callback, condition) -> MixedFit:
-        state = MixedState(self, sources)
-        state.hyperparameters.fix(given)
-        if condition:
-            state.hyperparameters.require_all(given)
-        return MixedFit(self, state, state.train(progress, callback))
+    def _assemble(self, sources, callback) -> MixedState:
+        return MixedState(self, sources)
+
+    def _fitted(self, state, history: History) -> MixedFit:
+        return MixedFit(self, state, history)
 
 
 class MixedState:

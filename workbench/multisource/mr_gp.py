@@ -73,20 +73,18 @@ class MRGP(MultiSourceModel):
     paper = "Hamelijnck et al. 2019 (MR-GP; VBAGG-NORMAL of several sources)"
     options_type = MRGPOptions
 
-    def _train(self, sources, given: Mapping, progress, callback, condition) -> MRGPFit:
+    def _assemble(self, sources, callback) -> MRGPState:
         state = MRGPState(self, sources)
         # Before values are given: the same sources have the same weights, conditioned or learnt.
         state.weigh(callback)
-        state.hyperparameters.fix(given)
-        if condition:
-            state.hyperparameters.require_all(given)
-        return MRGPFit(self, state, state.train(progress, callback))
+        return state
+
+    def _fitted(self, state, history: History) -> MRGPFit:
+        return MRGPFit(self, state, history)
 
     def weights_of(self, sources, callback=None) -> Weights:
         """Composite weights of sources, without a fit."""
-        state = MRGPState(self, sources)
-        state.weigh(callback)
-        return state.estimate
+        return self._assemble(sources, callback).estimate
 
 
 class MRGPState(SourcesState):

@@ -6,10 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
-from torch import Tensor
 
 from workbench.bags import Bags, Source
-from workbench.checks import InputError, reject, require
+from workbench.checks import InputError, choose, reject, require
 from workbench.hyperparameters import Hyperparameter
 from workbench.inputs import InputTransform, fit_inputs
 from workbench.models.assembly import NoiseModel
@@ -136,8 +135,7 @@ class SourceSet:
         """
         if name is None:
             return self.parts[0].task
-        if name not in self.tasks:
-            raise reject(f"a task among {', '.join(self.tasks)}", repr(name), "name one of these")
+        choose("task", name, self.tasks)
         return self.tasks.index(name)
 
     def named(self, name: str | None) -> Prepared:
@@ -151,8 +149,7 @@ class SourceSet:
         if name is None:
             return self.parts[0]
         names = [p.name for p in self.parts]
-        if name not in names:
-            raise reject(f"a source among {', '.join(names)}", repr(name), "name one of these")
+        choose("source", name, names)
         return self.parts[names.index(name)]
 
     def means(self) -> list[Hyperparameter]:
@@ -201,11 +198,6 @@ def stack(bags: Sequence[Bags]) -> Bags:
         x=torch.cat([b.x for b in bags]),
         membership=torch.cat([b.membership + o for b, o in zip(bags, offset, strict=False)]),
         weight=torch.cat([b.weight for b in bags]), count=offset[-1], columns=bags[0].columns)
-
-
-def split_rows(values: Tensor, sizes: Sequence[int]) -> tuple[Tensor, ...]:
-    """Rows of a stacked table by source."""
-    return values.split(list(sizes))
 
 
 def check_together(sources: Sequence[Source]) -> None:

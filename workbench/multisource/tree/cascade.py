@@ -15,16 +15,14 @@ reading. Other tasks come before that of the first source.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from workbench.multisource.base import MultiSourceModel
 from workbench.multisource.sources import Prepared, SourceSet
 from workbench.multisource.tree.fit import TreeFit
-from workbench.multisource.tree.mr_dgp import train_tree
 from workbench.multisource.tree.nodes import Observed
 from workbench.multisource.tree.options import CascadeOptions
 from workbench.multisource.tree.planting import base_nodes, deep_node
 from workbench.multisource.tree.state import TreeState
+from workbench.training import History
 
 
 class MRCascade(MultiSourceModel):
@@ -45,8 +43,11 @@ class MRCascade(MultiSourceModel):
     paper = "Hamelijnck et al. 2019 (MR-CASCADE)"
     options_type = CascadeOptions
 
-    def _train(self, sources, given: Mapping, progress, callback, condition) -> TreeFit:
-        return train_tree(CascadeState, self, sources, given, progress, callback, condition)
+    def _assemble(self, sources, callback) -> CascadeState:
+        return CascadeState(self, sources)
+
+    def _fitted(self, state, history: History) -> TreeFit:
+        return TreeFit(self, state, history)
 
 
 class CascadeState(TreeState):

@@ -18,8 +18,6 @@ the paper does not say how they are combined.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import torch
 
 from workbench.checks import reject
@@ -32,6 +30,7 @@ from workbench.multisource.tree.options import MRDGPOptions
 from workbench.multisource.tree.planting import base_nodes, deep_node, observations
 from workbench.multisource.tree.state import TreeState
 from workbench.multisource.tree.support import in_support
+from workbench.training import History
 
 
 class MRDGP(MultiSourceModel):
@@ -61,17 +60,11 @@ class MRDGP(MultiSourceModel):
     paper = "Hamelijnck et al. 2019 (MR-DGP)"
     options_type = MRDGPOptions
 
-    def _train(self, sources, given: Mapping, progress, callback, condition) -> TreeFit:
-        return train_tree(DGPState, self, sources, given, progress, callback, condition)
+    def _assemble(self, sources, callback) -> DGPState:
+        return DGPState(self, sources)
 
-
-def train_tree(state_type, model, sources, given, progress, callback, condition) -> TreeFit:
-    """Fit a tree, or condition it on given hyperparameters."""
-    state = state_type(model, sources)
-    state.hyperparameters.fix(given)
-    if condition:
-        state.hyperparameters.require_all(given)
-    return TreeFit(model, state, state.train(progress, callback, learned=not condition))
+    def _fitted(self, state, history: History) -> TreeFit:
+        return TreeFit(self, state, history)
 
 
 class DGPState(TreeState):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+
 import torch
 from torch import Tensor
 
@@ -18,7 +20,7 @@ from workbench.operators import OPERATORS
 from workbench.training import History
 
 
-class TreeState(SourcesState):
+class TreeState(SourcesState, ABC):
     """GPs in the order in which they are learnt, and which of them answers for what.
 
     ``groups`` are the GPs, together those that are learnt together; ``tops`` the node of each task,
@@ -41,9 +43,9 @@ class TreeState(SourcesState):
         self.hyperparameters = assembly.finish(
             [item for node in self.nodes for item in node.items], self.options)
 
+    @abstractmethod
     def plant(self) -> None:
         """Fill ``groups``, ``tops`` and ``of_source``."""
-        raise NotImplementedError
 
     @property
     def field(self):
@@ -67,7 +69,7 @@ class TreeState(SourcesState):
         """Sum of the bounds of all GPs at their present q."""
         return sum(node.bound() for node in self.nodes)
 
-    def train(self, progress: bool, callback, learned: bool = True) -> History:
+    def train(self, progress: bool, callback) -> History:
         """Learn GP after GP, then all at once if asked; each q is kept."""
         joint = self.options.joint_steps > 0 and len(self.nodes) > 1
         together = Together(len(self.groups) + joint, callback)
@@ -76,7 +78,7 @@ class TreeState(SourcesState):
                 node.prepare(self.draws, self.options.inducing, self.options.seed)
             if not together.history.cancelled:
                 name = ", ".join(node.name for node in group)
-                together.add(name, learn(group, self.options, learned, progress,
+                together.add(name, learn(group, self.options, progress,
                                          together.callback))
             for node in group:
                 node.settle()

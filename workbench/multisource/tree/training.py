@@ -51,14 +51,14 @@ class Together:
         self._sum = 0.0
 
 
-def learn(nodes: list[GPNode], options, learned: bool, progress: bool, callback) -> History:
+def learn(nodes: list[GPNode], options, progress: bool, callback) -> History:
     """Learn the free hyperparameters of one GP, or of some that share, with parents as they are."""
     items = HyperparameterSet([item for node in nodes for item in node.items])
 
     def evidence() -> Tensor:
         return sum(node.evidence() for node in nodes)
 
-    if learned and items.free:
+    if items.free:
         scan_lengthscales(items.free, lambda: evidence() + items.log_prior(), set(options.initial))
     return maximise(
         lambda pulse: evidence() + items.log_prior(), items,

@@ -184,11 +184,12 @@ class Bench:
         key = tuple(model.of_kernel(self.labels).items())
         if key == self._summed[0]:
             return self._summed[1]
-        cross, gram, prior = 0.0, 0.0, 0.0
-        for variance, of_pixels, of_bags in self._parts(model, tick):
-            cross, gram = cross + variance * of_pixels, gram + variance * of_bags
-        for term in self.state.field.terms:
-            prior = prior + term.diagonal(self.new)
+        (variance, cross, gram), *others = self._parts(model, tick)
+        cross, gram = variance * cross, variance * gram
+        for variance, of_pixels, of_bags in others:         # in place: tables are large
+            cross.addcmul_(variance, of_pixels)
+            gram.addcmul_(variance, of_bags)
+        prior = sum(term.diagonal(self.new) for term in self.state.field.terms)
         self._summed = key, (cross, gram, prior)
         return self._summed[1]
 
