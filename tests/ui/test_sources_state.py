@@ -3,12 +3,14 @@
 import subprocess
 import sys
 import time
+from urllib.parse import urlencode
 
 import numpy as np
 import pytest
 import torch
 from bokeh.models import Range1d
 
+from workbench.checks import InputError
 from workbench.ui.sources import background, city_models, designs, line, words
 from workbench.ui.sources.designs import Design
 from workbench.ui.sources.presets import PRESETS
@@ -93,9 +95,33 @@ def test_bad_values_keep_the_default_and_are_named():
 @pytest.mark.parametrize("text", [
     "", "1_2", "0_5_50_1_1_0_0.5_0~" * 4 + "0_5_50_1_1_0_0.5_0", "0_5_10_20_1_0_0.5_0",
     "0_5_50_1_1_0_0.5_1", "-9_5_50_1_1_0_0.5_0", "0_5.2_50_1_1_0_0.5_0", "5_0_50_1_1_0_0.5_0",
-    "0_5_50_1_1_0_nan_0"])
+    "0_5_50_1_1_0_nan_0", "nan_15_100_1_1_0_0.5_0", "-2_inf_100_1_1_0_0.5_0",
+    "-inf_15_100_1_1_0_0.5_0", "1e400_15_100_1_1_0_0.5_0", "-2_15_inf_1_1_0_0.5_0",
+    "-2_15_100_inf_1_0_0.5_0", "-2_15_100.5_1_1_0_0.5_0", "-2_15_100_1.5_1_0_0.5_0"])
 def test_sources_that_cannot_be_are_refused(text):
     assert designs.read(text, (-2.0, 15.0)) is None
+    state, default = State(), State().query()
+    problem, = state.read(urlencode({"sources": text}))
+    assert problem.startswith(f"sources={text[:60]} are no sources") and state.query() == default
+
+
+@pytest.mark.parametrize("text", ["²", "1.5", "nan", "-1", "٣", "9" * 400])
+def test_a_chosen_source_that_cannot_be_is_refused(text):
+    state, default = State(), State().query()
+    problem, = state.read(urlencode({"chosen": text}))
+    assert problem.startswith(f"chosen={text} is no") and state.query() == default
+
+
+def test_a_drawing_that_is_not_finite_or_of_another_length_is_refused():
+    state = State()
+    state.draw_at(np.linspace(-3, 8, line.KNOTS))           # edges of the plot are edges
+    kept = state.drawn
+    assert line.read(kept).min() == line.LOWEST and line.read(kept).max() == line.HIGHEST
+    for values in (np.full(line.KNOTS, np.nan), np.r_[np.inf, np.zeros(line.KNOTS - 1)],
+                   np.zeros(line.KNOTS - 1)):
+        with pytest.raises(InputError, match="finite values"):
+            state.draw_at(values)
+        assert state.drawn == kept
 
 
 def test_sources_are_added_changed_placed_and_removed():

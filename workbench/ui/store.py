@@ -17,6 +17,7 @@ from workbench.spec import Spec
 from workbench.ui import answers
 from workbench.ui.answers import Answer, Scene
 from workbench.ui.jobs import Job, Run
+from workbench.ui.results import in_words
 from workbench.ui.state import State
 
 PAUSE = 0.5     # seconds
@@ -156,7 +157,7 @@ class Store(param.Parameterized):
             else:
                 self.param.update(**{name: result})
         elif event == "failed":
-            self.param.update(work="", error=_sentence(values[0]))
+            self.param.update(work="", error=in_words(values[0]))
         elif event == "ended":
             self._rest()
 
@@ -174,7 +175,7 @@ class Store(param.Parameterized):
             if self._same_fit(answer):      # a fit may have ended meanwhile
                 self._show(scene, answer)
         elif event == "failed":
-            self.error = _sentence(values[0])
+            self.error = in_words(values[0])
 
 
 def _answer(spec: Spec, run: Run) -> None:
@@ -207,9 +208,3 @@ def _work_ahead(specs: list[Spec], run: Run) -> None:
         run.give_way()
         if answers.ready(spec) is None:
             answers.quick(spec)
-
-
-def _sentence(error: Exception) -> str:
-    text = str(error) or type(error).__name__
-    known = isinstance(error, (ValueError, ImportError))
-    return text if known else f"{type(error).__name__}: {text}"

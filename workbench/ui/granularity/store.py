@@ -26,6 +26,7 @@ from workbench.ui.granularity.plane import Plane
 from workbench.ui.granularity.state import COUNTS, LENGTHS, LINE, MAP, SIDES, State
 from workbench.ui.granularity.worlds import END
 from workbench.ui.jobs import Job
+from workbench.ui.results import Results
 
 PAUSE = 0.25            # seconds without an event, after which a slider counts as released
 SHOWN_ONLY = ("story", "tolerance", "cell")     # of the views, not of the answer
@@ -42,44 +43,28 @@ class Tick:
     evaluations: int
 
 
-class Store(param.Parameterized):
-    """State in, results out; no widgets.
-
-    Parameters
-    ----------
-    state : State
-        What to answer.
-    hop : callable
-        Runs a function in the session's thread; by default at once.
-    together : callable
-        Gives a context within which all changes of the page are sent as one.
-    """
+class Store(Results):
+    """Posteriors, plane and curves; learning works beside them. Parameters as of `Results`."""
 
     answer = param.ClassSelector(class_=Answer, doc="the present setting's posteriors")
     picture = param.ClassSelector(class_=Picture, doc="the plane; None until begun")
     curve = param.ClassSelector(class_=Curve, doc="error against cells; None until computed")
     stale = param.Boolean(False, doc="whether plane and curves belong to a former setting")
-    work = param.String("", doc="what is being worked on; empty if nothing")
     learnt = param.String("", doc="what was learnt last; empty once a slider moves")
-    error = param.String("", doc="what went wrong last; empty if nothing")
     tick = param.ClassSelector(class_=Tick, doc="what the last event cost")
+
+    watched = tuple(name for name in State.names() if name not in SHOWN_ONLY)
 
     def __init__(self, state: State, hop: Callable = lambda function: function(),
                  together: Callable = nullcontext):
-        super().__init__()
-        self.state, self.ticks, self._together = state, deque(maxlen=500), together
+        super().__init__(state, hop, together)
+        self.ticks, self._moving = deque(maxlen=500), False
         self._benches, self._planes, self._curves = Recent(4), Recent(12), Recent(60)
-        self._job, self._learner = Job(self._hear, hop), Job(self._hear, hop)
-        self._moving = False
-        state.param.watch(self._changed, [n for n in state.names() if n not in SHOWN_ONLY])
-
-    def refresh(self) -> None:
-        """Answer the state as it is."""
-        self._changed()
+        self._learner = Job(self._hear, hop)
 
     def close(self) -> None:
         """Drop all work: the session is over."""
-        self._job.drop()
+        super().close()
         self._learner.drop()
 
     @property
@@ -134,22 +119,15 @@ class Store(param.Parameterized):
         return Plan(self.bench, model, state.size, plane, np.array(stops), self._curves,
                     (*state.world_key, model))
 
-    def _hear(self, event: str, *values) -> None:
-        if event == "received":
-            name, result = values
-            if name == "learnt":
-                self._take(*result)
-            elif name == "fresh":
-                self.stale = False
-            else:
-                with self._together():
-                    self.param.update(**{name: result})
-        elif event == "failed":
-            self.param.update(work="", error=f"{type(values[0]).__name__}: {values[0]}")
-        elif event == "ended":
-            self.work = ""
+    def _take(self, name: str, result: object) -> None:
+        if name == "learnt":
+            self._adopt(*result)
+        elif name == "fresh":
+            self.stale = False
+        else:
+            self.param.update(**{name: result})
 
-    def _take(self, model: Model, evidence: float) -> None:
+    def _adopt(self, model: Model, evidence: float) -> None:
         noise = model.noise if model.likelihood == "normal" else None
         self._moving = True
         try:

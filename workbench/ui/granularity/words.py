@@ -22,7 +22,6 @@ CALIBRATION_NOTE = (
     "set neighbours are right or wrong together.")
 DRAWS_NOTE = " Try new draws."
 HELD_OUT_NOTE = " No truth is known here: held-out outputs, with their noise, stand in."
-STORY = "Story"
 UPDATING, PLANE, THEORY = "updating", "plane: filling in", "theory: filling in"
 LEARNING = "learning"
 READY = "ready"

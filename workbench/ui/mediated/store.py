@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING
 
 import param
 
-from workbench.ui.jobs import Job
 from workbench.ui.mediated import background, words
 from workbench.ui.mediated.background import Answer, Setting
 from workbench.ui.mediated.state import State
+from workbench.ui.results import Results
 
 if TYPE_CHECKING:
     from workbench.ui.mediated.engine import Bench
@@ -34,46 +34,21 @@ def setting_of(state: State) -> Setting:
                    state.chosen.grammar, state.mediator_kernel)
 
 
-class Store(param.Parameterized):
-    """State in, results out; no widgets.
-
-    Parameters
-    ----------
-    state : State
-        What to answer.
-    hop : callable
-        Runs a function in the session's thread; by default at once.
-    together : callable
-        Gives a context within which all changes of the page are sent as one.
-    """
+class Store(Results):
+    """An answer, and a row of the table for each. Parameters as of `Results`."""
 
     answer = param.ClassSelector(class_=Answer, doc="the present setting; None until there is one")
     stale = param.Boolean(True, doc="whether the answer belongs to a former setting")
     rows = param.Dict({}, doc="rows of the table by what they are kept by")
-    work = param.String("", doc="what is being worked on; empty if nothing")
-    fraction = param.Number(0.0, doc="share of the work that is done; 0 if that is not known")
     learnt = param.String("", doc="what was learnt last; empty once a slider moves")
-    error = param.String("", doc="what went wrong last; empty if nothing")
+
+    watched = tuple(name for name in State.names() if name not in SHOWN_ONLY)
 
     def __init__(self, state: State, hop: Callable = lambda function: function(),
                  together: Callable = nullcontext):
-        super().__init__()
-        self.state, self.costs, self._together = state, deque(maxlen=500), together
+        super().__init__(state, hop, together)
         self._benches: OrderedDict[Setting, Bench] = OrderedDict()
-        self._job, self._moving = Job(self._hear, hop), False
-        state.param.watch(self._changed, [n for n in state.names() if n not in SHOWN_ONLY])
-
-    def refresh(self) -> None:
-        """Answer the state as it is."""
-        self._changed()
-
-    def close(self) -> None:
-        """Drop all work: the session is over."""
-        self._job.drop()
-
-    def cancel(self) -> None:
-        """Stop learning with the best values so far, or a map in full without one."""
-        self._job.cancel()
+        self.costs, self._moving = deque(maxlen=500), False
 
     @property
     def setting(self) -> Setting:
@@ -116,9 +91,19 @@ class Store(param.Parameterized):
         self._benches.move_to_end(setting)
         with self._together():
             self.param.update(work="", fraction=0.0, error="", **learnt)
-            self._take(background.answer(setting, bench, model))
+            self._show(background.answer(setting, bench, model))
 
-    def _take(self, found: Answer) -> None:
+    def _take(self, name: str, result: object) -> None:
+        if name == "bench":
+            setting, bench, found = result
+            self._keep(setting, bench)
+            self._show(found)
+        elif name == "answer":
+            self._show(result)
+        else:
+            self._adopt(*result)
+
+    def _show(self, found: Answer) -> None:
         _LOG.info("%s: %.1f ms, %d values of k", found.model.kind, found.milliseconds,
                   found.evaluations)
         self.costs.append(found.milliseconds)
@@ -130,31 +115,12 @@ class Store(param.Parameterized):
         rows = {k: row for k, row in self.rows.items() if k != key} | {key: background.row(found)}
         self.rows = dict(list(rows.items())[-ROWS:])
 
-    def _hear(self, event: str, *values) -> None:
-        if event == "ticked":
-            self.fraction = values[2]
-        elif event == "received":
-            with self._together():
-                getattr(self, f"_{values[0]}")(values[1])
-        elif event == "failed":
-            _LOG.warning("work failed", exc_info=values[0])
-            self.param.update(work="", fraction=0.0,
-                              error=f"{type(values[0]).__name__}: {values[0]}")
-        elif event == "ended":
-            self.param.update(work="", fraction=0.0)
-
-    def _bench(self, result: tuple) -> None:
-        setting, bench, found = result
+    def _keep(self, setting: Setting, bench: Bench) -> None:
         self._benches[setting] = bench
         while len(self._benches) > BENCHES:
             self._benches.popitem(last=False)
-        self._take(found)
 
-    def _answer(self, found: Answer) -> None:
-        self._take(found)
-
-    def _learnt(self, result: tuple) -> None:
-        values, evidence, cancelled = result
+    def _adopt(self, values: dict, evidence: float, cancelled: bool) -> None:
         place = self.state.place
         units = {"lengthscale": place.unit, "far": place.unit, "spread": "K", "noise": "K",
                  "detail_spread": "K", "detail": place.detail[2]}

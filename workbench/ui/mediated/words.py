@@ -10,8 +10,8 @@ ABOUT = ("Some blocks tell their covariates, others their mean temperature. A fi
 LEARN, LEARN_NOTE = "Learn it", "Puts the sliders where the targets are most probable."
 FULL = "Map in full"
 LOADING, LEARNING, WHOLE = "preparing bags and targets", "learning", "map in full"
-READY, WAITING = "ready", "Bags and targets are being prepared."
-CANCEL, FORGET = "Cancel", "Forget these rows"
+WAITING = "Bags and targets are being prepared."
+FORGET = "Forget these rows"
 UNKNOWN = "#88888855"
 
 MAPS = {

@@ -78,9 +78,12 @@ def read(text: str, span: tuple[float, float]) -> tuple[Design, ...] | None:
     found = []
     for part in text.split("~"):
         try:
-            low, high, points, size, *rest = (float(word) for word in part.split("_"))
+            numbers = [float(word) for word in part.split("_")]
+            low, high, points, size, *rest = numbers
+            if not np.isfinite(numbers).all() or points % 1 or size % 1:
+                return None
             design = Design(low, high, int(points), int(size), *rest)
-        except (ValueError, TypeError):
+        except (ValueError, TypeError, OverflowError):
             return None
         known = len(rest) == 4 and all(
             getattr(design, name) in stops for name, stops in STOPS.items())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import param
 
+from workbench.checks import require
 from workbench.ui.sources import designs, line, words
 from workbench.ui.sources.designs import Design
 from workbench.ui.sources.presets import NARROW, PRESETS, WIDE
@@ -163,7 +164,21 @@ class State(Linked):
             self.edit((first, *found[1:]))
 
     def draw_at(self, values: np.ndarray) -> None:
-        """Take a function drawn by hand."""
+        """Take a function drawn by hand; values beyond the plot's edges are put on them.
+
+        Parameters
+        ----------
+        values : array (line.KNOTS,)
+            From left to right.
+
+        Raises
+        ------
+        InputError
+            If there are not so many, or one is not finite; the former drawing stays.
+        """
+        values = np.asarray(values, dtype=float)
+        require(values.shape == (line.KNOTS,) and bool(np.isfinite(values).all()),
+                f"a drawn function has {line.KNOTS} finite values, and these are not; draw again")
         inside = np.clip(np.round(values, line.DIGITS), line.LOWEST, line.HIGHEST)
         self.drawn = line.written(inside)
 
@@ -184,7 +199,7 @@ class State(Linked):
                 return [words.bad_sources(text)]
             self.edit(found)
             return []
-        if name == "chosen" and text.isdigit() and int(text) > len(self.designs):
+        if name == "chosen" and text.isdecimal() and int(text) > len(self.designs):
             return [words.no_source(text, len(self.designs))]
         return super()._read(name, text)
 

@@ -13,63 +13,44 @@ import numpy as np
 import param
 
 from workbench.ui.granularity.bench import Recent
-from workbench.ui.jobs import Job
+from workbench.ui.results import Results
 from workbench.ui.sources import background, line, words
 from workbench.ui.sources.background import Estimate, Experts, Learnt, Plan
 from workbench.ui.sources.city_store import CityStore
 from workbench.ui.sources.engine import Answer, Bench, Model, answer
 from workbench.ui.sources.state import LINE, SET, State
 
-WATCHED = ("tab", "span", "truth", "drawn", "draw", "sources", "kernel", "hyper", "lengthscale",
-           "spread", "weight", "experts")
 _LOG = logging.getLogger("workbench.ui.sources")
 
 
-class Store(param.Parameterized):
-    """State in, results out; no widgets. What the other tab shows is in ``city``.
-
-    Parameters
-    ----------
-    state : State
-        What to answer.
-    hop : callable
-        Runs a function in the session's thread; by default at once.
-    together : callable
-        Gives a context within which all changes of the page are sent as one.
-    """
+class Store(Results):
+    """What the line shows; what the other tab shows is in ``city``. Parameters as of `Results`."""
 
     answer = param.ClassSelector(class_=Answer, doc="the present world's posteriors")
     learnt = param.ClassSelector(class_=Learnt, doc="hyperparameters; None unless asked and known")
     estimate = param.ClassSelector(class_=Estimate, doc="composite weights; None until known")
     experts = param.ClassSelector(class_=Experts, doc="MR-DGP; None until learnt")
     fresh = param.Boolean(False, doc="whether MR-DGP belongs to the present data")
-    work = param.String("", doc="what is being worked on; empty if nothing")
-    fraction = param.Number(0.0, doc="share of the work that is done; 0 if that is not known")
-    error = param.String("", doc="what went wrong last; empty if nothing")
     dragging = param.Boolean(False, doc="whether a support is being dragged")
+
+    watched = ("tab", "span", "truth", "drawn", "draw", "sources", "kernel", "hyper",
+               "lengthscale", "spread", "weight", "experts")
 
     def __init__(self, state: State, hop: Callable = lambda function: function(),
                  together: Callable = nullcontext):
-        super().__init__()
-        self.state, self.costs, self._together = state, deque(maxlen=500), together
+        super().__init__(state, hop, together)
         self.city = CityStore(state, hop, together)
-        self._benches, self._job, self._plan = Recent(4), Job(self._hear, hop), None
-        self._running = False
-        state.param.watch(self._changed, list(WATCHED))
+        self.costs, self._benches, self._plan = deque(maxlen=500), Recent(4), None
 
     def refresh(self) -> None:
         """Answer the state as it is."""
-        self._changed()
+        super().refresh()
         self.city.refresh()
 
     def close(self) -> None:
         """Drop all work: the session is over."""
-        self._job.drop()
+        super().close()
         self.city.close()
-
-    def cancel(self) -> None:
-        """Stop learning; what was learnt of MR-DGP so far is shown, and not kept."""
-        self._job.cancel()
 
     @property
     def bench(self) -> Bench:
@@ -125,27 +106,15 @@ class Store(param.Parameterized):
         _LOG.info("line: %.1f ms", spent)
         self.answer = replace(found, milliseconds=spent)
 
-    def _hear(self, event: str, *values) -> None:
-        if event == "ticked":
-            self.fraction = float(values[2])
-        elif event == "received":
-            self._take(*values)
-        elif event == "failed":
-            _LOG.warning("work on the line failed", exc_info=values[0])
-            self.param.update(work="", fraction=0.0, error=f"{values[0]}")
-        elif event == "ended":
-            self.param.update(work="", fraction=0.0)
-
     def _take(self, name: str, result: object) -> None:
-        with self._together():
-            if name == "doing":
-                self.param.update(work=words.WORK[result], fraction=0.0)
-            elif name == "experts":
-                self.param.update(experts=result, fresh=True)
-            else:
-                self.param.update(**{name: result})
-            if name == "learnt":
-                self._reply()
+        if name == "doing":
+            self.param.update(work=words.WORK[result], fraction=0.0)
+        elif name == "experts":
+            self.param.update(experts=result, fresh=True)
+        else:
+            self.param.update(**{name: result})
+        if name == "learnt":
+            self._reply()
 
 
 def usable(estimate: Estimate | None, name: str, stops: list[float]) -> float | None:

@@ -10,7 +10,6 @@ ABOUT = {
     "city": "NO₂ over a made city: stations know single places by the hour in the first half, the "
             "satellite tells biased means of 7 km cells in both. Truth is known everywhere.",
 }
-READY, CANCEL = "ready", "Cancel"
 WORK = {"learnt": "learning hyperparameters", "estimate": "estimating composite weights",
         "experts": "learning MR-DGP", "city": "making the city", "fit": "learning",
         "hour": "mapping the hour"}

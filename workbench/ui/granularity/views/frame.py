@@ -8,12 +8,12 @@ import param
 
 from workbench.ui.granularity import words
 from workbench.ui.granularity.bench import LEVELS
-from workbench.ui.granularity.state import LINE
+from workbench.ui.granularity.state import LINE, MAP
 from workbench.ui.granularity.store import Store
 from workbench.ui.granularity.story import STEPS
 from workbench.ui.granularity.views.line import Line
 from workbench.ui.granularity.views.maps import Maps
-from workbench.ui.views.layout import wrapping
+from workbench.ui.views.layout import ByTab, wrapping
 from workbench.ui.views.status import LiveText
 from workbench.ui.views.text import note, paragraph
 
@@ -108,21 +108,8 @@ class Readout(pn.viewable.Viewer):
         return self._panel
 
 
-class Stage(pn.viewable.Viewer):
+class Stage(ByTab):
     """The line or the map, whichever tab is open."""
 
-    store = param.ClassSelector(class_=Store)
-
     def __init__(self, store: Store, **params):
-        super().__init__(store=store, **params)
-        self.line, self.maps = Line(store), Maps(store)
-        self._line, self._maps = pn.Column(self.line, margin=0), pn.Column(self.maps, margin=0)
-        store.state.param.watch(self._update, "tab")
-        self._update()
-
-    def _update(self, *events) -> None:
-        on_line = self.store.state.tab == LINE
-        self._line.visible, self._maps.visible = on_line, not on_line
-
-    def __panel__(self):
-        return pn.Column(self._line, self._maps, sizing_mode="stretch_width", margin=0)
+        super().__init__(store.state, {LINE: [Line(store)], MAP: [Maps(store)]}, **params)

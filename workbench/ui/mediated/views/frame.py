@@ -9,8 +9,7 @@ import param
 from workbench.ui.mediated import words
 from workbench.ui.mediated.background import Answer
 from workbench.ui.mediated.store import Store
-from workbench.ui.views.layout import wrapping
-from workbench.ui.views.status import LiveText
+from workbench.ui.views import readout
 from workbench.ui.views.text import note, paragraph
 
 
@@ -29,34 +28,16 @@ class Toggle(pn.viewable.Viewer):
         return pn.Column(self.model, sizing_mode="stretch_width", margin=0)
 
 
-class Readout(pn.viewable.Viewer):
+class Readout(readout.Readout):
     """The setting and what it shows in a live region, and what is going on."""
 
-    store = param.ClassSelector(class_=Store)
-
     def __init__(self, store: Store, **params):
-        super().__init__(store=store, **params)
-        self.text = LiveText(sizing_mode="stretch_width", margin=(2, 5),
-                             styles={"font-size": "15px"})
-        self.setting = note(words.WAITING)
-        chip = {"size": "small", "margin": (4, 5)}
-        self.ratio = pmui.Chip("", variant="filled", visible=False, **chip)
-        self.cost = pmui.Chip("", variant="outlined", visible=False, **chip)
-        self.doing = pmui.Typography("", variant="body2", margin=(6, 5))
-        self.bar = pmui.LinearProgress(value=0, variant="determinate", margin=(14, 10, 0, 5),
-                                       width=150)
-        self.stop = pmui.Button(label=words.CANCEL, color="error", variant="outlined",
-                                size="small", margin=(2, 5), on_click=lambda _: store.cancel())
+        super().__init__(store, **params)
+        self.setting, self.learnt = note(words.WAITING), note()
         self.full = pmui.Button(label=words.FULL, size="small", variant="outlined", margin=(2, 5),
                                 icon="grid_on", on_click=lambda _: store.whole())
-        self.error = pmui.Alert("", severity="error", visible=False, margin=(4, 10),
-                                sizing_mode="stretch_width")
-        self.learnt = note()
-        self._panel = pn.Column(
-            self.error, self.text, self.setting,
-            wrapping(self.ratio, self.cost, self.full, self.doing, self.bar, self.stop,
-                     min_height=36),
-            self.learnt, sizing_mode="stretch_width", margin=0)
+        self._panel = pn.Column(self.error, self.text, self.setting, self.strip(self.full),
+                                self.learnt, sizing_mode="stretch_width", margin=0)
         store.param.watch(self._numbers, "answer")
         store.param.watch(self._work, ["work", "fraction", "learnt", "error", "stale"])
         self._numbers()
@@ -71,23 +52,22 @@ class Readout(pn.viewable.Viewer):
         bilinear = answer.model.kind == "bilinear"
         side = _block(answer)
         text, colour = words.ratio(answer.model.lengthscale / side)
-        self.ratio.param.update(label=text, color=colour, visible=not bilinear)
+        self.verdict.param.update(label=text, color=colour, visible=not bilinear)
         self.cost.param.update(visible=True, label=words.cost(
             answer.milliseconds, answer.evaluations, answer.model.kind))
 
+    @property
+    def stoppable(self) -> bool:
+        """Whether there is work that the user may stop."""
+        return self.store.work in (words.LEARNING, words.WHOLE)
+
     def _work(self, *events) -> None:
-        store = self.store
-        known = store.fraction > 0
-        self.doing.object = store.work or words.READY
-        self.bar.param.update(visible=bool(store.work), value=round(100 * store.fraction),
-                              variant="determinate" if known else "indeterminate")
-        place = store.state.place
+        super()._work()
+        store, place = self.store, self.store.state.place
         self.full.param.update(
             label=f"{words.FULL}: {words.quantity(place.pixel, place.unit)} pixels",
             visible=place.fine, disabled=store.stale or bool(store.work))
-        self.stop.visible = store.work in (words.LEARNING, words.WHOLE)
         self.learnt.object = paragraph(store.learnt)
-        self.error.param.update(object=store.error, visible=bool(store.error))
 
     def __panel__(self):
         return self._panel

@@ -5,18 +5,8 @@ from __future__ import annotations
 import numpy as np
 import panel as pn
 import param
-from bokeh.models import (
-    BasicTicker,
-    BasicTickFormatter,
-    ColorBar,
-    FixedTicker,
-    HoverTool,
-    LinearColorMapper,
-    LogColorMapper,
-    Range1d,
-)
+from bokeh.models import BasicTicker, ColorBar, FixedTicker, HoverTool, Range1d
 from bokeh.plotting import figure
-from holoviews.plotting.util import process_cmap
 
 from workbench.plots.theme import NEUTRAL
 from workbench.ui.granularity.views.look import chart, push, source
@@ -27,6 +17,7 @@ from workbench.ui.mediated.store import Store
 from workbench.ui.mediated.views.charts import Calibration
 from workbench.ui.views.figures import crosshair
 from workbench.ui.views.layout import wrapping
+from workbench.ui.views.scales import colour_bar, mappers
 from workbench.ui.views.text import note
 
 TALL, WIDE = 214, 238           # pixels across a map: four in a row of a laptop
@@ -49,9 +40,7 @@ class Maps(pn.viewable.Viewer):
     def __init__(self, store: Store, **params):
         super().__init__(store=store, **params)
         self.ranges = Range1d(0, 1), Range1d(0, 1)
-        self.mappers = {name: (LogColorMapper if name == "width" else LinearColorMapper)(
-            process_cmap(palette, 256, categorical=False), low=0.1, high=1,
-            nan_color=words.UNKNOWN) for name, palette in PALETTES.items()}
+        self.mappers = mappers(PALETTES, low=0.1, high=1, nan_color=words.UNKNOWN)
         self.pixels = source(left=[], bottom=[], across=[], up=[], **EMPTY)
         self.blocks = source(left=[], right=[], bottom=[], top=[])
         self.figures = {name: self._figure(name, title) for name, title in words.MAPS.items()}
@@ -84,12 +73,10 @@ class Maps(pn.viewable.Viewer):
         tips = [(words.MAPS[n].split(":")[0].split(",")[0].lower(),
                  f"@{n}{{0,0.[000]}}{units.get(n, '')}") for n in words.MAPS]
         plot.add_tools(HoverTool(renderers=[drawn], tooltips=tips, point_policy="follow_mouse"))
-        bar = ColorBar(color_mapper=colours, height=9, width=TALL - 12, padding=4, margin=0,
-                       major_label_text_font_size="11px", background_fill_alpha=0,
-                       title_text_font_size="12px", title_text_font_style="normal", title=" ",
-                       ticker=FixedTicker(ticks=WIDTHS) if name == "width" else
-                       BasicTicker(desired_num_ticks=4), formatter=BasicTickFormatter())
-        plot.add_layout(bar, "below")
+        ticker = FixedTicker(ticks=WIDTHS) if name == "width" else BasicTicker(desired_num_ticks=4)
+        plot.add_layout(colour_bar(
+            colours, TALL - 12, ticker=ticker, title=" ", title_text_font_size="12px",
+            title_text_font_style="normal"), "below")
         plot.xaxis.ticker.desired_num_ticks = plot.yaxis.ticker.desired_num_ticks = 4
         plot.yaxis.visible = name in LEFT
         plot.xaxis.axis_label_standoff = 0          # two rows are to fit on a laptop

@@ -7,17 +7,7 @@ import panel as pn
 import panel_material_ui as pmui
 import param
 from bokeh.events import Tap
-from bokeh.models import (
-    BasicTicker,
-    BasicTickFormatter,
-    ColorBar,
-    FixedTicker,
-    HoverTool,
-    LinearColorMapper,
-    LogColorMapper,
-    Range1d,
-)
-from holoviews.plotting.util import process_cmap
+from bokeh.models import BasicTicker, FixedTicker, HoverTool, Range1d
 
 from workbench.plots.theme import NEUTRAL
 from workbench.ui.granularity.views.look import HERE, chart, push, source
@@ -26,6 +16,7 @@ from workbench.ui.sources.city import CityData
 from workbench.ui.sources.engine import LEVEL
 from workbench.ui.sources.store import Store
 from workbench.ui.views.layout import wrapping
+from workbench.ui.views.scales import colour_bar, mappers
 from workbench.ui.views.text import note
 
 WIDTH = 470             # pixels across the map
@@ -46,9 +37,7 @@ class Map(pn.viewable.Viewer):
 
     def __init__(self, store: Store, **params):
         super().__init__(store=store, **params)
-        self.mappers = {name: (LogColorMapper if name == "width" else LinearColorMapper)(
-            process_cmap(palette, 256, categorical=False), low=1, high=2)
-            for name, palette in PALETTES.items()}
+        self.mappers = mappers(PALETTES, low=1, high=2)
         self.mappers["width"].update(low=WIDTHS[0], high=WIDTHS[1])
         self.mappers["error"].update(low=-ERROR, high=ERROR)
         self.pixels = source(image=[], mean=[], width=[], error=[], truth=[], left=[], bottom=[],
@@ -111,9 +100,7 @@ class Map(pn.viewable.Viewer):
                                                     ("read", "nothing in this hour")]),
             HoverTool(renderers=list(self.drawn.values()), point_policy="follow_mouse", tooltips=[
                 (name, f"@{name}{{0.0}}") for name in ("mean", "width", "error", "truth")]))
-        self.bar = ColorBar(color_mapper=self.mappers["value"], height=9, width=WIDTH - 12,
-                            padding=4, margin=0, background_fill_alpha=0,
-                            major_label_text_font_size="11px", formatter=BasicTickFormatter())
+        self.bar = colour_bar(self.mappers["value"], WIDTH - 12)
         plot.add_layout(self.bar, "below")
         plot.on_event(Tap, self._tapped)
         return plot

@@ -8,6 +8,7 @@ import param
 from bokeh.models import Range1d
 
 from workbench.ui.sources import words
+from workbench.ui.sources.city_store import CityStore
 from workbench.ui.sources.presets import PRESETS
 from workbench.ui.sources.state import CITY, LINE
 from workbench.ui.sources.store import Store
@@ -16,8 +17,8 @@ from workbench.ui.sources.views.city import Map
 from workbench.ui.sources.views.experts import Experts
 from workbench.ui.sources.views.line import Line
 from workbench.ui.sources.views.series import Models, Series
-from workbench.ui.views.layout import wrapping
-from workbench.ui.views.status import LiveText
+from workbench.ui.views import readout
+from workbench.ui.views.layout import ByTab, wrapping
 from workbench.ui.views.text import note, paragraph
 
 STEP = 900              # milliseconds between hours that are played
@@ -78,29 +79,14 @@ class Top(pn.viewable.Viewer):
                          sizing_mode="stretch_width", margin=0)
 
 
-class Readout(pn.viewable.Viewer):
+class Readout(readout.Readout):
     """What is seen in a live region, what is being worked on, and errors; of the tab shown."""
 
-    store = param.ClassSelector(class_=Store)
-
     def __init__(self, store: Store, **params):
-        super().__init__(store=store, **params)
-        self.text = LiveText(sizing_mode="stretch_width", margin=(2, 5),
-                             styles={"font-size": "15px"}, min_height=40)
-        chip = {"size": "small", "margin": (4, 5)}
-        self.verdict = pmui.Chip("", variant="filled", visible=False, **chip)
-        self.cost = pmui.Chip("", variant="outlined", visible=False, **chip)
-        self.doing = pmui.Typography("", variant="body2", margin=(6, 5))
-        self.bar = pmui.LinearProgress(value=0, variant="determinate", margin=(14, 10, 0, 5),
-                                       width=150)
-        self.stop = pmui.Button(label=words.CANCEL, color="error", variant="outlined",
-                                size="small", margin=(2, 5), on_click=lambda _: self._cancel())
-        self.error = pmui.Alert("", severity="error", visible=False, margin=(4, 10),
-                                sizing_mode="stretch_width")
-        self._panel = pn.Column(
-            self.error, self.text,
-            wrapping(self.verdict, self.cost, self.doing, self.bar, self.stop, min_height=36),
-            sizing_mode="stretch_width", margin=0)
+        super().__init__(store, **params)
+        self.text.min_height = 40
+        self._panel = pn.Column(self.error, self.text, self.strip(),
+                                sizing_mode="stretch_width", margin=0)
         store.param.watch(self._numbers, ["answer", "estimate"])
         store.city.param.watch(self._numbers, ["hour", "stale"])
         store.param.watch(self._work, ["work", "fraction", "error"])
@@ -109,15 +95,13 @@ class Readout(pn.viewable.Viewer):
         self._both()
 
     @property
-    def _side(self):
+    def results(self) -> Store | CityStore:
+        """The store of the tab shown."""
         return self.store if self.store.state.tab == LINE else self.store.city
 
     def _both(self, *events) -> None:
         self._numbers()
         self._work()
-
-    def _cancel(self) -> None:
-        self._side.cancel()
 
     def _numbers(self, *events) -> None:
         store, state = self.store, self.store.state
@@ -134,41 +118,18 @@ class Readout(pn.viewable.Viewer):
             hour = store.city.hour
             self.text.text = words.ABOUT["city"] if hour is None else _of_city(hour)
 
-    def _work(self, *events) -> None:
-        side = self._side
-        known = side.fraction > 0
-        self.doing.object = side.work or words.READY
-        self.bar.param.update(visible=bool(side.work), value=round(100 * side.fraction),
-                              variant="determinate" if known else "indeterminate")
-        self.stop.visible = bool(side.work)
-        self.error.param.update(object=side.error, visible=bool(side.error))
-
     def __panel__(self):
         return self._panel
 
 
-class Stage(pn.viewable.Viewer):
+class Stage(ByTab):
     """The line or the city, whichever tab is open."""
 
-    store = param.ClassSelector(class_=Store)
-
     def __init__(self, store: Store, **params):
-        super().__init__(store=store, **params)
         x_range = Range1d(-2, 15)
-        self.line, self.experts = Line(store, x_range), Experts(store, x_range)
-        self.charts, self.map, self.series = Charts(store), Map(store), Series(store)
-        self.models = Models(store)
-        self._line = pn.Column(self.line, self.experts, self.charts, margin=0)
-        self._city = pn.Column(wrapping(self.map, self.series, gap=10), self.models, margin=0)
-        store.state.param.watch(self._update, "tab")
-        self._update()
-
-    def _update(self, *events) -> None:
-        on_line = self.store.state.tab == LINE
-        self._line.visible, self._city.visible = on_line, not on_line
-
-    def __panel__(self):
-        return pn.Column(self._line, self._city, sizing_mode="stretch_width", margin=0)
+        super().__init__(store.state, {
+            LINE: [Line(store, x_range), Experts(store, x_range), Charts(store)],
+            CITY: [wrapping(Map(store), Series(store), gap=10), Models(store)]}, **params)
 
 
 def _of_city(hour) -> str:
