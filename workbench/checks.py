@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import difflib
 import importlib
+import math
 from collections.abc import Iterable
+from numbers import Real
 from types import ModuleType
 
 
@@ -37,6 +39,46 @@ def choose(name: str, value: str, choices: Iterable[str]) -> str:
     near = difflib.get_close_matches(str(value), options, n=1, cutoff=0.3)
     hint = f"did you mean {near[0]!r}? " if near else ""
     raise InputError(f"{name} {value!r} is unknown; {hint}choose from {', '.join(options)}")
+
+
+def number(name: str, value: object) -> float:
+    """Return ``value`` as a float if it is a finite real number.
+
+    Raises
+    ------
+    InputError
+        If it is something else; text and truth values are no numbers.
+    """
+    good = isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)
+    require(good, f"{name} must be a finite number, got {value!r}")
+    return float(value)
+
+
+def whole(name: str, value: object, least: int | None = None, most: int | None = None) -> int:
+    """Return ``value`` as an int if it is a whole number within bounds; 2.0 is one.
+
+    Parameters
+    ----------
+    name : str
+        What it is, for the message.
+    value : object
+        Any number type.
+    least, most : int, optional
+        Bounds, both included.
+
+    Raises
+    ------
+    InputError
+        If it is no whole number or out of bounds.
+    """
+    bounds = (f" from {least} to {most}" if None not in (least, most) else
+              f" of {least} or more" if least is not None else
+              f" of {most} or less" if most is not None else "")
+    expected = f"{name} must be a whole number{bounds}, got {value!r}"
+    good = isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)
+    require(good and value == int(value), expected)
+    require((least is None or value >= least) and (most is None or value <= most), expected)
+    return int(value)
 
 
 def package(name: str, extra: str) -> ModuleType:

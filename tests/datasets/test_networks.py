@@ -33,6 +33,13 @@ def column(ds, name):
     return ds["covariates"].sel(covariate=name).values
 
 
+def spoilt(table, name, value, row=7):
+    """A table with another value in one place."""
+    column = table[name].astype(object)
+    column.iloc[row] = value
+    return table.assign(**{name: column})
+
+
 def hourly(start="2020-01-01", days=14, seed=0):
     """A made series with its own columns and two gaps: PM10 at hours 5 and 30, PM2.5 at 30."""
     rng = np.random.default_rng(seed)
@@ -72,6 +79,27 @@ def test_every_dataset_of_sources_is_described_and_has_options_with_defaults():
     ("biased-sources", {"scale": 1}, "option of dataset 'biased-sources' 'scale'.*'scales'"),
     ("biased-sources", {"variant": "print"}, "did you mean 'printed'"),
     ("biased-sources", {"scales": (1, 2)}, "three numbers"),
+    ("biased-sources", {"scales": 0.5}, "three numbers"),
+    ("biased-sources", {"scales": (1, "half", 2)}, "three scales must be a finite number"),
+    ("biased-sources", {"seed": -1}, "seed must be a whole number from 0 to 4294967295, got -1"),
+    ("dependent-sources", {"seed": -1}, "seed must be a whole number from 0"),
+    ("dependent-sources", {"seed": 0.5}, "seed of dataset 'dependent-sources' must be a whole"),
+    ("dependent-sources", {"size": 2.5}, "size of dataset .* a whole number, got 2.5"),
+    ("dependent-sources", {"size": True}, "must be a whole number, got True"),
+    ("dependent-sources", {"points": "20"}, "points of dataset .* got '20'"),
+    ("dependent-sources", {"points": 0}, "points must be a whole number of 1 or more, got 0"),
+    ("dependent-sources", {"span": "ab"}, r"span two numbers, .*got 'ab'; write span=\(-2, 15\)"),
+    ("dependent-sources", {"span": (0, "b")}, "each end of span must be a finite number"),
+    ("dependent-sources", {"span": 3.0}, "span two numbers"),
+    ("dependent-sources", {"noise": float("nan")}, "noise must be a finite number, got nan"),
+    ("dependent-sources", {"noise": None}, "noise must be a finite number, got None"),
+    ("dependent-sources", {"overlap": "all"}, "overlap of dataset .* a finite number"),
+    ("simulated-city", {"stations": 2.5}, "stations of dataset .* a whole number, got 2.5"),
+    ("simulated-city", {"stations": 1}, "stations must be a whole number of 2 or more"),
+    ("simulated-city", {"points": 0}, "points must be a whole number of 1 or more"),
+    ("simulated-city", {"seed": -1}, "seed must be a whole number of 0 or more"),
+    ("simulated-city", {"cell": "wide"}, "cell of dataset .* a finite number"),
+    ("simulated-city", {"station_noise": float("inf")}, "a finite number, got inf"),
     ("dependent-sources", {"noise": "printed"}, "noise 'printed' is unknown"),
     ("dependent-sources", {"noise": -1}, "zero or more"),
     ("dependent-sources", {"size": 101}, "from 1 to the 100 points"),
@@ -86,6 +114,17 @@ def test_every_dataset_of_sources_is_described_and_has_options_with_defaults():
 def test_unknown_names_and_options_are_refused(name, given, message):
     with pytest.raises(InputError, match=message):
         load_sources(name, **given)
+
+
+def test_whole_numbers_may_be_written_as_floats_or_numpys():
+    tree = load_sources("dependent-sources", points=20, size=2, seed=3)
+    for given in ({"points": 20.0, "size": 2.0, "seed": 3.0},
+                  {"points": np.int32(20), "size": np.float64(2), "seed": np.uint8(3)}):
+        xr.testing.assert_identical(load_sources("dependent-sources", **given), tree)
+    table = hourly()
+    xr.testing.assert_identical(
+        sources_from_series(table, "2020-01-01", days=13.0, hours=5.0, gap=np.int64(2)),
+        sources_from_series(table, "2020-01-01", days=13, hours=5, gap=2))
 
 
 def test_dependent_sources_are_the_released_numbers():
@@ -241,8 +280,25 @@ def test_series_that_cannot_be_used_are_refused():
             (table, {"start": "June"}, "start must be a date such as"),
             (table, {"start": "2020-01-01 00:30"}, "start must be a full hour"),
             (table, {"days": 9}, "at least 10 days"),
-            (table, {"gap": 5}, "gap must be 0 to 4"),
-            (table, {"hours": 0}, "hours must be from 1"),
+            (table, {"gap": 5}, "gap must be a whole number from 0 to 4, got 5"),
+            (table, {"gap": 1.5}, "gap must be a whole number from 0 to 4, got 1.5"),
+            (table, {"days": 12.5}, "days must be a whole number, got 12.5"),
+            (table, {"hours": 0}, "hours must be a whole number from 1 to 312"),
+            (table, {"hours": 7.5}, "hours must be a whole number from 1 to 312, got 7.5"),
+            (table, {"fine": "pm10"}, "coarse and fine must be two columns, got 'pm10'"),
+            (table.assign(time=1.0), {"coarse": "time"}, "time cannot be a pollutant"),
+            (spoilt(table, "pm10", "n/a"), {}, r"1 readings of 'pm10' are no numbers: \['n/a'\] in "
+             "rows 7; leave missing ones empty"),
+            (spoilt(table, "pm25", np.inf), {}, "1 readings of 'pm25' are infinite"),
+            (spoilt(table, "pm25", -999), {}, r"1 readings of 'pm25' are -999 or -9999, which marks"
+             r".*rows 7; blank them"),
+            (spoilt(table, "pm10", "-9999.0"), {}, "1 readings of 'pm10' are -999"),
+            (table.assign(pm10=table["date"]), {}, "312 readings of 'pm10' are no"),
+            (table.assign(date=table["date"].dt.strftime("%d/%m/%Y %H:%M")), {}, "must hold dates"),
+            (table, {"start": "01/06/2020"}, "start must be a date such as '2002-06-15'"),
+            (table[:0], {}, "the table has no rows"),
+            ("nowhere.csv", {}, "is no file"),
+            ([1, 2], {}, "expected a DataFrame or the path"),
             (table.assign(pm10=np.where(np.arange(len(table)) % 2, np.nan, 1.0)), {},
              "no window of 2 h"),
             (table.assign(pm25=table["pm25"].where(table.index < 72)), {},
@@ -311,9 +367,38 @@ def test_both_formats_of_london_air_make_the_same_sources(tmp_path):
     assert "no flag" in other.attrs["notes"] and one.attrs["title"].startswith("RB7")
 
 
+def test_a_station_is_known_by_code_or_name_and_dates_may_have_seconds():
+    table = hourly("2018-06-15")
+    wide = pd.concat([table.assign(site="London Marylebone Road", code="MY1"),
+                      hourly("2018-06-15", seed=1).assign(site="Kerbside", code="RB7")])
+    wanted = read_london_air(wide, "MY1")
+    assert wanted.attrs["site"] == "MY1" and len(wanted) == len(table)
+    for site in ("London Marylebone Road", "london marylebone road ", "my1"):
+        found = read_london_air(wide, site)
+        pd.testing.assert_frame_equal(found, wanted)
+        assert found.attrs == wanted.attrs
+    british = read_london_air(table.assign(date=table["date"].dt.strftime("%d/%m/%Y %H:%M:%S")))
+    mixed = read_london_air(table.assign(date=table["date"].dt.strftime("%d/%m/%Y %H:%M").where(
+        table.index % 2 == 0, table["date"].dt.strftime("%d/%m/%Y %H:%M:%S"))))
+    for found in (british, mixed):
+        np.testing.assert_array_equal(found["date"], table["date"])
+        np.testing.assert_array_equal(found["pm10"], table["pm10"])
+
+
+def test_readings_may_be_text_and_flags_outside_of_the_window_do_not_matter(tmp_path):
+    table = hourly()
+    text = table.assign(pm10=table["pm10"].astype(str))     # NaN is "nan"
+    text.loc[table["pm10"].isna(), "pm10"] = ["", " nan "]
+    late = spoilt(table, "pm10", -999, row=-1)              # the table has 14 days
+    table.to_csv(tmp_path / "series.csv", index=False)
+    wanted = sources_from_series(table, "2020-01-01")
+    for given in (text, late, tmp_path / "series.csv"):
+        xr.testing.assert_allclose(sources_from_series(given, "2020-01-01"), wanted)
+
+
 def test_london_air_tables_that_cannot_be_read_are_refused():
     table = hourly("2018-06-15")
-    long = long_format(table)
+    long, wide = long_format(table), table.assign(site="London Marylebone Road", code="MY1")
     for change, site, message in (
             (long.drop(columns="Value"), None, "expected the columns Site, Species"),
             (pd.concat([long, long_format(table, "MY1")]), None, "2 stations, MY1, RB7"),
@@ -322,7 +407,16 @@ def test_london_air_tables_that_cannot_be_read_are_refused():
             (long.assign(Units="ppb"), None, r"got \['ppb'\]"),
             (long[long["Species"] != "PM10"], None, "expected one pollutant 'pm10'"),
             (long.assign(ReadingDateTime="6/31/2018 00:00"), None, "not day/month/year"),
-            (table.assign(pm10="high"), None, "are no numbers, the first")):
+            (long.assign(Site=long["Site"].where(long.index > 3)), "RB7", "4 rows have no 'Site'"),
+            (long.assign(ReadingDateTime="15/06/2018 00:00:00.5"), None, "hour:minute:second"),
+            (spoilt(long, "Value", -999), None, "1 readings of 'Value' are -999 or -9999.*rows 7"),
+            (spoilt(long, "Value", "n/a"), None, "1 readings of 'Value' are no numbers"),
+            (spoilt(table, "pm10", -9999.0), None, "1 readings of 'pm10' are -999"),
+            (spoilt(table, "pm10", np.inf), None, "1 readings of 'pm10' are infinite"),
+            (pd.concat([wide, wide.assign(code="MY7")]), "London Marylebone Road", "2 stations "
+             "'London Marylebone Road', MY1, MY7"),
+            (wide, "MY2", "site 'MY2' is unknown; did you mean 'MY1'"),
+            (table.assign(pm10="high"), None, "336 readings of 'pm10' are no numbers")):
         with pytest.raises(InputError, match=message):
             read_london_air(change, site)
 
@@ -387,6 +481,12 @@ def test_roads_stand_out_in_the_air_and_traffic_has_two_peaks(city):
         city_map(load_sources("dependent-sources"), 8)
     with pytest.raises(InputError, match="spacing must be positive"):
         city_map(city, 8, spacing=0)
+    with pytest.raises(InputError, match="hour must be a finite number, got 'noon'"):
+        city_map(city, "noon")
+    with pytest.raises(InputError, match="spacing must be a finite number"):
+        city_map(city, 8, spacing="fine")
+    with pytest.raises(InputError, match="seed must be a whole number of 0 or more"):
+        city_map({"seed": -1}, 8)
 
 
 def test_features_are_those_of_the_drawn_outlines(city):
@@ -462,7 +562,20 @@ def test_tables_say_what_is_missing_and_refuse_what_cannot_be_used(city):
             ({"stations": stations.drop(columns="x")}, r"stations lacks columns \['x'\]"),
             ({"satellite": satellite.drop(columns="size")}, r"satellite lacks columns \['size'\]"),
             ({"stations": pd.concat([stations, stations[:1]])}, "are there twice"),
-            ({"satellite": satellite.assign(x="west")}, "must hold numbers"),
+            ({"satellite": satellite.assign(x="west")}, "'x' of satellite, which must hold"),
+            ({"satellite": satellite.assign(size=-7.0)}, "180 rows of satellite have a size that "
+             "is not positive"),
+            ({"satellite": spoilt(satellite, "value", np.inf)}, "1 readings of satellite are "
+             "infinite"),
+            ({"stations": spoilt(stations, "value", np.inf)}, "1 readings of stations are infinite"
+             ".*rows 7"),
+            ({"stations": spoilt(stations, "value", -999)}, "1 readings of stations are -999"),
+            ({"stations": spoilt(stations, "value", "low")}, "1 readings of stations are no"),
+            ({"stations": spoilt(stations, "station", None)}, "1 rows of stations lack the name of "
+             r"a station, the first row \[7\]"),
+            ({"stations": spoilt(stations, "station", " ")}, "1 rows of stations lack the name"),
+            ({"covariates": list(FEATURES)}, r"covariates a mapping .*got \['road_length'"),
+            ({"points": 2.5}, "points must be a whole number of 1 or more, got 2.5"),
             ({"places": places.assign(green_area=np.nan)}, "'green_area' of places has 480 values"),
             ({"places": places[places["x"] > 7]}, "5 cells hold no place"),
             ({"covariates": {"x": "km"}}, "x cannot be covariates"),

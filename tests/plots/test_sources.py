@@ -17,7 +17,9 @@ from workbench.plots import (
     source_bands,
     station_series,
 )
+from workbench.plots.cycle import DASHES, Look, looks
 from workbench.plots.sources import model_band
+from workbench.plots.theme import axis
 
 HOURS = {"stations": 4, "hours": 6, "points": 2, "every": 3}
 
@@ -34,6 +36,30 @@ def flat(ds, mean=1.0, std=0.5):
     """A map of one value."""
     like = xr.ones_like(ds["weight"])
     return xr.Dataset({"mean": mean * like, "std": std * like})
+
+
+def legend(figure):
+    """Label of every entry, and how it is drawn."""
+    assert figure.frame_height >= 23 * len(figure.legend[0].items)     # none is cut off
+    found = {}
+    for item in figure.legend[0].items:
+        glyph = item.renderers[0].glyph
+        found[item.label.value] = tuple(str(getattr(glyph, name, "")) for name in (
+            "line_color", "fill_color", "line_dash", "marker", "fill_alpha", "hatch_pattern"))
+    return found
+
+
+def all_differ(found):
+    return len(set(found.values())) == len(found)
+
+
+def tree_of(target, **sources):
+    return xr.DataTree.from_dict({f"/sources/{n}": ds for n, ds in sources.items()}
+                                 | {"/target": target})
+
+
+def of_units(ds, units, **attrs):
+    return ds.assign(value=ds["value"].assign_attrs(units=units, **attrs))
 
 
 @pytest.fixture(scope="module")
@@ -70,7 +96,7 @@ def test_every_source_and_the_truth_are_in_every_panel(line):
 def test_bands_are_central_intervals_in_the_order_of_x():
     x = np.array([2.0, 0.0, 1.0])
     ds = xr.Dataset({"mean": ("individual", [2.0, 0.0, 1.0]), "std": ("individual", np.ones(3))})
-    area, = of_kind(model_band(x, ds, 0.9, "m", "red"), hv.Area)
+    area, = of_kind(model_band(x, ds, 0.9, "m", Look("red")), hv.Area)
     np.testing.assert_allclose(area.dimension_values("x"), [0, 1, 2])
     np.testing.assert_allclose(area.dimension_values("upper"), np.array([0, 1, 2]) + 1.6448536)
 
@@ -101,6 +127,149 @@ def test_what_bands_refuse(line):
         source_bands(line, {})
     with pytest.raises(InputError, match="map of 'one' is not of the target's 500"):
         source_bands(line, {"one": flat(line["sources/points"].to_dataset())})
+    good = flat(target)
+    for level in (95, 0, 1, -0.5, np.nan):
+        with pytest.raises(InputError, match="level must be between 0 and 1, such as 0.95, got"):
+            source_bands(line, {"one": good}, level=level)
+    with pytest.raises(InputError, match="nothing lies inside xlim 50 to 60; the data span -2 to"):
+        source_bands(line, {"one": good}, xlim=(50, 60))
+    with pytest.raises(InputError, match="a lower and an upper end"):
+        source_bands(line, {"one": good}, xlim=(10, 3))
+    for maps in (good, {"one": good.drop_vars("std")}, {"one": good["mean"]}):
+        with pytest.raises(InputError, match="maps by model, got Dataset|with mean and std"):
+            source_bands(line, maps)
+
+
+def test_no_source_is_left_out_and_no_two_look_alike(line):
+    points, bags = (line[f"sources/{n}"].to_dataset() for n in ("points", "aggregates"))
+    goal = line["target"].to_dataset()
+    for part, kind in ((points, hv.Points), (bags, hv.Segments)):
+        tree = tree_of(goal, **{f"s{k}": part.assign(value=part["value"] + k) for k in range(8)})
+        panel, = source_bands(tree, {"one": flat(goal)})
+        drawn = {e.label: e.dimension_values("y") for e in of_kind(panel, kind)}
+        assert list(drawn) == [f"s{k}" for k in range(8)]
+        for k in range(8):
+            np.testing.assert_allclose(drawn[f"s{k}"], part["value"].values + k)
+        found = legend(render(panel))
+        assert list(found) == ["model, 95 %", "truth", *drawn] and all_differ(found)
+    many = tree_of(goal, **{f"s{k}": points for k in range(21)})
+    with pytest.raises(InputError, match="21 series cannot be told apart .*, 20 can"):
+        source_bands(many, {"one": flat(goal)})
+
+
+def test_looks_use_all_colours_before_another_dash():
+    found = list(looks("abcdefgh", ["red", "blue", "green"]).values())
+    assert [look.colour for look in found] == ["red", "blue", "green"] * 2 + ["red", "blue"]
+    assert [look.dash for look in found] == [DASHES[0]] * 3 + [DASHES[1]] * 3 + [DASHES[2]] * 2
+    assert len({str(look.mark()) for look in found}) == len({str(look.area()) for look in found}) \
+        == 8
+
+
+@pytest.fixture(scope="module")
+def pollutants(line):
+    """Coarse PM10 of large values and fine PM2.5, of which the target is."""
+    part = {n: line[f"sources/{n}"].to_dataset() for n in ("points", "aggregates")}
+    ug = {"units": "ug/m3"}
+    coarse = part["aggregates"].assign(value=(100 + part["aggregates"]["value"]).assign_attrs(
+        part["aggregates"]["value"].attrs | ug | {"task": "pm10", "long_name": "PM10"}))
+    fine = of_units(part["points"], "ug/m3", task="pm25", long_name="PM2.5")
+    goal = of_units(line["target"].to_dataset(), "ug/m3", task="pm25", long_name="PM2.5")
+    return tree_of(goal, pm10=coarse, pm25=fine)
+
+
+def test_sources_of_another_task_have_a_picture_of_their_own(pollutants):
+    goal = pollutants["target"].to_dataset()
+    panel, = source_bands(pollutants, {"one": flat(goal)})
+    figure = render(panel)
+    first = legend(figure)
+    assert list(first) == ["model, 95 %", "truth", "pm25"]
+    assert figure.yaxis[0].axis_label == "PM2.5 (ug/m3)" and figure.y_range.end < 20
+    panel, = source_bands(pollutants, {"one": flat(goal, 102.0)}, task="pm10")
+    figure = render(panel)
+    assert list(legend(figure)) == ["model, 95 %", "pm10"]      # the truth is of PM2.5
+    assert figure.yaxis[0].axis_label == "PM10 (ug/m3)" and figure.y_range.start > 80
+    assert legend(figure)["pm10"][0] != first["pm25"][0]
+    with pytest.raises(InputError, match="task 'pm1' is unknown; did you mean 'pm10'"):
+        source_bands(pollutants, {"one": flat(goal)}, task="pm1")
+    with pytest.raises(InputError, match="map of 'one' is of task 'pm10', the picture of 'pm25'; "
+                                         "pass task='pm10'"):
+        source_bands(pollutants, {"one": flat(goal).assign_attrs(task="pm10")})
+
+
+def test_values_of_several_tasks_are_drawn_by_task(line):
+    points, goal = line["sources/points"].to_dataset(), line["target"].to_dataset()
+    both = xr.concat([points["value"], points["value"] + 50], "task").transpose("bag", "task")
+    both[3, 1] = np.nan
+    ds = points.assign(value=both.assign_attrs(points["value"].attrs)).assign_coords(
+        task=["y", "z"])
+    tree = tree_of(goal, both=ds, bags=line["sources/aggregates"].to_dataset())
+    panel, = source_bands(tree, {"one": flat(goal)})
+    shown, = of_kind(panel, hv.Points)
+    np.testing.assert_allclose(shown.dimension_values("y"), points["value"].values)
+    panel, = source_bands(tree, {"one": flat(goal)}, task="z")
+    shown, = of_kind(panel, hv.Points)
+    np.testing.assert_allclose(shown.dimension_values("y"),
+                               np.delete(points["value"].values, 3) + 50)
+    assert not of_kind(panel, hv.Segments)
+    assert np.isfinite([render(panel).y_range.start, render(panel).y_range.end]).all()
+    nameless = goal.assign(value=goal["value"].drop_attrs())        # is of the first task
+    panel, = source_bands(tree_of(nameless, both=ds), {"one": flat(goal)})
+    assert list(legend(render(panel))) == ["model, 95 %", "truth", "both"]
+    with pytest.raises(InputError, match="dimension 'task' without names"):
+        source_bands(tree_of(goal, both=ds.drop_vars("task")), {"one": flat(goal)})
+    lost = points.assign(value=points["value"].where(points["value"] < 5))
+    with pytest.raises(InputError, match=r"'a' has \d+ values that are not finite"):
+        source_bands(tree_of(goal, a=lost), {"one": flat(goal)})
+
+
+def test_a_target_of_several_tasks_shows_what_was_held_out_of_each(line):
+    points, goal = line["sources/points"].to_dataset(), line["target"].to_dataset()
+    both = xr.concat([goal["value"], goal["value"] + 50], "task").transpose("bag", "task")
+    goal = goal.assign(value=both).assign_coords(task=["y", "z"])
+    other = points.assign(value=points["value"].assign_attrs(task="z"))
+    panel, = source_bands(tree_of(goal, a=points, b=other), {"one": flat(goal)}, task="z")
+    held, _ = of_kind(panel, hv.Points)
+    assert held.label == "held out" and not [e for e in of_kind(panel, hv.Curve)
+                                             if e.label == "truth"]
+    np.testing.assert_allclose(held.dimension_values("y"), both.values[:, 1])
+
+
+def test_units_of_labels_are_whole_and_those_of_plain_numbers_left_out(line):
+    goal = line["target"].to_dataset()
+    for units, label in (("m s-1", "y (m s-1)"), ("10 ug/m3", "y (10 ug/m3)"), ("1", "y")):
+        tree = tree_of(of_units(goal, units), points=of_units(
+            line["sources/points"].to_dataset(), units))
+        panel, = source_bands(tree, {"one": flat(goal)})
+        assert render(panel).yaxis[0].axis_label == label == axis("y", units)
+        assert render(panel).xaxis[0].axis_label == "x"
+
+
+def test_datasets_by_name_are_drawn_as_a_tree_is(line):
+    goal = line["target"].to_dataset()
+    named = {n: c.to_dataset() for n, c in line["sources"].children.items()} | {"target": goal}
+    one, = source_bands(line, {"one": flat(goal)})
+    other, = source_bands(named, {"one": flat(goal)})
+    for a, b in zip(of_kind(one, hv.Element), of_kind(other, hv.Element), strict=True):
+        assert a.label == b.label and type(a) is type(b)
+        np.testing.assert_array_equal(a.dimension_values(1), b.dimension_values(1))
+    for bad, message in ((goal, "expected a DataTree of sources, or Datasets by name, got Dataset"),
+                         ([goal], "got list"), ({"target": goal}, "expected sources and a target"),
+                         ({"a": goal}, "expected sources and a target, got a"),
+                         (xr.DataTree(), "got nothing"), ({"a": 1, "target": goal}, "'a' to be a"),
+                         ({"a": goal.drop_vars("value"), "target": goal}, "'a' has no 'value'"),
+                         (named | {"b": goal.assign_coords(covariate=["z"])},
+                          "covariate of 'b' 'x' is unknown")):
+        with pytest.raises(InputError, match=message):
+            source_bands(bad, {"one": flat(goal)})
+
+
+def test_a_part_without_places_of_the_target_can_be_drawn(line):
+    far = line["target"].to_dataset().isel(individual=slice(0, 50), bag=slice(0, 50))
+    tree = tree_of(far, **{n: c.to_dataset() for n, c in line["sources"].children.items()})
+    panel, = source_bands(tree, {"one": flat(far)}, xlim=(5, 10))   # the target ends at -0.3
+    figure = render(panel)
+    assert (figure.x_range.start, figure.x_range.end) == (5, 10)
+    assert np.isfinite([figure.y_range.start, figure.y_range.end]).all()
 
 
 def test_contraction_has_a_dot_per_run_and_a_tick_at_the_mean():
@@ -128,6 +297,19 @@ def test_weights_are_stacked_to_one():
     np.testing.assert_allclose(areas[1].dimension_values("y"), shares[0, np.argsort(x)])
     with pytest.raises(InputError, match="coordinate 'time'"):
         expert_weights(weights, along="time")
+    with pytest.raises(InputError, match="weights of 8 individuals do not add up to one"):
+        expert_weights(weights.isel(expert=[0, 1]))
+
+
+def test_eight_experts_are_stacked_to_one_and_look_different():
+    shares = np.random.default_rng(0).dirichlet(np.ones(8), 20).T
+    weights = xr.DataArray(shares, dims=("expert", "individual"), coords={
+        "expert": [f"e{k}" for k in range(8)], "x": ("individual", np.linspace(0, 1, 20))})
+    drawn = expert_weights(weights)
+    areas = of_kind(drawn, hv.Area)
+    np.testing.assert_allclose(areas[-1].dimension_values("upper"), 1)
+    found = legend(render(drawn))
+    assert list(found) == [f"e{k}" for k in range(8)] and all_differ(found)
 
 
 def test_full_bayes_draws_every_likelihood_beside_the_true_one():
@@ -152,6 +334,12 @@ def test_full_bayes_draws_every_likelihood_beside_the_true_one():
         assert step.dimension_values("share")[1:-1:2].sum() == pytest.approx(1, abs=0.02)
     with pytest.raises(InputError, match="likelihood"):
         full_bayes(ds, true="exact")
+    names = ["dependent", *(f"l{k}" for k in range(8))]
+    many = ds.isel(likelihood=[0, *[1] * 8]).assign_coords(likelihood=names)
+    drawn = list(full_bayes(many))
+    assert len(drawn) == 9
+    found = legend(render(drawn[-1]))
+    assert list(found) == names and all_differ(found)
 
 
 # -- a city ------------------------------------------------------------------------------------
@@ -212,9 +400,49 @@ def test_series_show_what_was_learnt_from_and_what_was_held_out(city):
         station_series(city, {"flat": flat(target)}, [])
 
 
+def test_series_of_eight_models_show_them_all(city):
+    target = city["target"].to_dataset()
+    maps = {f"m{k}": flat(target, float(k)) for k in range(8)}
+    panel, = station_series(city, maps, str(target["station"].values[0]))   # one by its name
+    found = legend(render(panel))
+    assert list(found) == [*maps, "truth", "learnt from", "held out"]
+    assert all_differ({name: found[name] for name in maps})
+    means = {e.label: e.dimension_values("y") for e in of_kind(panel, hv.Curve)}
+    for k in range(8):
+        np.testing.assert_allclose(means[f"m{k}"], k)
+
+
+def test_what_series_refuse(city, line):
+    target = city["target"].to_dataset()
+    good, name = {"flat": flat(target)}, [str(target["station"].values[0])]
+    with pytest.raises(InputError, match="map of 'flat' is not of the target's 24 individuals but "
+                                         "of 20"):
+        station_series(city, {"flat": flat(target.isel(individual=slice(0, 20)))}, name)
+    with pytest.raises(InputError, match="level must be between 0 and 1"):
+        station_series(city, good, name, level=95)
+    with pytest.raises(InputError, match="source 'station' is unknown; did you mean 'stations'"):
+        station_series(city, good, name, source="station")
+    with pytest.raises(InputError, match="the source 'satellite' has no 'station'"):
+        station_series(city, good, name, source="satellite")
+    with pytest.raises(InputError, match="source 'points' has no 'station'; series are of"):
+        station_series(line, {"flat": flat(line["target"].to_dataset())}, ["S1"], source="points")
+    untimed = city.copy()
+    for path in ("sources/stations", "target"):
+        ds = city[path].to_dataset()
+        untimed[path] = ds.isel(covariate=slice(1, None))
+    with pytest.raises(InputError, match="covariate of a dataset of a city 'time' is unknown"):
+        station_series(untimed, good, name)
+
+
 def test_what_maps_refuse(city):
     grid = wb.city_map(city, 5.0, 7.0)
     with pytest.raises(InputError, match="no map of a made city"):
         city_maps(city["target"].to_dataset(), {})
     with pytest.raises(InputError, match="not of the grid's"):
         city_maps(grid, {"flat": flat(wb.city_map(city, 5.0, 3.5))})
+    stations, satellite = (city[f"sources/{n}"].to_dataset() for n in ("stations", "satellite"))
+    for given, message in (({"stations": satellite}, "stations=... has no 'station'"),
+                           ({"satellite": stations}, "satellite=... has no 'cell_x'"),
+                           ({"outlines": stations}, "outlines=... has no 'road'")):
+        with pytest.raises(InputError, match=message):
+            city_maps(grid, {}, **given)

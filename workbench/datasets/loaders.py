@@ -6,7 +6,7 @@ import importlib
 import inspect
 from collections.abc import Callable, Mapping
 
-from workbench.checks import choose
+from workbench.checks import choose, number, whole
 
 
 class Loaders:
@@ -29,11 +29,17 @@ class Loaders:
         Raises
         ------
         InputError
-            If the name or an option is unknown; the nearest is suggested.
+            If the name or an option is unknown, where the nearest is suggested; or if an option
+            that is a number, or a whole one, is given anything else.
         """
-        known = self.options(name)
-        for option in options:
+        known = self._parameters(name)
+        for option, value in options.items():
             choose(f"option of dataset {name!r}", option, known)
+            kind, told = str(known[option].annotation), f"{option} of dataset {name!r}"
+            if kind == "int":
+                options[option] = whole(told, value)
+            elif kind == "float":
+                number(told, value)
         found = self._loader(name)(**options)
         found.attrs.setdefault("dataset", name)
         return found
@@ -45,8 +51,10 @@ class Loaders:
 
     def options(self, name: str) -> dict[str, object]:
         """The options of a dataset with their defaults."""
-        return {p.name: p.default
-                for p in inspect.signature(self._loader(name)).parameters.values()}
+        return {p.name: p.default for p in self._parameters(name).values()}
+
+    def _parameters(self, name: str) -> Mapping[str, inspect.Parameter]:
+        return inspect.signature(self._loader(name)).parameters
 
     def _loader(self, name: str) -> Callable:
         choose(self.kind, name, self.modules)

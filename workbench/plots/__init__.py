@@ -2,6 +2,7 @@
 
 from workbench.plots.calibration import pit_histogram, reliability_curve
 from workbench.plots.city import city_maps, city_scale, station_series
+from workbench.plots.dependence import contraction, full_bayes
 from workbench.plots.fields import field_panel, field_scales
 from workbench.plots.images import save_html, save_png
 from workbench.plots.maps import value_map
@@ -13,7 +14,7 @@ from workbench.plots.panels import disaggregation_panel, map_scales
 from workbench.plots.rates import convergence_rates
 from workbench.plots.scales import ColourScale, colour_scale, observed_rate, rate_unit
 from workbench.plots.scores import observed_vs_predicted, score_bars, training_curve
-from workbench.plots.sources import contraction, expert_weights, full_bayes, source_bands
+from workbench.plots.sources import expert_weights, source_bands
 from workbench.plots.support import covariate_support
 
 __all__ = [

@@ -9,10 +9,12 @@ import numpy as np
 import xarray as xr
 
 from workbench.checks import choose, require
+from workbench.plots.cycle import looks, room
 from workbench.plots.scales import ColourScale, colour_scale
+from workbench.plots.several import Tree, check_maps, covariate_of, need, parts
 from workbench.plots.sources import SOURCES, TRUTH, model_band
 from workbench.plots.theme import CATEGORIES, CHART, MAP, NEUTRAL, axis
-from workbench.schema import COVARIATE, INDIVIDUAL
+from workbench.schema import INDIVIDUAL
 
 _MAP = {**MAP, "frame_width": 250, "xaxis": "bare", "yaxis": "bare", "xlabel": "", "ylabel": ""}
 _SERIES = {**CHART, "frame_width": 520, "frame_height": 150}
@@ -47,7 +49,8 @@ def city_maps(
     Raises
     ------
     InputError
-        If the dataset is no grid, a map is of other pixels, or no overpass came before.
+        If the dataset is no grid, a map is of other pixels, no overpass came before, or outlines,
+        satellite or stations are other datasets than these.
 
     References
     ----------
@@ -55,10 +58,8 @@ def city_maps(
     """
     require("grid_shape" in grid.attrs and "truth" in grid, "the dataset is no map of a made city; "
             "make it with workbench.city_map(tree, hour)")
-    count = grid.sizes[INDIVIDUAL]
-    for name, ds in maps.items():
-        require(ds.sizes.get(INDIVIDUAL) == count, f"the map of {name!r} is not of the grid's "
-                f"{count} pixels; make it with fit.to_dataset(grid)")
+    check_maps(maps, grid, f"grid's {grid.sizes[INDIVIDUAL]} pixels", "fit.to_dataset(grid)",
+               ("mean",))
     scale = scale or city_scale(grid)
     lines = [] if outlines is None else _lines(outlines)
     dots = [] if stations is None else [_places(stations)]
@@ -89,34 +90,47 @@ def city_scale(*grids: xr.Dataset) -> ColourScale:
 
 
 def station_series(
-    tree: xr.DataTree, maps: Mapping[str, xr.Dataset], stations: Sequence[str], *,
+    tree: Tree, maps: Mapping[str, xr.Dataset], stations: str | Sequence[str], *,
     source: str = "stations", level: float = 0.95,
 ) -> hv.Layout:
     """Readings of stations over time, learnt from and held out, and the bands of models there.
 
     Parameters
     ----------
-    tree : xr.DataTree
-        With a source of stations and a target, both with ``station`` and the covariate ``time``.
+    tree : xr.DataTree or mapping of str to xr.Dataset
+        With a source of stations and a target, both singletons with ``station`` and the covariate
+        ``time``; see `workbench.plots.source_bands`.
     maps : mapping of str to xr.Dataset
-        By model: ``mean`` and ``std`` over the individuals of the target.
-    stations : sequence of str
+        By model: ``mean`` and ``std`` over the individuals of the target. Beyond six models the
+        colours come again with other dashes.
+    stations : str or sequence of str
         Those to draw, a panel each.
     source : str
         Name of the stations' source.
     level : float
-        Of the bands of the field, those of a Normal law.
+        Of the bands of the field, those of a Normal law; between 0 and 1.
 
     Raises
     ------
     InputError
-        If a station is unknown, or there is none.
+        If a station or the source is unknown, or there is none; if a part has no stations or no
+        time; if a map is of other individuals, the level is none, or there are more models than
+        can be told apart.
 
     References
     ----------
     Hamelijnck et al. 2019, appendix C.2.
     """
-    train, target = tree[f"sources/{source}"].to_dataset(), tree["target"].to_dataset()
+    sources, target = parts(tree)
+    train = sources[choose("source", source, sources)]
+    for ds, what in ((train, f"the source {source!r}"), (target, "the target")):
+        need(ds, ["station"], what, "series are of stations, as in the trees of "
+             "load_sources('simulated-city') and sources_from_tables; see source_bands for others")
+    check_maps(maps, target, f"target's {target.sizes[INDIVIDUAL]} individuals",
+               "fit.to_dataset(tree['target'].to_dataset())")
+    stations = [stations] if isinstance(stations, str) else list(stations)
+    look = looks(maps, CATEGORIES)
+    frame = _SERIES | {"frame_height": room(_SERIES["frame_height"], len(look) + 3)}
     known = sorted({str(s) for s in target["station"].values})
     require(len(stations) > 0, f"name one station or more of {', '.join(known)}")
     unit = str(target["value"].attrs.get("units", ""))
@@ -125,15 +139,16 @@ def station_series(
     for k, name in enumerate(stations):
         choose("station", name, known)
         last = k == len(stations) - 1
-        there = np.flatnonzero(target["station"].values == name)
+        there = np.flatnonzero(target["station"].values.astype(str) == name)
         x = _time(target)[there]
-        drawn = [model_band(x, ds.isel({INDIVIDUAL: there}), level, model, colour)
-                 for (model, ds), colour in zip(maps.items(), CATEGORIES, strict=False)]
+        drawn = [model_band(x, ds.isel({INDIVIDUAL: there}), level, model, look[model])
+                 for model, ds in maps.items()]
         if "truth" in target:
-            drawn.append(hv.Curve((x, target["truth"].values[there]), "x", "y", label="truth")
-                         .opts(**TRUTH))
+            there = there[np.argsort(x)]
+            drawn.append(hv.Curve((np.sort(x), target["truth"].values[there]), "x", "y",
+                                  label="truth").opts(**TRUTH))
         for ds, told, fill in ((train, "learnt from", 1.0), (target, "held out", 0.0)):
-            rows = ds["station"].values == name
+            rows = ds["station"].values.astype(str) == name
             drawn.append(hv.Points((_time(ds)[rows], ds["value"].values[ds["membership"].values[
                 rows]]), ["x", "y"], label=told).opts(
                     fill_color="black", fill_alpha=fill, line_color="black", size=5))
@@ -141,7 +156,7 @@ def station_series(
         end = hv.VLine(float(_time(target).min()) - 0.5).opts(color=NEUTRAL, line_width=1)
         kind = str(target["kind"].values[there[0]]) if "kind" in target.coords else ""
         panels.append(hv.Overlay([*drawn, end]).opts(
-            **_SERIES, xlim=(float(both.min()), float(both.max())), legend_position="right",
+            **frame, xlim=(float(both.min()), float(both.max())), legend_position="right",
             show_legend=last, ylabel=label,
             xlabel="time (h)" if last else "", title=f"{name}{f', {kind}' if kind else ''}",
             legend_opts={"border_line_alpha": 0, "margin": 0}))
@@ -149,7 +164,7 @@ def station_series(
 
 
 def _time(ds: xr.Dataset) -> np.ndarray:
-    return ds["covariates"].sel({COVARIATE: "time"}).values
+    return covariate_of(ds, "time", "a dataset of a city")
 
 
 def _hour(grid: xr.Dataset) -> float:
@@ -171,6 +186,8 @@ def _image(grid: xr.Dataset, values: np.ndarray, scale: ColourScale) -> hv.Image
 
 
 def _cells(ds: xr.Dataset, hour: float, scale: ColourScale) -> tuple[hv.Rectangles, float]:
+    need(ds, ("cell_x", "cell_y", "cell_size", "membership", "value"), "satellite=...", "pass the "
+         "source of cells, tree['sources/satellite'].to_dataset()")
     first = np.unique(ds["membership"].values, return_index=True)[1]
     when = _time(ds)[first]
     require(bool((when <= hour).any()), f"the satellite has no overpass until hour {hour:g}; the "
@@ -185,6 +202,8 @@ def _cells(ds: xr.Dataset, hour: float, scale: ColourScale) -> tuple[hv.Rectangl
 
 
 def _lines(outlines: xr.Dataset) -> list[hv.Element]:
+    need(outlines, ("road", "road_x", "road_y", "river_x", "river_y"), "outlines=...",
+         "pass workbench.city_outlines(tree)")
     road = outlines["road"].values
     x, y = outlines["road_x"].values, outlines["road_y"].values
     roads = [np.column_stack([x[road == r], y[road == r]]) for r in np.unique(road)]
@@ -194,6 +213,8 @@ def _lines(outlines: xr.Dataset) -> list[hv.Element]:
 
 
 def _places(stations: xr.Dataset) -> hv.Points:
+    need(stations, ("station", "x", "y"), "stations=...", "pass the source of stations, "
+         "tree['sources/stations'].to_dataset()")
     _, first = np.unique(stations["station"].values, return_index=True)
     return hv.Points((stations["x"].values[first], stations["y"].values[first],
                       stations["station"].values[first].astype(str)), ["x", "y"],

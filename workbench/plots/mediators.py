@@ -62,7 +62,7 @@ def mediators(bags: xr.Dataset, targets: xr.Dataset, margin: float = MARGIN) -> 
     reach = np.where(high > low, high - low, 1.0)
     beyond = np.maximum(low - theirs, theirs - high) / reach > margin
     ids = bags[BAG].values.astype(str), targets[TARGET].values.astype(str)
-    labels = [axis(name, "" if units[name] == "1" else units[name]) for name in names]
+    labels = [axis(name, units[name]) for name in names]
     drawn = [
         _distribution(ours[:, k], theirs[:, k], beyond[:, k], labels[k])
         for k in range(len(names))

@@ -30,5 +30,5 @@ def colours(names: list[str]) -> dict[str, str]:
 
 
 def axis(label: str, unit: str = "") -> str:
-    """Axis label with its unit in brackets."""
-    return f"{label} ({unit})" if unit else label
+    """Axis label with its unit in brackets; that of plain numbers, "1", is not written."""
+    return f"{label} ({unit})" if unit not in ("", "1") else label

@@ -9,9 +9,9 @@ import pandas as pd
 import xarray as xr
 
 from workbench.bagging import bag_along
-from workbench.checks import choose, require
+from workbench.checks import choose, number, require, whole
 from workbench.datasets.networks.dependent_sources import signal
-from workbench.datasets.networks.tree import make_tree, observations, singletons
+from workbench.datasets.networks.tree import MOST_SEED, make_tree, observations, singletons
 
 #: Range of the high-resolution source: in the released code, and in print.
 VARIANTS = {"released": (6.0, 13.0), "printed": (7.0, 12.0)}
@@ -47,32 +47,33 @@ def load(
     Raises
     ------
     InputError
-        If the variant is unknown or there are not three scales.
+        If the variant is unknown, there are not three scales, or the seed is out of range.
 
     References
     ----------
     Hamelijnck et al. 2019, section 6, Table 2 (right), and their released code.
     """
     span = VARIANTS[choose("variant", variant, VARIANTS)]
-    scales = [float(s) for s in scales]
-    require(len(scales) == 3 and bool(np.isfinite(scales).all()),
-            f"scales must be three numbers, of the sources high, low-1 and low-2, got {scales}")
+    seed, told = whole("seed", seed, 0, MOST_SEED), "scales must be three numbers, of the sources"
+    require(isinstance(scales, (Sequence, np.ndarray)) and len(scales) == 3,
+            f"{told} high, low-1 and low-2, got {scales!r}")
+    scales = [number("each of the three scales", s) for s in scales]
     stream = np.random.RandomState(seed)
     high, target, *low = (
         _drawn(ends, count, scale, stream) for ends, count, scale in (
             (span, 50, scales[0]), (_TARGET, 200, 1.0),
             (_COARSE[0], 100, scales[1]), (_COARSE[1], 100, scales[2])))
     sources = {"high": singletons(high)}
-    for number, points in enumerate(low, 1):
+    for k, points in enumerate(low, 1):
         ds = bag_along(points, "x", sizes=np.full(points.sizes["individual"] // SIZE, SIZE),
                        descending=False)
         ds.attrs["level"] = f"means of {SIZE} points"
-        sources[f"low-{number}"] = ds
+        sources[f"low-{k}"] = ds
     for ds, scale in zip(sources.values(), scales, strict=True):
         ds["value"].attrs["scale"] = scale
     return make_tree(
         sources, singletons(target), title=f"Biased sources, seed {seed}",
-        settings={"seed": int(seed), "variant": variant, "scales": scales},
+        settings={"seed": seed, "variant": variant, "scales": scales},
         notes=["Points from 6 to 13 in the released code, from 7 to 12 in section 6; here from "
                f"{span[0]:g} to {span[1]:g}.",
                "A source's noise is scaled like its signal, as in the released code; section 6 "

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from workbench.checks import require
+from workbench.checks import number, require, whole
 from workbench.datasets.networks.city_air import START, City, make_city
 from workbench.datasets.networks.city_network import with_features
 from workbench.datasets.networks.city_plan import EXTENT, FEATURES
@@ -40,25 +40,25 @@ def city_map(
     Raises
     ------
     InputError
-        If the tree is not one of `load`, or the spacing is not positive.
+        If the tree is not one of `load`, the hour is no number, or the spacing not positive.
 
     References
     ----------
     Hamelijnck et al. 2019, Figure 4.
     """
-    require(spacing > 0, f"spacing must be positive, got {spacing}")
-    city = _city_of(tree)
+    require(number("spacing", spacing) > 0, f"spacing must be positive, got {spacing}")
+    city, hour = _city_of(tree), number("hour", hour)
     columns, rows = (int(np.ceil(width / spacing - 1e-9)) for width in EXTENT)
     row, column = np.divmod(np.arange(rows * columns), columns)
     places = np.column_stack([(column + 0.5) * spacing, (rows - row - 0.5) * spacing])
     table = with_features(pd.DataFrame(places, columns=["x", "y"]), city)
-    table = table.assign(time=float(hour), row=row, column=column,
-                         value=city.table(places, np.array([float(hour)]))[:, 0])
+    table = table.assign(time=hour, row=row, column=column,
+                         value=city.table(places, np.array([hour]))[:, 0])
     points = observations(table.assign(truth=table["value"]), {"time": "h", **FEATURES}, "value",
                           long_name="NO2", units=UNITS, task="no2", x="x", y="y", truth="truth",
                           labels=["row", "column"])
     ds = singletons(points)
-    ds.attrs |= {"title": f"True NO2 at {START + pd.Timedelta(hours=float(hour)):%Y-%m-%d %H:%M}",
+    ds.attrs |= {"title": f"True NO2 at {START + pd.Timedelta(hours=hour):%Y-%m-%d %H:%M}",
                  "level": f"pixels of {spacing:g} km", "grid_shape": [rows, columns],
                  "grid_transform": [spacing, 0.0, 0.0, 0.0, -spacing, rows * spacing]}
     return ds
@@ -105,4 +105,4 @@ def _city_of(tree: xr.DataTree | Mapping[str, object]) -> City:
     made = not isinstance(tree, xr.DataTree) or tree.attrs.get("dataset") == "simulated-city"
     require(made and "seed" in options, "only a tree of load_sources('simulated-city'), or options "
             "with its seed, has a map")
-    return make_city(int(options["seed"]))
+    return make_city(whole("seed", options["seed"], 0))

@@ -12,8 +12,16 @@ import xarray as xr
 from workbench import schema
 from workbench.bagging import assemble
 from workbench.bagging.summaries import read_table
-from workbench.checks import InputError, require
-from workbench.datasets.networks.series import UNITS, full_hour, hourly_dates, hours_since
+from workbench.checks import reject, require, whole
+from workbench.datasets.networks.columns import (
+    full_hour,
+    hourly_dates,
+    hours_since,
+    numbers_of,
+    readings_of,
+    require_columns,
+)
+from workbench.datasets.networks.series import UNITS
 from workbench.datasets.networks.tree import TASK, make_tree, observations, singletons
 
 Table = pd.DataFrame | str | Path
@@ -39,9 +47,10 @@ def sources_from_tables(
     ----------
     stations : DataFrame or path of a CSV or Parquet file
         Columns ``station``, ``time`` (full hours, UTC), ``x``, ``y``, ``value`` (ug/m3, empty where
-        missing), and the covariates.
+        missing; no flags such as -999), and the covariates.
     satellite : DataFrame or path
-        Columns ``x``, ``y`` (centre of a square cell), ``size`` (its side), ``time``, ``value``.
+        Columns ``x``, ``y`` (centre of a square cell), ``size`` (its side, positive), ``time``,
+        ``value``.
     until : str or datetime
         End of the stations' training time, exclusive.
     covariates : mapping of str to str, optional
@@ -67,14 +76,18 @@ def sources_from_tables(
     Raises
     ------
     InputError
-        If columns are missing, not numbers or not finite, a reading is there twice, places are
-        needed, a cell holds none, or a part has no readings.
+        If columns are missing, not numbers or not finite, a reading is infinite, a flag or there
+        twice, a station has no name, a cell no positive size, covariates are no mapping, points no
+        whole number, places are needed, a cell holds none, or a part has no readings.
 
     References
     ----------
     Hamelijnck et al. 2019, section 6 (intra-task multi-resolution) and C.2.
     """
-    units = dict(covariates or {})
+    if not isinstance(covariates or {}, Mapping):
+        raise reject("covariates a mapping from columns to their units", repr(covariates),
+                     "write covariates={'road_length': 'm', 'canyon_ratio': '1'}")
+    units, points = dict(covariates or {}), whole("points", points, 1)
     taken = sorted({"time", "x", "y", "value", "station", "size"} & set(units))
     require(not taken, f"{', '.join(taken)} cannot be covariates: time, x and y are inputs already")
     ground = read_readings(stations, ("station", "x", "y", *units), "stations")
@@ -85,14 +98,14 @@ def sources_from_tables(
                 "places=..., a table of points with x, y and these columns")
         points_in = regular_places(above, points)
     else:
-        points_in = _numbers(read_table(places), ("x", "y", *units), "places")
+        points_in = numbers_of(read_table(places), ("x", "y", *units), "places")
     end = full_hour(until, "until")
     early, late = (ground[part] for part in (ground["time"] < end, ground["time"] >= end))
     return make_tree(
         {"stations": station_bags(early, units, start, f"before {end}", place_units),
          "satellite": satellite_bags(above, points_in, units, start, place_units)},
         station_bags(late, units, start, f"from {end} on", place_units),
-        title=title, settings={"until": f"{end}", "points": int(points)},
+        title=title, settings={"until": f"{end}", "points": points},
         dataset="tables", source="the user's own tables")
 
 
@@ -111,18 +124,20 @@ def read_readings(table: Table, columns: tuple[str, ...], what: str) -> pd.DataF
     Raises
     ------
     InputError
-        If a column is missing or unusable, or a reading is there twice.
+        If a column is missing or unusable, a station has no name, a cell no positive size, or a
+        reading is there twice.
     """
     frame = read_table(table)
-    absent = [c for c in (*columns, "time", "value") if c not in frame]
-    require(not absent, f"the table of {what} lacks columns {absent}; it has {list(frame)}")
-    frame = _numbers(frame, tuple(c for c in columns if c != "station"), what)
+    require_columns(frame, (*columns, "time", "value"), f"the table of {what}")
+    frame = numbers_of(frame, (c for c in columns if c != "station"), what)
+    if "station" in columns:
+        _require_rows(frame["station"].notna() & (frame["station"].astype(str).str.strip() != ""),
+                      f"{what} lack the name of a station", "name them or drop these rows")
+    if "size" in columns:
+        _require_rows(frame["size"] > 0, f"{what} have a size that is not positive",
+                      "give the length of a cell's side")
     frame["time"] = hourly_dates(frame["time"], "time").to_numpy()
-    try:
-        frame["value"] = frame["value"].astype(float)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"column 'value' of {what} must hold numbers, or nothing where a reading "
-                         f"is missing ({error})") from error
+    frame["value"] = readings_of(frame["value"], what)
     key = ["station", "time"] if "station" in columns else ["x", "y", "time"]
     twice = frame.duplicated(key)
     require(not twice.any(), f"{int(twice.sum())} readings of {what} are there twice, the first "
@@ -244,9 +259,8 @@ def regular_places(cells: pd.DataFrame, points: int) -> pd.DataFrame:
     cells : DataFrame
         Columns x, y, size.
     points : int
-        Squares along a side.
+        Squares along a side, one or more.
     """
-    require(points >= 1, f"points must be one or more, got {points}")
     different = cells[["x", "y", "size"]].drop_duplicates().to_numpy(float)
     steps = (np.arange(points) + 0.5) / points - 0.5
     north, east = (a.ravel() for a in np.meshgrid(steps, steps, indexing="ij"))
@@ -255,17 +269,6 @@ def regular_places(cells: pd.DataFrame, points: int) -> pd.DataFrame:
     return pd.DataFrame({"x": x.ravel(), "y": y.ravel()})
 
 
-def _numbers(frame: pd.DataFrame, columns: tuple[str, ...], what: str) -> pd.DataFrame:
-    absent = [c for c in columns if c not in frame]
-    require(not absent, f"the table of {what} lacks columns {absent}; it has {list(frame)}")
-    frame = frame.copy()
-    for column in columns:
-        try:
-            frame[column] = frame[column].astype(float)
-        except (TypeError, ValueError) as error:
-            raise InputError(f"column {column!r} of {what} must hold numbers ({error})") from error
-        bad = ~np.isfinite(frame[column].to_numpy())
-        require(not bad.any(), f"column {column!r} of {what} has {int(bad.sum())} values that are "
-                f"missing or not finite, the first in row {np.flatnonzero(bad)[:1].tolist()}; drop "
-                "or fill these rows")
-    return frame
+def _require_rows(good: pd.Series, what: str, remedy: str) -> None:
+    bad = np.flatnonzero(~good.to_numpy())
+    require(bad.size == 0, f"{bad.size} rows of {what}, the first row {bad[:1].tolist()}; {remedy}")

@@ -7,8 +7,8 @@ import pandas as pd
 import xarray as xr
 
 from workbench.bagging import bag_along
-from workbench.checks import choose, require
-from workbench.datasets.networks.tree import make_tree, observations, singletons
+from workbench.checks import choose, number, reject, require, whole
+from workbench.datasets.networks.tree import MOST_SEED, make_tree, observations, singletons
 
 RELEASED_NOISE = 0.5
 TARGETS = 500
@@ -72,7 +72,11 @@ def load(
     if isinstance(noise, str):
         choose("noise", noise, ("released",))
         noise = RELEASED_NOISE
-    low, high = (float(end) for end in span)
+    noise, seed = number("noise", noise), whole("seed", seed, 0, MOST_SEED)
+    points, size = whole("points", points, 1), whole("size", size)
+    if isinstance(span, str) or not hasattr(span, "__len__") or len(span) != 2:
+        raise reject("span two numbers, the ends of x", repr(span), "write span=(-2, 15)")
+    low, high = (number("each end of span", end) for end in span)
     require(noise >= 0 and aggregate_noise >= 0, f"noise and aggregate_noise must be zero or more, "
             f"got {noise} and {aggregate_noise}")
     require(low < high, f"span must have a lower end below its upper one, got {low:g} to {high:g}")
@@ -99,8 +103,8 @@ def load(
         {"points": singletons(_points(table)), "aggregates": aggregates},
         singletons(_points(wanted)),
         title=f"Dependent sources, seed {seed}",
-        settings={"seed": int(seed), "noise": float(noise), "size": int(size),
-                  "aggregate_noise": float(aggregate_noise), "points": int(points),
+        settings={"seed": seed, "noise": noise, "size": size,
+                  "aggregate_noise": float(aggregate_noise), "points": points,
                   "span": [low, high], "overlap": float(overlap)},
         notes=["The released code has noise 0.5, section B.6 prints 0.1 and section B.1 has 1.0; "
                f"here it is {noise:g}.",

@@ -6,11 +6,13 @@ import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import xarray as xr
 
 from workbench.bagging.summaries import read_table
 from workbench.checks import choose, require
+from workbench.datasets.networks.columns import readings_of
 from workbench.datasets.networks.series import sources_from_series
 
 #: Names under which the two pollutants go, without dots, spaces and capitals.
@@ -32,7 +34,7 @@ def sources_from_london_air(
     start : str
         First hour, GMT; the paper's window is ``"2018-06-15"``.
     site : str, optional
-        Code of the station, needed where the table has several.
+        Code of the station or its name, needed where the table has several.
     days, hours, gap : int
         See `workbench.datasets.networks.series.sources_from_series`.
 
@@ -62,12 +64,12 @@ def read_london_air(
     ----------
     table : DataFrame or path of a CSV or Parquet file
         Long, as downloaded from the London Air Quality Network: columns ``Site`` (code),
-        ``Species``, ``ReadingDateTime`` (day/month/year hour:minute, or ISO), ``Value`` (empty
-        where missing), ``Units`` and, if it is there, ``Provisional or Ratified``. Wide, as
-        openair writes it: ``date`` (ISO), one column per pollutant and, where there are several
-        stations, ``code`` or ``site``.
+        ``Species``, ``ReadingDateTime`` (day/month/year hour:minute, with seconds or without, or
+        ISO), ``Value`` (empty where missing), ``Units`` and, if it is there, ``Provisional or
+        Ratified``. Wide, as openair writes it: ``date`` (in one of these forms), one column per
+        pollutant and, where there are several stations, ``code``, ``site`` or both.
     site : str, optional
-        Code of the station, in capitals or not.
+        Code of the station or its name, whichever the table has, in capitals or not.
     pollutants : mapping of str to sequence of str
         Columns wanted, and the names that they may have in the table, without dots, spaces and
         capitals.
@@ -81,15 +83,14 @@ def read_london_air(
     Raises
     ------
     InputError
-        If columns, the site or a pollutant are missing, an hour is there twice, or units are not
-        micrograms per cubic metre.
+        If columns, the site or a pollutant are missing, an hour is there twice, units are not
+        micrograms per cubic metre, or readings are no numbers, infinite, or flags such as -999.
     """
     frame = read_table(table)
     long = all(name in frame for name in LONG)
     require(long or "date" in frame, f"expected the columns {', '.join(LONG)} (London Air), or "
             f"date and one column per pollutant (openair), got {list(frame)}")
-    code = next((c for c in ("Site", "code", "site") if c in frame), None)
-    frame, name = _of_site(frame, code, site)
+    frame, name = _of_site(frame, [c for c in ("Site", "code", "site") if c in frame], site)
     dates = frame["ReadingDateTime" if long else "date"]
     frame = frame.assign(date=_dates(dates))
     note = "readings carry no flag of ratification"
@@ -101,28 +102,32 @@ def read_london_air(
         found = [column for column, to in renamed.items() if to == wanted]
         require(len(found) == 1, f"expected one pollutant {wanted!r} (known as "
                 f"{', '.join(pollutants[wanted])}), got {found} among {list(frame)}")
-    out = frame[["date", *renamed]].rename(columns=renamed).sort_values("date", ignore_index=True)
-    for wanted in pollutants:
-        numbers = pd.to_numeric(out[wanted], errors="coerce")
-        lost = out[wanted].notna() & numbers.isna()
-        require(not lost.any(), f"{int(lost.sum())} readings of {wanted!r} are no numbers, the "
-                f"first {out[wanted][lost].iloc[:1].tolist()}; leave missing ones empty")
-        out[wanted] = numbers
+    out = frame[["date", *renamed]].rename(columns=renamed)
+    out = out.assign(**{name: readings_of(out[name], repr(name)) for name in pollutants})
+    out = out.sort_values("date", ignore_index=True)
     out.attrs = {"site": name, "note": note}
     return out
 
 
-def _of_site(frame: pd.DataFrame, code: str | None, site: str | None) -> tuple[pd.DataFrame, str]:
-    if code is None:
+def _of_site(
+    frame: pd.DataFrame, columns: list[str], site: str | None,
+) -> tuple[pd.DataFrame, str]:
+    """Rows of one station, named in any of the columns, and what the first of them calls it."""
+    if not columns:
         return frame, site or "station"
-    codes = frame[code].astype(str).str.upper()
+    nameless = np.flatnonzero(frame[columns[0]].isna())
+    require(nameless.size == 0, f"{nameless.size} rows have no {columns[0]!r}, the first row "
+            f"{nameless[:1].tolist()}; name the station or drop them")
+    names = frame[columns].astype(str).apply(lambda column: column.str.strip().str.upper())
+    codes = names[columns[0]]
+    if site is not None:
+        wanted = choose("site", str(site).strip().upper(), sorted(set(names.to_numpy().ravel())))
+        rows = (names == wanted).any(axis=1)
+        frame, codes = frame[rows], codes[rows]
     known = sorted(codes.unique())
-    if site is None:
-        require(len(known) == 1, f"the table has {len(known)} stations, {', '.join(known[:10])}; "
-                "pass site=... with the code of one")
-        return frame, known[0]
-    name = choose("site", str(site).upper(), known)
-    return frame[codes == name], name
+    require(len(known) == 1, f"the table has {len(known)} stations{f' {site!r}' if site else ''}, "
+            f"{', '.join(known[:10])}; pass site=... with the code of one")
+    return frame, known[0]
 
 
 def _dates(dates: pd.Series) -> pd.Series:
@@ -132,9 +137,10 @@ def _dates(dates: pd.Series) -> pd.Series:
     text = dates.astype(str).str.strip()
     if not text.str.match(_BRITISH).any():
         return text
-    read = pd.to_datetime(text, format="%d/%m/%Y %H:%M", errors="coerce")
+    read = pd.to_datetime(text, format="%d/%m/%Y %H:%M", errors="coerce").fillna(
+        pd.to_datetime(text, format="%d/%m/%Y %H:%M:%S", errors="coerce"))
     require(not read.isna().any(), f"{int(read.isna().sum())} dates are not day/month/year "
-            f"hour:minute, the first {text[read.isna()].iloc[:1].tolist()}")
+            f"hour:minute or hour:minute:second, the first {text[read.isna()].iloc[:1].tolist()}")
     return read
 
 
@@ -158,6 +164,7 @@ def _widened(frame: pd.DataFrame, pollutants: Mapping[str, Sequence[str]]) -> pd
     twice = frame.duplicated(["date", "Species"])
     require(not twice.any(), f"{int(twice.sum())} readings are there twice (first: "
             f"{frame['date'][twice].iloc[:1].tolist()}); keep one of each hour and species")
+    frame = frame.assign(Value=readings_of(frame["Value"], "'Value'"))
     return frame.pivot(index="date", columns="Species", values="Value").reset_index()
 
 

@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import xarray as xr
 
 from workbench.bagging import bag_along
-from workbench.checks import InputError, require
+from workbench.bagging.summaries import read_table
+from workbench.checks import require, whole
+from workbench.datasets.networks.columns import (
+    full_hour,
+    hourly_dates,
+    readings_of,
+    require_columns,
+)
 from workbench.datasets.networks.tree import make_tree, observations, singletons
 
 GAPS, GAP_HOURS = 5, 48
@@ -17,7 +25,7 @@ UNITS = "ug/m3"
 
 
 def sources_from_series(
-    table: pd.DataFrame,
+    table: pd.DataFrame | str | Path,
     start: object,
     days: int = 13,
     hours: int = 2,
@@ -38,9 +46,9 @@ def sources_from_series(
 
     Parameters
     ----------
-    table : pandas.DataFrame
+    table : DataFrame or path of a CSV or Parquet file
         Columns ``date`` (full hours; UTC where it has no zone), ``coarse`` and ``fine``, in ug/m3;
-        missing readings are NaN or absent rows.
+        missing readings are NaN or absent rows, no flags such as -999.
     start : str or datetime
         First hour of the window.
     days : int
@@ -50,7 +58,7 @@ def sources_from_series(
     gap : int
         Which block is cut out, 0 to 4.
     coarse, fine : str
-        Columns; also the names of the sources and of their tasks.
+        Columns, two different ones; also the names of the sources and of their tasks.
     site : str
         Name for titles.
     notes : sequence of str
@@ -68,17 +76,22 @@ def sources_from_series(
     Raises
     ------
     InputError
-        If columns are missing, dates repeat, are not full hours or do not cover the window, or
-        nothing is left of a part.
+        If columns are missing or the same, dates repeat, are not full hours or do not cover the
+        window, readings are no numbers, infinite or flags, days, hours or gap are no whole numbers
+        in range, or nothing is left of a part.
 
     References
     ----------
     Hamelijnck et al. 2019, section 6 (inter-task multi-resolution) and Table 1.
     """
+    days = whole("days", days)
     require(days >= GAPS * GAP_HOURS // 24, f"the window must have at least "
             f"{GAPS * GAP_HOURS // 24} days, for five blocks of two; got {days}")
-    require(1 <= hours <= 24 * days, f"hours must be from 1 to {24 * days}, got {hours}")
-    require(gap in range(GAPS), f"gap must be 0 to {GAPS - 1}, got {gap}")
+    hours, gap = whole("hours", hours, 1, 24 * days), whole("gap", gap, 0, GAPS - 1)
+    require(coarse != fine, f"coarse and fine must be two columns, got {coarse!r} for both")
+    taken = sorted({"date", "datetime", "time"} & {coarse, fine})
+    require(not taken, f"{', '.join(taken)} cannot be a pollutant: it is what readings are "
+            "ordered by; rename the column")
     origin = full_hour(start, "start")
     readings = _window(table, origin, days, (coarse, fine))
     first = 24 * days - (GAPS - gap) * GAP_HOURS
@@ -90,73 +103,19 @@ def sources_from_series(
         sources, _hourly(readings[inside], fine, "in the gap"),
         title=f"{site}, {coarse} in means of {hours} h, {fine} hourly but for two days from "
               f"{begin:%Y-%m-%d}",
-        settings={"start": f"{origin:%Y-%m-%d %H:%M}", "days": int(days),
-                  "hours": int(hours), "gap": int(gap)},
+        settings={"start": f"{origin:%Y-%m-%d %H:%M}", "days": days, "hours": hours, "gap": gap},
         notes=["Gaps have 48 hours; the released code cuts 49, for its ends are inclusive.",
                "The released code swaps the two pollutants; here it is as the paper says.", *notes],
         **attrs)
 
 
-def hourly_dates(dates: object, what: str = "date") -> pd.Series:
-    """Dates as UTC without a zone, all of them full hours.
-
-    Parameters
-    ----------
-    dates : pandas.Series
-        Datetimes or strings in ISO form.
-    what : str
-        Name for errors.
-
-    Raises
-    ------
-    InputError
-        If they cannot be read, or are not full hours.
-    """
-    try:
-        read = pd.to_datetime(pd.Series(dates), utc=True).dt.tz_localize(None)
-    except (ValueError, TypeError) as error:
-        raise InputError(f"column {what!r} must hold dates such as 2002-06-15 13:00 ({error})"
-                         ) from error
-    bad = read.isna() | (read != read.dt.floor("h"))
-    require(not bad.any(), f"column {what!r} must hold full hours, but {int(bad.sum())} rows do "
-            f"not, the first with {pd.Series(dates)[bad].iloc[:1].tolist()}; average them first")
-    return read.astype("datetime64[ns]")
-
-
-def full_hour(when: object, what: str) -> pd.Timestamp:
-    """A full hour as UTC without a zone.
-
-    Parameters
-    ----------
-    when : str or datetime
-        In ISO form; UTC where it has no zone.
-    what : str
-        Name for errors.
-
-    Raises
-    ------
-    InputError
-        If it cannot be read or is not a full hour.
-    """
-    try:
-        read = pd.to_datetime(when, utc=True).tz_localize(None).as_unit("ns")
-    except (ValueError, TypeError, AttributeError) as error:
-        raise InputError(f"{what} must be a date such as '2002-06-15', got {when!r}") from error
-    require(read == read.floor("h"), f"{what} must be a full hour, got {when!r}")
-    return read
-
-
-def hours_since(dates: pd.Series, start: pd.Timestamp) -> np.ndarray:
-    """Hours from the start, (rows,)."""
-    return ((dates - start) / pd.Timedelta(hours=1)).to_numpy(float)
-
-
 def _window(
-    table: pd.DataFrame, start: pd.Timestamp, days: int, names: tuple[str, str],
+    table: pd.DataFrame | str | Path, start: pd.Timestamp, days: int, names: tuple[str, str],
 ) -> pd.DataFrame:
     """One row for every hour of the window, NaN where there is no reading."""
-    absent = [c for c in ("date", *names) if c not in table]
-    require(not absent, f"the table lacks columns {absent}; it has {list(table)}")
+    table = read_table(table)
+    require_columns(table, ("date", *names))
+    require(len(table) > 0, "the table has no rows")
     dates = hourly_dates(table["date"])
     twice = dates[dates.duplicated()]
     require(twice.empty, f"{twice.size} dates repeat (first: {twice.iloc[:1].tolist()}); keep one "
@@ -165,9 +124,10 @@ def _window(
     require(dates.min() <= wanted[0] and wanted[-1] <= dates.max(),
             f"the window from {wanted[0]} to {wanted[-1]} is not covered by the readings, from "
             f"{dates.min()} to {dates.max()}; choose another start or fewer days")
-    readings = table[list(names)].set_axis(dates.to_numpy()).reindex(wanted).astype(float)
-    endless = np.isinf(readings.to_numpy())
-    require(not endless.any(), f"{int(endless.sum())} readings are infinite; mend them")
+    inside = (dates >= wanted[0]) & (dates <= wanted[-1])
+    readings = pd.DataFrame(
+        {name: readings_of(table.loc[inside, name], repr(name)) for name in names},
+        index=dates[inside].to_numpy()).reindex(wanted)
     return readings.rename_axis("datetime").reset_index().assign(
         time=np.arange(24.0 * days))
 

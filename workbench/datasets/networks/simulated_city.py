@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from workbench.checks import require
+from workbench.checks import require, whole
 from workbench.datasets.networks.city_air import START, City, make_city
 from workbench.datasets.networks.city_network import (
     hourly_readings,
@@ -85,7 +85,7 @@ def load(
     satellite table has 196 rows of 100 points, its stations 1,020 rows (814 with readings) to
     train and 1,034 to test; here 360, 1,080 (864) and 1,080.
     """
-    _check(stations, hours, cell, every, missing,
+    _check(seed, stations, hours, cell, points, every, missing,
            (station_noise, satellite_noise, satellite_scale))
     options = {"seed": int(seed), "stations": int(stations), "hours": int(hours),
                "cell": float(cell), "points": int(points), "every": int(every),
@@ -118,14 +118,16 @@ def load(
 
 
 def _check(
-    stations: int, hours: int, cell: float, every: int, missing: float, positive: tuple[float, ...],
+    seed: int, stations: int, hours: int, cell: float, points: int, every: int, missing: float,
+    positive: tuple[float, ...],
 ) -> None:
-    require(stations >= 2, f"stations must be two or more, got {stations}")
-    require(hours >= 2, f"hours must be two or more, got {hours}")
+    for name, value, least in (("seed", seed, 0), ("stations", stations, 2), ("hours", hours, 2),
+                               ("points", points, 1)):
+        whole(name, value, least)
+    whole("every", every, 1, hours)
     tiles = [width / cell for width in EXTENT] if cell > 0 else [np.nan]
     require(bool(np.allclose(tiles, np.round(tiles))), f"cells of {cell} km do not tile a city of "
             f"{EXTENT[0]:g} x {EXTENT[1]:g} km; take 7, 3.5 or 1.75")
-    require(1 <= every <= hours, f"every must be from 1 to {hours} hours, got {every}")
     require(0 <= missing <= 0.8, f"missing is a share from 0 to 0.8, got {missing}")
     require(min(positive) >= 0, "noise and scale must be zero or more, got "
             f"{', '.join(map(str, positive))}")

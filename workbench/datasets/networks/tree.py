@@ -13,6 +13,7 @@ from workbench.bagging import from_table, rebag
 from workbench.checks import InputError, reject, require
 
 SOURCES, TARGET, TASK = "sources", "target", "task"
+MOST_SEED = 2**32 - 1          # of NumPy's legacy stream
 
 
 def make_tree(

@@ -1,0 +1,30 @@
+"""Checks of numbers: what is taken, what is refused, and what the message says."""
+
+import numpy as np
+import pytest
+
+from workbench.checks import InputError, number, whole
+
+
+@pytest.mark.parametrize("value", [3, 3.0, np.int16(3), np.float32(3), np.uint8(3)])
+def test_whole_numbers_of_any_type_become_ints(value):
+    assert whole("n", value, 0, 3) == 3 and type(whole("n", value)) is int
+    assert number("n", value) == 3.0 and type(number("n", value)) is float
+
+
+@pytest.mark.parametrize("value", [True, "3", None, np.nan, np.inf, [3], 1j])
+def test_what_is_no_number_is_refused(value):
+    with pytest.raises(InputError, match="n must be a whole number, got"):
+        whole("n", value)
+    with pytest.raises(InputError, match="n must be a finite number, got"):
+        number("n", value)
+
+
+@pytest.mark.parametrize("value,bounds,message", [
+    (2.5, (), "n must be a whole number, got 2.5"),
+    (0, (1,), "n must be a whole number of 1 or more, got 0"),
+    (5, (None, 4), "n must be a whole number of 4 or less, got 5"),
+    (5, (0, 4), "n must be a whole number from 0 to 4, got 5")])
+def test_bounds_are_told(value, bounds, message):
+    with pytest.raises(InputError, match=message):
+        whole("n", value, *bounds)
