@@ -1,10 +1,12 @@
 """Figure 5 of Hamelijnck et al. 2019 at full size: fully Bayesian posteriors of each likelihood.
 
-    python benchmarks/full_bayes.py       # some 20 minutes; writes data/results/full_bayes.nc
+    python benchmarks/full_bayes.py                    # Gibbs, some 20 minutes
+    python benchmarks/full_bayes.py --sampler nuts     # the same posteriors by NUTS
 
 Data are those of App. B.1 (`workbench.sampling.figure5`): 100 points with noise 1 and 50 means of
 pairs with noise 0.1. Lyddon's and Ribatet's weights are estimated on them. Stored are the bands of
-f, thinned draws of both noises, and each likelihood's R̂ and acceptance. One thread.
+f, thinned draws of both noises, and each likelihood's R̂ and acceptance of hyperparameters. One
+thread. Writes data/results/full_bayes.nc or full_bayes_nuts.nc.
 """
 
 from __future__ import annotations
@@ -19,7 +21,9 @@ import torch
 import typer
 import xarray as xr
 
-RESULTS = Path(__file__).parents[1] / "data" / "results" / "full_bayes.nc"
+RESULTS = Path(__file__).parents[1] / "data" / "results"
+FILES = {"gibbs": RESULTS / "full_bayes.nc", "nuts": RESULTS / "full_bayes_nuts.nc"}
+PROPOSED = {"gibbs": "hyperparameters", "nuts": "nuts"}     # the block that can be refused
 DRAWS = 500             # of each likelihood that are kept
 
 
@@ -43,7 +47,8 @@ def estimated_weights(size: str, seed: int) -> dict[str, float]:
     return {"lyddon": float(found.lyddon), "ribatet": float(found.ribatet)}
 
 
-def main(size: str = "full", sampler: str = "gibbs", seed: int = 0, out: Path = RESULTS) -> None:
+def main(size: str = "full", sampler: str = "gibbs", seed: int = 0,
+         out: Path | None = None) -> None:
     """Sample all posteriors and write them."""
     from workbench.labelled.versions import versions
     from workbench.sampling import figure5
@@ -68,7 +73,7 @@ def main(size: str = "full", sampler: str = "gibbs", seed: int = 0, out: Path = 
             for noise in ("point_noise", "aggregate_noise")},
          "rhat": ("likelihood", [max(float(rhat(v)) for v in one.hyperparameters.values())
                                  for one in chains]),
-         "acceptance": ("likelihood", [float(np.mean(list(one.acceptance.values())))
+         "acceptance": ("likelihood", [float(one.acceptance[PROPOSED[sampler]].mean())
                                        for one in chains]),
          "weight": ("likelihood", [weights.get(name, 1.0) for name in names]),
          "truth": ("individual", found.truth), "points": ("individual", found.points),
@@ -77,7 +82,7 @@ def main(size: str = "full", sampler: str = "gibbs", seed: int = 0, out: Path = 
         attrs={"experiment": "full-bayes", "size": size, "sampler": sampler, "seed": seed,
                "seconds": seconds, "versions": json.dumps(versions()),
                "source": "Hamelijnck et al. 2019, appendix B.1, B.5 and figure 5"})
-    ds.to_netcdf(out, engine="h5netcdf")
+    ds.to_netcdf(out or FILES[sampler], engine="h5netcdf")
     for name in names:
         print(f"{name}: weight {float(ds['weight'].sel(likelihood=name)):.3f}, sd relative to the "
               f"true likelihood's {found.relative_sd(name):.3f}, noise of points "

@@ -5,7 +5,8 @@
 
 growth: processor seconds of one evaluation of the bound with gradients, and of one round of
 closed-form updates, as one of N (observations of three points), M (inducing inputs), Q (basis
-functions) and P (tasks) grows; the paper states O((PQ + Q) N M²). recipe: MR-GPRN on
+functions) and P (tasks) grows, and the exponent over the last three sizes; the paper states
+O((PQ + Q) N M²). recipe: MR-GPRN on
 dependent-sources by Adam on the same bound, 0.01 for 5,000 epochs from the paper's start, beside
 ours. exact: MR-GP in closed form, by the same recipe. deep: MR-DGP on biased-sources, and the
 error there. One thread. Writes data/results/networks_speed.csv.
@@ -26,8 +27,9 @@ import typer
 RESULTS = Path(__file__).parents[1] / "data" / "results" / "networks_speed.csv"
 EPOCHS = 5000
 START = {"observations": 200, "inducing": 50, "latent": 1, "tasks": 1}
-GROWTH = {"observations": (100, 200, 400, 800, 1600), "inducing": (25, 50, 100, 200, 400),
-          "latent": (1, 2, 4), "tasks": (1, 2, 4)}
+GROWTH = {"observations": (200, 400, 800, 1600, 3200), "inducing": (50, 100, 200, 400, 800, 1600),
+          "latent": (1, 2, 4, 8), "tasks": (1, 2, 4, 8)}
+MANY = {"inducing": {"observations": 600}}      # as many different inputs as inducing ones at least
 
 
 def made(observations: int, tasks: int):
@@ -54,7 +56,7 @@ def growth() -> list[dict]:
     rows = []
     for name, values in GROWTH.items():
         for value in values:
-            at = START | {name: value}
+            at = START | MANY.get(name, {}) | {name: value}
             model = MRGPRN(kernel="rbf", inducing=at["inducing"], latent=at["latent"], compress=0)
             state = GPRNState(model, made(at["observations"], at["tasks"]))
 
@@ -68,15 +70,19 @@ def growth() -> list[dict]:
                 with torch.no_grad():
                     updates.settle(state, state.full, sights, rounds=1)
 
-            rows.append({"part": "growth", "of": name, "size": len(state.full[0].part.value)
-                         if name == "observations" else value,
+            rows.append({"part": "growth", "of": name, "size": value,
                          "evaluation_seconds": clock(evaluate), "round_seconds": clock(rounds)})
             print(rows[-1], flush=True)
+        last = pd.DataFrame(rows[-3:])
+        for kind in ("evaluation", "round"):
+            slope = np.polyfit(np.log(last["size"]), np.log(last[f"{kind}_seconds"]), 1)[0]
+            rows[-1][f"{kind}_exponent"] = slope
     return rows
 
 
 def clock(work, repeats: int = 3) -> float:
-    """Least processor seconds of some repeats."""
+    """Least processor seconds of some repeats, after one that warms up."""
+    work()
     found = []
     for _ in range(repeats):
         started = time.process_time()

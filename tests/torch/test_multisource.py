@@ -1,7 +1,6 @@
 """Models of several sources: formulas against Monte Carlo, limits, composite weights, refusals."""
 
 import math
-import re
 import warnings
 from dataclasses import replace
 
@@ -442,15 +441,6 @@ def test_an_ill_conditioned_curvature_is_told():
     assert found.ribatet == pytest.approx(0.5)
     with pytest.warns(CompositeWarning, match="4 blocks of scores for 2"):
         magnitudes([np.eye(2), np.eye(2)], [g[:4], g[:4]])
-
-
-def test_the_released_weight_is_that_of_its_gradients(pair):
-    fit = MRGP(kernel="rbf", composite="released").fit(pair)
-    found = set(fit.composite_weights.values())
-    told = re.search(r"gradients \[ *(\S+) +(\S+?)\]", fit.history.notes[0])
-    g = np.array([float(told.group(1)), float(told.group(2))])
-    assert len(found) == 1
-    assert found.pop() == pytest.approx((g**2).sum() / g.sum()**2, rel=2e-2)
 
 
 def test_weights_come_with_the_sources_when_conditioned(pair):

@@ -79,7 +79,7 @@ def _table(results: xr.Dataset) -> pd.DataFrame:
         "rmse": spread(groups, "rmse"), "median rmse": groups["rmse"].median(),
         "wape": groups["wape"].mean(), "mape": groups["mape"].mean(),
         **{name: groups[name].mean() for name in (
-            "rmse_truth", "crps", "cover_reading", "cover_truth", "seconds")},
+            "rmse_truth", "crps", "cover_reading", "cover_truth", "converged", "seconds")},
         "seeds": groups.size()})
     table["paper (rmse, mape)"] = [_PAPER.get(model, "") for _, model in table.index]
     return table

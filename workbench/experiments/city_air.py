@@ -27,7 +27,7 @@ KERNEL = f"matern32(time)+{PLACE}+periodic(time)*{PLACE}"
 _PERIOD = "periodic*rbf*rbf*rbf*matern32.periodic.period"
 _DAY = 24.0                     # h
 _COMMON = {"kernel": KERNEL, "hyperparameters": {_PERIOD: _DAY}}
-_SPARSE = {**_COMMON, "inducing": 80, "max_steps": 50}
+_SPARSE = {**_COMMON, "inducing": 80, "max_steps": 200}
 _NETWORK = {**_SPARSE, "hyperparameters": {f"f.{_PERIOD}": _DAY}, "weight_kernel": PLACE}
 _TREE = {**_SPARSE, "samples": 8}
 STATION_MEAN = "station mean"
@@ -44,7 +44,7 @@ MODELS = {
 }
 #: Options of the dataset; a small world's models have less time, too.
 #: Seed 0 is left out: the kernel was chosen on it.
-SEEDS = (1, 2)
+SEEDS = (1, 2, 3)
 WORLDS = {"city": {"points": 4}, "small": {"stations": 8, "hours": 12, "points": 2}}
 _SMALL = {"max_steps": 6, "inducing": 12}
 _PAPER = {
@@ -60,8 +60,9 @@ _NOTES = (
     "features, and a part of them that recurs every 24 h; with an ARD squared exponential of "
     "all inputs, the paper's, the single GP was behind the station's own mean on seed 0. "
     "The kernel is the best of four for the single GP on the second half of seed 0, which is left "
-    "out of the runs; cells are integrated by 4 x 4 points (the paper: 10 x 10). "
-    "80 inducing inputs per term, 50 evaluations at most, for time. W is of place and features "
+    "out of the runs; cells are integrated by 4 x 4 points (the paper: 10 x 10) and read every six "
+    "hours, 360 values (the paper: hourly, 196 rows). "
+    "80 inducing inputs per term, 200 evaluations at most. W is of place and features "
     "alone. In mr-dgp the deep GP sees the satellite's field, place and features, but no time, as "
     "in the released code; (f): the field alone. 'centre-point GP' is the released code's single "
     "GP on cells' centres, 'centre-point' the network of the paper.")
@@ -154,9 +155,16 @@ def _table(results: xr.Dataset) -> pd.DataFrame:
         f"{score}": [f"{m:.2f} ± {s:.2f}" for m, s in zip(
             mean[f"station_{score}"], mean[f"station_{score}_sd"], strict=True)]
         for score in ("rmse", "mape")}, index=mean.index)
-    table["sd over seeds"] = groups["station_rmse"].std()
-    for name in ("rmse_road", "rmse_background", "crps", "cover_reading", "cover_road",
-                 "cover_background", "cover_station_low", "cover_truth", "seconds"):
+    each = groups.obj.pivot(index=["world", "model"], columns="seed", values="station_rmse")
+    for seed in each:
+        table[f"rmse, seed {seed}"] = each[seed].reindex(table.index)
+    for name in ("rmse_road", "rmse_background", "crps", "cover_reading", "cover_truth",
+                 "cover_road", "cover_background"):
+        if name in mean:
+            table[name] = mean[name]
+    if "cover_station_low" in mean:
+        table["cover, worst station"] = groups["cover_station_low"].min()
+    for name in (f"weight {STATIONS}", f"weight {SATELLITE}", "converged", "seconds"):
         if name in mean:
             table[name] = mean[name]
     table["seeds"] = groups.size()

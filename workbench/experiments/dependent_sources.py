@@ -132,7 +132,7 @@ def _table(results: xr.Dataset) -> pd.DataFrame:
             np.nan, index=runs.index)).fillna(np.sqrt(runs[alone]))
     shown = ["relative variance", "rmse_truth", "cover_window", "cover_truth", "cover_reading",
              f"weight {POINTS}", f"weight {AGGREGATES}", f"noise {POINTS}", f"noise {AGGREGATES}",
-             "seconds"]
+             "converged", "seconds"]
     groups = runs.groupby(["case", "model"], sort=False)
     table = groups[[name for name in shown if name in runs]].mean()
     table["seeds"] = groups.size()

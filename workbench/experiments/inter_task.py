@@ -73,7 +73,7 @@ def _score(settings: Settings) -> Row:
 
 def _runs(preset: str) -> list[Settings]:
     if preset == "quick":
-        return [{"hours": 10, "gap": 3, "model": model}
+        return [{"hours": 10, "gap": 1, "model": model}
                 for model in (CONSTANT, "single GP", "mr-gprn (paper's start)", "mr-dgp")]
     runs = [{"hours": hours, "gap": gap, "model": model}
             for gap in GAPS for hours in HOURS for model in (CONSTANT, *MODELS)]
@@ -83,8 +83,8 @@ def _runs(preset: str) -> list[Settings]:
 def _table(results: xr.Dataset) -> pd.DataFrame:
     """Squared errors of PM2.5 over gaps (table 1), also relative to the constant, and coverage."""
     groups = frame(results).groupby(["model", "hours"], sort=False)
-    shown = [name for name in ("rmse", "of_constant", "crps", "cover_reading", "seconds")
-             if name in groups.obj]
+    shown = [name for name in ("rmse", "of_constant", "mape", "crps", "cover_reading", "converged",
+                          "seconds") if name in groups.obj]
     table = groups[shown].mean().rename(columns={"of_constant": "of constant"})
     table.insert(0, "mse", spread(groups, "mse"))
     table["gaps"] = groups.size()

@@ -28,7 +28,10 @@ def sources_of(tree: xr.DataTree, *names: str) -> dict[str, xr.Dataset]:
 
 def fitted(model: str, options: Mapping, data: Several, trust: Mapping[str, float] | None = None
            ) -> SourcesFit:
-    """A fit of a model by its registry name; what it warns of is in its notes."""
+    """A fit of a model by its registry name.
+
+    Warnings are left to the table: it has the share of fits that converged.
+    """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return make_model(model, **options).fit(data, trust=trust)

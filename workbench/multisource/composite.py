@@ -12,9 +12,8 @@ and weights near one; a common fit would make its residuals oppose each other.
 References
 ----------
 Hamelijnck et al. 2019, algorithm 1. Deviations: θ̂, noise among it, maximises the sum of the
-sources' log *marginal* likelihoods, so that no field is fitted to the noise; blocks of scores.
-The ``released`` weight is that of the authors' code, Σ g_a² / (Σ g_a)² with one gradient g_a per
-source, of the lengthscale, taken before the maximum, where it would tend to infinity.
+sources' log *marginal* likelihoods, so that no field is fitted to the noise; blocks of scores. The
+weight of the authors' code is in `workbench.multisource.released`.
 """
 
 from __future__ import annotations
@@ -37,11 +36,11 @@ from workbench.multisource.magnitude import (
     magnitudes,
     one_per_source,
 )
+from workbench.multisource.released import released_weight
 from workbench.operators import OPERATORS, AggregationOperator
 from workbench.training import maximise
 
 _STEP = 1e-3            # of logarithms of hyperparameters, in finite differences
-_STEPS_RELEASED = 10    # of the likelihood's ascent before the released weight is taken
 _MOST, _CLUSTERS = 1_500, 4     # individuals of a source, beyond which it has clusters per bag
 _BLOCKS = 20            # of scores, where no source lends its bags
 
@@ -78,7 +77,7 @@ def weigh(state, callback=None) -> Weights:
     start = {item.name: item.raw.detach().clone() for item in state.hyperparameters}
     try:
         if options.composite == "released":
-            return _released(state, like)
+            return _released(state, free, like)
         found = _estimate(state, free, callback)
     finally:
         with torch.no_grad():
@@ -92,6 +91,15 @@ def weigh(state, callback=None) -> Weights:
         f"{p.name} {w:.3g}" for p, w in zip(state.sources, chosen, strict=True))]
     return Weights(torch.as_tensor(chosen).to(like), found.ribatet, found.lyddon,
                    found.per_source, found.condition, [*told, *found.notes])
+
+
+def _released(state, free, like: Tensor) -> Weights:
+    value, g = released_weight(state, free)
+    if not np.isfinite(value):
+        return _unknown(like, f"the released estimate is {value}")
+    return Weights(torch.full_like(like, value), notes=[
+        f"composite weight (released): {value:.3g} from gradients {np.array2string(g, precision=3)}"
+    ])
 
 
 def _unknown(like: Tensor, why: str) -> Weights:
@@ -183,16 +191,3 @@ class _Marginals:
         shared.assign(at)
         slopes = torch.stack(columns, 1)
         return tuple(t.cpu().numpy() for t in (slopes, slopes * alpha[:, None], noise))
-
-
-def _released(state, like: Tensor) -> Weights:
-    shared = HyperparameterSet([next(
-        (item for item in state.kernel_items if "lengthscale" in item.name and not item.fixed),
-        state.kernel_items[0])])
-    marginals = _Marginals(state)
-    marginals.maximise(_STEPS_RELEASED, state.options.tolerance)
-    g = np.array([marginals.scores(shared, a)[1].sum() for a in range(len(state.sources))])
-    value = float((g**2).sum() / g.sum() ** 2)
-    text = (f"composite weight (released): {value:.3g} from gradients "
-            f"{np.array2string(g, precision=3)}")
-    return Weights(torch.full_like(like, value), notes=[text])
