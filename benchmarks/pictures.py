@@ -10,6 +10,7 @@ an hour; the others are the README's.
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Annotated
 
 import holoviews as hv
 import torch
@@ -63,7 +64,7 @@ def temperature() -> None:
     plots.save_png(rows, PICTURES / "cmip6_figures9_to_11.png", scale=1)
 
 
-def main(name: str = "all") -> None:
+def main(name: Annotated[str, typer.Argument()] = "all") -> None:
     """Fit, map and save one picture or all."""
     torch.set_num_threads(1)
     PICTURES.mkdir(parents=True, exist_ok=True)

@@ -85,7 +85,8 @@ class Store(Results):
         setting, model, bench = self.setting, self.state.chosen, self.bench
         learnt = {} if self._moving else {"learnt": ""}
         if bench is None:
-            self.param.update(stale=True, work=words.LOADING, fraction=0.0, error="", **learnt)
+            with self._together():
+                self.param.update(stale=True, work=words.LOADING, fraction=0.0, error="", **learnt)
             self._job.start(lambda run: background.prepare(setting, model, run))
             return
         self._benches.move_to_end(setting)
