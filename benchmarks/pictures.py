@@ -27,8 +27,8 @@ CASES = {
     "madagascar": (dict(), dict(overdispersion="area"), 0.1),
 }
 #: Of the experiment temperature, with the figures of the paper that they are for.
-MODELS = {"var-gpr": "Figure 9, VarGPR", "vbagg": "Figure 10, VBAgg",
-          "var-cmp": "Figure 11, VarCMP", "var-cmp (two stages)": "VarCMP, two stages"}
+MODELS = {"var-gpr": "9, VarGPR", "vbagg": "10, VBAgg", "var-cmp": "11, VarCMP",
+          "var-cmp (two stages)": "two stages"}
 SPLIT = 2
 
 

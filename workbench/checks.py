@@ -49,8 +49,7 @@ def number(name: str, value: object) -> float:
     InputError
         If it is something else; text and truth values are no numbers.
     """
-    good = isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)
-    require(good, f"{name} must be a finite number, got {value!r}")
+    require(_finite(value), f"{name} must be a finite number, got {value!r}")
     return float(value)
 
 
@@ -75,10 +74,16 @@ def whole(name: str, value: object, least: int | None = None, most: int | None =
               f" of {least} or more" if least is not None else
               f" of {most} or less" if most is not None else "")
     expected = f"{name} must be a whole number{bounds}, got {value!r}"
-    good = isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)
-    require(good and value == int(value), expected)
+    require(_finite(value) and value == int(value), expected)
     require((least is None or value >= least) and (most is None or value <= most), expected)
     return int(value)
+
+
+def _finite(value: object) -> bool:
+    try:
+        return isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)
+    except OverflowError:       # a whole number beyond all floats
+        return False
 
 
 def package(name: str, extra: str) -> ModuleType:

@@ -86,7 +86,8 @@ def test_pm25_in_a_gap(monkeypatch):
     table = inter_task.INTER.table(results)["of constant"]
     assert table["constant", 10] == 1
     # PM2.5 alone knows nothing in this gap; PM10 tells.
-    assert table["mr-dgp", 10] < 0.7 * table["single GP", 10]
+    assert table["mr-dgp", 10] < min(0.9, 0.7 * table["single GP", 10])
+    assert 0 < table["single GP", 10] < 1.1
     assert table["mr-gprn (paper's start)", 10] < 0.7 * table["single GP", 10]
 
 

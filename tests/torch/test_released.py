@@ -8,6 +8,7 @@ import torch
 from scipy.stats import norm
 
 from workbench.bags import Bags, Columns, Source, Targets
+from workbench.interrupt import Cancelled
 from workbench.multisource import composite
 from workbench.multisource.mr_gp import MRGP, MRGPState
 from workbench.multisource.released import PlugIn, released_weight
@@ -27,16 +28,18 @@ def noisy(seed):
     return 5 * np.sin(X) ** 2 + 0.5 * np.random.default_rng(seed).standard_normal(len(X))
 
 
-def state_of(*sources):
-    state = MRGPState(MRGP(kernel="rbf"), list(sources))
-    return state, [item for item in state.kernel_items if not item.fixed]
+def state_of(*sources, **options):
+    """A state, its free hyperparameters of the kernel, and what of the sources is seen."""
+    state = MRGPState(MRGP(kernel="rbf", **options), list(sources))
+    free = [item for item in state.kernel_items if not item.fixed]
+    return state, free, [(part.x, part.operator) for part in state.sources]
 
 
 def test_the_plug_in_likelihood_is_that_of_its_field():
     """Against dense algebra: m = K(x, z) L⁻ᵀ v, averaged by hand, one noise for both sources."""
-    state, _ = state_of(source(noisy(0), 1, "points"), source(noisy(1), 3, "means"))
+    state, _, seen = state_of(source(noisy(0), 1, "points"), source(noisy(1), 3, "means"))
     state.hyperparameters["rbf.lengthscale"].set(0.2)       # well conditioned: no jitter
-    found = PlugIn(state)
+    found = PlugIn(state, seen)
     (term,), z = state.field.terms, found.field.inducing[0]
     with torch.no_grad():
         root = torch.linalg.cholesky(term(z, z)).numpy()
@@ -75,13 +78,31 @@ def test_the_option_takes_it_for_all_sources(monkeypatch):
     expected, g = released_weight(*state_of(*sources), epochs=40)
     assert list(fit.composite_weights.values()) == pytest.approx([expected] * 2)
     assert expected == pytest.approx((g**2).sum() / g.sum() ** 2)
-    assert f"released): {expected:.3g}" in fit.history.notes[0]
+    assert f"(released): points {expected:.3g}" in fit.history.notes[0]
+
+
+def test_it_moves_what_is_free_and_stops_when_asked():
+    state, free, seen = state_of(source(noisy(0), 1, "a"), source(noisy(0), 3, "b"),
+                                 hyperparameters={"mean": 1.5})
+    steps = []
+
+    def stop(epoch, objective, fraction):
+        steps.append(fraction)
+        if epoch == 7:
+            raise Cancelled
+
+    stopped, _ = released_weight(state, free, seen, epochs=50, callback=stop)
+    assert len(steps) == 7 and steps[-1] == pytest.approx(7 / 50)
+    assert float(state.hyperparameters["mean"].natural) == pytest.approx(1.5)
+    again = state_of(source(noisy(0), 1, "a"), source(noisy(0), 3, "b"),
+                     hyperparameters={"mean": 1.5})
+    assert stopped == pytest.approx(released_weight(*again, epochs=7)[0], rel=1e-9)
 
 
 def test_an_infinite_weight_is_told_and_not_taken(monkeypatch):
     monkeypatch.setattr(composite, "released_weight",
-                        lambda *_: (float("inf"), np.array([1.0, -1.0])))
-    with pytest.warns(composite.CompositeWarning, match="released estimate is inf"):
+                        lambda *_, **__: (float("inf"), np.array([1.0, -1.0])))
+    with pytest.warns(composite.CompositeWarning, match=r"the estimate is \[inf inf\]"):
         fit = MRGP(kernel="rbf", composite="released", max_steps=3).fit(
             [source(noisy(0), 1, "points"), source(noisy(0), 3, "means")])
     assert set(fit.composite_weights.values()) == {1.0}

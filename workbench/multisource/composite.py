@@ -77,29 +77,23 @@ def weigh(state, callback=None) -> Weights:
     start = {item.name: item.raw.detach().clone() for item in state.hyperparameters}
     try:
         if options.composite == "released":
-            return _released(state, free, like)
-        found = _estimate(state, free, callback)
+            value, g = released_weight(state, free, _Marginals(state).seen, callback=callback)
+            found = Weights(torch.full_like(like, value), notes=[f"from gradients {g}"])
+        else:
+            found = _estimate(state, free, callback)
     finally:
         with torch.no_grad():
             for item in state.hyperparameters:
                 item.raw.copy_(start[item.name])
-    chosen = (one_per_source(found, options.composite) if options.composite_per == "source"
-              else np.full(len(like), getattr(found, options.composite)))
+    chosen = found.weights.cpu().numpy() if options.composite == "released" else (
+        one_per_source(found, options.composite) if options.composite_per == "source"
+        else np.full(len(like), getattr(found, options.composite)))
     if not np.isfinite(chosen).all() or (chosen <= 0).any():
         return _unknown(like, f"the estimate is {np.array2string(chosen, precision=3)}")
     told = [f"composite weights ({options.composite}): " + ", ".join(
         f"{p.name} {w:.3g}" for p, w in zip(state.sources, chosen, strict=True))]
     return Weights(torch.as_tensor(chosen).to(like), found.ribatet, found.lyddon,
                    found.per_source, found.condition, [*told, *found.notes])
-
-
-def _released(state, free, like: Tensor) -> Weights:
-    value, g = released_weight(state, free)
-    if not np.isfinite(value):
-        return _unknown(like, f"the released estimate is {value}")
-    return Weights(torch.full_like(like, value), notes=[
-        f"composite weight (released): {value:.3g} from gradients {np.array2string(g, precision=3)}"
-    ])
 
 
 def _unknown(like: Tensor, why: str) -> Weights:

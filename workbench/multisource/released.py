@@ -11,8 +11,10 @@ got; of two sources it is never below one half, which it is where both gradients
 
 References
 ----------
-Hamelijnck et al. 2019, released code (RMSProp with step 0.01, 5,000 epochs). Deviations: inputs
-are standardised, the kernel starts where our fit does, and inducing inputs stay where they are.
+Hamelijnck et al. 2019, released code (RMSProp with step 0.01, 5,000 epochs; one gradient, in the
+first dimension). Deviations: the field is one GP, without weights W, around a learnt prior mean;
+inputs are standardised, the kernel starts where our fit does, inducing inputs stay where they are,
+sources of many individuals have clusters; RMSProp starts as PyTorch's.
 """
 
 from __future__ import annotations
@@ -24,7 +26,9 @@ from torch.distributions import Normal
 
 from workbench.fields.inducing import InducingField
 from workbench.hyperparameters import Hyperparameter
+from workbench.interrupt import Cancelled
 from workbench.kernels import inducing_inputs
+from workbench.operators import AggregationOperator
 
 _EPOCHS, _STEP, _DECAY, _EPS = 5_000, 0.01, 0.9, 1e-10      # of RMSProp
 _START = 0.1        # of the noise's standard deviation, in standard deviations of the values
@@ -38,10 +42,12 @@ class PlugIn:
     ----------
     state : MRGPState
         Its kernel and mean are moved.
+    seen : list of (Tensor (N, D), AggregationOperator)
+        Individuals, or clusters of them, and bags of each source.
     """
 
-    def __init__(self, state):
-        self.state, options = state, state.options
+    def __init__(self, state, seen: list[tuple[Tensor, AggregationOperator]]):
+        self.state, self.seen, options = state, seen, state.options
         terms, x = list(state.field.terms), state.sources.x
         self.field = InducingField(terms, [
             None if t.weights else inducing_inputs(t, x, _INDUCING, options.seed) for t in terms])
@@ -54,24 +60,33 @@ class PlugIn:
 
     def __call__(self) -> list[Tensor]:
         """One of each source."""
-        operator = self.state.operator
-        fit = operator.rows(self.field.project(self.state.sources.x).features) @ self.v
-        law = Normal(fit + operator.constant(self.mean), self.log_sd.exp())
-        sizes = [part.operator.bags.count for part in self.state.sources]
-        return [one.sum() for one in law.log_prob(self.state.value).split(sizes)]
+        features = self.field.project(torch.cat([x for x, _ in self.seen])).features
+        rows, out = features.split([len(x) for x, _ in self.seen]), []
+        for part, (_, operator), of_source in zip(self.state.sources, self.seen, rows, strict=True):
+            fit = operator.rows(of_source) @ self.v + operator.constant(self.mean)
+            out.append(Normal(fit, self.log_sd.exp()).log_prob(part.value).sum())
+        return out
 
-    def climb(self, free: list[Hyperparameter], epochs: int = _EPOCHS) -> None:
-        """The ascent of the released code."""
-        moved = [self.v, self.log_sd, self.mean, *(item.raw for item in free)]
+    def climb(self, free: list[Hyperparameter], epochs: int = _EPOCHS, callback=None) -> None:
+        """The ascent of the released code, up to where it is cancelled."""
+        mean = next(i for i in self.state.hyperparameters if i.raw is self.mean)
+        moved = [self.v, self.log_sd, *(i.raw for i in (mean, *free) if not i.fixed)]
         optimiser = torch.optim.RMSprop(moved, lr=_STEP, alpha=_DECAY, eps=_EPS)
-        for _ in range(epochs):
-            optimiser.zero_grad()
-            (-sum(self())).backward()
-            optimiser.step()
+        try:
+            for epoch in range(epochs):
+                optimiser.zero_grad()
+                objective = sum(self())
+                (-objective).backward()
+                optimiser.step()
+                if callback is not None:
+                    callback(epoch + 1, float(objective.detach()), (epoch + 1) / epochs)
+        except Cancelled:
+            pass
 
 
-def released_weight(state, free: list[Hyperparameter], epochs: int = _EPOCHS
-                    ) -> tuple[float, np.ndarray]:
+def released_weight(state, free: list[Hyperparameter],
+                    seen: list[tuple[Tensor, AggregationOperator]], epochs: int = _EPOCHS,
+                    callback=None) -> tuple[float, np.ndarray]:
     """The weight, and the gradient of each source in the first free lengthscale.
 
     Parameters
@@ -80,12 +95,16 @@ def released_weight(state, free: list[Hyperparameter], epochs: int = _EPOCHS
         Its hyperparameters are moved: the caller puts them back.
     free : list of Hyperparameter
         Of the kernel.
+    seen : list of (Tensor (N, D), AggregationOperator)
+        See `PlugIn`.
     epochs : int
         Of the ascent.
+    callback : callable, optional
+        ``callback(epoch, objective, fraction)``; `Cancelled` ends the ascent where it is.
     """
     shared = next((item for item in free if "lengthscale" in item.name), free[0])
-    found = PlugIn(state)
-    found.climb(free, epochs)
-    g = np.array([float(torch.autograd.grad(one, shared.raw, retain_graph=True)[0].sum())
+    found = PlugIn(state, seen)
+    found.climb(free, epochs, callback)
+    g = np.array([float(torch.autograd.grad(one, shared.raw, retain_graph=True)[0].flatten()[0])
                   for one in found()])
     return float((g**2).sum() / g.sum() ** 2) if g.sum() else float("inf"), g

@@ -115,14 +115,15 @@ def _of_site(
     """Rows of one station, named in any of the columns, and what the first of them calls it."""
     if not columns:
         return frame, site or "station"
-    nameless = np.flatnonzero(frame[columns[0]].isna())
+    names = frame[columns].astype("string").apply(lambda column: column.str.strip().str.upper())
+    codes = names[columns[0]]
+    nameless = np.flatnonzero(codes.isna())
     require(nameless.size == 0, f"{nameless.size} rows have no {columns[0]!r}, the first row "
             f"{nameless[:1].tolist()}; name the station or drop them")
-    names = frame[columns].astype(str).apply(lambda column: column.str.strip().str.upper())
-    codes = names[columns[0]]
     if site is not None:
-        wanted = choose("site", str(site).strip().upper(), sorted(set(names.to_numpy().ravel())))
-        rows = (names == wanted).any(axis=1)
+        named = sorted(set(pd.unique(names.to_numpy().ravel())) - {pd.NA})
+        wanted = choose("site", str(site).strip().upper(), named)
+        rows = (names == wanted).fillna(False).any(axis=1)
         frame, codes = frame[rows], codes[rows]
     known = sorted(codes.unique())
     require(len(known) == 1, f"the table has {len(known)} stations{f' {site!r}' if site else ''}, "

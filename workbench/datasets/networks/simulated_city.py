@@ -85,10 +85,12 @@ def load(
     satellite table has 196 rows of 100 points, its stations 1,020 rows (814 with readings) to
     train and 1,034 to test; here 360, 1,080 (864) and 1,080.
     """
-    _check(seed, stations, hours, cell, points, every, missing,
-           (station_noise, satellite_noise, satellite_scale))
-    options = {"seed": int(seed), "stations": int(stations), "hours": int(hours),
-               "cell": float(cell), "points": int(points), "every": int(every),
+    seed, stations = whole("seed", seed, 0), whole("stations", stations, 2)
+    hours, points = whole("hours", hours, 2), whole("points", points, 1)
+    every = whole("every", every, 1, hours)
+    _check(cell, missing, (station_noise, satellite_noise, satellite_scale))
+    options = {"seed": seed, "stations": stations, "hours": hours,
+               "cell": float(cell), "points": points, "every": every,
                "missing": float(missing), "station_noise": float(station_noise),
                "satellite_noise": float(satellite_noise),
                "satellite_scale": float(satellite_scale),
@@ -117,14 +119,7 @@ def load(
         dataset="simulated-city", source="simulated", licence="BSD-3-Clause")
 
 
-def _check(
-    seed: int, stations: int, hours: int, cell: float, points: int, every: int, missing: float,
-    positive: tuple[float, ...],
-) -> None:
-    for name, value, least in (("seed", seed, 0), ("stations", stations, 2), ("hours", hours, 2),
-                               ("points", points, 1)):
-        whole(name, value, least)
-    whole("every", every, 1, hours)
+def _check(cell: float, missing: float, positive: tuple[float, ...]) -> None:
     tiles = [width / cell for width in EXTENT] if cell > 0 else [np.nan]
     require(bool(np.allclose(tiles, np.round(tiles))), f"cells of {cell} km do not tile a city of "
             f"{EXTENT[0]:g} x {EXTENT[1]:g} km; take 7, 3.5 or 1.75")

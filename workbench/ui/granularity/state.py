@@ -181,7 +181,8 @@ class State(Linked):
         if name == "edges":
             return self._read_edges(text)
         if name == "cell":
-            good = text.lstrip("-").isdecimal() and -1 <= int(text) < self.boundaries.size - 1
+            good = (text.lstrip("-").isdecimal() and len(text) < 9
+                    and -1 <= int(text) < self.boundaries.size - 1)
             self.cell = int(text) if good else -1
             return [] if good else [words.no_cell(text, self.boundaries.size - 1)]
         return super()._read(name, text)

@@ -67,6 +67,11 @@ class Store(Results):
         super().close()
         self._learner.drop()
 
+    def cancel(self) -> None:
+        """Stop the work and the learning at their next steps."""
+        super().cancel()
+        self._learner.cancel()
+
     @property
     def bench(self) -> Bench:
         """Of the present world."""

@@ -199,7 +199,7 @@ class State(Linked):
                 return [words.bad_sources(text)]
             self.edit(found)
             return []
-        if name == "chosen" and text.isdecimal() and int(text) > len(self.designs):
+        if name == "chosen" and text.isdecimal() and int(text[:9]) > len(self.designs):
             return [words.no_source(text, len(self.designs))]
         return super()._read(name, text)
 

@@ -198,8 +198,9 @@ class Line(pn.viewable.Viewer):
         self.strip.y_range.start = len(found) + 0.5
 
     def _drew(self, attribute: str, old: dict, new: dict) -> None:
-        if len(new["y"]) == line.KNOTS:
-            self.store.state.draw_at(np.array(new["y"], dtype=float))
+        values = np.array(new["y"], dtype=float)
+        if len(values) == line.KNOTS and np.isfinite(values).all():
+            self.store.state.draw_at(values)
 
     def _dragged(self, attribute: str, old: dict, new: dict) -> None:
         state = self.store.state
