@@ -20,7 +20,7 @@ import torch
 from torch import Tensor, nn
 
 from workbench.bags import Bags
-from workbench.fourier import fourier_cross
+from workbench.fourier import FourierBags
 from workbench.kernels import Term
 from workbench.linalg import cholesky
 from workbench.operators import AggregationOperator, SegmentMean
@@ -101,6 +101,7 @@ class MediatedOperator(AggregationOperator):
         self.estimated, self.features = estimated, features
         self.squares = squares(bags)
         self._kept: tuple | None = None
+        self._waves: tuple | None = None
         self.refresh()
 
     def refresh(self) -> None:
@@ -157,6 +158,15 @@ class MediatedOperator(AggregationOperator):
             self.take(terms, self.base.gram(terms, x))
         return self._kept[1]
 
+    def _fourier(self, terms: list[Term], x: Inputs) -> FourierBags:
+        """Kept while the kernel stays as it is: maps are made in parts."""
+        values = [p.detach().clone() for term in terms for p in term.parameters()]
+        if self._waves is None or any(not torch.equal(a, b) for a, b in
+                                      zip(values, self._waves[0], strict=True)):
+            self._waves = values, FourierBags(terms, x, self.bags, self.base.coefficients(),
+                                              self.features)
+        return self._waves[1]
+
     def take(self, terms: list[Term], gram: Tensor) -> None:
         """Keep K̄ (B, B) of these terms as they are now, known from elsewhere."""
         self._kept = [p.detach().clone() for term in terms for p in term.parameters()], gram
@@ -168,8 +178,7 @@ class MediatedOperator(AggregationOperator):
     def cross(self, terms: list[Term], new: Inputs, x: Inputs) -> Tensor:
         """K(new, x) A (n, M)."""
         if self.features:
-            return fourier_cross(terms, new, x, self.bags, self.base.coefficients(),
-                                 self.features) @ self.weights
+            return self._fourier(terms, x).cross(new) @ self.weights
         return self.base.cross(terms, new, x) @ self.weights
 
     def noise(self) -> Tensor:

@@ -24,14 +24,12 @@ from workbench.shapes import Inputs, PerIndividual
 _ENTRIES = 4_000_000        # features that are held at once
 
 
-@torch.no_grad()
-def fourier_cross(terms: list[Term], new: Inputs, x: Inputs, bags: Bags,
-                  coefficients: PerIndividual, count: int, seed: int = 0) -> Tensor:
-    """K(new, x) Aᵀ (n, B), estimated; of linear and constant terms exact.
+class FourierBags:
+    """Features of terms as they are now, with their means over bags: made once for all new inputs.
 
     Parameters
     ----------
-    terms, new, x, bags, coefficients
+    terms, x, bags, coefficients
         See `workbench.bag_gram.bag_cross`.
     count : int
         Frequencies of each term; the error of an entry is about the prior variance over √count.
@@ -43,35 +41,53 @@ def fourier_cross(terms: list[Term], new: Inputs, x: Inputs, bags: Bags,
     InputError
         If a term is neither RBF nor Matérn: its spectral law is not known here.
     """
-    total = torch.zeros(len(new), bags.count).to(x)
-    generator = torch.Generator().manual_seed(seed)
-    rows = max(1, _ENTRIES // count)
-    for term in terms:
-        if term.weights:
-            basis = coefficients[:, None] * term.basis(x)
-            means = torch.zeros(bags.count, basis.shape[1]).to(x).index_add_(
-                0, bags.membership, basis)
-            total += term.basis(new) @ means.mT
-            continue
-        profile = profile_of(term)
-        if profile is None:
-            raise InputError(f"random features are known of RBF and Matérn terms, not of "
-                             f"{term.name!r}; leave features=0")
-        variance, scaled, name = profile
-        one, other = scaled(new, x), scaled(x, x)
-        waves = frequencies(name, count, one.shape[1], generator).to(x)
-        means = [torch.zeros(bags.count, count).to(x) for _ in range(2)]
-        for start in range(0, len(x), rows):
-            part = slice(start, start + rows)
-            phase = other[part] @ waves.mT
-            for mean, wave in zip(means, (torch.cos, torch.sin), strict=True):
-                mean.index_add_(0, bags.membership[part], coefficients[part, None] * wave(phase))
-        for start in range(0, len(new), rows):
-            part = slice(start, start + rows)
-            phase = one[part] @ waves.mT
-            total[part] += variance / count * (
-                phase.cos() @ means[0].mT + phase.sin() @ means[1].mT)
-    return total
+
+    @torch.no_grad()
+    def __init__(self, terms: list[Term], x: Inputs, bags: Bags, coefficients: PerIndividual,
+                 count: int, seed: int = 0):
+        self.count, self._rows, self._parts = bags.count, max(1, _ENTRIES // count), []
+        generator = torch.Generator().manual_seed(seed)
+
+        def means(values, width: int) -> Tensor:
+            out = torch.zeros(bags.count, width).to(x)
+            for start in range(0, len(x), self._rows):
+                part = slice(start, start + self._rows)
+                out.index_add_(0, bags.membership[part], coefficients[part, None] * values(part))
+            return out
+
+        for term in terms:
+            if term.weights:
+                basis = term.basis(x)
+                self._parts.append((term.basis, means(lambda part, b=basis: b[part],
+                                                      basis.shape[1])))
+                continue
+            profile = profile_of(term)
+            if profile is None:
+                raise InputError(f"random features are known of RBF and Matérn terms, not of "
+                                 f"{term.name!r}; leave features=0")
+            variance, scaled, name = profile
+            other = scaled(x, x)
+            waves = frequencies(name, count, other.shape[1], generator).to(x)
+
+            def features(new: Inputs, scaled=scaled, waves=waves) -> Tensor:
+                return _waving(scaled(new, x) @ waves.mT)
+
+            known = means(lambda part, o=other, w=waves: _waving(o[part] @ w.mT), 2 * count)
+            self._parts.append((features, known * (variance / count)))
+
+    @torch.no_grad()
+    def cross(self, new: Inputs) -> Tensor:
+        """K(new, x) Aᵀ (n, B), estimated; of linear and constant terms exact."""
+        total = torch.zeros(len(new), self.count).to(new)
+        for features, means in self._parts:
+            for start in range(0, len(new), self._rows):
+                part = slice(start, start + self._rows)
+                total[part] += features(new[part]) @ means.mT
+        return total
+
+
+def _waving(phase: Tensor) -> Tensor:
+    return torch.cat([phase.cos(), phase.sin()], 1)
 
 
 def frequencies(name: str, count: int, columns: int, generator: torch.Generator) -> Tensor:

@@ -495,7 +495,7 @@ def test_two_stages_choose_what_predicts_a_left_out_bag():
 def test_random_features_estimate_the_map(kernel):
     """Within Monte Carlo error of all pairs, which falls with the number of frequencies."""
     from workbench.bag_gram import bag_cross
-    from workbench.fourier import fourier_cross
+    from workbench.fourier import FourierBags
     from workbench.kernels import build
 
     ours = bags((6, 5, 7))
@@ -503,11 +503,26 @@ def test_random_features_estimate_the_map(kernel):
     a = torch.rand(18, generator=torch.manual_seed(0), dtype=F64)
     exact = bag_cross(terms, ours.x[:5] + 0.3, ours.x, ours, a)
     size = float(a.sum()) / 3
-    errors = [float((fourier_cross(terms, ours.x[:5] + 0.3, ours.x, ours, a, count) - exact)
+    errors = [float((FourierBags(terms, ours.x, ours, a, count).cross(ours.x[:5] + 0.3) - exact)
                     .square().mean().sqrt()) / size for count in (100, 10_000)]
     assert errors[1] < 0.02 and errors[1] < errors[0]
-    again = fourier_cross(terms, ours.x[:5], ours.x, ours, a, 50)
-    assert torch.equal(again, fourier_cross(terms, ours.x[:5], ours.x, ours, a, 50))
+    again, same = (FourierBags(terms, ours.x, ours, a, 50) for _ in range(2))
+    assert torch.equal(again.cross(ours.x[:5]), same.cross(ours.x[:5]))
+
+
+def test_features_of_bags_are_made_once_for_a_map_and_anew_for_another_kernel(monkeypatch):
+    import workbench.conditional_mean as module
+
+    made, kind = [], module.FourierBags
+    monkeypatch.setattr(module, "FourierBags", lambda *given: made.append(1) or kind(*given))
+    fit = make("cmp", features=500).condition(unmatched(), given())
+    operator, terms, x = fit.state.operator, list(fit.state.field.terms), fit.state.field.x
+    parts = torch.cat([operator.cross(terms, part, x) for part in x.split(4)])
+    torch.testing.assert_close(parts, operator.cross(terms, x, x))
+    assert len(made) == 1
+    terms[0].kernel.base_kernel.lengthscale = 2 * terms[0].kernel.base_kernel.lengthscale
+    moved = operator.cross(terms, x, x)
+    assert len(made) == 2 and not torch.allclose(moved, parts)
 
 
 def test_a_map_by_random_features_is_near_and_an_unknown_kernel_is_refused():
