@@ -160,7 +160,7 @@ def test_urls_restore_states_sessions_are_apart_and_errors_are_said(page, apps_u
     open_app(other, apps_url + QUICK)
     mine, theirs = fingerprint(page), fingerprint(other)
     choose(other, "Threshold", "20")
-    expect(status(other)).to_contain_text("above 20")
+    expect(status(other)).to_contain_text("above 20", timeout=WAIT)
     moved_from(other, theirs, 2)
     assert fingerprint(page) == mine
     expect(status(page)).to_contain_text("above 30")
