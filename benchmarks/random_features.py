@@ -1,0 +1,61 @@
+"""What random Fourier features cost a map: exact CMP on the CMIP6 fields, at some of the pixels.
+
+    python benchmarks/random_features.py      # some seven minutes; needs WORKBENCH_DATA
+
+One split of the experiment temperature; RMSE, share of the truth inside 95 % intervals, seconds and
+the distance to the map from all pairs. One thread. Writes data/results/random_features.csv.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import torch
+import typer
+
+RESULTS = Path(__file__).parents[1] / "data" / "results" / "random_features.csv"
+SPLIT, PIXELS = 2, 4_000
+FEATURES = (0, 1000, 5000)      # none: all pairs
+
+
+def main(pixels: int = PIXELS) -> None:
+    """Fit once, then map with all pairs and with features."""
+    from workbench.bags import Bags
+    from workbench.experiments.temperature import MODELS, split
+    from workbench.labelled import CMP
+    from workbench.labelled.source import to_bags
+    from workbench.models.cmp import CMP as Inner
+
+    torch.set_num_threads(1)
+    ds, bags, targets = split("cmip6", SPLIT)
+    rng = np.random.default_rng(0)
+    some = np.sort(rng.choice(ds.sizes["individual"], pixels, replace=False))
+    whole, truth = to_bags(ds), ds["truth"].values[some]
+    part = Bags(whole.x[some], torch.arange(pixels), whole.weight[some], pixels, whole.columns)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        fit = CMP(**MODELS["cmp"][1]).fit(bags, targets)
+    rows, exact = [], None
+    for count in FEATURES:
+        started = time.process_time()
+        model = Inner(**MODELS["cmp"][1] | {"features": count})
+        law = model.near(fit.inner, fit.hyperparameters).at(part)
+        seconds = time.process_time() - started
+        mean, sd = law.mean.numpy(), law.std.numpy()
+        exact = mean if exact is None else exact
+        rows.append({"features": count, "pixels": pixels,
+                     "rmse": np.sqrt(np.mean((mean - truth) ** 2)),
+                     "coverage": np.mean(np.abs(mean - truth) < 1.959964 * sd),
+                     "off": np.sqrt(np.mean((mean - exact) ** 2)), "seconds": seconds})
+        print(rows[-1], flush=True)
+        pd.DataFrame(rows).to_csv(RESULTS, index=False)
+
+
+if __name__ == "__main__":
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+    typer.run(main)
