@@ -29,7 +29,6 @@ def main(pixels: int = PIXELS) -> None:
     from workbench.experiments.temperature import MODELS, split
     from workbench.labelled import CMP
     from workbench.labelled.source import to_bags
-    from workbench.models.cmp import CMP as Inner
 
     torch.set_num_threads(1)
     ds, bags, targets = split("cmip6", SPLIT)
@@ -42,9 +41,9 @@ def main(pixels: int = PIXELS) -> None:
         fit = CMP(**MODELS["cmp"][1]).fit(bags, targets)
     rows, exact = [], None
     for count in FEATURES:
+        fit.inner.state.operator.features = count
         started = time.process_time()
-        model = Inner(**MODELS["cmp"][1] | {"features": count})
-        law = model.near(fit.inner, fit.hyperparameters).at(part)
+        law = fit.inner.at(part)
         seconds = time.process_time() - started
         mean, sd = law.mean.numpy(), law.std.numpy()
         exact = mean if exact is None else exact

@@ -152,24 +152,21 @@ class MediatedOperator(AggregationOperator):
         """K̄ (B, B); without gradients it is kept while the kernel stays as it is."""
         if torch.is_grad_enabled():
             return self.base.gram(terms, x)
-        values = [p for term in terms for p in term.parameters()]
-        if self._kept is None or any(not torch.equal(a, b) for a, b in
-                                     zip(values, self._kept[0], strict=True)):
+        if self._kept is None or not _as_they_were(terms, self._kept[0]):
             self.take(terms, self.base.gram(terms, x))
         return self._kept[1]
 
     def _fourier(self, terms: list[Term], x: Inputs) -> FourierBags:
         """Kept while the kernel stays as it is: maps are made in parts."""
-        values = [p.detach().clone() for term in terms for p in term.parameters()]
-        if self._waves is None or any(not torch.equal(a, b) for a, b in
-                                      zip(values, self._waves[0], strict=True)):
-            self._waves = values, FourierBags(terms, x, self.bags, self.base.coefficients(),
-                                              self.features)
-        return self._waves[1]
+        if self._waves is None or self._waves[0] != self.features or not _as_they_were(
+                terms, self._waves[1]):
+            self._waves = self.features, _values(terms), FourierBags(
+                terms, x, self.bags, self.base.coefficients(), self.features)
+        return self._waves[2]
 
     def take(self, terms: list[Term], gram: Tensor) -> None:
         """Keep K̄ (B, B) of these terms as they are now, known from elsewhere."""
-        self._kept = [p.detach().clone() for term in terms for p in term.parameters()], gram
+        self._kept = _values(terms), gram
 
     def keep(self, other: MediatedOperator) -> None:
         """Take over what another operator on the same bags has computed."""
@@ -184,6 +181,14 @@ class MediatedOperator(AggregationOperator):
     def noise(self) -> Tensor:
         """Aᵀ A (M, M), by which white noise of individuals enters the targets (eq. 100)."""
         return self.weights.mT @ (self.squares[:, None] * self.weights)
+
+
+def _values(terms: list[Term]) -> list[Tensor]:
+    return [p.detach().clone() for term in terms for p in term.parameters()]
+
+
+def _as_they_were(terms: list[Term], values: list[Tensor]) -> bool:
+    return all(torch.equal(a, b) for a, b in zip(_values(terms), values, strict=True))
 
 
 def squares(bags: Bags) -> PerBag:

@@ -523,6 +523,8 @@ def test_features_of_bags_are_made_once_for_a_map_and_anew_for_another_kernel(mo
     terms[0].kernel.base_kernel.lengthscale = 2 * terms[0].kernel.base_kernel.lengthscale
     moved = operator.cross(terms, x, x)
     assert len(made) == 2 and not torch.allclose(moved, parts)
+    operator.features = 50
+    assert not torch.allclose(operator.cross(terms, x, x), moved) and len(made) == 3
 
 
 def test_a_map_by_random_features_is_near_and_an_unknown_kernel_is_refused():

@@ -20,7 +20,7 @@ import torch
 from torch import Tensor, nn
 
 from workbench.kernels import Term
-from workbench.linalg import cholesky, standard_normal_kl
+from workbench.linalg import cholesky
 from workbench.operators import AggregationOperator
 from workbench.shapes import Features, InducingCovariance, InducingMean, Inputs, PerIndividual
 
@@ -150,10 +150,6 @@ class InducingField(nn.Module):
         prior = operator.quad_diag(self.prior, x)
         explained = rows.square().sum(1) - ((rows @ self.q_covariance) * rows).sum(1)
         return operator(projection.offset) + rows @ self.q_mean, prior - explained
-
-    def kl(self) -> Tensor:
-        """KL(q(v) || N(0, I))."""
-        return standard_normal_kl(self.q_mean, self.q_covariance)
 
     def set_q(self, mean: InducingMean, covariance: InducingCovariance) -> None:
         """Replace q."""

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import logging
+from abc import abstractmethod
 from collections.abc import Callable
 from contextlib import nullcontext
 from typing import Any, ClassVar
 
 import param
+from param.parameterized import ParameterizedABC
 
 from workbench.ui.jobs import Job
 from workbench.ui.urls import Linked
 
 
-class Results(param.Parameterized):
+class Results(ParameterizedABC):
     """State in, results out; no widgets.
 
     A subclass says which choices matter, in ``watched``, what to do when one has changed, in
@@ -54,11 +56,13 @@ class Results(param.Parameterized):
         """Stop the work at its next step; what came of it so far, if anything, is shown."""
         self._job.cancel()
 
+    @abstractmethod
     def _changed(self, *events) -> None:
-        raise NotImplementedError
+        """Answer the state, or have it worked on."""
 
+    @abstractmethod
     def _take(self, name: str, result: Any) -> None:
-        raise NotImplementedError
+        """Put a result of the work where it belongs."""
 
     def _hear(self, event: str, *values) -> None:
         if event == "ticked":
