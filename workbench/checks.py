@@ -14,6 +14,14 @@ class InputError(ValueError):
     """The user's data or options cannot be used; the message says what to change."""
 
 
+class ConvergenceWarning(UserWarning):
+    """An optimisation ended before its optimum; what was found so far is returned."""
+
+
+class FitWarning(UserWarning):
+    """A fit disagrees with the data it was given, or says more than they can."""
+
+
 def reject(expected: str, got: str, remedy: str) -> InputError:
     """Build the error ``expected; got; remedy`` (to be raised by the caller)."""
     return InputError(f"expected {expected}, got {got}; {remedy}")

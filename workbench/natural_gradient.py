@@ -1,34 +1,52 @@
-"""The optimal Gaussian q at fixed hyperparameters: natural gradients with Anderson acceleration.
+"""The optimal Gaussian q at fixed hyperparameters: safeguarded natural gradients.
 
 The fixed point S⁻¹ = I - 2 ∂E/∂S, S⁻¹m = S⁻¹m + ∂E/∂m - m (E the expected log-likelihood, prior
 N(0, I)) is reached in one step for the Normal likelihood. Elsewhere plain steps oscillate or crawl;
 Anderson acceleration over the last few natural parameters cures both. Every step is safeguarded:
-the objective never falls. Where steps fall short the mean alone is brought to its best, and where
-they still crawl L-BFGS over mean and covariance takes over.
+the objective never falls, and where E is not concave the precision that a step leads to is lifted
+to the nearest one that is positive definite, so that there is always a step to take. Where steps
+still crawl L-BFGS over mean and covariance takes over for a while.
+
+What counts as converged is the *decrement*, half the squared length of the natural gradient in the
+Fisher metric of q: the gain in nats that is left, to second order.
 
 References
 ----------
 Khan and Lin 2017, Conjugate-computation variational inference; Walker and Ni 2011, Anderson
-acceleration for fixed-point iterations.
+acceleration for fixed-point iterations; Boyd and Vandenberghe 2004, section 9.5.1 (the decrement).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from workbench.joint_lbfgs import climb, polish
+from workbench.joint_lbfgs import polish
 from workbench.linalg import FactorisationError
 
 Objective = Callable[[Tensor, Tensor], Tensor]
 _RATES = (1.0, 0.5, 0.25, 0.1, 0.03, 0.01, 1e-3, 1e-4)
 _DEPTH = 6
-# Short steps in a row after which L-BFGS takes over.
-_CRAWL = 3
+# Smallest eigenvalue of a precision that a safeguarded step leads to; the prior's are one.
+_FLOOR = 0.1
+# Steps in a row that gain little of what they should after which L-BFGS takes over, and for how
+# many evaluations.
+_CRAWL, _POLISH = 8, 60
+_PER_STEP = 4               # evaluations for one of the most steps, after which the search ends
+
+
+class Optimum(NamedTuple):
+    """A q, the objective there, and the gain in nats that is left to second order."""
+
+    mean: Tensor
+    covariance: Tensor
+    value: float
+    decrement: float
 
 
 @dataclass(frozen=True)
@@ -38,12 +56,24 @@ class _State:
     mean: Tensor
     covariance: Tensor
     value: float
+    decrement: float
     natural: Tensor
     residual: Tensor
 
+    def done(self, tolerance: float) -> bool:
+        return self.decrement <= most_left(self.value, tolerance)
+
+    def optimum(self) -> Optimum:
+        return Optimum(self.mean, self.covariance, self.value, self.decrement)
+
+
+def most_left(value: float, tolerance: float) -> float:
+    """The decrement in nats below which q counts as optimal, for an objective of this value."""
+    return tolerance * (1 + abs(value))
+
 
 def optimise(objective: Objective, mean: Tensor, covariance: Tensor, steps: int = 200,
-             tolerance: float = 1e-7) -> tuple[Tensor, Tensor, float]:
+             tolerance: float = 1e-8) -> Optimum:
     """Maximise ``objective(mean, covariance)`` over Gaussians in whitened coordinates.
 
     Parameters
@@ -55,51 +85,62 @@ def optimise(objective: Objective, mean: Tensor, covariance: Tensor, steps: int 
     steps : int
         Most steps.
     tolerance : float
-        Relative gain of a full step that counts as converged, when two in a row gain no more.
+        Converged is a decrement of at most ``tolerance (1 + |objective|)`` nats.
 
     Returns
     -------
-    mean, covariance, value
-        The best q found and its objective, never below that of the start.
+    Optimum
+        The best q found; its objective is never below that of the start.
 
     Raises
     ------
     FactorisationError
         If the objective is not finite at the start.
     """
-    state = _evaluate(objective, mean.detach(), covariance.detach())
+    left = _PER_STEP * steps
+
+    def counted(m: Tensor, s: Tensor) -> Tensor:
+        nonlocal left
+        left -= 1
+        return objective(m, s)
+
+    state = _evaluate(counted, mean.detach(), covariance.detach())
     if state is None:
         raise FactorisationError("the objective is not finite at the starting q")
     history: list[_State] = []
-    quiet, short, climbed = 0, 0, False
+    poor = stalled = 0
     for _ in range(steps):
+        if state.done(tolerance) or left < 0:
+            break
         history = [*history[-(_DEPTH - 1):], state]
-        following, rate = next(
-            ((reached, rate) for natural, rate in _candidates(history)
-             if (reached := _at(objective, natural, len(mean))) is not None
-             and reached.value >= state.value - 1e-11 * abs(state.value)), (None, 0.0))
-        if following is None:
-            break
-        gain, state = following.value - state.value, following
-        # A short step gains little wherever it is taken, and a full one may by bad luck: only two
-        # in a row that gain little for their length are the top.
-        quiet = quiet + 1 if gain <= rate * tolerance * (1 + abs(state.value)) else 0
-        if quiet == 2 or gain == 0:
-            break
-        short = 0 if rate == 1.0 else short + 1
-        if short == 1 and not climbed:
-            # Off the best mean the covariance's step is meaningless, and that mean is easily found.
-            climbed, history = True, []
-            mean = climb(objective, state.mean, state.covariance, steps, tolerance)
-            state = _evaluate(objective, mean, state.covariance) or state
-        if short == _CRAWL:
-            return polish(objective, state.mean, state.covariance, 5 * steps, tolerance)
-    return state.mean, state.covariance, state.value
+        following = _step(counted, history)
+        gain = 0.0 if following is None else following.value - state.value
+        poor = 0 if gain > 0.1 * state.decrement else poor + 1
+        state = following or state
+        if following is None or poor == _CRAWL:
+            before, poor, history = state.value, 0, []
+            found = polish(counted, state.mean, state.covariance, _POLISH, tolerance / 10)
+            state = _evaluate(counted, *found[:2]) or state
+            # Polishing twice in vain: what is left is beyond the precision of the objective.
+            stalled = stalled + 1 if state.value - before <= most_left(before, tolerance) else 0
+            if stalled == 2:
+                break
+    return state.optimum()
 
 
-def _candidates(history: list[_State]):
-    """Natural parameters to try and their rate: accelerated, then plain steps of falling size."""
+def _step(objective: Objective, history: list[_State]) -> _State | None:
+    """The first candidate whose objective is no lower, or None."""
     last = history[-1]
+    for natural in _candidates(history):
+        reached = _at(objective, natural, len(last.mean))
+        if reached is not None and reached.value >= last.value - 1e-11 * abs(last.value):
+            return reached
+    return None
+
+
+def _candidates(history: list[_State]) -> Iterator[Tensor]:
+    """Natural parameters to try: accelerated, then a plain step, then safeguarded shorter ones."""
+    last, size = history[-1], len(history[-1].mean)
     if len(history) > 1:
         residuals = torch.stack([s.residual for s in history], 1).diff(dim=1)
         positions = torch.stack([s.natural for s in history], 1).diff(dim=1)
@@ -108,9 +149,18 @@ def _candidates(history: list[_State]):
         gram = gram + 1e-12 * gram.diagonal().mean() * torch.eye(len(gram)).to(gram)
         mix, info = torch.linalg.solve_ex(gram, residuals.mT @ last.residual)
         if not info and torch.isfinite(mix).all():
-            yield last.natural + last.residual - (positions + residuals) @ mix, 1.0
+            yield last.natural + last.residual - (positions + residuals) @ mix
+    wanted = last.natural + last.residual
+    precision = wanted[size:].reshape(size, size)
+    values, vectors = torch.linalg.eigh((precision + precision.mT) / 2)
+    if float(values[0]) > 0:
+        yield wanted
+    lifted = (vectors * values.clamp_min(_FLOOR)) @ vectors.mT
+    # The same change of the mean per unit of gradient, through the lifted precision.
+    gradient = wanted[:size] - precision @ last.mean
+    wanted = torch.cat([lifted @ last.mean + gradient, lifted.reshape(-1)])
     for rate in _RATES:
-        yield last.natural + rate * last.residual, rate
+        yield last.natural + rate * (wanted - last.natural)
 
 
 def _at(objective: Objective, natural: Tensor, size: int) -> _State | None:
@@ -138,9 +188,14 @@ def _evaluate(objective: Objective, mean: Tensor, covariance: Tensor) -> _State 
     if info:
         return None
     precision = torch.cholesky_inverse(root)
-    # -KL contributes (S⁻¹ - I)/2 to ∂/∂S and -m to ∂/∂m, so S⁻¹ - 2 ∂/∂S is I - 2 ∂E/∂S.
     # Both halves of S are free for autograd, hence the sum with the transpose.
-    target = precision - (grad_s + grad_s.mT)
+    both = grad_s + grad_s.mT
+    change = covariance @ both
+    decrement = 0.5 * float(grad_m @ covariance @ grad_m) + 0.25 * float((change * change.mT).sum())
+    # -KL contributes (S⁻¹ - I)/2 to ∂/∂S and -m to ∂/∂m, so S⁻¹ - 2 ∂/∂S is I - 2 ∂E/∂S.
+    target = precision - both
     natural = torch.cat([precision @ mean, precision.reshape(-1)])
     wanted = torch.cat([target @ mean + grad_m, target.reshape(-1)])
-    return _State(mean, covariance, float(value.detach()), natural, wanted - natural)
+    if not np.isfinite(decrement) or not torch.isfinite(wanted).all():
+        return None
+    return _State(mean, covariance, float(value.detach()), decrement, natural, wanted - natural)

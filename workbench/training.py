@@ -19,13 +19,16 @@ import torch
 from torch import Tensor
 from tqdm import tqdm
 
+from workbench.checks import ConvergenceWarning
 from workbench.hyperparameters import HyperparameterSet
 from workbench.interrupt import Cancelled
 from workbench.linalg import FactorisationError
 
 Callback = Callable[[int, float, float], None]
 _PULSE_SECONDS = 0.5
-_FLAT = 1.0     # nats per log unit that need no restart
+# Nats per log unit that need no restart, and those that are left by a fit that has not converged,
+# with what is added of the objective's size: of one of 1e5 the rounding alone is felt.
+_REST, _STEEP, _FLAT = 1.0, 10.0, 1e-4
 
 
 @dataclass
@@ -150,14 +153,20 @@ def maximise(
                 # let pass in units of the first: begin again in units of the last.
                 left = max_steps - len(history.objective)
                 gained = best["value"] - before > tolerance * max(1.0, abs(best["value"]))
-                if not result.success or best["slope"] < _FLAT or left < 2 or not gained:
+                if not result.success or best["slope"] < _REST or left < 2 or not gained:
                     break
                 start = best["vector"]
                 scale.clear()
-            history.converged = bool(result.success)
+            flat = best["slope"] <= _STEEP * (1 + _FLAT * abs(best["value"]))
+            history.converged = bool(result.success) and flat
             if not result.success:
                 history.notes.append(f"not converged after {len(history.objective)} evaluations: "
                                      f"{result.message}; raise max_steps")
+            elif not flat:
+                history.notes.append(
+                    f"not converged after {len(history.objective)} evaluations: the objective "
+                    f"still rises by {best['slope']:.3g} nats per log unit of a hyperparameter; "
+                    "lower tolerance, or fix that hyperparameter")
     except (Cancelled, KeyboardInterrupt):
         if best["value"] == -np.inf:
             raise
@@ -169,7 +178,7 @@ def maximise(
     restore(best["state"])
     history.elapsed = time.perf_counter() - started
     if not history.converged and not history.cancelled:
-        warnings.warn(history.notes[-1], stacklevel=2)
+        warnings.warn(history.notes[-1], ConvergenceWarning, stacklevel=2)
     return history
 
 

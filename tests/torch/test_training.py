@@ -182,10 +182,10 @@ def test_the_objective_never_falls(source):
     fit = VBAgg(inducing=5).condition(source, {
         "mean": 2.5, "matern32.variance": 0.3, "matern32.lengthscale": 40.0})
     seen, state = fit.state.view().detach(), fit.state
-    mean, covariance = state._narrow()
+    mean, covariance = state.narrow()
     last = float(state.objective(seen, mean, covariance).detach())
     for _ in range(12):
-        mean, covariance, value = optimise(
+        mean, covariance, value, _ = optimise(
             lambda m, s: state.objective(seen, m, s), mean, covariance, steps=1)
         assert value >= last - 1e-11 * abs(last)
         assert value == pytest.approx(float(state.objective(seen, mean, covariance)), abs=1e-9)

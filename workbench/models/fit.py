@@ -202,6 +202,13 @@ class VariationalFit(ModelFit):
         field, link = self.state.field, self.state.link.name
         return bound_named("default", link).moments(seen, field.q_mean, field.q_covariance)
 
+    @torch.no_grad()
+    def bag_moments(self) -> BagMoments:
+        """Moments of the training bags' parameter η, as training saw them."""
+        state = self.state
+        seen = state.trained_view or state.view_of(state.learning).detach()
+        return self._moments(seen)
+
     def _individual_view(self, bags: Bags) -> View:
         """The bags with all their individuals, also for a model that reduces them."""
         return self._view_of(cast_bags(bags, self.state.options))

@@ -18,7 +18,7 @@ from workbench.models import assembly, observation
 from workbench.models.design import Design, design_of, same_bags
 from workbench.models.options import VariationalOptions, cast_bags, cast_source
 from workbench.models.trainers import train
-from workbench.natural_gradient import optimise
+from workbench.natural_gradient import Optimum, most_left, optimise
 from workbench.objectives import elbo
 from workbench.operators import OPERATORS
 from workbench.priors import LogNormal, PCStd
@@ -29,9 +29,12 @@ from workbench.views import View, view
 MOST_FEATURES = 50_000_000
 # Steps of q on all individuals after it was found on clusters: it starts near its optimum, and an
 # evaluation on hundreds of thousands of pairs is dear.
-_FEW = 5
-# Relative gain that counts as converged where an answer must come at once: 0.01 nat of a thousand.
-_ROUGH = 1e-5
+_FEW = 30
+# Relative decrement of q at the end of training above which the fit has not converged.
+_LEFT = 1e-5
+# Relative decrement of q that counts as converged where an answer must come at once: a thousandth
+# of a nat of a thousand.
+_ROUGH = 1e-6
 
 
 class VariationalState:
@@ -57,6 +60,7 @@ class VariationalState:
         self.x, self.operator = self.geometry.x, self.geometry.operator
         self.scale, self.field = self.design.scale, self.design.field()
         self.trained_view: View | None = None
+        self.tempering = 1.0        # power of the likelihood while training is annealed
         self._hyperparameters()
         self._start_q()
 
@@ -117,9 +121,9 @@ class VariationalState:
         with torch.no_grad():
             if not self.hyperparameters["mean"].fixed and "mean" not in self.options.initial:
                 self.field.mean.fill_(float(start))
-        self.field.set_q(*self._narrow())
+        self.field.set_q(*self.narrow())
 
-    def _narrow(self) -> tuple[Tensor, Tensor]:
+    def narrow(self) -> tuple[Tensor, Tensor]:
         """A narrow start: the prior covariance is hundreds of nats per bag away."""
         width = len(self.field.q_mean)
         return torch.zeros(width).to(self.x), 0.01 * torch.eye(width).to(self.x)
@@ -151,10 +155,10 @@ class VariationalState:
     def objective(self, seen: View, mean: Tensor, covariance: Tensor) -> Tensor:
         """The evidence lower bound (or its named approximation) of the source."""
         return elbo(seen, self.bound, self.likelihood, self.source.targets.value, mean,
-                    covariance, self.source.trust)
+                    covariance, self.source.trust * self.tempering)
 
     def optimise_q(self, seen: View, steps: int = 200, pulse=None,
-                   tolerance: float = 1e-7) -> float:
+                   tolerance: float = 1e-7) -> Optimum:
         """Bring q to its optimum at fixed hyperparameters, starting from the present one.
 
         ``pulse`` is called before every evaluation; what it raises ends the search.
@@ -173,9 +177,9 @@ class VariationalState:
             found = optimise(objective, self.field.q_mean, self.field.q_covariance, steps,
                              tolerance)
         except FactorisationError:
-            found = optimise(objective, *self._narrow(), steps, tolerance)
-        self.field.set_q(*found[:2])
-        return found[2]
+            found = optimise(objective, *self.narrow(), steps, tolerance)
+        self.field.set_q(found.mean, found.covariance)
+        return found
 
     def profile(self, pulse=None) -> Tensor:
         """Objective at the best q plus log prior, differentiable in the free hyperparameters."""
@@ -188,8 +192,9 @@ class VariationalState:
         """Bring q to its optimum on what is learnt on, and keep no view of all individuals."""
         started = time.perf_counter()
         with torch.no_grad():
-            value = self.optimise_q(self.view_of(self.learning), tolerance=_ROUGH)
-        return History([value], converged=True, elapsed=time.perf_counter() - started)
+            found = self.optimise_q(self.view_of(self.learning), tolerance=_ROUGH)
+        return History([found.value], converged=found.decrement <= most_left(found.value, _ROUGH),
+                       elapsed=time.perf_counter() - started)
 
     def train(self, progress: bool, callback) -> History:
         """Maximise the objective plus log prior, then find q on all individuals."""
@@ -208,8 +213,12 @@ class VariationalState:
             return history
         with torch.no_grad():
             self.trained_view = self.view().detach()
-            if clustered:
-                self.optimise_q(self.trained_view, steps=_FEW)
+            found = self.optimise_q(self.trained_view, steps=_FEW if clustered else 200,
+                                    tolerance=_ROUGH)
+        if found.decrement > most_left(found.value, _LEFT):
+            history.converged = False
+            history.notes.append(f"q is not at its optimum: to second order {found.decrement:.3g} "
+                                 "nats of the objective are left")
         return history
 
     @property

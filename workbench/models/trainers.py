@@ -3,7 +3,7 @@
 - ``natural``: hyperparameters by L-BFGS on the objective at the best q, which natural gradients
   find, starting from the last one.
 - ``collapsed``: the same with the best q in closed form; the Normal likelihood only.
-- ``joint``: hyperparameters and q by one L-BFGS.
+- ``joint``: hyperparameters and q by one L-BFGS, finished as ``natural``.
 - ``adam``: minibatches of bags, their likelihood scaled up, with Adam for the hyperparameters and
   natural gradients for q; for very many areas. Its steps are noisy: it comes near the optimum of
   the others, slowly, and no nearer.
@@ -22,16 +22,17 @@ import torch
 from torch import Tensor, nn
 from tqdm import tqdm
 
-from workbench.checks import InputError
+from workbench.checks import ConvergenceWarning, InputError
 from workbench.collapsed import collapsed
 from workbench.geometry import Geometry, geometry
 from workbench.hyperparameters import Hyperparameter, HyperparameterSet
 from workbench.interrupt import Cancelled
 from workbench.linalg import FactorisationError, cholesky, standard_normal_kl
+from workbench.models.annealing import powers, share_of, train_annealed
 from workbench.training import History, maximise
 
-_NARROW = 0.1               # standard deviation that q starts with in whitened coordinates
 _PER_STEP = 20              # evaluations of `joint` for one of max_steps: each is far cheaper
+_RESTARTS = 3               # of L-BFGS, while a slope is left
 _RATE = 0.1                 # first step of q along a minibatch's natural gradient
 
 
@@ -54,7 +55,7 @@ def _choose(state) -> str:
 
 
 def _natural(state, progress: bool, callback) -> History:
-    return _maximise(state, state.profile, state.hyperparameters, progress, callback)
+    return _started(state, _ascend_profile, progress, callback)
 
 
 def _collapsed(state, progress: bool, callback) -> History:
@@ -69,6 +70,26 @@ def _collapsed(state, progress: bool, callback) -> History:
 
 
 def _joint(state, progress: bool, callback) -> History:
+    return _started(state, _ascend_together, progress, callback)
+
+
+def _started(state, ascend: Callable, progress: bool, callback) -> History:
+    """Ascend at once, or from annealed starts where the totals bind."""
+    rising = powers(state) if state.hyperparameters.free else []
+    if rising:
+        return train_annealed(state, rising, ascend, progress, callback)
+    return ascend(state, progress, callback, None, None)
+
+
+def _ascend_profile(state, progress: bool, callback, steps: int | None, tolerance: float | None
+                    ) -> History:
+    return _maximise(state, state.profile, state.hyperparameters, progress, callback,
+                     steps=steps, tolerance=tolerance)
+
+
+def _ascend_together(state, progress: bool, callback, steps: int | None, tolerance: float | None
+                     ) -> History:
+    """One L-BFGS over hyperparameters and q; a few steps of the profiled objective finish it."""
     everything, q = _with_q(state)
 
     def evaluate(pulse) -> Tensor:
@@ -77,34 +98,47 @@ def _joint(state, progress: bool, callback) -> History:
         value = state.objective(state.view_of(state.learning), mean, covariance)
         return value + state.hyperparameters.log_prior()
 
-    return _maximise(state, evaluate, everything, progress, callback, _PER_STEP)
+    history = _maximise(state, evaluate, everything, progress, share_of(callback, 0, 2), _PER_STEP,
+                        steps, tolerance)
+    if history.cancelled:
+        return history
+    last = _ascend_profile(state, progress, share_of(callback, 1, 2), steps, tolerance)
+    last.objective = history.objective + last.objective
+    last.elapsed += history.elapsed
+    last.notes = [note for note in history.notes if "backed off" in note] + last.notes
+    return last
 
 
 def _maximise(state, evaluate: Callable, parameters: HyperparameterSet, progress: bool, callback,
-              factor: int = 1) -> History:
+              factor: int = 1, steps: int | None = None, tolerance: float | None = None
+              ) -> History:
     return maximise(
         evaluate, parameters,
         snapshot=lambda: (state.field.q_mean, state.field.q_covariance),
         restore=lambda q: state.field.set_q(*q),
-        max_steps=factor * state.options.max_steps, tolerance=state.options.tolerance,
-        progress=progress, callback=callback,
+        max_steps=factor * (steps or state.options.max_steps),
+        tolerance=tolerance or state.options.tolerance,
+        progress=progress, callback=callback, restarts=0 if tolerance else _RESTARTS,
     )
 
 
 def _with_q(state) -> tuple[HyperparameterSet, Callable[[], tuple[Tensor, Tensor]]]:
-    """The hyperparameters and q's mean and root as one set, and q from them."""
-    size = len(state.field.q_mean)
+    """The hyperparameters and q's mean and root as one set, and q from them.
+
+    In coordinates where the present q is a standard normal, in which the problem is well scaled.
+    """
+    centre, base = state.field.q_mean, cholesky(state.field.q_covariance, "covariance of q")
+    size = len(centre)
     rows, columns = torch.tril_indices(size, size)
     diagonal = rows == columns
-    start = torch.zeros(len(rows)).to(state.x)
-    start[diagonal] = math.log(_NARROW)
-    mean, root = nn.Parameter(torch.zeros(size).to(state.x)), nn.Parameter(start)
+    mean = nn.Parameter(torch.zeros(size).to(state.x))
+    root = nn.Parameter(torch.zeros(len(rows)).to(state.x))
 
     def q() -> tuple[Tensor, Tensor]:
         # Logarithms on the diagonal keep the root's sign and the covariance definite.
         entries = torch.where(diagonal.to(root.device), root.exp(), root)
-        lower = torch.zeros(size, size).to(root).index_put((rows, columns), entries)
-        return mean, lower @ lower.mT
+        lower = base @ torch.zeros(size, size).to(root).index_put((rows, columns), entries)
+        return centre + base @ mean, lower @ lower.mT
 
     items = [*state.hyperparameters, Hyperparameter("q.mean", mean), Hyperparameter("q.root", root)]
     return HyperparameterSet(items), q
@@ -150,7 +184,7 @@ def _adam(state, progress: bool, callback) -> History:
     if not history.converged and not history.cancelled:
         history.notes.append(
             f"the objective still gained after {options.epochs} epochs; raise epochs")
-        warnings.warn(history.notes[-1], stacklevel=2)
+        warnings.warn(history.notes[-1], ConvergenceWarning, stacklevel=2)
     return history
 
 

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from workbench.bags import Bags, Source
 from workbench.models.averaging import average
 from workbench.models.base import Model
+from workbench.models.diagnosis import diagnose
 from workbench.models.fit import VariationalFit
 from workbench.models.options import (
     ConstantOptions,
@@ -58,7 +59,11 @@ class VBAgg(Model):
         callback : callable, optional
             ``callback(step, objective, fraction)``; may raise `workbench.interrupt.Cancelled`.
         """
-        return self._train(source, {}, progress, callback)
+        fit = self.trained(source, progress, callback)
+        diagnose(fit, source)
+        if self.options.average and fit.state.hyperparameters.free and not fit.history.cancelled:
+            return average(fit, progress, callback)
+        return fit
 
     def condition(self, source: Source, hyperparameters: Mapping) -> VariationalFit:
         """Bring q to its optimum with all hyperparameters given and none trained.
@@ -68,7 +73,10 @@ class VBAgg(Model):
         InputError
             If a hyperparameter has no value; the message lists those missing.
         """
-        return self._train(source, hyperparameters, False, None, condition=True)
+        state = VariationalState(self, source)
+        state.hyperparameters.fix(hyperparameters)
+        state.hyperparameters.require_all(hyperparameters)
+        return VariationalFit(self, state, state.train(False, None))
 
     def near(self, fit: VariationalFit, values: Mapping) -> VariationalFit:
         """The fit's posterior at other hyperparameters, from its q and with its design.
@@ -87,16 +95,10 @@ class VBAgg(Model):
         state.field.set_q(fit.state.field.q_mean, fit.state.field.q_covariance)
         return VariationalFit(self, state, state.settle())
 
-    def _train(self, source, given, progress, callback, condition=False) -> VariationalFit:
+    def trained(self, source: Source, progress: bool = False, callback=None) -> VariationalFit:
+        """As `fit`, without averaging and without a look at whether it is any good."""
         state = VariationalState(self, source)
-        state.hyperparameters.fix(given)
-        if condition:
-            state.hyperparameters.require_all(given)
-        history = state.train(progress, callback)
-        fit = VariationalFit(self, state, history)
-        if self.options.average and state.hyperparameters.free and not history.cancelled:
-            return average(fit, progress, callback)
-        return fit
+        return VariationalFit(self, state, state.train(progress, callback))
 
 
 class CentrePointGP(VBAgg):

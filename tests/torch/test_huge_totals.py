@@ -1,0 +1,121 @@
+"""Totals that bind: q and hyperparameters at their optimum from any start, or the fit says no."""
+
+import numpy as np
+import pytest
+import torch
+
+from workbench.bags import Bags, Columns, Source, Targets
+from workbench.checks import ConvergenceWarning, FitWarning
+from workbench.models.annealing import SEVERAL_OPTIMA, powers
+from workbench.models.diagnosis import diagnose
+from workbench.models.state import VariationalState
+from workbench.models.vbagg import VBAgg
+from workbench.natural_gradient import most_left, optimise
+
+
+def country(total: float, areas: int = 30, spread: float = 0.0, seed: int = 0) -> Source:
+    """Areas of 4 to 12 people-weighted places on a map with a skewed covariate; totals of about
+    ``total``. Of ``spread`` is the log-sd of places that no covariate explains."""
+    rng = np.random.default_rng(seed)
+    sizes = rng.integers(4, 13, areas)
+    members = np.repeat(np.arange(areas), sizes)
+    centres = rng.uniform(0, 100, (areas, 2))
+    place = centres[members] + rng.normal(0, 4, (len(members), 2))
+    covariate = np.exp(rng.normal(size=len(members)) + rng.normal(size=areas)[members])
+    weight = rng.lognormal(0, 1, len(members))
+    rate = np.exp(0.4 * np.log1p(covariate) + 0.3 * np.sin(place[:, 0] / 20)
+                  + spread * rng.normal(size=len(members)))
+    scale = total * areas / (weight * rate).sum()
+    value = rng.poisson(np.bincount(members, scale * weight * rate)).astype(float)
+    x = np.column_stack([covariate, place])
+    return Source(Bags(torch.as_tensor(x), torch.as_tensor(members), torch.as_tensor(weight),
+                       areas, Columns(("covariate", "x", "y"), (1, 2), ("", "km", "km"))),
+                  Targets(torch.as_tensor(value)), "sum", "count")
+
+
+def fit_of(source, **options):
+    return VBAgg(inducing=20, **options).fit(source)
+
+
+@pytest.mark.parametrize("total", [10.0, 1e3, 1e5, 1e7])
+def test_trainers_threads_and_seeds_agree_or_say_that_there_are_several_optima(total):
+    source = country(total)
+    threads = torch.get_num_threads()
+    reached, several = [], False
+    try:
+        for number, trainer in ((1, "natural"), (2, "natural"), (1, "joint")):
+            torch.set_num_threads(number)
+            # Fixed inducing inputs: another seed of theirs is another model.
+            fit = fit_of(source, trainer=trainer, tolerance=1e-10, max_steps=300)
+            assert fit.history.converged, fit.history.notes
+            reached.append(max(fit.history.objective))
+            several |= any(note.startswith(SEVERAL_OPTIMA) for note in fit.history.notes)
+    finally:
+        torch.set_num_threads(threads)
+    assert several or max(reached) - min(reached) < 1e-3
+    total_fitted = fit.over(source.bags).mean
+    miss = (total_fitted / source.targets.value - 1).abs()
+    # A Poisson fit to Poisson totals: within a few of their standard deviations.
+    assert float((miss * source.targets.value.sqrt()).median()) < 3
+
+
+@pytest.mark.parametrize("spread", [0.0, 0.5])
+def test_the_final_q_is_at_its_optimum(spread):
+    source = country(1e5, spread=spread)
+    fit = fit_of(source)
+    state = fit.state
+    with torch.no_grad():
+        seen = state.view()
+    left = optimise(lambda m, s: state.objective(seen.detach(), m, s), state.field.q_mean,
+                    state.field.q_covariance, steps=0).decrement
+    assert left < most_left(fit.objective, 1e-5) or not fit.history.converged
+
+
+def test_annealing_is_for_totals_that_bind():
+    assert powers(VariationalState(VBAgg(inducing=20), country(10.0))) == []
+    rising = powers(VariationalState(VBAgg(inducing=20), country(1e6)))
+    assert rising == sorted(rising) and rising[-1] == 0.1 and len(rising) > 3
+    state = VariationalState(VBAgg(inducing=20, overdispersion="area"), country(1e6))
+    assert powers(state) == []
+
+
+def test_a_fit_below_the_flat_model_is_not_converged_and_warns():
+    source = country(1e4)
+    fit = VBAgg(inducing=20).trained(source)
+    assert fit.history.converged
+    q_mean = fit.state.field.q_mean + 3.0       # as a search that ended far from the optimum
+    fit.state.field.set_q(q_mean, fit.state.field.q_covariance)
+    with pytest.warns(ConvergenceWarning, match="below that of a flat map"):
+        diagnose(fit, source)
+    assert not fit.history.converged
+
+
+def test_totals_that_vary_more_than_the_likelihood_allows_are_told():
+    wild = country(1e6, areas=60, spread=1.5)
+    with pytest.warns(FitWarning, match="the totals vary more than it says"):
+        fit_of(wild, kernel="linear")
+    import warnings
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", FitWarning)
+        fit_of(wild, kernel="linear", overdispersion="area")
+
+
+def test_annealing_can_be_cancelled_at_once():
+    from workbench.interrupt import Cancelled
+
+    def callback(step, objective, fraction):
+        assert 0 <= fraction <= 1
+        raise Cancelled
+
+    fit = VBAgg(inducing=20).fit(country(1e6), callback=callback)
+    assert fit.history.cancelled and fit.state.tempering == 1.0
+
+
+def test_a_tempered_objective_is_the_bound_with_the_likelihood_to_a_power():
+    state = VariationalState(VBAgg(inducing=20), country(1e3))
+    seen, q = state.view().detach(), state.narrow()
+    whole = state.objective(seen, *q)
+    state.tempering = 0.0
+    kl = -state.objective(seen, *q)
+    state.tempering = 0.25
+    torch.testing.assert_close(state.objective(seen, *q), 0.25 * (whole + kl) - kl)

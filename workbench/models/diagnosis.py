@@ -1,0 +1,91 @@
+"""What tells a failed fit from a good one: the flat model within it, and the totals it fits."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import replace
+
+import torch
+
+from workbench.checks import ConvergenceWarning, FitWarning
+from workbench.linalg import FactorisationError
+
+# Nats by which a fit may lie below the flat model: priors keep variances away from zero.
+_BELOW = 10.0
+# Standard deviations by which half the totals may miss; of a right model it is 0.67.
+_MISS = 2.0
+
+
+def diagnose(fit, source) -> None:
+    """Note and warn of a fit that is worse than a flat one, or misses the totals it was given.
+
+    Parameters
+    ----------
+    fit : VariationalFit
+        As trained; its history takes the notes, and counts as not converged if the flat model,
+        which is nested in it, explains the data better.
+    source : Source
+        What it was fitted to.
+    """
+    history = fit.history
+    if history.cancelled or not fit.state.link.positive:
+        return
+    flat = _flat_objective(fit.model, source)
+    if flat is not None and fit.objective < flat - _BELOW:
+        history.converged = False
+        _tell(history, f"the optimisation failed: the objective, {fit.objective:.1f}, is below "
+              f"that of a flat map, {flat:.1f}, which the model can be; do not use this fit. Try "
+              "another seed, overdispersion='area', or fixed lengthscales", ConvergenceWarning)
+    miss, allowed = _miss(fit)
+    if allowed > _MISS:
+        _tell(history, f"the fitted totals miss the data by {miss:.1%} in the median, "
+              f"{allowed:.1f} standard deviations of what the {fit.state.likelihood_name} "
+              "likelihood allows: the totals vary more than it says. Use overdispersion='area' "
+              "and nugget='learn'", FitWarning)
+
+
+def _tell(history, text: str, kind: type[Warning]) -> None:
+    history.notes.append(text)
+    warnings.warn(text, kind, stacklevel=4)
+
+
+def _flat_objective(model, source) -> float | None:
+    """Objective of the same model with a constant kernel; None for one that is flat itself."""
+    options = model.options
+    if options.kernel == "constant":
+        return None
+    own = ("mean", "area.std", "nugget.std", "dispersion", "noise.variance")
+    mapped = {entry: {name: value for name, value in getattr(options, entry).items()
+                      if name in own} for entry in ("hyperparameters", "initial", "priors")}
+    flat = type(model).__new__(type(model))
+    flat.options = replace(options, kernel="constant", average=0, trainer="auto", max_steps=100,
+                           layout="additive", **mapped)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")     # only its objective is wanted
+            return flat.trained(source).objective
+    except FactorisationError:
+        return None
+
+
+@torch.no_grad()
+def _miss(fit) -> tuple[float, float]:
+    """Medians over bags of the relative miss of the total, and of it in standard deviations."""
+    state = fit.state
+    if state.likelihood_name == "binomial":
+        return 0.0, 0.0
+    moments, y = fit.bag_moments(), state.source.targets.value
+    mean, spread = moments.mean, moments.variance
+    if state.likelihood_name in ("poisson", "negative-binomial"):
+        spread = spread + mean
+    if state.likelihood_name == "negative-binomial":
+        spread = spread + mean.square() / state.likelihood.dispersion()
+    elif state.likelihood_name == "exponential":
+        spread = spread + mean.square()
+    elif state.likelihood_name == "normal":
+        spread = spread + state.likelihood.variance()
+    if moments.effect_variance is not None:
+        spread = spread + mean.square() * moments.effect_variance.expm1()
+    away = (y - mean).abs()
+    return float((away / mean.abs().clamp_min(1e-300)).median()), float(
+        (away / spread.sqrt()).median())
