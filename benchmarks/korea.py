@@ -64,15 +64,15 @@ def glm(ds: xr.Dataset, fine: bool) -> np.ndarray:
 
 
 def scores(ds: xr.Dataset, expected: np.ndarray, draws: np.ndarray) -> dict[str, float]:
-    """Scores of expected deaths (raw and pinned to the totals) and of predictive draws."""
+    """Scores of expected deaths, raw or pinned (scaled to the totals), and of predictive draws."""
     y = ds["individual_value"].values
     pinned = pin_to_totals(ds, expected).values
     inside = coverage(y, draws, LEVELS)
     return {
         "deviance raw": poisson_deviance(y, expected),
         "deviance pinned": poisson_deviance(y, pinned),
-        "RMSE": rmse(y, pinned),
-        "correlation": correlation(y, pinned),
+        "RMSE pinned": rmse(y, pinned),
+        "correlation pinned": correlation(y, pinned),
         "CRPS": float(np.mean(crps(y, draws))),
         **{f"cover {level:.0%}": float(c) for level, c in zip(LEVELS, inside, strict=True)},
     }

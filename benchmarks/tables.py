@@ -21,8 +21,8 @@ def korea(level: str) -> pd.DataFrame:
     """One level of the Korea benchmark, rounded."""
     raw = pd.read_csv(RESULTS / f"korea_{level}.csv", index_col="method")
     out = pd.DataFrame(index=raw.index)
-    for column, digits in {"deviance raw": 2, "deviance pinned": 2, "RMSE": 1, "correlation": 3,
-                           "CRPS": 2}.items():
+    for column, digits in {"deviance raw": 2, "deviance pinned": 2, "RMSE pinned": 1,
+                           "correlation pinned": 3, "CRPS": 2}.items():
         out[column] = raw[column].map(f"{{:.{digits}f}}".format)
     for level_name in ("50%", "80%", "95%"):
         out[f"cover {level_name}"] = (100 * raw[f"cover {level_name}"]).map("{:.1f}".format)

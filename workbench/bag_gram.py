@@ -15,7 +15,7 @@ from torch import Tensor
 from torch.utils.checkpoint import checkpoint
 
 from workbench.bags import Bags
-from workbench.kernels import Term
+from workbench.kernels import Matern, Term
 from workbench.shapes import Inputs, PerIndividual
 
 _ENTRIES = 150_000          # pairs that are worked on at once: few enough to stay in the cache
@@ -64,14 +64,14 @@ def bag_cross(terms: list[Term], new: Inputs, x: Inputs, bags: Bags,
         profile = profile_of(term)
         if profile is not None:
             variance, scaled, name = profile
-            one, other = scaled(new, x), scaled(x, x)
+            one, other = (_precise(u, name) for u in (scaled(new, x), scaled(x, x)))
             squares = other.square().sum(1)
         for start in range(0, len(new), rows):
             part = slice(start, start + rows)
             if profile is None:
                 values = term(new[part], x) * coefficients
             else:
-                values = PROFILES[name][0](_squared(one[part], other, squares))
+                values = PROFILES[name][0](_squared(one[part], other, squares)).to(x)
                 values *= variance * coefficients
             total[part] += sums(values)
     return total
@@ -112,7 +112,7 @@ def profile_of(term: Term):
     base = kernel.base_kernel           # a ScaleKernel takes over the columns of its base ...
     if type(base) is gpytorch.kernels.RBFKernel:
         name = "rbf"
-    elif type(base) is gpytorch.kernels.MaternKernel:
+    elif type(base) in (Matern, gpytorch.kernels.MaternKernel):
         name = f"matern{int(2 * base.nu)}2"
     else:
         return None
@@ -127,6 +127,11 @@ def profile_of(term: Term):
         return columns / base.lengthscale
 
     return kernel.outputscale, scaled, name
+
+
+def _precise(u: Tensor, name: str) -> Tensor:
+    """Matérn 1/2 in double precision: see `workbench.kernels.Matern`."""
+    return u.double() if name == "matern12" else u
 
 
 def _squared(one: Tensor, other: Tensor, squares: Tensor) -> Tensor:
@@ -202,7 +207,9 @@ class _Gram(torch.autograd.Function):
     @staticmethod
     def forward(ctx, u, a, members, count, name):
         ctx.save_for_backward(u, a, members)
-        ctx.name = name
+        ctx.name, given = name, u
+        u = _precise(u, name)
+        a = a.to(u)
         value, squares = PROFILES[name][0], u.square().sum(1)
         out = torch.zeros(count, count).to(u)
         for start, stop in _chunks(len(u)):
@@ -216,12 +223,14 @@ class _Gram(torch.autograd.Function):
                 1, members[stop:], rows[:, width:])
             out[first:last] += later
             out[:, first:last] += later.mT
-        return out
+        return out.to(given)
 
     @staticmethod
     @torch.autograd.function.once_differentiable
     def backward(ctx, gradient):
-        u, a, members = ctx.saved_tensors
+        given, a, members = ctx.saved_tensors
+        u = _precise(given, ctx.name)
+        a, gradient = a.to(u), gradient.to(u)
         slope, squares = PROFILES[ctx.name][1], u.square().sum(1)
         symmetric = (gradient + gradient.mT) / 2
         weighted = a[:, None] * torch.cat([u, torch.ones(len(u), 1).to(u)], 1)
@@ -238,7 +247,7 @@ class _Gram(torch.autograd.Function):
             pulled[start:stop] += h @ weighted[start:]
             pulled[stop:] += h[:, stop - start:].mT @ weighted[start:stop]
         out = 4 * a[:, None] * (pulled[:, -1:] * u - pulled[:, :-1])
-        return out, None, None, None, None
+        return out.to(given), None, None, None, None
 
 
 def _by_bag(k: Tensor, a: Tensor, members: Tensor, count: int) -> Tensor:

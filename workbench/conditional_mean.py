@@ -92,7 +92,8 @@ class MediatedOperator(AggregationOperator):
         Whether a constant's conditional mean is estimated, too (after eq. (3)); its weights sum
         to less than one, by the ridge. By default it is known: the constant.
     features : int
-        Random frequencies by which `cross` is estimated; 0 for all pairs.
+        Random frequencies of the kernel that the posterior is conditioned by; 0 for the kernel
+        itself. The evidence is always the kernel's own. After a change condition anew.
     """
 
     def __init__(self, bags: Bags, mean: BagWeights, estimated: bool = False,
@@ -177,6 +178,27 @@ class MediatedOperator(AggregationOperator):
         if self.features:
             return self._fourier(terms, x).cross(new) @ self.weights
         return self.base.cross(terms, new, x) @ self.weights
+
+    def posterior_bag_gram(self, terms: list[Term], x: Inputs) -> Tensor:
+        """K̄ (B, B) of the kernel that `cross` is of."""
+        return self._fourier(terms, x).gram() if self.features else self.bag_gram(terms, x)
+
+    def posterior_gram(self, terms: list[Term], x: Inputs) -> Tensor:
+        """Wᵀ K̄ W of the kernel that `cross` is of."""
+        return self.weights.mT @ self.posterior_bag_gram(terms, x) @ self.weights
+
+    def posterior_prior(self, terms: list[Term], one: Inputs, other: Inputs, x: Inputs) -> Tensor:
+        """K between inputs, of the kernel that `cross` is of."""
+        if self.features:
+            return self._fourier(terms, x).prior(one, other)
+        return super().posterior_prior(terms, one, other, x)
+
+    def posterior_variances(self, terms: list[Term], new: Inputs, operator: AggregationOperator,
+                            x: Inputs) -> Tensor:
+        """diag(A K Aᵀ) for other bags, of the kernel that `cross` is of."""
+        if self.features:
+            return self._fourier(terms, x).variances(new, operator.bags, operator.coefficients())
+        return super().posterior_variances(terms, new, operator, x)
 
     def noise(self) -> Tensor:
         """Aᵀ A (M, M), by which white noise of individuals enters the targets (eq. 100)."""

@@ -57,6 +57,26 @@ def cholesky(
     )
 
 
+class NegativeVarianceWarning(UserWarning):
+    """More variance was explained than there was, beyond rounding; zero was put for the rest."""
+
+
+def left(prior: Float[Tensor, " n"], explained: Float[Tensor, " n"]) -> Float[Tensor, " n"]:
+    """Variance that is left (n,): rounding below zero is zero, and more than that is reported."""
+    variance = prior - explained
+    beyond = variance < -math.sqrt(torch.finfo(variance.dtype).eps) * prior.abs()
+    if bool(beyond.any()):
+        worst = float((variance / prior)[beyond].min())
+        warnings.warn(
+            f"{int(beyond.sum())} of {len(variance)} posterior variances are negative, the worst "
+            f"{worst:.1e} of the prior variance, and set to zero: the covariance of the "
+            "observations and that with them do not belong together, or their noise is too small",
+            NegativeVarianceWarning,
+            stacklevel=3,
+        )
+    return variance.clamp_min(0)
+
+
 def gaussian_log_density(
     residual: Float[Tensor, " M"], covariance: Float[Tensor, "M M"], name: str = "covariance",
     relative_jitter: float = 1e-8,

@@ -68,6 +68,24 @@ class AggregationOperator(ABC):
         """K(new, x) Aᵀ without gradients."""
         return bag_cross(terms, new, x, self.bags, self.coefficients().to(x))
 
+    # What a posterior is conditioned by and with, of one kernel; an operator may replace it by a
+    # cheaper one (`workbench.conditional_mean`), but then in all four.
+    def posterior_gram(self, terms: list[Term], x: Float[Tensor, "N D"]) -> Float[Tensor, "B B"]:
+        """A K Aᵀ of the kernel that `cross` is of."""
+        return self.gram(terms, x)
+
+    def posterior_prior(self, terms: list[Term], one: Float[Tensor, "n D"],
+                        other: Float[Tensor, "m D"], x: Float[Tensor, "N D"]
+                        ) -> Float[Tensor, "n m"]:
+        """K between inputs, of the kernel that `cross` is of."""
+        return sum(term(one, other) for term in terms)
+
+    def posterior_variances(self, terms: list[Term], new: Float[Tensor, "n D"],
+                            operator: AggregationOperator, x: Float[Tensor, "N D"]
+                            ) -> Float[Tensor, " M"]:
+        """diag(A K Aᵀ) for other bags, of the kernel that `cross` is of."""
+        return operator.quad_diag(lambda a, b: sum(term(a, b) for term in terms), new)
+
     def quad_diag(self, kernel, x: Float[Tensor, "N D"]) -> Float[Tensor, " B"]:
         """diag(A K(x, x) Aᵀ): a sum over the pairs inside each bag, in padded blocks of bags."""
         coefficients = self.coefficients().to(x)

@@ -13,6 +13,7 @@ from workbench.evaluation import (
     scoring,
     weighted_interval_score,
 )
+from workbench.evaluation.calibration import LEVELS
 
 
 def test_crps_of_draws_meets_the_closed_form_of_the_normal():
@@ -64,6 +65,35 @@ def test_weighted_interval_score_nears_the_crps():
         y[:1], np.zeros(1), law.ppf(tail[:, :1]), law.ppf(1 - tail[:, :1]), levels
     )
     np.testing.assert_allclose(alone, wis[:1])
+
+
+def wis_of_normal(y, centre, levels):
+    law, tail = stats.norm(centre), (1 - levels[:, None]) / 2
+    ends = law.ppf(tail), law.ppf(1 - tail)
+    return float(weighted_interval_score([y], [centre], *ends, levels)[0])
+
+
+def test_weighted_interval_score_by_hand_and_wherever_zero_is():
+    """The median counts by its distance from what was observed, not by its own size."""
+    levels = np.array([0.5, 0.8, 0.95])
+    score = wis_of_normal(-50.3, -50.0, levels)
+    # 2/7 (0.15 + Σ α/2 of the widths), as -50.3 is inside all three intervals.
+    widths = 2 * stats.norm.ppf((1 + levels) / 2)
+    assert score == pytest.approx((0.15 + (1 - levels) @ widths / 2) / 3.5, rel=1e-12)
+    assert wis_of_normal(-50.3, -50.0, np.asarray(LEVELS)) == pytest.approx(0.2635, abs=5e-5)
+    for shift in (-1e4, 0.0, 50.0, 3e5):
+        assert wis_of_normal(shift - 0.3, shift, levels) == pytest.approx(score, abs=1e-9)
+    assert wis_of_normal(50.3, 50.0, levels) == pytest.approx(score)       # and mirrored
+    closed, errors = scoringrules.crps_normal(-50.3, -50.0, 1.0), []
+    for count in (9, 99, 999):
+        filled = np.arange(1, count + 1) / (count + 1)
+        errors.append(abs(wis_of_normal(-50.3, -50.0, filled) / closed - 1))
+    assert errors[0] > errors[1] > errors[2] and errors[2] < 2e-3
+
+
+def test_weighted_interval_score_refuses_ends_of_another_shape():
+    with pytest.raises(InputError, match=r"\(2, 1\), got \(1, 1\) and \(2, 1\)"):
+        weighted_interval_score([0.0], [0.0], [[-1.0]], [[1.0], [2.0]], [0.5, 0.9])
 
 
 def test_log_score_of_a_gamma_mixture_is_the_negative_binomial():

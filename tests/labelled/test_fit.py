@@ -9,6 +9,7 @@ import xarray as xr
 import workbench as wb
 from tests.reference import country
 from workbench.checks import InputError
+from workbench.evaluation.folds import subset
 from workbench.labelled import data_hash, models, to_bags, to_source
 
 OPTIONS = {"inducing": 15, "tolerance": 1e-2}
@@ -98,7 +99,7 @@ def test_the_map_with_its_provenance(ds, fit, tmp_path):
         np.testing.assert_array_equal(back["mean"], out["mean"])
 
 
-def test_trained_areas_are_recognised_by_name_and_value(ds, fit):
+def test_trained_areas_are_recognised_by_name_value_and_individuals(ds, fit):
     def trained(data):
         return fit._trained(data).tolist()
 
@@ -111,6 +112,35 @@ def test_trained_areas_are_recognised_by_name_and_value(ds, fit):
     known, unknown = (fit.at(d, area_effect=True).std for d in (ds, renamed))
     assert float(known.mean()) < float(unknown.mean())
     xr.testing.assert_allclose(fit.at(ds).mean, fit.at(renamed).mean)
+    # The same name and value, as counts of other areas have by chance, but other individuals.
+    elsewhere = ds["covariates"].copy()
+    elsewhere[np.flatnonzero(ds["membership"].values == 7)[0], 0] += 1e-6
+    assert trained(ds.assign(covariates=elsewhere)) == [*range(7), -1, *range(8, 20)]
+    people = ds["weight"].copy()
+    people[np.flatnonzero(ds["membership"].values == 2)[1]] *= 2
+    assert trained(ds.assign(weight=people)) == [0, 1, -1, *range(3, 20)]
+    moved = ds.assign_coords(x=ds["x"] + 1.0)
+    assert trained(moved) == [-1] * 20
+    law = fit.at(moved, area_effect=True).std
+    xr.testing.assert_allclose(law, fit.at(moved.drop_vars("value"), area_effect=True).std)
+
+
+def test_trained_areas_are_recognised_in_a_part_in_any_order(ds, fit):
+    chosen = [13, 2, 19, 7]
+    part = subset(ds, chosen)
+    assert fit._trained(part).tolist() == chosen
+    shuffled = part.isel(individual=np.argsort(
+        part["membership"].values * 100 - np.arange(part.sizes["individual"]), kind="stable"))
+    assert not np.array_equal(shuffled["covariates"], part["covariates"])
+    assert fit._trained(shuffled).tolist() == chosen
+    # An individual that has gone over to the next bag leaves neither as it was.
+    over = part.copy(deep=True)
+    over["membership"][np.flatnonzero(part["membership"].values == 0)[-1]] = 1
+    assert fit._trained(over).tolist() == [-1, -1, 19, 7]
+    whole = fit.at(ds, area_effect=True).std
+    members = ds["membership"].values
+    rows = np.concatenate([np.flatnonzero(members == k) for k in chosen])
+    np.testing.assert_allclose(fit.at(part, area_effect=True).std, whole.values[rows])
 
 
 def test_extrapolation_is_flagged(ds, fit):

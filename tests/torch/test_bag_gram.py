@@ -87,3 +87,32 @@ def test_single_precision_and_individuals_at_one_place():
         value = bag_gram(terms, x.to(dtype), bags, bags.weight.to(dtype)).square().sum()
         found.append(torch.cat([g.reshape(-1) for g in gradients(terms, value)]).double())
     torch.testing.assert_close(found[1], found[0], rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("name", ["matern12", "ard-matern12", "matern32"])
+def test_in_single_precision_inputs_at_one_place_are_at_one_place(name):
+    """Values and gradients of float32 against float64, half of all pairs at distance zero."""
+    bags = made.bags((20, 16, 24), covariates=5, coordinates=False)
+    places = torch.randn(6, 5, generator=torch.manual_seed(2)).float().double() + 5.0
+    x = places[torch.arange(60) % 6]
+    weights = torch.randn(60, 60, generator=torch.manual_seed(3)).double()
+    found = {}
+    for dtype in (torch.float64, torch.float32):
+        at = x.to(dtype)
+        terms = build(name, bags.columns, at)
+        terms[0].kernel.base_kernel.lengthscale = 0.05
+        a, z = torch.full((60,), 0.05, dtype=dtype), at[::7].clone()
+        gram = bag_gram(terms, at, bags, a)
+        dense, cross = terms[0](at, at), terms[0](at, z)
+        parts = [gram, dense, cross, bag_cross(terms, at, at, bags, a)]
+        slopes = [g.flatten() for value in (gram, dense, cross) for g in gradients(
+            terms, (value * weights[:len(value), :value.shape[1]].to(dtype)).sum())]
+        found[dtype] = [p.detach().double() for p in parts], torch.cat(slopes).double()
+    for ours, exact in zip(found[torch.float32][0], found[torch.float64][0], strict=True):
+        torch.testing.assert_close(ours, exact, rtol=0, atol=2e-3 if name == "matern32" else 2e-5)
+    torch.testing.assert_close(found[torch.float32][1], found[torch.float64][1], rtol=0,
+                               atol=0.05 if name == "matern32" else 2e-4)
+    if name != "matern32":
+        same = (torch.arange(60)[:, None] - torch.arange(60)) % 6 == 0
+        torch.testing.assert_close(found[torch.float32][0][1][same], torch.ones(600).double(),
+                                   rtol=0, atol=1e-6)

@@ -145,3 +145,21 @@ def test_negative_binomial_replicates_of_trained_areas_are_near_their_totals():
         1, source.bags.membership, fit.simulate_individuals(source.bags, trained, 4000, 0))
     np.testing.assert_allclose(totals.mean(0), bags.mean(0), rtol=0.03)
     np.testing.assert_allclose(totals.std(0), bags.std(0), rtol=0.1)
+
+
+def test_total_of_a_known_area_of_one_event_is_the_posterior_mean():
+    """A wide area effect and one event: the law of the total, by quadrature over f and a."""
+    bags = Bags(torch.zeros(1, 1).double(), torch.tensor([0]), torch.tensor([4.0]).double(), 1,
+                Columns(("c",)), ("a",))
+    source = Source(bags, Targets(torch.tensor([1.0]).double()))
+    fit = conditioned(source, area=1.5)
+    field = fit.latent(source.bags)
+    f = float(field.mean) + float(field.std) * np.linspace(-8, 8, 401)[:, None]
+    a = np.linspace(-18, 12, 6001)
+    # q(f) as it is, and a given f and the one event.
+    shares = stats.norm.pdf(f, float(field.mean), float(field.std)) * np.ones_like(a)
+    effect = stats.poisson.pmf(1, 4 * np.exp(f + a)) * stats.norm.pdf(a, scale=1.5)
+    shares *= effect / effect.sum(1, keepdims=True)
+    exact = (shares * 4 * np.exp(f + a)).sum() / shares.sum()
+    got = float(fit.over(source.bags, torch.tensor([0]), area_effect=True).mean)
+    assert got == pytest.approx(exact, rel=0.04)

@@ -17,6 +17,7 @@ from workbench.likelihoods import (
     Normal,
     Poisson,
     binomial_log_prob,
+    effect_mode,
     effect_posterior,
     exponential_lognormal,
     poisson_lognormal,
@@ -48,18 +49,34 @@ def log_integral(y, log_rate, tau):
     return top + np.log(value)
 
 
-@pytest.mark.parametrize("tau", [0.01, 0.1, 0.5, 1.0, 2.0])
-@pytest.mark.parametrize("y", [0, 3, 1e2, 1e4, 1e6])
-@pytest.mark.parametrize("shift", [-2.0, 0.0, 2.0])
+@pytest.mark.parametrize("tau", [0.01, 0.1, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0])
+@pytest.mark.parametrize("y", [0, 1, 3, 1e2, 1e4, 1e6])
+@pytest.mark.parametrize("shift", [-4.0, -2.0, 0.0, 2.0, 4.0])
 def test_poisson_lognormal_is_the_integral(y, tau, shift):
     log_rate = np.log(y + 0.5) + shift * max(tau, 0.1)
     got = float(poisson_lognormal(t(y), t(log_rate), t(tau**2)))
-    # Twelve nodes: exact but for few counts with a very wide effect (a skewed integrand).
-    assert got == pytest.approx(log_integral(y, log_rate, tau), abs=5e-4 if tau == 2 else 5e-6)
+    # Of a million, rounding: terms of 1e7 cancel, here and in the integral itself.
+    assert got == pytest.approx(log_integral(y, log_rate, tau), abs=3e-8 if y < 1e5 else 1e-7)
+
+
+def test_poisson_lognormal_sums_to_one_and_stays_finite_at_the_ends():
+    y = torch.arange(20_000).double()
+    for rate, variance in ((0.5, 4.0), (2.0, 9.0)):
+        mass = poisson_lognormal(y, t(np.log(rate)), t(variance)).exp()
+        beyond = stats.norm.sf(np.log(len(y) / rate), scale=np.sqrt(variance))
+        assert 1 - float(mass.sum()) == pytest.approx(beyond, abs=2e-3 * beyond + 1e-7)
+    # A rate that underflows: no event is certain, and log p(0) is zero.
+    assert float(poisson_lognormal(t(0.0), t(-900.0), t(4.0))) == pytest.approx(0.0, abs=1e-8)
+    # Narrow and wide effects in one call, as of bags of few and of many individuals.
+    both = t(1e-8, 1e-3, 9.0)
+    alone = [float(poisson_lognormal(t(7.0), t(1.6), v)) for v in both]
+    np.testing.assert_allclose(poisson_lognormal(t(7.0), t(1.6), both), alone, atol=1e-7)
+    single = poisson_lognormal(t(7.0).float(), t(1.6).float(), both.float())
+    np.testing.assert_allclose(single, alone, atol=1e-4)
 
 
 @pytest.mark.parametrize("y", [0.0, 3.0, 1e4])
-@pytest.mark.parametrize("tau", [0.05, 0.5, 1.5])
+@pytest.mark.parametrize("tau", [0.05, 0.5, 1.5, 3.0])
 def test_gradient_of_poisson_lognormal(y, tau):
     """The derivative of log ∫ is an expectation under the posterior of a."""
     log_rate, variance = np.log(y + 0.5) + 0.3, tau**2
@@ -71,7 +88,7 @@ def test_gradient_of_poisson_lognormal(y, tau):
 
     step = 1e-4
     slope = (integral(log_rate + step, variance) - integral(log_rate - step, variance)) / 2 / step
-    assert float(got[0]) == pytest.approx(slope, rel=2e-3, abs=2e-4)
+    assert float(got[0]) == pytest.approx(slope, rel=1e-5, abs=1e-6)
     step = 1e-3 * variance
     slope = (integral(log_rate, variance + step) - integral(log_rate, variance - step)) / 2 / step
     assert float(got[1]) == pytest.approx(slope, rel=5e-3, abs=5e-4)
@@ -83,11 +100,57 @@ def test_poisson_lognormal_without_effect_is_poisson():
     np.testing.assert_allclose(got, stats.poisson.logpmf(y, g.exp()), atol=1e-6)
 
 
-def test_effect_posterior_solves_its_equation():
-    y, g, v = t(0, 3, 1e7, 0, 50), t(2.0, 0.0, 16.0, -30.0, 20.0), t(0.5, 4.0, 0.01, 1.0, 0.3)
-    mode, precision = effect_posterior(y, g, v)
+def test_the_mode_of_the_effect_solves_its_equation():
+    y = t(0, 3, 1e7, 0, 50, 0, 2, 1e6, 0)
+    g = t(2.0, 0.0, 16.0, -30.0, 20.0, -900.0, -300.0, -200.0, 250.0)
+    v = t(0.5, 4.0, 0.01, 1.0, 0.3, 4.0, 2.0, 9.0, 1e-8)
+    mode, precision = effect_mode(y, g, v)
     np.testing.assert_allclose((y - (g + mode).exp() - mode / v) / precision, 0, atol=1e-8)
     np.testing.assert_allclose(precision, (g + mode).exp() + 1 / v)
+
+
+def posterior_of_effect(log_density, tau):
+    """Mean of exp(a), variance and central 95 % mass of a Gaussian law, all by quadrature."""
+    a = np.linspace(-14 * tau, 14 * tau + 10, 400_001)
+    logs = log_density(a)
+    shares = np.exp(logs - logs.max())
+    shares /= shares.sum()
+    mean, cumulative = shares @ a, shares.cumsum()
+
+    def inside(location, variance):
+        ends = location + np.sqrt(variance) * stats.norm.ppf([0.025, 0.975])
+        return np.diff(np.interp(ends, a, cumulative))[0]
+
+    return shares @ np.exp(a), shares @ np.square(a - mean), inside
+
+
+@pytest.mark.parametrize("tau", [0.3, 1.0, 1.5, 2.5])
+@pytest.mark.parametrize("y", [0, 1, 3, 20, 5_000])
+@pytest.mark.parametrize("rate", [0.4, 7.4, 60.0])
+def test_law_of_the_effect_has_the_posterior_mean_of_its_multiplier(y, rate, tau):
+    location, spread = effect_posterior(t(y), t(np.log(rate)), t(tau**2))
+    multiplier, variance, inside = posterior_of_effect(
+        lambda a: stats.poisson.logpmf(y, rate * np.exp(a)) - a**2 / (2 * tau**2), tau)
+    assert float((location + spread / 2).exp()) == pytest.approx(multiplier, rel=1e-6)
+    assert float(spread) == pytest.approx(variance, rel=1e-5)
+    assert 0.945 < inside(float(location), float(spread)) < (0.956 if tau < 2 else 0.963)
+
+
+def test_effect_of_one_event_is_not_overstated():
+    """One event where 13.5 were expected: mode and curvature put the rate a fifth too high."""
+    y, rate, variance = t(1.0), t(13.5), t(2.25)
+
+    def moment(power):
+        return integrate.quad(lambda a: np.exp(
+            power * a + stats.poisson.logpmf(1, 13.5 * np.exp(a)) - a**2 / 4.5), -21, 8,
+            points=[-3, -2, -1], epsrel=1e-11)[0]
+
+    exact = 13.5 * moment(1) / moment(0)
+    location, spread = effect_posterior(y, rate.log(), variance)
+    assert float((location + spread / 2).exp() * rate) == pytest.approx(exact, rel=1e-7)
+    assert exact == pytest.approx(1.95, abs=0.01)
+    mode, precision = effect_mode(y, rate.log(), variance)
+    assert float((mode + 0.5 / precision).exp() * rate) == pytest.approx(2.33, abs=0.01)
 
 
 MOMENTS = [(5.0, 0.3), (400.0, 0.05), (0.4, 0.8)]
@@ -255,17 +318,13 @@ def test_exponential_with_effect():
     eta = draws(mean, log_std, 4000)
     inner = exponential_lognormal(t(y), torch.log(torch.as_tensor(eta)), t(effect)).numpy()
     assert_mean(inner, Exponential().expected_log_prob(t(y), moments(mean, log_std, effect)))
-    # Mode and precision of the effect are those of its log-density given y.
-    mode, precision = Exponential().effect_posterior(t(y), t(np.log(mean)), t(effect))
-
-    def density(a):
-        return stats.expon.logpdf(y, scale=mean * np.exp(a)) - a**2 / (2 * effect)
-
-    best = optimize.minimize_scalar(lambda a: -density(a), bracket=(-1, 1), tol=1e-12).x
-    assert float(mode) == pytest.approx(best, abs=1e-6)
-    h = 1e-4
-    curvature = -(density(best + h) - 2 * density(best) + density(best - h)) / h**2
-    assert float(precision) == pytest.approx(curvature, rel=1e-5)
+    # The law of the effect has the variance and the mean multiplier of its density given y.
+    location, spread = Exponential().effect_posterior(t(y), t(np.log(mean)), t(effect))
+    multiplier, variance, inside = posterior_of_effect(
+        lambda a: stats.expon.logpdf(y, scale=mean * np.exp(a)) - a**2 / (2 * effect), effect**0.5)
+    assert float((location + spread / 2).exp()) == pytest.approx(multiplier, rel=1e-6)
+    assert float(spread) == pytest.approx(variance, rel=1e-6)
+    assert 0.945 < inside(float(location), float(spread)) < 0.956
 
 
 def moments_of(link, bound, view):

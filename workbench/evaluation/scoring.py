@@ -95,7 +95,11 @@ def weighted_interval_score(
     upper: ArrayLike,
     levels: ArrayLike,
 ) -> np.ndarray:
-    """Weighted interval score: nears the CRPS as the levels fill (0, 1).
+    r"""Weighted interval score: nears the CRPS as the levels fill (0, 1).
+
+    .. math:: \frac{1}{K + 1/2} \Big(\tfrac12 |y - m| + \sum_k \tfrac{\alpha_k}{2} S_k\Big),
+
+    with :math:`S_k` the `interval_score` at :math:`\alpha_k = 1 - \text{level}_k`.
 
     Parameters
     ----------
@@ -104,21 +108,26 @@ def weighted_interval_score(
     levels : array (level,)
         Nominal coverages, between 0 and 1.
 
+    Returns
+    -------
+    array (n,)
+        In the units of the values; smaller is better.
+
     References
     ----------
-    Bracher et al. 2021, Evaluating epidemic forecasts in an interval format.
+    Bracher et al. 2021, Evaluating epidemic forecasts in an interval format, eq. (1).
     """
-    alpha = 1 - np.asarray(levels, dtype=float)
-    y = np.asarray(observed, dtype=float)
-    score = scoringrules.weighted_interval_score(
-        y,
-        np.asarray(median, dtype=float),
-        np.asarray(lower, dtype=float).T,
-        np.asarray(upper, dtype=float).T,
-        alpha,
-        backend="numpy",
+    # Not by scoringrules (0.10): on NumPy it adds the median itself for |y - median|.
+    y, levels = np.asarray(observed, dtype=float), np.asarray(levels, dtype=float)
+    require(levels.ndim == 1 and levels.size > 0, f"expected levels (level,), got {levels.shape}")
+    shapes = np.shape(lower), np.shape(upper)
+    require(
+        shapes == ((levels.size, *y.shape),) * 2,
+        f"expected ends of shape {(levels.size, *y.shape)}, got {shapes[0]} and {shapes[1]}",
     )
-    return np.reshape(score, y.shape)  # as above
+    scores = interval_score(y, lower, upper, levels)
+    missed = np.abs(y - np.asarray(median, dtype=float)) / 2
+    return (missed + (1 - levels) / 2 @ scores) / (levels.size + 0.5)
 
 
 def log_score(log_density: ArrayLike) -> np.ndarray:

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from workbench.kernels import Term
-from workbench.linalg import cholesky, gaussian_log_density
+from workbench.linalg import cholesky, gaussian_log_density, left
 from workbench.operators import AggregationOperator
 from workbench.shapes import Inputs, PerBag
 
@@ -44,12 +44,14 @@ class ExactField(nn.Module):
     def evidence(self, y: PerBag, noise_variance: Tensor) -> Tensor:
         """Log N(y; A mean, A K Aᵀ + noise), which is given as variances (B,) or as (B, B)."""
         residual = y - self.operator.constant(self.mean)
-        return gaussian_log_density(residual, self._covariance(noise_variance), _NAME, _JITTER)
+        gram = self.operator.gram(self.terms, self.x)
+        return gaussian_log_density(residual, _plus(gram, noise_variance), _NAME, _JITTER)
 
     @torch.no_grad()
     def condition(self, y: PerBag, noise_variance: Tensor) -> None:
         """Keep the factors of the posterior at the present hyperparameters."""
-        self._root = self._factorise(noise_variance)
+        gram = self.operator.posterior_gram(list(self.terms), self.x)
+        self._root = cholesky(_plus(gram, noise_variance), _NAME, _JITTER)
         residual = y - self.operator.constant(self.mean)
         self._alpha = torch.cholesky_solve(residual[:, None], self._root)[:, 0]
 
@@ -70,7 +72,7 @@ class ExactField(nn.Module):
         cross = self._cross(x, effect, own)
         white = torch.linalg.solve_triangular(self._root, cross.mT, upper=False)
         prior = sum(term.diagonal(x) for term in self.terms) + effect
-        return self.mean + cross @ self._alpha, (prior - white.square().sum(0)).clamp_min(0)
+        return self.mean + cross @ self._alpha, left(prior, white.square().sum(0))
 
     @torch.no_grad()
     def mean_at(self, x: Inputs) -> Tensor:
@@ -86,14 +88,16 @@ class ExactField(nn.Module):
         """Posterior mean (n,) and covariance (n, n) of f plus one effect that all inputs share."""
         cross = self._cross(x, effect, own)
         white = torch.linalg.solve_triangular(self._root, cross.mT, upper=False)
-        return self.mean + cross @ self._alpha, self.prior(x, x) + effect - white.mT @ white
+        prior = self.operator.posterior_prior(list(self.terms), x, x, self.x) + effect
+        return self.mean + cross @ self._alpha, prior - white.mT @ white
 
     @torch.no_grad()
     def aggregate(self, x: Inputs, operator: AggregationOperator) -> tuple[Tensor, Tensor]:
         """Posterior mean and variance of A f for other bags (B,)."""
         return self.functionals(
             operator.rows(self.operator.cross(self.terms, x, self.x)),
-            operator.quad_diag(self.prior, x), operator(torch.ones(len(x)).to(x)))
+            self.operator.posterior_variances(list(self.terms), x, operator, self.x),
+            operator(torch.ones(len(x)).to(x)))
 
     @torch.no_grad()
     def functionals(self, cross: Tensor, prior: Tensor, total: Tensor) -> tuple[Tensor, Tensor]:
@@ -110,7 +114,7 @@ class ExactField(nn.Module):
         """
         white = torch.linalg.solve_triangular(self._root, cross.mT, upper=False)
         mean = self.mean * total + cross @ self._alpha
-        return mean, (prior - white.square().sum(0)).clamp_min(0)
+        return mean, left(prior, white.square().sum(0))
 
     def _cross(self, x: Inputs, effect: Tensor | float, own: Tensor | None) -> Tensor:
         cross = self.operator.cross(self.terms, x, self.x)
@@ -119,9 +123,6 @@ class ExactField(nn.Module):
             cross[rows, own[rows]] += effect
         return cross
 
-    def _factorise(self, noise_variance: Tensor) -> Tensor:
-        return cholesky(self._covariance(noise_variance), _NAME, _JITTER)
 
-    def _covariance(self, noise_variance: Tensor) -> Tensor:
-        noise = noise_variance if noise_variance.dim() == 2 else torch.diag(noise_variance)
-        return self.operator.gram(self.terms, self.x) + noise
+def _plus(gram: Tensor, noise_variance: Tensor) -> Tensor:
+    return gram + (noise_variance if noise_variance.dim() == 2 else torch.diag(noise_variance))

@@ -1,14 +1,21 @@
 """How fine is fine enough: cells for a lengthscale, lengthscales for a table, coarser tables.
 
-Every answer keeps an error within a tolerance, in prior standard deviations of f. The measure is
+Every answer keeps a measure of error within a tolerance. The measure is
 
 ``rms``
-    the prior root mean square of f(x) - f(centre) over an area (see `cells.cell_rms`): exact, and
-    the default. 0.3 means that a value and that at its centre correlate by 0.955 on average;
-``certificate``, ``direct``
-    η' or the direct certificate of `bounds` on a regular grid of points: a distance δ plus the
-    prior probability that the root mean square over *all* points exceeds it. Much more careful
-    than rms; it bounds the error of a posterior up to constants that depend on the data.
+    the prior root mean square of f(x) - f(centre) over an area (see `cells.cell_rms`), in prior
+    standard deviations of f: exact, and the default. 0.3 means that a value and that at its centre
+    correlate by 0.955 on average;
+``direct``
+    the direct certificate of `bounds` on a regular grid of points: the least sum of a distance δ,
+    in prior standard deviations, and a bound ε of the prior probability that the root mean square
+    over *all* points exceeds it;
+``certificate``
+    η' of `bounds`, likewise on a grid. It is not δ + ε: of the two tail terms of ε it leaves out
+    the second, which is at most the first, so that δ + ε is below 2η'.
+
+Both certificates are much more careful than rms, and bound the error of a posterior only up to
+constants that depend on the data.
 
 A lengthscale that is not known is given as draws (an array), or as a pair (values, weights).
 Answers then hold with the stated prior probability: as errors fall with the lengthscale, they are

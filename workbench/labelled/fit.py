@@ -14,7 +14,7 @@ from workbench import schema
 from workbench.bags import Bags
 from workbench.checks import require
 from workbench.labelled.predictive import LabelledPredictive, coords_of, keep_places, labelled
-from workbench.labelled.source import data_hash, to_bags
+from workbench.labelled.source import bag_marks, data_hash, to_bags
 from workbench.labelled.versions import versions
 from workbench.models.options import cast_bags
 from workbench.summary import summarise_fit
@@ -30,6 +30,8 @@ class Fit:
         self._value_attrs, self._values = dict(observed.attrs), observed.values.copy()
         self._weight_units = ds["weight"].attrs.get("units", "")
         self._names = [str(name) for name in observed[observed.dims[0]].values]
+        # Targets of their own are no bags: then none is recognised.
+        self._marks = bag_marks(ds) if targets is None else None
         self._title = ds.attrs.get("title", "")
         self._columns = to_bags(ds.isel(individual=slice(0, 0))).columns
         self._hash = "+".join(data_hash(part) for part in (ds, targets) if part is not None)
@@ -285,12 +287,14 @@ class Fit:
     def _trained(self, ds: xr.Dataset) -> torch.Tensor:
         """Position of each bag among the training bags, -1 for others.
 
-        A bag is recognised by its name *and* its value: names such as "0" recur between datasets.
+        Known by name, value, and the inputs and weights of its individuals, in any order: names
+        such as "0" and small counts recur between datasets.
         """
-        if "value" not in ds:
+        if "value" not in ds or self._marks is None:
             return torch.full((ds.sizes["bag"],), -1)
         where = {name: i for i, name in enumerate(self._names)}
-        found = [where.get(str(b), -1) for b in ds["bag"].values]
-        same = [i >= 0 and self._values[i] == v for i, v in zip(found, ds["value"].values,
-                                                               strict=True)]
-        return torch.as_tensor([i if s else -1 for i, s in zip(found, same, strict=True)])
+        found = np.array([where.get(str(b), -1) for b in ds["bag"].values], dtype=np.int64)
+        same = (found >= 0) & (self._values[found] == ds["value"].values)
+        if same.any():
+            same &= self._marks[found] == bag_marks(ds)
+        return torch.as_tensor(np.where(same, found, -1))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 
 import numpy as np
+import pandas as pd
 import torch
 import xarray as xr
 
@@ -119,3 +120,17 @@ def data_hash(ds: xr.Dataset) -> str:
             digest.update(name.encode())
             digest.update(np.ascontiguousarray(ds[name].values).tobytes())
     return digest.hexdigest()[:16]
+
+
+def bag_marks(ds: xr.Dataset) -> np.ndarray:
+    """A number for each bag that tells it from others: its individuals' inputs and weights (bag,).
+
+    Sums of hashes of the rows, so that neither the order of individuals nor that of bags matters;
+    two different bags have one mark with probability 2⁻⁶⁴.
+    """
+    bags = to_bags(ds)
+    rows = np.column_stack([bags.x.numpy(), bags.weight.numpy()]) + 0.0     # no negative zeros
+    marks = np.zeros(bags.count, dtype=np.uint64)
+    hashed = pd.util.hash_pandas_object(pd.DataFrame(rows), index=False).to_numpy(np.uint64)
+    np.add.at(marks, bags.membership.numpy(), hashed)
+    return marks

@@ -13,17 +13,16 @@ from workbench.likelihoods.continuous import (
     exponential_lognormal,
     require_positive,
 )
-from workbench.likelihoods.counts import (
-    NegativeBinomial,
-    Poisson,
+from workbench.likelihoods.counts import NegativeBinomial, Poisson, require_counts
+from workbench.likelihoods.effect_quadrature import (
+    effect_mode,
     effect_posterior,
     poisson_lognormal,
-    require_counts,
 )
 from workbench.likelihoods.moments import BagMoments, OddsMoments, SampledMoments, SampledOdds
 
 __all__ = [
     "BagMoments", "Binomial", "Exponential", "NegativeBinomial", "Normal", "OddsMoments", "Poisson",
-    "SampledMoments", "SampledOdds", "binomial_log_prob", "effect_posterior",
+    "SampledMoments", "SampledOdds", "binomial_log_prob", "effect_mode", "effect_posterior",
     "exponential_lognormal", "poisson_lognormal", "require_counts", "require_positive",
 ]

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from workbench.checks import require
-from workbench.likelihoods.counts import effect_posterior, poisson_lognormal
+from workbench.likelihoods.effect_quadrature import effect_posterior, poisson_lognormal
 from workbench.likelihoods.moments import BagMoments
 from workbench.shapes import PerBag
 
@@ -70,9 +70,8 @@ class Exponential:
 
     def effect_posterior(self, y: PerBag, log_mean: PerBag, effect_variance: PerBag
                          ) -> tuple[PerBag, PerBag]:
-        """Mode and precision (B,) of a bag's iid effect given its value, log η at its mean."""
-        mode, precision = effect_posterior(torch.ones_like(y), y.log() - log_mean, effect_variance)
-        return -mode, precision
+        """Location and variance (B,) of a bag's iid effect given its value, log η at its mean."""
+        return effect_posterior(torch.ones_like(y), y.log() - log_mean, effect_variance, sign=-1)
 
     def subset(self, bags: Tensor) -> Exponential:
         """The likelihood of some of the bags, by their positions."""

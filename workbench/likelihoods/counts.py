@@ -7,7 +7,8 @@ import torch
 from torch import Tensor
 
 from workbench.checks import require
-from workbench.likelihoods.moments import LOG_WEIGHTS, POINTS, BagMoments
+from workbench.likelihoods.effect_quadrature import effect_posterior, poisson_lognormal
+from workbench.likelihoods.moments import BagMoments
 from workbench.shapes import PerBag
 
 
@@ -15,8 +16,8 @@ class Poisson:
     """Counts with mean η, or η exp(a) with the area's iid effect a integrated out.
 
     Without an effect only E η and E log η are needed (Law et al. 2018, eqs. 8, 10 to 12). With
-    one, log p(y | η) = log ∫ Poisson(y | η e^a) N(a; 0, τ²) da by adaptive Gauss-Hermite quadrature
-    around its mode, and its expectation over log η by Gauss-Hermite quadrature.
+    one, log p(y | η) = log ∫ Poisson(y | η e^a) N(a; 0, τ²) da by adaptive quadrature around its
+    mode (`effect_quadrature`), and its expectation over log η by Gauss-Hermite quadrature.
     """
 
     kind = "count"
@@ -31,7 +32,7 @@ class Poisson:
 
     def effect_posterior(self, y: PerBag, log_mean: PerBag, effect_variance: PerBag
                          ) -> tuple[PerBag, PerBag]:
-        """Mode and precision (B,) of a bag's iid effect given its count, log η at its mean."""
+        """Location and variance (B,) of a bag's iid effect given its count, log η at its mean."""
         return effect_posterior(y, log_mean, effect_variance)
 
     def subset(self, bags: Tensor) -> Poisson:
@@ -82,40 +83,6 @@ class NegativeBinomial:
         r = float(self.dispersion().detach())
         mixed = parameter.detach().cpu().numpy() * generator.gamma(r, 1 / r, parameter.shape)
         return torch.as_tensor(generator.poisson(mixed)).to(parameter)
-
-
-def poisson_lognormal(y: Tensor, log_rate: Tensor, effect_variance: Tensor) -> Tensor:
-    """Log ∫ Poisson(y | exp(log_rate + a)) N(a; 0, effect_variance) da, elementwise.
-
-    Adaptive Gauss-Hermite quadrature: nodes are centred at the mode of the integrand and scaled by
-    its curvature, so that it is accurate for counts of zero and of millions alike. Needs
-    y >= 0; fractional counts are allowed.
-    """
-    variance = effect_variance.clamp_min(1e-10)
-    mode, precision = effect_posterior(y, log_rate.detach(), variance.detach())
-    a = mode[..., None] + precision.rsqrt()[..., None] * POINTS.to(log_rate)
-    rate = log_rate[..., None] + a
-    log_integrand = (
-        y[..., None] * rate - rate.exp() - a.square() / (2 * variance[..., None])
-        + 0.5 * POINTS.to(log_rate).square() + LOG_WEIGHTS.to(log_rate)
-    )
-    constant = -torch.lgamma(y + 1) - 0.5 * variance.log() - 0.5 * precision.log()
-    return torch.logsumexp(log_integrand, -1) + constant
-
-
-def effect_posterior(y: Tensor, log_rate: Tensor, effect_variance: Tensor) -> tuple[Tensor, Tensor]:
-    """Mode and curvature of a given y ~ Poisson(exp(log_rate + a)), a ~ N(0, effect_variance)."""
-    prior = 1 / effect_variance.clamp_min(1e-10)
-    y, log_rate, prior = torch.broadcast_tensors(y, log_rate, prior)
-    guess = (y + 0.5).log() - log_rate
-    a = guess * (y + 0.5) / (y + 0.5 + prior)
-    for _ in range(30):
-        rate = (log_rate + a).exp()
-        step = ((y - rate - prior * a) / (rate + prior)).clamp(-2.0, 2.0)
-        a = a + step
-        if float(step.abs().max()) < 1e-12:
-            break
-    return a, (log_rate + a).exp() + prior
 
 
 def require_counts(y: PerBag) -> None:

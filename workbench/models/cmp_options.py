@@ -53,8 +53,8 @@ class CMPOptions(Options):
         "those learnt on clusters are kept", bounds=(0, 100_000_000))
 
     features: int = option(
-        0, "random Fourier frequencies of each term by which the exact model's map is estimated "
-        "on very many pixels; 0 takes all pairs", bounds=(0, 1_000_000))
+        0, "random Fourier frequencies of each term that stand for its kernel in the exact model's "
+        "posterior, for maps of very many pixels; 0 takes all pairs", bounds=(0, 1_000_000))
 
     def __post_init__(self):
         super().__post_init__()

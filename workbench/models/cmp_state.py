@@ -162,7 +162,7 @@ class CMPState:
 
     def conditional_means(self, weights: Tensor) -> tuple[Tensor, Tensor]:
         """Posterior mean and variance (n,) of means of f - m with weights of bags (B, n)."""
-        gram = self.operator.bag_gram(list(self.field.terms), self.x)
+        gram = self.operator.posterior_bag_gram(list(self.field.terms), self.x)
         return self.field.functionals(
             weights.mT @ gram @ self.operator.weights, (weights * (gram @ weights)).sum(0),
             self.operator.total(weights))

@@ -23,17 +23,18 @@ from workbench.views import View, sensitivity
 class AreaEffects:
     """Posterior of each bag's total iid effect a on log η, given the bag's observation.
 
-    With g = log η without the effect, a | g ≈ N(mode - gain (g - E g), spread): where g is larger
-    the effect must be smaller, for the total is known.
+    With g = log η without the effect, a | g ≈ N(location - gain (g - E g), spread): where g is
+    larger the effect must be smaller, for the total is known. ``spread`` is the posterior variance
+    of a at g = E g, and E exp(a) there is exact, too; see `likelihoods.effect_quadrature`.
 
     Parameters
     ----------
-    mode, gain, spread, prior : Tensor (B,)
-        As above; ``prior`` is the prior variance of a. Untrained bags have mode and gain zero and
-        spread equal to prior.
+    location, gain, spread, prior : Tensor (B,)
+        As above; ``prior`` is the prior variance of a. Untrained bags have location and gain zero
+        and spread equal to prior.
     """
 
-    mode: Tensor
+    location: Tensor
     gain: Tensor
     spread: Tensor
     prior: Tensor
@@ -52,7 +53,7 @@ def posterior_effects(state, moments: BagMoments, trained: Tensor | None) -> Are
     Poisson and exponential likelihoods learn them; a negative binomial has its own multipliers.
     """
     prior = moments.effect_variance
-    mode, gain, spread = torch.zeros_like(prior), torch.zeros_like(prior), prior.clone()
+    location, gain, spread = torch.zeros_like(prior), torch.zeros_like(prior), prior.clone()
     known = torch.full((len(prior),), -1) if trained is None else trained
     require(
         len(known) == len(prior), f"expected one entry per bag ({len(prior)}), got {len(known)}"
@@ -60,11 +61,11 @@ def posterior_effects(state, moments: BagMoments, trained: Tensor | None) -> Are
     where = known >= 0
     if state.likelihood_name in ("poisson", "exponential") and bool(where.any()):
         y = state.source.targets.value[known[where]]
-        mode[where], precision = state.likelihood.effect_posterior(
+        location[where], spread[where] = state.likelihood.effect_posterior(
             y, moments.log_mean[where], prior[where])
-        spread[where] = 1 / precision
-        gain[where] = 1 - 1 / (precision * prior[where].clamp_min(1e-10))
-    return AreaEffects(mode, gain, spread, prior)
+        # -dE[a | g]/dg: exactly this for any likelihood of g + a, as the prior of a is Gaussian.
+        gain[where] = 1 - spread[where] / prior[where].clamp_min(1e-10)
+    return AreaEffects(location, gain, spread, prior)
 
 
 def regression(state, share: Tensor, bags: Bags, effects: AreaEffects) -> Tensor:
@@ -81,7 +82,7 @@ def conditional(state, seen: View, moments: BagMoments, bags: Bags, trained: Ten
     """Law of f + its iid effects at individuals, given the totals of trained bags.
 
     With g = log η, b the regression of the individual's effect on a, and a | g as in `AreaEffects`:
-    mean m + b mode; variance S - 2 b gain cov(f, g) + (b gain)² var g + b² spread + what a does
+    mean m + b location; variance S - 2 b gain cov(f, g) + (b gain)² var g + b² spread + what a does
     not tell of the individual's effect.
     """
     q_mean, q_covariance = state.field.q_mean, state.field.q_covariance
@@ -102,4 +103,4 @@ def conditional(state, seen: View, moments: BagMoments, bags: Bags, trained: Ten
         s - 2 * gain * with_total + gain.square() * moments.log_variance[members]
         + b.square() * (effects.spread[members] - effects.prior[members]) + own
     )
-    return Normal(m + b * effects.mode[members], variance.clamp_min(1e-12).sqrt())
+    return Normal(m + b * effects.location[members], variance.clamp_min(1e-12).sqrt())

@@ -93,7 +93,7 @@ class VariationalFit(ModelFit):
             return LogitNormal(moments.logit_mean, moments.logit_variance.sqrt())
         if area_effect and has_effects(self.state):
             effects = posterior_effects(self.state, moments, trained)
-            log_mean = moments.log_mean + effects.mode
+            log_mean = moments.log_mean + effects.location
             log_variance = (1 - effects.gain).square() * moments.log_variance + effects.spread
             return LogNormal(log_mean, log_variance.sqrt())
         if self.state.link.name == "exp":
@@ -256,7 +256,8 @@ class VariationalFit(ModelFit):
         effects = posterior_effects(state, moments, trained)
         drawn = total(share * own)
         g = total(share * (f - seen.projection.offset - features @ field.q_mean))
-        wanted = effects.mode - effects.gain * g + effects.spread.sqrt() * normal(samples, count)
+        wanted = effects.location - effects.gain * g
+        wanted = wanted + effects.spread.sqrt() * normal(samples, count)
         known = (effects.gain > 0).to(drawn)
         b = regression(state, share, bags, effects)
         rates = state.link.psi(f + own + b * ((wanted - drawn) * known)[:, members])
