@@ -108,12 +108,12 @@ def optimise(objective: Objective, mean: Tensor, covariance: Tensor, steps: int 
     if state is None:
         raise FactorisationError("the objective is not finite at the starting q")
     history: list[_State] = []
-    poor = stalled = 0
+    poor, stalled, rate = 0, 0, 1.0
     for _ in range(steps):
         if state.done(tolerance) or left < 0:
             break
         history = [*history[-(_DEPTH - 1):], state]
-        following = _step(counted, history)
+        following, rate = _step(counted, history, rate)
         gain = 0.0 if following is None else following.value - state.value
         poor = 0 if gain > 0.1 * state.decrement else poor + 1
         state = following or state
@@ -128,18 +128,22 @@ def optimise(objective: Objective, mean: Tensor, covariance: Tensor, steps: int 
     return state.optimum()
 
 
-def _step(objective: Objective, history: list[_State]) -> _State | None:
-    """The first candidate whose objective is no lower, or None."""
+def _step(objective: Objective, history: list[_State], rate: float
+          ) -> tuple[_State | None, float]:
+    """The first candidate whose objective is no lower, or None, and the rate to go on with."""
     last = history[-1]
-    for natural in _candidates(history):
+    for natural, taken in _candidates(history, rate):
         reached = _at(objective, natural, len(last.mean))
         if reached is not None and reached.value >= last.value - 1e-11 * abs(last.value):
-            return reached
-    return None
+            return reached, rate if taken is None else min(1.0, 2 * taken)
+    return None, 1.0
 
 
-def _candidates(history: list[_State]) -> Iterator[Tensor]:
-    """Natural parameters to try: accelerated, then a plain step, then safeguarded shorter ones."""
+def _candidates(history: list[_State], first: float) -> Iterator[tuple[Tensor, float | None]]:
+    """Natural parameters to try and their rate: accelerated (no rate), then ever shorter steps.
+
+    Rates above ``first`` are left out: where the last step had to be short, the next will have to.
+    """
     last, size = history[-1], len(history[-1].mean)
     if len(history) > 1:
         residuals = torch.stack([s.residual for s in history], 1).diff(dim=1)
@@ -149,18 +153,20 @@ def _candidates(history: list[_State]) -> Iterator[Tensor]:
         gram = gram + 1e-12 * gram.diagonal().mean() * torch.eye(len(gram)).to(gram)
         mix, info = torch.linalg.solve_ex(gram, residuals.mT @ last.residual)
         if not info and torch.isfinite(mix).all():
-            yield last.natural + last.residual - (positions + residuals) @ mix
+            yield last.natural + last.residual - (positions + residuals) @ mix, None
     wanted = last.natural + last.residual
     precision = wanted[size:].reshape(size, size)
     values, vectors = torch.linalg.eigh((precision + precision.mT) / 2)
-    if float(values[0]) > 0:
-        yield wanted
-    lifted = (vectors * values.clamp_min(_FLOOR)) @ vectors.mT
-    # The same change of the mean per unit of gradient, through the lifted precision.
-    gradient = wanted[:size] - precision @ last.mean
-    wanted = torch.cat([lifted @ last.mean + gradient, lifted.reshape(-1)])
+    if float(values[0]) < _FLOOR:
+        if float(values[0]) > 0 and first == 1.0:
+            yield wanted, 1.0
+        lifted = (vectors * values.clamp_min(_FLOOR)) @ vectors.mT
+        # The same change of the mean per unit of gradient, through the lifted precision.
+        gradient = wanted[:size] - precision @ last.mean
+        wanted = torch.cat([lifted @ last.mean + gradient, lifted.reshape(-1)])
     for rate in _RATES:
-        yield last.natural + rate * (wanted - last.natural)
+        if rate <= first:
+            yield last.natural + rate * (wanted - last.natural), rate
 
 
 def _at(objective: Objective, natural: Tensor, size: int) -> _State | None:

@@ -30,6 +30,8 @@ MOST_FEATURES = 50_000_000
 # Steps of q on all individuals after it was found on clusters: it starts near its optimum, and an
 # evaluation on hundreds of thousands of pairs is dear.
 _FEW = 30
+# Relative decrement of q at which the profiled objective and its gradient are good enough to climb.
+_PROFILE = 3e-7
 # Relative decrement of q at the end of training above which the fit has not converged.
 _LEFT = 1e-5
 # Relative decrement of q that counts as converged where an answer must come at once: a thousandth
@@ -60,6 +62,7 @@ class VariationalState:
         self.x, self.operator = self.geometry.x, self.geometry.operator
         self.scale, self.field = self.design.scale, self.design.field()
         self.trained_view: View | None = None
+        self._scales: Tensor | None = None      # of the terms when q was last optimised
         self.tempering = 1.0        # power of the likelihood while training is annealed
         self._hyperparameters()
         self._start_q()
@@ -174,17 +177,36 @@ class VariationalState:
             return self.objective(fixed, mean, covariance)
 
         try:
-            found = optimise(objective, self.field.q_mean, self.field.q_covariance, steps,
-                             tolerance)
+            found = optimise(objective, *self._carried(fixed), steps, tolerance)
         except FactorisationError:
             found = optimise(objective, *self.narrow(), steps, tolerance)
         self.field.set_q(found.mean, found.covariance)
         return found
 
+    def _carried(self, seen: View) -> tuple[Tensor, Tensor]:
+        """The present q, or the same function f where scales of terms have changed under it.
+
+        In whitened coordinates a term that the data determine moves with its scale.
+        """
+        scales = torch.cat([
+            (1.0 if isinstance(term, JointTerm) else term.kernel.outputscale.detach().sqrt())
+            * torch.ones(stop - start).to(self.x)
+            for term, (start, stop) in zip(self.field.terms, self.field.blocks().values(), strict=True)
+        ])
+        before, self._scales = self._scales, scales
+        q = self.field.q_mean, self.field.q_covariance
+        if before is None or torch.equal(before, scales):
+            return q
+        ratio = before / scales
+        moved = ratio * q[0], ratio[:, None] * q[1] * ratio
+        with torch.no_grad():
+            values = [float(self.objective(seen, *one)) for one in (q, moved)]
+        return moved if values[1] > values[0] else q
+
     def profile(self, pulse=None) -> Tensor:
         """Objective at the best q plus log prior, differentiable in the free hyperparameters."""
         seen = self.view_of(self.learning)
-        self.optimise_q(seen, pulse=pulse)
+        self.optimise_q(seen, pulse=pulse, tolerance=_PROFILE)
         value = self.objective(seen, self.field.q_mean, self.field.q_covariance)
         return value + self.hyperparameters.log_prior()
 
