@@ -22,7 +22,12 @@ from workbench.evaluation.calibration import (
 from workbench.evaluation.crossvalidation import FoldWarning, Interrupted, cross_validate
 from workbench.evaluation.downscaling import bilinear_lapse
 from workbench.evaluation.folds import folds, subset
+from workbench.evaluation.groupings import default_levels, groupings
 from workbench.evaluation.images import field_scores, rank_correlation, structural_similarity
+from workbench.evaluation.recover import recover
+from workbench.evaluation.recover_draws import recover_draws
+from workbench.evaluation.recovery_scores import score_areas
+from workbench.evaluation.recovery_summary import recovery_table
 from workbench.evaluation.scoring import (
     crps,
     interval_score,
@@ -44,9 +49,11 @@ __all__ = [
     "covered_by_pit",
     "crps",
     "cross_validate",
+    "default_levels",
     "evaluate",
     "field_scores",
     "folds",
+    "groupings",
     "interval_score",
     "log_score",
     "mae",
@@ -57,8 +64,12 @@ __all__ = [
     "poisson_log_density",
     "poisson_nll",
     "rank_correlation",
+    "recover",
+    "recover_draws",
+    "recovery_table",
     "reliability",
     "rmse",
+    "score_areas",
     "structural_similarity",
     "subset",
     "table",

@@ -1,0 +1,227 @@
+r"""Weights of models in a mixture, by how well their predictive draws or densities score together.
+
+The CRPS of a mixture is a convex quadratic form in its weights: with
+:math:`D_k(z) = F_k(z) - 1\{y \le z\}`,
+
+.. math:: \mathrm{CRPS}\Big(\sum_k w_k F_k, y\Big) = w^\top G w,\qquad
+          G_{kl} = \int D_k D_l\,dz
+                 = \tfrac12\big(\mathrm{E}|X_k-y| + \mathrm{E}|X_l-y| - \mathrm{E}|X_k-X_l'|\big).
+
+Few groups of units tell the models apart badly, and weights at the least mean score then follow
+chance. So weights are shrunk towards equal ones: minimised is
+
+.. math:: w^\top \bar G w + \frac{c}{n}\,\frac{\operatorname{tr} P J P}{\operatorname{tr} P H P}\,
+          \mathrm{KL}(u \,\|\, w),
+
+with n groups, u equal weights, J the covariance between groups of the gradient of the score at u
+(that is, of paired differences between models: their standard errors decide), H its Hessian there,
+and P the projection on changes of weights that add up to zero. For a quadratic score whose gradient
+has variance J/n and a prior variance v of each weight, the penalty of least expected loss has the
+curvature J/(n H v); KL has the curvature K at u and the uniform prior on the simplex has
+v = (K - 1)/(K^2 (K + 1)), whence c = K (K + 1)/(K - 1). The study ``benchmarks/stacking.py``
+compares multiples of this strength, and bears it out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.optimize import minimize
+
+from workbench.checks import InputError, require
+from workbench.evaluation.scoring import chunks
+
+_LEAST = 1e-9       # a weight that a penalised optimum may take
+Score = Callable[[np.ndarray], tuple[float, np.ndarray]]
+
+
+def stack(draws: Sequence[ArrayLike], observed: ArrayLike, groups: ArrayLike | None = None,
+          shrink: str | float = "auto", replicates: ArrayLike | None = None) -> np.ndarray:
+    """Weights that minimise the mean CRPS of the mixture of predictive draws, shrunk to equal ones.
+
+    Parameters
+    ----------
+    draws : sequence of array (sample, unit)
+        For each model draws from its predictive distributions, on the scale on which they are to
+        be scored (square roots of counts, so that large units do not decide alone). Numbers of
+        draws may differ.
+    observed : array (unit,)
+        On the same scale.
+    groups : array (unit,), optional
+        Units of one group depend on each other; groups do not. By default each unit is its own.
+    shrink : "auto" or float
+        Strength of the shrinkage as a multiple of the automatic one; 0 for none.
+    replicates : array (unit,), optional
+        The grouping that a unit belongs to, where the same areas come back in several groupings
+        (levels and draws of coarsen and recover): the number of independent groups is then the
+        mean over groupings, not the sum.
+
+    Returns
+    -------
+    array (model,)
+        Zero or more, adding up to 1; equal with fewer than two groups.
+
+    Raises
+    ------
+    InputError
+        If shapes disagree or something is not finite.
+    """
+    y, pool = _checked(draws, observed)
+    forms = np.concatenate([_forms([x[:, part] for x in pool], y[part])
+                            for part in chunks(sum(len(x) for x in pool) * len(pool), y.size)])
+    mean = forms.mean(0)
+    even = np.full(len(pool), 1 / len(pool))
+    strength = _strength(2 * forms @ even, 2 * mean, groups, replicates, shrink)
+    return _minimise(lambda w: (w @ mean @ w, 2 * mean @ w), len(pool), strength)
+
+
+def stack_log(log_density: ArrayLike, groups: ArrayLike | None = None,
+              shrink: str | float = "auto", replicates: ArrayLike | None = None) -> np.ndarray:
+    """Weights that maximise the mean log density of the mixture, shrunk to equal ones.
+
+    Parameters
+    ----------
+    log_density : array (unit, model)
+        Log predictive density of what was observed at each unit; minus infinity is allowed where
+        another model's is finite.
+    groups, shrink, replicates
+        As of `stack`.
+
+    Returns
+    -------
+    array (model,)
+
+    Raises
+    ------
+    InputError
+        If a unit is impossible under every model, or something is not a number.
+
+    References
+    ----------
+    Yao, Vehtari, Simpson and Gelman 2018, Using stacking to average Bayesian predictive
+    distributions.
+    """
+    density = np.asarray(log_density, dtype=float)
+    require(density.ndim == 2 and density.size > 0,
+            f"expected log densities (unit, model), got shape {density.shape}")
+    top = density.max(1, keepdims=True)
+    bad = np.flatnonzero(~np.isfinite(top[:, 0]) | np.isnan(density).any(1))
+    require(bad.size == 0, f"{bad.size} units have no finite log density under any model, or one "
+            f"that is not a number (first: unit {bad[:1].tolist()})")
+    p = np.exp(density - top)
+    models = p.shape[1]
+
+    def score(w: np.ndarray) -> tuple[float, np.ndarray]:
+        mixed = np.maximum(p @ w, 1e-300)
+        return -np.log(mixed).mean(), -(p / mixed[:, None]).mean(0)
+
+    ratio = p / p.mean(1, keepdims=True)
+    strength = _strength(-ratio, ratio.T @ ratio / len(p), groups, replicates, shrink)
+    return _minimise(score, models, strength)
+
+
+def cross_scores(draws: Sequence[ArrayLike], observed: ArrayLike) -> np.ndarray:
+    """The matrices G (unit, model, model): ``w @ G[u] @ w`` is the CRPS of the mixture at unit u.
+
+    On the diagonal stand the models' own CRPS, of their draws' empirical distributions.
+    """
+    y, pool = _checked(draws, observed)
+    return _forms(pool, y)
+
+
+def _checked(draws, observed) -> tuple[np.ndarray, list[np.ndarray]]:
+    y = np.asarray(observed, dtype=float)
+    pool = [np.asarray(x, dtype=float) for x in draws]
+    require(len(pool) > 0, "give the draws of at least one model")
+    require(y.ndim == 1 and y.size > 0, f"observed must be (unit,), got shape {y.shape}")
+    for k, x in enumerate(pool):
+        require(x.ndim == 2 and x.shape[1] == y.size and len(x) > 0, f"draws of model {k} must be "
+                f"(sample, {y.size}), got {x.shape}")
+        require(bool(np.isfinite(x).all()), f"draws of model {k} are not all finite; leave out "
+                "units that a model did not predict, for all models")
+    require(bool(np.isfinite(y).all()), "observed values are not all finite")
+    return y, pool
+
+
+def _forms(pool: list[np.ndarray], y: np.ndarray) -> np.ndarray:
+    """G of every unit, from one sort of all draws and the observation."""
+    points = np.concatenate([*pool, y[None]])
+    order = np.argsort(points, axis=0)
+    gaps = np.diff(np.take_along_axis(points, order, axis=0), axis=0)
+    sizes = [len(x) for x in pool]
+    first = np.concatenate([[0], np.cumsum(sizes)])
+    step = np.cumsum(order == first[-1], axis=0)[:-1]           # 1 from the observation on
+    away = np.stack([np.cumsum((order >= first[k]) & (order < first[k + 1]), axis=0)[:-1] / n - step
+                     for k, n in enumerate(sizes)])             # (model, point, unit)
+    by_unit = away.transpose(2, 0, 1)
+    return (by_unit * gaps.T[:, None]) @ by_unit.transpose(0, 2, 1)
+
+
+def _strength(gradients: np.ndarray, hessian: np.ndarray, groups, replicates, shrink) -> float:
+    """Factor of the KL divergence; infinite where groups are too few to tell models apart."""
+    count, models = gradients.shape
+    if models == 1:
+        return 0.0
+    require(shrink == "auto" or (not isinstance(shrink, str | bool) and shrink >= 0),
+            f"shrink must be 'auto' or a number of 0 or more, got {shrink!r}")
+    times = 1.0 if shrink == "auto" else float(shrink)
+    groups = np.arange(count) if groups is None else np.asarray(groups)
+    replicates = np.zeros(count, int) if replicates is None else np.asarray(replicates)
+    for name, labels in (("groups", groups), ("replicates", replicates)):
+        require(labels.shape == (count,), f"{name} must be one per unit ({count}), got "
+                f"{labels.shape}")
+    if times == 0:
+        return 0.0
+    variances, numbers = [], []
+    tangent = gradients - gradients.mean(1, keepdims=True)
+    for replicate in np.unique(replicates):
+        mine = replicates == replicate
+        found, number = np.unique(groups[mine], return_inverse=True)
+        if found.size < 2:
+            return np.inf
+        centred = tangent[mine] - tangent[mine].mean(0)
+        sums = np.stack([np.bincount(number, weights=column) for column in centred.T], axis=1)
+        sums *= found.size / mine.sum()                         # of each group, per unit
+        variances.append((sums**2).sum() / (found.size - 1))
+        numbers.append(found.size)
+    curvature = np.trace(hessian) - hessian.sum() / models
+    if curvature <= 0:                                          # models that are the same
+        return np.inf
+    best = models * (models + 1) / (models - 1)
+    return times * best * np.mean(variances) / (curvature * np.mean(numbers))
+
+
+def _minimise(score: Score, models: int, strength: float) -> np.ndarray:
+    """Least score plus strength * KL(equal || w) on the simplex; both are convex in w."""
+    even = np.full(models, 1 / models)
+    if models == 1 or not np.isfinite(strength):
+        return even
+    value, slope = score(even)
+    scale = max(strength, np.ptp(slope), 1e-12 * max(abs(value), 1e-300))
+
+    def objective(w: np.ndarray) -> tuple[float, np.ndarray]:
+        w = np.maximum(w, _LEAST / 10)
+        f, gradient = score(w)
+        f, gradient = f - strength * np.log(w * models).mean(), gradient - strength / (models * w)
+        return (f - value) / scale, gradient / scale
+
+    least = _LEAST if strength > 0 else 0.0
+    best = even
+    for start in (even, 0.5 * even + 0.5 * np.eye(models)[slope.argmin()]):
+        found = minimize(objective, start, jac=True, method="SLSQP", bounds=[(least, 1)] * models,
+                         constraints={"type": "eq", "fun": lambda w: w.sum() - 1,
+                                      "jac": lambda w: np.ones(models)},
+                         options={"maxiter": 1000, "ftol": 1e-14})
+        w = np.clip(found.x, 0, None)
+        w = w / w.sum()
+        if objective(w)[0] < objective(best)[0]:
+            best = w
+    # By convexity the optimum lies no further below than this.
+    gradient = objective(best)[1]
+    gap = gradient @ best - gradient.min()
+    if not gap < 1e-3:
+        raise InputError(f"the weights did not converge (gap {gap:.1e} of the range of scores); "
+                         "are two models' draws the same?")
+    return best
