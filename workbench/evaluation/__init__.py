@@ -35,6 +35,7 @@ from workbench.evaluation.scoring import (
     poisson_log_density,
     weighted_interval_score,
 )
+from workbench.evaluation.stacking import cross_scores, stack, stack_log
 from workbench.evaluation.tables import table
 
 __all__ = [
@@ -48,6 +49,7 @@ __all__ = [
     "covered",
     "covered_by_pit",
     "crps",
+    "cross_scores",
     "cross_validate",
     "default_levels",
     "evaluate",
@@ -70,6 +72,8 @@ __all__ = [
     "reliability",
     "rmse",
     "score_areas",
+    "stack",
+    "stack_log",
     "structural_similarity",
     "subset",
     "table",

@@ -180,7 +180,7 @@ def _thinned(counts: np.ndarray, wanted: int, rng: np.random.Generator) -> np.nd
 
 def _values_given_total(values: np.ndarray, total: float, share: np.ndarray, mean: bool
                         ) -> np.ndarray:
-    """Continuous values (sample, area): the linear update that is exact for jointly normal draws."""
+    """Continuous values (sample, area): linear update, exact for jointly normal draws."""
     factor = share if mean else np.ones(share.size)
     summed = values @ factor
     centred = summed - summed.mean()

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import xarray as xr
+from sklearn.cluster import AgglomerativeClustering
 
 from workbench.bagging import contiguous_groups
 from workbench.checks import InputError, choose, require, whole
@@ -39,7 +40,8 @@ def groupings(ds: xr.Dataset, levels: Sequence[int | str] | None = None, draws: 
     Parameters
     ----------
     ds : xr.Dataset
-        Bagged dataset; with bag_x and bag_y unless all levels are labels.
+        Bagged dataset. Without bag_x and bag_y, neighbours are the areas whose mean covariates are
+        alike.
     levels : sequence of int or str, optional
         Numbers of groups (contiguous, as `workbench.merge_to` makes them, differently in each
         draw), or labels of the areas such as "province" (a single draw). By default
@@ -75,9 +77,10 @@ def groupings(ds: xr.Dataset, levels: Sequence[int | str] | None = None, draws: 
             out[at, 0] = _by_label(ds, level)
         else:
             count = whole("a level", level, least=2, most=areas - 1)
+            neighbours = contiguous_groups if "bag_x" in ds.coords else _alike
             for draw in range(draws):
                 own = np.random.SeedSequence([seed, count, draw]).generate_state(1)[0]
-                out[at, draw] = contiguous_groups(ds, count, int(own))
+                out[at, draw] = neighbours(ds, count, int(own))
     return xr.DataArray(
         out, dims=("level", "draw", "area"), name="group",
         coords={"level": names, "draw": np.arange(draws), "area": ds[BAG].values.astype(str),
@@ -115,6 +118,19 @@ def _sensible_labels(ds: xr.Dataset) -> list[str]:
     counts = {name: np.unique(ds[name].values.astype(str)).size for name in _text_labels(ds)}
     least = max(FEWEST_GROUPS, areas / 8)
     return [name for name, count in counts.items() if least <= count <= areas / 2]
+
+
+def _alike(ds: xr.Dataset, count: int, seed: int) -> np.ndarray:
+    """Ward groups of areas by their mean covariates, moved a little so that draws differ."""
+    membership, weight = ds["membership"].values, ds["weight"].values
+    total = np.bincount(membership, weights=weight)
+    centres = np.column_stack([np.bincount(membership, weights=weight * column) / total
+                               for column in ds["covariates"].values.T])
+    spread = centres.std(0)
+    centres = (centres - centres.mean(0)) / np.where(spread > 0, spread, 1)
+    moved = 0.3 * len(centres) ** (-1 / centres.shape[1])   # of their typical distance
+    centres = centres + np.random.default_rng(seed).normal(0, moved, centres.shape)
+    return AgglomerativeClustering(count, linkage="ward").fit_predict(centres)
 
 
 def _by_label(ds: xr.Dataset, name: str) -> np.ndarray:

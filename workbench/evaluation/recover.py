@@ -44,7 +44,7 @@ def recover(
         Anything with ``fit(ds)`` that returns a fit with ``sample(..., preserve_totals=True)`` or
         ``simulate``. `workbench.Constant` among them is the split by population.
     ds : xr.Dataset
-        Bagged dataset, with bag_x and bag_y unless all levels are labels.
+        Bagged dataset.
     levels : sequence of int or str, or xr.DataArray (level, draw, area), optional
         Numbers of groups, or labels of the areas such as "province"; or the groups themselves, as
         `workbench.evaluation.groupings` returns them. By default a sixth, a quarter and a third of

@@ -106,8 +106,10 @@ def clustered_error(values: np.ndarray, groups: np.ndarray) -> float:
     Returns
     -------
     float
-        NaN with fewer than two groups.
+        NaN with fewer than two groups, infinite where a value is.
     """
+    if np.isinf(values).any():
+        return float("inf")
     there = np.isfinite(values)
     if np.unique(groups[there]).size < 2:
         return float("nan")

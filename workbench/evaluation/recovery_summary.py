@@ -179,8 +179,8 @@ def _sentence(out: xr.Dataset, ever: np.ndarray) -> str:
     if scores.size == 0:
         return f"{start} by no two models alike, so that nothing can be compared."
     best = scores.index[0]
-    said = f"{start} best by {best} ({title} {scores.iloc[0]:.3g})"
-    others = []
+    first = "best by" if scores.size > 1 else "by"
+    said, others = f"{start} {first} {best} ({title} {scores.iloc[0]:.3g})", []
     for name in scores.index[1:]:
         gap = float(out["difference"].sel(model=name, other=best, score=main))
         error = float(out["difference_error"].sel(model=name, other=best, score=main))

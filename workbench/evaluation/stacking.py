@@ -28,13 +28,11 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.optimize import minimize
 
-from workbench.checks import InputError, require
+from workbench.checks import require
 from workbench.evaluation.scoring import chunks
 
-_LEAST = 1e-9       # a weight that a penalised optimum may take
-Score = Callable[[np.ndarray], tuple[float, np.ndarray]]
+Score = Callable[[np.ndarray], tuple[float, np.ndarray, np.ndarray]]    # value, slope, curvature
 
 
 def stack(draws: Sequence[ArrayLike], observed: ArrayLike, groups: ArrayLike | None = None,
@@ -74,7 +72,7 @@ def stack(draws: Sequence[ArrayLike], observed: ArrayLike, groups: ArrayLike | N
     mean = forms.mean(0)
     even = np.full(len(pool), 1 / len(pool))
     strength = _strength(2 * forms @ even, 2 * mean, groups, replicates, shrink)
-    return _minimise(lambda w: (w @ mean @ w, 2 * mean @ w), len(pool), strength)
+    return _minimise(lambda w: (w @ mean @ w, 2 * mean @ w, 2 * mean), len(pool), strength)
 
 
 def stack_log(log_density: ArrayLike, groups: ArrayLike | None = None,
@@ -113,9 +111,10 @@ def stack_log(log_density: ArrayLike, groups: ArrayLike | None = None,
     p = np.exp(density - top)
     models = p.shape[1]
 
-    def score(w: np.ndarray) -> tuple[float, np.ndarray]:
-        mixed = np.maximum(p @ w, 1e-300)
-        return -np.log(mixed).mean(), -(p / mixed[:, None]).mean(0)
+    def score(w: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
+        mixed = p @ w
+        ratio = p / mixed[:, None]
+        return -np.log(mixed).mean(), -ratio.mean(0), ratio.T @ ratio / len(p)
 
     ratio = p / p.mean(1, keepdims=True)
     strength = _strength(-ratio, ratio.T @ ratio / len(p), groups, replicates, shrink)
@@ -194,34 +193,53 @@ def _strength(gradients: np.ndarray, hessian: np.ndarray, groups, replicates, sh
 
 
 def _minimise(score: Score, models: int, strength: float) -> np.ndarray:
-    """Least score plus strength * KL(equal || w) on the simplex; both are convex in w."""
-    even = np.full(models, 1 / models)
+    """Least score plus strength * KL(equal || w) on the simplex.
+
+    Newton steps along a path of falling strengths (an interior-point method: KL is the barrier);
+    without shrinkage the path ends where the score is within 1e-9 of its range of the least.
+    """
+    w = np.full(models, 1 / models)
     if models == 1 or not np.isfinite(strength):
-        return even
-    value, slope = score(even)
-    scale = max(strength, np.ptp(slope), 1e-12 * max(abs(value), 1e-300))
+        return w
+    value, slope, _ = score(w)
+    scale = max(np.ptp(slope), 1e-9 * abs(value))
+    if scale == 0:                      # every weight is as good
+        return w
+    last = max(strength, 1e-9 * scale, 1e-13 * abs(value))
+    for step in np.geomspace(max(last, scale), last, 1 + int(np.ceil(np.log10(
+            max(last, scale) / last)))):
+        w = _newton(score, w, step)
+    return np.where(w < 1e-6, 0.0, w) / w[w >= 1e-6].sum() if strength == 0 else w
 
-    def objective(w: np.ndarray) -> tuple[float, np.ndarray]:
-        w = np.maximum(w, _LEAST / 10)
-        f, gradient = score(w)
-        f, gradient = f - strength * np.log(w * models).mean(), gradient - strength / (models * w)
-        return (f - value) / scale, gradient / scale
 
-    least = _LEAST if strength > 0 else 0.0
-    best = even
-    for start in (even, 0.5 * even + 0.5 * np.eye(models)[slope.argmin()]):
-        found = minimize(objective, start, jac=True, method="SLSQP", bounds=[(least, 1)] * models,
-                         constraints={"type": "eq", "fun": lambda w: w.sum() - 1,
-                                      "jac": lambda w: np.ones(models)},
-                         options={"maxiter": 1000, "ftol": 1e-14})
-        w = np.clip(found.x, 0, None)
+def _newton(score: Score, w: np.ndarray, strength: float) -> np.ndarray:
+    """Damped Newton steps for score(w) - strength * mean(log w), weights adding up to 1."""
+    models = w.size
+    system, right = np.ones((models + 1, models + 1)), np.zeros(models + 1)
+    system[-1, -1] = 0.0
+
+    def penalised(w: np.ndarray) -> float:
+        return score(w)[0] - strength * np.log(w).mean()
+
+    now = penalised(w)
+    for _ in range(200):
+        _, slope, curvature = score(w)
+        share = strength / models
+        gradient = slope - share / w
+        # In units of w, so that weights near zero do not spoil the condition of the system.
+        system[:-1, :-1] = curvature * w[:, None] * w / share + np.eye(models)
+        system[-1, :-1] = system[:-1, -1] = w
+        right[:-1] = -gradient * w / share
+        change = w * np.linalg.solve(system, right)[:-1]
+        fall = -gradient @ change
+        if fall < 1e-6 * strength:
+            break
+        shrinking = change < 0
+        length = min(1.0, 0.99 * (w[shrinking] / -change[shrinking]).min(initial=np.inf))
+        while (then := penalised(w + length * change)) > now - 0.1 * length * fall:
+            length /= 2
+            if length < 1e-12:
+                return w
+        w, now = w + length * change, then
         w = w / w.sum()
-        if objective(w)[0] < objective(best)[0]:
-            best = w
-    # By convexity the optimum lies no further below than this.
-    gradient = objective(best)[1]
-    gap = gradient @ best - gradient.min()
-    if not gap < 1e-3:
-        raise InputError(f"the weights did not converge (gap {gap:.1e} of the range of scores); "
-                         "are two models' draws the same?")
-    return best
+    return w

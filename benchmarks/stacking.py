@@ -1,0 +1,87 @@
+"""How strongly stacking weights should be shrunk to equal ones, by the number of groups.
+
+In each scenario candidate models predict areas in groups; their errors have a part that is common
+to a group. Weights are learnt from n groups at multiples of the automatic strength, and scored on
+4,000 other groups by the CRPS of the mixture, as excess over the best weights, in per cent of the
+CRPS at those. ``best one`` takes the model with the least score in the n groups.
+"""
+
+from __future__ import annotations
+
+import argparse
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from workbench.evaluation.stacking import _minimise, _strength, cross_scores
+
+GROUPS = (5, 10, 20, 50, 100)
+MULTIPLES = (0.0, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, np.inf)
+AREAS, POPULATION, SAMPLES = 4, 4000, 100
+# Standard deviations of each model's errors common to a group and of an area; its own spread.
+SCENARIOS = {
+    "one right of two": ([0.0, 0.7], [0.0, 0.3], 1.0),
+    "one slightly better of five": ([0.4, 0.55, 0.55, 0.55, 0.55], [0.3] * 5, 1.0),
+    "one right of five": ([0.0, 0.7, 0.7, 0.7, 0.7], [0.0, 0.3, 0.3, 0.3, 0.3], 1.0),
+    "five alike": ([0.6] * 5, [0.3] * 5, 0.6),
+    "one of five very bad": ([0.5, 0.5, 0.5, 0.5, 4.0], [0.3] * 5, 1.0),
+    "four of five bad": ([0.3, 1.5, 1.5, 1.5, 1.5], [0.3] * 5, 1.0),
+    "two good of five, too sure": ([0.5, 0.5, 1.2, 1.2, 1.2], [0.5] * 5, 0.5),
+}
+
+
+def population(common, own, spread, heavy: bool, rng) -> np.ndarray:
+    """Cross scores (group, model, model) of many groups; the truth is standard normal."""
+    models, units = len(common), POPULATION * AREAS
+    z = rng.standard_t(3, (2, POPULATION, models)) / 3**0.5 if heavy else rng.normal(
+        size=(2, POPULATION, models))
+    error = np.repeat(z[0] * common, AREAS, axis=0) + rng.normal(size=(units, models)) * own
+    y = rng.normal(size=units)
+    draws = [error[:, k] + spread * rng.normal(size=(SAMPLES, units)) for k in range(models)]
+    forms = np.concatenate([cross_scores([x[:, i:i + 1000] for x in draws], y[i:i + 1000])
+                            for i in range(0, units, 1000)])
+    return forms.reshape(POPULATION, AREAS, models, models).mean(1)
+
+
+def excess(forms: np.ndarray, n: int, repeats: int, rng) -> dict[str, float]:
+    """Mean excess CRPS (per cent) of weights learnt from n groups."""
+    models, mean = forms.shape[-1], forms.mean(0)
+    best = _minimise(lambda w: (w @ mean @ w, 2 * mean @ w, 2 * mean), models, 0.0)
+    least, even = best @ mean @ best, np.full(models, 1 / models)
+    lost: dict[str, list[float]] = {f"{m:g}": [] for m in MULTIPLES} | {"best one": []}
+    for _ in range(repeats):
+        seen = forms[rng.choice(POPULATION, n, replace=False)]
+        form = seen.mean(0)
+        strength = _strength(2 * seen @ even, 2 * form, None, None, "auto")
+        for m in MULTIPLES:
+            w = _minimise(lambda w, form=form: (w @ form @ w, 2 * form @ w, 2 * form), models,
+                          m * strength)
+            lost[f"{m:g}"].append(w @ mean @ w)
+        one = np.eye(models)[form.diagonal().argmin()]
+        lost["best one"].append(one @ mean @ one)
+    return {name: 100 * (np.mean(values) / least - 1) for name, values in lost.items()}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--repeats", type=int, default=200)
+    parser.add_argument("--out", type=Path, default=Path(__file__).with_suffix(".csv"))
+    options = parser.parse_args()
+    warnings.simplefilter("error")
+    rng, rows = np.random.default_rng(0), []
+    for name, (common, own, spread) in SCENARIOS.items():
+        for heavy in (False, True):
+            forms = population(common, own, spread, heavy, rng)
+            for n in GROUPS:
+                row = {"scenario": name, "tails": "t3" if heavy else "normal", "groups": n}
+                rows.append(row | excess(forms, n, options.repeats, rng))
+                print(rows[-1], flush=True)
+    table = pd.DataFrame(rows).round(3)
+    table.to_csv(options.out, index=False)
+    print(table.drop(columns=["scenario", "tails"]).groupby("groups").mean().round(2).to_string())
+
+
+if __name__ == "__main__":
+    main()
