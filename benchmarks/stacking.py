@@ -1,28 +1,34 @@
 """How strongly stacking weights should be shrunk to equal ones, by the number of groups.
 
+    python benchmarks/stacking.py     # some three minutes
+
 In each scenario candidate models predict areas in groups; their errors have a part that is common
-to a group. Weights are learnt from n groups at multiples of the automatic strength, and scored on
-4,000 other groups by the CRPS of the mixture, as excess over the best weights, in per cent of the
-CRPS at those. ``best one`` takes the model with the least score in the n groups.
+to a group. Weights are learnt from n groups at multiples of the automatic strength (0: none, inf:
+equal weights), and scored on all 4,000 groups by the CRPS of the mixture, as excess over the best
+weights, in per cent. ``best one`` takes the model with the least score in the n groups.
+Writes data/results/stacking.csv.
 """
 
 from __future__ import annotations
 
-import argparse
 import warnings
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import typer
 
 from workbench.evaluation.stacking import _minimise, _strength, cross_scores
 
+RESULTS = Path(__file__).parents[1] / "data" / "results" / "stacking.csv"
 GROUPS = (5, 10, 20, 50, 100)
-MULTIPLES = (0.0, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, np.inf)
+MULTIPLES = (0.0, 0.1, 0.3, 1.0, 3.0, 10.0, np.inf)
 AREAS, POPULATION, SAMPLES = 4, 4000, 100
 # Standard deviations of each model's errors common to a group and of an area; its own spread.
 SCENARIOS = {
     "one right of two": ([0.0, 0.7], [0.0, 0.3], 1.0),
+    "one slightly better of two": ([0.4, 0.55], [0.3, 0.3], 1.0),
+    "two alike": ([0.6, 0.6], [0.3, 0.3], 0.6),
     "one slightly better of five": ([0.4, 0.55, 0.55, 0.55, 0.55], [0.3] * 5, 1.0),
     "one right of five": ([0.0, 0.7, 0.7, 0.7, 0.7], [0.0, 0.3, 0.3, 0.3, 0.3], 1.0),
     "five alike": ([0.6] * 5, [0.3] * 5, 0.6),
@@ -64,11 +70,8 @@ def excess(forms: np.ndarray, n: int, repeats: int, rng) -> dict[str, float]:
     return {name: 100 * (np.mean(values) / least - 1) for name, values in lost.items()}
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--repeats", type=int, default=200)
-    parser.add_argument("--out", type=Path, default=Path(__file__).with_suffix(".csv"))
-    options = parser.parse_args()
+def main(repeats: int = 200, out: Path = RESULTS) -> None:
+    """Learn weights again and again, and say what they lose."""
     warnings.simplefilter("error")
     rng, rows = np.random.default_rng(0), []
     for name, (common, own, spread) in SCENARIOS.items():
@@ -76,12 +79,12 @@ def main() -> None:
             forms = population(common, own, spread, heavy, rng)
             for n in GROUPS:
                 row = {"scenario": name, "tails": "t3" if heavy else "normal", "groups": n}
-                rows.append(row | excess(forms, n, options.repeats, rng))
-                print(rows[-1], flush=True)
+                rows.append(row | excess(forms, n, repeats, rng))
     table = pd.DataFrame(rows).round(3)
-    table.to_csv(options.out, index=False)
-    print(table.drop(columns=["scenario", "tails"]).groupby("groups").mean().round(2).to_string())
+    table.to_csv(out, index=False)
+    numbers = table.drop(columns=["scenario", "tails"])
+    print(numbers.groupby("groups").mean().round(2).to_string())
 
 
 if __name__ == "__main__":
-    main()
+    typer.run(main)

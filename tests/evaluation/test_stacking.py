@@ -54,7 +54,7 @@ def test_weights_are_the_optimum_of_brute_force(shrink):
     slopes = np.array([2 * units[groups == g].mean(0) @ even for g in range(30)])
     project = np.eye(3) - 1 / 3
     noise = np.trace(project @ np.cov(slopes.T) @ project)
-    tau = (3 * 4 / 2) / 30 * noise / np.trace(project @ (2 * form) @ project)
+    tau = (2 * 3 / 2) / 30 * noise / np.trace(project @ (2 * form) @ project)
 
     def objective(v):
         return v @ form @ v - tau * np.log(3 * v).mean()
