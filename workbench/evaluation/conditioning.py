@@ -143,7 +143,7 @@ def _check_totals(areas: np.ndarray, group: np.ndarray, total: np.ndarray, facto
                   ) -> None:
     summed = np.zeros((areas.shape[0], total.size))
     np.add.at(summed.T, group, (areas * factor).T)
-    off = np.abs(summed - total).max(0) > 1e-6 * np.maximum(1, np.abs(total))
+    off = ~(np.abs(summed - total).max(0) <= 1e-4 * np.maximum(1, np.abs(total)))
     if off.any():
         raise RuntimeError(f"sample(preserve_totals=True) does not preserve {int(off.sum())} of "
                            f"{total.size} totals (or draws are not finite)")
