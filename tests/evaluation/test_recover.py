@@ -13,7 +13,9 @@ from workbench.evaluation import (
     groupings,
     recover_draws,
     recovery_table,
+    recovery_weights,
     score_areas,
+    stack,
 )
 from workbench.evaluation.conditioning import AREA, area_draws, bare, coarsen
 from workbench.evaluation.recovery_scores import clustered_error
@@ -367,3 +369,26 @@ def test_the_trend_is_carried_on_where_it_is_clear_and_not_where_it_is_chance():
         standing, error, _ = extrapolate(line + noise, np.full((1, 3), 0.02), at, to)
         hits.append(abs(standing[0] - line[0, 0] - 0.5 * (to - at[0])) < 2 * error[0])
     assert 0.9 < np.mean(hits)
+
+
+def test_weights_from_recovered_areas_are_those_of_stacking_and_leave_out_what_failed():
+    ds = country(bags=60)
+    models = {"right": TruthModel(0.5), "fragile": FragileModel("group 00"), "flat": FlatModel()}
+    out = recover_draws(models, ds, groupings(ds, [15, 20], 2), samples=100)
+    weights = recovery_weights(out)
+    assert weights.attrs["left_out"] == "fragile" and weights.attrs["groupings"] == 4
+    assert weights.sel(model="fragile") == 0 and weights.sum() == pytest.approx(1)
+    assert weights.sel(model="right") > 0.9
+    draws, y, groups, number = [[], []], [], [], []
+    for i in range(2):
+        for k in range(2):
+            own = out["group"].values[i, k]
+            kept = np.bincount(own)[own] > 1
+            for m, name in enumerate(("right", "flat")):
+                draws[m].append(np.sqrt(out["draws"].sel(model=name).values[i, k][:, kept]))
+            y.append(np.sqrt(ds["value"].values[kept]))
+            groups.append(own[kept])
+            number.append(np.full(kept.sum(), 2 * i + k))
+    expected = stack([np.concatenate(d, axis=1) for d in draws], np.concatenate(y),
+                     np.concatenate(groups), replicates=np.concatenate(number))
+    np.testing.assert_allclose(weights.values[[0, 2]], expected, atol=1e-4)

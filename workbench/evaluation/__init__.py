@@ -28,6 +28,7 @@ from workbench.evaluation.recover import recover
 from workbench.evaluation.recover_draws import recover_draws
 from workbench.evaluation.recovery_scores import score_areas
 from workbench.evaluation.recovery_summary import recovery_table
+from workbench.evaluation.recovery_weights import recovery_weights
 from workbench.evaluation.scoring import (
     crps,
     interval_score,
@@ -69,6 +70,7 @@ __all__ = [
     "recover",
     "recover_draws",
     "recovery_table",
+    "recovery_weights",
     "reliability",
     "rmse",
     "score_areas",

@@ -66,7 +66,8 @@ def area_draws(fit, merged: xr.Dataset, samples: int, seed: int) -> tuple[np.nda
     group: counts by leaving out events at random where a draw has too many (exact: Poisson counts
     given their rates and total are multinomial) and adding events by the draw's own shares where it
     has too few (one event more is shared by weight, so that no area is impossible; such draws
-    are a little too wide); other values by the linear update of conditional simulation, with the covariances of the draws.
+    are a little too wide); other values by the linear update of conditional simulation, with the
+    covariances of the draws.
 
     Parameters
     ----------
