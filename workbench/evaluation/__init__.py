@@ -24,8 +24,8 @@ from workbench.evaluation.downscaling import bilinear_lapse
 from workbench.evaluation.folds import folds, subset
 from workbench.evaluation.groupings import default_levels, groupings
 from workbench.evaluation.images import field_scores, rank_correlation, structural_similarity
-from workbench.evaluation.recover import recover
-from workbench.evaluation.recover_draws import recover_draws
+from workbench.evaluation.recovery import recover
+from workbench.evaluation.recovery_draws import recover_draws
 from workbench.evaluation.recovery_scores import score_areas
 from workbench.evaluation.recovery_summary import recovery_table
 from workbench.evaluation.recovery_weights import recovery_weights

@@ -16,7 +16,7 @@ import xarray as xr
 from workbench.checks import InputError
 from workbench.evaluation.crossvalidation import FoldWarning, Interrupted, _named
 from workbench.evaluation.groupings import groupings
-from workbench.evaluation.recover_draws import Progress, Warm, about, recoveries
+from workbench.evaluation.recovery_draws import Progress, Warm, about, recoveries
 from workbench.evaluation.recovery_scores import COUNT_SCORES, TITLES, VALUE_SCORES, score_areas
 from workbench.evaluation.recovery_summary import summarise
 from workbench.evaluation.recovery_tasks import Recovery
