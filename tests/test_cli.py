@@ -1,5 +1,6 @@
 """The command line as a person meets it: exit codes, one message, files written, Ctrl-C."""
 
+import json
 import os
 import signal
 import socket
@@ -13,6 +14,7 @@ import pytest
 import xarray as xr
 from typer.testing import CliRunner
 
+from tests.reference import country
 from workbench import geo
 from workbench.cli import app
 from workbench.labelled import models
@@ -290,3 +292,47 @@ def test_ctrl_c_before_the_fit_writes_nothing(tmp_path):
     assert "stopped before there was anything to keep; no file was written" in err
     assert "Traceback" not in err
     assert sorted(p.name for p in tmp_path.iterdir()) == ["spec.json"]
+
+
+def test_recover_compares_models_on_merged_areas(files, tmp_path):
+    out, table = tmp_path / "recovered.nc", tmp_path / "recovered.csv"
+    ds = bagged(tmp_path)
+    arguments = ["recover", "--dataset", ds, "--model", "vbagg:kernel=linear,max-steps=3",
+                 "--model", "vbagg:kernel=matern32", "--max-steps", 2, "--inducing", 5,
+                 "--levels", "6", "--draws", 2, "--samples", 50, "--quiet",
+                 "--resume", tmp_path / "kept"]
+    result = workbench(*arguments, "--out", out)
+    assert result.exit_code == 0, (result.output, result.exception)
+    assert "Merged into 6 groups, the 12 areas are recovered" in result.stdout
+    assert "cannot be seen" in result.stdout                # the caveat
+    with xr.open_dataset(out) as recovered:
+        assert recovered["model"].values.tolist() == [
+            "vbagg:kernel=linear,max-steps=3", "vbagg:kernel=matern32", "constant"]
+        specs = [Spec.from_json(text) for text in json.loads(recovered.attrs["specs"]).values()]
+        assert [s.options["max_steps"] for s in specs] == [3, 2]    # its own goes before the shared
+        assert recovered["scores"].notnull().all()
+    again = workbench(*arguments, "--out", table)
+    assert again.exit_code == 0 and table.read_text().count("\n") == 4
+    kept = len(list((tmp_path / "kept").iterdir()))
+    assert kept == 6                                        # three models, two draws
+
+
+@pytest.mark.parametrize("arguments, message", [
+    (["--model", "vbag"], "did you mean 'vbagg'"),
+    (["--model", "vbagg:kernl=rbf"], "did you mean 'kernel'"),
+    (["--model", "vbagg:kernel"], "write vbagg:option=value"),
+    (["--model", "vbagg", "--model", "vbagg"], "given twice"),
+    (["--levels", "provinces"], "level 'provinces' is unknown"),
+    (["--levels", "12"], "from 2 to 11"),
+    (["--out", "table.xlsx"], "format of the output"),
+])
+def test_recover_refuses_in_one_message(tmp_path, arguments, message):
+    ds = bagged(tmp_path)
+    assert message in error_of(workbench("recover", "--dataset", ds, "--quiet", *arguments))
+
+
+def bagged(folder: Path) -> Path:
+    """Twelve areas of a country as a stored dataset."""
+    ds = country(bags=12, size=4)
+    geo.write(ds.assign_coords(province=("bag", ["p", "q"] * 6)), folder / "country.nc")
+    return folder / "country.nc"

@@ -73,6 +73,7 @@ _HOME = {
     "cross_validate": "evaluation",
     "evaluate": "evaluation",
     "pin_to_totals": "evaluation",
+    "recover": "evaluation",
     "subset": "evaluation",
     "table": "evaluation",
 }

@@ -70,6 +70,36 @@ def merge_to(ds: xr.Dataset, areas: int, seed: int | None = None) -> xr.Dataset:
         If there are no coordinates, or the number of areas is not between 1 and the bags.
     """
     schema.check(ds)
+    groups = contiguous_groups(ds, areas, seed)
+    width = len(str(areas))
+    names = np.array([f"area {a:0{width}d}" for a in range(1, areas + 1)])
+    merged = _merge(ds, groups, names, {"bag_name": names})
+    merged.attrs["level"] = f"{areas} merged areas"
+    return merged
+
+
+def contiguous_groups(ds: xr.Dataset, areas: int, seed: int | None = None) -> np.ndarray:
+    """The groups that `merge_to` would merge: the number of the group of each bag, north to south.
+
+    Parameters
+    ----------
+    ds : xr.Dataset
+        A bagged dataset with bag_x and bag_y.
+    areas : int
+        How many groups.
+    seed : int, optional
+        As of `merge_to`.
+
+    Returns
+    -------
+    np.ndarray of int (bag,)
+        From 0 to areas - 1.
+
+    Raises
+    ------
+    InputError
+        If there are no coordinates, or the number of areas is not between 1 and the bags.
+    """
     require("bag_x" in ds.coords, "merge_to needs coordinates: this dataset has no x, y; "
                                   "use bag_along or merge by a label")
     bags = ds.sizes[schema.BAG]
@@ -78,12 +108,7 @@ def merge_to(ds: xr.Dataset, areas: int, seed: int | None = None) -> xr.Dataset:
     centres = np.column_stack([ds["bag_x"].values, ds["bag_y"].values])
     groups = np.zeros(bags, dtype=int) if areas == 1 else _contiguous(ds, centres, areas, seed)
     north = [-centres[groups == g, 1].mean() for g in range(areas)]
-    rank = np.argsort(np.argsort(north, kind="stable"), kind="stable")
-    width = len(str(areas))
-    names = np.array([f"area {a:0{width}d}" for a in range(1, areas + 1)])
-    merged = _merge(ds, rank[groups], names, {"bag_name": names})
-    merged.attrs["level"] = f"{areas} merged areas"
-    return merged
+    return np.argsort(np.argsort(north, kind="stable"), kind="stable")[groups]
 
 
 def _contiguous(ds: xr.Dataset, centres: np.ndarray, areas: int, seed: int | None) -> np.ndarray:

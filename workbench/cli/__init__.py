@@ -16,8 +16,15 @@ from typer.core import TyperCommand, TyperGroup
 
 from workbench import flags
 from workbench.checks import InputError, choose
-from workbench.cli import combining, mediating, papers, smoothing
-from workbench.cli.options import bagging_help, dataset_flags, model_flags, model_help, models_help
+from workbench.cli import combining, mediating, papers, recovering, smoothing
+from workbench.cli.options import (
+    bagging_help,
+    dataset_flags,
+    model_flags,
+    model_help,
+    models_help,
+    source,
+)
 from workbench.interrupt import Interrupt
 from workbench.spec import Spec, existing
 
@@ -119,7 +126,7 @@ def disaggregate(
     _set_threads(threads)
     files = {"polygons": polygons, "value": value, "weight": weight,
              "covariates": covariates or None}
-    name, options = _source(dataset, {k: v for k, v in files.items() if v is not None})
+    name, options = source(dataset, {k: v for k, v in files.items() if v is not None})
     groups = {"options": model_flags(model), "dataset_options": dataset_flags(name)}
     known = [p.name for p in ctx.command.params if p.name]
     extra = flags.assign(flags.pairs(ctx.args), groups, known)
@@ -217,6 +224,7 @@ def list_models(name: Annotated[str | None, typer.Argument(help="One model.")] =
 app.command()(smoothing.smooth)
 app.command()(mediating.mediate)
 app.command()(combining.combine)
+app.command(cls=WithModelOptions, context_settings=PASS_ON)(recovering.recover)
 
 
 @app.command()
@@ -232,18 +240,6 @@ def serve(
     from workbench import serving
 
     serving.serve(names or [], port, address, origin or [])
-
-
-def _source(dataset: str | None, files: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-    if dataset is not None:
-        if files:
-            raise InputError(f"--dataset and --{next(iter(files))} both give data; keep one")
-        return dataset, {}
-    missing = [f"--{name}" for name in ("polygons", "value") if name not in files]
-    if missing:
-        raise InputError(f"missing {' and '.join(missing)}; give --polygons, --value, --covariates "
-                         "and --weight, or --dataset NAME")
-    return "polygons", files
 
 
 def _run(spec: Spec, out: Path, quiet: bool) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from workbench import flags
-from workbench.checks import choose
+from workbench.checks import InputError, choose
 
 
 def model_flags(model: str) -> dict[str, flags.Flag]:
@@ -23,6 +25,25 @@ def dataset_flags(name: str) -> dict[str, flags.Flag]:
     if name == "polygons":
         return polygon_flags()
     return {} if is_file(name) else flags.of_defaults(datasets.options(name))
+
+
+def source(dataset: str | None, files: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    """Name of the dataset and its options, from --dataset or from files.
+
+    Raises
+    ------
+    InputError
+        If both are given, or files are missing.
+    """
+    if dataset is not None:
+        if files:
+            raise InputError(f"--dataset and --{next(iter(files))} both give data; keep one")
+        return dataset, {}
+    missing = [f"--{name}" for name in ("polygons", "value") if name not in files]
+    if missing:
+        raise InputError(f"missing {' and '.join(missing)}; give --polygons, --value, --covariates "
+                         "and --weight, or --dataset NAME")
+    return "polygons", files
 
 
 def _own(found: dict[str, flags.Flag]) -> dict[str, flags.Flag]:

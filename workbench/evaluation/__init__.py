@@ -22,7 +22,13 @@ from workbench.evaluation.calibration import (
 from workbench.evaluation.crossvalidation import FoldWarning, Interrupted, cross_validate
 from workbench.evaluation.downscaling import bilinear_lapse
 from workbench.evaluation.folds import folds, subset
+from workbench.evaluation.groupings import default_levels, groupings
 from workbench.evaluation.images import field_scores, rank_correlation, structural_similarity
+from workbench.evaluation.recovery import recover
+from workbench.evaluation.recovery_draws import recover_draws
+from workbench.evaluation.recovery_scores import score_areas
+from workbench.evaluation.recovery_summary import recovery_table
+from workbench.evaluation.recovery_weights import recovery_weights
 from workbench.evaluation.scoring import (
     crps,
     interval_score,
@@ -30,6 +36,7 @@ from workbench.evaluation.scoring import (
     poisson_log_density,
     weighted_interval_score,
 )
+from workbench.evaluation.stacking import cross_scores, stack, stack_log
 from workbench.evaluation.tables import table
 
 __all__ = [
@@ -43,10 +50,13 @@ __all__ = [
     "covered",
     "covered_by_pit",
     "crps",
+    "cross_scores",
     "cross_validate",
+    "default_levels",
     "evaluate",
     "field_scores",
     "folds",
+    "groupings",
     "interval_score",
     "log_score",
     "mae",
@@ -57,8 +67,15 @@ __all__ = [
     "poisson_log_density",
     "poisson_nll",
     "rank_correlation",
+    "recover",
+    "recover_draws",
+    "recovery_table",
+    "recovery_weights",
     "reliability",
     "rmse",
+    "score_areas",
+    "stack",
+    "stack_log",
     "structural_similarity",
     "subset",
     "table",
