@@ -40,6 +40,11 @@ class Clusters:
     of: Tensor
     partner: Tensor
 
+    def concentration(self, weight: Tensor) -> Tensor:
+        """Sum of squared shares of weight inside each cluster (K,), of weights (N,)."""
+        share = weight / self.bags.weight[self.of]
+        return torch.zeros_like(self.bags.weight).index_add(0, self.of, share.square())
+
 
 def compress(bags: Bags, most: int, seed: int = 0) -> Clusters:
     """At most ``most`` clusters in each bag.

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from workbench.compression import Clusters, compress
 from workbench.operators import AggregationOperator
-from workbench.shapes import Inputs
+from workbench.shapes import Inputs, PerIndividual
 
 # Pairs of individuals inside bags that are kept one by one: 4 million are 32 MiB in float64. Beyond
 # that there are as many pairs of clusters, whatever the number of individuals.
@@ -27,17 +27,23 @@ class Geometry:
         The bags they belong to, and how these are aggregated.
     clusters : Clusters or None
         Clusters inside each bag; None where pairs of individuals are kept.
+    concentration : Tensor (N,) or None
+        Where the individuals are themselves clusters: the sum of squared shares of their members,
+        which is what is left in a cluster's mean of the variance of white noise. None is one.
     """
 
     x: Inputs
     operator: AggregationOperator
     clusters: Clusters | None
+    concentration: PerIndividual | None = None
 
 
-def geometry(x: Inputs, operator: AggregationOperator) -> Geometry:
+def geometry(x: Inputs, operator: AggregationOperator,
+             concentration: PerIndividual | None = None) -> Geometry:
     """Geometry of a source, clustered if its bags hold more than `MOST_PAIRS` pairs."""
     bags = operator.bags
     if float(bags.sizes.square().sum()) <= MOST_PAIRS:
-        return Geometry(x, operator, None)
+        return Geometry(x, operator, None, concentration)
     most = math.isqrt(MOST_PAIRS // bags.count)
-    return Geometry(x, operator, compress(replace(bags, x=x), min(max(most, _FEWEST), _MOST)))
+    clusters = compress(replace(bags, x=x), min(max(most, _FEWEST), _MOST))
+    return Geometry(x, operator, clusters, concentration)

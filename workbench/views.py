@@ -30,6 +30,8 @@ class View:
         Variance of the individual white noise in f.
     effect_std : Tensor () or None
         Standard deviation of the area's iid effect on the scale of f.
+    concentration : Tensor (N,) or None
+        As of `Geometry`.
     """
 
     projection: Projection
@@ -37,12 +39,20 @@ class View:
     residual: Residual
     nugget_variance: Tensor
     effect_std: Tensor | None
+    concentration: PerIndividual | None = None
 
     def detach(self) -> View:
         """The same numbers without gradients."""
         effect = None if self.effect_std is None else self.effect_std.detach()
         return View(self.projection.detach(), self.operator, self.residual.detach(),
-                    self.nugget_variance.detach(), effect)
+                    self.nugget_variance.detach(), effect, self.concentration)
+
+    def noise_shares(self, share: Tensor) -> Tensor:
+        """Squared shares by which white noise of individuals enters each bag's total (B, ...)."""
+        squares = share.square()
+        if self.concentration is not None:
+            squares = squares * self.concentration.reshape(-1, *[1] * (share.ndim - 1))
+        return self.sum(squares)
 
     def sum(self, values: Tensor) -> Tensor:
         """Unweighted sum over each bag along the first axis (B, ...)."""
@@ -67,7 +77,8 @@ def view(field: InducingField, seen: Geometry, nugget_variance: Tensor,
     """Project a source at the field's present hyperparameters, once per outer step."""
     projection = field.project(seen.x)
     residual = residual_of(field, projection, seen)
-    return View(projection, seen.operator, residual, nugget_variance, effect_std)
+    return View(projection, seen.operator, residual, nugget_variance, effect_std,
+                seen.concentration)
 
 
 def sensitivity(link: str, view: View, mean: Tensor, covariance: Tensor) -> Tensor:

@@ -29,7 +29,7 @@ def trace_of_square(view: View, covariance: Tensor, weight: Tensor, residual: Re
 
 def nugget_variance(view: View, share: Tensor) -> Tensor:
     """Variance of the nugget's sum over a bag, on the scale of log η (B, ...)."""
-    return view.nugget_variance * view.sum(share.square())
+    return view.nugget_variance * view.noise_shares(share)
 
 
 def effect_variance(view: View, share: Tensor) -> Tensor | None:

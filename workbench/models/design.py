@@ -87,15 +87,18 @@ def design_of(options: VariationalOptions, source: Source, link: Link, reduce) -
 def learning_geometry(options: VariationalOptions, whole: Geometry) -> Geometry:
     """All individuals, or clusters of them.
 
-    A nugget lives on individuals, whose number compression would change: then all are used.
+    A nugget lives on individuals: of a cluster that part of its variance counts that its members
+    do not average out.
     """
-    most, nugget = options.compress, options.nugget == "learn" or float(options.nugget) > 0
-    if most == 0 or nugget or len(whole.x) <= SMALL:
+    most = options.compress
+    if most == 0 or len(whole.x) <= SMALL:
         return whole
     clusters = whole.clusters
     if clusters is None or clusters.most != most:
         clusters = compress(replace(whole.operator.bags, x=whole.x), most)
-    return geometry(clusters.bags.x, type(whole.operator)(clusters.bags))
+    operator = type(whole.operator)(clusters.bags)
+    return geometry(clusters.bags.x, operator,
+                    clusters.concentration(whole.operator.bags.weight))
 
 
 def same_bags(one: Bags, other: Bags) -> bool:

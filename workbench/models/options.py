@@ -22,7 +22,7 @@ from workbench.links import LINKS
 
 NOISES = ("constant", "size", "weight", "known")
 LIKELIHOODS = ("auto", "poisson", "negative-binomial", "normal", "exponential", "binomial")
-OVERDISPERSIONS = ("none", "area")
+OVERDISPERSIONS = ("auto", "none", "area")
 TRAINERS = ("auto", "natural", "collapsed", "joint", "adam")
 LAYOUTS = ("additive", "joint")
 
@@ -133,11 +133,11 @@ class VariationalOptions(AggregatedOptions):
         "jensen (square), moment (logit); monte-carlo is the yardstick of all",
         choices=("default", *BOUND_NAMES))
     overdispersion: str = option(
-        "none", "area: an iid Gaussian effect of each area on the link scale, its std learnt",
-        choices=OVERDISPERSIONS)
+        "auto", "area: an iid Gaussian effect of each area on the link scale, its std learnt; auto "
+        "is area for Poisson counts, else none", choices=OVERDISPERSIONS)
     nugget: float | str = option(
-        0.0, "std of individual white noise in f on the link scale; a number, or learn",
-        bounds=(0.0, 10.0))
+        "auto", "std of individual white noise in f on the link scale: a number, or learn; auto is "
+        "learn for Poisson counts, else 0", bounds=(0.0, 10.0))
     inducing: int = option(100, "inducing inputs of each stationary term", bounds=(1, 20_000))
     compress: int = option(
         40, "most clusters per area while hyperparameters are learnt on more than 4,000 "
@@ -158,8 +158,8 @@ class VariationalOptions(AggregatedOptions):
 
     def __post_init__(self):
         super().__post_init__()
-        if isinstance(self.nugget, str) and self.nugget != "learn":
-            raise reject("nugget a number or 'learn'", repr(self.nugget), "write nugget=0.2")
+        if isinstance(self.nugget, str) and self.nugget not in ("learn", "auto"):
+            raise reject("nugget a number, 'learn' or 'auto'", repr(self.nugget), "write nugget=0.2")
         if self.likelihood == "negative-binomial" and self.overdispersion == "area":
             raise InputError(
                 "the negative binomial already is overdispersed; use it with "

@@ -160,8 +160,8 @@ class VariationalState:
         return elbo(seen, self.bound, self.likelihood, self.source.targets.value, mean,
                     covariance, self.source.trust * self.tempering)
 
-    def optimise_q(self, seen: View, steps: int = 200, pulse=None,
-                   tolerance: float = 1e-7) -> Optimum:
+    def optimise_q(self, seen: View, steps: int = 200, tolerance: float = 1e-8,
+                   pulse=None) -> Optimum:
         """Bring q to its optimum at fixed hyperparameters, starting from the present one.
 
         ``pulse`` is called before every evaluation; what it raises ends the search.
@@ -191,7 +191,8 @@ class VariationalState:
         scales = torch.cat([
             (1.0 if isinstance(term, JointTerm) else term.kernel.outputscale.detach().sqrt())
             * torch.ones(stop - start).to(self.x)
-            for term, (start, stop) in zip(self.field.terms, self.field.blocks().values(), strict=True)
+            for term, (start, stop) in zip(
+                self.field.terms, self.field.blocks().values(), strict=True)
         ])
         before, self._scales = self._scales, scales
         q = self.field.q_mean, self.field.q_covariance
@@ -235,8 +236,7 @@ class VariationalState:
             return history
         with torch.no_grad():
             self.trained_view = self.view().detach()
-            found = self.optimise_q(self.trained_view, steps=_FEW if clustered else 200,
-                                    tolerance=_ROUGH)
+            found = self.optimise_q(self.trained_view, *((_FEW, _ROUGH) if clustered else ()))
         if found.decrement > most_left(found.value, _LEFT):
             history.converged = False
             history.notes.append(f"q is not at its optimum: to second order {found.decrement:.3g} "
