@@ -57,20 +57,18 @@ def test_slopes_are_found_in_totals_where_area_means_mislead():
 
 
 def test_ridge_is_chosen_so_that_few_areas_do_not_blow_up():
-    ds = simulated(areas=12, size=30, area_log_sd=0.3, seed=3)
-    noise = np.random.default_rng(1).normal(size=(ds.sizes["individual"], 10))
-    names = [f"n{k}" for k in range(10)]
-    wide = xr.Dataset({"covariates": (("individual", "covariate"),
-                                      np.column_stack([ds["covariates"].values, noise])),
-                       **{k: ds[k] for k in ("weight", "membership", "value",
-                                             "individual_value")}},
-                      coords={"covariate": ["a", "b", *names]})
-    deviance = {ridge: poisson_deviance(wide["individual_value"],
-                                        TotalsGLM(ridge).fit(wide).expected(wide))
-                for ridge in (0.0, None)}
-    assert deviance[None] < 0.5 * deviance[0.0]
-    flat = poisson_deviance(wide["individual_value"], PopulationSplit().fit(wide).expected(wide))
-    assert deviance[None] < flat
+    deviance = {"free": 0.0, "chosen": 0.0, "split": 0.0}
+    methods = {"free": TotalsGLM(0.0), "chosen": TotalsGLM(), "split": PopulationSplit()}
+    for seed in range(3):
+        ds = simulated(areas=12, size=30, area_log_sd=0.3, seed=seed)
+        noise = np.random.default_rng(1).normal(size=(ds.sizes["individual"], 10))
+        wide = ds.drop_vars(["covariates", "covariate"]).assign(covariates=(
+            ("individual", "covariate"), np.column_stack([ds["covariates"], noise])))
+        wide = wide.assign_coords(covariate=list("abcdefghijkl"))
+        for name, method in methods.items():
+            deviance[name] += poisson_deviance(
+                wide["individual_value"], method.fit(wide).expected(wide))
+    assert deviance["chosen"] < 0.7 * deviance["split"] < 0.7 * deviance["free"]
 
 
 @pytest.mark.parametrize("log_sd", [0.2, 0.6])
@@ -150,8 +148,9 @@ def test_moments_of_shares_are_exact(log_sd):
     draws = draw_shares(expected, membership, log_sd, 40_000, rng)
     error = draws.std(0) / np.sqrt(40_000)
     assert (np.abs(draws.mean(0) - mean) <= 4.5 * error + 1e-9).all()
-    np.testing.assert_allclose(draws.std(0), std, rtol=0.05, atol=1e-7)
-    assert mean[0] == pytest.approx(1) and std[0] == pytest.approx(0, abs=1e-5)
+    square, error = (draws**2).mean(0), (draws**2).std(0) / np.sqrt(40_000)
+    assert (np.abs(square - std**2 - mean**2) <= 4.5 * error + 1e-9).all()
+    assert mean[0] == pytest.approx(1) and std[0] == pytest.approx(0, abs=1e-6)
     two = expected[1:3] / expected[1:3].sum()   # of two, the log-odds are Normal
     nodes = np.linspace(-9, 9, 4001)
     odds = np.log(two[0] / two[1]) + np.sqrt(2) * log_sd * nodes
@@ -194,9 +193,9 @@ def test_quantiles_draws_and_densities_are_of_one_distribution(name):
             if law.std.values.max() > 0:
                 assert (np.abs((draws <= q).mean(0) - level) < 5 * error).all()
                 assert (np.abs(law.cdf(q).values - level) < 1e-3).all()
-        np.testing.assert_allclose(draws.std(0), law.std, rtol=0.15, atol=1e-12)
-        # a mass function, told by its own draws: E 1/p(y) over draws in {0..} is not bounded, but
-        # the share of draws equal to a count is its mass
+        if law.std.values.max() > 0:      # tails are heavy: single ones are too rough to compare
+            assert np.median(draws.std(0) / law.std.values) == pytest.approx(1, abs=0.03)
+        # the share of draws that equal a count is its mass
         counts = view.simulate(ds, samples=20_000, seed=9).values[:, 0]
         common = float(np.bincount(counts).argmax())
         seen = ds.copy(deep=True)

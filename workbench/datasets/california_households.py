@@ -35,10 +35,10 @@ def load(
     Traps: the table's AveOccup is the answer (its inverse is the rate of households) and is never
     a covariate; AveRooms and AveBedrms are means over households and can be asked for, but whoever
     knows them has counted households. Incomes above 15, values above 5 and ages above 52 are cut
-    off there; some have more households than people. Only 12,590 coordinates are distinct: block groups at the same point differ.
-    Barracks, prisons and colleges have tens to hundreds of persons a "household". Points are given
-    to 0.01 degree, so that some lie outside all counties; these go to the nearest
-    (``treatments`` has their number). Counties are those of 2009, which are those of 1990.
+    off there; a few block groups have more households than people. Only 12,590 coordinates are
+    distinct: block groups at the same point differ. Barracks, prisons and colleges have tens to
+    hundreds of persons a "household". Points are given to 0.01 degree, so that some lie outside
+    all counties; these go to the nearest (``treatments`` has their number). Counties are those of 2009, which are those of 1990.
 
     Parameters
     ----------

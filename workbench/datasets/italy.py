@@ -6,7 +6,8 @@ import numpy as np
 import pandas
 import xarray as xr
 
-from workbench.checks import package
+from workbench.bagging import merge
+from workbench.checks import choose, package
 from workbench.datasets.climate.packaged import packaged_file
 from workbench.datasets.places import altitude_at
 
@@ -45,8 +46,6 @@ def load(level: str = "province") -> xr.Dataset:
     ImportError
         If the extra "data-italy" is not installed.
     """
-    from workbench.bagging import merge
-    from workbench.checks import choose
     from workbench.geo import bag_children  # needs the extra "geo"
 
     choose("level", level, ("province", "region"))
@@ -89,6 +88,8 @@ def load(level: str = "province") -> xr.Dataset:
             "simplified": "outlines to 0.5 km",
         },
     )
+    for name in ("value", "individual_value"):
+        ds[name].attrs["long_name"] = f"residents of {OLD} years or more"
     ds.attrs["crs"] = CRS_KM
     ds.attrs["treatments"] = (f"{dropped} municipalities that are not in all tables were left out\n"
                               + ds.attrs["treatments"]).strip()

@@ -30,9 +30,9 @@ _COLUMNS = ["id", "state_fips", "county_fips", "name", "year", "labour_force", "
 def load(covariates: Sequence[str] = COVARIATES) -> xr.Dataset:
     """US unemployment 2009 (real): unemployed people in 48 states, the truth in 3,108 counties.
 
-    Weights are the labour force. Covariates: its density and its number, altitude, and the
-    number of towns and villages within 50 km of the centre. Nothing of them is made from the unemployed, though the
-    labour force counts them (9 %) among all.
+    Weights are the labour force. Covariates: its density and its number, altitude, and the number
+    of towns and villages within 50 km of the centre. Nothing of them is made from the unemployed,
+    though the labour force counts them (9 %) among all.
 
     Traps: numbers have commas and trailing blanks; codes in two columns without leading zeros;
     Broomfield county (founded in 2001) and independent cities of Virginia are counties here;
@@ -94,6 +94,8 @@ def load(covariates: Sequence[str] = COVARIATES) -> xr.Dataset:
             "level": "state", "levels": "state", "simplified": "outlines to 1 km",
         },
     )
+    for name in ("value", "individual_value"):
+        ds[name].attrs["long_name"] = "unemployed people"
     ds.attrs["crs"] = CRS_KM
     dropped = len(shapes) - len(table)
     ds.attrs["treatments"] = "\n".join(filter(None, [
