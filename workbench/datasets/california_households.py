@@ -38,7 +38,8 @@ def load(
     off there; a few block groups have more households than people. Only 12,590 coordinates are
     distinct: block groups at the same point differ. Barracks, prisons and colleges have tens to
     hundreds of persons a "household". Points are given to 0.01 degree, so that some lie outside
-    all counties; these go to the nearest (``treatments`` has their number). Counties are those of 2009, which are those of 1990.
+    all counties; these go to the nearest (``treatments`` has their number). Counties are those of
+    2009, which are those of 1990.
 
     Parameters
     ----------
