@@ -28,8 +28,8 @@ def log_sds(
               + e^{\tau^2} (e^{s^2} - 1) \sum_{i \in b} m_i^2
 
     Totals tell s and tau apart only by areas having more or fewer individuals, which is too little
-    (least squares on the two parts ends at s = 0 in one real case of three). So s is a choice:
-    estimates under the two extreme assumptions, or what lies between. Tau is then such that
+    (least squares on the two parts ended at s = 0 for one of the maps of Korea's districts). So s is
+    a choice: estimates under the two extreme assumptions, or what lies between. Tau is then such that
     Pearson's statistic equals its degrees of freedom.
 
     Parameters
