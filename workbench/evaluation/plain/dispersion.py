@@ -27,10 +27,10 @@ def log_sds(
     .. math:: \mathrm{var}\,Y_b = M_b + (e^{\tau^2} - 1) M_b^2
               + e^{\tau^2} (e^{s^2} - 1) \sum_{i \in b} m_i^2
 
-    Totals tell s and tau apart only by areas having more or fewer individuals, which is too little
-    (least squares on the two parts ended at s = 0 for one of the maps of Korea's districts). So s is
-    a choice: estimates under the two extreme assumptions, or what lies between. Tau is then such that
-    Pearson's statistic equals its degrees of freedom.
+    Totals tell s and tau apart only by areas having more or fewer individuals, which is too
+    little (least squares on the two parts ended at s = 0 for one map of Korea's districts). So s
+    is a choice: estimates under the two extreme assumptions, or what lies between. Tau is then
+    such that Pearson's statistic equals its degrees of freedom.
 
     Parameters
     ----------
