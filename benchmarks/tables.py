@@ -29,10 +29,22 @@ def korea(level: str) -> pd.DataFrame:
     return out
 
 
+def cases() -> pd.DataFrame:
+    """Plain methods on the real cases with known fine truth, rounded."""
+    raw = pd.read_csv(RESULTS / "cases.csv", index_col=["case", "method"])
+    out = pd.DataFrame(index=raw.index.map(": ".join).rename("case: method"))
+    for column in ("deviance pinned", "RMSE pinned", "CRPS"):
+        out[column] = raw[column].map("{:.3g}".format).values
+    for level in ("50%", "80%", "95%"):
+        out[f"cover {level}"] = (100 * raw[f"cover {level}"]).map("{:.1f}".format).values
+    return out
+
+
 def main() -> None:
     """Print every stored table."""
     for level in ("district", "province"):
         print(f"\n### Korea, {level}\n\n{markdown(korea(level))}")
+    print(f"\n### Real cases with known fine truth\n\n{markdown(cases())}")
     slopes = pd.read_csv(RESULTS / "madagascar_slopes.csv", index_col="parameter", dtype=str)
     print(f"\n### Madagascar, slopes\n\n{markdown(slopes)}")
     scores = pd.read_csv(RESULTS / "madagascar_scores.csv", index_col=0)

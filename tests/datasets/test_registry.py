@@ -9,6 +9,7 @@ from workbench.datasets import datasets, load, options
 def test_every_dataset_is_described_and_has_options_with_defaults():
     assert list(datasets()) == ["swiss-roll", "swiss-roll-heights", "korea", "simulated-country",
                                 "madagascar", "elevators", "california-housing",
+                                "california-households", "us-unemployment", "italy",
                                 "uk-temperature", "cmip6-temperature", "simulated-climate"]
     for name, line in datasets().items():
         assert line.endswith(".") and len(line) > 30

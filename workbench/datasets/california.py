@@ -61,7 +61,7 @@ def load(
     """
     choose("output", output, OUTPUTS)
     choose("fold", fold, FOLDS)
-    table = _table(directory, download)
+    table = read_table(directory, download)
     require(len(table) == ROWS, f"expected {ROWS:,} rows of California housing, got {len(table)}")
     for column, (low, high) in zip(("Longitude", "Latitude"), EXTENT, strict=True):
         found = table[column]
@@ -84,7 +84,19 @@ def load(
     return ds
 
 
-def _table(directory: str | Path | None, download: bool) -> pd.DataFrame:
+def read_table(directory: str | Path | None = None, download: bool = False) -> pd.DataFrame:
+    """The housing table: from a directory, the package ``shapiq``, or scikit-learn's fetcher.
+
+    Parameters
+    ----------
+    directory, download
+        As in `load`.
+
+    Raises
+    ------
+    InputError
+        If it is found nowhere.
+    """
     if not directory and not os.environ.get(VARIABLE):
         found = importlib.util.find_spec("shapiq")
         inside = sorted(Path(found.submodule_search_locations[0]).rglob(FILE)) if found else []

