@@ -29,14 +29,14 @@ RESULTS = Path(__file__).parents[1] / "data" / "results"
 SAMPLES, LEVELS = 2000, (0.5, 0.8, 0.95)
 KERNEL = "linear+matern32"
 MODELS = {
-    "VBAgg, Poisson alone": dict(),
+    "VBAgg, Poisson alone": dict(overdispersion="none", nugget=0.0),
     "VBAgg, negative binomial": dict(likelihood="negative-binomial"),
-    "VBAgg, area effect": dict(overdispersion="area"),
+    "VBAgg, area effect": dict(overdispersion="area", nugget=0.0),
     "VBAgg, area effect + nugget": dict(overdispersion="area", nugget="learn"),
     "VBAgg, area effect + nugget, averaged": dict(
         overdispersion="area", nugget="learn", average=32),
-    "VBAgg, nugget": dict(nugget="learn"),
-    "VBAgg square, nugget": dict(link="square", nugget="learn"),
+    "VBAgg, nugget": dict(nugget="learn", overdispersion="none"),
+    "VBAgg square, nugget": dict(link="square", nugget="learn", overdispersion="none"),
 }
 
 

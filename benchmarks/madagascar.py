@@ -46,8 +46,8 @@ CANDIDATES = {
     for model, links in (("centre-point", ("exp",)), ("vbagg", ("exp", "square")))
     for link in links
     for name, options in {
-        "Poisson alone": dict(),
-        "area effect": dict(overdispersion="area"),
+        "Poisson alone": dict(overdispersion="none", nugget=0.0),
+        "area effect": dict(overdispersion="area", nugget=0.0),
         "negative binomial": dict(likelihood="negative-binomial"),
     }.items()
 }
@@ -61,7 +61,7 @@ def command(folder: Path, out: Path) -> list[str]:
         sys.executable, "-m", "workbench", "disaggregate", "--polygons",
         str(folder / "mdg_shapes.shp"), "--value", "inc", *rasters, "--weight",
         str(folder / "population.tif"), "--model", "vbagg", "--link", "exp", "--kernel", KERNEL,
-        "--overdispersion", "area", "--out", str(out), "--quiet",
+        "--overdispersion", "area", "--nugget", "0", "--out", str(out), "--quiet",
     ]
 
 
@@ -82,7 +82,7 @@ def cost(folder: Path, repeats: int = 3) -> None:
 
 def slopes(ds: xr.Dataset) -> None:
     """Linear + Matérn with area effect beside the published estimates."""
-    fit = wb.VBAgg(kernel=f"constant+{KERNEL}", overdispersion="area", compress=0).fit(ds)
+    fit = wb.VBAgg(kernel=f"constant+{KERNEL}", overdispersion="area", nugget=0.0, compress=0).fit(ds)
     found = fit.coefficients()
     values = {name: entry["value"] for name, entry in fit.hyperparameters.items()}
     constant = found.sel(coefficient="constant.intercept")
@@ -109,7 +109,8 @@ def scores(ds: xr.Dataset, folds: int, samples: int, only: str) -> None:
     Rows are put into the stored table by name, so that parts of it can be run side by side.
     """
     candidates = {"constant, " + name: wb.Constant(**options) for name, options in {
-        "Poisson alone": {}, "area effect": dict(overdispersion="area"),
+        "Poisson alone": dict(overdispersion="none", nugget=0.0),
+        "area effect": dict(overdispersion="area", nugget=0.0),
         "negative binomial": dict(likelihood="negative-binomial")}.items()}
     candidates |= {name: wb.make_model(kind, **options)
                    for name, (kind, options) in CANDIDATES.items()}

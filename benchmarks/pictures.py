@@ -23,8 +23,8 @@ from workbench.plots.fields import OBSERVED, PREDICTED, RECONSTRUCTED
 
 PICTURES = Path(__file__).parents[1] / "data" / "pictures"
 CASES = {
-    "korea": (dict(level="district"), dict(nugget="learn"), 0.010),
-    "madagascar": (dict(), dict(overdispersion="area"), 0.1),
+    "korea": (dict(level="district"), dict(nugget="learn", overdispersion="none"), 0.010),
+    "madagascar": (dict(), dict(overdispersion="area", nugget=0.0), 0.1),
 }
 #: Of the experiment temperature, with the figures of the paper that they are for.
 MODELS = {"var-gpr": "9, VarGPR", "vbagg": "10, VBAgg", "var-cmp": "11, VarCMP",

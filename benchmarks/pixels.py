@@ -47,7 +47,7 @@ def one(pixels: int, inducing: int, compress: int, threads: int, file: Path, mak
     started = time.perf_counter()
     # one set of landmarks for both terms, as in the paper
     model = wb.VBAgg(kernel="malaria", link="exp", inducing=inducing, layout="joint",
-                     compress=compress)
+                     compress=compress, overdispersion="none", nugget=0.0)
     fit = model.fit(ds, progress=True)
     fitted = time.perf_counter()
     law = fit.at(ds)

@@ -69,7 +69,8 @@ class Problem:
 
     def model(self, bound: str = "default", **options) -> VBAgg:
         """The model that is compared."""
-        return VBAgg(kernel="rbf", link=self.link, bound=bound, **options)
+        return VBAgg(kernel="rbf", link=self.link, bound=bound, overdispersion="none", nugget=0.0,
+                     **options)
 
 
 def problems(only: str) -> Iterator[Problem]:
@@ -215,6 +216,7 @@ def integrated(problem: Problem, true, chains: dict) -> tuple[list[dict], list[d
     for average in (0, SETTINGS):
         started = time.perf_counter()
         fit = VBAgg(kernel="constant+rbf", link=problem.link, bound=bound, average=average,
+                    overdispersion="none", nugget=0.0,
                     hyperparameters=held).fit(problem.source)
         how = "mean integrated" + (f", average={average}" if average else "")
         rates.append(problem.key | {"hyperparameters": how, "bound": bound}

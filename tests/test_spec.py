@@ -68,7 +68,7 @@ def test_a_spec_can_be_copied_pickled_and_keyed_by():
 
 @pytest.mark.parametrize("text, message", [
     ('{"dataset": "a", "modle": "vbagg"}', "'modle' is unknown; did you mean 'model'"),
-    ('{"dataset": "a", "version": 2}', "version 2, this workbench reads version 1"),
+    ('{"dataset": "a", "version": 3}', "version 3, this workbench reads versions 1 and 2"),
     ('{"model": "vbagg"}', 'lacks "dataset"'),
     ("{", "not valid JSON"),
     ("[]", "expected a JSON object, got list"),

@@ -18,7 +18,10 @@ import numpy as np
 
 from workbench.checks import InputError, choose, reject, require
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
+# Of Specs of version 1: what these models took where an option was not given.
+_FORMER = {"overdispersion": "none", "nugget": 0.0}
+_FORMER_MODELS = ("vbagg", "centre-point", "constant")
 
 
 class Settings(Mapping):
@@ -156,12 +159,14 @@ class Spec:
         if not isinstance(content, dict):
             raise reject("a JSON object", type(content).__name__, 'write {"dataset": ...}')
         found = content.pop("version", SCHEMA_VERSION)
-        require(found == SCHEMA_VERSION, f"the Spec has version {found!r}, this workbench reads "
-                f"version {SCHEMA_VERSION}; write it again with this version")
+        require(found in (1, SCHEMA_VERSION), f"the Spec has version {found!r}, this workbench "
+                f"reads versions 1 and {SCHEMA_VERSION}; write it again with this version")
         names = [f.name for f in fields(cls)]
         for name in content:
             choose("Spec key", name, names)
         require("dataset" in content, 'the Spec lacks "dataset"')
+        if found == 1 and content.get("model", "vbagg") in _FORMER_MODELS:
+            content["options"] = {**_FORMER, **content.get("options", {})}
         return cls(**content)
 
     @classmethod

@@ -114,6 +114,7 @@ def _variational(train: xr.Dataset, test: xr.Dataset, inducing: int, poisson: bo
     if poisson:     # of single points a mean is a sum
         train = train.assign(value=train["value"].assign_attrs(aggregation="sum", kind="count"))
     fit = VBAgg(kernel="rbf", inducing=inducing, nugget=0.0, compress=0,
+                overdispersion="none",
                 likelihood="poisson" if poisson else "normal",
                 link="exp" if poisson else "identity").fit(train)
     mean = fit.inner.latent(to_bags(test)).mean

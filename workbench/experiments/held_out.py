@@ -47,7 +47,7 @@ def _score(settings: Settings) -> Row:
     name = settings["model"]
     common = {"kernel": "malaria", "layout": "joint"}
     if name.endswith(AREA):
-        common["overdispersion"] = "area"
+        common["overdispersion"] = "area"       # of areas alone: pixels are no counted units
     fit = fit_candidate(name.removesuffix(AREA), settings["point"], parts, **common)
     row = learning(fit) | bag_scores(fit, parts["test"], "test")
     row["val_nll"] = bag_nll(fit.inner, to_source(parts["val"])).exact

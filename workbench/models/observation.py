@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from workbench.bags import Source
@@ -32,6 +33,35 @@ def likelihood_name(options: VariationalOptions, source: Source) -> str:
     if source.bags.trials is not None:
         return "binomial"
     return "poisson" if source.kind == "count" else "normal"
+
+
+def resolved(options: VariationalOptions, source: Source, given: Mapping | None = None
+             ) -> VariationalOptions:
+    """The options with ``auto`` of overdispersion and nugget replaced by what the data call for.
+
+    Counts vary more between areas and individuals than Poisson variables do, as long as nobody has
+    shown otherwise: they get an area effect and a nugget, both learnt. Where all hyperparameters
+    are given, an effect is there if its standard deviation is.
+
+    Parameters
+    ----------
+    options : VariationalOptions
+        As the user gave them.
+    source : Source
+        What is fitted.
+    given : mapping, optional
+        Hyperparameters of ``condition``, all of them.
+    """
+    counts = likelihood_name(options, source) == "poisson"
+    named = None if given is None else {**options.hyperparameters, **given}
+    area, nugget = options.overdispersion, options.nugget
+    if area == "auto":
+        wanted = counts if named is None else "area.std" in named
+        area = "area" if wanted else "none"
+    if nugget == "auto":
+        wanted = counts if named is None else "nugget.std" in named
+        nugget = "learn" if wanted else 0.0
+    return replace(options, overdispersion=area, nugget=nugget)
 
 
 def link_of(options: VariationalOptions, likelihood: str) -> Link:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 
 import torch
 from torch import Tensor
@@ -43,11 +44,13 @@ class VariationalState:
     """A variational model assembled for one source: parts, hyperparameters and q.
 
     Everything that is trained lives here; a `VariationalFit` reads it. A ``design`` of the same
-    model and source saves making it again.
+    model and source saves making it again; hyperparameters that are all ``given`` say which
+    effects there are.
     """
 
-    def __init__(self, model, source: Source, design: Design | None = None):
-        options: VariationalOptions = model.options
+    def __init__(self, model, source: Source, design: Design | None = None,
+                 given: Mapping | None = None):
+        options: VariationalOptions = observation.resolved(model.options, source, given)
         self.options, name = options, observation.likelihood_name(options, source)
         self.likelihood_name, self.link = name, observation.link_of(options, name)
         observation.check(name, options, source)

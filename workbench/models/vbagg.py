@@ -73,7 +73,7 @@ class VBAgg(Model):
         InputError
             If a hyperparameter has no value; the message lists those missing.
         """
-        state = VariationalState(self, source)
+        state = VariationalState(self, source, given=hyperparameters)
         state.hyperparameters.fix(hyperparameters)
         state.hyperparameters.require_all(hyperparameters)
         return VariationalFit(self, state, state.train(False, None))
@@ -90,7 +90,7 @@ class VBAgg(Model):
         values : mapping
             Every hyperparameter, in natural units.
         """
-        state = VariationalState(self, fit.state.given, fit.state.design)
+        state = VariationalState(self, fit.state.given, fit.state.design, values)
         state.hyperparameters.fix(values)
         state.field.set_q(fit.state.field.q_mean, fit.state.field.q_covariance)
         return VariationalFit(self, state, state.settle())

@@ -122,4 +122,4 @@ class MixedOptions(MultiSourceOptions):
             "noise": self.noises.get(name, self.noise),
             "likelihood": self.likelihoods.get(name, "auto"),
             "link": self.links.get(name, self.link),
-            "overdispersion": self.overdispersion if counts else "none"}
+            "overdispersion": self.overdispersion if counts else "none", "nugget": 0.0}
