@@ -81,11 +81,16 @@ class ExactField(nn.Module):
              for part in x.split(rows)])
 
     @torch.no_grad()
-    def joint(self, x: Inputs, effect: Tensor | float = 0.0, own: Tensor | None = None
-              ) -> tuple[Tensor, Tensor]:
-        """Posterior mean (n,) and covariance (n, n) of f plus one effect that all inputs share."""
+    def joint(self, x: Inputs, effect: Tensor | float = 0.0, own: Tensor | None = None,
+              members: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        """Posterior mean (n,) and covariance (n, n) of f plus effects.
+
+        One effect is shared by all inputs, or, with ``members`` (n,), by those of each bag.
+        """
         cross = self._cross(x, effect, own)
         white = torch.linalg.solve_triangular(self._root, cross.mT, upper=False)
+        if members is not None:
+            effect = effect * (members[:, None] == members).to(cross)
         return self.mean + cross @ self._alpha, self.prior(x, x) + effect - white.mT @ white
 
     @torch.no_grad()
