@@ -124,7 +124,7 @@ class Drawing:
         --------
         >>> import numpy as np
         >>> import workbench as wb
-        >>> ds = wb.load("swiss-roll", n_bags=12, mean_size=8, size_std=2)
+        >>> ds = wb.load("swiss-roll", n_bags=12, mean_size=8, size_std=3)
         >>> fit = wb.VBAgg(kernel="rbf", inducing=10, max_steps=5).fit(ds)
 
         The total of a new polygon, by the share of each individual that lies inside:
