@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 import torch
 
-
 from workbench.datasets import load
 from workbench.evaluation.folds import subset
 from workbench.evaluation.units import judge, targets

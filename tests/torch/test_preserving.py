@@ -1,4 +1,4 @@
-"""Draws that preserve totals: exact sums, and the exact conditional distributions of small cases."""
+"""Draws that preserve totals: exact sums, and exact conditional distributions of small cases."""
 
 import numpy as np
 import pytest
