@@ -95,3 +95,36 @@ def test_the_density_is_that_of_the_draws(case, unit, counts):
         below += np.exp(logs).mean(0) * (k <= middle)
     share = (drawn <= middle).mean(0)
     assert name in counts and (np.abs(below - share) < 5 * 0.5 / np.sqrt(1000) + 0.01).all()
+
+
+def surveys(counts):
+    """Positives out of trials, of bags and of individuals among their bag's participants."""
+    rng, members = np.random.default_rng(2), counts["membership"].values
+    trials = np.full(24, 40.0)
+    share = counts["weight"].values / np.bincount(members, counts["weight"].values)[members]
+    chance = 1 / (1 + np.exp(-np.sin(counts["covariates"].values[:, 0] / 4)))
+    fine = rng.binomial(40, share * chance).astype(float)
+    value = np.minimum(np.bincount(members, fine), trials)
+    return counts.drop_vars("truth").assign(
+        trials=("bag", trials), individual_value=("individual", fine),
+        value=counts["value"].copy(data=value).assign_attrs(aggregation="mean"))
+
+
+@pytest.mark.parametrize("kind", ["binomial", "exponential"])
+def test_other_likelihoods_agree_and_preserve_totals(kind, counts):
+    if kind == "binomial":
+        ds = surveys(counts)
+    else:
+        ds = counts.assign(value=counts["value"] + 1.0,
+                           individual_value=counts["individual_value"] + 0.1)
+        ds["value"].attrs |= {"kind": "continuous", "aggregation": "sum"}
+        ds["individual_value"].attrs |= {"kind": "continuous", "aggregation": "sum"}
+    fit = _CLASSES["vbagg"](likelihood=kind, inducing=10, max_steps=8).fit(ds)
+    judged = judge(fit, ds, ["bag", "individual"], 200, 0)
+    for unit, found in judged.items():
+        drawn = fit.simulate(ds, unit, SAMPLES, 4).values
+        error = drawn.std(0) / np.sqrt(SAMPLES)
+        assert (np.abs(drawn.mean(0) - found["mean"].values) < 5 * error).all()
+    kept = fit.sample(ds, 50, preserve_totals=True).values
+    for row in kept:
+        np.testing.assert_allclose(np.bincount(ds["membership"].values, row), ds["value"].values)

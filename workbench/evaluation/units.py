@@ -137,8 +137,8 @@ def _rates(fit, ds: xr.Dataset, rate, samples: int, seed: int) -> xr.Dataset:
 
 def _singly(rate, samples: int, seed: int) -> np.ndarray:
     """Draws of each unit; what units share does not matter to their own scores."""
-    if hasattr(rate, "law"):
-        return rate.law.sample(samples, seed).cpu().numpy()
+    if hasattr(rate, "distribution"):       # a labelled one, which would draw jointly
+        return rate.sample(samples, seed=seed, joint=False).values
     return rate.sample(samples, seed=seed).values
 
 
