@@ -38,7 +38,8 @@ def one(link: str) -> None:
     ds = bag_along(from_table(table, ["along", "other"], "count", truth="rate"), "along",
                    sizes=sizes)
     started = time.perf_counter()
-    fit = wb.VBAgg(kernel="ard-rbf", link=link, inducing=60, overdispersion="none", nugget=0.0).fit(ds)
+    fit = wb.VBAgg(kernel="ard-rbf", link=link, inducing=60, overdispersion="none",
+                   nugget=0.0).fit(ds)
     mean, truth = fit.at(ds).mean.values, ds["truth"].values
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     print(f"{link:8} {time.perf_counter() - started:6.1f} s  {peak:.2f} GiB  converged "

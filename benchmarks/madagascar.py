@@ -82,7 +82,8 @@ def cost(folder: Path, repeats: int = 3) -> None:
 
 def slopes(ds: xr.Dataset) -> None:
     """Linear + Matérn with area effect beside the published estimates."""
-    fit = wb.VBAgg(kernel=f"constant+{KERNEL}", overdispersion="area", nugget=0.0, compress=0).fit(ds)
+    fit = wb.VBAgg(kernel=f"constant+{KERNEL}", overdispersion="area", nugget=0.0,
+                   compress=0).fit(ds)
     found = fit.coefficients()
     values = {name: entry["value"] for name, entry in fit.hyperparameters.items()}
     constant = found.sel(coefficient="constant.intercept")

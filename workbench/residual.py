@@ -68,6 +68,16 @@ class Residual:
         """The same variances, independent between individuals."""
         return Residual(self.bags, self.diagonal, None)
 
+    def with_white(self, variance: Tensor) -> Residual:
+        """The same plus white noise of individuals, of one variance."""
+        diagonal, pairs, shared = self.diagonal + variance, self.pairs, self.shared
+        if self.clusters is not None:
+            share = self.diagonal / diagonal.clamp_min(1e-30)
+            shared = self.shared * share
+        elif pairs is not None:
+            pairs = [pair + variance * torch.eye(pair.shape[-1]).to(pair) for pair in pairs]
+        return Residual(self.bags, diagonal, pairs, self.clusters, shared)
+
     def trace_squared(self, weight: PerIndividual) -> PerBag:
         """tr(P R P R) of each bag (B,), P the diagonal matrix of weights."""
         own = self._sum((weight * self.diagonal).square())

@@ -81,6 +81,23 @@ def view(field: InducingField, seen: Geometry, nugget_variance: Tensor,
                 seen.concentration)
 
 
+def with_effects(seen: View, mean: Tensor, covariance: Tensor) -> tuple[View, Tensor, Tensor]:
+    """A view in which nugget and area effect are parts of f, and q's moments with them.
+
+    Of individuals whose effects are known by their prior alone. The area effect becomes one more
+    feature with a weight N(0, 1): right inside each bag, where all that is asked of a view is.
+    """
+    residual = seen.residual.with_white(seen.nugget_variance)
+    features = seen.projection.features
+    if seen.effect_std is not None:
+        features = torch.cat([features, seen.effect_std.expand(len(features), 1)], 1)
+        mean = torch.cat([mean, mean.new_zeros(1)])
+        covariance = torch.block_diag(covariance, covariance.new_ones(1, 1))
+    projection = Projection(features, residual.diagonal, seen.projection.offset)
+    zero = torch.zeros_like(seen.nugget_variance)
+    return View(projection, seen.operator, residual, zero, None), mean, covariance
+
+
 def sensitivity(link: str, view: View, mean: Tensor, covariance: Tensor) -> Tensor:
     """∂ log η / ∂ f_i at the posterior mean (N,); of η itself under the identity link.
 

@@ -76,7 +76,7 @@ def test_log_rates_of_trained_areas_against_the_exact_posterior(area, nugget):
         np.testing.assert_allclose(got_std.numpy(), std, rtol=slack)
     # Simulated individuals are draws of the same posterior, counted with Poisson noise.
     with torch.no_grad():
-        rates = fit._joint_rates(source.bags, trained, 20_000, np.random.default_rng(1))
+        rates = fit.draw_rates(source.bags, trained, 20_000, 1)
     rates = rates.log().numpy()
     mean, std = weighted(both, w)
     np.testing.assert_allclose(rates.std(0), std, rtol=slack + 0.02)
@@ -114,12 +114,18 @@ def test_untrained_areas_use_the_prior_of_the_effect():
     fit = VBAgg(overdispersion="area").condition(source, COUNTS | {"area.std": tau})
     new = made.bags((6,) * 10, seed=7)
     unknown = torch.full((10,), -1)
-    plain, law = fit.at(new, unknown), fit.at(new, unknown, area_effect=True)
-    torch.testing.assert_close(law.location, plain.location)
-    torch.testing.assert_close(law.scale.square(), plain.scale.square() + tau**2)
-    torch.testing.assert_close(fit.at(new, None, area_effect=True).scale, law.scale)
+    # The rate of an area of which nothing is known has the effect's prior in it, whether or not
+    # effects of known areas are asked for.
+    latent, law = fit.latent(new), fit.at(new, unknown, area_effect=True)
+    torch.testing.assert_close(law.location, latent.mean)
+    torch.testing.assert_close(law.scale.square(), latent.variance + tau**2)
+    for other in (fit.at(new, None, area_effect=True), fit.at(new, unknown)):
+        torch.testing.assert_close(other.scale, law.scale)
+    torch.testing.assert_close(fit.at(source.bags, torch.arange(10)).scale,
+                               fit.at(source.bags, unknown, True).scale)
     with_effect, without = fit.over(new, unknown, True), fit.over(new, unknown, False)
-    torch.testing.assert_close(with_effect.scale.square(), without.scale.square() + tau**2)
+    torch.testing.assert_close(with_effect.mean, without.mean)
+    torch.testing.assert_close(with_effect.scale, without.scale)
     # Trained areas are better known.
     known = fit.at(source.bags, torch.arange(10), True)
     assert (known.scale < fit.at(source.bags, torch.full((10,), -1), True).scale).all()

@@ -292,13 +292,17 @@ def test_white_noise_of_an_area_is_known_from_its_statistic():
     np.testing.assert_allclose(known.mean, mean, atol=1e-8)
     np.testing.assert_allclose(known.variance, variance, atol=1e-8)
     new = fit.over(source.bags, torch.full((25,), -1), area_effect=True)
-    np.testing.assert_allclose(new.variance, fit.over(source.bags).variance + nugget**2, atol=1e-9)
-    np.testing.assert_allclose(new.mean, fit.over(source.bags).mean, atol=1e-9)
+    # A rate has the white noise's prior in it, f alone has not.
+    latent = fit.latent(source.bags)
+    np.testing.assert_allclose(new.variance, latent.variance + nugget**2, atol=1e-9)
+    np.testing.assert_allclose(new.mean, latent.mean, atol=1e-9)
+    np.testing.assert_allclose(fit.over(source.bags).variance, new.variance, atol=1e-9)
     # A bag of two places shares one effect.
     pair = Bags(source.bags.x[:2], torch.zeros(2, dtype=torch.int64), torch.ones(2).double(), 1,
                 source.bags.columns)
-    alone, both = fit.over(pair), fit.over(pair, torch.tensor([-1]), area_effect=True)
-    assert float(both.variance) == pytest.approx(float(alone.variance) + nugget**2)
+    both = fit.over(pair, torch.tensor([-1]), area_effect=True)
+    alone = fit.draw_latent(pair, 40_000, 3).mean(1).var()
+    assert float(both.variance) == pytest.approx(float(alone) + nugget**2, rel=0.03)
     drawn = fit.simulate_bags(source.bags, torch.full((25,), -1), 20_000, 0)
     np.testing.assert_allclose(drawn.var(0), new.variance + sigma2 / n, rtol=0.06)
 

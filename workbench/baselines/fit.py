@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from workbench.bags import Bags
 from workbench.baselines.observations import draw, log_prob
 from workbench.checks import InputError, require
+from workbench.models import preserving
 from workbench.models.base import ModelFit
 from workbench.models.options import cast_bags
 from workbench.operators import OPERATORS
@@ -58,6 +60,29 @@ class PointFit(ModelFit):
         operator = OPERATORS[self.state.source.aggregation](seen)
         return Point(operator(self.state.link.psi(self.state.f(seen))))
 
+    def draw_latent(self, bags: Bags, samples: int, seed: int) -> Tensor:
+        """f at the individuals, the same in every draw (samples, N)."""
+        return self.latent(bags).sample(samples)
+
+    def draw_rates(self, bags: Bags, trained: Tensor | None, samples: int, seed: int) -> Tensor:
+        """Rates at the individuals, the same in every draw (samples, N)."""
+        return self.at(bags, trained).sample(samples)
+
+    def draw_totals(self, bags: Bags, trained: Tensor | None, samples: int, seed: int) -> Tensor:
+        """Bag parameters, the same in every draw (samples, B)."""
+        return self.over(bags, trained).sample(samples)
+
+    def preserve(self, bags: Bags, trained: Tensor | None, totals: Tensor, samples: int, seed: int
+                 ) -> tuple[Tensor, Tensor]:
+        """Expectations and observations of individuals given totals (samples, N) each.
+
+        See `workbench.models.preserving`.
+        """
+        state, bags = self.state, cast_bags(bags, self.state.options)
+        noise = None if state.noise is None else preserving.individual_noise(state.noise, bags)
+        return preserving.preserve(state, self.draw_rates(bags, trained, samples, seed), bags,
+                                   totals, noise, np.random.default_rng(seed))
+
     def simulate_bags(self, bags: Bags, trained: Tensor | None, samples: int, seed: int) -> Tensor:
         """Observations of bags around their predicted values (samples, B)."""
         return self._simulate(bags, trained, "bag", samples, seed)
@@ -100,8 +125,8 @@ class PointFit(ModelFit):
             expected, noisy, size = self.over(bags, trained).mean, bags, bags.totals
         else:
             expected, noisy, size = self.at(bags, trained).mean, bags.singletons(), bags.weight
-            if state.likelihood_name == "poisson":
-                expected = expected * size
+            if state.source.aggregation == "sum" and not state.rescaled:
+                expected = expected * size      # its contribution to a sum
         # A Normal model of counts works per unit of weight; observations are counts.
         scale = size if state.rescaled else torch.ones_like(size)
         return expected, None if state.noise is None else state.noise.std(noisy), scale

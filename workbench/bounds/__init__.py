@@ -11,6 +11,8 @@ from workbench.bounds.table import (
     Bound,
     Moments,
     bound_named,
+    prediction_named,
 )
 
-__all__ = ["BOUNDS", "BOUND_NAMES", "DEFAULT_BOUND", "Bound", "Moments", "bound_named"]
+__all__ = ["BOUNDS", "BOUND_NAMES", "DEFAULT_BOUND", "Bound", "Moments", "bound_named",
+           "prediction_named"]

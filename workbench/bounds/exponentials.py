@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import torch
 from torch import Tensor
 
-from workbench.bounds.inside import effect_variance, nugget_variance, quadratic
+from workbench.bounds.inside import (
+    effect_variance,
+    nugget_variance,
+    quadratic,
+    trace_of_square,
+)
 from workbench.likelihoods import BagMoments
+from workbench.operators import blocks, restore_order
 from workbench.views import View
 
 
@@ -32,6 +39,57 @@ def moment(view: View, mean: Tensor, covariance: Tensor) -> BagMoments:
     log_mean = log_total - (log_variance + nugget_variance(view, share)) / 2
     return BagMoments(log_total.exp(), log_mean=log_mean, log_variance=log_variance,
                       effect_variance=effect_variance(view, share))
+
+
+def matched(view: View, mean: Tensor, covariance: Tensor) -> BagMoments:
+    """Moments of a prediction of T = Σ p exp(v): `moment`, with the variance of T itself.
+
+    `moment` takes Var log T to first order, which is too little where individuals vary widely and
+    apart from each other: then a few of them make up the total. With e_i = p_i exp(m_i + S_ii/2),
+    Var T = Σ_ij e_i e_j (exp S_ij - 1) inside each bag, and log T is given the variance
+    log(1 + Var T / (E T)²): Fenton and Wilkinson's log-normal. Pairs are summed one by one where
+    the residual keeps them; in bags that are clustered exp S_ij is taken to second order about
+    the bag's mean covariance, with its diagonal exact.
+
+    The view's own nugget and area effect are not looked at: see `workbench.views.with_effects`.
+
+    References
+    ----------
+    Fenton 1960, The sum of log-normal probability distributions.
+    """
+    log_total, share = _total(view, mean, covariance)
+    excess = _pairwise if view.residual.clusters is None else _about_the_mean
+    log_variance = excess(view, covariance, share).clamp_min(0).log1p()
+    return BagMoments(log_total.exp(), log_mean=log_total - log_variance / 2,
+                      log_variance=log_variance)
+
+
+def _pairwise(view: View, covariance: Tensor, share: Tensor) -> Tensor:
+    """Σ_ij s_i s_j (exp S_ij - 1) of each bag, pair by pair."""
+    bags, residual, sums = view.operator.bags, view.residual, []
+    values, vectors = torch.linalg.eigh(covariance)
+    rotated = view.projection.features @ (vectors * values.clamp_min(0).sqrt())
+    for number, (index, mask) in enumerate(blocks(bags)):
+        s, phi = share[index] * mask, rotated[index]
+        inside = phi @ phi.mT
+        if residual.pairs is None:
+            inside = inside + torch.diag_embed(residual.diagonal[index])
+        else:
+            inside = inside + residual.pairs[number]
+        sums.append(torch.einsum("bi,bij,bj->b", s, inside.expm1(), s))
+    return restore_order(bags, sums)
+
+
+def _about_the_mean(view: View, covariance: Tensor, share: Tensor) -> Tensor:
+    """The same with exp S_ij ≈ e^c (1 + d + d²/2), d = S_ij - c, c = sᵀSs; diagonals are exact."""
+    common = quadratic(view, covariance, share, view.residual)
+    squares = trace_of_square(view, covariance, share, view.residual)
+    _, diagonal = view.projection.marginals(
+        torch.zeros(len(covariance)).to(covariance), covariance)
+    c = common[view.operator.bags.membership]
+    d = diagonal - c
+    own = view.sum(share.square() * (d.exp() - 1 - d - d.square() / 2))
+    return common.exp() * (1 + (squares - common.square()) / 2 + own) - 1
 
 
 def jensen(view: View, mean: Tensor, covariance: Tensor) -> BagMoments:

@@ -92,3 +92,13 @@ def bound_named(name: str | None, link: str) -> Bound:
             f"bound {name!r} is not for link {link!r}; use {' or '.join(fitting)}"
         )
     return BOUNDS[link, name]
+
+
+#: How η is predicted: as by the default bound, but for exp with the exact variance of η.
+_PREDICTIONS = {"identity": exponentials.gaussian, "exp": exponentials.matched,
+                "square": squares.taylor, "logit": probabilities.moment}
+
+
+def prediction_named(link: str) -> Moments:
+    """Moments of η for predictions under a link."""
+    return _PREDICTIONS[choose("link", link, _PREDICTIONS)]

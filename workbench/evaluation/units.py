@@ -64,16 +64,25 @@ def _pieces(ds: xr.Dataset, most: int) -> Iterator[xr.Dataset]:
 
 
 def _individual_expectation(ds: xr.Dataset, rate) -> np.ndarray:
-    mean = np.asarray(rate.mean.values, dtype=float)
-    return mean * ds["weight"].values if aggregation(ds) == "sum" else mean
+    mean, weight = np.asarray(rate.mean.values, dtype=float), ds["weight"].values
+    if "trials" in ds:          # an individual's positives among its bag's participants
+        membership = ds["membership"].values
+        share = weight / np.bincount(membership, weights=weight)[membership]
+        return mean * share * ds["trials"].values[membership]
+    return mean * weight if aggregation(ds) == "sum" else mean
 
 
 def _bags(fit, ds: xr.Dataset, rate, samples: int, seed: int) -> xr.Dataset:
+    return _from_draws(fit, ds, "bag", ds["value"], _bag_expectation(fit, ds, rate), samples, seed)
+
+
+def _bag_expectation(fit, ds: xr.Dataset, rate) -> np.ndarray:
+    if hasattr(fit, "over"):
+        mean = np.asarray(fit.over(ds, area_effect=True).mean.values, dtype=float)
+        return mean * ds["trials"].values if "trials" in ds else mean
     membership, weight = ds["membership"].values, ds["weight"].values
     mean = np.bincount(membership, weights=np.asarray(rate.mean.values, dtype=float) * weight)
-    if aggregation(ds) == "mean":
-        mean = mean / np.bincount(membership, weights=weight)
-    return _from_draws(fit, ds, "bag", ds["value"], mean, samples, seed)
+    return mean if aggregation(ds) == "sum" else mean / np.bincount(membership, weights=weight)
 
 
 def _individuals(fit, ds: xr.Dataset, rate, samples: int, seed: int) -> xr.Dataset:
@@ -118,12 +127,19 @@ def _rates(fit, ds: xr.Dataset, rate, samples: int, seed: int) -> xr.Dataset:
         rate.std.values,
         rate.quantile(list(QUANTILES)).values,
         u,
-        crps(truth.values, rate.sample(samples, seed=seed).values),
+        crps(truth.values, _singly(rate, samples, seed)),
         np.full(truth.size, np.nan),
         covered_by_pit(u),
         ends,
         _tails(),
     )
+
+
+def _singly(rate, samples: int, seed: int) -> np.ndarray:
+    """Draws of each unit; what units share does not matter to their own scores."""
+    if hasattr(rate, "distribution"):       # a labelled one, which would draw jointly
+        return rate.sample(samples, seed=seed, joint=False).values
+    return rate.sample(samples, seed=seed).values
 
 
 def _tails() -> list[int]:

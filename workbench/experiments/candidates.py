@@ -58,11 +58,13 @@ class Candidate:
 CANDIDATES: dict[str, Candidate] = {
     "bag-constant": Candidate(BagConstant, kernel=False),
     "constant": Candidate(Constant, _POISSON, kernel=False),
-    "vbagg-square": Candidate(VBAgg, {**_POISSON, "link": "square", "bound": "taylor"}, _ONE_WIDTH),
-    "vbagg-square-gamma": Candidate(VBAgg, {**_POISSON, "link": "square", "bound": "gamma"}, _ONE_WIDTH),
-    "vbagg-square-jensen": Candidate(VBAgg, {**_POISSON, "link": "square", "bound": "jensen"}, _ONE_WIDTH),
-    "vbagg-exp": Candidate(VBAgg, {**_POISSON, "link": "exp", "bound": "jensen"}, _WIDTHS),
-    "vbagg-exp-moment": Candidate(VBAgg, {**_POISSON, "link": "exp", "bound": "moment"}, _WIDTHS),
+    "vbagg-square": Candidate(VBAgg, _POISSON | {"link": "square", "bound": "taylor"}, _ONE_WIDTH),
+    "vbagg-square-gamma": Candidate(
+        VBAgg, _POISSON | {"link": "square", "bound": "gamma"}, _ONE_WIDTH),
+    "vbagg-square-jensen": Candidate(
+        VBAgg, _POISSON | {"link": "square", "bound": "jensen"}, _ONE_WIDTH),
+    "vbagg-exp": Candidate(VBAgg, _POISSON | {"link": "exp", "bound": "jensen"}, _WIDTHS),
+    "vbagg-exp-moment": Candidate(VBAgg, _POISSON | {"link": "exp", "bound": "moment"}, _WIDTHS),
     "nystrom": Candidate(
         Nystrom, {"link": "square", "learning_rate": 0.05, "inducing": 30},
         {"manifold_penalty": (10.0, 1.0, 0.0), "weight_penalty": (1.0,)}, True),

@@ -91,6 +91,14 @@ class CollapsedField(nn.Module):
         """Mean and variance of f at standardised inputs (n,)."""
         return self.inducing.marginals(x)
 
+    @torch.no_grad()
+    def joint(self, x: Inputs) -> tuple[Tensor, Tensor]:
+        """Mean (n,) and covariance (n, n) of f at standardised inputs."""
+        q, seen = self.inducing, self.inducing.project(x)
+        explained = seen.features @ q.q_covariance @ seen.features.mT
+        covariance = q.unexplained(x, seen.features) + explained
+        return seen.offset + seen.features @ q.q_mean, covariance
+
     def aggregate(self, x: Inputs, operator: AggregationOperator) -> tuple[Tensor, Tensor]:
         """Mean and variance of A f for other bags (B,)."""
         mean, variance = self.inducing.aggregate(x, operator)

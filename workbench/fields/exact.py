@@ -83,13 +83,18 @@ class ExactField(nn.Module):
              for part in x.split(rows)])
 
     @torch.no_grad()
-    def joint(self, x: Inputs, effect: Tensor | float = 0.0, own: Tensor | None = None
-              ) -> tuple[Tensor, Tensor]:
-        """Posterior mean (n,) and covariance (n, n) of f plus one effect that all inputs share."""
+    def joint(self, x: Inputs, effect: Tensor | float = 0.0, own: Tensor | None = None,
+              members: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        """Posterior mean (n,) and covariance (n, n) of f plus effects.
+
+        One effect is shared by all inputs, or, with ``members`` (n,), by those of each bag.
+        """
         cross = self._cross(x, effect, own)
         white = torch.linalg.solve_triangular(self._root, cross.mT, upper=False)
-        prior = self.operator.posterior_prior(list(self.terms), x, x, self.x) + effect
-        return self.mean + cross @ self._alpha, prior - white.mT @ white
+        prior = self.operator.posterior_prior(list(self.terms), x, x, self.x)
+        if members is not None:
+            effect = effect * (members[:, None] == members).to(cross)
+        return self.mean + cross @ self._alpha, prior + effect - white.mT @ white
 
     @torch.no_grad()
     def aggregate(self, x: Inputs, operator: AggregationOperator) -> tuple[Tensor, Tensor]:

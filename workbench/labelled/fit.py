@@ -13,14 +13,22 @@ import xarray as xr
 from workbench import schema
 from workbench.bags import Bags
 from workbench.checks import require
-from workbench.labelled.predictive import LabelledPredictive, coords_of, keep_places, labelled
+from workbench.labelled.drawing import PRESERVED, Drawing
+from workbench.labelled.predictive import (
+    DISTRIBUTIONS,
+    LabelledPredictive,
+    coords_of,
+    keep_places,
+    labelled,
+)
 from workbench.labelled.source import bag_marks, data_hash, to_bags
 from workbench.labelled.versions import versions
 from workbench.models.options import cast_bags
+from workbench.predictive import Point
 from workbench.summary import summarise_fit
 
 
-class Fit:
+class Fit(Drawing):
     """A fitted model with labels: predictions, summaries, and maps with their provenance."""
 
     def __init__(self, inner, model, ds: xr.Dataset, targets: xr.Dataset | None = None):
@@ -82,87 +90,54 @@ class Fit:
         return self.inner.objective
 
     def latent(self, ds: xr.Dataset) -> LabelledPredictive:
-        """Law of the Gaussian process f at the individuals."""
-        law = self.inner.latent(self._bags(ds))
-        return self._individuals(law, ds, "link scale", "latent f")
+        """Distribution of the Gaussian process f at the individuals; draws are joint."""
+        bags = self._bags(ds)
+        return self._individuals(self.inner.latent(bags), ds, "link scale", "latent f", "posterior",
+                                 lambda count, seed: self.inner.draw_latent(bags, count, seed))
 
     def at(self, ds: xr.Dataset, area_effect: bool = False) -> LabelledPredictive:
-        """Law of the rate ψ(f) at the individuals, with the nugget of individuals (not of areas).
+        """Predictive distribution of the rate at the individuals.
+
+        Nuggets of individuals, effects of areas and multipliers of a negative binomial belong to
+        it. By default those of an area have their prior: the rate in an area with these covariates
+        of which no total was observed, so that the mean is an expected rate and ``mean * weight``
+        adds up to the data within sampling error. `latent` is without all of them.
 
         Parameters
         ----------
         ds : xr.Dataset
             Any bagged dataset with the training covariates.
         area_effect : bool
-            Include the iid effect of the area: for areas of the training data conditional on their
-            observed total, for others from its prior. A smooth map leaves it out; a prediction of
-            what is observed inside a known area needs it. The Gamma multipliers of the negative
-            binomial are part of the observation, not of the rate: `simulate` has them.
-        """
-        law = self.inner.at(self._bags(ds), self._trained(ds), area_effect)
-        return self._individuals(law, ds, self.rate_units, "rate")
-
-    def over(self, ds: xr.Dataset, area_effect: bool = False) -> LabelledPredictive:
-        """Law of the bag parameter: the expected total, mean, or share of positives of each bag."""
-        bags = self._bags(ds)
-        law = self.inner.over(bags, self._trained(ds), area_effect)
-        if self.inner.state.rescaled:       # a Normal model of counts works per unit of weight
-            law = law.scaled(bags.totals)
-        return LabelledPredictive(law, coords_of(ds, "bag"), "bag", self._units, "bag parameter")
-
-    def simulate(self, ds: xr.Dataset, unit: str = "bag", samples: int = 1000, seed: int = 0
-                 ) -> xr.DataArray:
-        """Posterior predictive draws of observations, with every source of noise.
-
-        Parameters
-        ----------
-        ds : xr.Dataset
-            Bagged dataset.
-        unit : {"bag", "individual"}
-            What is observed. Variational models draw individuals jointly, so that sums over them
-            are draws of totals; the aggregated GP draws them marginally.
-        samples : int
-            Number of draws.
-        seed : int
-            Seed.
+            Take effects of areas of the training data given their observed total, for what is
+            inside a known area. The mean is then no longer a smooth function of the covariates.
 
         Returns
         -------
-        xr.DataArray
-            (sample, unit).
+        LabelledPredictive
+            Its ``sample`` draws all individuals jointly.
         """
-        require(unit in ("bag", "individual"), f"unit must be 'bag' or 'individual', got {unit!r}")
-        draw = getattr(self.inner, "simulate_bags" if unit == "bag" else "simulate_individuals")
-        values = draw(self._bags(ds), self._trained(ds), samples, seed)
-        return labelled(
-            values, ("sample", unit), {"sample": np.arange(samples), **coords_of(ds, unit)},
-            {"units": self._value_attrs.get("units", ""),
-             "long_name": f"simulated {self._value_attrs.get('long_name', 'value')}"},
-        )
+        bags, trained = self._bags(ds), self._trained(ds)
+        law = self.inner.at(bags, trained, area_effect)
+        known = trained if area_effect else None
+        joint = law.sample if isinstance(law, Point) else (
+            lambda count, seed: self.inner.draw_rates(bags, known, count, seed))
+        return self._individuals(
+            law, ds, self.rate_units, "rate", DISTRIBUTIONS[area_effect], joint)
 
-    def log_density(self, ds: xr.Dataset, unit: str = "bag", samples: int = 1000, seed: int = 0
-                    ) -> xr.DataArray:
-        """log p(observation | draw of the parameter), for log scores.
+    def over(self, ds: xr.Dataset, area_effect: bool = False) -> LabelledPredictive:
+        """Distribution of the bag parameter: the expected total, mean, or share of positives.
 
-        Where the predictive density has a closed form or an exact quadrature there is one row;
-        otherwise one row per draw, and the log score is log mean exp over them.
-
-        Parameters
-        ----------
-        ds : xr.Dataset
-            Bagged dataset; ``unit="individual"`` needs its ``individual_value``.
-        unit : {"bag", "individual"}
-            Which observations.
-        samples, seed : int
-            Number of draws, and their seed.
+        In the same sense as `at`, whose means add up to its mean.
         """
-        require(unit in ("bag", "individual"), f"unit must be 'bag' or 'individual', got {unit!r}")
-        name = "value" if unit == "bag" else "individual_value"
-        require(name in ds, f"the dataset has no {name}, so there is no {unit} density to take")
-        bags = self._bags(ds)
-        y = torch.as_tensor(ds[name].values.copy()).to(bags.weight)
-        values = self.inner.log_density(y, bags, self._trained(ds), unit, samples, seed)
-        return labelled(values, ("sample", unit), coords_of(ds, unit), {"units": "nats"})
+        bags, trained = self._bags(ds), self._trained(ds)
+        law = self.inner.over(bags, trained, area_effect)
+        known, factor = trained if area_effect else None, 1.0
+        if self.inner.state.rescaled:       # a Normal model of counts works per unit of weight
+            law, factor = law.scaled(bags.totals), bags.totals
+        joint = law.sample if isinstance(law, Point) else (
+            lambda count, seed: factor * self.inner.draw_totals(bags, known, count, seed))
+        return LabelledPredictive(law, coords_of(ds, "bag"), "bag", self._units, "bag parameter",
+                                  DISTRIBUTIONS[area_effect], joint)
 
     def components(self, ds: xr.Dataset) -> xr.Dataset:
         """Mean and std of each additive term of f at the individuals."""
@@ -210,7 +185,8 @@ class Fit:
         return summarise_fit(self)
 
     def to_dataset(self, ds: xr.Dataset, quantiles=(0.05, 0.5, 0.95),
-                   threshold: float | None = None, area_effect: bool = False) -> xr.Dataset:
+                   threshold: float | None = None, area_effect: bool = False, *,
+                   preserve_totals: bool = False, samples: int = 1000, seed: int = 0) -> xr.Dataset:
         """The map: all that is usually plotted or written, with provenance in the attributes.
 
         Parameters
@@ -223,30 +199,52 @@ class Fit:
             Rate whose exceedance probability is wanted.
         area_effect : bool
             See `at`.
+        preserve_totals : bool
+            Take mean, std, quantiles, exceedance and expected_count from draws that add up to the
+            areas' totals (see `sample`): rates are averages over draws of the total's share per
+            unit of weight, not a mean scaled to the total; and ``value_quantile`` is there, of what
+            an individual is observed as. Effects of areas are then given their totals.
+        samples, seed : int
+            Of those draws.
 
         Returns
         -------
         xr.Dataset
             mean, std, rate_quantile, exceedance, latent_mean, latent_std, expected_count and
-            extrapolation per individual; bag_mean, bag_std and value per bag.
+            extrapolation per individual; bag_mean, bag_std and value per bag. The attribute
+            ``distribution`` of each says what it is conditional on.
         """
+        area_effect = area_effect or preserve_totals
         rate, latent, total = self.at(ds, area_effect), self.latent(ds), self.over(ds, area_effect)
         maps = {name: ds[name] for name in ("value", "weight", "membership") if name in ds}
         maps |= {
-            "mean": rate.mean.assign_attrs(long_name="posterior mean rate"),
-            "std": rate.std.assign_attrs(long_name="posterior std of the rate"),
-            "rate_quantile": rate.quantile(quantiles).assign_attrs(long_name="rate quantile"),
             "latent_mean": latent.mean, "latent_std": latent.std,
             "extrapolation": self.extrapolation(ds),
             "bag_mean": total.mean, "bag_std": total.std,
         }
+        if preserve_totals:
+            levels = np.atleast_1d(np.asarray(quantiles, dtype=float))
+            maps |= self._shared_out(ds, levels, threshold, samples, seed)
+        else:
+            maps |= self._marginal_maps(rate, ds, quantiles, threshold)
+        said = PRESERVED if preserve_totals else DISTRIBUTIONS[area_effect]
+        return keep_places(xr.Dataset(maps), ds).assign_attrs(
+            {**ds.attrs, **self.provenance(), "distribution": said})
+
+    def _marginal_maps(self, rate: LabelledPredictive, ds, quantiles, threshold) -> dict:
+        maps = {
+            "mean": rate.mean.assign_attrs(long_name="posterior mean rate"),
+            "std": rate.std.assign_attrs(long_name="posterior std of the rate"),
+            "rate_quantile": rate.quantile(quantiles).assign_attrs(long_name="rate quantile"),
+        }
         if self._aggregation == "sum":
             maps["expected_count"] = (rate.mean * ds["weight"]).assign_attrs(
-                units=self._value_attrs.get("units", ""), long_name="expected value")
+                units=self._value_attrs.get("units", ""), long_name="expected value",
+                distribution=rate.distribution)
         if threshold is not None:
             maps["exceedance"] = rate.exceedance(threshold).assign_attrs(
                 long_name=f"P(rate > {threshold:g})", threshold=float(threshold))
-        return keep_places(xr.Dataset(maps), ds).assign_attrs({**ds.attrs, **self.provenance()})
+        return maps
 
     def provenance(self) -> dict[str, str]:
         """Model, options, hyperparameters, data hash and versions, as strings for attributes."""
@@ -272,8 +270,10 @@ class Fit:
             return "share"
         return self._value_attrs.get("units", "")
 
-    def _individuals(self, law, ds, units, long_name) -> LabelledPredictive:
-        return LabelledPredictive(law, coords_of(ds, "individual"), "individual", units, long_name)
+    def _individuals(self, law, ds, units, long_name, distribution="posterior", joint=None
+                     ) -> LabelledPredictive:
+        return LabelledPredictive(law, coords_of(ds, "individual"), "individual", units, long_name,
+                                  distribution, joint)
 
     def _bags(self, ds: xr.Dataset) -> Bags:
         bags = to_bags(schema.check(ds, valued=False))

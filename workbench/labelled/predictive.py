@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import torch
 import xarray as xr
@@ -9,6 +11,13 @@ import xarray as xr
 from workbench.predictive import Predictive
 
 _SHARED = ("x", "y", "row", "column", "coverage", "individual_geometry")
+
+
+#: What a rate is conditional on, by ``area_effect``.
+DISTRIBUTIONS = {
+    False: "posterior; effects of areas integrated over their prior",
+    True: "posterior; effects of trained areas given their observed totals",
+}
 
 
 class LabelledPredictive:
@@ -22,13 +31,19 @@ class LabelledPredictive:
         Coordinates of the unit dimension.
     dim : str
         ``individual`` or ``bag``.
-    units, long_name : str
-        Written to the arrays' attributes.
+    units, long_name, distribution : str
+        Written to the arrays' attributes; ``distribution`` says what it is conditional on.
+    joint : callable, optional
+        ``joint(count, seed)`` gives draws (count, units) that are joint across units.
     """
 
-    def __init__(self, law: Predictive, coords: dict, dim: str, units: str, long_name: str):
+    def __init__(self, law: Predictive, coords: dict, dim: str, units: str, long_name: str,
+                 distribution: str = "", joint: Callable | None = None):
         self.law, self._coords, self.dim = law, coords, dim
+        self.distribution, self._joint = distribution, joint
         self._attrs = {"units": units, "long_name": long_name}
+        if distribution:
+            self._attrs["distribution"] = distribution
 
     def _wrap(self, values, extra: dict | None = None, **attrs) -> xr.DataArray:
         extra = extra or {}
@@ -68,9 +83,18 @@ class LabelledPredictive:
         """P(unit > threshold)."""
         return self._wrap(self.law.exceedance(np.asarray(threshold)), units="probability")
 
-    def sample(self, count: int, seed: int = 0) -> xr.DataArray:
-        """Draws with a leading ``sample`` dimension, joint across units where the law is."""
-        return self._wrap(self.law.sample(count, seed), {"sample": np.arange(count)})
+    def sample(self, count: int, seed: int = 0, joint: bool = True) -> xr.DataArray:
+        """Draws with a leading ``sample`` dimension, joint across units.
+
+        The attribute ``draws`` says "joint"; or "of single units", independent of each other, for
+        models that have no joint draws (some of several sources) and with ``joint=False``, which is
+        much faster where only units one by one matter. Exact and quasi-likelihood models draw up
+        to 5,000 individuals jointly, and more in runs of whole bags, independent of each other.
+        """
+        joint = joint and self._joint is not None
+        values = self._joint(count, seed) if joint else self.law.sample(count, seed)
+        return self._wrap(values, {"sample": np.arange(count)},
+                          draws="joint" if joint else "of single units")
 
 
 def labelled(

@@ -14,7 +14,13 @@ from workbench import schema
 from workbench.bags import Source
 from workbench.checks import choose, reject, require
 from workbench.labelled.fit import Fit
-from workbench.labelled.predictive import LabelledPredictive, coords_of, keep_places, labelled
+from workbench.labelled.predictive import (
+    DISTRIBUTIONS,
+    LabelledPredictive,
+    coords_of,
+    keep_places,
+    labelled,
+)
 from workbench.labelled.source import data_hash, to_source
 
 TASK = "task"
@@ -156,8 +162,21 @@ class SourcesFit(Fit):
             ``source=`` for models that tell sources of one task apart (``mr-vbagg``, whose
             sources have links of their own).
         """
-        law = self.inner.at(self._bags(ds), self._trained(ds), area_effect, task=task, **which)
-        return self._individuals(law, ds, self._units_of(task, **which), "field")
+        bags, trained = self._bags(ds), self._trained(ds)
+        law = self.inner.at(bags, trained, area_effect, task=task, **which)
+        joint = self._joint(bags, trained if area_effect else None, task, which)
+        return self._individuals(law, ds, self._units_of(task, **which), "field",
+                                 DISTRIBUTIONS[area_effect], joint)
+
+    def _joint(self, bags, trained, task: str | None, which: dict):
+        """Joint draws of what `at` is the distribution of, where the model has them."""
+        if hasattr(self.inner, "of"):               # mr-vbagg: a fit for each source
+            source = which.get("source")
+            return lambda count, seed: self.inner.draw_rates(
+                bags, trained, count, seed, task, source)
+        if hasattr(self.inner, "draw") and not which:
+            return lambda count, seed: self.inner.draw(bags, count, seed, task)
+        return None
 
     def latent(self, ds: xr.Dataset, task: str | None = None) -> LabelledPredictive:
         """Law of the latent field; where there is no link the same as `at`."""

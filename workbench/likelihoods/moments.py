@@ -15,7 +15,8 @@ from workbench.checks import InputError, require
 from workbench.shapes import PerBag
 
 _NODES, _ODDS_NODES = 12, 24
-_POINTS, _WEIGHTS = np.polynomial.hermite_e.hermegauss(_NODES)
+POINTS, _WEIGHTS = (torch.as_tensor(a) for a in np.polynomial.hermite_e.hermegauss(_NODES))
+LOG_WEIGHTS = (_WEIGHTS / np.sqrt(2 * np.pi)).log()
 _ODDS_POINTS, _ODDS_WEIGHTS = np.polynomial.hermite_e.hermegauss(_ODDS_NODES)
 
 Deferred = PerBag | Callable[[], PerBag]
@@ -70,8 +71,8 @@ class BagMoments:
 
     def log_nodes(self) -> tuple[Float[Tensor, "B k"], Float[Tensor, " k"]]:
         """Gauss-Hermite nodes of log η ~ N(log_mean, log_variance), and their weights."""
-        points = torch.as_tensor(_POINTS).to(self.mean)
-        weights = torch.as_tensor(_WEIGHTS / np.sqrt(2 * np.pi)).to(self.mean)
+        points = POINTS.to(self.mean)
+        weights = LOG_WEIGHTS.exp().to(self.mean)
         std = self.log_variance.clamp_min(1e-16).sqrt()
         return self.log_mean[:, None] + std[:, None] * points, weights
 

@@ -63,8 +63,22 @@ class AveragedFit(VariationalFit):
         """Law of the bag parameter; see `VariationalFit.over`."""
         return self._mix(lambda fit: fit.over(bags, trained, area_effect))
 
+    def draw_latent(self, bags: Bags, samples: int, seed: int) -> Tensor:
+        """Joint draws of f, each at one setting (samples, N)."""
+        return self._draw(samples, seed, lambda fit, count, own: fit.draw_latent(bags, count, own))
+
+    def draw_rates(self, bags: Bags, trained: Tensor | None, samples: int, seed: int) -> Tensor:
+        """Joint draws of rates, each at one setting (samples, N)."""
+        return self._draw(samples, seed, lambda fit, count, own: fit.draw_rates(
+            bags, trained, count, own))
+
+    def draw_totals(self, bags: Bags, trained: Tensor | None, samples: int, seed: int) -> Tensor:
+        """Joint draws of bag parameters, each at one setting (samples, B)."""
+        return self._draw(samples, seed, lambda fit, count, own: fit.draw_totals(
+            bags, trained, count, own))
+
     def simulate_bags(self, bags: Bags, trained: Tensor | None, samples: int, seed: int) -> Tensor:
-        """Posterior predictive observations of bags (samples, B)."""
+        """Joint posterior predictive observations of bags (samples, B)."""
         return self._draw(samples, seed, lambda fit, count, own: fit.simulate_bags(
             bags, trained, count, own))
 
@@ -73,6 +87,13 @@ class AveragedFit(VariationalFit):
         """Joint posterior predictive observations of individuals (samples, N)."""
         return self._draw(samples, seed, lambda fit, count, own: fit.simulate_individuals(
             bags, trained, count, own))
+
+    def preserve(self, bags: Bags, trained: Tensor | None, totals: Tensor, samples: int, seed: int
+                 ) -> tuple[Tensor, Tensor]:
+        """Draws given the bags' totals; see `VariationalFit.preserve`."""
+        both = self._draw(samples, seed, lambda fit, count, own: torch.stack(
+            fit.preserve(bags, trained, totals, count, own), 1))
+        return both[:, 0], both[:, 1]
 
     def log_density(self, y: Tensor, bags: Bags, trained: Tensor | None, unit: str, samples: int,
                     seed: int) -> Tensor:

@@ -11,6 +11,7 @@ from torch import Tensor
 from workbench.bags import Bags
 from workbench.checks import require
 from workbench.models.bagged_gp import AggregatedGP, ExactFit, ExactState
+from workbench.models.joint import gaussian
 from workbench.models.options import NOISES, AggregatedOptions, cast_bags, option
 from workbench.operators import OPERATORS
 from workbench.predictive import Normal
@@ -126,6 +127,22 @@ class IndependentFit(ExactFit):
                 mean[position] += between * self.state.alpha[own]
                 variance[position] -= between.square() / self.state.total[own]
         return Normal(mean, variance.clamp_min(0).sqrt())
+
+    def draw_latent(self, bags: Bags, samples: int, seed: int) -> Tensor:
+        """Draws of f at the individuals, joint inside each bag (samples, N).
+
+        Bags are independent of each other, as the model has it.
+        """
+        bags, field = cast_bags(bags, self.state.options), self.state.field
+        generator, out = np.random.default_rng(seed), []
+        for rows, cross, own in self._bags(bags):
+            x = self.state.transform(bags.x[rows])
+            mean, covariance = field.mean.expand(len(x)), field.prior(x, x)
+            if own is not None:
+                mean = mean + cross * self.state.alpha[own]
+                covariance = covariance - torch.outer(cross, cross) / self.state.total[own]
+            out.append(gaussian(mean.detach(), covariance.detach(), samples, generator))
+        return torch.cat(out, 1)
 
     @torch.no_grad()
     def _bags(self, bags: Bags):

@@ -15,15 +15,15 @@ import torch
 from torch import Tensor
 
 from workbench.bags import Bags, Source
-from workbench.checks import require
 from workbench.fields.exact import ExactField
 from workbench.hyperparameters import Hyperparameter
 from workbench.inputs import fit_inputs
 from workbench.kernels import build
 from workbench.links import link_named
-from workbench.models import assembly
+from workbench.models import assembly, preserving
 from workbench.models.base import Model, ModelFit
 from workbench.models.density import log_density
+from workbench.models.joint import gaussian, in_parts, sum_bags
 from workbench.models.options import (
     AggregatedOptions,
     cast_bags,
@@ -149,27 +149,59 @@ class ExactFit(ModelFit):
         mean, variance = self.state.field.aggregate(self.state.transform(bags.x), operator)
         return Normal(mean.detach(), variance.detach().sqrt())
 
+    def draw_latent(self, bags: Bags, samples: int, seed: int) -> Tensor:
+        """Joint draws of f at the individuals (samples, N); see `workbench.models.joint`."""
+        generator, bags = np.random.default_rng(seed), cast_bags(bags, self.state.options)
+        return in_parts(bags, lambda part, _: self._joint(part, samples, generator))
+
+    def _joint(self, bags: Bags, samples: int, generator) -> Tensor:
+        mean, covariance = self.state.field.joint(self.state.transform(bags.x))
+        return gaussian(mean.detach(), covariance.detach(), samples, generator)
+
+    def draw_rates(self, bags: Bags, trained, samples: int, seed: int) -> Tensor:
+        """Joint draws of the rate at the individuals, the same as `draw_latent`."""
+        return self.draw_latent(bags, samples, seed)
+
+    def draw_totals(self, bags: Bags, trained, samples: int, seed: int) -> Tensor:
+        """Joint draws of the bag parameters (samples, B)."""
+        bags = self.model.reduce(cast_bags(bags, self.state.options))
+        return sum_bags(OPERATORS[self.state.source.aggregation](bags),
+                        self.draw_rates(bags, None, samples, seed))
+
     def simulate_bags(self, bags: Bags, trained, samples: int, seed: int) -> Tensor:
-        """Posterior predictive observations of bags (samples, B)."""
+        """Joint posterior predictive observations of bags (samples, B)."""
         bags = cast_bags(bags, self.state.options)
-        return self._observe(self.over(bags), self.state.noise.std(bags), bags.totals, samples,
-                             seed)
+        drawn = self.draw_totals(bags, None, samples, seed)
+        return self._observe(drawn, self.state.noise.std(bags), bags.totals, seed)
 
     def simulate_individuals(self, bags: Bags, trained, samples: int, seed: int) -> Tensor:
-        """Posterior predictive observations of individuals (samples, N), drawn marginally."""
+        """Joint posterior predictive observations of individuals (samples, N)."""
         bags = cast_bags(bags, self.state.options)
         noise = self.state.noise.std(bags.singletons())
-        return self._observe(self.at(bags), noise, bags.weight, samples, seed)
+        drawn = self.draw_rates(bags, None, samples, seed)
+        if self.state.source.aggregation == "sum" and not self.state.rescaled:
+            drawn = drawn * bags.weight         # its contribution to a sum
+        return self._observe(drawn, noise, bags.weight, seed)
+
+    def preserve(self, bags: Bags, trained, totals: Tensor, samples: int, seed: int
+                 ) -> tuple[Tensor, Tensor]:
+        """Expectations and observations of individuals given totals (samples, N) each.
+
+        See `workbench.models.preserving`.
+        """
+        bags = cast_bags(bags, self.state.options)
+        drawn = self.draw_rates(bags, trained, samples, seed)
+        noise = preserving.individual_noise(self.state.noise, bags)
+        return preserving.preserve(self.state, drawn, bags, totals, noise,
+                                   np.random.default_rng([seed, 1]))
 
     def log_density(self, y: Tensor, bags: Bags, trained: Tensor | None, unit: str, samples: int,
                     seed: int) -> Tensor:
         """See `workbench.models.density`."""
         return log_density(self, y, bags, trained, unit, samples, seed)
 
-    def _observe(self, law: Normal, noise: Tensor, weight: Tensor, samples, seed) -> Tensor:
-        require(samples > 0, f"samples must be positive, got {samples}")
-        generator = np.random.default_rng(seed)
-        std = (law.variance + noise.square()).sqrt()
-        draws = torch.as_tensor(generator.standard_normal((samples, len(std)))).to(std)
-        observed = law.mean + std * draws
+    def _observe(self, drawn: Tensor, noise: Tensor, weight: Tensor, seed: int) -> Tensor:
+        generator = np.random.default_rng([seed, 1])
+        observed = drawn + noise * torch.as_tensor(
+            generator.standard_normal(tuple(drawn.shape))).to(drawn)
         return observed * weight if self.state.rescaled else observed

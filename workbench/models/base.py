@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import torch
+from torch import Tensor
 
 from workbench.bags import Bags
+from workbench.checks import InputError
 from workbench.models.options import Options, build_options, non_defaults
 
 
@@ -70,6 +72,38 @@ class ModelFit:
     def move(self, values: Mapping):
         """The posterior with some hyperparameters at other values and the rest as they are."""
         return self.model.condition(self.state.given, {**self.hyperparameters, **values})
+
+    def draw_latent(self, bags: Bags, samples: int, seed: int) -> Tensor:
+        """Joint draws of f at the individuals (samples, N).
+
+        Raises
+        ------
+        InputError
+            If the model has none.
+        """
+        raise self._no_joint_draws()
+
+    def draw_rates(self, bags: Bags, trained: Tensor | None, samples: int, seed: int) -> Tensor:
+        """Joint draws of the rate at the individuals (samples, N), see `draw_latent`.
+
+        Effects of ``trained`` bags are conditional on their totals, others' have their prior.
+        """
+        raise self._no_joint_draws()
+
+    def draw_totals(self, bags: Bags, trained: Tensor | None, samples: int, seed: int) -> Tensor:
+        """Joint draws of the parameters of bags (samples, B), see `draw_latent`."""
+        raise self._no_joint_draws()
+
+    def preserve(self, bags: Bags, trained: Tensor | None, totals: Tensor, samples: int, seed: int
+                 ) -> tuple[Tensor, Tensor]:
+        """Expectations and observations of individuals given totals, see `draw_latent`."""
+        raise InputError(f"{self.model.name} has no draws that preserve totals; vbagg, the exact "
+                         "models of one source and the baselines have: use preserve_totals=False "
+                         "or one of them")
+
+    def _no_joint_draws(self) -> InputError:
+        return InputError(f"{self.model.name} has no joint draws; draws of single places are "
+                          "those of sample(..., joint=False)")
 
     def coefficients(self) -> dict:
         """Weights of linear terms; empty where a field keeps none of its own."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -18,6 +19,7 @@ from workbench.models.bagged_gp import ExactFit
 from workbench.models.base import Model
 from workbench.models.cmp_options import CMPOptions, ShrinkageOptions
 from workbench.models.cmp_state import CMPState
+from workbench.models.joint import sum_bags
 from workbench.models.mean_function import evaluate
 from workbench.models.mediators import warn_where_no_bag_is
 from workbench.models.options import cast_bags
@@ -126,6 +128,20 @@ class CMPFit(ExactFit):
         white = self.state.noise.white.detach() * squares(bags)
         known = SegmentMean(bags)(self._known(bags))
         return Normal(mean.detach() + known, (variance.detach() + white).sqrt())
+
+    def _joint(self, bags: Bags, samples: int, generator) -> Tensor:
+        return super()._joint(bags, samples, generator) + self._known(bags)
+
+    def draw_rates(self, bags: Bags, trained, samples: int, seed: int) -> Tensor:
+        """Joint draws of the field at new individuals, their white noise included (samples, N)."""
+        drawn = self.draw_latent(bags, samples, seed)
+        noise = np.random.default_rng([seed, 2]).standard_normal(tuple(drawn.shape))
+        return drawn + self.state.noise.white.detach().sqrt() * torch.as_tensor(noise).to(drawn)
+
+    def draw_totals(self, bags: Bags, trained, samples: int, seed: int) -> Tensor:
+        """Joint draws of the means over new individuals of bags (samples, B)."""
+        bags = cast_bags(bags, self.state.options)
+        return sum_bags(SegmentMean(bags), self.draw_rates(bags, None, samples, seed))
 
     def _known(self, bags: Bags) -> Tensor:
         """The mean function at individuals in natural units (N,)."""

@@ -15,7 +15,7 @@ from workbench.likelihoods import (
     poisson_lognormal,
     require_positive,
 )
-from workbench.predictive import LogNormal
+from workbench.predictive import GammaMultiplied, LogNormal
 
 
 def log_density(fit, y: Tensor, bags: Bags, trained: Tensor | None, unit: str, samples: int,
@@ -55,6 +55,8 @@ def log_density(fit, y: Tensor, bags: Bags, trained: Tensor | None, unit: str, s
         size, noisy = bags.weight, bags.singletons()
     if state.likelihood_name == "normal":
         scale = size if state.rescaled else torch.ones_like(y)
+        if unit == "individual" and not state.rescaled:
+            law = law.scaled(weight)        # its contribution to a sum
         variance = law.variance + state.noise.std(noisy).square()
         squared = (y / scale - law.mean).square() / variance
         return (-0.5 * (squared + (2 * math.pi * variance).log()) - scale.log())[None]
@@ -64,23 +66,20 @@ def log_density(fit, y: Tensor, bags: Bags, trained: Tensor | None, unit: str, s
             return poisson_lognormal(y, location, variance)[None]
         if state.likelihood_name == "exponential":
             return exponential_lognormal(y, location, variance)[None]
+    if isinstance(law, GammaMultiplied):
+        # Given the base, a Poisson count with a Gamma multiplier is negative binomial.
+        mean = law.base.sample(samples, seed) * weight
+        shape = law.shape
+        constant = torch.lgamma(y + shape) - torch.lgamma(shape) - torch.lgamma(y + 1)
+        return (constant + shape * (shape / (shape + mean)).log()
+                + torch.xlogy(y, mean / (shape + mean)))
     draws = law.sample(samples, seed)
     if state.likelihood_name == "binomial":
         return _binomial(y, draws, bags, unit)
     mean = (draws * weight).clamp_min(torch.finfo(y.dtype).tiny)
     if state.likelihood_name == "poisson":
         return y * mean.log() - mean - torch.lgamma(y + 1)
-    if state.likelihood_name == "exponential":
-        return -mean.log() - y / mean
-    shape, rate, known = _multipliers(fit, bags, trained)
-    if unit == "individual":
-        shape, rate = shape[bags.membership], rate[bags.membership]
-    else:
-        # The draw's own total: a larger total leaves a smaller multiplier.
-        r = state.likelihood.dispersion().detach()
-        rate = torch.where(known, r + mean, rate)
-    constant = torch.lgamma(y + shape) - torch.lgamma(shape) - torch.lgamma(y + 1)
-    return constant + shape * (rate / (rate + mean)).log() + y * (mean / (rate + mean)).log()
+    return -mean.log() - y / mean
 
 
 def _binomial(y: Tensor, probability: Tensor, bags: Bags, unit: str) -> Tensor:
@@ -89,19 +88,3 @@ def _binomial(y: Tensor, probability: Tensor, bags: Bags, unit: str) -> Tensor:
         trials, probability = trials[members], bags.weight / bags.totals[members] * probability
     require(bool((y <= trials).all()), "some observations are more than the trials of their bag")
     return binomial_log_prob(y, trials, probability)
-
-
-def _multipliers(fit, bags: Bags, trained: Tensor | None) -> tuple[Tensor, Tensor, Tensor]:
-    """Gamma shape and rate of the negative binomial's multiplier of each bag, and which are known.
-
-    (r, r) a priori, so that the predictive is the likelihood; (r + y, r + η) given a trained
-    area's count y, with η at its posterior mean.
-    """
-    r = fit.state.likelihood.dispersion().detach()
-    shape = r.expand(bags.count).clone()
-    rate = shape.clone()
-    known = torch.zeros(bags.count, dtype=torch.bool) if trained is None else trained >= 0
-    if bool(known.any()):
-        shape[known] += fit.state.source.targets.value[trained[known]]
-        rate[known] += fit.over(bags).mean[known]
-    return shape, rate, known

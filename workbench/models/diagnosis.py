@@ -74,7 +74,8 @@ def _miss(fit) -> tuple[float, float]:
     state = fit.state
     if state.likelihood_name == "binomial":
         return 0.0, 0.0
-    moments, y = fit.bag_moments(), state.source.targets.value
+    seen = state.trained_view or state.view_of(state.learning).detach()
+    moments, y = fit.moments(seen), state.source.targets.value
     mean, spread = moments.mean, moments.variance
     if state.likelihood_name in ("poisson", "negative-binomial"):
         spread = spread + mean

@@ -2,7 +2,8 @@
 
 Their prior is on the scale of f; on log η of a bag they add up to one Gaussian effect a, which the
 likelihood integrates out. Given a bag's observation its posterior is known, and with it the law of
-f plus effects at each individual, conditional on the total that was observed.
+f plus effects at each individual, conditional on the total that was observed. Of an area whose
+total is not known the effects have their prior. A negative binomial has Gamma multipliers instead.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ from torch import Tensor
 from workbench.bags import Bags
 from workbench.checks import require
 from workbench.likelihoods import BagMoments
+from workbench.likelihoods.moments import LOG_WEIGHTS
+from workbench.likelihoods.moments import POINTS as LOG_POINTS
 from workbench.predictive import Normal
 from workbench.views import View, sensitivity
 
@@ -47,6 +50,12 @@ def has_effects(state) -> bool:
     )
 
 
+def require_one_per_bag(trained: Tensor | None, count: int) -> None:
+    """Raise unless ``trained`` says of every bag where it was trained on."""
+    got = count if trained is None else len(trained)
+    require(got == count, f"expected one entry per bag ({count}), got {got}")
+
+
 def posterior_effects(state, moments: BagMoments, trained: Tensor | None) -> AreaEffects:
     """Effects of bags; ``trained`` gives each bag's training position, or -1.
 
@@ -54,10 +63,8 @@ def posterior_effects(state, moments: BagMoments, trained: Tensor | None) -> Are
     """
     prior = moments.effect_variance
     location, gain, spread = torch.zeros_like(prior), torch.zeros_like(prior), prior.clone()
+    require_one_per_bag(trained, len(prior))
     known = torch.full((len(prior),), -1) if trained is None else trained
-    require(
-        len(known) == len(prior), f"expected one entry per bag ({len(prior)}), got {len(known)}"
-    )
     where = known >= 0
     if state.likelihood_name in ("poisson", "exponential") and bool(where.any()):
         y = state.source.targets.value[known[where]]
@@ -85,16 +92,9 @@ def conditional(state, seen: View, moments: BagMoments, bags: Bags, trained: Ten
     mean m + b location; variance S - 2 b gain cov(f, g) + (b gain)² var g + b² spread + what a does
     not tell of the individual's effect.
     """
-    q_mean, q_covariance = state.field.q_mean, state.field.q_covariance
     effects = posterior_effects(state, moments, trained)
-    share = sensitivity(state.link.name, seen, q_mean, q_covariance)
-    members, features = bags.membership, seen.projection.features
-    rows = torch.zeros(bags.count, features.shape[1]).to(features)
-    rows = rows.index_add(0, members, share[:, None] * features)
-    # cov(f_i, g) = Σ_j share_j S_ij, to first order.
-    with_total = (features @ q_covariance * rows[members]).sum(1)
-    with_total = with_total + seen.residual.times(share)
-    m, s = seen.projection.marginals(q_mean, q_covariance)
+    share, with_total, (m, s) = _with_total(state, seen, bags)
+    members = bags.membership
     b = regression(state, share, bags, effects)
     own = state.nugget_variance
     own = own if state.area_std is None else own + state.area_std.square()
@@ -104,3 +104,85 @@ def conditional(state, seen: View, moments: BagMoments, bags: Bags, trained: Ten
         + b.square() * (effects.spread[members] - effects.prior[members]) + own
     )
     return Normal(m + b * effects.location[members], variance.clamp_min(1e-12).sqrt())
+
+
+@dataclass(frozen=True)
+class Multipliers:
+    """Gamma multipliers u of a negative binomial's bags, given their counts.
+
+    With g = log η, u | g ~ Gamma(shape, 1) / (r + e^g known), so that a total's log is
+    h(g) = g + log shape - log(r + e^g) plus that of a Gamma(shape, shape) multiplier.
+
+    Parameters
+    ----------
+    shape : Tensor (B,)
+        r + y of trained bags, r of others.
+    known : Tensor (B,) of bool
+        Which bags' counts are known.
+    gain : Tensor (B,)
+        -∂ log E[u | g] / ∂ g at E g; zero where the count is not known.
+    location, scale : Tensor (B,)
+        Log-normal law of e^h, with its mean.
+    """
+
+    shape: Tensor
+    known: Tensor
+    gain: Tensor
+    location: Tensor
+    scale: Tensor
+
+
+def is_negative_binomial(state) -> bool:
+    """Whether areas have Gamma multipliers."""
+    return state.likelihood_name == "negative-binomial"
+
+
+def multipliers(state, moments: BagMoments, trained: Tensor | None) -> Multipliers:
+    """Multipliers of bags, log η taken as Gaussian; only trained bags' are known."""
+    r = state.likelihood.dispersion().detach()
+    log_mean = moments.log_mean
+    known = torch.zeros(len(log_mean), dtype=torch.bool) if trained is None else trained >= 0
+    shape = r.expand(len(log_mean)).clone()
+    if bool(known.any()):
+        shape[known] += state.source.targets.value[trained[known]]
+    variance = moments.log_variance
+    if moments.effect_variance is not None:
+        variance = variance + moments.effect_variance
+    points = LOG_POINTS.to(log_mean)
+    g = log_mean[:, None] + variance.clamp_min(1e-16).sqrt()[:, None] * points
+    h = g + shape.log()[:, None] - torch.logaddexp(r.log(), g)
+    weights = LOG_WEIGHTS.to(log_mean).exp()
+    log_expected = torch.logsumexp(h + LOG_WEIGHTS.to(log_mean), 1)
+    spread = ((h - (h @ weights)[:, None]).square() @ weights).clamp_min(1e-16)
+    gain = torch.sigmoid(log_mean - r.log()) * known
+    return Multipliers(shape, known, gain, log_expected - spread / 2, spread.sqrt())
+
+
+def multiplied(state, seen: View, moments: BagMoments, bags: Bags, found: Multipliers) -> Normal:
+    """Law of f with its nugget at individuals, with what g tells of a known multiplier in it.
+
+    Of log rate = f - gain (g - E g) to first order under exp; under square a rate's factor acts on
+    f by half its logarithm, at the mean. The rest of the multiplier is Gamma(shape, shape).
+    """
+    members = bags.membership
+    share, with_total, (m, s) = _with_total(state, seen, bags)
+    nugget = state.nugget_variance
+    spread = moments.log_variance
+    if moments.effect_variance is not None:
+        spread = spread + moments.effect_variance
+    factor = found.gain[members] * (1.0 if state.link.name == "exp" else m / 2)
+    variance = (s + nugget - 2 * factor * (with_total + nugget * share)
+                + factor.square() * spread[members])
+    return Normal(m, variance.clamp_min(1e-12).sqrt())
+
+
+def _with_total(state, seen: View, bags: Bags) -> tuple[Tensor, Tensor, tuple[Tensor, Tensor]]:
+    """Shares, cov(f_i, g) = Σ_j share_j S_ij to first order, and marginals of f."""
+    q_mean, q_covariance = state.field.q_mean, state.field.q_covariance
+    share = sensitivity(state.link.name, seen, q_mean, q_covariance)
+    members, features = bags.membership, seen.projection.features
+    rows = torch.zeros(bags.count, features.shape[1]).to(features)
+    rows = rows.index_add(0, members, share[:, None] * features)
+    with_total = (features @ q_covariance * rows[members]).sum(1)
+    with_total = with_total + seen.residual.times(share)
+    return share, with_total, seen.projection.marginals(q_mean, q_covariance)

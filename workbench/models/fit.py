@@ -8,16 +8,33 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from workbench.bags import Bags, known_trials, split
-from workbench.bounds import bound_named
-from workbench.likelihoods import BagMoments, Poisson
+from workbench.bags import Bags, split
+from workbench.bounds import bound_named, prediction_named
+from workbench.likelihoods import BagMoments
+from workbench.models import draws, preserving
 from workbench.models.base import ModelFit
 from workbench.models.density import log_density
-from workbench.models.effects import conditional, has_effects, posterior_effects, regression
+from workbench.models.effects import (
+    conditional,
+    has_effects,
+    is_negative_binomial,
+    multiplied,
+    multipliers,
+    posterior_effects,
+    require_one_per_bag,
+)
 from workbench.models.options import cast_bags
 from workbench.models.state import MOST_FEATURES
-from workbench.predictive import Gamma, LogitNormal, LogNormal, Normal, Predictive, join
-from workbench.views import View, sensitivity
+from workbench.predictive import (
+    Gamma,
+    GammaMultiplied,
+    LogitNormal,
+    LogNormal,
+    Normal,
+    Predictive,
+    join,
+)
+from workbench.views import View, with_effects
 
 _CHUNK = 100_000
 
@@ -59,58 +76,118 @@ class VariationalFit(ModelFit):
     @torch.no_grad()
     def at(self, bags: Bags, trained: Tensor | None = None, area_effect: bool = False
            ) -> Predictive:
-        """Law of the rate at the individuals, the nugget included.
+        """Law of the rate at the individuals: nugget, area effect and multiplier included.
 
-        With ``area_effect`` the area's iid effect is included too, and for trained bags the
-        law is conditional on the bag's observed total.
+        The effect of an area (or its Gamma multiplier under a negative binomial) has its prior:
+        the rate in an area of which nothing was observed, and its mean an expected rate. With
+        ``area_effect`` those of trained bags are conditional on the bag's observed total instead.
         """
+        known = trained if area_effect else None
+        parts = [self._at(part, which) for part, which in self.parts(bags, known)]
+        if not is_negative_binomial(self.state):
+            return join(parts)
+        return GammaMultiplied(join([p.base for p in parts]), torch.cat([p.shape for p in parts]))
+
+    def _at(self, bags: Bags, trained: Tensor | None) -> Predictive:
         state = self.state
-        if not area_effect or not has_effects(self.state):
+        if is_negative_binomial(state):
+            seen = self.individual_view(bags)
+            moments = self.moments(seen)
+            found = multipliers(state, moments, trained)
+            law = multiplied(state, seen, moments, bags, found)
+            base = self._reach(state.link.law(law.mean, law.variance), seen, found.known,
+                               (found.location + found.scale.square() / 2).exp())
+            return GammaMultiplied(base, found.shape[bags.membership])
+        if not has_effects(state):
             mean, variance = self._marginals(bags)
             return state.link.law(mean, variance + state.nugget_variance)
-        laws = []
-        for part, known in self._parts(bags, trained):
-            seen = self._individual_view(part)
-            laws.append(conditional(state, seen, self._moments(seen), part, known))
-        law = join(laws)
-        return state.link.law(law.mean, law.variance)
+        if trained is None or not bool((trained >= 0).any()):
+            require_one_per_bag(trained, bags.count)
+            mean, variance = self._marginals(bags)
+            area = 0.0 if state.area_std is None else state.area_std.square()
+            return state.link.law(mean, variance + state.nugget_variance + area)
+        seen = self.individual_view(bags)
+        moments = self.moments(seen)
+        effects = posterior_effects(state, moments, trained)
+        law = conditional(state, seen, moments, bags, trained)
+        return self._reach(state.link.law(law.mean, law.variance), seen, effects.gain > 0,
+                           _given_total(moments, effects).mean)
+
+    @staticmethod
+    def _reach(law, seen: View, known: Tensor, expected: Tensor):
+        """The law scaled so that means in known bags add up to the bag's expected total.
+
+        The effects act to first order, the bag's total is known beyond that.
+        """
+        reached = seen.sum(seen.operator.coefficients() * law.mean)
+        factor = torch.where(known, expected / reached, torch.ones_like(reached))
+        return law.scaled(factor[seen.operator.bags.membership])
 
     @torch.no_grad()
     def over(self, bags: Bags, trained: Tensor | None = None, area_effect: bool = False
              ) -> Predictive:
-        """Law of the bag parameter η.
+        """Law of the bag parameter η, in the same sense as `at`: its mean is the sum of theirs.
 
-        Log-normal under exp, Gamma under square, logit-normal under logit, else Normal.
+        Log-normal under exp, Gamma under square (log-normal if totals of bags are known), logit-
+        normal under logit, else Normal; times a Gamma multiplier under the negative binomial.
         """
-        return join([self._over(part, known, area_effect)
-                     for part, known in self._parts(bags, trained)])
+        known = trained if area_effect and self._knows_any(trained) else None
+        parts = [self._over(part, which) for part, which in self.parts(bags, known)]
+        if not is_negative_binomial(self.state):
+            return join(parts)
+        return GammaMultiplied(join([p.base for p in parts]), torch.cat([p.shape for p in parts]))
 
-    def _over(self, bags: Bags, trained: Tensor | None, area_effect: bool) -> Predictive:
-        moments = self._moments(self._view(bags))
-        if self.state.link.name == "identity":
-            return Normal(moments.mean, moments.variance.sqrt())
-        if self.state.link.name == "logit":
+    def _over(self, bags: Bags, trained: Tensor | None) -> Predictive:
+        state, field = self.state, self.state.field
+        seen = self._view(bags)
+        if state.link.name == "logit":
+            moments = self.moments(seen)
             return LogitNormal(moments.logit_mean, moments.logit_variance.sqrt())
-        if area_effect and has_effects(self.state):
-            effects = posterior_effects(self.state, moments, trained)
-            log_mean = moments.log_mean + effects.location
-            log_variance = (1 - effects.gain).square() * moments.log_variance + effects.spread
-            return LogNormal(log_mean, log_variance.sqrt())
-        if self.state.link.name == "exp":
-            centre = moments.mean.log() - moments.log_variance / 2
-            return LogNormal(centre, moments.log_variance.sqrt())
-        return Gamma(moments.mean, moments.variance)
+        whole = prediction_named(state.link.name)(
+            *with_effects(seen, field.q_mean, field.q_covariance))
+        if state.link.name == "identity":
+            return Normal(whole.mean, whole.variance.sqrt())
+        log_variance = (whole.variance / whole.mean.square()).log1p()
+        law = LogNormal(whole.mean.log() - log_variance / 2, log_variance.sqrt())
+        if trained is None and state.link.name == "square":
+            law = Gamma(whole.mean, whole.variance)
+        if is_negative_binomial(state):
+            found = multipliers(state, self.moments(seen), trained)
+            if trained is not None:
+                law = _where(found.known, LogNormal(found.location, found.scale), law)
+            return GammaMultiplied(law, found.shape)
+        if trained is None:
+            return law
+        moments = self.moments(seen)
+        found = posterior_effects(state, moments, trained)
+        return _where(found.gain > 0, _given_total(moments, found), law)
+
+    def _knows_any(self, trained: Tensor | None) -> bool:
+        """Whether effects or multipliers of some bags are conditional on their totals."""
+        learns = has_effects(self.state) or is_negative_binomial(self.state)
+        return learns and trained is not None and bool((trained >= 0).any())
+
+    @torch.no_grad()
+    def draw_latent(self, bags: Bags, samples: int, seed: int) -> Tensor:
+        """Joint draws of f at the individuals (samples, N)."""
+        return draws.latent(self, bags, samples, np.random.default_rng(seed))
+
+    @torch.no_grad()
+    def draw_rates(self, bags: Bags, trained: Tensor | None, samples: int, seed: int) -> Tensor:
+        """Joint draws of what `at` is the law of (samples, N); trained bags given their totals."""
+        return draws.rates(self, bags, trained, samples, np.random.default_rng(seed))
+
+    @torch.no_grad()
+    def draw_totals(self, bags: Bags, trained: Tensor | None, samples: int, seed: int) -> Tensor:
+        """Joint draws of what `over` is the law of (samples, B)."""
+        return draws.totals(self, bags, trained, samples, np.random.default_rng(seed))
 
     @torch.no_grad()
     def simulate_bags(self, bags: Bags, trained: Tensor | None, samples: int, seed: int) -> Tensor:
-        """Posterior predictive observations of bags (samples, B)."""
+        """Joint posterior predictive observations of bags (samples, B)."""
         generator = np.random.default_rng(seed)
-        law = self.over(bags, trained, area_effect=True)
-        parameter = law.sample(samples, seed=int(generator.integers(2**31)))
-        if self.state.likelihood_name == "negative-binomial":
-            parameter = parameter * self._multipliers(parameter, trained, generator)
-            return Poisson().sample(parameter, generator)
-        return self._observe_bags(parameter, bags, generator)
+        parameter = draws.totals(self, bags, trained, samples, generator)
+        return draws.observe_bags(self, parameter, bags, generator)
 
     @torch.no_grad()
     def simulate_individuals(self, bags: Bags, trained: Tensor | None, samples: int, seed: int
@@ -121,26 +198,23 @@ class VariationalFit(ModelFit):
         themselves posterior predictive draws. Of positives out of trials an individual's are those
         of its bag's participants who come from it, in proportion to weight.
         """
-        state, generator = self.state, np.random.default_rng(seed)
-        rates = self._joint_rates(bags, trained, samples, generator)
-        weight = bags.weight.to(rates)
-        if state.likelihood_name == "poisson":
-            return state.likelihood.sample(rates * weight, generator)
-        if state.likelihood_name == "negative-binomial":
-            totals = torch.zeros(samples, bags.count).to(rates)
-            totals = totals.index_add(1, bags.membership, rates * weight)
-            shared = self._multipliers(totals, trained, generator)[:, bags.membership]
-            return Poisson().sample(rates * weight * shared, generator)
-        if state.likelihood_name == "binomial":
-            share = weight / bags.totals.to(rates)[bags.membership]
-            return state.likelihood.sample_individuals(
-                share * rates, bags.membership, known_trials(bags), generator)
-        if state.likelihood_name == "exponential":
-            means = rates * weight if state.source.aggregation == "sum" else rates
-            return state.likelihood.sample_individuals(means, bags.membership, generator)
-        noise = torch.as_tensor(generator.standard_normal(rates.shape)).to(rates)
-        observed = rates + state.noise.std(bags.singletons()) * noise
-        return observed * weight if state.rescaled else observed
+        generator = np.random.default_rng(seed)
+        drawn = draws.rates(self, bags, trained, samples, generator)
+        return draws.observe_individuals(self, drawn, bags, generator)
+
+    @torch.no_grad()
+    def preserve(self, bags: Bags, trained: Tensor | None, totals: Tensor, samples: int, seed: int
+                 ) -> tuple[Tensor, Tensor]:
+        """Draws given the bags' totals: expectations and observations (samples, N) of each.
+
+        See `workbench.models.preserving`.
+        """
+        generator = np.random.default_rng(seed)
+        drawn = draws.rates(self, bags, trained, samples, generator)
+        state = self.state
+        noise = (preserving.individual_noise(state.noise, bags)
+                 if state.likelihood_name == "normal" else None)
+        return preserving.preserve(state, drawn, bags, totals, noise, generator)
 
     def log_density(self, y: Tensor, bags: Bags, trained: Tensor | None, unit: str, samples: int,
                     seed: int) -> Tensor:
@@ -197,99 +271,28 @@ class VariationalFit(ModelFit):
             return state.trained_view
         return state.view_of(state.geometry_of(bags)).detach()
 
-    def _moments(self, seen: View) -> BagMoments:
+    def moments(self, seen: View) -> BagMoments:
         """Moments by the link's best form: a lower bound trains q, but predicts too low."""
         field, link = self.state.field, self.state.link.name
         return bound_named("default", link).moments(seen, field.q_mean, field.q_covariance)
 
-    @torch.no_grad()
-    def bag_moments(self) -> BagMoments:
-        """Moments of the training bags' parameter η, as training saw them."""
-        state = self.state
-        seen = state.trained_view or state.view_of(state.learning).detach()
-        return self._moments(seen)
-
-    def _individual_view(self, bags: Bags) -> View:
+    def individual_view(self, bags: Bags) -> View:
         """The bags with all their individuals, also for a model that reduces them."""
         return self._view_of(cast_bags(bags, self.state.options))
 
-    def _parts(self, bags: Bags, trained: Tensor | None):
+    def parts(self, bags: Bags, trained: Tensor | None):
         """Runs of whole bags whose features fit into memory, and their training positions."""
         most = max(1, MOST_FEATURES // len(self.state.field.q_mean))
         for part, which in split(bags, most):
             yield part, None if trained is None else trained[which]
 
-    def _joint_rates(self, bags: Bags, trained, samples: int, generator) -> Tensor:
-        field = self.state.field
-        root = torch.linalg.cholesky(field.q_covariance)
-        noise = torch.as_tensor(generator.standard_normal((samples, len(root)))).to(root)
-        draws = field.q_mean + noise @ root.mT
-        return torch.cat([self._rates_given(draws, part, known, generator)
-                          for part, known in self._parts(bags, trained)], 1)
 
-    def _rates_given(self, draws: Tensor, bags: Bags, trained, generator) -> Tensor:
-        """Rates of individuals for draws of q's features (samples, M)."""
-        state, samples, field = self.state, len(draws), self.state.field
-        seen = self._individual_view(bags)
-        features = seen.projection.features
+def _given_total(moments: BagMoments, effects) -> LogNormal:
+    """Law of η e^a given the bags' observations."""
+    variance = (1 - effects.gain).square() * moments.log_variance + effects.spread
+    return LogNormal(moments.log_mean + effects.location, variance.sqrt())
 
-        def normal(*shape):
-            return torch.as_tensor(generator.standard_normal(shape)).to(features)
 
-        f = seen.projection.offset + draws @ features.mT
-        f = f + seen.residual.draw(samples, generator)
-        if not has_effects(self.state):
-            return state.link.psi(f + state.nugget_variance.sqrt() * normal(*f.shape))
-        share = sensitivity(state.link.name, seen, field.q_mean, field.q_covariance)
-        members, count = bags.membership, bags.count
-
-        def total(values):
-            out = torch.zeros(len(values), count).to(values)
-            return out.index_add(1, members, values)
-
-        # Draw the effects from their prior, then move them to the posterior of the bag's effect
-        # (Matheron's rule), given this draw's own total.
-        own = state.nugget_variance.sqrt() * normal(*f.shape)
-        if state.area_std is not None:
-            own = own + state.area_std * normal(samples, count)[:, members]
-        moments = self._moments(seen)
-        effects = posterior_effects(state, moments, trained)
-        drawn = total(share * own)
-        g = total(share * (f - seen.projection.offset - features @ field.q_mean))
-        wanted = effects.location - effects.gain * g
-        wanted = wanted + effects.spread.sqrt() * normal(samples, count)
-        known = (effects.gain > 0).to(drawn)
-        b = regression(state, share, bags, effects)
-        rates = state.link.psi(f + own + b * ((wanted - drawn) * known)[:, members])
-        # All this is first order in the effects; the bag's total is known beyond that.
-        reached = total(seen.operator.coefficients() * rates).log()
-        return rates * ((moments.log_mean + g + wanted - reached) * known).exp()[:, members]
-
-    def _multipliers(self, totals: Tensor, trained: Tensor | None, generator) -> Tensor:
-        """Gamma multipliers of the negative binomial, one per area and draw (samples, B).
-
-        The individuals of an area share it; given a trained area's count y and total η it is
-        Gamma(r + y, r + η), else Gamma(r, r).
-        """
-        r = float(self.state.likelihood.dispersion())
-        seen = torch.zeros(totals.shape[1]).to(totals)
-        exposure = torch.zeros_like(totals)
-        if trained is not None:
-            known = trained >= 0
-            seen[known] = self.state.source.targets.value[trained[known]]
-            exposure[:, known] = totals[:, known]
-        shape = (r + seen).expand_as(totals).cpu().numpy()
-        draws = generator.gamma(shape, 1 / (r + exposure.cpu().numpy()))
-        return torch.as_tensor(draws).to(totals)
-
-    def _observe_bags(self, parameter: Tensor, bags: Bags, generator) -> Tensor:
-        state = self.state
-        if state.likelihood_name == "binomial":
-            return state.likelihood.sample(parameter, generator, known_trials(bags))
-        if state.likelihood_name != "normal":
-            return state.likelihood.sample(parameter, generator)
-        std = state.noise.std(bags)
-        observed = parameter + std * torch.as_tensor(
-            generator.standard_normal(parameter.shape)).to(parameter)
-        # A Normal model of counts works per unit of weight; answer in counts.
-        return observed * bags.totals if state.rescaled else observed
+def _where(known: Tensor, first: LogNormal, second: LogNormal) -> LogNormal:
+    return LogNormal(torch.where(known, first.location, second.location),
+                     torch.where(known, first.scale, second.scale))

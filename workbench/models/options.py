@@ -159,7 +159,8 @@ class VariationalOptions(AggregatedOptions):
     def __post_init__(self):
         super().__post_init__()
         if isinstance(self.nugget, str) and self.nugget not in ("learn", "auto"):
-            raise reject("nugget a number, 'learn' or 'auto'", repr(self.nugget), "write nugget=0.2")
+            raise reject("nugget a number, 'learn' or 'auto'", repr(self.nugget),
+                         "write nugget=0.2")
         if self.likelihood == "negative-binomial" and self.overdispersion == "area":
             raise InputError(
                 "the negative binomial already is overdispersed; use it with "

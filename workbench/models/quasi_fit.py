@@ -12,7 +12,9 @@ from workbench.bags import Bags
 from workbench.checks import InputError, require
 from workbench.likelihoods import binomial_log_prob, poisson_lognormal
 from workbench.linalg import cholesky
+from workbench.models import preserving
 from workbench.models.base import ModelFit
+from workbench.models.joint import gaussian, in_parts, sum_bags
 from workbench.models.options import cast_bags
 from workbench.operators import SegmentMean, blocks, restore_order
 from workbench.predictive import LogNormal, Normal, Predictive, Samples
@@ -23,18 +25,17 @@ _DRAWS = 1000       # joint draws where a mean of g(f) over several places has n
 class QuasiFit(ModelFit):
     """A fitted quasi-likelihood GP.
 
-    ``trained`` holds the position of each bag among the training areas, -1 for others. With
-    ``area_effect`` the white noise of the areas belongs to the prediction: given its statistic for
-    an area of the training data, from its prior for others. The map leaves it out.
+    ``trained`` holds the position of each bag among the training areas, -1 for others. The white
+    noise of the areas belongs to rates and bag parameters: from its prior, or with ``area_effect``
+    given its statistic for an area of the training data. `latent` leaves it out.
     """
 
     def latent(self, bags: Bags) -> Normal:
         """Law of f at the individuals: μ_q and the diagonal of Σ_q."""
-        return self._latent(bags, None, False)
+        return self._latent(bags, 0.0, None)
 
-    def _latent(self, bags: Bags, trained: Tensor | None, area_effect: bool) -> Normal:
+    def _latent(self, bags: Bags, effect, own: Tensor | None) -> Normal:
         bags = cast_bags(bags, self.state.options)
-        effect, own = self._effect(bags, trained, area_effect)
         rows = max(1, 30_000_000 // len(self.state.field.x))
         parts = [self.state.field.marginals(
             self.state.transform(bags.x[i:i + rows]), effect,
@@ -45,10 +46,8 @@ class QuasiFit(ModelFit):
 
     def _effect(self, bags: Bags, trained: Tensor | None, area_effect: bool):
         """Variance of the areas' white noise, and the training area of each bag."""
-        if not area_effect:
-            return 0.0, None
         effect = self.state.nugget_variance.detach()
-        if trained is None:
+        if trained is None or not area_effect:
             return effect, None
         require(len(trained) == bags.count,
                 f"expected one entry per bag ({bags.count}), got {len(trained)}")
@@ -63,8 +62,11 @@ class QuasiFit(ModelFit):
 
     def at(self, bags: Bags, trained: Tensor | None = None, area_effect: bool = False
            ) -> Predictive:
-        """Law of g(f) at the individuals: of the mean, median or probability there."""
-        law = self._latent(bags, trained, area_effect)
+        """Law of g(f + white noise) at the individuals: of the mean, median or probability there.
+
+        In an area of which nothing was observed, unless ``area_effect`` says otherwise.
+        """
+        law = self._latent(bags, *self._effect(bags, trained, area_effect))
         return self.state.link.law(law.mean, law.variance)
 
     def over(self, bags: Bags, trained: Tensor | None = None, area_effect: bool = False
@@ -101,15 +103,43 @@ class QuasiFit(ModelFit):
         found = restore_order(bags, parts).mT
         return Normal(found[0], found[1].clamp_min(0).sqrt()) if exact else Samples(found)
 
+    def draw_latent(self, bags: Bags, samples: int, seed: int) -> Tensor:
+        """Joint draws of f at the individuals (samples, N); see `workbench.models.joint`."""
+        return self._drawn(bags, 0.0, None, samples, seed)
+
+    def draw_rates(self, bags: Bags, trained: Tensor | None, samples: int, seed: int) -> Tensor:
+        """Joint draws of what `at` is the law of (samples, N); one white noise for each area."""
+        bags = cast_bags(bags, self.state.options)
+        effect, own = self._effect(bags, trained, True)
+        return self.state.link.psi(self._drawn(bags, effect, own, samples, seed))
+
+    def draw_totals(self, bags: Bags, trained: Tensor | None, samples: int, seed: int) -> Tensor:
+        """Joint draws of what `over` is the law of (samples, B)."""
+        bags = cast_bags(bags, self.state.options)
+        return sum_bags(SegmentMean(bags), self.draw_rates(bags, trained, samples, seed))
+
+    @torch.no_grad()
+    def _drawn(self, bags: Bags, effect, own, samples: int, seed: int) -> Tensor:
+        state, generator = self.state, np.random.default_rng([seed, 2])
+        bags = cast_bags(bags, state.options)
+
+        def draw(part: Bags, which: slice) -> Tensor:
+            mine = None if own is None else own[which][part.membership]
+            mean, covariance = state.field.joint(
+                state.transform(part.x), effect, mine, part.membership)
+            return gaussian(mean, covariance, samples, generator)
+
+        return in_parts(bags, draw)
+
     def simulate_bags(self, bags: Bags, trained, samples: int, seed: int) -> Tensor:
-        """Posterior predictive statistics of bags, totals where values are totals (samples, B).
+        """Joint posterior predictive statistics of bags, totals where values are totals.
 
         Each about its bag's parameter, the areas' white noise included: counts and positives by
         their own distributions, others Normal with the variance that their count gives.
         """
         bags, state = cast_bags(bags, self.state.options), self.state
         count = self._count(bags)
-        drawn = self.over(bags, trained, area_effect=True).sample(samples, seed)
+        drawn = self.draw_totals(bags, trained, samples, seed)
         if state.likelihood_name in ("poisson", "bernoulli"):
             values = self._events(drawn, count, seed)
         else:
@@ -120,7 +150,7 @@ class QuasiFit(ModelFit):
         return values * count if state.rescaled or bags.trials is not None else values
 
     def simulate_individuals(self, bags: Bags, trained, samples: int, seed: int) -> Tensor:
-        """Posterior predictive observations of individuals (samples, N), drawn marginally.
+        """Joint posterior predictive observations of individuals (samples, N).
 
         Each is of as many observations as its weight: a total of sums, else a mean.
 
@@ -130,10 +160,8 @@ class QuasiFit(ModelFit):
             Under a variance function of the user's, which says nothing of single observations.
         """
         bags, state = cast_bags(bags, self.state.options), self.state
-        if state.likelihood_name == "custom":
-            raise InputError("a variance function says nothing of single observations; simulate "
-                             "bags, or name a likelihood")
-        drawn, count = self.at(bags).sample(samples, seed), self._exposure(bags)
+        self._require_named()
+        drawn, count = self.draw_rates(bags, trained, samples, seed), self._exposure(bags)
         if state.likelihood_name in ("poisson", "bernoulli"):
             values = self._events(drawn, count, seed)
         else:
@@ -143,6 +171,31 @@ class QuasiFit(ModelFit):
                     else generator.standard_normal)
             values = drawn + noise * torch.as_tensor(kind(size=tuple(drawn.shape))).to(drawn)
         return values * count if state.rescaled else values
+
+    def preserve(self, bags: Bags, trained, totals: Tensor, samples: int, seed: int
+                 ) -> tuple[Tensor, Tensor]:
+        """Expectations and observations of individuals given totals (samples, N) each.
+
+        Means of counts are shared out as counts; of a Laplace likelihood no draw is known. See
+        `workbench.models.preserving`.
+        """
+        bags, state = cast_bags(bags, self.state.options), self.state
+        self._require_named()
+        drawn, generator = self.draw_rates(bags, trained, samples, seed), np.random.default_rng(
+            [seed, 1])
+        if state.likelihood_name not in ("poisson", "bernoulli"):
+            noise = (state.scale_variance / self._exposure(bags)).sqrt()
+            return preserving.preserve(state, drawn, bags, totals, noise, generator)
+        weight = bags.weight.to(drawn)
+        whole = state.rescaled or bags.trials is not None
+        counts = totals.to(drawn) if whole else totals.to(drawn) * bags.totals
+        found = preserving.allocate(drawn * weight, bags.membership, counts, generator)
+        return found if whole else (found[0] / weight, found[1] / weight)
+
+    def _require_named(self) -> None:
+        if self.state.likelihood_name == "custom":
+            raise InputError("a variance function says nothing of single observations; simulate "
+                             "bags, or name a likelihood")
 
     def log_density(self, y: Tensor, bags: Bags, trained: Tensor | None, unit: str, samples: int,
                     seed: int) -> Tensor:
@@ -154,7 +207,7 @@ class QuasiFit(ModelFit):
         if unit == "bag":
             law, count = self.over(bags, trained, area_effect=True), self._count(bags)
         else:
-            law, count = self.at(bags), self._exposure(bags)
+            law, count = self.at(bags, trained, area_effect=True), self._exposure(bags)
         totals = state.rescaled or (unit == "bag" and bags.trials is not None)
         mean = y / count if totals else y
         jacobian = count.log() if totals else torch.zeros_like(count)

@@ -123,6 +123,8 @@ class SourcesFit(ModelFit):
         """Posterior predictive observations of individuals (samples, N), drawn marginally."""
         bags, found = cast_bags(bags, self.state.options), self.state.sources.named(source)
         law = self.at(bags, source=found.name)
+        if found.source.aggregation == "sum" and not found.rescaled:
+            law = law.scaled(bags.weight)       # an individual's contribution to a sum
         values = self._observe(law, found.noise.std(bags.singletons()), samples, seed)
         return values * bags.weight if found.rescaled else values
 

@@ -229,6 +229,16 @@ class MixedFit(SourcesFit):
         """Law of a source's bag parameter."""
         return self.of(source or self._named(task)).over(bags, trained, area_effect)
 
+    def draw_rates(self, bags: Bags, trained, samples: int, seed: int, task: str | None = None,
+                   source: str | None = None) -> Tensor:
+        """Joint draws of a source's rate at the individuals (samples, N)."""
+        return self.of(source or self._named(task)).draw_rates(bags, trained, samples, seed)
+
+    def preserve(self, bags: Bags, trained, totals: Tensor, samples: int, seed: int
+                 ) -> tuple[Tensor, Tensor]:
+        """Draws given totals of the first source; see `VariationalFit.preserve`."""
+        return self.of().preserve(bags, trained, totals, samples, seed)
+
     def simulate_bags(self, bags, trained, samples, seed, source=None) -> Tensor:
         """Posterior predictive observations of bags by a source (samples, B)."""
         return self.of(source).simulate_bags(bags, trained, samples, seed)

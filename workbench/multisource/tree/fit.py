@@ -84,6 +84,8 @@ class TreeFit(SourcesFit):
         """Posterior predictive observations of individuals (samples, N), drawn marginally."""
         bags, found = cast_bags(bags, self.state.options), self.state.sources.named(source)
         law = self.at(bags, **self._answers(source))
+        if found.source.aggregation == "sum" and not found.rescaled:
+            law = law.scaled(bags.weight)       # an individual's contribution to a sum
         values = self._observe(law, self._noise(source).std(bags.singletons()), samples, seed)
         return values * bags.weight if found.rescaled else values
 

@@ -1,0 +1,135 @@
+"""Labelled draws: totals preserved, functionals, maps from draws, and what attributes say."""
+
+import doctest
+
+import numpy as np
+import pytest
+import xarray as xr
+
+import workbench as wb
+from workbench.checks import InputError
+from workbench.datasets import load
+from workbench.labelled import drawing
+
+
+@pytest.fixture(scope="module")
+def ds():
+    made = load("swiss-roll", n_bags=16, mean_size=8, size_std=4)
+    rng = np.random.default_rng(1)
+    rate = np.exp(1.5 + 0.4 * np.sin(made["covariates"].values[:, 0] / 4))
+    fine = rng.poisson(rate * made["weight"].values).astype(float)
+    total = np.bincount(made["membership"].values, fine)
+    return made.assign(individual_value=("individual", fine), truth=("individual", rate),
+                       value=made["value"].copy(data=total).assign_attrs(
+                           kind="count", aggregation="sum", units="cases"))
+
+
+@pytest.fixture(scope="module")
+def fit(ds):
+    return wb.VBAgg(kernel="rbf", inducing=12, max_steps=10, overdispersion="area",
+                    nugget=0.3).fit(ds)
+
+
+def totals(draws, ds):
+    return np.stack([np.bincount(ds["membership"].values, row) for row in draws.values])
+
+
+def test_every_draw_adds_up_and_says_so(fit, ds):
+    draws = fit.sample(ds, 60, preserve_totals=True, seed=2)
+    assert draws.dims == ("sample", "individual") and draws.attrs["units"] == "cases"
+    assert "adds up" in draws.attrs["distribution"] and draws.attrs["fractional_totals"] == 0
+    np.testing.assert_array_equal(totals(draws, ds), np.tile(ds["value"].values, (60, 1)))
+    xr.testing.assert_identical(draws, fit.sample(ds, 60, preserve_totals=True, seed=2))
+    free = fit.sample(ds, 60, seed=2)
+    xr.testing.assert_identical(free, fit.simulate(ds, "individual", 60, 2))
+    assert (totals(free, ds) != ds["value"].values).any()
+
+
+def test_totals_that_are_not_whole_are_met_and_named(fit, ds):
+    other = ds.assign(value=ds["value"] + 0.25)
+    draws = fit.sample(other, 40, preserve_totals=True)
+    np.testing.assert_allclose(totals(draws, ds), np.tile(other["value"].values, (40, 1)))
+    assert draws.attrs["fractional_totals"] == 16
+
+
+def test_what_cannot_be_preserved_is_refused(fit, ds):
+    with pytest.raises(InputError, match="no totals to preserve"):
+        fit.sample(ds.drop_vars("value"), 5, preserve_totals=True)
+    with pytest.raises(InputError, match="samples must be positive"):
+        fit.sample(ds, 0)
+    with pytest.raises(InputError, match="level must lie"):
+        fit.functional(ds, lambda draw: draw.sum(), 10, level=95)
+
+
+def test_the_map_of_draws_is_an_average_of_shares(fit, ds):
+    maps = fit.to_dataset(ds, [0.1, 0.9], threshold=5.0, preserve_totals=True, samples=400, seed=3)
+    summed = np.bincount(ds["membership"].values, maps["expected_count"].values)
+    np.testing.assert_allclose(summed, ds["value"].values)
+    np.testing.assert_allclose(maps["mean"] * ds["weight"], maps["expected_count"])
+    assert maps["rate_quantile"].dims == ("quantile", "individual")
+    assert (maps["value_quantile"].diff("quantile") >= 0).all()
+    assert ((maps["exceedance"] >= 0) & (maps["exceedance"] <= 1)).all()
+    for name in ("mean", "std", "rate_quantile", "value_quantile", "expected_count", "exceedance"):
+        assert "adds up" in maps[name].attrs["distribution"]
+        assert "long_name" in maps[name].attrs and "units" in maps[name].attrs
+    # It is not the mean scaled to the total, but near it.
+    ratio = wb.pin_to_totals(ds, fit.at(ds, area_effect=True).mean * ds["weight"])
+    np.testing.assert_allclose(maps["expected_count"], ratio, rtol=0.15)
+    assert np.abs(maps["expected_count"] - ratio).max() > 1e-6
+    plain = fit.to_dataset(ds)
+    assert "prior" in plain["mean"].attrs["distribution"]
+    assert "given their observed totals" in fit.to_dataset(
+        ds, area_effect=True)["mean"].attrs["distribution"]
+
+
+def test_large_maps_are_drawn_some_bags_at_a_time(fit, ds, monkeypatch):
+    monkeypatch.setattr(drawing, "BUDGET", 400 * 40)
+    maps = fit.to_dataset(ds, preserve_totals=True, samples=400)
+    summed = np.bincount(ds["membership"].values, maps["expected_count"].values)
+    np.testing.assert_allclose(summed, ds["value"].values)
+    many = fit.functional(ds, lambda draw: draw.sum(), samples=400)
+    np.testing.assert_allclose(many["draws"], float(ds["value"].sum()))
+
+
+def test_functionals_take_one_draw_or_all(fit, ds):
+    inside = xr.DataArray(np.arange(ds.sizes["individual"]) % 3 == 0, dims="individual")
+    one = fit.functional(ds, lambda draw: float(draw.values[inside.values].sum()), 300, seed=4)
+    draws = fit.sample(ds, 300, preserve_totals=True,
+                       seed=int(np.random.default_rng(4).integers(2**31, size=1)[0]))
+    wanted = draws.where(inside, 0).sum("individual")
+    np.testing.assert_allclose(one["draws"], wanted)
+    assert float(one["mean"]) == pytest.approx(float(wanted.mean()))
+    assert float(one["sd"]) == pytest.approx(float(wanted.std(ddof=1)))
+    assert one["interval"].dims == ("end",) and one["interval"]["end"].values.tolist() == [
+        "lower", "upper"]
+    low, high = np.quantile(wanted, [0.025, 0.975])
+    np.testing.assert_allclose(one["interval"], [low, high])
+    centred = fit.functional(ds, lambda all: all - all.mean("sample"), 300, seed=4)
+    assert centred["mean"].dims == ("individual",)
+    np.testing.assert_allclose(centred["mean"], 0, atol=1e-9)
+    with pytest.raises(ZeroDivisionError):
+        fit.functional(ds, lambda draw: 1 / 0, 10)
+
+
+def test_draws_are_joint_unless_told_otherwise(fit, ds):
+    rate = fit.at(ds)
+    joint, alone = rate.sample(4000, 1), rate.sample(4000, 1, joint=False)
+    assert joint.attrs["draws"] == "joint" and alone.attrs["draws"] == "of single units"
+    np.testing.assert_allclose(joint.std("sample"), alone.std("sample"), rtol=0.2)
+    assert joint.sum("individual").std() > 1.5 * alone.sum("individual").std()
+    over = fit.over(ds).sample(4000, 1)
+    summed = xr.DataArray(totals(joint * ds["weight"], ds), dims=("sample", "bag"))
+    np.testing.assert_allclose(over.std("sample"), summed.std("sample"), rtol=0.15)
+    latent = fit.latent(ds).sample(2000, 2)
+    assert latent.attrs["draws"] == "joint"
+    assert np.corrcoef(latent.values[:, :2].T)[0, 1] > 0.3
+
+
+def test_examples_in_the_docstrings_run():
+    finder, runner = doctest.DocTestFinder(), doctest.DocTestRunner()
+    found = [test for test in finder.find(wb.labelled.fit.Fit.functional, "functional",
+                                          globs={}) if test.examples]
+    assert found
+    for test in found:
+        runner.run(test)
+    assert runner.failures == 0

@@ -1,0 +1,281 @@
+"""Draws from a labelled fit: of observations, given totals or not, and functionals of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+import torch
+import xarray as xr
+
+from workbench.bags import split
+from workbench.checks import InputError, require
+from workbench.labelled.predictive import coords_of, labelled
+
+BUDGET = 20_000_000     # draws x individuals that are held at once, where not all are asked for
+
+PRESERVED = "posterior given the areas' totals; every draw adds up to them"
+
+
+class Drawing:
+    """The draws of a `Fit`."""
+
+    def simulate(self, ds: xr.Dataset, unit: str = "bag", samples: int = 1000, seed: int = 0
+                 ) -> xr.DataArray:
+        """Posterior predictive draws of observations, with every source of noise.
+
+        A draw holds one function, one effect for each area, and one observation of every unit:
+        draws are joint, so that sums over individuals are draws of sums. Models with dense
+        covariances (exact ones, quasi-likelihood) draw up to 5,000 individuals jointly, and more
+        in runs of whole bags that are independent of each other; trees and chains of Gaussian
+        processes (``mr-dgp``, ``mr-cascade``) may draw single places.
+
+        Parameters
+        ----------
+        ds : xr.Dataset
+            Bagged dataset.
+        unit : {"bag", "individual"}
+            What is observed.
+        samples : int
+            Number of draws.
+        seed : int
+            Seed.
+
+        Returns
+        -------
+        xr.DataArray
+            (sample, unit).
+        """
+        require(unit in ("bag", "individual"), f"unit must be 'bag' or 'individual', got {unit!r}")
+        draw = getattr(self.inner, "simulate_bags" if unit == "bag" else "simulate_individuals")
+        values = draw(self._bags(ds), self._trained(ds), samples, seed)
+        return self._drawn(values, ds, unit)
+
+    def sample(self, ds: xr.Dataset, samples: int = 1000, *, preserve_totals: bool = False,
+               seed: int = 0) -> xr.DataArray:
+        """Joint posterior predictive draws of what individuals would be observed as.
+
+        With ``preserve_totals`` each draw is conditional on the areas' totals in ``ds["value"]``:
+        counts are multinomial, the total falling on individuals in proportion to the draw's
+        expected counts; Normal values are conditioned exactly on the sum (or weighted mean) being
+        met; of an exponential value each individual has its share. A count that is not whole is
+        drawn as the next larger whole number of units, each worth a little less than one
+        (attribute ``fractional_totals`` says of how many areas).
+
+        Rates of areas that the fit was trained on are conditional on their totals, as far as its
+        approximate posterior is. Totals of other areas are shared out but teach the fit nothing:
+        fit to them, or `condition`, for that.
+
+        Parameters
+        ----------
+        ds : xr.Dataset
+            Bagged dataset; with ``value`` if totals are to be preserved.
+        samples : int
+            Number of draws.
+        preserve_totals : bool
+            Whether every draw adds up to the totals of the areas.
+        seed : int
+            Seed.
+
+        Returns
+        -------
+        xr.DataArray
+            (sample, individual), in units of the value.
+
+        Raises
+        ------
+        InputError
+            If totals are to be preserved and the dataset has none, or the model cannot.
+        """
+        require(samples > 0, f"samples must be positive, got {samples}")
+        if not preserve_totals:
+            return self.simulate(ds, "individual", samples, seed)
+        bags, trained, totals, said = self._totals(ds)
+        values = self.inner.preserve(bags, trained, totals, samples, seed)[1]
+        return self._drawn(values, ds, "individual").assign_attrs(said)
+
+    def functional(self, ds: xr.Dataset, function: Callable, samples: int = 1000, *,
+                   preserve_totals: bool = True, seed: int = 0, level: float = 0.95) -> xr.Dataset:
+        """Posterior of any functional of the map, from joint draws of all individuals.
+
+        Parameters
+        ----------
+        ds : xr.Dataset
+            Bagged dataset.
+        function : callable
+            Takes one draw, a DataArray (individual,) in units of the value, with the coordinates
+            of ``ds``; returns a number, an array or a DataArray, the same shape for every draw. A
+            function that needs a ``sample`` dimension gets the draws (sample, individual) instead.
+        samples : int
+            Number of draws; they are made a part at a time where there are many individuals.
+        preserve_totals : bool
+            Whether draws add up to the areas' totals, see `sample`.
+        seed : int
+            Seed.
+        level : float
+            Of the central interval.
+
+        Returns
+        -------
+        xr.Dataset
+            ``mean``, ``sd``, ``interval`` (end: lower, upper) and ``draws`` (sample, ...).
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import workbench as wb
+        >>> ds = wb.load("swiss-roll", n_bags=12, mean_size=8, size_std=3)
+        >>> fit = wb.VBAgg(kernel="rbf", inducing=10, max_steps=5).fit(ds)
+
+        The total of a new polygon, by the share of each individual that lies inside:
+
+        >>> inside = (ds["covariates"][:, 0] > 0).astype(float)
+        >>> total = fit.functional(ds, lambda draw: (draw * inside).sum(), samples=200)
+        >>> sorted(total.data_vars)
+        ['draws', 'interval', 'mean', 'sd']
+        >>> bool(total["interval"][0] <= total["mean"] <= total["interval"][1])
+        True
+
+        The rank of an area by its mean individual, 1 the highest (totals are known, ranks of
+        smaller places are not: give their own grouping instead of the membership):
+
+        >>> half = ds["membership"].values * 2 + np.arange(ds.sizes["individual"]) % 2
+        >>> def rank(draw):
+        ...     means = np.bincount(half, draw.values) / np.bincount(half)
+        ...     return 1 + int((means > means[3]).sum())
+        >>> place = fit.functional(ds, rank, samples=200)
+        >>> bool(1 <= place["mean"] <= half.max() + 1)
+        True
+
+        How likely each individual is among the worst tenth:
+
+        >>> worst = fit.functional(ds, lambda draw: draw >= np.quantile(draw, 0.9), samples=200)
+        >>> worst["mean"].dims
+        ('individual',)
+        """
+        require(samples > 1, f"a functional needs at least 2 samples, got {samples}")
+        require(0 < level < 1, f"level must lie between 0 and 1, got {level}")
+        parts = []
+        for count, own in _chunks(samples, ds.sizes["individual"], seed):
+            draws = self.sample(ds, count, preserve_totals=preserve_totals, seed=own)
+            parts.append(_apply(function, draws))
+        draws = xr.concat(parts, "sample", join="override", coords="minimal", compat="override")
+        draws = draws.assign_coords(sample=np.arange(samples))
+        values = draws.astype(float)
+        tails = [(1 - level) / 2, (1 + level) / 2]
+        ends = values.quantile(tails, "sample").rename(quantile="end")
+        return xr.Dataset(
+            {"mean": values.mean("sample"), "sd": values.std("sample", ddof=1),
+             "interval": ends.assign_coords(end=["lower", "upper"]), "draws": draws},
+            attrs={"level": level, "samples": samples,
+                   "distribution": PRESERVED if preserve_totals else "posterior predictive"})
+
+    def log_density(self, ds: xr.Dataset, unit: str = "bag", samples: int = 1000, seed: int = 0
+                    ) -> xr.DataArray:
+        """log p(observation | draw of the parameter), for log scores.
+
+        Where the predictive density has a closed form or an exact quadrature there is one row;
+        otherwise one row per draw, and the log score is log mean exp over them.
+
+        Parameters
+        ----------
+        ds : xr.Dataset
+            Bagged dataset; ``unit="individual"`` needs its ``individual_value``.
+        unit : {"bag", "individual"}
+            Which observations.
+        samples, seed : int
+            Number of draws, and their seed.
+        """
+        require(unit in ("bag", "individual"), f"unit must be 'bag' or 'individual', got {unit!r}")
+        name = "value" if unit == "bag" else "individual_value"
+        require(name in ds, f"the dataset has no {name}, so there is no {unit} density to take")
+        bags = self._bags(ds)
+        y = torch.as_tensor(ds[name].values.copy()).to(bags.weight)
+        values = self.inner.log_density(y, bags, self._trained(ds), unit, samples, seed)
+        return labelled(values, ("sample", unit), coords_of(ds, unit), {"units": "nats"})
+
+    def _totals(self, ds: xr.Dataset):
+        """Bags, their training positions and totals, and an attribute about fractions of counts."""
+        if "value" not in ds:
+            raise InputError("there are no totals to preserve: the dataset has no value; use "
+                             "preserve_totals=False")
+        bags = self._bags(ds)
+        totals = torch.as_tensor(ds["value"].values.copy()).to(bags.weight)
+        counts = ds["value"].attrs.get("kind", "count") == "count"
+        fractional = int((totals != totals.round()).sum()) if counts else 0
+        return bags, self._trained(ds), totals, {
+            "distribution": PRESERVED, "fractional_totals": fractional}
+
+    def _shared_out(self, ds: xr.Dataset, levels, threshold: float | None, samples: int, seed: int
+                    ) -> dict[str, xr.DataArray]:
+        """Map variables from draws that preserve totals; some bags at a time."""
+        bags, trained, totals, said = self._totals(ds)
+        sums, found = self._aggregation == "sum", []
+        parts = split(bags, max(1, BUDGET // samples))
+        seeds = np.random.default_rng(seed).integers(2**31, size=bags.count)
+        for own, (part, which) in zip(seeds, parts, strict=False):
+            expected, drawn = (values.cpu().numpy() for values in self.inner.preserve(
+                part, trained[which], totals[which], samples, int(own)))
+            rate = expected / part.weight.cpu().numpy() if sums else expected
+            found.append([
+                rate.mean(0)[None], rate.std(0, ddof=1)[None], np.quantile(rate, levels, axis=0),
+                np.quantile(drawn, levels, axis=0), expected.mean(0)[None],
+                (rate > (np.inf if threshold is None else threshold)).mean(0)[None]])
+        mean, std, rates, values, expected, beyond = (
+            np.concatenate(part, 1) for part in zip(*found, strict=True))
+        places, of = coords_of(ds, "individual"), {"units": self.rate_units, **said}
+        level = {"quantile": levels, **places}
+        own_units = {"units": self._value_attrs.get("units", ""), **said}
+
+        def one(array, attrs, name, **extra):
+            return labelled(array[0], ("individual",), places,
+                            {**attrs, "long_name": name, **extra})
+
+        out = {
+            "mean": one(mean, of, "posterior mean rate"),
+            "std": one(std, of, "posterior std of the rate"),
+            "rate_quantile": labelled(rates, ("quantile", "individual"), level,
+                                      {**of, "long_name": "rate quantile"}),
+            "value_quantile": labelled(values, ("quantile", "individual"), level, {
+                **own_units, "long_name": "quantile of the individual's value"}),
+        }
+        if sums:
+            out["expected_count"] = one(expected, own_units, "expected value")
+        if threshold is not None:
+            out["exceedance"] = one(beyond, {**said, "units": "probability"},
+                                    f"P(rate > {threshold:g})", threshold=float(threshold))
+        return out
+
+    def _drawn(self, values, ds: xr.Dataset, unit: str) -> xr.DataArray:
+        return labelled(
+            values, ("sample", unit), {"sample": np.arange(len(values)), **coords_of(ds, unit)},
+            {"units": self._value_attrs.get("units", ""),
+             "long_name": f"simulated {self._value_attrs.get('long_name', 'value')}"},
+        )
+
+
+def _chunks(samples: int, individuals: int, seed: int) -> Iterator[tuple[int, int]]:
+    """Numbers of draws that are held together, and a seed for each."""
+    most = max(1, BUDGET // max(individuals, 1))
+    starts = range(0, samples, most)
+    seeds = np.random.default_rng(seed).integers(2**31, size=len(starts))
+    for start, own in zip(starts, seeds, strict=True):
+        yield min(most, samples - start), int(own)
+
+
+def _apply(function: Callable, draws: xr.DataArray) -> xr.DataArray:
+    """A functional of each draw (sample, ...)."""
+    try:
+        first = function(draws.isel(sample=0, drop=True))
+    except Exception:       # it may want all draws at once; what it raises there is its own
+        found = function(draws)
+        if not isinstance(found, xr.DataArray) or "sample" not in found.dims:
+            raise
+        return found
+    rest = [function(draws.isel(sample=i, drop=True)) for i in range(1, draws.sizes["sample"])]
+    if isinstance(first, xr.DataArray):
+        return xr.concat([first, *rest], "sample", join="override", coords="minimal",
+                         compat="override")
+    values = np.stack([np.asarray(one) for one in [first, *rest]])
+    dims = ("sample", *(f"dim_{i}" for i in range(values.ndim - 1)))
+    return xr.DataArray(values, dims=dims)
