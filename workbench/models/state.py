@@ -31,6 +31,9 @@ MOST_FEATURES = 50_000_000
 # Steps of q on all individuals after it was found on clusters: it starts near its optimum, and an
 # evaluation on hundreds of thousands of pairs is dear.
 _FEW = 30
+# Totals tell little of how much individuals of the same covariates differ: seldom by more than a
+# factor of e, twice this standard deviation.
+_NUGGET = 0.5
 # Relative decrement of q at which the profiled objective and its gradient are good enough to climb.
 _PROFILE = 3e-7
 # Relative decrement of q at the end of training above which the fit has not converged.
@@ -95,7 +98,7 @@ class VariationalState:
         if options.nugget == "learn" or float(options.nugget) > 0:
             start = 0.2 * self.scale if options.nugget == "learn" else float(options.nugget)
             self._nugget = assembly.scalar_hyperparameter(
-                "nugget.std", start, "link scale", prior, like)
+                "nugget.std", start, "link scale", PCStd(_NUGGET * self.scale, 0.05), like)
             self._nugget.fixed = options.nugget != "learn"
             items.append(self._nugget)
         self.likelihood = self._likelihood(items)

@@ -9,6 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import torch
+from torch import Tensor
+
 from workbench.bags import Bags, Source
 from workbench.models.averaging import average
 from workbench.models.base import Model
@@ -20,6 +23,7 @@ from workbench.models.options import (
     VariationalOptions,
 )
 from workbench.models.state import VariationalState
+from workbench.training import History
 
 
 class VBAgg(Model):
@@ -94,6 +98,32 @@ class VBAgg(Model):
         state.hyperparameters.fix(values)
         state.field.set_q(fit.state.field.q_mean, fit.state.field.q_covariance)
         return VariationalFit(self, state, state.settle())
+
+    def restored(self, source: Source, values: Mapping, q: tuple[Tensor, Tensor],
+                 history: History) -> VariationalFit:
+        """The fit that another process ended with, from its hyperparameters and q.
+
+        Parameters
+        ----------
+        source : Source
+            What it was fitted to.
+        values : mapping
+            Every hyperparameter, in natural units.
+        q : two Tensors (M,), (M, M)
+            Mean and covariance of q in whitened coordinates.
+        history : History
+            Of its training.
+        """
+        state = VariationalState(self, source, given=values)
+        free = {item.name for item in state.hyperparameters.free}
+        state.hyperparameters.fix(values)
+        for item in state.hyperparameters:
+            item.fixed = item.name not in free
+        state.field.set_q(*q)
+        if state.fits:
+            with torch.no_grad():
+                state.trained_view = state.view().detach()
+        return VariationalFit(self, state, history)
 
     def trained(self, source: Source, progress: bool = False, callback=None) -> VariationalFit:
         """As `fit`, without averaging and without a look at whether it is any good."""

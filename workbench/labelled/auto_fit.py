@@ -1,0 +1,93 @@
+"""A fitted `Auto`: the mixture with labels, its candidates, and why they weigh what they weigh."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import xarray as xr
+
+from workbench.labelled.fit import Fit
+from workbench.models.mixture import MixtureFit
+
+_WORTH = 0.05           # weight from which a candidate is worth a word
+
+
+class AutoFit(Fit):
+    """A mixture of fitted models; answers as any `Fit` does.
+
+    Attributes
+    ----------
+    candidates : dict of str to Fit
+        Every candidate's own fit.
+    weights : xr.DataArray (model,)
+        Weights of the candidates, which sum to one.
+    recovery : xr.Dataset or None
+        What the weights rest on: scores (model, grouping) of the candidates, of the mixture, and
+        of two simple maps, each predicting the known areas from totals of merged areas.
+    verdict : str
+        The mixture beside the simple maps, in words.
+    """
+
+    def __init__(self, inner: MixtureFit, model, ds: xr.Dataset, candidates: dict[str, Fit],
+                 recovery: xr.Dataset | None, verdict: str, says: dict[str, str]):
+        self.candidates, self.recovery, self.verdict = candidates, recovery, verdict
+        self._says = says
+        self.weights = xr.DataArray(
+            [inner.weight_of[name] for name in candidates], dims="model", name="weight",
+            coords={"model": list(candidates)}, attrs={"long_name": "weight in the mixture"})
+        super().__init__(inner, model, ds)
+
+    @property
+    def converged(self) -> bool:
+        """Whether every candidate of some weight converged."""
+        return all(fit.converged for name, fit in self.candidates.items()
+                   if self.inner.weight_of[name] >= _WORTH)
+
+    def extrapolation(self, ds: xr.Dataset) -> xr.DataArray:
+        """As of `Fit.extrapolation`, averaged over the candidates by weight.
+
+        A candidate that does not look at a covariate extrapolates nothing in it.
+        """
+        parts = [float(weight) * self.candidates[str(name)].extrapolation(ds)
+                 for name, weight in zip(self.weights["model"].values, self.weights.values,
+                                         strict=True) if weight > 0]
+        return sum(parts[1:], parts[0]).assign_attrs(
+            units="between-area ranges", long_name="extrapolation")
+
+    def summary(self) -> str:
+        """The candidates with weights and scores, and the verdict, as text."""
+        name_width = max(len(name) for name in self.candidates)
+        lines = [repr(self), f"{len(self.candidates)} models, {self.elapsed:.1f} s, "
+                 f"{'converged' if self.converged else 'NOT converged'}", ""]
+        head = f"{'model':<{name_width}}  weight"
+        if self.recovery is not None:
+            head += f"{'recovery error':>16}"
+        lines.append(head + "  the rate depends on")
+        order = sorted(self.candidates, key=lambda name: -self.inner.weight_of[name])
+        for name in order:
+            row = f"{name:<{name_width}}  {self.inner.weight_of[name]:6.3f}"
+            if self.recovery is not None:
+                error = float(self.recovery["error"].sel(model=name).mean())
+                row += f"{error:>16.4g}"
+            lines.append(f"{row}  {self._says[name]}")
+        if self.recovery is not None:
+            for name in self.recovery["model"].values:
+                if name not in self.candidates:
+                    error = float(self.recovery["error"].sel(model=name).mean())
+                    lines.append(f"{name!s:<{name_width}}        {error:>16.4g}")
+            lines += ["", f"recovery error: {self.recovery['error'].attrs['long_name']}"]
+        lines += ["", self.verdict]
+        if self.outside_share > 0:
+            lines += ["", f"extrapolation: {self.outside_share:.1%} of the individuals lie outside "
+                      "the range of area means in some covariate that a candidate of some weight "
+                      "looks at (variable extrapolation of the map)"]
+        if self.notes:
+            lines += ["", *("note: " + note for note in self.notes)]
+        return "\n".join(lines)
+
+    def provenance(self) -> dict[str, str]:
+        """As of `Fit.provenance`, with the weights and the verdict."""
+        weights = {str(name): round(float(weight), 6) for name, weight in zip(
+            self.weights["model"].values, np.asarray(self.weights), strict=True)}
+        return {**super().provenance(), "weights": json.dumps(weights), "verdict": self.verdict}

@@ -1,0 +1,64 @@
+"""A mixture of fits of different models to one source, with given weights."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import torch
+
+from workbench.checks import InputError
+from workbench.models.averaging import AveragedFit
+from workbench.models.fit import VariationalFit
+
+
+class MixtureFit(AveragedFit):
+    """Fits by name, whose predictions are mixed by weight.
+
+    State, objective and history are those of the fit with most weight.
+
+    Parameters
+    ----------
+    fits : mapping of str to VariationalFit
+        Fits to the same source.
+    weights : mapping of str to float
+        Weight of each; those of weight zero are kept, but not asked for predictions.
+    """
+
+    def __init__(self, fits: Mapping[str, VariationalFit], weights: Mapping[str, float]):
+        used = [name for name in fits if weights[name] > 0]
+        top = fits[max(used, key=lambda name: weights[name])]
+        share = torch.tensor([float(weights[name]) for name in used], dtype=torch.float64)
+        super().__init__(top, [fits[name] for name in used], (share / share.sum()).to(top.state.x))
+        self.fits, self.weight_of = dict(fits), dict(weights)
+
+    @property
+    def hyperparameters(self) -> dict[str, dict]:
+        """By candidate: its weight and its hyperparameters in natural units."""
+        return {name: {"weight": self.weight_of[name], "hyperparameters": fit.hyperparameters}
+                for name, fit in self.fits.items()}
+
+    def move(self, values: Mapping):
+        """Raise: a mixture has no hyperparameters of its own.
+
+        Raises
+        ------
+        InputError
+            Always.
+        """
+        raise InputError("a mixture of models has no hyperparameters of its own to move; move one "
+                         "of its candidates")
+
+    def coefficients(self) -> dict:
+        """None of its own: they are those of its members."""
+        return {}
+
+    def components(self, bags):
+        """Raise: candidates have different terms.
+
+        Raises
+        ------
+        InputError
+            Always.
+        """
+        raise InputError("the candidates of a mixture have different terms; ask one of "
+                         "fit.candidates for its components")
