@@ -15,6 +15,7 @@ import importlib
 # plotting packages stay optional.
 _HOME = {
     "AggregatedGP": "labelled",
+    "Auto": "labelled",
     "BagConstant": "labelled",
     "BagPixel": "labelled",
     "CMP": "labelled",

@@ -10,7 +10,7 @@ from workbench.labelled.fit import Fit
 from workbench.labelled.mediated import MediatedFit
 from workbench.labelled.several import Several, SourcesFit, to_sources
 from workbench.labelled.source import to_source
-from workbench.models.registry import MODELS, model_named
+from workbench.models.registry import MODELS
 
 
 class LabelledModel:
@@ -172,17 +172,3 @@ MRGPRN = _public("MRGPRN", MODELS["mr-gprn"])
 CentrePointGPRN = _public("CentrePointGPRN", MODELS["centre-point-gprn"])
 MRDGP = _public("MRDGP", MODELS["mr-dgp"])
 MRCascade = _public("MRCascade", MODELS["mr-cascade"])
-_CLASSES = {cls.torch_model.name: cls for cls in (
-    Constant, BagConstant, BagPixel, CentrePointGP, NeuralNetwork, Nystrom, AggregatedGP,
-    CentroidGP, IndependentBagsGP, QuasiLikelihoodGP, CMP, ShrinkageCMP, VarCMP, VBAgg,
-    MRGP, MRVBAgg, MRGPRN, CentrePointGPRN, MRCascade, MRDGP)}
-
-
-def models() -> dict[str, type[LabelledModel]]:
-    """All models by registry name."""
-    return dict(_CLASSES)
-
-
-def make_model(name: str, **options) -> LabelledModel:
-    """A model by registry name; an unknown name suggests the nearest."""
-    return _CLASSES[model_named(name).name](**options)

@@ -8,7 +8,18 @@ import torch
 
 from workbench.checks import InputError
 from workbench.models.averaging import AveragedFit
+from workbench.models.base import Model
 from workbench.models.fit import VariationalFit
+from workbench.models.options import AutoOptions
+
+
+class Auto(Model):
+    """The mixture's name and options; it is assembled where datasets are, above the models."""
+
+    name = "auto"
+    summary = "a mixture of models, weighted by how well each recovers known areas"
+    paper = "Yao et al. 2018 (stacking)"
+    options_type = AutoOptions
 
 
 class MixtureFit(AveragedFit):

@@ -64,22 +64,33 @@ class Options:
     device: str = option("cpu", "torch device, such as cpu or cuda")
 
     def __post_init__(self):
-        for entry in fields(self):
-            value, about = getattr(self, entry.name), entry.metadata
-            if about["choices"] is not None:
-                choose(f"option {entry.name}", value, about["choices"])
-            _require_type(entry, value)
-            if about["bounds"] is not None and isinstance(value, (int, float)):
-                low, high = about["bounds"]
-                if not low <= value <= high:
-                    raise reject(f"option {entry.name} in [{low}, {high}]", repr(value),
-                                 "choose a value in this range")
-        _require_device(self.device)
+        check_options(self)
 
     @property
     def torch_dtype(self) -> torch.dtype:
         """The torch dtype named by ``dtype``."""
         return getattr(torch, self.dtype)
+
+
+def check_options(options) -> None:
+    """Refuse values outside the choices, types and bounds of an options dataclass.
+
+    Raises
+    ------
+    InputError
+        Naming the option and what it can be.
+    """
+    for entry in fields(options):
+        value, about = getattr(options, entry.name), entry.metadata
+        if about["choices"] is not None:
+            choose(f"option {entry.name}", value, about["choices"])
+        _require_type(entry, value)
+        if about["bounds"] is not None and isinstance(value, (int, float)):
+            low, high = about["bounds"]
+            if not low <= value <= high:
+                raise reject(f"option {entry.name} in [{low}, {high}]", repr(value),
+                             "choose a value in this range")
+    _require_device(options.device)
 
 
 def _require_type(entry, value) -> None:
@@ -166,6 +177,31 @@ class VariationalOptions(AggregatedOptions):
                 "the negative binomial already is overdispersed; use it with "
                 "overdispersion='none', or likelihood='poisson' with overdispersion='area'"
             )
+
+
+@dataclass(frozen=True)
+class AutoOptions:
+    """Options of the mixture that chooses for itself.
+
+    Raises
+    ------
+    InputError
+        On a value outside its choices or bounds; the message names the option.
+    """
+
+    effort: str = option(
+        "normal", "quick: five models, one grouping; normal: eight models, four groupings; "
+        "thorough: twelve groupings, each model averaged over its hyperparameters",
+        choices=("quick", "normal", "thorough"))
+    workers: int = option(
+        0, "processes that share the fits; 0 is as many as there are processors, at most eight",
+        bounds=(0, 1024))
+    seed: int = option(0, "seed of inducing inputs, groupings and draws", bounds=(0, 2**31 - 1))
+    dtype: str = option("float64", "floating point type", choices=("float64", "float32"))
+    device: str = option("cpu", "torch device, such as cpu or cuda")
+
+    def __post_init__(self):
+        check_options(self)
 
 
 @dataclass(frozen=True)

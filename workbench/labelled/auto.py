@@ -1,0 +1,245 @@
+"""`Auto`: the model that chooses among structures by what the data can test, and averages."""
+
+from __future__ import annotations
+
+import os
+import time
+import warnings
+from collections.abc import Callable, Mapping
+
+import xarray as xr
+
+from workbench import schema
+from workbench.checks import FitWarning, require
+from workbench.interrupt import Cancelled
+from workbench.labelled.auto_fit import AutoFit
+from workbench.labelled.candidates import (
+    Candidate,
+    Effort,
+    candidates_for,
+    effort_named,
+    options_for,
+)
+from workbench.labelled.fit import Fit
+from workbench.labelled.models import LabelledModel, VBAgg
+from workbench.labelled.source import to_source
+from workbench.labelled.weighing import Weighing, equal_weights, weigh
+from workbench.models.annealing import share_of
+from workbench.models.mixture import Auto as Inner
+from workbench.models.mixture import MixtureFit
+from workbench.training import History
+
+_EVALUATIONS = 300      # of the objective in a typical fit, for the estimate of time
+_WEIGHING = 0.5         # time of a fit to merged areas, started from the fit to areas, relative
+
+
+class Auto(LabelledModel):
+    """A mixture of structurally different models, weighted by coarsen and recover.
+
+    A few models are fitted: a flat rate, slopes of covariates, a smooth map, smooth functions of
+    covariates, and their combinations; counts with an effect of each area and of each individual.
+    Each is then fitted to totals of *merged* neighbouring areas and has to recover the known areas
+    from them; weights minimise the error of the mixture there (stacking), shrunk where areas are
+    few. Two simple maps stand beside it, the split by population and a regression on the totals,
+    and the fit warns where one of them recovers the areas better.
+
+    Parameters
+    ----------
+    effort : {"quick", "normal", "thorough"}, default "normal"
+        quick: five models, one grouping of areas; normal: eight models, four groupings; thorough:
+        twelve groupings, and each model averaged over its hyperparameters.
+    workers : int, default 0
+        Processes that share the fits; 0 is as many as there are processors, at most eight.
+    seed : int, default 0
+        Seed of inducing inputs, groupings and draws.
+    dtype : {"float64", "float32"}, default "float64"
+        Floating point type.
+    device : str, default "cpu"
+        Torch device, such as ``cpu`` or ``cuda``.
+
+    Raises
+    ------
+    InputError
+        On an unknown option or choice (the nearest is suggested).
+
+    References
+    ----------
+    Yao, Vehtari, Simpson and Gelman 2018, Using stacking to average Bayesian predictive
+    distributions.
+
+    Examples
+    --------
+    >>> import workbench as wb
+    >>> ds = wb.load("swiss-roll", n_bags=30, mean_size=10, size_std=3)
+    >>> fit = wb.Auto(effort="quick", workers=1).fit(ds)
+    >>> float(fit.weights.sum().round(6))
+    1.0
+    >>> fit.at(ds).mean.sizes["individual"] == ds.sizes["individual"]
+    True
+    """
+
+    torch_model = Inner
+
+    def __init__(self, *, effort: str = "normal", workers: int = 0, seed: int = 0,
+                 dtype: str = "float64", device: str = "cpu"):
+        super().__init__(effort=effort, workers=workers, seed=seed, dtype=dtype, device=device)
+
+    def fit(self, ds: xr.Dataset, *, progress: bool = False, callback: Callable | None = None
+            ) -> AutoFit:
+        """Fit the candidates, weigh them, and mix them.
+
+        Parameters
+        ----------
+        ds : xr.Dataset
+            Bagged dataset; only covariates, coordinates, weights, membership and bag values are
+            used, never ``truth`` or ``individual_value``.
+        progress : bool
+            Show an estimate of the time, and bars with the time left.
+        callback : callable, optional
+            ``callback(step, objective, fraction)`` as work goes on; it may raise
+            `workbench.interrupt.Cancelled` to stop with the candidates fitted so far.
+
+        Returns
+        -------
+        AutoFit
+            Also when cancelled (``fit.cancelled``).
+
+        Raises
+        ------
+        InputError
+            If the dataset cannot be used, or no candidate could be fitted.
+        """
+        schema.check(ds)
+        effort, started = effort_named(self.options.effort), time.perf_counter()
+        chosen, workers = candidates_for(ds, effort), self._workers(ds)
+        if progress:
+            print(f"auto: {len(chosen)} models on {workers} "
+                  f"{'process' if workers == 1 else 'processes'}, about "
+                  f"{_told(self.estimate(ds))}")
+        fits, notes, cancelled = self._candidates(ds, chosen, effort, workers, progress, callback)
+        require(bool(fits), "no candidate could be fitted: " + "; ".join(notes))
+        weighing = None
+        if not cancelled:
+            try:
+                weighing = weigh({name: fit.model for name, fit in fits.items()}, ds, effort,
+                                 self.options.seed, workers, progress, _part(callback, 0.4, 1.0),
+                                 {name: fit.hyperparameters for name, fit in fits.items()})
+            except (Cancelled, KeyboardInterrupt):
+                cancelled = True
+                notes.append("weighing the candidates was cancelled; they are weighted equally")
+        weighing = weighing or equal_weights(list(fits))
+        return self._mixed(ds, chosen, fits, weighing, notes, cancelled, started)
+
+    def condition(self, ds: xr.Dataset, hyperparameters: Mapping) -> AutoFit:
+        """Mix candidates with given weights and hyperparameters, and none trained.
+
+        Parameters
+        ----------
+        ds : xr.Dataset
+            Bagged dataset.
+        hyperparameters : mapping
+            ``{candidate: {"weight": w, "hyperparameters": {...}}}`` as `Fit.hyperparameters` of a
+            fitted `Auto` gives.
+        """
+        schema.check(ds)
+        effort, started = effort_named(self.options.effort), time.perf_counter()
+        chosen = candidates_for(ds, effort_named("thorough"))
+        chosen = [one for one in chosen if one.name in hyperparameters]
+        require(bool(chosen), "give weights and hyperparameters of at least one candidate, as "
+                "fit.hyperparameters has them")
+        fits = {one.name: self._model(ds, one, effort).condition(
+            ds, hyperparameters[one.name]["hyperparameters"]) for one in chosen}
+        weights = {name: float(hyperparameters[name]["weight"]) for name in fits}
+        return self._mixed(ds, chosen, fits, Weighing(weights, None, "weights were given", ()),
+                           [], False, started)
+
+    def estimate(self, ds: xr.Dataset) -> float:
+        """Roughly how many seconds `fit` will take, from one evaluation of each candidate."""
+        from workbench.labelled.timing import evaluation_seconds
+
+        effort, source = effort_named(self.options.effort), to_source(ds)
+        workers = self._workers(ds)
+        groupings = len(effort.shares) * effort.draws
+        each = [evaluation_seconds(self._model(ds, one, effort)._inner, source)
+                for one in candidates_for(ds, effort)]
+        fits = _EVALUATIONS * sum(each) * (1 + 0.3 * int(effort.average or 0))
+        share = min(workers, len(each))
+        return fits / share + groupings * _WEIGHING * fits / min(workers, len(each) * groupings)
+
+    def _workers(self, ds: xr.Dataset) -> int:
+        if self.options.device != "cpu":
+            return 1
+        if self.options.workers:
+            return self.options.workers
+        # A process takes some seconds to start: not worth it where the fits are done by then.
+        small = ds.sizes["individual"] < 1_000 or self.options.effort == "quick"
+        return 1 if small else min(8, os.cpu_count() or 1)
+
+    def _model(self, ds: xr.Dataset, candidate: Candidate, effort: Effort) -> VBAgg:
+        return VBAgg(**options_for(ds, candidate, effort, self.options.seed),
+                     dtype=self.options.dtype, device=self.options.device)
+
+    def _candidates(self, ds, chosen, effort, workers, progress, callback
+                    ) -> tuple[dict[str, Fit], list[str], bool]:
+        """Fits by name, notes on those that failed, and whether the work was stopped."""
+        from tqdm import tqdm
+
+        from workbench.evaluation.parallel import completed
+        from workbench.labelled.weighing import fit_candidate
+
+        models = {one.name: self._model(ds, one, effort) for one in chosen}
+        source, fits, notes = to_source(ds), {}, []
+        # Averaged fits have too many parts to be sent about.
+        inside = workers == 1 or bool(effort.average)
+        tasks = [(name, models[name]._inner, source,
+                  _part(callback, 0.4 * k / len(models), 0.4 * (k + 1) / len(models))
+                  if inside else None, inside) for k, name in enumerate(models)]
+        try:
+            with tqdm(total=len(tasks), disable=not progress, desc="models", unit="fit") as bar:
+                for name, found, told, error in completed(fit_candidate, tasks,
+                                                          1 if inside else workers):
+                    bar.update()
+                    if error:
+                        notes.append(f"the candidate {name!r} failed and is left out: {error}")
+                        continue
+                    inner = found if inside else models[name]._inner.restored(source, *found)
+                    fits[name] = Fit(inner, models[name], ds)
+                    notes += [f"{name}: {text}" for text in told]
+                    if fits[name].cancelled:
+                        raise Cancelled
+                    if callback is not None and not inside:
+                        callback(len(fits), inner.objective, 0.4 * len(fits) / len(tasks))
+        except (Cancelled, KeyboardInterrupt):
+            if not fits:
+                raise
+            notes.append(f"cancelled: {len(fits)} of {len(models)} candidates are in the mixture")
+            return fits, notes, True
+        ordered = {name: fits[name] for name in models if name in fits}
+        return ordered, notes, False
+
+    def _mixed(self, ds, chosen: list[Candidate], fits: dict[str, Fit], weighing: Weighing,
+               notes: list[str], cancelled: bool, started: float) -> AutoFit:
+        inner = MixtureFit({name: fit.inner for name, fit in fits.items()}, weighing.weights)
+        inner.history = History(
+            list(inner.history.objective), [*notes, *weighing.notes],
+            all(fit.converged for fit in fits.values()), cancelled,
+            time.perf_counter() - started)
+        says = {one.name: one.says for one in chosen}
+        fit = AutoFit(inner, self, ds, fits, weighing.recovery, weighing.verdict, says)
+        if weighing.simple_wins:
+            warnings.warn(weighing.verdict, FitWarning, stacklevel=3)
+        return fit
+
+
+def _part(callback, low: float, high: float):
+    """A callback for the part of the work from one share of the whole to another."""
+    if callback is None:
+        return None
+    scaled = share_of(callback, 0, 1)
+    return lambda step, objective, fraction: scaled(step, objective,
+                                                    low + (high - low) * fraction)
+
+
+def _told(seconds: float) -> str:
+    return f"{seconds:.0f} s" if seconds < 90 else f"{seconds / 60:.0f} min"
+

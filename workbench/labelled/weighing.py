@@ -1,0 +1,304 @@
+"""Weights of candidates by coarsen and recover, and a verdict on the mixture beside simple maps."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
+
+import numpy as np
+import xarray as xr
+
+from workbench.bags import Source
+from workbench.checks import ConvergenceWarning, FitWarning, InputError
+from workbench.interrupt import Cancelled
+from workbench.labelled.candidates import Effort
+from workbench.linalg import FactorisationError
+from workbench.schema import BAG, INDIVIDUAL, aggregation, kind
+
+MIXTURE, SPLIT, REGRESSION = "auto (mixture)", "split by population", "regression on totals"
+_SAMPLES, _BUDGET = 400, 20_000_000     # joint draws of areas, and of individuals at once
+_STEPS = 60                             # evaluations of a fit to merged areas
+_FEW = 30                               # areas below which the test is weak
+
+
+@dataclass(frozen=True)
+class Weighing:
+    """Weights of the candidates, and what they rest on.
+
+    Parameters
+    ----------
+    weights : dict of str to float
+        By candidate; they sum to one.
+    recovery : xr.Dataset or None
+        ``error`` and ``deviance`` (model, grouping), of candidates, mixture and simple maps.
+    verdict : str
+        The mixture beside the simple maps, in words.
+    notes : tuple of str
+        What went wrong on the way.
+    simple_wins : bool
+        Whether a simple map recovered the areas better than the mixture.
+    """
+
+    weights: dict[str, float]
+    recovery: xr.Dataset | None
+    verdict: str
+    notes: tuple[str, ...]
+    simple_wins: bool = False
+
+
+def equal_weights(names: list[str], why: str = "the candidates were not tested") -> Weighing:
+    """All candidates alike."""
+    return Weighing({name: 1 / len(names) for name in names}, None,
+                    f"All candidates weigh the same: {why}.", ())
+
+
+def weigh(models: Mapping[str, object], ds: xr.Dataset, effort: Effort, seed: int, workers: int,
+          progress: bool, callback: Callable | None, warm: Mapping[str, Mapping]) -> Weighing:
+    """Let candidates and two simple maps recover the areas from merged ones; weights by stacking.
+
+    Parameters
+    ----------
+    models : mapping of str to model
+        The candidates, as they are fitted to the areas.
+    ds : xr.Dataset
+        Bagged dataset.
+    effort : Effort
+        Sizes and numbers of groupings.
+    seed, workers, progress, callback
+        As of `Auto`.
+    warm : mapping of str to mapping
+        Hyperparameters of the fits to the areas, from which those to merged ones start.
+    """
+    from workbench.evaluation.groupings import FEWEST_AREAS, FEWEST_GROUPS, groupings
+    from workbench.evaluation.recovery_draws import recover_draws
+    from workbench.evaluation.recovery_weights import recovery_weights
+
+    names, areas = list(models), ds.sizes[BAG]
+    if areas < FEWEST_AREAS:
+        return equal_weights(names, f"{areas} areas are too few to merge some and recover them; "
+                             "nothing tells which of them is right")
+    if "trials" in ds:
+        return equal_weights(names, "positives out of trials cannot be added up over areas, so "
+                             "that areas cannot be merged and recovered")
+    levels = sorted({max(FEWEST_GROUPS, round(share * areas)) for share in effort.shares})
+    groups = groupings(ds, levels, effort.draws, seed)
+    everyone = {name: _Merged(model, warm[name], None if workers > 1 else callback)
+                for name, model in models.items()} | _simple(ds)
+
+    def show(done: int, total: int, what: str) -> None:
+        if callback is not None:
+            callback(done, float("nan"), done / total)
+
+    samples = max(100, min(_SAMPLES, _BUDGET // ds.sizes[INDIVIDUAL]))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")     # of fits to few merged areas
+        recovered = recover_draws(
+            everyone, ds, groups, samples=samples, seed=seed, workers=workers,
+            progress=True if progress else show)
+    try:
+        found = recovery_weights(recovered.sel(model=names))
+    except InputError as error:
+        return equal_weights(names, str(error))
+    weights = {name: float(found.sel(model=name)) for name in names}
+    notes = tuple(f"{name}, {level} groups, draw {draw}: {error}" for name in everyone
+                  for level in recovered["level"].values for draw in recovered["draw"].values
+                  if (error := recovered["error"].sel(model=name, level=level, draw=draw).item()))
+    recovery = _scored(recovered, weights, ds, seed)
+    verdict, simple_wins = _verdict(recovery, areas)
+    return Weighing(weights, recovery, verdict, notes, simple_wins)
+
+
+class _Merged:
+    """A candidate for fits to merged areas: few steps from a warm start, and cancellable."""
+
+    def __init__(self, model, values: Mapping, callback: Callable | None):
+        options = {f.name: getattr(model.options, f.name) for f in fields(model.options)}
+        options |= {"initial": dict(values), "average": 0, "max_steps": _STEPS}
+        self._model, self._callback = type(model)(**options), callback
+
+    def __repr__(self) -> str:
+        return repr(self._model)
+
+    def fit(self, ds: xr.Dataset):
+        """Fit; a stopped fit raises, because half a fit must not be scored."""
+        def pulse(step, objective, fraction):
+            if self._callback is not None:
+                self._callback(step, objective, 0.0)
+
+        fit = self._model.fit(ds, callback=pulse)
+        if fit.cancelled:
+            raise Cancelled
+        return fit
+
+
+class _Rounded:
+    """A simple map of whole counts: totals that are not whole are rounded for it."""
+
+    def __init__(self, model):
+        self._model = model
+
+    def __repr__(self) -> str:
+        return repr(self._model)
+
+    def fit(self, ds: xr.Dataset):
+        return _RoundedFit(self._model.fit(_rounded(ds)))
+
+
+class _RoundedFit:
+    def __init__(self, fit):
+        self._fit = fit
+
+    def sample(self, ds: xr.Dataset, samples: int = 1000, *, preserve_totals: bool = False,
+               seed: int = 0) -> xr.DataArray:
+        return self._fit.sample(_rounded(ds), samples, preserve_totals=preserve_totals, seed=seed)
+
+
+def _rounded(ds: xr.Dataset) -> xr.Dataset:
+    return ds.assign(value=ds["value"].round().assign_attrs(ds["value"].attrs))
+
+
+def _simple(ds: xr.Dataset) -> dict[str, object]:
+    """The simple maps that the mixture has to beat; of totals of counts alone."""
+    if kind(ds) != "count" or aggregation(ds) != "sum":
+        return {}
+    from workbench.evaluation.plain import PopulationSplit, TotalsGLM
+
+    found = {SPLIT: _Rounded(PopulationSplit())}
+    if ds.sizes["covariate"]:
+        found[REGRESSION] = _Rounded(TotalsGLM())
+    return found
+
+
+def _scored(recovered: xr.Dataset, weights: dict[str, float], ds: xr.Dataset, seed: int
+            ) -> xr.Dataset:
+    """Errors of everyone, mixture included, for each grouping that all candidates finished."""
+    from workbench.evaluation.recovery_scores import headline, score_areas
+
+    counts = kind(ds) == "count" and aggregation(ds) == "sum"
+    weight = np.bincount(ds["membership"].values, weights=ds["weight"].values)
+    observed, rows, errors = ds["value"].values.astype(float), [], []
+    names = [str(name) for name in recovered["model"].values]
+    for i in range(recovered.sizes["level"]):
+        for k in range(recovered.sizes["draw"]):
+            group = recovered["group"].values[i, k]
+            draws = {name: recovered["draws"].values[j, i, k] for j, name in enumerate(names)}
+            mixed = _mixed({name: draws[name] for name in weights}, weights, seed)
+            if group[0] < 0 or not np.isfinite(mixed).all():
+                continue
+            by_name = {**draws, MIXTURE: mixed}
+            scores = {}
+            for name, values in by_name.items():
+                if np.isfinite(values).all():
+                    found = score_areas(observed, values, group, weight, counts, seed)
+                    scores[name] = found[headline(counts)], found[
+                        "deviance" if counts else "squared_error"]
+            rows.append({name: tuple(np.nanmean(part) for part in both)
+                         for name, both in scores.items()})
+            errors.append({name: (both[0], group) for name, both in scores.items()})
+    order = [*names, MIXTURE]
+    grid = np.array([[row.get(name, (np.nan, np.nan)) for row in rows] for name in order])
+    what = ("mean CRPS of square roots of counts, areas predicted from totals of merged areas"
+            if counts else "mean CRPS, areas predicted from means of merged areas")
+    difference = {name: _difference(errors, name) for name in order if name not in weights}
+    return xr.Dataset(
+        {"error": (("model", "grouping"), grid[..., 0], {"long_name": what}),
+         "deviance": (("model", "grouping"), grid[..., 1]),
+         "difference": ("simple", [difference[n][0] for n in difference],
+                        {"long_name": "error of the mixture less that of the simple map"}),
+         "difference_error": ("simple", [difference[n][1] for n in difference])},
+        coords={"model": order, "simple": list(difference)})
+
+
+def _mixed(draws: dict[str, np.ndarray], weights: dict[str, float], seed: int) -> np.ndarray:
+    """Joint draws of the mixture: of each candidate as many as its weight says."""
+    used = [name for name in draws if weights[name] > 0]
+    size = next(iter(draws.values())).shape[0]
+    rng = np.random.default_rng(seed)
+    share = np.array([weights[name] for name in used])
+    exact = size * share / share.sum()
+    count = np.floor(exact).astype(int)
+    count[np.argsort(count - exact)[: size - count.sum()]] += 1
+    return np.concatenate([draws[name][rng.permutation(size)[:n]]
+                           for name, n in zip(used, count, strict=True)])
+
+
+def _difference(errors: list[dict], name: str) -> tuple[float, float]:
+    """Mean difference of errors, mixture less another, and its standard error over groups."""
+    means, variances = [], []
+    for scores in errors:
+        if name not in scores or name == MIXTURE:
+            continue
+        (ours, group), (theirs, _) = scores[MIXTURE], scores[name]
+        known = np.isfinite(ours) & np.isfinite(theirs)
+        size = np.bincount(group[known])
+        gap = np.bincount(group[known], weights=(ours - theirs)[known])
+        present = size > 0
+        mean = gap.sum() / size.sum()
+        left = gap[present] - mean * size[present]
+        n = present.sum()
+        means.append(mean)
+        variances.append(n / max(n - 1, 1) * np.square(left).sum() / size.sum() ** 2)
+    if not means:
+        return float("nan"), float("nan")
+    return float(np.mean(means)), float(np.sqrt(np.mean(variances)))
+
+
+def _verdict(recovery: xr.Dataset, areas: int) -> tuple[str, bool]:
+    """The mixture beside the simple maps in words, and whether one of them was better."""
+    def mean(name: str, score: str) -> float:
+        return float(recovery[score].sel(model=name).mean())
+
+    simple = [str(n) for n in recovery["simple"].values if n != MIXTURE]
+    simple = [name for name in simple if np.isfinite(mean(name, "error"))]
+    ours, parts, wins = mean(MIXTURE, "error"), [], []
+    for name in simple:
+        gap = float(recovery["difference"].sel(simple=name))
+        error = float(recovery["difference_error"].sel(simple=name))
+        parts.append(f"the {name} {mean(name, 'error'):.3g} (difference {gap:+.2g}, standard error "
+                     f"{error:.2g})")
+        if gap > 0 or mean(name, "deviance") * 1.1 < mean(MIXTURE, "deviance"):
+            wins.append(name)
+    text = f"Recovering the known areas from merged ones the mixture has an error of {ours:.3g}"
+    text += "".join(f", {part}" for part in parts) + "."
+    if wins:
+        text += (f" The {' and the '.join(wins)} recovered them as well or better: compare the "
+                 "maps with wb.compare, and prefer the simple one unless there is a reason not to.")
+    if areas < _FEW:
+        text += (f" With {areas} areas this is a weak test: weights are shrunk, and a simple map "
+                 "may well be as good.")
+    return text, bool(wins)
+
+
+def fit_candidate(name: str, model, source: Source, callback: Callable | None, whole: bool):
+    """One candidate's fit; for another process as what it can be restored from.
+
+    Parameters
+    ----------
+    name : str
+        Of the candidate.
+    model : VBAgg
+        Torch model.
+    source : Source
+        What it is fitted to.
+    callback : callable or None
+        As of ``fit``.
+    whole : bool
+        Whether the fit itself is wanted.
+
+    Returns
+    -------
+    name, fit or (hyperparameters, q, history) or None, warnings, error
+    """
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        try:
+            fit = model.fit(source, callback=callback)
+        except (InputError, FactorisationError, ArithmeticError, RuntimeError) as error:
+            return name, None, [], f"{type(error).__name__}: {error}"
+    kinds = (FitWarning, ConvergenceWarning)
+    told = list(dict.fromkeys(str(w.message) for w in said if issubclass(w.category, kinds)))
+    if whole:
+        return name, fit, told, ""
+    q = fit.state.field.q_mean, fit.state.field.q_covariance
+    return name, (fit.hyperparameters, q, fit.history), told, ""
