@@ -14,6 +14,10 @@ class InputError(ValueError):
     """The user's data or options cannot be used; the message says what to change."""
 
 
+class ApproximationWarning(UserWarning):
+    """A result is less accurate than it should be; the message says how much and what to do."""
+
+
 def reject(expected: str, got: str, remedy: str) -> InputError:
     """Build the error ``expected; got; remedy`` (to be raised by the caller)."""
     return InputError(f"expected {expected}, got {got}; {remedy}")
