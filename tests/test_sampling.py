@@ -255,7 +255,6 @@ def autoregressive(rho: float, chains: int = 4, steps: int = 5000) -> np.ndarray
 
 @pytest.mark.parametrize("rho", [0.0, 0.5, 0.9])
 def test_effective_size_of_an_autoregression(rho):
-    pytest.importorskip("arviz_stats")
     draws = autoregressive(rho)
     expected = draws.size * (1 - rho) / (1 + rho)
     assert effective_size(draws) == pytest.approx(expected, rel=0.15)
@@ -264,7 +263,6 @@ def test_effective_size_of_an_autoregression(rho):
 
 
 def test_rhat_sees_chains_that_differ_in_place_or_in_spread():
-    pytest.importorskip("arviz_stats")
     draws = autoregressive(0.0)
     scaled = np.stack([draws + np.arange(4)[:, None], draws * np.array([1, 1, 1, 4])[:, None]], -1)
     assert rhat(scaled).shape == (2,)
@@ -272,7 +270,6 @@ def test_rhat_sees_chains_that_differ_in_place_or_in_spread():
 
 
 def test_the_summary_leaves_out_what_was_held():
-    pytest.importorskip("arviz_stats")
     chains = metropolis.sample(problem("product"), steps=100, burn_in=0, chains=2,
                                scheme="algorithm-3", moves={"kernel": 0},
                                start={"variance": 2.0, "lengthscale": 1.0})
@@ -346,15 +343,14 @@ def test_other_refusals():
         nuts.sample(problem("product"), target=1.0)
 
 
-def test_gibbs_needs_no_extra_and_others_name_theirs():
-    code = ("import sys; sys.modules['numpyro'] = sys.modules['arviz_stats'] = None\n"
-            "from workbench.sampling import Problem, metropolis, nuts, diagnostics\n"
+def test_gibbs_needs_no_extra_and_nuts_names_its_own():
+    code = ("import sys; sys.modules['numpyro'] = None\n"
+            "from workbench.sampling import Problem, metropolis, nuts\n"
             "p = Problem([0.0, 1.0], [1.0, 2.0], [1.5], [[0.5, 0.5]])\n"
             "c = metropolis.sample(p, steps=5, burn_in=5)\n"
-            "for f, a in ((nuts.sample, p), (diagnostics.rhat, c.logs)):\n"
-            "    try: f(a)\n"
-            "    except ImportError as error: print('[sampling]' in str(error))\n"
+            "try: nuts.sample(p)\n"
+            "except ImportError as error: print('[sampling]' in str(error))\n"
             "print(sorted({'torch', 'xarray', 'jax'} & set(sys.modules)))\n")
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True,
                           cwd=Path(__file__).parents[1], timeout=120)
-    assert done.stdout.split("\n")[:3] == ["True", "True", "[]"], done.stderr
+    assert done.stdout.split("\n")[:2] == ["True", "[]"], done.stderr

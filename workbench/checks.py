@@ -22,6 +22,10 @@ class FitWarning(UserWarning):
     """A fit disagrees with the data it was given, or says more than they can."""
 
 
+class ApproximationWarning(UserWarning):
+    """A result is less accurate than it should be; the message says how much and what to do."""
+
+
 def reject(expected: str, got: str, remedy: str) -> InputError:
     """Build the error ``expected; got; remedy`` (to be raised by the caller)."""
     return InputError(f"expected {expected}, got {got}; {remedy}")

@@ -1,13 +1,18 @@
 """Averaging over hyperparameters against a dense grid, and what it must keep of a fit."""
 
+import warnings
 
 import numpy as np
 import pytest
 import torch
 
 from tests.torch import made
+from workbench.checks import ApproximationWarning, InputError
 from workbench.interrupt import Cancelled
-from workbench.models.averaging import AveragedFit
+from workbench.models.averaging import AveragedFit, affordable
+from workbench.models.bagged_gp import AggregatedGP
+from workbench.models.exploring import Explorer
+from workbench.models.proposal import SplitT
 from workbench.models.vbagg import VBAgg
 
 HELD = {"mean": 2.5, "matern32.variance": 0.3, "matern32.lengthscale": 40.0}
@@ -21,7 +26,7 @@ def source():
 @pytest.fixture(scope="module")
 def averaged(source):
     """All but the area effect's standard deviation are held: one dimension to average over."""
-    model = VBAgg(inducing=8, overdispersion="area", hyperparameters=HELD, average=32)
+    model = VBAgg(inducing=8, overdispersion="area", hyperparameters=HELD, average=128)
     return model.fit(source)
 
 
@@ -109,3 +114,113 @@ def test_intervals_of_what_is_averaged_are_wider(source, averaged):
                  for w, m in zip(averaged.weights, averaged.members, strict=True))
     assert (law.variance >= within - 1e-12).all()
     assert float((law.variance / within).max()) > 1.0001
+
+
+def test_it_agrees_with_the_exact_evidence_of_a_normal_likelihood():
+    """Means and sds of two hyperparameters against quadrature on a grid of another model."""
+    source = made.continuous(made.bags((4,) * 15), noise=0.3)
+    options = dict(noise="constant", hyperparameters={"mean": 1.0, "matern32.variance": 0.5},
+                   priors={"noise.variance": "lognormal:0.1:1"})
+    fit = VBAgg(likelihood="normal", link="identity", inducing=60, average=192,
+                **options).fit(source)
+    names = ("matern32.lengthscale", "noise.variance")
+    priors = [fit.state.hyperparameters[name].prior for name in names]
+    axes = [torch.logspace(lo, hi, 30).double() for lo, hi in ((-2, 2.5), (-2.7, 0.7))]
+    exact, prior = AggregatedGP(**options), [p.log_density(a)
+                                             for p, a in zip(priors, axes, strict=True)]
+    logs = torch.tensor([[exact.condition(source, options["hyperparameters"] | {
+        names[0]: float(a), names[1]: float(b)}).objective for b in axes[1]] for a in axes[0]],
+                        dtype=torch.float64)
+    logs = logs + prior[0][:, None] + prior[1]
+    weights = (logs - logs.max()).exp()
+    weights = weights / weights.sum()
+    for name, axis, grid in zip(names, axes, (weights.sum(1), weights.sum(0)), strict=True):
+        assert float(grid[[0, -1]].max()) < 1e-3            # the grid holds the posterior
+        at = torch.tensor([m.hyperparameters[name]["value"] for m in fit.members],
+                          dtype=torch.float64).log()
+        mean, got = grid @ axis.log(), fit.weights @ at
+        std = (grid @ (axis.log() - mean).square()).sqrt()
+        size = fit.effective_number
+        assert abs(float(got - mean)) < 3 * float(std) / size ** 0.5
+        spread = (fit.weights @ (at - got).square()).sqrt()
+        assert float(spread / std) == pytest.approx(1, abs=3 / (2 * size) ** 0.5)
+    assert size > 64
+
+
+def test_six_hyperparameters_are_covered():
+    """40 bags: where draws from a Gaussian by curvature were worth one setting of 32."""
+    source = made.counts(made.bags((6,) * 40, seed=1), seed=2, scale=2.0)
+    model = VBAgg(kernel="linear+matern32", overdispersion="area", nugget="learn", average=32)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        fit = model.fit(source)
+    assert fit.effective_number >= 32 / 3
+    assert "effective number" in fit.history.notes[-1]
+
+
+def misplaced(by, scale):
+    """A proposal that lies beside the best setting of one hyperparameter."""
+    return lambda explorer: SplitT(explorer._best - by, np.eye(1), np.full((2, 1), scale))
+
+
+def test_a_poor_average_warns(source, monkeypatch):
+    monkeypatch.setattr(Explorer, "proposal", misplaced(2.5, 0.5))
+    model = VBAgg(inducing=8, overdispersion="area", hyperparameters=HELD, average=16)
+    with pytest.warns(ApproximationWarning, match="effective number .* raise average"):
+        fit = model.fit(source)
+    assert "is poor" in fit.history.notes[-1]
+
+
+def test_a_bad_proposal_is_adapted(source, averaged, monkeypatch):
+    """The second half is drawn where mass has been found."""
+    monkeypatch.setattr(Explorer, "proposal", misplaced(0.8, 0.15))
+    fit = VBAgg(inducing=8, overdispersion="area", hyperparameters=HELD, average=64).fit(source)
+    assert fit.effective_number > 16 and fit.tail < 0.7
+    (mean, std), (wanted, _) = (moments(one) for one in (fit, averaged))
+    assert mean == pytest.approx(wanted, abs=3 * std / fit.effective_number ** 0.5)
+
+
+def moments(fit):
+    """Mean and sd of the logarithm of the area effect's standard deviation."""
+    at = np.log([m.hyperparameters["area.std"]["value"] for m in fit.members])
+    weights = fit.weights.numpy()
+    return weights @ at, np.sqrt(weights @ np.square(at - weights @ at))
+
+
+def test_a_member_has_the_best_q_at_its_setting(source, averaged):
+    for member in (averaged.members[0], averaged.members[-1]):
+        again = averaged.move(member.hyperparameters)
+        got, wanted = member.latent(source.bags), again.latent(source.bags)
+        torch.testing.assert_close(got.std, wanted.std, rtol=1e-2, atol=0)
+        assert ((got.mean - wanted.mean).abs() < 0.02 * wanted.std).all()
+
+
+def test_a_setting_does_not_depend_on_those_before_it(source):
+    fit = VBAgg(inducing=8, overdispersion="area", hyperparameters=HELD).fit(source)
+    fit.state.hyperparameters["area.std"].fixed = False
+    explorer = Explorer(fit.state, lambda: None)
+    best = fit.state.hyperparameters.vector()
+    first = explorer.at(best + 1).value
+    explorer.at(best - 5)
+    assert explorer.at(best + 1).value == first
+    assert explorer.at(best).value > first
+
+
+def test_auto_averages_by_counts(source):
+    assert affordable(2, 1000, 100) == 32
+    assert affordable(6, 1000, 100) == 48
+    assert affordable(12, 100, 10) == 96
+    assert affordable(13, 100, 10) == 0
+    assert affordable(6, 100_000, 100) == 0
+    options = dict(inducing=8, overdispersion="area", hyperparameters=HELD, average="auto")
+    fit = VBAgg(**options).fit(source)
+    assert isinstance(fit, AveragedFit) and fit.effective_number >= 12
+    with pytest.raises(InputError, match="option average a whole number"):
+        VBAgg(average="all")
+
+
+def test_auto_says_when_it_does_not_average(source, monkeypatch):
+    monkeypatch.setattr("workbench.models.averaging._AFFORDABLE", 100)
+    fit = VBAgg(inducing=8, overdispersion="area", hyperparameters=HELD, average="auto").fit(source)
+    assert not isinstance(fit, AveragedFit)
+    assert "takes too long" in fit.history.notes[-1]

@@ -39,7 +39,8 @@ from workbench.labelled.tuning import tune
 
 __all__ = [
     "AggregatedGP", "Auto", "AutoFit", "BagConstant", "BagPixel", "CMP", "CentrePointGP",
-    "CentrePointGPRN", "CentroidGP", "ConditionalMean", "ConditionalMeanFit", "Constant", "Fit", "IndependentBagsGP",
+    "CentrePointGPRN", "CentroidGP", "ConditionalMean", "ConditionalMeanFit", "Constant", "Fit",
+    "IndependentBagsGP",
     "LabelledModel", "LabelledPredictive", "MRCascade", "MRDGP", "MRGP", "MRGPRN", "MRVBAgg",
     "MediatedFit", "NeuralNetwork", "Nystrom", "QuasiLikelihoodGP", "ShrinkageCMP", "SourcesFit",
     "VBAgg", "VarCMP", "data_hash", "datasets_of", "impute", "make_model", "models", "to_bags",

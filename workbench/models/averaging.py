@@ -1,33 +1,49 @@
 """Predictions averaged over what the data leave open about the hyperparameters.
 
 Totals of areas tell little of a lengthscale, and of how overdispersion splits between areas and
-individuals; predictions at the single best setting are then too sure. Here settings are drawn from
-a Gaussian around the best one, in raw (logarithmic) coordinates and with the curvature of the
-profiled objective, and weighted by importance; predictions are mixtures over them.
+individuals; predictions at the single best setting are then too sure. Here settings are drawn
+around the best one, in raw (logarithmic) coordinates, and weighted by importance; predictions are
+mixtures over them. Draws go on until they are worth a third as many draws from the posterior as
+were allowed; where they fall far short of it, the fit says so.
 
 References
 ----------
-Rue, Martino and Chopin 2009, section 3 (integration over hyperparameters); Owen 2013, chapter 9
-(self-normalised importance sampling).
+Rue, Martino and Chopin 2009, sections 3 and 6.5 (integration over hyperparameters); Owen 2013,
+chapter 9 (self-normalised importance sampling).
 """
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import torch
-from scipy.stats import norm, qmc
 from torch import Tensor
 from tqdm import tqdm
 
 from workbench.bags import Bags
+from workbench.checks import ApproximationWarning
 from workbench.interrupt import Cancelled
-from workbench.linalg import FactorisationError
+from workbench.models.exploring import Explorer, Setting
 from workbench.models.fit import VariationalFit
+from workbench.models.proposal import (
+    Kernels,
+    Proposal,
+    effective_number,
+    spread_points,
+    weigh,
+)
+from workbench.models.state import VariationalState
 from workbench.predictive import Mixture, Normal, Predictive
+from workbench.training import History
 
-# Steps of the finite differences and largest standard deviation of a draw, in raw units (e-folds).
-_STEP, _WIDEST = 0.1, 2.0
 _NEGLIGIBLE = 1e-3      # weight below which settings together are left out
+_BATCH = 8              # settings drawn before the weights are looked at again
+_HEAVY = 0.7            # k̂ that is too large
+# With average="auto": draws from the posterior that the settings should be worth, settings per
+# hyperparameter and their bounds, most hyperparameters, and most entries of features that all
+# settings together may take (about a minute of one core).
+_ENOUGH, _EACH, _FEWEST, _MOST, _DIMENSIONS, _AFFORDABLE = 12, 8, 32, 96, 12, 4e7
 
 
 class AveragedFit(VariationalFit):
@@ -43,11 +59,18 @@ class AveragedFit(VariationalFit):
         Fits at the settings.
     weights : Tensor (members,)
         Their posterior weights, which sum to one.
+    effective_number : float
+        How many draws from the posterior the settings are worth.
+    tail : float
+        k̂ of the largest importance ratios, not a number of fewer than 25 settings: above 0.7 the
+        average is not to be trusted.
     """
 
-    def __init__(self, best: VariationalFit, members: list[VariationalFit], weights: Tensor):
+    def __init__(self, best: VariationalFit, members: list[VariationalFit], weights: Tensor,
+                 effective_number: float = float("nan"), tail: float = float("nan")):
         super().__init__(best.model, best.state, best.history)
         self.members, self.weights = members, weights
+        self.effective_number, self.tail = effective_number, tail
 
     def latent(self, bags: Bags) -> Predictive:
         """Law of f at the individuals, without nugget and area effect."""
@@ -132,7 +155,7 @@ class AveragedFit(VariationalFit):
 
 
 def average(fit: VariationalFit, progress: bool = False, callback=None) -> VariationalFit:
-    """The fit with predictions averaged over ``fit.model.options.average`` settings.
+    """The fit with predictions averaged over up to ``fit.model.options.average`` settings.
 
     Parameters
     ----------
@@ -142,27 +165,33 @@ def average(fit: VariationalFit, progress: bool = False, callback=None) -> Varia
         Show a progress bar.
     callback : callable, optional
         As in ``fit``; if it raises `Cancelled`, the fit at the best setting is returned.
+
+    Warns
+    -----
+    ApproximationWarning
+        If the settings are worth less than half the draws they should be, or k̂ is above 0.7.
     """
-    state, history, count = fit.state, fit.history, fit.model.options.average
+    state, history, most = fit.state, fit.history, fit.model.options.average
     best, q = state.hyperparameters.vector(), (state.field.q_mean, state.field.q_covariance)
-    total = 2 * len(best) + count
+    auto = most == "auto"
+    if auto:
+        most = affordable(len(best), len(state.learning.x), len(q[0]))
+        if not most:
+            history.notes.append("predictions are at the best setting of the hyperparameters: "
+                                 "averaging takes too long here (option average)")
+            return fit
+    enough = _ENOUGH if auto else most / 3
+    total = 3 * len(best) + most
     bar = tqdm(total=total, disable=not progress, desc="average", unit="setting")
 
     def step() -> None:
         bar.update()
         if callback is not None:
-            callback(len(history.objective), history.objective[-1], bar.n / total)
+            callback(len(history.objective), history.objective[-1], min(1.0, bar.n / total))
 
     try:
-        top = _profile(state, best)[0]
-        spread = _spread(state, best, step)
-        drawn = _points(len(best), count, fit.model.options.seed)
-        members, logs = [], []
-        for z in drawn:
-            value, found = _setting(fit, best + spread @ z)
-            members.append(found)
-            logs.append(value - top + 0.5 * float(z @ z))
-            step()
+        found, weights, tail = _draw(Explorer(state, step), most, enough,
+                                     fit.model.options.seed)
     except (Cancelled, KeyboardInterrupt):
         history.notes.append("averaging over hyperparameters was cancelled; the best setting alone")
         history.cancelled = True
@@ -171,60 +200,73 @@ def average(fit: VariationalFit, progress: bool = False, callback=None) -> Varia
         bar.close()
         state.hyperparameters.assign(best)
         state.field.set_q(*q)
-    return _averaged(fit, members, np.array(logs))
+    return _averaged(fit, found, weights, tail, enough)
 
 
-def _averaged(fit: VariationalFit, members: list, logs: np.ndarray) -> AveragedFit:
-    weights = np.exp(logs - logs.max())
-    weights /= weights.sum()
+def affordable(dimension: int, individuals: int, features: int) -> int:
+    """Most settings with ``average="auto"``, by counts alone: the same on every machine.
+
+    Eight for each hyperparameter, 32 to 96; none of more than twelve hyperparameters, which so few
+    settings do not cover, nor where exploring takes more than 40 million entries of features.
+
+    Parameters
+    ----------
+    dimension : int
+        Free hyperparameters.
+    individuals : int
+        Individuals or clusters that hyperparameters are learnt on.
+    features : int
+        Entries of q's mean.
+    """
+    most = min(max(_EACH * dimension, _FEWEST), _MOST)
+    work = (3 * dimension + most) * features * max(individuals, features)
+    return 0 if dimension > _DIMENSIONS or work > _AFFORDABLE else most
+
+
+def _draw(explorer: Explorer, most: int, enough: float, seed: int
+          ) -> tuple[list[Setting], np.ndarray, float]:
+    """Settings, their weights and k̂; the best setting is the first of them."""
+    first = explorer.proposal()
+    points = np.vstack([first.centre, spread_points(first, most - 1, seed)])[:most]
+    found: list[Setting] = []
+    drawn: list[tuple[int, Proposal]] = [(0, first)]
+    while True:
+        batch = [explorer.at(point) for point in points[len(found):len(found) + _BATCH]]
+        found, drawn[-1] = found + batch, (drawn[-1][0] + len(batch), drawn[-1][1])
+        count = len(found)
+        weights, tail = weigh(np.array([one.value for one in found]), points[:count], drawn)
+        size, heavy = effective_number(weights), tail > _HEAVY
+        if count == most or (size >= enough and not heavy):
+            return found, weights, tail
+        # At this rate the rest would not do: draw it where mass has been found.
+        if 2 * count >= most and (size * most < enough * count or heavy):
+            kernels = Kernels(points[:count], weights, first)
+            more = spread_points(kernels, most - count, seed + len(drawn))
+            points, drawn = np.vstack([points[:count], more]), [*drawn, (0, kernels)]
+
+
+def _averaged(fit: VariationalFit, found: list[Setting], weights: np.ndarray, tail: float,
+              enough: float) -> AveragedFit:
     order = np.argsort(weights)[::-1]
     kept = order[: int(np.searchsorted(np.cumsum(weights[order]), 1 - _NEGLIGIBLE)) + 1]
-    size = 1 / float(np.square(weights).sum())
+    size = effective_number(weights)
+    known = "" if np.isnan(tail) else f", k̂ {tail:.2f}"
     fit.history.notes.append(
         f"predictions are averaged over {len(kept)} settings of the hyperparameters "
-        f"(of {len(logs)} drawn; effective number {size:.1f})")
+        f"(of {len(found)} drawn; effective number {size:.1f}{known})")
+    if size < enough / 2 or tail > _HEAVY:
+        fit.history.notes.append(
+            f"the average over hyperparameters is poor: effective number {size:.1f}, "
+            f"wanted {enough:.1f}{known}; raise average, or fix or give priors to hyperparameters "
+            "that the data leave open")
+        warnings.warn(fit.history.notes[-1], ApproximationWarning, stacklevel=2)
     chosen = torch.as_tensor(weights[kept] / weights[kept].sum()).to(fit.state.x)
-    return AveragedFit(fit, [members[i] for i in kept], chosen)
+    return AveragedFit(fit, [_member(fit, found[i]) for i in kept], chosen, size, tail)
 
 
-def _profile(state, vector: np.ndarray) -> tuple[float, np.ndarray]:
-    """Objective plus log prior at raw values of the hyperparameters, at the best q; gradient."""
-    state.hyperparameters.assign(vector)
-    for item in state.hyperparameters.free:
-        item.raw.grad = None
-    value = state.profile()
-    value.backward()
-    return float(value.detach()), state.hyperparameters.gradient()
-
-
-def _spread(state, best: np.ndarray, step) -> np.ndarray:
-    """Root of the covariance of a Gaussian at the best setting, by differences of gradients."""
-    rows = []
-    for i in range(len(best)):
-        ends = []
-        for sign in (1, -1):
-            moved = best.copy()
-            moved[i] += sign * _STEP
-            ends.append(_profile(state, moved)[1])
-            step()
-        rows.append((ends[0] - ends[1]) / (2 * _STEP))
-    curvature = -(np.array(rows) + np.array(rows).T) / 2
-    values, vectors = np.linalg.eigh(curvature)
-    # Directions that the data and the priors leave open are explored this far and no farther.
-    return vectors / np.sqrt(np.maximum(values, _WIDEST**-2))
-
-
-def _points(dimension: int, count: int, seed: int) -> np.ndarray:
-    """Standard normal points that fill the space evenly."""
-    uniform = qmc.Sobol(dimension, seed=seed).random_base2(int(np.ceil(np.log2(max(count, 2)))))
-    return norm.ppf(np.clip(uniform[:count], 1e-9, 1 - 1e-9))
-
-
-def _setting(fit: VariationalFit, vector: np.ndarray) -> tuple[float, VariationalFit | None]:
-    """Log posterior and fit at one setting; minus infinity where it cannot be computed."""
-    state = fit.state
-    try:
-        value = _profile(state, vector)[0]
-    except FactorisationError:
-        return float("-inf"), None
-    return value, fit.model.near(fit, state.hyperparameters.report())
+def _member(fit: VariationalFit, setting: Setting) -> VariationalFit:
+    """A fit at a setting, with the q that was found there."""
+    state = VariationalState(fit.model, fit.state.given, fit.state.design)
+    state.hyperparameters.fix(setting.hyperparameters)
+    state.field.set_q(*setting.q)
+    return VariationalFit(fit.model, state, History([setting.value], converged=True))

@@ -100,6 +100,8 @@ def _require_type(entry, value) -> None:
         if not isinstance(value, (str, Kernel)):
             raise reject(f"{name} a name or a gpytorch kernel", repr(value),
                          "write kernel='linear+matern32'")
+    elif name == "option average" and value == "auto":
+        return
     elif isinstance(default, int) and (isinstance(value, bool) or not isinstance(value, Integral)):
         raise reject(f"{name} a whole number", repr(value), f"write {entry.name}={default}")
     elif isinstance(default, float) and not isinstance(value, (Real, str)):
@@ -153,9 +155,13 @@ class VariationalOptions(AggregatedOptions):
     compress: int = option(
         40, "most clusters per area while hyperparameters are learnt on more than 4,000 "
         "individuals; 0 uses all", bounds=(0, 1_000_000))
-    average: int = option(
-        0, "settings of the hyperparameters that predictions are averaged over, weighted by their "
-        "posterior; 0 uses the best setting alone", bounds=(0, 1000))
+    average: int | str = option(
+        0, "most settings of the hyperparameters that predictions are averaged over, weighted by "
+        "their posterior; draws end when they are worth a third as many; 0 uses the best setting "
+        "alone; auto ends when they are worth 12, allows 8 for each hyperparameter, at least 32, "
+        "and is 0 with more than 12, or where (settings + 3 x hyperparameters) x features x "
+        "individuals (clusters with compress; not fewer than features) is above 40 million",
+        bounds=(0, 1000))
     trainer: str = option(
         "auto", "auto; natural: natural gradients for q inside L-BFGS; collapsed: q in closed form "
         "(Normal); joint: one L-BFGS; adam: minibatches of bags", choices=TRAINERS)

@@ -1,6 +1,6 @@
 """Whether chains have converged: rank-normalised split R̂ and the effective number of draws.
 
-Computed by arviz-stats, which the extra ``sampling`` brings; samplers do not need it.
+Computed by arviz-stats.
 
 References
 ----------
@@ -14,7 +14,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from workbench.checks import package, require
+from workbench.checks import require
 from workbench.sampling.chains import Chains
 
 
@@ -30,8 +30,6 @@ def rhat(draws: np.ndarray) -> np.ndarray:
     ------
     InputError
         If there are too few chains or draws.
-    ImportError
-        If the extra ``sampling`` is not installed.
     """
     require(np.shape(draws)[0] >= 2, f"expected two chains or more, got {np.shape(draws)[0]}: "
             "a single chain cannot show that it depends on its start")
@@ -52,8 +50,6 @@ def effective_size(draws: np.ndarray, method: str = "bulk") -> np.ndarray:
     ------
     InputError
         If there are too few draws.
-    ImportError
-        If the extra ``sampling`` is not installed.
     """
     options = {"prob": (0.05, 0.95)} if method == "tail" else {}
     return _each(lambda statistics, one: statistics.ess(one, chain_axis=0, draw_axis=1,
@@ -82,7 +78,9 @@ def _each(measure: Callable, draws: np.ndarray) -> np.ndarray:
     draws = np.asarray(draws, dtype=float)
     require(draws.ndim >= 2 and draws.shape[1] >= 4, "expected draws (chains, steps, ...) of four "
             f"steps or more, got shape {draws.shape}")
-    statistics = package("arviz_stats.base", extra="sampling").array_stats
+    # A tenth of a second, which not every import of the package should pay.
+    from arviz_stats.base import array_stats
+
     flat = draws.reshape(*draws.shape[:2], -1)
-    values = [float(measure(statistics, flat[..., i])) for i in range(flat.shape[-1])]
+    values = [float(measure(array_stats, flat[..., i])) for i in range(flat.shape[-1])]
     return np.array(values).reshape(draws.shape[2:])
