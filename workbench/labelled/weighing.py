@@ -4,22 +4,23 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 import numpy as np
 import xarray as xr
 
 from workbench.bags import Source
 from workbench.checks import ConvergenceWarning, FitWarning, InputError
-from workbench.interrupt import Cancelled
 from workbench.labelled.candidates import Effort
 from workbench.linalg import FactorisationError
 from workbench.schema import BAG, INDIVIDUAL, aggregation, kind
 
 MIXTURE, SPLIT, REGRESSION = "auto (mixture)", "split by population", "regression on totals"
 _SAMPLES, _BUDGET = 400, 20_000_000     # joint draws of areas, and of individuals at once
-_STEPS = 60                             # evaluations of a fit to merged areas
 _FEW = 30                               # areas below which the test is weak
+# Standard errors by which the mixture must be ahead of a simple map to be called better.
+_SURE = 3.0
+_PRIOR = 5.0                            # groups that equal weights are worth
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,7 @@ def equal_weights(names: list[str], why: str = "the candidates were not tested")
 
 
 def weigh(models: Mapping[str, object], ds: xr.Dataset, effort: Effort, seed: int, workers: int,
-          progress: bool, callback: Callable | None, warm: Mapping[str, Mapping]) -> Weighing:
+          progress: bool, callback: Callable | None, values: Mapping[str, Mapping]) -> Weighing:
     """Let candidates and two simple maps recover the areas from merged ones; weights by stacking.
 
     Parameters
@@ -67,8 +68,8 @@ def weigh(models: Mapping[str, object], ds: xr.Dataset, effort: Effort, seed: in
         Sizes and numbers of groupings.
     seed, workers, progress, callback
         As of `Auto`.
-    warm : mapping of str to mapping
-        Hyperparameters of the fits to the areas, from which those to merged ones start.
+    values : mapping of str to mapping
+        Hyperparameters of the fits to the areas, at which merged ones are conditioned on.
     """
     from workbench.evaluation.groupings import FEWEST_AREAS, FEWEST_GROUPS, groupings
     from workbench.evaluation.recovery_draws import recover_draws
@@ -83,8 +84,7 @@ def weigh(models: Mapping[str, object], ds: xr.Dataset, effort: Effort, seed: in
                              "that areas cannot be merged and recovered")
     levels = sorted({max(FEWEST_GROUPS, round(share * areas)) for share in effort.shares})
     groups = groupings(ds, levels, effort.draws, seed)
-    everyone = {name: _Merged(model, warm[name], None if workers > 1 else callback)
-                for name, model in models.items()} | _simple(ds)
+    everyone = {name: _Held(model, values[name]) for name, model in models.items()} | _simple(ds)
 
     def show(done: int, total: int, what: str) -> None:
         if callback is not None:
@@ -100,7 +100,13 @@ def weigh(models: Mapping[str, object], ds: xr.Dataset, effort: Effort, seed: in
         found = recovery_weights(recovered.sel(model=names))
     except InputError as error:
         return equal_weights(names, str(error))
-    weights = {name: float(found.sel(model=name)) for name in names}
+    # Groups are the units that tell the models apart, and they are not the map's own step.
+    trust = float(recovered["group"].max()) + 1
+    trust = trust / (trust + _PRIOR)
+    tested = len(names) - len([n for n in found.attrs["left_out"].split(", ") if n])
+    weights = {name: trust * float(found.sel(model=name))
+               + (0.0 if name in found.attrs["left_out"].split(", ") else (1 - trust) / tested)
+               for name in names}
     notes = tuple(f"{name}, {level} groups, draw {draw}: {error}" for name in everyone
                   for level in recovered["level"].values for draw in recovered["draw"].values
                   if (error := recovered["error"].sel(model=name, level=level, draw=draw).item()))
@@ -109,27 +115,22 @@ def weigh(models: Mapping[str, object], ds: xr.Dataset, effort: Effort, seed: in
     return Weighing(weights, recovery, verdict, notes, simple_wins)
 
 
-class _Merged:
-    """A candidate for fits to merged areas: few steps from a warm start, and cancellable."""
+class _Held:
+    """A candidate with the hyperparameters of its fit to the areas, for totals of merged ones.
 
-    def __init__(self, model, values: Mapping, callback: Callable | None):
-        options = {f.name: getattr(model.options, f.name) for f in fields(model.options)}
-        options |= {"initial": dict(values), "average": 0, "max_steps": _STEPS}
-        self._model, self._callback = type(model)(**options), callback
+    Learnt anew from a few merged areas they would test how little a model needs to be learnt, not
+    how well it shares out a total.
+    """
+
+    def __init__(self, model, values: Mapping):
+        self._model, self._values = model, dict(values)
 
     def __repr__(self) -> str:
-        return repr(self._model)
+        return f"{self._model!r} at {self._values}"
 
     def fit(self, ds: xr.Dataset):
-        """Fit; a stopped fit raises, because half a fit must not be scored."""
-        def pulse(step, objective, fraction):
-            if self._callback is not None:
-                self._callback(step, objective, 0.0)
-
-        fit = self._model.fit(ds, callback=pulse)
-        if fit.cancelled:
-            raise Cancelled
-        return fit
+        """Condition on the totals; nothing is trained."""
+        return self._model.condition(ds, self._values)
 
 
 class _Rounded:
@@ -251,7 +252,7 @@ def _verdict(recovery: xr.Dataset, areas: int) -> tuple[str, bool]:
 
     simple = [str(n) for n in recovery["simple"].values if n != MIXTURE]
     simple = [name for name in simple if np.isfinite(mean(name, "error"))]
-    ours, parts, wins = mean(MIXTURE, "error"), [], []
+    ours, parts, wins, unsure = mean(MIXTURE, "error"), [], [], []
     for name in simple:
         gap = float(recovery["difference"].sel(simple=name))
         error = float(recovery["difference_error"].sel(simple=name))
@@ -259,14 +260,19 @@ def _verdict(recovery: xr.Dataset, areas: int) -> tuple[str, bool]:
                      f"{error:.2g})")
         if gap > 0 or mean(name, "deviance") * 1.1 < mean(MIXTURE, "deviance"):
             wins.append(name)
+        elif gap > -_SURE * error:
+            unsure.append(name)
     text = f"Recovering the known areas from merged ones the mixture has an error of {ours:.3g}"
     text += "".join(f", {part}" for part in parts) + "."
     if wins:
         text += (f" The {' and the '.join(wins)} recovered them as well or better: compare the "
                  "maps with wb.compare, and prefer the simple one unless there is a reason not to.")
-    if areas < _FEW:
-        text += (f" With {areas} areas this is a weak test: weights are shrunk, and a simple map "
-                 "may well be as good.")
+    if unsure and not wins:
+        text += (f" That is not surely better than the {' and the '.join(unsure)}, whose map may "
+                 "be as good or better inside the areas: compare them with wb.compare.")
+    elif areas < _FEW and not wins:
+        text += (f" {areas} areas make a weak test: a simple map may be as good or better inside "
+                 "them; compare them with wb.compare.")
     return text, bool(wins)
 
 

@@ -112,7 +112,7 @@ def train_annealed(state, rising: list[float], ascend: Callable[..., History], p
 
 def _go(state, vector: np.ndarray, q: tuple) -> None:
     state.hyperparameters.assign(vector)
-    state.field.set_q(*q)
+    state.restart(*q)
 
 
 def share_of(callback, number: int, count: int, until: int | None = None):

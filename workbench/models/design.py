@@ -25,6 +25,8 @@ from workbench.operators import OPERATORS
 
 # Below this many individuals an evaluation is quick and compression not worth its approximation.
 SMALL = 4_000
+# So are this many pairs of individuals inside bags.
+FEW_PAIRS = 500_000
 
 
 @dataclass(frozen=True)
@@ -91,7 +93,9 @@ def learning_geometry(options: VariationalOptions, whole: Geometry) -> Geometry:
     do not average out.
     """
     most = options.compress
-    if most == 0 or len(whole.x) <= SMALL:
+    sizes = whole.operator.bags.sizes
+    few = len(whole.x) <= SMALL and float(sizes.square().sum()) <= FEW_PAIRS
+    if most == 0 or few or float(sizes.max()) <= most:
         return whole
     clusters = whole.clusters
     if clusters is None or clusters.most != most:

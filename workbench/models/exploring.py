@@ -71,11 +71,11 @@ class Explorer:
         """The log posterior and the best q at raw values (d,)."""
         state = self._state
         state.hyperparameters.assign(vector)
-        state.field.set_q(*self._q)
+        state.restart(*self._q)
         try:
             with torch.no_grad():
-                value = state.optimise_q(state.view_of(state.learning), tolerance=self._tolerance)
-                value = float(value + state.hyperparameters.log_prior())
+                found = state.optimise_q(state.view_of(state.learning), tolerance=self._tolerance)
+                value = float(found.value + state.hyperparameters.log_prior())
         except (FactorisationError, torch.linalg.LinAlgError):
             value = -np.inf
         self._step()
@@ -123,7 +123,7 @@ class Explorer:
     def _gradient(self, vector: np.ndarray) -> np.ndarray:
         state = self._state
         state.hyperparameters.assign(vector)
-        state.field.set_q(*self._q)
+        state.restart(*self._q)
         for item in state.hyperparameters.free:
             item.raw.grad = None
         state.profile().backward()

@@ -31,9 +31,9 @@ MOST_FEATURES = 50_000_000
 # Steps of q on all individuals after it was found on clusters: it starts near its optimum, and an
 # evaluation on hundreds of thousands of pairs is dear.
 _FEW = 30
-# Totals tell little of how much individuals of the same covariates differ: seldom by more than a
-# factor of e, twice this standard deviation.
-_NUGGET = 0.5
+# Totals tell little of how much individuals of the same covariates differ: by a factor of two, or
+# seldom more.
+_NUGGET = 0.7
 # Relative decrement of q at which the profiled objective and its gradient are good enough to climb.
 _PROFILE = 3e-7
 # Relative decrement of q at the end of training above which the fit has not converged.
@@ -136,6 +136,11 @@ class VariationalState:
         """A narrow start: the prior covariance is hundreds of nats per bag away."""
         width = len(self.field.q_mean)
         return torch.zeros(width).to(self.x), 0.01 * torch.eye(width).to(self.x)
+
+    def restart(self, mean: Tensor, covariance: Tensor) -> None:
+        """Go on from this q, whatever the hyperparameters were where it was found."""
+        self.field.set_q(mean, covariance)
+        self._scales = None
 
     @property
     def nugget_variance(self) -> Tensor:
