@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import json
 import platform
+import sys
 import warnings
 from collections.abc import Callable, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+import numpy as np
 import xarray as xr
 from tqdm import tqdm
 
-from workbench.checks import InputError, choose, require, whole
+from workbench.checks import InputError, choose, whole
 from workbench.evaluation import comparison_tests as tests
 from workbench.evaluation.comparison_fine import score_individuals
-from workbench.evaluation.comparison_models import describe, line_up
+from workbench.evaluation.comparison_models import AUTO, describe, line_up
 from workbench.evaluation.comparison_result import Comparison
 from workbench.evaluation.comparison_verdict import verdict
 from workbench.evaluation.crossvalidation import FoldWarning, Interrupted, cross_validate
@@ -55,10 +57,11 @@ def compare(
     ----------
     ds : xr.Dataset
         Bagged dataset.
-    models : model, str, list of these, or dict of str to model or str, optional
+    models : model, str, list of these, or dict of str to model, str or None, optional
         Beside the split by population, the GLM on totals, dasymetric classes, area-to-point
-        Poisson kriging and ``auto``; text names a model of the registry. Values that are no totals
-        of counts are compared beside the constant model instead.
+        Poisson kriging and ``auto``. Text names a model of the registry; None leaves out one of
+        those, as in ``{"auto": None}``. Values that are no totals of counts are compared beside
+        the constant model instead.
     folds : int
         Folds of held-out areas, at most as many as areas.
     scheme : str or sequence of str
@@ -78,7 +81,7 @@ def compare(
     resume : path, optional
         Folder where finished fits are kept, so that a run that was stopped can be taken up.
     effort : {"quick", "normal", "thorough"}
-        Of the model ``auto``.
+        Of the model ``auto``, which is fitted as often as every other; it takes most of the time.
 
     Returns
     -------
@@ -96,8 +99,10 @@ def compare(
     Examples
     --------
     >>> import workbench as wb
-    >>> ds = wb.load("simulated-country", bags=12, seed=1)            # doctest: +SKIP
-    >>> print(wb.compare(ds, folds=4).sentence)                       # doctest: +SKIP
+    >>> ds = wb.load("us-unemployment")                           # doctest: +SKIP
+    >>> result = wb.compare(ds, effort="quick", workers=2)        # doctest: +SKIP
+    >>> print(result.sentence)                                    # doctest: +SKIP
+    >>> result.to_html("verdict.html")                            # doctest: +SKIP
     """
     check(ds)
     choose("effort", effort, EFFORTS)
@@ -106,12 +111,15 @@ def compare(
     whole("folds", folds, least=2)
     schemes = [scheme] if isinstance(scheme, str) else list(scheme)
     chosen, baseline, notes = line_up(ds, models, effort, seed)
-    require(len(chosen) > 1, "there is nothing to compare the constant model with; name a model")
     settings = {"folds": folds, "scheme": schemes, "draws": draws, "samples": samples,
                 "seed": seed, "workers": workers, "effort": effort,
                 "levels": "given groups" if isinstance(levels, xr.DataArray) else levels}
     run = _Run(ds, chosen, notes, samples=samples, seed=seed, workers=workers, resume=resume)
     run.plan(schemes, min(folds, ds.sizes[BAG]), levels, draws)
+    if progress is True and hasattr(chosen.get(AUTO), "estimate"):
+        minutes = chosen[AUTO].estimate(ds) * run.total / len(chosen) / workers / 60
+        tqdm.write(f"auto alone takes about {minutes:.0f} minutes; effort='quick' takes less",
+                   file=sys.stderr)
     with tqdm(total=run.total, disable=progress is not True, unit="fit") as bar:
         run.show(bar, progress if callable(progress) else None)
         stopped = run.all()
@@ -164,13 +172,15 @@ class _Run:
         """Where progress is told."""
         self.bar, self.told = bar, told
 
-    def step(self, what: str) -> None:
-        """One fit more is done."""
-        self.done += 1
+    def step(self, done: int, what: str) -> None:
+        """So many fits are done; some may have been kept from an earlier run."""
+        if done <= self.done:
+            return
         self.bar.set_description(what)
-        self.bar.update()
+        self.bar.update(done - self.done)
+        self.done = done
         if self.told is not None:
-            self.told(self.done, self.total, what)
+            self.told(done, self.total, what)
 
     def all(self) -> KeyboardInterrupt | None:
         """Do the tests, the decisive ones first; what stopped them, if something did."""
@@ -178,7 +188,8 @@ class _Run:
             warnings.simplefilter("ignore", FoldWarning)     # kept as notes and errors
             if "individual_value" in self.ds:
                 result, stopped = score_individuals(
-                    self.models, self.ds, step=self.step, **self.how)
+                    self.models, self.ds, step=lambda what: self.step(self.done + 1, what),
+                    **self.how)
                 self._keep(tests.INDIVIDUALS, result, tests.of_individuals)
                 if stopped:
                     return stopped
@@ -198,12 +209,17 @@ class _Run:
     def _do(self, test: str, function: Callable, split, brought: Callable, **more
             ) -> KeyboardInterrupt | None:
         known = self.ds.drop_vars([*_TRUTH, *GEOMETRY], errors="ignore")
+        before = self.done
+        after = before + len(self.models) * (np.unique(split.values).size if split.dims == (BAG,)
+                                             else int((split.values[..., 0] >= 0).sum()))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")     # the fits' own are kept as notes
             try:
                 result, stopped = function(
-                    self.models, known, split, progress=lambda done, total, what: self.step(what),
+                    self.models, known, split,
+                    progress=lambda done, total, what: self.step(before + done, what),
                     **self.how, **more), None
+                self.step(after, test)
             except Interrupted as stop:
                 result, stopped = stop.partial, stop
             except InputError as error:

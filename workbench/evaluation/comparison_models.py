@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 
 import xarray as xr
 
-from workbench.checks import require
+from workbench.checks import choose, require
 from workbench.evaluation import baselines
 from workbench.evaluation.assessment import model_name
 from workbench.evaluation.plain import (
@@ -28,8 +28,9 @@ def line_up(ds: xr.Dataset, models, effort: str, seed: int) -> tuple[dict, str, 
     ----------
     ds : xr.Dataset
         Bagged dataset.
-    models : model, str, list of these, or dict of str to model or str, optional
-        The user's, beside the others; text names a model of the registry.
+    models : model, str, list of these, or dict of str to model, str or None, optional
+        The user's, beside the others; text names a model of the registry; None leaves out a model
+        that would be compared otherwise.
     effort : str
         Of the model ``auto``.
     seed : int
@@ -49,21 +50,32 @@ def line_up(ds: xr.Dataset, models, effort: str, seed: int) -> tuple[dict, str, 
         else:
             notes.append("Poisson kriging is left out: the individuals have no coordinates")
     else:
-        chosen[FLAT] = baselines.constant()
+        chosen[FLAT] = baselines.constant() if kind(ds) == "count" else _made(
+            FLAT, likelihood="normal", link="identity", overdispersion="none", nugget=0.0)
         notes.append(
             "population split, GLM on totals, dasymetric classes and Poisson kriging are left out: "
             f"they are for totals of counts, and these values have kind {kind(ds)!r} and "
             f"aggregation {aggregation(ds)!r}; the flat map (constant) stands in their place")
     own = _named(models)
-    if AUTO not in own:
+    without = [name for name, model in own.items() if model is None]
+    own = {name: model for name, model in own.items() if model is not None}
+    if AUTO not in own and AUTO not in without:
         if AUTO in importlib.import_module("workbench.labelled").models():
-            chosen[AUTO] = _made(AUTO, effort=effort, seed=seed)
+            # one process: the fits of the comparison already share the processors
+            chosen[AUTO] = _made(AUTO, effort=effort, seed=seed, workers=1)
         else:
             notes.append("auto is left out: this version has no model of that name")
+    for name in without:
+        if name != AUTO:
+            del chosen[choose("model to leave out", name, chosen)]
+        notes.append(f"{name} is left out, as asked")
     twice = sorted(set(own) & set(chosen) - {FLAT})
     require(not twice, f"the name {', '.join(twice)} is taken by a model that is always compared; "
                        "give yours another: models={'my name': model}")
-    return chosen | own, SPLIT if counts else FLAT, notes
+    together = chosen | own
+    require(len(together) > 1, f"only {', '.join(together) or 'no model'} is left to compare; name "
+            "one more")
+    return together, SPLIT if counts else FLAT, notes
 
 
 def describe(model) -> str:

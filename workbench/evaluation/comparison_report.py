@@ -10,11 +10,12 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-BETTER, WORSE, UNSURE, BASE, FAILED = "better", "worse", "within error", "simple map", "failed"
-_MARKS = {BETTER: "▼", WORSE: "▲", UNSURE: "≈", BASE: "●", FAILED: "×"}     # lower is better
+BETTER, WORSE, UNSURE, BASE, FAILED, ALONE = (
+    "better", "worse", "within error", "simple map", "failed", "not compared")
+_MARKS = {BETTER: "▼", WORSE: "▲", UNSURE: "≈", BASE: "●", FAILED: "×", ALONE: "–"}
 _FRAGMENT = Template("""<div class="wb-comparison"><style>
 .wb-comparison { font: 15px/1.5 system-ui, sans-serif; color: #1b1b1b; background: #fff;
-  max-width: 68rem; margin: 0 auto; padding: 1.25rem 1.5rem; }
+  max-width: 74rem; margin: 0 auto; padding: 1.25rem 1.5rem; }
 .wb-comparison h1 { font-size: 1.5rem; line-height: 1.25; margin: 0 0 .2rem; }
 .wb-comparison h2 { font-size: 1.1rem; margin: 2rem 0 .1rem; }
 .wb-comparison p { margin: .3rem 0; }
@@ -22,12 +23,15 @@ _FRAGMENT = Template("""<div class="wb-comparison"><style>
 .wb-comparison .verdict { border-left: 5px solid #0072B2; background: #f2f6fa;
   padding: .8rem 1.1rem; margin: 1rem 0; font-size: 1.05rem; }
 .wb-comparison .scroll { overflow-x: auto; }
-.wb-comparison table { border-collapse: collapse; margin: .6rem 0; width: 100%; }
-.wb-comparison th, .wb-comparison td { padding: .35rem .7rem; text-align: right;
+.wb-comparison table { border-collapse: collapse; margin: .6rem 0; width: 100%;
+  font-size: .93rem; }
+.wb-comparison th, .wb-comparison td { padding: .35rem .55rem; text-align: right;
   border-bottom: 1px solid #ddd; font-variant-numeric: tabular-nums; background: none; }
 .wb-comparison th { font-weight: 600; border-bottom: 2px solid #888; vertical-align: bottom; }
+.wb-comparison th:nth-child(2) { min-width: 6rem; }
 .wb-comparison th:first-child, .wb-comparison td:first-child { text-align: left; }
-.wb-comparison td.mark { text-align: left; white-space: nowrap; }
+.wb-comparison td { white-space: nowrap; }
+.wb-comparison th.group, .wb-comparison td.mark { text-align: left; }
 .wb-comparison tr.used td:first-child { font-weight: 700; }
 .wb-comparison .better { color: #0072B2; font-weight: 600; }
 .wb-comparison .worse, .wb-comparison .failed { color: #A34700; }
@@ -69,11 +73,16 @@ def judged(data: xr.Dataset, test: str) -> pd.DataFrame:
         frame[name] = at[name].sel(other=base, score=main).to_series()[frame.index]
     for name in ("error", "note", "seconds"):
         frame[name] = at[name].to_series()[frame.index]
-    frame["standing"] = [
-        FAILED if np.isnan(row[main]) else BASE if name == base else
-        BETTER if row["upper"] < 0 else WORSE if row["lower"] > 0 else UNSURE
-        for name, row in frame.iterrows()]
+    frame["standing"] = [_standing(row, main, name == base) for name, row in frame.iterrows()]
     return frame
+
+
+def _standing(row: pd.Series, main: str, base: bool) -> str:
+    if np.isnan(row[main]):
+        return FAILED
+    if base or np.isnan(row["difference"]):
+        return BASE if base else ALONE
+    return BETTER if row["upper"] < 0 else WORSE if row["lower"] > 0 else UNSURE
 
 
 def as_text(data: xr.Dataset) -> str:
@@ -118,34 +127,37 @@ def as_html(data: xr.Dataset, whole: bool) -> str:
 def _section(data: xr.Dataset, test: str) -> str:
     frame, base = judged(data, test), escape(data.attrs["baseline"])
     names = [str(name) for name in data["score"].values]
-    reach = np.nanmax(np.abs(frame[["lower", "upper", "difference"]].to_numpy(dtype=float)),
-                      initial=0.0, where=np.isfinite(
-                          frame[["lower", "upper", "difference"]].to_numpy(dtype=float)))
-    heads = ["model", _head(data, names[0]), f"from {base},<br>95 % interval", "", "",
-             *(_head(data, name) for name in names[1:])]
+    ends = frame[["lower", "upper", "difference"]].to_numpy(dtype=float)
+    ends = np.append(ends[np.isfinite(ends)], 0.0)
+    reach = float(ends.min()), float(ends.max())
+    head = "<th>{}</th>".format
+    heads = [head("model"), head(_head(data, names[0])),
+             f"<th class='group' colspan='3'>minus that of {base}, 95 % interval</th>",
+             *(head(_head(data, name)) for name in names[1:])]
     rows = []
     for model, row in frame.iterrows():
-        kind = {BETTER: "better", UNSURE: "unsure", BASE: "unsure"}.get(row["standing"], "worse")
+        kind = {BETTER: "better", WORSE: "worse", FAILED: "worse"}.get(row["standing"], "unsure")
         cells = [f"<td>{escape(str(model))}</td>", f"<td>{_figure(names[0], row[names[0]])}</td>",
-                 f"<td>{_gap(row, '<br>')}</td>", f"<td>{_whisker(row, reach)}</td>",
+                 f"<td>{_gap(row)}</td>", f"<td>{_whisker(row, reach)}</td>",
                  f"<td class='mark {kind}'>{_MARKS[row['standing']]} {row['standing']}</td>",
                  *(f"<td>{_figure(name, row[name])}</td>" for name in names[1:])]
         used = " class='used'" if model == data.attrs["recommended"] else ""
         rows.append(f"<tr{used}>{''.join(cells)}</tr>")
     said = "".join(f"<p class='small'>{escape(line)}</p>" for line in _said(frame))
     return (f"<h2>{escape(_heading(data, test))}</h2><div class='scroll'><table><thead><tr>"
-            f"{''.join(f'<th>{head}</th>' for head in heads)}</tr></thead><tbody>{''.join(rows)}"
+            f"{''.join(heads)}</tr></thead><tbody>{''.join(rows)}"
             f"</tbody></table></div>{said}")
 
 
-def _whisker(row: pd.Series, reach: float, width: int = 150) -> str:
-    """The difference from the simple map and its interval, drawn with zero in the middle."""
-    if row["standing"] in (BASE, FAILED) or not reach or not np.isfinite(row["difference"]):
+def _whisker(row: pd.Series, reach: tuple[float, float], width: int = 120) -> str:
+    """The difference from the simple map and its interval, drawn with a broken line at zero."""
+    if row["standing"] in (BASE, FAILED, ALONE) or not np.isfinite(row["difference"]):
         return ""
     colour = {BETTER: "#0072B2", WORSE: "#A34700"}.get(row["standing"], "#555")
+    span = reach[1] - reach[0] or 1.0
 
     def at(value: float) -> float:
-        return width / 2 + 0.46 * width * value / reach
+        return 6 + (width - 12) * (value - reach[0]) / span
 
     line = ""
     if np.isfinite(row["lower"]) and np.isfinite(row["upper"]):
@@ -153,7 +165,7 @@ def _whisker(row: pd.Series, reach: float, width: int = 150) -> str:
                 f"stroke='{colour}' stroke-width='2'/>")
     filled = colour if row["standing"] != UNSURE else "#fff"
     return (f"<svg width='{width}' height='18' role='img' aria-label='{_gap(row)}'>"
-            f"<line x1='{width / 2}' x2='{width / 2}' y1='0' y2='18' stroke='#aaa' "
+            f"<line x1='{at(0):.1f}' x2='{at(0):.1f}' y1='0' y2='18' stroke='#999' "
             f"stroke-dasharray='3 2'/>{line}<circle cx='{at(row['difference']):.1f}' cy='9' r='4' "
             f"fill='{filled}' stroke='{colour}' stroke-width='2'/></svg>")
 
@@ -161,9 +173,7 @@ def _whisker(row: pd.Series, reach: float, width: int = 150) -> str:
 def _heading(data: xr.Dataset, test: str) -> str:
     at = data.sel(test=test)
     phrase, unit, cluster = (str(at[name].item()) for name in ("phrase", "unit", "cluster"))
-    within = "" if unit == cluster else f" in {float(at['clusters']):.3g} {cluster}"
-    if unit != cluster and test == "individuals":
-        within = f" in {float(at['clusters']):,.0f} {cluster}"
+    within = "" if unit == cluster else f" in {float(at['clusters']):,.0f} {cluster}"
     return f"{phrase[0].upper()}{phrase[1:]}: {int(at['units']):,} {unit}{within}"
 
 
@@ -175,18 +185,18 @@ def _figure(name: str, value: float) -> str:
     if np.isnan(value):
         return "–"
     if name.startswith("coverage"):
-        return f"{100 * value:.1f} %"
+        return f"{100 * value:.0f} %"
     return f"{value:,.0f}" if 1000 <= abs(value) < 1e7 else f"{value:.4g}"
 
 
-def _gap(row: pd.Series, between: str = " ") -> str:
-    if row["standing"] in (BASE, FAILED) or np.isnan(row["difference"]):
+def _gap(row: pd.Series) -> str:
+    if row["standing"] in (BASE, FAILED, ALONE):
         return ""
     if not np.isfinite(row["lower"]):
         return f"{row['difference']:+.3g}"
     digits = max(0, 1 - int(np.floor(np.log10(max(row["upper"] - row["lower"], 1e-12)))))
     low, middle, high = (f"{row[n]:+,.{digits}f}" for n in ("lower", "difference", "upper"))
-    return f"{middle}{between}({low} to {high})".replace("-", "−")
+    return f"{middle} ({low} to {high})".replace("-", "−")
 
 
 def _said(frame: pd.DataFrame) -> list[str]:

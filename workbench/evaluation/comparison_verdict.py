@@ -72,7 +72,8 @@ def interval(data: xr.Dataset, test: str, model: str, other: str, score: str) ->
     if not np.isfinite(low):
         return f"{middle:+.2g}, interval unknown"
     digits = max(0, 1 - int(np.floor(np.log10(max(high - low, 1e-12)))))
-    return f"{middle:+.{digits}f}, 95 % interval {low:+.{digits}f} to {high:+.{digits}f}"
+    low, middle, high = (f"{v:+,.{digits}f}".replace("-", "−") for v in (low, middle, high))
+    return f"{middle}, 95 % interval {low} to {high}"
 
 
 def _use(data: xr.Dataset, one: Standing) -> str:
@@ -158,12 +159,20 @@ def _by_map(data: xr.Dataset, one: Standing) -> str:
         return ""
     at = data.sel(test=one.test, score="deviance")
     ranked = at["scores"].to_series().dropna().sort_values()
-    if ranked.size < 2 or one.use not in ranked or ranked.index[0] == one.use:
+    if ranked.size < 2 or one.use not in ranked:
         return ""
-    best = str(ranked.index[0])
+    best, base = str(ranked.index[0]), data.attrs["baseline"]
+    if one.use != base and base in ranked and not float(
+            at["upper"].sel(model=one.use, other=base)) < 0:
+        return (f"Its point map alone is not surely better than that of the {base} (deviance "
+                f"{ranked[one.use]:,.4g} against {ranked[base]:,.4g}, "
+                f"{interval(data, one.test, one.use, base, 'deviance')}): what it surely gains is "
+                "in its intervals.")
+    if best == one.use:
+        return ""
     sure = float(at["lower"].sel(model=one.use, other=best)) > 0
-    return (f"By the deviance of the point map alone {best} is ahead ({ranked.iloc[0]:.3g} against "
-            f"{ranked[one.use]:.3g}{'' if sure else ', within error'}).")
+    return (f"By the deviance of the point map alone {best} is ahead ({ranked.iloc[0]:,.4g} "
+            f"against {ranked[one.use]:,.4g}{'' if sure else ', within error'}).")
 
 
 def _listed(names: list[str]) -> str:

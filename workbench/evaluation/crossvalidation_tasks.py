@@ -71,7 +71,8 @@ def hold_out(name: str, model, number: int, ds: xr.Dataset, fold: np.ndarray, ta
                 raise KeyboardInterrupt
             done.seconds = time.perf_counter() - start
             test = subset(ds, held_out)
-            done.units = judge(fit, test, targets, samples, seed + int(number))
+            judged = judge(fit, test, targets, samples, seed + int(number))
+            done.units = {target: one.reset_coords(drop=True) for target, one in judged.items()}
         except Exception as error:  # whatever a model raises, the other folds must survive
             done.units, done.error = None, f"{type(error).__name__}: {error}"
     done.warned = [(str(w.message), w.category, w.filename, w.lineno) for w in said]
@@ -87,8 +88,7 @@ def keep(done: HeldOut, file: Path) -> None:
                               "targets": json.dumps(list(done.units))})
     about.to_netcdf(half, engine="h5netcdf")
     for target, units in done.units.items():
-        bare = units.reset_coords(drop=True)
-        bare.to_netcdf(half, group=target, mode="a", engine="h5netcdf")
+        units.to_netcdf(half, group=target, mode="a", engine="h5netcdf")
     os.replace(half, file)
 
 

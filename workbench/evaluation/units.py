@@ -75,7 +75,7 @@ def _bags(fit, ds: xr.Dataset, rate, samples: int, seed: int) -> xr.Dataset:
     mean = np.bincount(membership, weights=np.asarray(rate.mean.values, dtype=float) * weight)
     if aggregation(ds) == "mean":
         mean = mean / np.bincount(membership, weights=weight)
-    return _from_draws(fit, ds, "bag", ds["value"], mean, samples, seed, roots=kind(ds) == "count")
+    return _from_draws(fit, ds, "bag", ds["value"], mean, samples, seed)
 
 
 def _individuals(fit, ds: xr.Dataset, rate, samples: int, seed: int) -> xr.Dataset:
@@ -83,8 +83,7 @@ def _individuals(fit, ds: xr.Dataset, rate, samples: int, seed: int) -> xr.Datas
     return _from_draws(fit, ds, "individual", ds["individual_value"], mean, samples, seed)
 
 
-def _from_draws(fit, ds, unit: str, observed: xr.DataArray, mean, samples: int, seed: int,
-                roots: bool = False) -> xr.Dataset:
+def _from_draws(fit, ds, unit: str, observed: xr.DataArray, mean, samples: int, seed: int):
     draws = fit.simulate(ds, unit=unit, samples=samples, seed=seed).values
     y, tails = np.asarray(observed.values, dtype=float), _tails()
     ends = central_intervals(draws, LEVELS)
@@ -108,7 +107,7 @@ def _from_draws(fit, ds, unit: str, observed: xr.DataArray, mean, samples: int, 
         ends,
         tails,
     )
-    if roots:       # large units do not decide alone
+    if unit == BAG and kind(ds) == "count":     # so that large bags do not decide alone
         packed["crps_sqrt"] = (unit, crps(square_root(y), square_root(draws)))
     return packed
 
