@@ -317,7 +317,7 @@ def test_fine_truth_decides_and_the_others_are_heard():
     use, said = verdict(made({"random": [1.0, 2.0, 2.0], "recovered": [2.0, 1.0, 1.0],
                               "individuals": [2.0, 1.5, 1.0]}))
     assert use == "b" and "fine truth" in said
-    assert "But these areas speak for split: there b is worse than it" in said
+    assert "But these areas speak for the split: there b is worse than it" in said
     use, said = verdict(made({"random": [1.0, 2.0, 2.0], "recovered": [2.0, 1.0, 3.0]}))
     assert use == "a" and "found again from the groups' totals" in said
     use, said = verdict(made({"random": [2.0, 1.0, 1.02], "blocks": [2.0, 1.02, 1.0]}))

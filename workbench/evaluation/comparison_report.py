@@ -24,8 +24,8 @@ _FRAGMENT = Template("""<div class="wb-comparison"><style>
   padding: .8rem 1.1rem; margin: 1rem 0; font-size: 1.05rem; }
 .wb-comparison .scroll { overflow-x: auto; }
 .wb-comparison table { border-collapse: collapse; margin: .6rem 0; width: 100%;
-  font-size: .93rem; }
-.wb-comparison th, .wb-comparison td { padding: .35rem .55rem; text-align: right;
+  font-size: .9rem; }
+.wb-comparison th, .wb-comparison td { padding: .35rem .45rem; text-align: right;
   border-bottom: 1px solid #ddd; font-variant-numeric: tabular-nums; background: none; }
 .wb-comparison th { font-weight: 600; border-bottom: 2px solid #888; vertical-align: bottom; }
 .wb-comparison th:nth-child(2) { min-width: 6rem; }
@@ -149,7 +149,7 @@ def _section(data: xr.Dataset, test: str) -> str:
             f"</tbody></table></div>{said}")
 
 
-def _whisker(row: pd.Series, reach: tuple[float, float], width: int = 120) -> str:
+def _whisker(row: pd.Series, reach: tuple[float, float], width: int = 104) -> str:
     """The difference from the simple map and its interval, drawn with a broken line at zero."""
     if row["standing"] in (BASE, FAILED, ALONE) or not np.isfinite(row["difference"]):
         return ""

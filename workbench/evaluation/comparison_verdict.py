@@ -132,7 +132,8 @@ def _coverage(data: xr.Dataset, one: Standing) -> str:
 
 def _agreement(data: xr.Dataset, first: Standing, others: list[Standing]) -> str:
     agree, unsure, said = [], [], []
-    main = data.attrs["headline"]
+    main, base = data.attrs["headline"], data.attrs["baseline"]
+    ours = f"the {first.use}" if first.use == base else first.use
     for one in others:
         phrase = str(data["phrase"].sel(test=one.test).item())
         if one.use == first.use:
@@ -140,13 +141,15 @@ def _agreement(data: xr.Dataset, first: Standing, others: list[Standing]) -> str
             continue
         at = data.sel(test=one.test, score=main, model=first.use, other=one.use)
         if np.isnan(float(at["difference"])):
-            said.append(f"{first.use} has no scores for {phrase}.")
+            said.append(f"{ours[0].upper()}{ours[1:]} has no scores for {phrase}.")
         elif float(at["lower"]) <= 0 or np.isnan(float(at["lower"])):
             unsure.append(phrase)
         else:
-            said.append(
-                f"{'And' if said else 'But'} {phrase} speak for {one.use}: there {first.use} is "
-                f"worse than it ({interval(data, one.test, first.use, one.use, main)}).")
+            word, gap = "And" if said else "But", interval(
+                data, one.test, first.use, one.use, main)
+            theirs = f"the {one.use}" if one.use == base else one.use
+            said.append(f"{word} {phrase} speak for {theirs}: there {ours} is worse than it "
+                        f"({gap}).")
     text = [f"The same holds for {_listed(agree)}."] if agree else []
     text += [f"For {_listed(unsure)} the models to choose from differ by no more than chance."
              ] if unsure else []
