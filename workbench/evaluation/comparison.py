@@ -118,8 +118,8 @@ def compare(
     run.plan(schemes, min(folds, ds.sizes[BAG]), levels, draws)
     if progress is True and hasattr(chosen.get(AUTO), "estimate"):
         minutes = chosen[AUTO].estimate(ds) * run.total / len(chosen) / workers / 60
-        tqdm.write(f"auto alone takes about {minutes:.0f} minutes; effort='quick' takes less",
-                   file=sys.stderr)
+        less = "" if effort == EFFORTS[0] else "; effort='quick' takes less"
+        tqdm.write(f"auto alone takes about {minutes:.0f} minutes{less}", file=sys.stderr)
     with tqdm(total=run.total, disable=progress is not True, unit="fit") as bar:
         run.show(bar, progress if callable(progress) else None)
         stopped = run.all()
