@@ -17,6 +17,7 @@ from typer.testing import CliRunner
 from tests.reference import country
 from workbench import geo
 from workbench.cli import app
+from workbench.evaluation import Comparison
 from workbench.labelled import models
 from workbench.spec import Spec
 
@@ -336,3 +337,39 @@ def bagged(folder: Path) -> Path:
     ds = country(bags=12, size=4)
     geo.write(ds.assign_coords(province=("bag", ["p", "q"] * 6)), folder / "country.nc")
     return folder / "country.nc"
+
+
+def test_compare_gives_a_verdict_and_writes_it(files, tmp_path):
+    ds, page = bagged(tmp_path), tmp_path / "verdict.html"
+    arguments = ["compare", "--dataset", ds, "--model", "constant:max-steps=2", "--folds", 3,
+                 "--scheme", "random", "--levels", "6", "--draws", 1, "--samples", 50,
+                 "--without", "auto", "--quiet", "--resume", tmp_path / "kept"]
+    result = workbench(*arguments, "--out", page)
+    assert result.exit_code == 0, (result.output, result.exception)
+    assert "Areas recovered from the totals of their groups: 12 areas in 6 groups" in result.stdout
+    assert "model constant:max-steps=2" in result.stdout
+    assert page.read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
+    stored, table = tmp_path / "verdict.nc", tmp_path / "verdict.csv"
+    for out in (stored, table, tmp_path / "verdict.txt"):
+        again = workbench(*arguments, "--out", out)
+        assert again.exit_code == 0, (again.output, again.exception)
+    found = Comparison.read(stored)
+    assert "population split" in found.scores["model"].values
+    specs = [Spec.from_json(text) for text in json.loads(found.data.attrs["specs"]).values()]
+    assert [s.options["max_steps"] for s in specs] == [2]
+    assert found.sentence in (tmp_path / "verdict.txt").read_text(encoding="utf-8")
+    assert "random,population split," in table.read_text()
+
+
+@pytest.mark.parametrize("arguments, message", [
+    (["--model", "vbag"], "did you mean 'vbagg'"),
+    (["--model", "vbagg:kernl=rbf"], "did you mean 'kernel'"),
+    (["--scheme", "blokcs"], "did you mean 'blocks'"),
+    (["--without", "kriging"], "did you mean 'Poisson kriging'"),
+    (["--effort", "fast"], "effort 'fast' is unknown"),
+    (["--levels", "12"], "from 2 to 11"),
+    (["--out", "table.xlsx"], "format of the output"),
+])
+def test_compare_refuses_in_one_message(tmp_path, arguments, message):
+    ds = bagged(tmp_path)
+    assert message in error_of(workbench("compare", "--dataset", ds, "--quiet", *arguments))

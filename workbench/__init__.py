@@ -71,6 +71,7 @@ _HOME = {
     "read": "geo",
     "to_raster": "geo",
     "write": "geo",
+    "compare": "evaluation",
     "cross_validate": "evaluation",
     "evaluate": "evaluation",
     "pin_to_totals": "evaluation",

@@ -16,7 +16,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from workbench import flags
 from workbench.checks import InputError, choose
-from workbench.cli import combining, mediating, papers, recovering, smoothing
+from workbench.cli import combining, comparing, mediating, papers, recovering, smoothing
 from workbench.cli.options import (
     bagging_help,
     dataset_flags,
@@ -225,6 +225,7 @@ app.command()(smoothing.smooth)
 app.command()(mediating.mediate)
 app.command()(combining.combine)
 app.command(cls=WithModelOptions, context_settings=PASS_ON)(recovering.recover)
+app.command(cls=WithModelOptions, context_settings=PASS_ON)(comparing.compare)
 
 
 @app.command()

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import typer
+
 from workbench import flags
-from workbench.checks import InputError, choose
+from workbench.checks import InputError, choose, require
+from workbench.spec import Spec
 
 
 def model_flags(model: str) -> dict[str, flags.Flag]:
@@ -44,6 +47,54 @@ def source(dataset: str | None, files: dict[str, Any]) -> tuple[str, dict[str, A
         raise InputError(f"missing {' and '.join(missing)}; give --polygons, --value, --covariates "
                          "and --weight, or --dataset NAME")
     return "polygons", files
+
+
+def specs_of(ctx: typer.Context, models: list[str], dataset: str, options: dict[str, Any],
+             **data: Any) -> tuple[dict[str, Spec], Spec]:
+    """Specs of models written as NAME or NAME:option=value,..., by that text, and that of the data.
+
+    Parameters
+    ----------
+    ctx : typer.Context
+        Whose other arguments are options of the dataset, or of all models that have them.
+    models : list of str
+    dataset : str
+    options : dict
+        Of the dataset, from flags of the command itself.
+    **data
+        What all Specs share: level, areas, seed.
+
+    Raises
+    ------
+    InputError
+        If a model or an option is unknown, or a model is given twice.
+    """
+    chosen = [text.partition(":")[::2] for text in models]
+    known = {kind: model_flags(kind) for kind, _ in chosen}
+    together = {flag: one for flags_ in reversed(known.values()) for flag, one in flags_.items()}
+    extra = flags.assign(flags.pairs(ctx.args), {"options": together,
+                                                 "dataset_options": dataset_flags(dataset)},
+                         [p.name for p in ctx.command.params if p.name])
+    data |= {"dataset": dataset, "dataset_options": options | extra["dataset_options"]}
+    specs = {}
+    for (kind, text), full in zip(chosen, models, strict=True):
+        shared = {k: v for k, v in extra["options"].items() if k in known[kind]}
+        require(full not in specs, f"--model {full} is given twice; give it once")
+        specs[full] = Spec(model=kind, options=shared | _own_options(kind, text, known[kind]),
+                           **data)
+    return specs, Spec(model="constant", **data)
+
+
+def _own_options(kind: str, text: str, known: dict) -> dict:
+    found = {}
+    for pair in filter(None, text.split(",")):
+        name, given, value = pair.partition("=")
+        name = name.strip().replace("-", "_")
+        if not given:
+            raise InputError(f"--model {kind}:{pair} has no value; write {kind}:option=value")
+        choose(f"option of model {kind!r}", name, known)
+        found[name] = flags.convert(known[name], value.strip())
+    return found
 
 
 def _own(found: dict[str, flags.Flag]) -> dict[str, flags.Flag]:

@@ -8,9 +8,8 @@ from typing import Annotated
 
 import typer
 
-from workbench import flags
-from workbench.checks import InputError, choose, require
-from workbench.cli.options import dataset_flags, model_flags, source
+from workbench.checks import choose, require
+from workbench.cli.options import source, specs_of
 from workbench.spec import Spec
 
 OUTPUTS = (".nc", ".csv")
@@ -58,20 +57,7 @@ def recover(
     files = {"polygons": polygons, "value": value, "weight": weight,
              "covariates": covariates or None}
     name, options = source(dataset, {k: v for k, v in files.items() if v is not None})
-    chosen = [text.partition(":")[::2] for text in model or ["vbagg"]]
-    known = {kind: model_flags(kind) for kind, _ in chosen}
-    together = {flag: one for flags_ in reversed(known.values()) for flag, one in flags_.items()}
-    extra = flags.assign(flags.pairs(ctx.args), {"options": together,
-                                                 "dataset_options": dataset_flags(name)},
-                         [p.name for p in ctx.command.params if p.name])
-    specs = {}
-    for (kind, text), full in zip(chosen, model or ["vbagg"], strict=True):
-        shared = {k: v for k, v in extra["options"].items() if k in known[kind]}
-        require(full not in specs, f"--model {full} is given twice; give it once")
-        specs[full] = Spec(
-            dataset=name, dataset_options=options | extra["dataset_options"], level=level,
-            areas=areas, model=kind, options=shared | _own_options(kind, text, known[kind]),
-            seed=seed)
+    specs, _ = specs_of(ctx, model or ["vbagg"], name, options, level=level, areas=areas, seed=seed)
     models = {full: pipeline.model_of(spec) for full, spec in specs.items()}
     first = next(iter(specs.values()))
     if "constant" not in models:
@@ -80,8 +66,8 @@ def recover(
         typer.echo(f"reading {name}", err=True)
     ds = pipeline.data_of(first)
     try:
-        result = evaluation.recover(models, ds, _levels(levels), draws, samples=samples, seed=seed,
-                                    workers=workers, progress=not quiet, resume=resume)
+        result = evaluation.recover(models, ds, group_levels(levels), draws, samples=samples,
+                                    seed=seed, workers=workers, progress=not quiet, resume=resume)
         stopped = ""
     except evaluation.Interrupted as stop:
         if stop.partial is None:
@@ -111,20 +97,9 @@ def _check_output(out: Path) -> None:
             "make it first")
 
 
-def _levels(text: str | None) -> list[int | str] | None:
+def group_levels(text: str | None) -> list[int | str] | None:
+    """Numbers of groups or labels of the areas, from text with commas."""
     if text is None:
         return None
     parts = [part.strip() for part in text.split(",")]
     return [int(part) if part.isdigit() else part for part in parts]
-
-
-def _own_options(kind: str, text: str, known: dict) -> dict:
-    found = {}
-    for pair in filter(None, text.split(",")):
-        name, given, value = pair.partition("=")
-        name = name.strip().replace("-", "_")
-        if not given:
-            raise InputError(f"--model {kind}:{pair} has no value; write {kind}:option=value")
-        choose(f"option of model {kind!r}", name, known)
-        found[name] = flags.convert(known[name], value.strip())
-    return found

@@ -19,6 +19,9 @@ from workbench.evaluation.calibration import (
     pit_histogram,
     reliability,
 )
+from workbench.evaluation.comparison import compare
+from workbench.evaluation.comparison_fine import score_individuals
+from workbench.evaluation.comparison_result import Comparison
 from workbench.evaluation.crossvalidation import FoldWarning, Interrupted, cross_validate
 from workbench.evaluation.downscaling import bilinear_lapse
 from workbench.evaluation.folds import folds, subset
@@ -40,11 +43,13 @@ from workbench.evaluation.stacking import cross_scores, stack, stack_log
 from workbench.evaluation.tables import table
 
 __all__ = [
+    "Comparison",
     "FoldWarning",
     "Interrupted",
     "bias",
     "bilinear_lapse",
     "central_intervals",
+    "compare",
     "correlation",
     "coverage",
     "covered",
@@ -74,6 +79,7 @@ __all__ = [
     "reliability",
     "rmse",
     "score_areas",
+    "score_individuals",
     "stack",
     "stack_log",
     "structural_similarity",

@@ -14,7 +14,8 @@ from workbench.evaluation.summary import describe, summarise
 from workbench.evaluation.units import TARGETS, judge, targets
 from workbench.schema import BAG, GEOMETRY, INDIVIDUAL, aggregation, check, kind
 
-_KEPT = ("observed", "mean", "std", "quantile", "pit", "crps", "wis", "log_score", "pinned")
+_KEPT = ("observed", "mean", "std", "quantile", "pit", "crps", "crps_sqrt", "wis", "log_score",
+         "pinned")
 OWN_BAG = "own bag, by weight"
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import time
 import warnings
 from collections.abc import Callable, Iterable, Mapping
+from itertools import chain
+from pathlib import Path
 
 import numpy as np
 import xarray as xr
@@ -13,11 +14,13 @@ from tqdm import tqdm
 from workbench.checks import InputError, require
 from workbench.evaluation import baselines
 from workbench.evaluation.assessment import assemble, model_name
+from workbench.evaluation.crossvalidation_tasks import HeldOut, hold_out, kept
 from workbench.evaluation.folds import folds as make_folds
-from workbench.evaluation.folds import subset
+from workbench.evaluation.parallel import completed
+from workbench.evaluation.recovery_tasks import data_key, folder_of, task_key
 from workbench.evaluation.summary import SCORES, average
-from workbench.evaluation.units import TARGETS, judge, targets
-from workbench.schema import BAG, INDIVIDUAL, check, kind
+from workbench.evaluation.units import TARGETS, targets
+from workbench.schema import BAG, GEOMETRY, INDIVIDUAL, check, kind
 
 
 class FoldWarning(UserWarning):
@@ -42,6 +45,8 @@ def cross_validate(
     samples: int = 1000,
     constant=None,
     progress: bool | Callable[[int, int, str], None] = False,
+    workers: int = 1,
+    resume: str | Path | None = None,
 ) -> xr.Dataset:
     """Score models on areas that they have not seen, always beside the constant model.
 
@@ -58,19 +63,26 @@ def cross_validate(
     seed : int
     samples : int
         Draws from each predictive law.
-    constant : model, optional
-        The baseline; by default the package's constant model.
+    constant : model or False, optional
+        The baseline; by default the package's constant model. False leaves it out.
     progress : bool or callable
         True for a bar; a callable gets (fits done, fits in all, what was just done).
+    workers : int
+        Processes, each with one thread for linear algebra; with 1 the fits run in this process,
+        with its threads. Results do not depend on it (but for the rounding of threads).
+    resume : path, optional
+        Folder (made if missing) where finished folds are kept, by a hash of data, model, folds,
+        samples and seed; what it holds already is not computed again.
 
     Returns
     -------
     xr.Dataset
         As `evaluate` returns, every bag predicted while held out (and every individual, where
         fine values or the true rate are known), plus ``fold`` (bag), ``fold_scores`` (model, fold,
-        score) of the bags, ``seconds`` (model, fold) of fitting and ``error`` (model, fold): the
-        message of a fold that failed, else empty. A failed fold is also warned of, and its
-        bags are not a number; all other folds are kept. ``scores`` compare the models on the
+        score) of the bags, ``seconds`` (model, fold) of fitting, ``note`` (model, fold), what the
+        fit warned of, and ``error`` (model, fold): the message of a fold that failed, else empty.
+        A failed fold is also warned of, and its bags are not a number; all other folds are kept.
+        ``scores`` compare the models on the
         units that all of them predicted (``units_scored``, beside each model's own
         ``units_predicted``); the attribute ``comparison`` says so in words and names the
         failures. A model of which every fold failed has no scores and takes none from others.
@@ -84,7 +96,7 @@ def cross_validate(
     """
     check(ds)
     chosen = _named(models)
-    if "constant" not in chosen:
+    if "constant" not in chosen and constant is not False:
         chosen["constant"] = constant or baselines.constant()
     fold = folds if isinstance(folds, xr.DataArray) else make_folds(ds, folds, scheme, seed)
     numbers = np.unique(fold.values)
@@ -92,20 +104,40 @@ def cross_validate(
         fold.dims == (BAG,) and fold.size == ds.sizes[BAG] and numbers.size > 1,
         f"folds must number each of the {ds.sizes[BAG]} bags, with at least two folds",
     )
-    run = _Run(ds, fold, numbers, list(chosen), samples, seed)
+    run = _Run(ds, fold, numbers.tolist(), list(chosen), samples, seed)
     total = len(chosen) * numbers.size
+    tasks, before = _tasks(run, chosen, resume)
     show = progress if callable(progress) else None
     with tqdm(total=total, disable=progress is not True, unit="fit") as bar:
-        for done, (number, name) in enumerate(((k, m) for k in numbers for m in chosen), start=1):
-            bar.set_description(f"{name}, fold {number}")
-            try:
-                run.one(name, chosen[name], number)
-            except KeyboardInterrupt as stop:
-                raise Interrupted(run.partial(), done - 1, total) from stop
-            bar.update()
-            if show is not None:
-                show(done, total, f"{name}, fold {number}")
+        try:
+            for one in chain(before, completed(hold_out, tasks, workers, limit=workers > 1)):
+                run.add(one)
+                what = f"{one.model}, fold {one.number}"
+                bar.set_description(what)
+                bar.update()
+                if show is not None:
+                    show(len(run.done), total, what)
+        except KeyboardInterrupt as stop:
+            raise Interrupted(run.partial(), len(run.done), total) from stop
     return run.result()
+
+
+def _tasks(run: _Run, models: dict, resume: str | Path | None) -> tuple[list, list[HeldOut]]:
+    """What is to be done, fold by fold, and what a folder already holds."""
+    folder = folder_of(resume)
+    data = "" if folder is None else data_key(run.ds.drop_vars(GEOMETRY, errors="ignore"))
+    tasks, finished = [], []
+    for number, name in ((k, m) for k in run.numbers for m in models):
+        file = None
+        if folder is not None:
+            which = np.append(run.fold.values, number)
+            file = folder / f"{task_key(data, models[name], which, run.samples, run.seed)}.nc"
+        if file is not None and file.exists():
+            finished.append(kept(name, int(number), file))
+        else:
+            tasks.append((name, models[name], int(number), run.ds, run.fold.values, run.targets,
+                          run.samples, run.seed, file))
+    return tasks, finished
 
 
 def _named(models) -> dict:
@@ -130,30 +162,21 @@ class _Run:
         self.ds, self.fold, self.numbers, self.names = ds, fold, numbers, names
         self.samples, self.seed, self.targets = samples, seed, targets(ds)
         self.units: dict[tuple[str, int], dict[str, xr.Dataset]] = {}
-        self.errors: dict[tuple[str, int], str] = {}
-        self.seconds: dict[tuple[str, int], float] = {}
+        self.done: dict[tuple[str, int], HeldOut] = {}
 
-    def one(self, name: str, model, number: int) -> None:
-        """Fit one model without one fold and score that fold."""
-        held_out = self.fold.values == number
-        start = time.perf_counter()
-        try:
-            fit = model.fit(subset(self.ds, ~held_out))
-            if getattr(fit, "cancelled", False):    # Ctrl-C inside the fit, which kept its best
-                raise KeyboardInterrupt
-            self.seconds[name, number] = time.perf_counter() - start
-            test = subset(self.ds, held_out)
-            self.units[name, number] = judge(
-                fit, test, self.targets, self.samples, self.seed + int(number)
-            )
-        except Exception as error:  # whatever a model raises, the other folds must survive
-            self.errors[name, number] = f"{type(error).__name__}: {error}"
-            warnings.warn(
-                f"{name}, fold {number} ({int(held_out.sum())} bags) failed and is left out of "
-                f"the comparison of scores: {self.errors[name, number]}",
-                FoldWarning,
-                stacklevel=3,
-            )
+    def add(self, one: HeldOut) -> None:
+        """Take up one task; say what its fit warned of, and if it failed."""
+        self.done[one.model, one.number] = one
+        for text, category, file, line in one.warned:
+            if file:
+                warnings.warn_explicit(text, category, file, line)
+        if one.units is not None:
+            self.units[one.model, one.number] = one.units
+            return
+        warnings.warn(
+            f"{one.model}, fold {one.number} ({int((self.fold.values == one.number).sum())} bags) "
+            f"failed and is left out of the comparison of scores: {one.error}",
+            FoldWarning, stacklevel=3)
 
     def partial(self) -> xr.Dataset | None:
         """The result of what is finished, or None if nothing is."""
@@ -162,7 +185,7 @@ class _Run:
     def result(self) -> xr.Dataset:
         """Put the folds together, in the order of the dataset."""
         own = [name for name in self.names if name != "constant"] or self.names
-        failed = [self.errors[key] for key in self.errors if key[0] in own]
+        failed = [one.error for one in self.done.values() if one.model in own and one.error]
         if failed and not any(name in own for name, _ in self.units):
             raise InputError(f"every fold failed; the first: {failed[0]}")
         judged = {name: self._joined(name) for name in self.names}
@@ -173,14 +196,16 @@ class _Run:
         scores = [[self._fold_scores(name, number, counts) for number in self.numbers]
                   for name in self.names]
         grid = [(name, number) for name in self.names for number in self.numbers]
-        shape = (len(self.names), self.numbers.size)
-        seconds = np.array([self.seconds.get(key, np.nan) for key in grid]).reshape(shape)
-        errors = np.array([self.errors.get(key, "") for key in grid], dtype=str).reshape(shape)
+        shape = (len(self.names), len(self.numbers))
+        told = {what: np.array([getattr(self.done[key], what) if key in self.done else empty
+                                for key in grid]).reshape(shape)
+                for what, empty in (("seconds", np.nan), ("error", ""), ("note", ""))}
         return result.assign(
             fold_of_bag=self.fold.reset_coords(drop=True),
             fold_scores=(("model", "fold", "score"), np.array(scores)),
-            seconds=(("model", "fold"), seconds, {"units": "s", "long_name": "time to fit"}),
-            error=(("model", "fold"), errors),
+            seconds=(("model", "fold"), told["seconds"],
+                     {"units": "s", "long_name": "time to fit"}),
+            error=(("model", "fold"), told["error"]), note=(("model", "fold"), told["note"]),
         ).assign_coords(fold=self.numbers).assign_attrs(
             comparison=self._comparison(result))
 
@@ -201,13 +226,14 @@ class _Run:
         reasons: dict[str, list[str]] = {}
         for number in self.numbers:
             if (name, number) not in self.units:
-                reason = self.errors.get((name, number), "not run")
+                one = self.done.get((name, number))
+                reason = "not run" if one is None else one.error
                 reasons.setdefault(reason, []).append(str(number))
         return "; ".join(f"fold {', '.join(numbers)}: {reason}" for reason, numbers
                          in reasons.items()) or "the others are not finite"
 
     def _joined(self, name: str) -> dict[str, xr.Dataset]:
-        found = [self.units[key] for key in self.units if key[0] == name]
+        found = [self.units[name, number] for number in self._finished(name)]
         joined = {}
         for target in self.targets if found else ():
             dim = TARGETS[target]
@@ -225,8 +251,11 @@ class _Run:
         fold = self.fold.values
         if dim == INDIVIDUAL:
             fold = fold[self.ds["membership"].values]
-        done = [number for one, number in self.units if one == name]
-        return np.concatenate([np.flatnonzero(fold == number) for number in done])
+        return np.concatenate([np.flatnonzero(fold == number) for number in self._finished(name)])
+
+    def _finished(self, name: str) -> list[int]:
+        """Folds of a model in their order, whichever was done first."""
+        return [number for number in self.numbers if (name, number) in self.units]
 
     def _observed(self, target: str) -> xr.DataArray:
         name = {"bag": "value", "individual": "individual_value", "rate": "truth"}[target]

@@ -12,7 +12,8 @@ from threadpoolctl import threadpool_limits
 from workbench.checks import whole
 
 
-def completed(function: Callable, tasks: Sequence[tuple], workers: int = 1) -> Iterator:
+def completed(function: Callable, tasks: Sequence[tuple], workers: int = 1,
+              limit: bool = True) -> Iterator:
     """Yield ``function(*task)`` of every task as they finish, in any order.
 
     Parameters
@@ -23,6 +24,8 @@ def completed(function: Callable, tasks: Sequence[tuple], workers: int = 1) -> I
     workers : int
         Processes, each with one thread for linear algebra; 1 computes in this process, also on
         one thread, so that results do not depend on the number.
+    limit : bool
+        Whether this process, too, keeps to one thread where it computes itself.
 
     Raises
     ------
@@ -32,7 +35,7 @@ def completed(function: Callable, tasks: Sequence[tuple], workers: int = 1) -> I
     workers = whole("workers", workers, least=1)
     if workers == 1 or len(tasks) < 2:
         for task in tasks:
-            with one_thread():
+            with one_thread() if limit else contextlib.nullcontext():
                 result = function(*task)
             yield result
         return

@@ -16,6 +16,7 @@ from workbench.evaluation.parallel import completed
 from workbench.evaluation.recovery_tasks import (
     Recovery,
     data_key,
+    folder_of,
     kept,
     recover_one,
     started,
@@ -120,10 +121,7 @@ def recoveries(
         for name in warm:
             choose("model in warm", name, models)
     known, tasks = bare(ds), []
-    folder = None if resume is None else Path(resume)
-    if folder is not None:
-        require(not folder.is_file(), f"resume={str(folder)!r} is a file; give a folder")
-        folder.mkdir(parents=True, exist_ok=True)
+    folder = folder_of(resume)
     data = data_key(known) if folder is not None else ""
     present = [(i, k) for k in range(groups.sizes["draw"]) for i in range(groups.sizes["level"])
                if groups.values[i, k, 0] != NO_GROUP]

@@ -129,6 +129,22 @@ def task_key(data: str, model, groups: np.ndarray, samples: int, seed: int) -> s
     return hashlib.sha256(json.dumps(content).encode()).hexdigest()
 
 
+def folder_of(resume: str | Path | None) -> Path | None:
+    """The folder where finished tasks are kept, made if it is missing.
+
+    Raises
+    ------
+    InputError
+        If it is a file.
+    """
+    if resume is None:
+        return None
+    folder = Path(resume)
+    require(not folder.is_file(), f"resume={str(folder)!r} is a file; give a folder")
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
 def keep(done: Recovery, file: Path) -> None:
     """Write a result, whole or not at all."""
     half = file.with_suffix(f".{os.getpid()}.half")

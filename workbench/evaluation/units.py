@@ -14,13 +14,14 @@ from workbench.evaluation.calibration import (
     pit,
 )
 from workbench.evaluation.folds import subset
+from workbench.evaluation.recovery_scores import square_root
 from workbench.evaluation.scoring import (
     crps,
     interval_score,
     log_score,
     weighted_interval_score,
 )
-from workbench.schema import BAG, INDIVIDUAL, aggregation
+from workbench.schema import BAG, INDIVIDUAL, aggregation, kind
 
 TARGETS = {"bag": BAG, "individual": INDIVIDUAL, "rate": INDIVIDUAL}
 QUANTILES = (0.025, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.975)
@@ -42,7 +43,8 @@ def judge(fit, ds: xr.Dataset, chosen: list[str], samples: int, seed: int) -> di
     -------
     dict of xr.Dataset
         Per target: observed, mean, std, quantile, pit, crps, wis, log_score, covered, interval
-        score, each over the target's dimension.
+        score, each over the target's dimension; of counts of bags also crps_sqrt, the CRPS of
+        their square roots.
     """
     judges = {"bag": _bags, "individual": _individuals, "rate": _rates}
     parts: dict[str, list[xr.Dataset]] = {name: [] for name in chosen}
@@ -102,7 +104,7 @@ def _from_draws(fit, ds, unit: str, observed: xr.DataArray, mean, samples: int, 
         if density is not None
         else np.full(y.size, np.nan)  # draws alone give no density
     )
-    return _pack(
+    packed = _pack(
         observed,
         mean,
         draws.std(0, dtype=float),
@@ -114,6 +116,9 @@ def _from_draws(fit, ds, unit: str, observed: xr.DataArray, mean, samples: int, 
         ends,
         tails,
     )
+    if unit == BAG and kind(ds) == "count":     # so that large bags do not decide alone
+        packed["crps_sqrt"] = (unit, crps(square_root(y), square_root(draws)))
+    return packed
 
 
 def _rates(fit, ds: xr.Dataset, rate, samples: int, seed: int) -> xr.Dataset:
