@@ -12,6 +12,7 @@ finds them; a case whose data are absent is left out with a word.
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 
@@ -24,6 +25,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
+import workbench as wb
 from workbench.checks import InputError
 from workbench.datasets import load
 from workbench.evaluation import coverage, crps, pin_to_totals, poisson_deviance, rmse
@@ -73,13 +75,18 @@ MODELS: dict[str, object] = {
     "dasymetric classes": DasymetricClasses(),
     "Poisson kriging": PoissonKriging(),
     "oracle GLM (saw the truth)": OracleGLM(),
+    "VBAgg, no option": wb.VBAgg(),
+    "auto, quick": wb.Auto(effort="quick"),
+    "auto": wb.Auto(),
 }
 
 
 def scores(ds: xr.Dataset, model: object) -> dict[str, float]:
     """Scores of one model: of its map pinned to the totals, and of its draws that keep them."""
     started = time.perf_counter()
-    fit = model.fit(ds)
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        fit = model.fit(ds)
     seconds = time.perf_counter() - started
     y = ds["individual_value"].values
     pinned = pin_to_totals(ds, fit.at(ds).mean.values * ds["weight"].values).values
@@ -93,6 +100,8 @@ def scores(ds: xr.Dataset, model: object) -> dict[str, float]:
         **{f"cover {level:.0%}": float(c) for level, c in zip(LEVELS, inside, strict=True)},
         "log-sd": getattr(fit, "log_sd", np.nan),
         "seconds": seconds,
+        "says so": float(any("compare" in str(w.message) for w in said)
+                         or "wb.compare" in getattr(fit, "verdict", "")),
     }
 
 
@@ -115,10 +124,20 @@ def main(only: str = "", model: str = "", threads: int = 1) -> None:
         shown = pd.DataFrame([rows[key] for key in names], index=[key[1] for key in names])
         print(f"{case}: {ds.sizes['individual']:,} individuals, {ds['value'].attrs['long_name']}\n"
               f"{shown.round(3).to_string()}\n", flush=True)
+        _keep(rows)
+
+
+def _keep(rows: dict) -> None:
+    """Put rows into the stored table by case and method, so that parts can be made alone."""
     table = pd.DataFrame(rows).T.rename_axis(["case", "method"])
-    if rows and not only and not model:
-        RESULTS.parent.mkdir(parents=True, exist_ok=True)
-        table.to_csv(RESULTS, float_format="%.4g")
+    if RESULTS.exists():
+        stored = pd.read_csv(RESULTS, index_col=[0, 1])
+        table = pd.concat([stored.drop(index=[key for key in table.index if key in stored.index]),
+                           table])
+    order = {key: i for i, key in enumerate((c, m) for c in CASES for m in MODELS)}
+    table = table.loc[sorted(table.index, key=lambda key: order.get(key, len(order)))]
+    RESULTS.parent.mkdir(parents=True, exist_ok=True)
+    table.to_csv(RESULTS, float_format="%.4g")
 
 
 if __name__ == "__main__":

@@ -20,6 +20,7 @@ from workbench.cli import combining, comparing, mediating, papers, recovering, s
 from workbench.cli.options import (
     bagging_help,
     dataset_flags,
+    default_model,
     model_flags,
     model_help,
     models_help,
@@ -99,7 +100,8 @@ def disaggregate(
         str | None, typer.Option(help="Named dataset, or a bagged .nc, instead of files.")] = None,
     level: Annotated[str | None, typer.Option(help="Merge the areas up to this level.")] = None,
     areas: Annotated[int | None, typer.Option(help="Merge neighbours to this many areas.")] = None,
-    model: Annotated[str, typer.Option(help="See `workbench models`.")] = "vbagg",
+    model: Annotated[str | None, typer.Option(
+        help="See `workbench models`; default auto, or vbagg if options of it are given.")] = None,
     fix: Annotated[
         list[str] | None, typer.Option(help="Hold a hyperparameter: name=value; repeat.")] = None,
     quantiles: Annotated[str, typer.Option(help="Levels of the quantile maps.")] = "0.05,0.5,0.95",
@@ -120,13 +122,14 @@ def disaggregate(
     """Turn totals of areas into a fine map, with its uncertainty.
 
     Example: workbench disaggregate --polygons P.shp --value inc --covariates a.tif
-    --covariates b.tif --weight pop.tif --model vbagg --link exp --kernel linear+matern32
-    --overdispersion area --out map.nc --cv 10
+    --covariates b.tif --weight pop.tif --out map.nc
     """
     _set_threads(threads)
     files = {"polygons": polygons, "value": value, "weight": weight,
              "covariates": covariates or None}
     name, options = source(dataset, {k: v for k, v in files.items() if v is not None})
+    if model is None:
+        model = default_model(ctx.args, bool(fix))
     groups = {"options": model_flags(model), "dataset_options": dataset_flags(name)}
     known = [p.name for p in ctx.command.params if p.name]
     extra = flags.assign(flags.pairs(ctx.args), groups, known)

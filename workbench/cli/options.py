@@ -20,6 +20,25 @@ def model_flags(model: str) -> dict[str, flags.Flag]:
     return _own(flags.of_options(known[model].torch_model.options_type))
 
 
+def default_model(arguments: list[str], fixed: bool) -> str:
+    """The model where none is named: auto, or vbagg where options of it are given.
+
+    Parameters
+    ----------
+    arguments : list of str
+        Flags that the command does not know itself.
+    fixed : bool
+        Whether hyperparameters are held, which a mixture has none of.
+    """
+    given = flags.pairs(arguments)
+    theirs = given.keys() & model_flags("vbagg").keys() - model_flags("auto").keys()
+    if not theirs and not fixed:
+        return "auto"
+    named = ", ".join(f"--{name.replace('_', '-')}" for name in sorted(theirs)) or "--fix"
+    typer.echo(f"model vbagg, as {named} is an option of it (default: auto)", err=True)
+    return "vbagg"
+
+
 def dataset_flags(name: str) -> dict[str, flags.Flag]:
     """Flags of a dataset's options, or of how polygons are bagged."""
     from workbench import datasets

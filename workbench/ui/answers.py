@@ -241,11 +241,13 @@ def _start(spec: Spec) -> Answer:
     from workbench.pipeline import model_of
 
     started, data = time.perf_counter(), _possible(spec)
+    # A mixture has nothing to show before it is fitted: one of its models stands in for it.
+    model = model_of(replace(spec, model="vbagg", options={}) if spec.model == "auto" else spec)
 
     def stop(*_):
         raise Cancelled
 
-    return _answer(spec, model_of(spec).fit(data, callback=stop), data, "start", started)
+    return _answer(spec, model.fit(data, callback=stop), data, "start", started)
 
 
 def _moved(spec: Spec, base: Answer, kind: str) -> Answer:

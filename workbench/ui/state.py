@@ -14,7 +14,9 @@ from workbench.ui.urls import Linked
 
 EXACT = "aggregated-gp"
 FLAT = "constant"
+AUTO = "auto"
 MODELS = {
+    "Auto: several models, weighted by what the areas can test": AUTO,
     "VBAgg: GP on individuals, variational": "vbagg",
     "Aggregated GP: exact, Normal errors": EXACT,
     "Centre-point GP: areas as points": "centre-point",
@@ -22,6 +24,7 @@ MODELS = {
 }
 _NORMAL_ONLY = "the exact model always has the identity link and Normal errors"
 _FLAT_ONLY = "the flat model has no kernel"
+_AUTO_ONLY = "auto tries several kernels, with area effects and a nugget, and weighs them"
 _NO_EFFECT = "this model has nothing that is particular to an area"
 
 
@@ -55,7 +58,7 @@ class State(Linked):
     variance = param.Selector(
         doc="Variance of the map term on the scale of the link: learnt, or held.")
     nugget = param.Selector(
-        objects={"none": 0.0, "0.1": 0.1, "0.2": 0.2, "0.3": 0.3, "0.5": 0.5, "learnt": "learn"},
+        objects={"learnt": "learn", "none": 0.0, "0.1": 0.1, "0.2": 0.2, "0.3": 0.3, "0.5": 0.5},
         doc="Standard deviation of what is particular to each individual, on the scale of the "
         "link: widens fine intervals and leaves totals nearly alone.")
     threshold = param.Selector(
@@ -117,6 +120,9 @@ class State(Linked):
 
     def inapplicable(self, name: str) -> str:
         """Why a choice has no effect at present; empty if it has."""
+        if self.model == AUTO and name in ("link", "likelihood", "overdispersion", "nugget",
+                                           "kernel", "lengthscale", "variance"):
+            return _AUTO_ONLY
         if self.model == EXACT and name in ("link", "likelihood", "overdispersion", "nugget"):
             return _NORMAL_ONLY
         if self.model == FLAT and name == "kernel":
@@ -134,6 +140,8 @@ class State(Linked):
 
     def _has_effect(self) -> bool:
         """Whether the model gives areas or individuals iid effects under a positive link."""
+        if self.model == AUTO:
+            return True
         if self.model == EXACT or self.link == "identity":
             return False
         area = self.overdispersion == "area" and not self.inapplicable("overdispersion")
@@ -149,7 +157,9 @@ class State(Linked):
         """The choices as a `Spec`, whose JSON runs on the command line too."""
         loader, level, areas = self.choice.options(self.granularity)
         options = {}
-        if self.model != FLAT:
+        if self.model == AUTO:
+            options |= {"effort": "quick", "workers": 1}
+        elif self.model != FLAT:
             options["kernel"] = self.kernel
         for name in ("link", "likelihood", "overdispersion", "nugget"):
             if not self.inapplicable(name):
