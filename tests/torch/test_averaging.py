@@ -21,14 +21,14 @@ def source():
 @pytest.fixture(scope="module")
 def averaged(source):
     """All but the area effect's standard deviation are held: one dimension to average over."""
-    model = VBAgg(inducing=8, overdispersion="area", hyperparameters=HELD, average=32)
+    model = VBAgg(inducing=8, overdispersion="area", nugget=0.0, hyperparameters=HELD, average=32)
     return model.fit(source)
 
 
 def on_a_grid(source):
     """Area effects' standard deviations, their posterior weights and fits, by brute force."""
     grid = np.exp(np.linspace(np.log(0.005), np.log(3.0), 80))
-    model = VBAgg(inducing=8, overdispersion="area")
+    model = VBAgg(inducing=8, overdispersion="area", nugget=0.0)
     fits = [model.condition(source, HELD | {"area.std": float(std)}) for std in grid]
     prior = fits[0].state.hyperparameters["area.std"].prior
     # log_density is of the logarithm, on which the grid is even.
@@ -56,7 +56,7 @@ def test_it_is_the_integral_over_the_posterior(source, averaged):
 
 
 def test_what_is_reported_is_the_best_setting(source, averaged):
-    plain = VBAgg(inducing=8, overdispersion="area", hyperparameters=HELD).fit(source)
+    plain = VBAgg(inducing=8, overdispersion="area", nugget=0.0, hyperparameters=HELD).fit(source)
     assert averaged.hyperparameters == plain.hyperparameters
     assert averaged.objective == pytest.approx(plain.objective)
     assert "averaged over" in averaged.history.notes[-1]
@@ -93,8 +93,8 @@ def test_a_cancelled_average_keeps_the_best_setting(source):
         if len(fractions) > steps + 4:
             raise Cancelled
 
-    model = VBAgg(inducing=8, overdispersion="area", hyperparameters=HELD, average=16)
-    steps = len(VBAgg(inducing=8, overdispersion="area", hyperparameters=HELD)
+    model = VBAgg(inducing=8, overdispersion="area", nugget=0.0, hyperparameters=HELD, average=16)
+    steps = len(VBAgg(inducing=8, overdispersion="area", nugget=0.0, hyperparameters=HELD)
                 .fit(source).history.objective)
     fit = model.fit(source, callback=callback)
     assert not isinstance(fit, AveragedFit)
