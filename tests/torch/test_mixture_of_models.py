@@ -118,6 +118,18 @@ RESTORED = {
 }
 
 
+def test_effects_of_a_restored_fit_are_those_it_had(source):
+    """Of options that leave it open, the hyperparameters tell."""
+    model = VBAgg(inducing=5)
+    fit = model.condition(source, {
+        "mean": 2.0, "matern32.variance": 0.3, "matern32.lengthscale": 40.0, "nugget.std": 0.2})
+    again = model.restored(source, fit.hyperparameters,
+                           (fit.state.field.q_mean, fit.state.field.q_covariance), fit.history)
+    assert again.state.area_std is None
+    torch.testing.assert_close(again.at(source.bags).std, fit.at(source.bags).std, rtol=1e-10,
+                               atol=0)
+
+
 @pytest.mark.parametrize("case", RESTORED)
 def test_a_restored_fit_predicts_what_it_did(case, monkeypatch):
     source = made.counts(made.bags((30, 20, 40, 10)), scale=2.0)
@@ -145,6 +157,7 @@ def test_a_restored_fit_predicts_what_it_did(case, monkeypatch):
             torch.testing.assert_close(two.variance, one.variance, rtol=1e-9, atol=0)
         one, two = (f.draw_rates(bags, known, 5, 0) for f in (fit, again))
         torch.testing.assert_close(two, one, rtol=1e-7, atol=0)
+    assert fit.state.trained_view is not None and again.state.trained_view is not None
     if case != "compressed":        # there, moving works on the clusters, of both alike
         moved = again.move({"mean": float(values["mean"]) + 0.1})
         assert moved.objective < again.objective + 1e-6
