@@ -88,6 +88,7 @@ def test_a_spec_can_be_copied_pickled_and_keyed_by():
     ('{"dataset": "a", "threshold": NaN}', "finite number for threshold"),
     ('{"dataset": "a", "options": {"nugget": Infinity}}', "finite number for nugget"),
     ('{"dataset": "a", "options": ["link"]}', "options as a mapping"),
+    ('{"dataset": "a", "version": 1, "options": ["link"]}', "options as a mapping"),
 ])
 def test_strictness(text, message):
     with pytest.raises(InputError) as error:
