@@ -10,6 +10,7 @@ import os
 os.environ.setdefault("OMP_NUM_THREADS", "1")   # before torch: several test processes, few cores
 
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -99,6 +100,14 @@ def free_port() -> int:
             port = probe.getsockname()[1]
         if port not in UNSAFE_PORTS:
             return port
+
+
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """Ctrl-C interrupts the test and its children; shells start background jobs that ignore it."""
+    former = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, former)
 
 
 @pytest.fixture

@@ -268,6 +268,7 @@ def stop_at(process: subprocess.Popen, text: str, seconds: float = 60) -> tuple[
     return out.decode(), (seen + err).decode()
 
 
+@pytest.mark.usefixtures("interruptible")
 def test_ctrl_c_keeps_the_best_so_far_and_names_it(tmp_path):
     # Eighteen lengthscales to learn: far more steps than pass before the key is pressed.
     spec = Spec("swiss-roll", {"n_bags": 20, "mean_size": 20, "size_std": 8}, folds=2,
@@ -285,6 +286,7 @@ def test_ctrl_c_keeps_the_best_so_far_and_names_it(tmp_path):
     assert not (tmp_path / "map.nc").exists()
 
 
+@pytest.mark.usefixtures("interruptible")
 def test_ctrl_c_before_the_fit_writes_nothing(tmp_path):
     spec = Spec("simulated-country", {"pixels": 400_000})
     process = start(tmp_path, spec)

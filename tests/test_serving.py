@@ -140,6 +140,7 @@ serving.serve([], int(sys.argv[2]), "127.0.0.1", [])
 """
 
 
+@pytest.mark.usefixtures("interruptible")
 @pytest.mark.parametrize("app, how", [(FITTING, signal.SIGTERM), (STUCK, signal.SIGINT)],
                          ids=["fitting", "stuck"])
 def test_a_server_ends_in_a_few_seconds_whatever_is_running(serve, port, tmp_path, app, how):

@@ -6,7 +6,9 @@ import pickle
 
 import pytest
 
+import workbench as wb
 from workbench.checks import InputError
+from workbench.pipeline import model_of
 from workbench.spec import Settings, Spec
 
 FULL = Spec(
@@ -28,7 +30,7 @@ def test_json_round_trip(spec):
 
 def test_key_is_the_same_on_every_machine():
     assert Spec("swiss-roll").key == (
-        "eca264bec2b1d4fbf2dfeb9476bae9b8f312933b8d9ed41c68b43e2f4aa63d83"
+        "4cb2828d03c9e57b8dd7a3c3e6dd72259dc2fe3ed144a309929495bd2d391a85"
     )
 
 
@@ -86,11 +88,56 @@ def test_a_spec_can_be_copied_pickled_and_keyed_by():
     ('{"dataset": "a", "threshold": NaN}', "finite number for threshold"),
     ('{"dataset": "a", "options": {"nugget": Infinity}}', "finite number for nugget"),
     ('{"dataset": "a", "options": ["link"]}', "options as a mapping"),
+    ('{"dataset": "a", "version": 1, "options": ["link"]}', "options as a mapping"),
 ])
 def test_strictness(text, message):
     with pytest.raises(InputError) as error:
         Spec.from_json(text)
     assert message in str(error.value)
+
+
+FORMER = {"overdispersion": "none", "nugget": 0.0}
+
+
+@pytest.mark.parametrize("model", [None, "vbagg", "centre-point", "constant"])
+def test_version_1_keeps_the_defaults_it_was_written_under(model):
+    content = {"version": 1, "dataset": "a", "options": {"link": "exp"}}
+    content |= {} if model is None else {"model": model}
+    spec = Spec.from_json(json.dumps(content))
+    assert spec.options == {"link": "exp", **FORMER}
+    now = Spec.from_json(json.dumps(content | {"version": 2}))
+    assert now.options == {"link": "exp"}
+    # What a version says nothing of is new, as of Specs made in Python.
+    del content["version"]
+    assert Spec.from_json(json.dumps(content)) == now
+    assert now == Spec("a", model=model or "vbagg", options={"link": "exp"})
+    # Written again it is of version 2, and still the same model.
+    again = spec.to_json()
+    assert json.loads(again)["version"] == 2
+    assert Spec.from_json(again) == spec
+
+
+@pytest.mark.parametrize("given", [{"overdispersion": "area"}, {"nugget": "learn"},
+                                   {"overdispersion": "auto", "nugget": 0.3}])
+def test_version_1_with_options_of_its_own(given):
+    text = json.dumps({"version": 1, "dataset": "a", "options": given})
+    assert Spec.from_json(text).options == FORMER | given
+    assert Spec.from_json(json.dumps({"version": 1, "dataset": "a"})).options == FORMER
+
+
+def test_version_1_of_models_without_these_options_is_unchanged():
+    spec = Spec.from_json('{"version": 1, "dataset": "a", "model": "aggregated-gp"}')
+    assert spec.options == {}
+
+
+def test_version_1_fits_the_model_it_was_written_for():
+    """By the pipeline: hyperparameters of a fit under each version."""
+    content = {"dataset": "swiss-roll", "options": {"kernel": "constant"}}
+    old, new = (model_of(Spec.from_json(json.dumps(content | {"version": version})))
+                for version in (1, 2))
+    ds = wb.load("swiss-roll", n_bags=6, mean_size=5, size_std=3)
+    assert not {"area.std", "nugget.std"} & set(old.fit(ds).hyperparameters)
+    assert {"area.std", "nugget.std"} <= set(new.fit(ds).hyperparameters)
 
 
 def test_only_plain_values_are_taken():

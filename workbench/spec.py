@@ -166,7 +166,9 @@ class Spec:
             choose("Spec key", name, names)
         require("dataset" in content, 'the Spec lacks "dataset"')
         if found == 1 and content.get("model", "vbagg") in _FORMER_MODELS:
-            content["options"] = {**_FORMER, **content.get("options", {})}
+            given = content.get("options", {})
+            # What is no mapping is refused below, in words.
+            content["options"] = _FORMER | given if isinstance(given, dict) else given
         return cls(**content)
 
     @classmethod

@@ -24,6 +24,8 @@ def test_options_of_the_wrong_type(options, message):
     (dict(hyperparameters={"mean": 1000.0}), "the fit cannot start.*not finite"),
     (dict(hyperparameters={"mean": 1000.0, "rbf.lengthscale": 1.0, "rbf.variance": 1.0}),
      "the fit cannot start.*not finite"),
+    (dict(hyperparameters={"mean": 1000.0}, overdispersion="none", nugget=0.0),
+     "the fit cannot start.*not finite"),
 ])
 def test_values_that_cannot_be_used(options, message):
     ds = wb.load("swiss-roll", n_bags=4, mean_size=10, size_std=4)

@@ -26,14 +26,14 @@ def source():
 @pytest.fixture(scope="module")
 def averaged(source):
     """All but the area effect's standard deviation are held: one dimension to average over."""
-    model = VBAgg(inducing=8, overdispersion="area", hyperparameters=HELD, average=128)
+    model = VBAgg(inducing=8, overdispersion="area", nugget=0.0, hyperparameters=HELD, average=128)
     return model.fit(source)
 
 
 def on_a_grid(source):
     """Area effects' standard deviations, their posterior weights and fits, by brute force."""
     grid = np.exp(np.linspace(np.log(0.005), np.log(3.0), 80))
-    model = VBAgg(inducing=8, overdispersion="area")
+    model = VBAgg(inducing=8, overdispersion="area", nugget=0.0)
     fits = [model.condition(source, HELD | {"area.std": float(std)}) for std in grid]
     prior = fits[0].state.hyperparameters["area.std"].prior
     # log_density is of the logarithm, on which the grid is even.
@@ -61,7 +61,7 @@ def test_it_is_the_integral_over_the_posterior(source, averaged):
 
 
 def test_what_is_reported_is_the_best_setting(source, averaged):
-    plain = VBAgg(inducing=8, overdispersion="area", hyperparameters=HELD).fit(source)
+    plain = VBAgg(inducing=8, overdispersion="area", nugget=0.0, hyperparameters=HELD).fit(source)
     assert averaged.hyperparameters == plain.hyperparameters
     assert averaged.objective == pytest.approx(plain.objective)
     assert "averaged over" in averaged.history.notes[-1]
@@ -98,8 +98,8 @@ def test_a_cancelled_average_keeps_the_best_setting(source):
         if len(fractions) > steps + 4:
             raise Cancelled
 
-    model = VBAgg(inducing=8, overdispersion="area", hyperparameters=HELD, average=16)
-    steps = len(VBAgg(inducing=8, overdispersion="area", hyperparameters=HELD)
+    model = VBAgg(inducing=8, overdispersion="area", nugget=0.0, hyperparameters=HELD, average=16)
+    steps = len(VBAgg(inducing=8, overdispersion="area", nugget=0.0, hyperparameters=HELD)
                 .fit(source).history.objective)
     fit = model.fit(source, callback=callback)
     assert not isinstance(fit, AveragedFit)
@@ -165,7 +165,7 @@ def misplaced(by, scale):
 
 def test_a_poor_average_warns(source, monkeypatch):
     monkeypatch.setattr(Explorer, "proposal", misplaced(2.5, 0.5))
-    model = VBAgg(inducing=8, overdispersion="area", hyperparameters=HELD, average=16)
+    model = VBAgg(inducing=8, overdispersion="area", nugget=0.0, hyperparameters=HELD, average=16)
     with pytest.warns(ApproximationWarning, match="effective number .* raise average"):
         fit = model.fit(source)
     assert "is poor" in fit.history.notes[-1]
@@ -174,7 +174,7 @@ def test_a_poor_average_warns(source, monkeypatch):
 def test_a_bad_proposal_is_adapted(source, averaged, monkeypatch):
     """The second half is drawn where mass has been found."""
     monkeypatch.setattr(Explorer, "proposal", misplaced(0.8, 0.15))
-    fit = VBAgg(inducing=8, overdispersion="area", hyperparameters=HELD, average=64).fit(source)
+    fit = VBAgg(inducing=8, overdispersion="area", nugget=0.0, hyperparameters=HELD, average=64).fit(source)
     assert fit.effective_number > 16 and fit.tail < 0.7
     (mean, std), (wanted, _) = (moments(one) for one in (fit, averaged))
     assert mean == pytest.approx(wanted, abs=3 * std / fit.effective_number ** 0.5)
@@ -196,7 +196,7 @@ def test_a_member_has_the_best_q_at_its_setting(source, averaged):
 
 
 def test_a_setting_does_not_depend_on_those_before_it(source):
-    fit = VBAgg(inducing=8, overdispersion="area", hyperparameters=HELD).fit(source)
+    fit = VBAgg(inducing=8, overdispersion="area", nugget=0.0, hyperparameters=HELD).fit(source)
     fit.state.hyperparameters["area.std"].fixed = False
     explorer = Explorer(fit.state, lambda: None)
     best = fit.state.hyperparameters.vector()
@@ -221,6 +221,6 @@ def test_auto_averages_by_counts(source):
 
 def test_auto_says_when_it_does_not_average(source, monkeypatch):
     monkeypatch.setattr("workbench.models.averaging._AFFORDABLE", 100)
-    fit = VBAgg(inducing=8, overdispersion="area", hyperparameters=HELD, average="auto").fit(source)
+    fit = VBAgg(inducing=8, overdispersion="area", nugget=0.0, hyperparameters=HELD, average="auto").fit(source)
     assert not isinstance(fit, AveragedFit)
     assert "takes too long" in fit.history.notes[-1]

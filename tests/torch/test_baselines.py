@@ -370,6 +370,7 @@ def test_cancelling_adam_keeps_the_best_state(source):
     assert "cancelled after 4 epochs" in fit.history.notes[-1]
 
 
+@pytest.mark.usefixtures("interruptible")
 def test_ctrl_c_keeps_the_best_state(source):
     def interrupt(step, objective, fraction):
         if step == 2:
@@ -505,8 +506,10 @@ def test_options_that_cannot_be(options, message, source):
 
 def test_constant_is_the_global_mean(source):
     """So that no other model of that name is needed."""
-    law = MODELS["constant"]().fit(source).at(source.bags)
-    torch.testing.assert_close(law.mean, source.mean_rate.expand(24), rtol=1e-5, atol=0)
+    plain = MODELS["constant"](overdispersion="none", nugget=0.0, tolerance=1e-10)
+    law = plain.fit(source).at(source.bags)
+    # Converged is to a decrement d in nats: the mean is then right to about √(2 d / total).
+    torch.testing.assert_close(law.mean, source.mean_rate.expand(24), rtol=1e-4, atol=0)
 
 
 def test_bag_constant_repeats_the_bags(source):

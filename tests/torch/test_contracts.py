@@ -131,7 +131,7 @@ def test_trained_positions_must_match_the_bags():
 
 @pytest.mark.parametrize("options, message", [
     (dict(likelihood="negative-binomial", overdispersion="area"), "already is overdispersed"),
-    (dict(nugget="lern"), "nugget a number or 'learn'"),
+    (dict(nugget="lern"), "nugget a number, 'learn' or 'auto'"),
     (dict(link="identity", likelihood="poisson"), "needs positive rates"),
     (dict(likelihood="normal", link="identity", overdispersion="area"), "is for counts"),
     (dict(bound="taylor"), "use moment or jensen"),

@@ -17,7 +17,7 @@ from workbench.linalg import FactorisationError, JitterWarning, cholesky, standa
 from workbench.models import design
 from workbench.models.registry import MODELS
 from workbench.models.vbagg import VBAgg
-from workbench.natural_gradient import optimise
+from workbench.natural_gradient import most_left, optimise
 from workbench.training import maximise
 
 
@@ -42,10 +42,13 @@ def test_cancelling_at_the_third_step_keeps_the_best_state(source):
     state = fit.state
     with torch.no_grad():
         here = fit.objective + float(state.hyperparameters.log_prior())
-    assert here == pytest.approx(max(o for _, o, _ in seen), abs=1e-8)
+    # The best hyperparameters, and q there brought closer to its optimum than in training.
+    reached = max(o for _, o, _ in seen)
+    assert reached - 1e-8 < here < reached + most_left(here, 1e-6)
     assert torch.isfinite(fit.at(source.bags).quantile([0.1, 0.9])).all()
 
 
+@pytest.mark.usefixtures("interruptible")
 def test_ctrl_c_keeps_the_best_state(source):
     def callback(step, objective, fraction):
         if step == 2:
@@ -121,7 +124,9 @@ def test_objective_in_history_is_elbo_plus_log_priors_of_the_free(source):
     fit = VBAgg(inducing=10, tolerance=1e-2).fit(source)
     prior = sum(float(i.prior.log_density(i.natural.detach()).sum())
                 for i in fit.state.hyperparameters if i.prior is not None)
-    assert max(fit.history.objective) == pytest.approx(fit.objective + prior, abs=1e-8)
+    # Of a q that is closer to its optimum in the end than in training.
+    reached = max(fit.history.objective)
+    assert reached - 1e-8 < fit.objective + prior < reached + most_left(reached, 1e-6)
 
 
 def test_compression_keeps_totals_and_centres():

@@ -25,7 +25,8 @@ def sources():
 
 
 @pytest.mark.parametrize("model", [
-    VBAgg(hyperparameters=FIXED, inducing=8), NeuralNetwork(**NETWORK)])
+    VBAgg(hyperparameters=FIXED, inducing=8, overdispersion="none", nugget=0.0),
+    NeuralNetwork(**NETWORK)])
 def test_plugged_in_likelihood_in_both_conventions(model, sources):
     fit = model.fit(sources[0])
     y, mean = sources[1].targets.value, fit.over(sources[1].bags).mean

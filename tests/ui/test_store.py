@@ -83,9 +83,11 @@ def test_the_first_answer_is_that_of_the_public_functions(state, begin):
     data = wb.load("swiss-roll", **spec.dataset_options.plain())
     given = store.answer.fit.hyperparameters
     fit = wb.make_model(spec.model, **spec.options).condition(data, given)
-    np.testing.assert_allclose(store.answer.mean, fit.at(data).mean.values, rtol=1e-4)
-    np.testing.assert_allclose(store.exceedance,
-                               fit.at(data).exceedance(spec.threshold).values, atol=1e-3)
+    # An answer at once ends its search for q earlier: small beside the posterior's own spread.
+    law = fit.at(data)
+    gap = np.abs(store.answer.mean - law.mean.values) / law.std.values
+    assert gap.max() < 0.005
+    np.testing.assert_allclose(store.exceedance, law.exceedance(spec.threshold).values, atol=1e-3)
     assert "constant" in store.scores["model"].values
 
 

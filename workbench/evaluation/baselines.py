@@ -14,7 +14,11 @@ from workbench.schema import BAG, INDIVIDUAL
 
 
 def constant():
-    """The constant model of the package, looked up late so that scoring never imports torch."""
+    """The constant model of the package, looked up late so that scoring never imports torch.
+
+    Of counts it has an area effect and a nugget, as any model has by default: its intervals are
+    those of one rate everywhere and areas that differ, not of Poisson counts of one rate.
+    """
     return importlib.import_module("workbench").Constant()
 
 

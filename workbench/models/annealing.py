@@ -15,6 +15,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from workbench.linalg import FactorisationError
 from workbench.natural_gradient import optimise
 from workbench.training import History
 
@@ -33,13 +34,19 @@ SEVERAL_OPTIMA = "several optima"
 def powers(state) -> list[float]:
     """Powers of the likelihood to anneal over, rising and below one; none where q is easily found.
 
+    None, too, where there is no objective at the start: that is for the ascent to tell.
+
     Parameters
     ----------
     state : VariationalState
         At its starting hyperparameters.
     """
     seen = state.view_of(state.learning).detach()
-    away = optimise(lambda m, s: state.objective(seen, m, s), *state.narrow(), steps=0).decrement
+    try:
+        away = optimise(
+            lambda m, s: state.objective(seen, m, s), *state.narrow(), steps=0).decrement
+    except FactorisationError:
+        return []
     if away < _HARD:
         return []
     return [10.0**-k for k in range(math.ceil(math.log10(away / _EASY)), 0, -1)]

@@ -200,8 +200,7 @@ class VariationalState:
         In whitened coordinates a term that the data determine moves with its scale.
         """
         scales = torch.cat([
-            (1.0 if isinstance(term, JointTerm) else term.kernel.outputscale.detach().sqrt())
-            * torch.ones(stop - start).to(self.x)
+            _scale_of(term).to(self.x).expand(stop - start)
             for term, (start, stop) in zip(
                 self.field.terms, self.field.blocks().values(), strict=True)
         ])
@@ -262,3 +261,12 @@ class VariationalState:
     def sees(self, bags: Bags) -> bool:
         """Whether these (model) bags are the ones that were trained on."""
         return same_bags(self.bags, bags)
+
+
+def _scale_of(term: Term | JointTerm) -> Tensor:
+    """Standard deviation of a term (); one of those that have no scale as a whole.
+
+    Joint terms have none, nor have sums and bare kernels that a user brings.
+    """
+    variance = getattr(getattr(term, "kernel", None), "outputscale", None)
+    return torch.ones(()) if variance is None else variance.detach().sqrt()
