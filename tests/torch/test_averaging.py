@@ -174,7 +174,8 @@ def test_a_poor_average_warns(source, monkeypatch):
 def test_a_bad_proposal_is_adapted(source, averaged, monkeypatch):
     """The second half is drawn where mass has been found."""
     monkeypatch.setattr(Explorer, "proposal", misplaced(0.8, 0.15))
-    fit = VBAgg(inducing=8, overdispersion="area", nugget=0.0, hyperparameters=HELD, average=64).fit(source)
+    fit = VBAgg(inducing=8, overdispersion="area", nugget=0.0, hyperparameters=HELD,
+                average=64).fit(source)
     assert fit.effective_number > 16 and fit.tail < 0.7
     (mean, std), (wanted, _) = (moments(one) for one in (fit, averaged))
     assert mean == pytest.approx(wanted, abs=3 * std / fit.effective_number ** 0.5)
@@ -221,6 +222,7 @@ def test_auto_averages_by_counts(source):
 
 def test_auto_says_when_it_does_not_average(source, monkeypatch):
     monkeypatch.setattr("workbench.models.averaging._AFFORDABLE", 100)
-    fit = VBAgg(inducing=8, overdispersion="area", nugget=0.0, hyperparameters=HELD, average="auto").fit(source)
+    fit = VBAgg(inducing=8, overdispersion="area", nugget=0.0, hyperparameters=HELD,
+                average="auto").fit(source)
     assert not isinstance(fit, AveragedFit)
     assert "takes too long" in fit.history.notes[-1]
