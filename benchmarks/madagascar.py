@@ -115,6 +115,7 @@ def scores(ds: xr.Dataset, folds: int, samples: int, only: str) -> None:
         "negative binomial": dict(likelihood="negative-binomial")}.items()}
     candidates |= {name: wb.make_model(kind, **options)
                    for name, (kind, options) in CANDIDATES.items()}
+    candidates |= {"auto, quick": wb.Auto(effort="quick", workers=1), "auto": wb.Auto()}
     candidates = {name: model for name, model in candidates.items() if only in name}
     result = wb.cross_validate(candidates, ds, folds=folds, seed=0, samples=samples, progress=True)
     table = wb.table(result).drop("constant")

@@ -18,6 +18,10 @@ class ConvergenceWarning(UserWarning):
     """An optimisation ended before its optimum; what was found so far is returned."""
 
 
+class ExtrapolationWarning(UserWarning):
+    """Much of a map rests on covariates beyond the range in which totals were seen."""
+
+
 class FitWarning(UserWarning):
     """A fit disagrees with the data it was given, or says more than they can."""
 

@@ -104,6 +104,8 @@ def optimise(objective: Objective, mean: Tensor, covariance: Tensor, steps: int 
         left -= 1
         return objective(m, s)
 
+    # Nothing is to be had beyond what the floating point type can tell apart.
+    tolerance = max(tolerance, 50 * torch.finfo(mean.dtype).eps)
     state = _evaluate(counted, mean.detach(), covariance.detach())
     if state is None:
         raise FactorisationError("the objective is not finite at the starting q")

@@ -28,7 +28,7 @@ Callback = Callable[[int, float, float], None]
 _PULSE_SECONDS = 0.5
 # Nats per log unit that need no restart, and those that are left by a fit that has not converged,
 # with what is added of the objective's size: of one of 1e5 the rounding alone is felt.
-_REST, _STEEP, _FLAT = 1.0, 10.0, 1e-4
+_REST, _STEEP, _FLAT = 1.0, 10.0, 1e-5
 
 
 @dataclass
@@ -38,6 +38,7 @@ class History:
     objective: list[float] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     converged: bool = False
+    failed: bool = False        # worse than a model nested in it: not to be used
     cancelled: bool = False
     elapsed: float = 0.0
 

@@ -79,7 +79,8 @@ class BagConstantState:
     def __init__(self, options: BagConstantOptions, source: Source):
         self.options, self.link, self.given = options, link_named("identity"), source
         self.likelihood_name = likelihood_of(options, source)
-        self.rescaled = self.likelihood_name == "normal" and source.kind == "count"
+        self.rescaled = (self.likelihood_name == "normal" and source.kind == "count"
+                         and source.aggregation == "sum")
         self.source = cast_source(source.as_rates() if self.rescaled else source, options)
         self.bags, self.rates = self.source.bags, self.source.as_rates().targets.value
         self.transform = fit_inputs(self.bags, options.transform, options.extrapolation)

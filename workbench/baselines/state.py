@@ -77,7 +77,8 @@ class PointState:
         self.options, self.link = options, link_named(options.link)
         self.likelihood_name = likelihood_of(options, source)
         # A Normal model of counts works on rates: totals of unequal areas share no scale.
-        self.rescaled = self.likelihood_name == "normal" and source.kind == "count"
+        self.rescaled = (self.likelihood_name == "normal" and source.kind == "count"
+                         and source.aggregation == "sum")
         require(self.likelihood_name == "normal" or self.link.positive,
                 "the poisson likelihood needs positive rates; use link='exp' or link='square', "
                 "not 'identity'")

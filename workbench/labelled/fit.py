@@ -255,6 +255,8 @@ class Fit(Drawing):
             "converged": str(self.converged),
             "cancelled": str(self.cancelled),
             "data_sha256": self._hash,
+            "extrapolation": f"{self.outside_share:.1%} of the individuals lie outside the range "
+                             "of area means in some covariate; see the variable extrapolation",
             "versions": json.dumps(versions()),
         }
 

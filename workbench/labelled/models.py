@@ -2,15 +2,30 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 
 import xarray as xr
 
+from workbench.checks import ExtrapolationWarning
 from workbench.labelled.fit import Fit
 from workbench.labelled.mediated import MediatedFit
 from workbench.labelled.several import Several, SourcesFit, to_sources
 from workbench.labelled.source import to_source
 from workbench.models.registry import MODELS
+
+
+_MUCH = 0.5             # share of the individuals beyond the areas' range that is worth a warning
+
+
+def warn_of_extrapolation(fit: Fit) -> None:
+    """Warn where most of a map rests on covariates beyond what the areas' means span."""
+    if fit.outside_share > _MUCH and fit.inner.state.source.kind == "count":
+        warnings.warn(
+            f"{fit.outside_share:.0%} of the individuals lie outside the range of area means in "
+            f"some covariate, and {len(fit.inner.state.source.targets.value)} totals cannot test "
+            "what the map says there: a split by population may be as good or better; "
+            "wb.compare(ds) sets them against each other", ExtrapolationWarning, stacklevel=3)
 
 
 class LabelledModel:
@@ -60,7 +75,9 @@ class LabelledModel:
             Also when cancelled (``fit.cancelled``).
         """
         source = to_source(ds)
-        return Fit(self._inner.fit(source, progress=progress, callback=callback), self, ds)
+        fit = Fit(self._inner.fit(source, progress=progress, callback=callback), self, ds)
+        warn_of_extrapolation(fit)
+        return fit
 
     def condition(self, ds: xr.Dataset, hyperparameters: Mapping) -> Fit:
         """Condition on a bagged dataset with every hyperparameter given and none trained.

@@ -196,19 +196,24 @@ def _scored(recovered: xr.Dataset, weights: dict[str, float], ds: xr.Dataset, se
                         "deviance" if counts else "squared_error"]
             rows.append({name: tuple(np.nanmean(part) for part in both)
                          for name, both in scores.items()})
-            errors.append({name: (both[0], group) for name, both in scores.items()})
+            errors.append({name: (*both, group) for name, both in scores.items()})
     order = [*names, MIXTURE]
     grid = np.array([[row.get(name, (np.nan, np.nan)) for row in rows] for name in order])
     what = ("mean CRPS of square roots of counts, areas predicted from totals of merged areas"
             if counts else "mean CRPS, areas predicted from means of merged areas")
-    difference = {name: _difference(errors, name) for name in order if name not in weights}
+    simple = [name for name in order if name not in weights]
+    by_error, by_deviance = ({name: _difference(errors, name, which) for name in simple}
+                             for which in (0, 1))
     return xr.Dataset(
         {"error": (("model", "grouping"), grid[..., 0], {"long_name": what}),
          "deviance": (("model", "grouping"), grid[..., 1]),
-         "difference": ("simple", [difference[n][0] for n in difference],
+         "difference": ("simple", [by_error[n][0] for n in simple],
                         {"long_name": "error of the mixture less that of the simple map"}),
-         "difference_error": ("simple", [difference[n][1] for n in difference])},
-        coords={"model": order, "simple": list(difference)})
+         "difference_error": ("simple", [by_error[n][1] for n in simple]),
+         "deviance_difference": ("simple", [by_deviance[n][0] for n in simple],
+                                 {"long_name": "the same of the maps alone"}),
+         "deviance_difference_error": ("simple", [by_deviance[n][1] for n in simple])},
+        coords={"model": order, "simple": simple})
 
 
 def _mixed(draws: dict[str, np.ndarray], weights: dict[str, float], seed: int) -> np.ndarray:
@@ -224,13 +229,13 @@ def _mixed(draws: dict[str, np.ndarray], weights: dict[str, float], seed: int) -
                            for name, n in zip(used, count, strict=True)])
 
 
-def _difference(errors: list[dict], name: str) -> tuple[float, float]:
-    """Mean difference of errors, mixture less another, and its standard error over groups."""
+def _difference(errors: list[dict], name: str, which: int) -> tuple[float, float]:
+    """Mean difference of a score, mixture less another, and its standard error over groups."""
     means, variances = [], []
     for scores in errors:
         if name not in scores or name == MIXTURE:
             continue
-        (ours, group), (theirs, _) = scores[MIXTURE], scores[name]
+        group, ours, theirs = scores[name][2], scores[MIXTURE][which], scores[name][which]
         known = np.isfinite(ours) & np.isfinite(theirs)
         size = np.bincount(group[known])
         gap = np.bincount(group[known], weights=(ours - theirs)[known])
@@ -260,7 +265,9 @@ def _verdict(recovery: xr.Dataset, areas: int) -> tuple[str, bool]:
                      f"{error:.2g})")
         if gap > 0 or mean(name, "deviance") * 1.1 < mean(MIXTURE, "deviance"):
             wins.append(name)
-        elif gap > -_SURE * error:
+        elif (gap > -_SURE * error
+              or float(recovery["deviance_difference"].sel(simple=name))
+              > -_SURE * float(recovery["deviance_difference_error"].sel(simple=name))):
             unsure.append(name)
     text = f"Recovering the known areas from merged ones the mixture has an error of {ours:.3g}"
     text += "".join(f", {part}" for part in parts) + "."

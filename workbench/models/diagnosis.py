@@ -32,7 +32,7 @@ def diagnose(fit, source) -> None:
         return
     flat = _flat_objective(fit.model, source)
     if flat is not None and fit.objective < flat - _BELOW:
-        history.converged = False
+        history.converged, history.failed = False, True
         _tell(history, f"the optimisation failed: the objective, {fit.objective:.1f}, is below "
               f"that of a flat map, {flat:.1f}, which the model can be; do not use this fit. Try "
               "another seed, overdispersion='area', or fixed lengthscales", ConvergenceWarning)

@@ -57,7 +57,8 @@ class VariationalState:
         self.options, name = options, observation.likelihood_name(options, source)
         self.likelihood_name, self.link = name, observation.link_of(options, name)
         observation.check(name, options, source)
-        self.rescaled = name == "normal" and source.kind == "count"
+        self.rescaled = (name == "normal" and source.kind == "count"
+                         and source.aggregation == "sum")
         self.given = source
         self.source = cast_source(observation.observed(name, source), options)
         self.reduce = model.reduce
@@ -231,7 +232,10 @@ class VariationalState:
 
     def train(self, progress: bool, callback) -> History:
         """Maximise the objective plus log prior, then find q on all individuals."""
-        if not self.hyperparameters.free:
+        if not self.hyperparameters.free and self.learning is not self.geometry:
+            # q is exact, of all individuals; clusters bring it near.
+            with torch.no_grad():
+                self.optimise_q(self.view_of(self.learning), tolerance=_ROUGH)
             self.learning = self.geometry
         history = train(self, progress, callback)
         clustered = self.learning is not self.geometry
