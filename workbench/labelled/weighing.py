@@ -9,10 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 import xarray as xr
 
-from workbench.bags import Source
-from workbench.checks import ConvergenceWarning, FitWarning, InputError
+from workbench.checks import InputError
 from workbench.labelled.candidates import Effort
-from workbench.linalg import FactorisationError
 from workbench.schema import BAG, INDIVIDUAL, aggregation, kind
 
 MIXTURE, SPLIT, REGRESSION = "auto (mixture)", "split by population", "regression on totals"
@@ -103,10 +101,11 @@ def weigh(models: Mapping[str, object], ds: xr.Dataset, effort: Effort, seed: in
     # Groups are the units that tell the models apart, and they are not the map's own step.
     trust = float(recovered["group"].max()) + 1
     trust = trust / (trust + _PRIOR)
-    tested = len(names) - len([n for n in found.attrs["left_out"].split(", ") if n])
+    tested = recovered["draws"].sel(model=names).notnull().all(("sample", "area")).any(
+        ("level", "draw"))
+    equal = tested / tested.sum()
     weights = {name: trust * float(found.sel(model=name))
-               + (0.0 if name in found.attrs["left_out"].split(", ") else (1 - trust) / tested)
-               for name in names}
+               + (1 - trust) * float(equal.sel(model=name)) for name in names}
     notes = tuple(f"{name}, {level} groups, draw {draw}: {error}" for name in everyone
                   for level in recovered["level"].values for draw in recovered["draw"].values
                   if (error := recovered["error"].sel(model=name, level=level, draw=draw).item()))
@@ -201,7 +200,7 @@ def _scored(recovered: xr.Dataset, weights: dict[str, float], ds: xr.Dataset, se
     grid = np.array([[row.get(name, (np.nan, np.nan)) for row in rows] for name in order])
     what = ("mean CRPS of square roots of counts, areas predicted from totals of merged areas"
             if counts else "mean CRPS, areas predicted from means of merged areas")
-    difference = {name: _difference(errors, name) for name in order if name not in weights}
+    difference = {name: _difference(errors, name) for name in names if name not in weights}
     return xr.Dataset(
         {"error": (("model", "grouping"), grid[..., 0], {"long_name": what}),
          "deviance": (("model", "grouping"), grid[..., 1]),
@@ -228,7 +227,7 @@ def _difference(errors: list[dict], name: str) -> tuple[float, float]:
     """Mean difference of errors, mixture less another, and its standard error over groups."""
     means, variances = [], []
     for scores in errors:
-        if name not in scores or name == MIXTURE:
+        if name not in scores:
             continue
         (ours, group), (theirs, _) = scores[MIXTURE], scores[name]
         known = np.isfinite(ours) & np.isfinite(theirs)
@@ -250,8 +249,8 @@ def _verdict(recovery: xr.Dataset, areas: int) -> tuple[str, bool]:
     def mean(name: str, score: str) -> float:
         return float(recovery[score].sel(model=name).mean())
 
-    simple = [str(n) for n in recovery["simple"].values if n != MIXTURE]
-    simple = [name for name in simple if np.isfinite(mean(name, "error"))]
+    simple = [name for name in recovery["simple"].values.astype(str)
+              if np.isfinite(mean(name, "error"))]
     ours, parts, wins, unsure = mean(MIXTURE, "error"), [], [], []
     for name in simple:
         gap = float(recovery["difference"].sel(simple=name))
@@ -274,37 +273,3 @@ def _verdict(recovery: xr.Dataset, areas: int) -> tuple[str, bool]:
         text += (f" {areas} areas make a weak test: a simple map may be as good or better inside "
                  "them; compare them with wb.compare.")
     return text, bool(wins)
-
-
-def fit_candidate(name: str, model, source: Source, callback: Callable | None, whole: bool):
-    """One candidate's fit; for another process as what it can be restored from.
-
-    Parameters
-    ----------
-    name : str
-        Of the candidate.
-    model : VBAgg
-        Torch model.
-    source : Source
-        What it is fitted to.
-    callback : callable or None
-        As of ``fit``.
-    whole : bool
-        Whether the fit itself is wanted.
-
-    Returns
-    -------
-    name, fit or (hyperparameters, q, history) or None, warnings, error
-    """
-    with warnings.catch_warnings(record=True) as said:
-        warnings.simplefilter("always")
-        try:
-            fit = model.fit(source, callback=callback)
-        except (InputError, FactorisationError, ArithmeticError, RuntimeError) as error:
-            return name, None, [], f"{type(error).__name__}: {error}"
-    kinds = (FitWarning, ConvergenceWarning)
-    told = list(dict.fromkeys(str(w.message) for w in said if issubclass(w.category, kinds)))
-    if whole:
-        return name, fit, told, ""
-    q = fit.state.field.q_mean, fit.state.field.q_covariance
-    return name, (fit.hyperparameters, q, fit.history), told, ""
