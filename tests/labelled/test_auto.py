@@ -16,6 +16,7 @@ from workbench.labelled.weighing import MIXTURE, REGRESSION, SPLIT
 from workbench.models.vbagg import VBAgg
 
 BY_NAME = {one.name: one for one in CANDIDATES}
+AREAS, SIZE = 24, 4                        # merged into eight groups
 NORMAL, QUICK = EFFORTS["normal"], EFFORTS["quick"]
 
 
@@ -25,7 +26,7 @@ def quick(**options) -> wb.Auto:
 
 @pytest.fixture(scope="module")
 def ds() -> xr.Dataset:
-    return country(bags=15, size=3)
+    return country(bags=AREAS, size=SIZE)
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +49,7 @@ def test_all_quick_candidates_are_weighed(ds, fit):
                                     "all at once, transformed"]
     assert fit.weights["model"].values.tolist() == list(fit.candidates)
     assert float(fit.weights.sum()) == pytest.approx(1.0)
-    assert (fit.weights > 0).all()              # five groups never rule a candidate out
+    assert (fit.weights > 0).all()              # so few groups rule none out
     assert fit.weights.attrs["long_name"] == "weight in the mixture"
     assert not fit.cancelled and fit.history and fit.elapsed > 0
 
@@ -76,13 +77,13 @@ def test_draws_preserve_totals(ds, fit):
     assert drawn.sizes["sample"] == 20
     sums = drawn.groupby(ds["membership"]).sum()
     np.testing.assert_allclose(sums.transpose("sample", ...).values,
-                               np.broadcast_to(ds["value"], (20, 15)))
+                               np.broadcast_to(ds["value"], (20, AREAS)))
 
 
 def test_hyperparameters_and_weights_bring_the_fit_back(ds, fit):
     told = json.loads(json.dumps(fit.hyperparameters))          # as they travel
     again = quick().condition(ds, told)
-    np.testing.assert_allclose(again.at(ds).mean, fit.at(ds).mean, rtol=1e-6)
+    np.testing.assert_allclose(again.at(ds).mean, fit.at(ds).mean, rtol=2e-3)      # tolerance
     xr.testing.assert_allclose(again.weights, fit.weights)
     assert again.recovery is None and "weights were given" in again.verdict
     alone = quick().condition(ds, {"flat": {**told["flat"], "weight": 0.2},
@@ -161,7 +162,7 @@ def test_fewer_than_ten_areas_are_not_weighed(two):
 
 def trials(ds):
     rng = np.random.default_rng(1)
-    number = rng.integers(60, 200, 15)
+    number = rng.integers(60, 200, AREAS)
     share = 1 / (1 + np.exp(-ds["covariates"].values[:, 0]))
     of_bag = np.bincount(ds["membership"], ds["weight"] * share) / np.bincount(
         ds["membership"], ds["weight"])
@@ -171,7 +172,7 @@ def trials(ds):
 
 
 def means(ds):
-    value = np.bincount(ds["membership"], ds["covariates"][:, 0]) / 3
+    value = np.bincount(ds["membership"], ds["covariates"][:, 0]) / SIZE
     assert value.min() < 0
     return ds.drop_vars(["truth", "individual_value"]).assign(
         value=("bag", value, {"kind": "continuous", "aggregation": "mean", "units": "K"}))
@@ -199,7 +200,10 @@ def test_other_kinds_of_values(ds, kind, two):
     else:
         assert fit.recovery["model"].values.tolist() == ["flat", "slopes", SPLIT, REGRESSION,
                                                          MIXTURE]
-        assert fit.recovery["error"].notnull().all()
+        assert fit.recovery["error"].notnull().all() and not fit.notes
+        whole = quick().fit(ds).recovery["error"].sel(model=[SPLIT, REGRESSION])
+        np.testing.assert_allclose(fit.recovery["error"].sel(model=[SPLIT, REGRESSION]), whole,
+                                   rtol=0.1)
 
 
 # --- what can go wrong --------------------------------------------------------------------------
@@ -256,9 +260,9 @@ def test_a_candidate_that_recovers_nothing_weighs_nothing(ds, monkeypatch):
     fit = model.fit(ds)
     assert float(fit.weights.sel(model="flat, slopes")) == 0.0
     assert float(fit.weights.sum()) == pytest.approx(1.0)
-    trust = 5 / (5 + 5)                                         # five groups
+    trust = 8 / (8 + 5)                                         # eight groups
     assert (fit.weights.sel(model=["flat", "slopes"]) >= (1 - trust) / 2 - 1e-9).all()
-    assert any(n.startswith("flat, slopes, 5 groups, draw 0: ArithmeticError") for n in fit.notes)
+    assert any(n.startswith("flat, slopes, 8 groups, draw 0: ArithmeticError") for n in fit.notes)
     assert np.isfinite(fit.at(ds).mean).all()
 
 
@@ -442,7 +446,8 @@ def test_what_only_a_candidate_has(ds, fit):
 
 
 @pytest.mark.parametrize("option, message", [
-    ({"effort": "quik"}, "'quick'"), ({"workers": -1}, "workers"), ({"kernel": "rbf"}, "kernel"),
+    ({"effort": "quik"}, "'quick'"), ({"workers": -1}, "workers"),
+    ({"wrkers": 1}, "did you mean 'workers'"),
 ])
 def test_wrong_options_are_refused(option, message):
     with pytest.raises(InputError, match=message):

@@ -133,7 +133,11 @@ class _Held:
 
 
 class _Rounded:
-    """A simple map of whole counts: totals that are not whole are rounded for it."""
+    """A simple map of whole counts, for totals that need not be whole.
+
+    They are rounded for it (to one at least where there is something), and its draws scaled to add
+    up to the totals as they are.
+    """
 
     def __init__(self, model):
         self._model = model
@@ -151,11 +155,16 @@ class _RoundedFit:
 
     def sample(self, ds: xr.Dataset, samples: int = 1000, *, preserve_totals: bool = False,
                seed: int = 0) -> xr.DataArray:
-        return self._fit.sample(_rounded(ds), samples, preserve_totals=preserve_totals, seed=seed)
+        whole, total = _rounded(ds), ds["value"].values
+        factor = np.divide(total, whole["value"].values, out=np.ones(total.shape), where=total > 0)
+        drawn = self._fit.sample(whole, samples, preserve_totals=preserve_totals, seed=seed)
+        return drawn * xr.DataArray(factor[ds["membership"].values], dims=INDIVIDUAL)
 
 
 def _rounded(ds: xr.Dataset) -> xr.Dataset:
-    return ds.assign(value=ds["value"].round().assign_attrs(ds["value"].attrs))
+    total = ds["value"]
+    whole = total.round().clip(min=1).where(total > 0, 0.0)
+    return ds.assign(value=whole.assign_attrs(total.attrs))
 
 
 def _simple(ds: xr.Dataset) -> dict[str, object]:
