@@ -118,10 +118,12 @@ def test_the_catalogue_describes_the_data(name):
 
 @pytest.mark.parametrize("choices, offered", [
     ({}, True),
-    ({"overdispersion": "none"}, False),
+    ({"overdispersion": "none"}, True),                     # nuggets are learnt by default
+    ({"overdispersion": "none", "nugget": 0.0}, False),
     ({"overdispersion": "none", "nugget": 0.2}, True),
     ({"overdispersion": "none", "nugget": "learn"}, True),
-    ({"likelihood": "negative-binomial"}, False),
+    ({"likelihood": "negative-binomial"}, True),
+    ({"likelihood": "negative-binomial", "nugget": 0.0}, False),
     ({"link": "identity", "likelihood": "normal"}, False),
     ({"model": "aggregated-gp"}, False),
     ({"model": "auto"}, True),
