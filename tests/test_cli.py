@@ -17,6 +17,7 @@ from typer.testing import CliRunner
 from tests.reference import country
 from workbench import geo
 from workbench.cli import app
+from workbench.cli.options import default_model
 from workbench.evaluation import Comparison
 from workbench.labelled import models
 from workbench.spec import Spec
@@ -208,6 +209,53 @@ def test_named_datasets_and_their_options(tmp_path):
     assert result.exit_code == 0, (result.output, result.exception)
     with xr.open_dataset(out) as maps:
         assert dict(Spec.from_json(maps.attrs["spec"]).dataset_options) == ROLL
+
+
+def test_auto_is_the_model_where_none_is_named(tmp_path):
+    out = tmp_path / "roll.nc"
+    flags = [f"--{name.replace('_', '-')}={value}" for name, value in ROLL.items()]
+    result = workbench("disaggregate", "--dataset", "swiss-roll", *flags, "--effort", "quick",
+                       "--workers", 1, "--quiet", "--out", out)
+    assert result.exit_code == 0, (result.output, result.exception)
+    assert "the mixture has an error of" in result.stdout and "model vbagg" not in result.output
+    with xr.open_dataset(out) as maps:
+        spec, weights = Spec.from_json(maps.attrs["spec"]), json.loads(maps.attrs["weights"])
+        assert spec.model == "auto" and dict(spec.options) == {"effort": "quick", "workers": 1}
+        assert sum(weights.values()) == pytest.approx(1.0) and len(weights) == 3
+        assert np.isfinite(maps["mean"]).all() and (maps["std"] > 0).all()
+    again = workbench("run", out, "--out", tmp_path / "again.nc", "--quiet")
+    assert again.exit_code == 0, (again.output, again.exception)
+    with xr.open_dataset(out) as first, xr.open_dataset(tmp_path / "again.nc") as second:
+        xr.testing.assert_identical(first["mean"], second["mean"])
+        assert first.attrs["weights"] == second.attrs["weights"]
+
+
+@pytest.mark.parametrize("arguments, fixed, model, said", [
+    ([], False, "auto", ""),
+    (["--effort", "quick"], False, "auto", ""),
+    (["--workers=2", "--seed", "3", "--device", "cpu"], False, "auto", ""),
+    (["--n-bags", "12"], False, "auto", ""),                # an option of the data
+    (["--kernel", "linear"], False, "vbagg", "model vbagg, as --kernel is an option of it"),
+    (["--max-steps=5", "--link", "exp"], False, "vbagg", "as --link, --max-steps is an option"),
+    ([], True, "vbagg", "model vbagg, as --fix is an option of it (default: auto)"),
+])
+def test_options_of_vbagg_choose_it(capsys, arguments, fixed, model, said):
+    assert default_model(arguments, fixed) == model
+    told = capsys.readouterr().err
+    assert said in told and bool(told) == bool(said)
+
+
+def test_an_option_of_another_model_is_refused(tmp_path):
+    out = ["--quiet", "--out", tmp_path / "map.nc"]
+    both = workbench("disaggregate", "--dataset", "swiss-roll", "--effort", "quick", "--kernel",
+                     "linear", *out)
+    assert "'--effort' is unknown" in error_of(both)
+    held = workbench("disaggregate", "--dataset", "swiss-roll", "--model", "auto", "--fix",
+                     "mean=1", *out)
+    assert "hyperparameters" in error_of(held)
+    path = tmp_path / "spec.json"
+    path.write_text('{"dataset": "swiss-roll", "model": "auto", "options": {"efort": "quick"}}')
+    assert "did you mean 'effort'" in error_of(workbench("run", path, *out))
 
 
 def test_lists_are_derived_from_the_registries():

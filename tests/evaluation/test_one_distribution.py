@@ -7,12 +7,13 @@ import torch
 from workbench.datasets import load
 from workbench.evaluation.folds import subset
 from workbench.evaluation.units import judge, targets
-from workbench.labelled.models import _CLASSES
+from workbench.labelled import models
 
 SAMPLES, LEVELS = 2000, (0.1, 0.5, 0.9)
-SMALL = {"inducing": 10, "max_steps": 8, "boundary": "half", "restarts": 1}
+SMALL = {"inducing": 10, "max_steps": 8, "boundary": "half", "restarts": 1,
+         "effort": "quick", "workers": 1}
 
-CASES = {name: (name, {}) for name in _CLASSES} | {
+CASES = {name: (name, {}) for name in models()} | {
     "area": ("vbagg", {"overdispersion": "area"}),
     "area and nugget": ("vbagg", {"overdispersion": "area", "nugget": 0.3}),
     "negative binomial": ("vbagg", {"likelihood": "negative-binomial"}),
@@ -41,7 +42,7 @@ def counts():
 
 def fitted(case, ds):
     name, options = CASES[case]
-    kind = _CLASSES[name]
+    kind = models()[name]
     known = set(kind.torch_model.options_type.__dataclass_fields__)
     model = kind(**{k: v for k, v in (SMALL | options).items() if k in known})
     return model.fit(ds)
@@ -125,7 +126,7 @@ def test_other_likelihoods_agree_and_preserve_totals(kind, counts):
                            individual_value=counts["individual_value"] + 0.1)
         ds["value"].attrs |= {"kind": "continuous", "aggregation": "sum"}
         ds["individual_value"].attrs |= {"kind": "continuous", "aggregation": "sum"}
-    fit = _CLASSES["vbagg"](likelihood=kind, inducing=10, max_steps=8).fit(ds)
+    fit = models()["vbagg"](likelihood=kind, inducing=10, max_steps=8).fit(ds)
     judged = judge(fit, ds, ["bag", "individual"], 200, 0)
     for unit, found in judged.items():
         drawn = fit.simulate(ds, unit, SAMPLES, 4).values

@@ -204,11 +204,15 @@ def test_wrong_data_are_refused(ds, fit):
         wb.VBAgg().fit({})
 
 
-@pytest.mark.parametrize("name", ["constant", "centre-point", "aggregated-gp", "vbagg"])
+@pytest.mark.parametrize("name", ["auto", "constant", "centre-point", "aggregated-gp", "vbagg"])
 def test_every_model_through_the_bridge(name, ds):
     assert name in models()
-    options = {} if name in ("constant", "aggregated-gp") else {"inducing": 10}
-    model = wb.make_model(name, tolerance=1e-2, **options)
+    options = {"tolerance": 1e-2}
+    if name == "auto":
+        options = {"effort": "quick", "workers": 1}
+    elif name not in ("constant", "aggregated-gp"):
+        options["inducing"] = 10
+    model = wb.make_model(name, **options)
     fit = model.fit(ds)
     assert model.name == name and fit.model is model
     out = fit.to_dataset(ds)

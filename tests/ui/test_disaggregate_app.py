@@ -13,7 +13,7 @@ import workbench as wb
 
 pytestmark = pytest.mark.ui
 
-QUICK = "/disaggregate?dataset=simulated-country&granularity=region&kernel=linear"
+QUICK = "/disaggregate?dataset=simulated-country&granularity=region&model=vbagg&kernel=linear"
 WAIT = 150_000     # milliseconds; generous, for two cores may serve other jobs too
 # What is shown of the fine maps, as one number per column of their source. Models that a page no
 # longer shows stay for a while: the last is the one shown.
@@ -80,7 +80,7 @@ def test_the_first_page_and_a_fit_that_is_cancelled(page, apps_url):
     """The fixture fails the test on any request off this machine and on any script error."""
     open_app(page, f"{apps_url}/disaggregate")
     expect(status(page)).to_contain_text("120 areas → 10,000 individuals")
-    expect(badge(page)).to_contain_text("quick look")
+    expect(badge(page)).to_contain_text("quick look: one model at its starting values")
     assert all(fingerprint(page))
     snapshot = page.locator("body").aria_snapshot()
     controls = re.findall(r"- (button|slider|combobox|textbox|radio|checkbox|switch|link)\b(.*)",
@@ -102,6 +102,21 @@ def test_the_first_page_and_a_fit_that_is_cancelled(page, apps_url):
     press(page, "Cancel")
     expect(badge(page)).to_contain_text("stopped early", timeout=WAIT)
     expect(page.get_by_text("ready", exact=True)).to_be_visible(timeout=WAIT)
+
+
+def test_auto_is_fitted_and_says_what_weighs_what(page, apps_url):
+    open_app(page, f"{apps_url}/disaggregate?dataset=swiss-roll&granularity=10")
+    before = fingerprint(page)
+    for name in ("Kernel", "Link"):
+        expect(page.get_by_role("combobox", name=re.compile(f"^{name}"))).to_be_disabled()
+    press(page, "Fit")
+    expect(badge(page)).to_contain_text("hyperparameters learnt", timeout=WAIT)
+    moved_from(page, before)
+    expect(page.get_by_role("row", name=re.compile("^auto"))).to_be_visible(timeout=WAIT)
+    choose(page, "Model", "VBAgg: GP on individuals, variational")
+    expect(page).to_have_url(re.compile("model=vbagg"))
+    expect(badge(page)).to_contain_text("starting values, press Fit to learn them", timeout=WAIT)
+    expect(page.get_by_role("combobox", name=re.compile("^Kernel"))).to_be_enabled()
 
 
 def test_controls_move_map_text_and_url_and_results_can_be_downloaded(page, apps_url, tmp_path):
@@ -143,6 +158,7 @@ def test_controls_move_map_text_and_url_and_results_can_be_downloaded(page, apps
     assert (carried.model, carried.threshold, carried.area_effect) == ("vbagg", 0.15, True)
 
     choose(page, "Overdispersion", "none")
+    choose(page, "Nugget", "none")
     expect(page.get_by_label("Include area effect")).to_be_hidden()
     expect(badge(page)).not_to_contain_text("area effect", timeout=WAIT)
 

@@ -52,7 +52,8 @@ def test_another_dataset_starts_at_its_own_threshold():
 
 
 def test_sliders_hold_the_last_term_of_the_kernel():
-    state = State(lengthscale=50.0, variance=0.1, kernel="rbf(covariates)+matern32(coordinates)")
+    state = State(model="vbagg", lengthscale=50.0, variance=0.1,
+                  kernel="rbf(covariates)+matern32(coordinates)")
     assert state.held() == {"matern32.lengthscale": 50.0, "matern32.variance": 0.1}
     assert dict(state.spec().hyperparameters) == state.held()
     state.kernel = "linear"
@@ -65,6 +66,17 @@ def test_what_has_no_effect_is_said_and_left_out_of_the_spec():
     state = State(model="aggregated-gp", link="exp")
     assert "identity" in state.inapplicable("link")
     assert set(state.spec().options) == {"kernel"}
+
+
+def test_auto_is_the_default_and_chooses_for_itself():
+    state = State(lengthscale=50.0, variance=0.1)
+    assert state.model == "auto" and state.held() == {} and state.neighbours() == []
+    for name in ("link", "likelihood", "overdispersion", "nugget", "kernel", "lengthscale",
+                 "variance"):
+        assert "auto tries several kernels" in state.inapplicable(name)
+    assert dict(state.spec().options) == {"effort": "quick", "workers": 1}
+    state.model = "vbagg"                                   # what was chosen is still there
+    assert len(state.held()) == 2 and state.inapplicable("kernel") == ""
 
 
 def test_watchers_see_all_changes_of_a_dataset_at_once():
@@ -106,13 +118,17 @@ def test_the_catalogue_describes_the_data(name):
 
 @pytest.mark.parametrize("choices, offered", [
     ({}, True),
-    ({"overdispersion": "none"}, False),
+    ({"overdispersion": "none"}, True),                     # nuggets are learnt by default
+    ({"overdispersion": "none", "nugget": 0.0}, False),
     ({"overdispersion": "none", "nugget": 0.2}, True),
     ({"overdispersion": "none", "nugget": "learn"}, True),
-    ({"likelihood": "negative-binomial"}, False),
+    ({"likelihood": "negative-binomial"}, True),
+    ({"likelihood": "negative-binomial", "nugget": 0.0}, False),
     ({"link": "identity", "likelihood": "normal"}, False),
-    ({"model": "aggregated-gp"}, False)])
+    ({"model": "aggregated-gp"}, False),
+    ({"model": "auto"}, True),
+    ({"model": "auto", "overdispersion": "none", "nugget": 0.0}, True)])
 def test_the_area_effect_is_offered_where_there_is_one(choices, offered):
-    state = State(area_effect=True, **choices)
+    state = State(**{"model": "vbagg", "area_effect": True} | choices)
     assert (state.inapplicable("area_effect") == "") is offered
     assert state.spec().area_effect is offered

@@ -12,7 +12,7 @@ from workbench.ui import answers
 from workbench.ui.state import State
 from workbench.ui.store import Store
 
-SMALL = "dataset=swiss-roll&granularity=10&kernel=linear"
+SMALL = "dataset=swiss-roll&granularity=10&model=vbagg&kernel=linear"
 MAPS_SHOWN = ("scoring", "")        # what a store works on when its maps are up to date
 
 
@@ -89,6 +89,23 @@ def test_the_first_answer_is_that_of_the_public_functions(state, begin):
     assert gap.max() < 0.005
     np.testing.assert_allclose(store.exceedance, law.exceedance(spec.threshold).values, atol=1e-3)
     assert "constant" in store.scores["model"].values
+
+
+def test_auto_starts_with_one_of_its_models_and_learns_the_mixture(state, begin):
+    state.model = "auto"
+    session = begin()
+    store = session.maps()
+    assert store.error == "" and store.answer.kind == "start"
+    assert store.answer.fit.model.name == "vbagg"           # it stands in for the mixture
+    store.fit()
+    session.settled()
+    assert store.error == "" and store.answer.kind == "learnt"
+    assert store.answer.fit.model.name == "auto"
+    assert float(store.answer.fit.weights.sum()) == pytest.approx(1.0)
+    assert store.answer.fit.verdict in store.answer.summary
+    assert store.scores["model"].values.tolist()[:2] == ["auto", "constant"]
+    fractions = [point[0] for point in store.history]
+    assert fractions == sorted(fractions)
 
 
 def test_a_slider_moves_the_fit_and_keeps_the_other_hyperparameters(state, begin):

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 import xarray as xr
 
 from workbench import schema
-from workbench.checks import FitWarning, require
+from workbench.checks import FitWarning, choose, require
 from workbench.interrupt import Cancelled
 from workbench.labelled.auto_fit import AutoFit
 from workbench.labelled.candidates import (
@@ -18,6 +18,7 @@ from workbench.labelled.candidates import (
     Effort,
     candidates_for,
     effort_named,
+    fit_candidate,
     options_for,
 )
 from workbench.labelled.fit import Fit
@@ -70,7 +71,7 @@ class Auto(LabelledModel):
     Examples
     --------
     >>> import workbench as wb
-    >>> ds = wb.load("swiss-roll", n_bags=30, mean_size=10, size_std=3)
+    >>> ds = wb.load("swiss-roll", n_bags=30, mean_size=10, size_std=4)
     >>> fit = wb.Auto(effort="quick", workers=1).fit(ds)
     >>> float(fit.weights.sum().round(6))
     1.0
@@ -79,10 +80,6 @@ class Auto(LabelledModel):
     """
 
     torch_model = Inner
-
-    def __init__(self, *, effort: str = "normal", workers: int = 0, seed: int = 0,
-                 dtype: str = "float64", device: str = "cpu"):
-        super().__init__(effort=effort, workers=workers, seed=seed, dtype=dtype, device=device)
 
     def fit(self, ds: xr.Dataset, *, progress: bool = False, callback: Callable | None = None
             ) -> AutoFit:
@@ -140,16 +137,27 @@ class Auto(LabelledModel):
         hyperparameters : mapping
             ``{candidate: {"weight": w, "hyperparameters": {...}}}`` as `Fit.hyperparameters` of a
             fitted `Auto` gives.
+
+        Raises
+        ------
+        InputError
+            On a candidate that these data do not allow, or where nothing has any weight.
         """
         schema.check(ds)
         effort, started = effort_named(self.options.effort), time.perf_counter()
-        chosen = candidates_for(ds, effort_named("thorough"))
-        chosen = [one for one in chosen if one.name in hyperparameters]
-        require(bool(chosen), "give weights and hyperparameters of at least one candidate, as "
-                "fit.hyperparameters has them")
+        possible = {one.name: one for one in candidates_for(ds, effort_named("thorough"))}
+        chosen = [possible[choose("candidate", name, possible)] for name in hyperparameters]
+        for name, given in hyperparameters.items():
+            require(isinstance(given, Mapping) and {"weight", "hyperparameters"} <= given.keys(),
+                    f"the candidate {name!r} needs a weight and hyperparameters, as "
+                    "fit.hyperparameters has them")
+        weights = {name: float(given["weight"]) for name, given in hyperparameters.items()}
+        total = sum(weights.values())
+        require(total > 0 and min(weights.values()) >= 0, "weights must not be negative, and one "
+                f"of them must be positive, got {weights}")
         fits = {one.name: self._model(ds, one, effort).condition(
             ds, hyperparameters[one.name]["hyperparameters"]) for one in chosen}
-        weights = {name: float(hyperparameters[name]["weight"]) for name in fits}
+        weights = {name: weight / total for name, weight in weights.items()}
         return self._mixed(ds, chosen, fits, Weighing(weights, None, "weights were given", ()),
                            [], False, started)
 
@@ -185,7 +193,6 @@ class Auto(LabelledModel):
         from tqdm import tqdm
 
         from workbench.evaluation.parallel import completed
-        from workbench.labelled.weighing import fit_candidate
 
         models = {one.name: self._model(ds, one, effort) for one in chosen}
         source, fits, notes = to_source(ds), {}, []

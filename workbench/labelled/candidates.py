@@ -1,12 +1,16 @@
-"""What `Auto` chooses among: a few models that differ in structure, and how hard it tries."""
+"""What `Auto` chooses among: models that differ in structure, how hard it tries, and one's fit."""
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import xarray as xr
 
-from workbench.checks import choose
+from workbench.bags import Source
+from workbench.checks import ConvergenceWarning, FitWarning, InputError, choose
+from workbench.linalg import FactorisationError
 from workbench.schema import COVARIATE, aggregation, kind
 
 
@@ -124,3 +128,37 @@ def options_for(ds: xr.Dataset, candidate: Candidate, effort: Effort, seed: int)
     if continuous or (kind(ds) == "count" and aggregation(ds) != "sum" and "trials" not in ds):
         options |= {"link": "identity", "likelihood": "normal"}
     return options
+
+
+def fit_candidate(name: str, model, source: Source, callback: Callable | None, whole: bool):
+    """One candidate's fit; for another process as what it can be restored from.
+
+    Parameters
+    ----------
+    name : str
+        Of the candidate.
+    model : VBAgg
+        Torch model.
+    source : Source
+        What it is fitted to.
+    callback : callable or None
+        As of ``fit``.
+    whole : bool
+        Whether the fit itself is wanted.
+
+    Returns
+    -------
+    name, fit or (hyperparameters, q, history) or None, warnings, error
+    """
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        try:
+            fit = model.fit(source, callback=callback)
+        except (InputError, FactorisationError, ArithmeticError, RuntimeError) as error:
+            return name, None, [], f"{type(error).__name__}: {error}"
+    kinds = (FitWarning, ConvergenceWarning)
+    told = list(dict.fromkeys(str(w.message) for w in said if issubclass(w.category, kinds)))
+    if whole:
+        return name, fit, told, ""
+    q = fit.state.field.q_mean, fit.state.field.q_covariance
+    return name, (fit.hyperparameters, q, fit.history), told, ""

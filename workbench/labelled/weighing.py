@@ -9,10 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 import xarray as xr
 
-from workbench.bags import Source
-from workbench.checks import ConvergenceWarning, FitWarning, InputError
+from workbench.checks import InputError
 from workbench.labelled.candidates import Effort
-from workbench.linalg import FactorisationError
 from workbench.schema import BAG, INDIVIDUAL, aggregation, kind
 
 MIXTURE, SPLIT, REGRESSION = "auto (mixture)", "split by population", "regression on totals"
@@ -103,10 +101,11 @@ def weigh(models: Mapping[str, object], ds: xr.Dataset, effort: Effort, seed: in
     # Groups are the units that tell the models apart, and they are not the map's own step.
     trust = float(recovered["group"].max()) + 1
     trust = trust / (trust + _PRIOR)
-    tested = len(names) - len([n for n in found.attrs["left_out"].split(", ") if n])
+    tested = recovered["draws"].sel(model=names).notnull().all(("sample", "area")).any(
+        ("level", "draw"))
+    equal = tested / tested.sum()
     weights = {name: trust * float(found.sel(model=name))
-               + (0.0 if name in found.attrs["left_out"].split(", ") else (1 - trust) / tested)
-               for name in names}
+               + (1 - trust) * float(equal.sel(model=name)) for name in names}
     notes = tuple(f"{name}, {level} groups, draw {draw}: {error}" for name in everyone
                   for level in recovered["level"].values for draw in recovered["draw"].values
                   if (error := recovered["error"].sel(model=name, level=level, draw=draw).item()))
@@ -134,7 +133,11 @@ class _Held:
 
 
 class _Rounded:
-    """A simple map of whole counts: totals that are not whole are rounded for it."""
+    """A simple map of whole counts, for totals that need not be whole.
+
+    They are rounded for it (to one at least where there is something), and its draws scaled to add
+    up to the totals as they are.
+    """
 
     def __init__(self, model):
         self._model = model
@@ -152,11 +155,16 @@ class _RoundedFit:
 
     def sample(self, ds: xr.Dataset, samples: int = 1000, *, preserve_totals: bool = False,
                seed: int = 0) -> xr.DataArray:
-        return self._fit.sample(_rounded(ds), samples, preserve_totals=preserve_totals, seed=seed)
+        whole, total = _rounded(ds), ds["value"].values
+        factor = np.divide(total, whole["value"].values, out=np.ones(total.shape), where=total > 0)
+        drawn = self._fit.sample(whole, samples, preserve_totals=preserve_totals, seed=seed)
+        return drawn * xr.DataArray(factor[ds["membership"].values], dims=INDIVIDUAL)
 
 
 def _rounded(ds: xr.Dataset) -> xr.Dataset:
-    return ds.assign(value=ds["value"].round().assign_attrs(ds["value"].attrs))
+    total = ds["value"]
+    whole = total.round().clip(min=1).where(total > 0, 0.0)
+    return ds.assign(value=whole.assign_attrs(total.attrs))
 
 
 def _simple(ds: xr.Dataset) -> dict[str, object]:
@@ -201,7 +209,7 @@ def _scored(recovered: xr.Dataset, weights: dict[str, float], ds: xr.Dataset, se
     grid = np.array([[row.get(name, (np.nan, np.nan)) for row in rows] for name in order])
     what = ("mean CRPS of square roots of counts, areas predicted from totals of merged areas"
             if counts else "mean CRPS, areas predicted from means of merged areas")
-    simple = [name for name in order if name not in weights]
+    simple = [name for name in names if name not in weights]
     by_error, by_deviance = ({name: _difference(errors, name, which) for name in simple}
                              for which in (0, 1))
     return xr.Dataset(
@@ -233,7 +241,7 @@ def _difference(errors: list[dict], name: str, which: int) -> tuple[float, float
     """Mean difference of a score, mixture less another, and its standard error over groups."""
     means, variances = [], []
     for scores in errors:
-        if name not in scores or name == MIXTURE:
+        if name not in scores:
             continue
         group, ours, theirs = scores[name][2], scores[MIXTURE][which], scores[name][which]
         known = np.isfinite(ours) & np.isfinite(theirs)
@@ -255,8 +263,8 @@ def _verdict(recovery: xr.Dataset, areas: int) -> tuple[str, bool]:
     def mean(name: str, score: str) -> float:
         return float(recovery[score].sel(model=name).mean())
 
-    simple = [str(n) for n in recovery["simple"].values if n != MIXTURE]
-    simple = [name for name in simple if np.isfinite(mean(name, "error"))]
+    simple = [name for name in recovery["simple"].values.astype(str)
+              if np.isfinite(mean(name, "error"))]
     ours, parts, wins, unsure = mean(MIXTURE, "error"), [], [], []
     for name in simple:
         gap = float(recovery["difference"].sel(simple=name))
@@ -281,37 +289,3 @@ def _verdict(recovery: xr.Dataset, areas: int) -> tuple[str, bool]:
         text += (f" {areas} areas make a weak test: a simple map may be as good or better inside "
                  "them; compare them with wb.compare.")
     return text, bool(wins)
-
-
-def fit_candidate(name: str, model, source: Source, callback: Callable | None, whole: bool):
-    """One candidate's fit; for another process as what it can be restored from.
-
-    Parameters
-    ----------
-    name : str
-        Of the candidate.
-    model : VBAgg
-        Torch model.
-    source : Source
-        What it is fitted to.
-    callback : callable or None
-        As of ``fit``.
-    whole : bool
-        Whether the fit itself is wanted.
-
-    Returns
-    -------
-    name, fit or (hyperparameters, q, history) or None, warnings, error
-    """
-    with warnings.catch_warnings(record=True) as said:
-        warnings.simplefilter("always")
-        try:
-            fit = model.fit(source, callback=callback)
-        except (InputError, FactorisationError, ArithmeticError, RuntimeError) as error:
-            return name, None, [], f"{type(error).__name__}: {error}"
-    kinds = (FitWarning, ConvergenceWarning)
-    told = list(dict.fromkeys(str(w.message) for w in said if issubclass(w.category, kinds)))
-    if whole:
-        return name, fit, told, ""
-    q = fit.state.field.q_mean, fit.state.field.q_covariance
-    return name, (fit.hyperparameters, q, fit.history), told, ""

@@ -39,6 +39,7 @@ KINDS = {
     "stopped": "stopped early: best state so far",
     "moved": "as fitted, but for the sliders",
     "start": "quick look: hyperparameters at their starting values, press Fit to learn them",
+    "stand-in": "quick look: one model at its starting values, press Fit for the weighted mixture",
 }
 FIT = "Learns all hyperparameters that no slider holds."
 READY = "ready"

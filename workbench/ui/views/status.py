@@ -8,6 +8,7 @@ import panel_material_ui as pmui
 import param
 
 from workbench.ui import lang
+from workbench.ui.state import AUTO
 from workbench.ui.store import Store
 from workbench.ui.views.layout import wrapping
 
@@ -74,8 +75,9 @@ class Status(pn.viewable.Viewer):
             float(weight[store.exceedance > 0.5].sum() / weight.sum()),
             store.state.threshold, scene.unit,
         )
-        self.badge.label = lang.badge(answer.exact, answer.kind, answer.seconds,
-                                      len(answer.history), answer.area_effect)
+        stands_in = answer.kind == "start" and answer.spec.model == AUTO
+        self.badge.label = lang.badge(answer.exact, "stand-in" if stands_in else answer.kind,
+                                      answer.seconds, len(answer.history), answer.area_effect)
         self.badge.color = {"learnt": "success", "stopped": "warning"}.get(answer.kind, "default")
 
     def _work(self, *events) -> None:

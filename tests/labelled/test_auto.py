@@ -1,0 +1,454 @@
+"""`Auto`: candidates, their weights by coarsen and recover, the verdict, and what can go wrong."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import xarray as xr
+
+import workbench as wb
+from tests.reference import country
+from workbench.checks import FitWarning, InputError
+from workbench.labelled import candidates, weighing
+from workbench.labelled.candidates import CANDIDATES, EFFORTS, candidates_for
+from workbench.labelled.weighing import MIXTURE, REGRESSION, SPLIT
+from workbench.models.vbagg import VBAgg
+
+BY_NAME = {one.name: one for one in CANDIDATES}
+AREAS, SIZE = 24, 4                        # merged into eight groups
+NORMAL, QUICK = EFFORTS["normal"], EFFORTS["quick"]
+
+
+def quick(**options) -> wb.Auto:
+    return wb.Auto(**{"effort": "quick", "workers": 1} | options)
+
+
+@pytest.fixture(scope="module")
+def ds() -> xr.Dataset:
+    return country(bags=AREAS, size=SIZE)
+
+
+@pytest.fixture(scope="module")
+def fit(ds):
+    return quick().fit(ds)
+
+
+@pytest.fixture
+def two(monkeypatch):
+    """The two cheapest candidates alone: a flat map, and slopes."""
+    few = (BY_NAME["flat"], BY_NAME["slopes"])
+    monkeypatch.setattr(candidates, "CANDIDATES", few)
+    return few
+
+
+# --- the mixture --------------------------------------------------------------------------------
+
+def test_all_quick_candidates_are_weighed(ds, fit):
+    assert list(fit.candidates) == ["flat", "slopes", "place", "all at once",
+                                    "all at once, transformed"]
+    assert fit.weights["model"].values.tolist() == list(fit.candidates)
+    assert float(fit.weights.sum()) == pytest.approx(1.0)
+    assert (fit.weights > 0).all()              # so few groups rule none out
+    assert fit.weights.attrs["long_name"] == "weight in the mixture"
+    assert not fit.cancelled and fit.history and fit.elapsed > 0
+
+
+def test_what_explains_the_world_weighs_most(fit):
+    """The world's log rate is linear in its covariate."""
+    assert str(fit.weights.idxmax().item()) == "slopes"
+    error = fit.recovery["error"].mean("grouping")
+    assert float(error.sel(model="slopes")) < float(error.sel(model="flat"))
+    assert float(error.sel(model=MIXTURE)) < float(error.sel(model=SPLIT))
+
+
+def test_means_are_weighted_means_of_the_candidates(ds, fit):
+    for of, law in (("at", lambda f: f.at(ds)), ("over", lambda f: f.over(ds)),
+                    ("latent", lambda f: f.latent(ds)),
+                    ("area effect", lambda f: f.at(ds, area_effect=True))):
+        wanted = sum(float(weight) * law(fit.candidates[str(name)]).mean
+                     for name, weight in zip(fit.weights["model"].values, fit.weights.values,
+                                             strict=True))
+        np.testing.assert_allclose(law(fit).mean, wanted, rtol=1e-10, err_msg=of)
+
+
+def test_draws_preserve_totals(ds, fit):
+    drawn = fit.sample(ds, 20, preserve_totals=True, seed=1)
+    assert drawn.sizes["sample"] == 20
+    sums = drawn.groupby(ds["membership"]).sum()
+    np.testing.assert_allclose(sums.transpose("sample", ...).values,
+                               np.broadcast_to(ds["value"], (20, AREAS)))
+
+
+def test_hyperparameters_and_weights_bring_the_fit_back(ds, fit):
+    told = json.loads(json.dumps(fit.hyperparameters))          # as they travel
+    again = quick().condition(ds, told)
+    np.testing.assert_allclose(again.at(ds).mean, fit.at(ds).mean, rtol=2e-3)      # tolerance
+    xr.testing.assert_allclose(again.weights, fit.weights)
+    assert again.recovery is None and "weights were given" in again.verdict
+    alone = quick().condition(ds, {"flat": {**told["flat"], "weight": 0.2},
+                                   "place": {**told["place"], "weight": 0.6}})
+    assert alone.weights.values.tolist() == pytest.approx([0.25, 0.75])
+
+
+@pytest.mark.parametrize("change, message", [
+    ({"flatt": {"weight": 1.0, "hyperparameters": {}}}, "did you mean 'flat'"),
+    ({"flat": {"mean": 1.0}}, "'flat' needs a weight and hyperparameters"),
+    ({"flat": {"weight": 0.0, "hyperparameters": {}}}, "one of them must be positive"),
+    ({}, "one of them must be positive"),
+])
+def test_conditioning_on_something_else_is_refused(ds, change, message):
+    with pytest.raises(InputError, match=message):
+        quick().condition(ds, change)
+
+
+def test_the_same_seed_gives_the_same_fit(ds, two):
+    one, same, other = (quick(seed=seed).fit(ds) for seed in (3, 3, 4))
+    xr.testing.assert_identical(one.weights, same.weights)
+    xr.testing.assert_identical(one.recovery, same.recovery)
+    np.testing.assert_array_equal(one.at(ds).mean, same.at(ds).mean)
+    assert not np.array_equal(one.weights, other.weights)       # other groups
+
+
+@pytest.mark.slow
+def test_the_number_of_processes_changes_nothing(ds, fit):
+    both, calls = quick(workers=2), []
+    shared = both.fit(ds, callback=lambda *now: calls.append(now[2]))
+    xr.testing.assert_allclose(shared.weights, fit.weights, atol=1e-8)
+    np.testing.assert_allclose(shared.at(ds).mean, fit.at(ds).mean, rtol=1e-6)
+    assert list(shared.candidates) == list(fit.candidates)
+    assert calls == sorted(calls) and calls[-1] == pytest.approx(1.0)
+
+
+def test_truth_is_never_seen(ds, two):
+    lie = ds.assign(truth=ds["truth"] * 9, individual_value=ds["individual_value"] + 5)
+    xr.testing.assert_identical(quick().fit(lie).weights, quick().fit(ds).weights)
+
+
+# --- which candidates ---------------------------------------------------------------------------
+
+def names(ds, effort):
+    return [one.name for one in candidates_for(ds, effort)]
+
+
+def test_no_candidate_needs_what_is_not_there(ds):
+    bare = ds.drop_vars(["x", "y", "bag_x", "bag_y"])
+    assert names(ds, NORMAL) == list(BY_NAME)
+    assert names(bare, NORMAL) == ["flat", "slopes", "covariates"]
+    assert names(bare, QUICK) == ["flat", "slopes", "covariates"]
+    placed = ds.isel(covariate=slice(0, 0))
+    assert names(placed, NORMAL) == names(placed, QUICK) == ["flat", "place"]
+    assert names(bare.isel(covariate=slice(0, 0)), NORMAL) == ["flat"]
+
+
+@pytest.mark.parametrize("without", ["places", "covariates"])
+def test_data_with_places_or_covariates_alone(ds, without):
+    few = ds.isel(covariate=slice(0, 0)) if without == "covariates" else ds.drop_vars(
+        ["x", "y", "bag_x", "bag_y"])
+    fit = quick().fit(few)
+    assert list(fit.candidates) == names(few, QUICK)
+    assert float(fit.weights.sum()) == pytest.approx(1.0)
+    assert fit.recovery is not None and np.isfinite(fit.at(few).mean).all()
+    assert (REGRESSION in fit.recovery["model"]) == (without == "places")
+
+
+def test_fewer_than_ten_areas_are_not_weighed(two):
+    few = country(bags=9, size=3)
+    fit = quick().fit(few)
+    assert fit.weights.values.tolist() == [0.5, 0.5] and fit.recovery is None
+    assert "weigh the same: 9 areas are too few" in fit.verdict
+    assert fit.verdict in fit.summary()
+
+
+def trials(ds):
+    rng = np.random.default_rng(1)
+    number = rng.integers(60, 200, AREAS)
+    share = 1 / (1 + np.exp(-ds["covariates"].values[:, 0]))
+    of_bag = np.bincount(ds["membership"], ds["weight"] * share) / np.bincount(
+        ds["membership"], ds["weight"])
+    positives = rng.binomial(number, of_bag).astype(float)
+    out = ds.drop_vars(["truth", "individual_value"]).assign(trials=("bag", number))
+    return out.assign(value=("bag", positives, {"kind": "count", "aggregation": "mean"}))
+
+
+def means(ds):
+    value = np.bincount(ds["membership"], ds["covariates"][:, 0]) / SIZE
+    assert value.min() < 0
+    return ds.drop_vars(["truth", "individual_value"]).assign(
+        value=("bag", value, {"kind": "continuous", "aggregation": "mean", "units": "K"}))
+
+
+def fractional(ds):
+    return ds.assign(value=ds["value"] + 0.25)
+
+
+@pytest.mark.parametrize("kind", [trials, means, fractional])
+def test_other_kinds_of_values(ds, kind, two):
+    made = kind(ds)
+    fit = quick().fit(made)
+    mean, total = fit.at(made).mean, fit.over(made).mean
+    assert np.isfinite(mean).all() and np.isfinite(fit.simulate(made, samples=4)).all()
+    if kind is trials:
+        assert ((mean > 0) & (mean < 1)).all() and fit.recovery is None
+        assert "positives out of trials cannot be added up" in fit.verdict
+        assert float(np.corrcoef(total, made["value"] / made["trials"])[0, 1]) > 0.5
+    elif kind is means:
+        # Nothing simple stands beside it: both simple maps are of counts.
+        assert fit.recovery["model"].values.tolist() == ["flat", "slopes", MIXTURE]
+        assert float(mean.min()) < 0 and "merged ones the mixture has an error of" in fit.verdict
+        assert float(fit.weights.sel(model="slopes")) > 0.7     # the values are the covariate
+    else:
+        assert fit.recovery["model"].values.tolist() == ["flat", "slopes", SPLIT, REGRESSION,
+                                                         MIXTURE]
+        assert fit.recovery["error"].notnull().all() and not fit.notes
+        whole = quick().fit(ds).recovery["error"].sel(model=[SPLIT, REGRESSION])
+        np.testing.assert_allclose(fit.recovery["error"].sel(model=[SPLIT, REGRESSION]), whole,
+                                   rtol=0.1)
+
+
+# --- what can go wrong --------------------------------------------------------------------------
+
+def failing(monkeypatch, kernels):
+    inner = VBAgg.fit
+
+    def fit(self, *given, **named):
+        if self.options.kernel in kernels:
+            raise ArithmeticError("nothing works")
+        return inner(self, *given, **named)
+
+    monkeypatch.setattr(VBAgg, "fit", fit)
+
+
+def test_a_candidate_that_fails_is_left_out_and_named(ds, two, monkeypatch):
+    failing(monkeypatch, {"linear(covariates)"})
+    fit = quick().fit(ds)
+    assert list(fit.candidates) == ["flat"] and fit.weights.values.tolist() == [1.0]
+    note, = [text for text in fit.notes if "left out" in text]
+    assert note == "the candidate 'slopes' failed and is left out: ArithmeticError: nothing works"
+    assert note in fit.summary()
+
+
+def test_no_candidate_at_all_is_an_error(ds, two, monkeypatch):
+    failing(monkeypatch, {"constant", "linear(covariates)"})
+    with pytest.raises(InputError, match="no candidate could be fitted: the candidate 'flat' "
+                       "failed .*nothing works; the candidate 'slopes' failed"):
+        quick().fit(ds)
+
+
+def test_a_candidate_that_recovers_nothing_weighs_nothing(ds, monkeypatch):
+    """Its name has a comma, as one of the real ones has: the names of others must not suffer."""
+    few = (BY_NAME["flat"], BY_NAME["slopes"], replace(BY_NAME["slopes"], name="flat, slopes"))
+    monkeypatch.setattr(candidates, "CANDIDATES", few)
+    model, condition = quick(), VBAgg.condition
+    fitted = []
+
+    def refuse(self, source, values):
+        if self is fitted[0]:
+            raise ArithmeticError("not of merged areas")
+        return condition(self, source, values)
+
+    make = wb.Auto._model
+
+    def note(self, ds, candidate, effort):
+        made = make(self, ds, candidate, effort)
+        if candidate.name == "flat, slopes":
+            fitted.append(made._inner)
+        return made
+
+    monkeypatch.setattr(wb.Auto, "_model", note)
+    monkeypatch.setattr(VBAgg, "condition", refuse)
+    fit = model.fit(ds)
+    assert float(fit.weights.sel(model="flat, slopes")) == 0.0
+    assert float(fit.weights.sum()) == pytest.approx(1.0)
+    trust = 8 / (8 + 5)                                         # eight groups
+    assert (fit.weights.sel(model=["flat", "slopes"]) >= (1 - trust) / 2 - 1e-9).all()
+    assert any(n.startswith("flat, slopes, 8 groups, draw 0: ArithmeticError") for n in fit.notes)
+    assert np.isfinite(fit.at(ds).mean).all()
+
+
+def test_cancelling_at_once_keeps_the_first_candidate(ds):
+    def stop(*_):
+        raise wb.Cancelled
+
+    fit = quick().fit(ds, callback=stop)
+    assert fit.cancelled and list(fit.candidates) == ["flat"]
+    assert fit.weights.values.tolist() == [1.0] and np.isfinite(fit.at(ds).mean).all()
+    assert any("cancelled: 1 of 5 candidates" in note for note in fit.notes)
+
+
+def test_cancelling_later_keeps_what_there_is(ds, two):
+    seen = []
+
+    def stop_at(share):
+        def callback(step, objective, fraction):
+            seen.append(fraction)
+            if fraction > share:
+                raise wb.Cancelled
+        return callback
+
+    fit = quick().fit(ds, callback=stop_at(0.21))               # in the second candidate
+    assert fit.cancelled and list(fit.candidates) == ["flat", "slopes"]
+    assert fit.recovery is None and fit.weights.values.tolist() == [0.5, 0.5]
+    fit = quick().fit(ds, callback=stop_at(0.41))               # while they are weighed
+    assert fit.cancelled and fit.recovery is None and fit.weights.values.tolist() == [0.5, 0.5]
+    assert "weighing the candidates was cancelled; they are weighted equally" in fit.notes
+    assert np.isfinite(fit.at(ds).mean).all()
+    seen.clear()
+    assert not quick().fit(ds, callback=stop_at(1.0)).cancelled
+    assert seen == sorted(seen) and seen[-1] == pytest.approx(1.0)
+
+
+def test_the_time_is_estimated(ds):
+    less, more = (wb.Auto(effort=effort, workers=1).estimate(ds) for effort in ("quick", "normal"))
+    assert 0 < less < more < 3600
+
+
+# --- the verdict --------------------------------------------------------------------------------
+
+def misleading() -> xr.Dataset:
+    """Five clusters of three areas: between clusters a covariate tells the rate, within it lies.
+
+    All areas of a cluster have one rate, so that its split by population is right.
+    """
+    rng = np.random.default_rng(2)
+    made = country(bags=15, size=3)
+    cluster = np.arange(15) // 3
+    middle = np.linspace(-2, 2, 5)[cluster]
+    of_area = (middle + np.tile([-1.5, 0.0, 1.5], 5))[made["membership"].values]
+    place = 100.0 * cluster + np.tile([0.0, 1.0, 2.0], 5)
+    weight = np.full(45, 50.0)
+    count = rng.poisson(np.bincount(made["membership"], weight) * np.exp(0.6 * middle))
+    value = made["value"].copy(data=count.astype(float))
+    return made.drop_vars(["truth", "individual_value"]).assign(
+        covariates=(("individual", "covariate"), of_area[:, None]), value=value,
+        weight=("individual", weight, {"units": "people"})).assign_coords(
+        x=("individual", place[made["membership"].values]), y=("individual", np.zeros(45)),
+        bag_x=("bag", place), bag_y=("bag", np.zeros(15)))
+
+
+def test_a_simple_map_that_recovers_better_is_named_and_warned_of(monkeypatch):
+    made = misleading()
+    monkeypatch.setattr(candidates, "CANDIDATES", (BY_NAME["slopes"],))
+    with pytest.warns(FitWarning, match="split by population.* recovered them as well or better"):
+        fit = quick().fit(made)
+    assert f"The {SPLIT}" in fit.verdict and "wb.compare" in fit.verdict
+    error = fit.recovery["error"].mean("grouping")
+    assert float(error.sel(model=SPLIT)) < float(error.sel(model=MIXTURE))
+    assert float(fit.recovery["difference"].sel(simple=SPLIT)) > 0
+    assert fit.recovery["simple"].values.tolist() == [SPLIT, REGRESSION]
+
+
+def recovery(ours, simple, deviance=(1.0, 1.0), differences=None, error=0.01):
+    """Scores of one grouping: the mixture's, and those of simple maps by name."""
+    gaps = differences or {name: ours - value for name, value in simple.items()}
+    grid = np.array([ours, *simple.values()])[:, None]
+    deviances = np.array([deviance[0], *[deviance[1]] * len(simple)])[:, None]
+    return xr.Dataset(
+        {"error": (("model", "grouping"), grid), "deviance": (("model", "grouping"), deviances),
+         "difference": ("simple", list(gaps.values())),
+         "difference_error": ("simple", [error] * len(gaps))},
+        coords={"model": [MIXTURE, *simple], "simple": list(simple)})
+
+
+@pytest.mark.parametrize("scores, areas, wins, said, unsaid", [
+    (dict(ours=0.5, simple={SPLIT: 0.8, REGRESSION: 0.9}), 50, False,
+     "error of 0.5, the split by population 0.8 (difference -0.3, standard error 0.01)",
+     "wb.compare"),
+    (dict(ours=0.5, simple={SPLIT: 0.4, REGRESSION: 0.9}), 50, True,
+     "The split by population recovered them as well or better", "weak test"),
+    (dict(ours=0.5, simple={SPLIT: 0.4, REGRESSION: 0.45}), 5, True,
+     "The split by population and the regression on totals recovered them", "weak test"),
+    (dict(ours=0.5, simple={SPLIT: 0.52}), 50, False,           # two standard errors
+     "not surely better than the split by population,", "as well or better"),
+    (dict(ours=0.5, simple={SPLIT: 0.54}), 50, False, "0.54", "not surely better"),
+    (dict(ours=0.5, simple={SPLIT: 0.8}), 29, False, "29 areas make a weak test", "as well or"),
+    (dict(ours=0.5, simple={SPLIT: 0.8}, deviance=(1.2, 1.0)), 50, True,
+     "The split by population recovered them", "not surely"),
+    (dict(ours=0.5, simple={SPLIT: 0.8}, deviance=(1.05, 1.0)), 50, False, "0.8", "as well or"),
+    (dict(ours=0.5, simple={SPLIT: np.nan, REGRESSION: 0.9}), 50, False,
+     "the regression on totals 0.9", "split by population"),    # it failed
+    (dict(ours=0.5, simple={}), 50, False, "has an error of 0.5.", "wb.compare"),
+])
+def test_the_verdict_in_words(scores, areas, wins, said, unsaid):
+    text, won = weighing._verdict(recovery(**scores), areas)
+    assert won == wins and said in text and unsaid not in text
+
+
+def test_draws_are_mixed_in_numbers_by_weight():
+    draws = {name: np.full((10, 2), float(k)) + np.arange(10)[:, None] / 100
+             for k, name in enumerate("abc")}
+    mixed = weighing._mixed(draws, {"a": 0.62, "b": 0.0, "c": 0.38}, 0)
+    assert mixed.shape == (10, 2)
+    assert np.floor(mixed[:, 0]).tolist() == [0.0] * 6 + [2.0] * 4
+    assert len(set(mixed[:, 0])) == 10                          # no draw twice, and whole draws
+    np.testing.assert_array_equal(mixed[:, 0], mixed[:, 1])
+    all_of_one = weighing._mixed(draws, {"a": 0.0, "b": 1.0, "c": 0.0}, 0)
+    np.testing.assert_array_equal(np.sort(all_of_one, 0), draws["b"])
+
+
+def test_difference_and_its_standard_error_by_hand():
+    group = np.array([0, 0, 1, 1, 2])
+    ours, theirs = np.array([1.0, 1.0, 2.0, 2.0, np.nan]), np.array([2.0, 2.0, 2.0, 1.0, 5.0])
+    errors = [{MIXTURE: (ours, group), SPLIT: (theirs, group)}]
+    # Sums of the differences by group: -2 and 1; the lone area's is unknown. Mean -1/4; residuals
+    # by group -2 + 2/4 = -1.5 and 1 + 2/4 = 1.5; variance 2 / (2 - 1) * (2.25 + 2.25) / 4².
+    mean, error = weighing._difference(errors, SPLIT)
+    assert mean == pytest.approx(-0.25) and error == pytest.approx((2 * 4.5 / 16) ** 0.5)
+    both = weighing._difference(errors * 2, SPLIT)              # groupings are no new areas
+    assert both == pytest.approx((mean, error))
+    assert np.isnan(weighing._difference(errors, REGRESSION)).all()
+
+
+# --- what it says, and its map ------------------------------------------------------------------
+
+def test_the_summary_says_what_weighs_what_and_why(fit):
+    text = fit.summary()
+    rows = text.splitlines()
+    for name, weight in zip(fit.weights["model"].values, fit.weights.values, strict=True):
+        assert any(row.startswith(f"{name} ") and f"{weight:.3f}" in row for row in rows)
+    assert SPLIT in text and REGRESSION in text and MIXTURE in text
+    assert fit.verdict in text and "recovery error: mean CRPS of square roots" in text
+    assert fit.outside_share > 0 and f"extrapolation: {fit.outside_share:.1%}" in text
+
+
+def test_extrapolation_is_averaged_over_the_candidates(ds, fit):
+    wanted = sum(float(fit.weights.sel(model=name)) * one.extrapolation(ds)
+                 for name, one in fit.candidates.items())
+    np.testing.assert_allclose(fit.extrapolation(ds), wanted)
+    assert not fit.candidates["flat"].extrapolation(ds).any()
+
+
+def test_the_map_carries_weights_and_verdict_to_a_file_and_back(ds, fit, tmp_path):
+    maps = fit.to_dataset(ds, threshold=1.0)
+    weights = json.loads(maps.attrs["weights"])
+    assert weights == pytest.approx(dict(zip(fit.weights["model"].values.tolist(),
+                                             fit.weights.values, strict=True)), abs=1e-6)
+    assert maps.attrs["verdict"] == fit.verdict and "Auto(effort='quick'" in maps.attrs["model"]
+    told = json.loads(maps.attrs["hyperparameters"])
+    assert told["slopes"]["weight"] == pytest.approx(weights["slopes"], abs=1e-6)
+    wb.write(maps, tmp_path / "map.nc")
+    back = wb.read(tmp_path / "map.nc")
+    for name in ("mean", "std", "rate_quantile", "bag_mean", "latent_mean", "exceedance"):
+        np.testing.assert_array_equal(back[name], maps[name])
+    assert back.attrs["weights"] == maps.attrs["weights"]
+    assert back.attrs["verdict"] == fit.verdict
+
+
+def test_what_only_a_candidate_has(ds, fit):
+    with pytest.raises(InputError, match="ask one of fit.candidates"):
+        fit.components(ds)
+    with pytest.raises(InputError, match="move one of its candidates"):
+        fit.move({"mean": 0.0})
+    moved = fit.candidates["slopes"].move({"mean": 0.0})
+    assert not np.allclose(moved.at(ds).mean, fit.candidates["slopes"].at(ds).mean)
+    assert "matern32_mean" in fit.candidates["place"].components(ds)
+    assert fit.coefficients().sizes["coefficient"] == 0
+
+
+@pytest.mark.parametrize("option, message", [
+    ({"effort": "quik"}, "'quick'"), ({"workers": -1}, "workers"),
+    ({"wrkers": 1}, "did you mean 'workers'"),
+])
+def test_wrong_options_are_refused(option, message):
+    with pytest.raises(InputError, match=message):
+        wb.Auto(**option)
