@@ -38,9 +38,9 @@ class History:
     objective: list[float] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     converged: bool = False
-    failed: bool = False        # worse than a model nested in it: not to be used
     cancelled: bool = False
     elapsed: float = 0.0
+    failed: bool = False        # worse than a model nested in it: not to be used
 
 
 def maximise(

@@ -43,3 +43,33 @@ def test_korea_tables_say_which_scores_are_of_pinned_maps(level):
     assert list(stored.columns) == [*got, "seconds", "objective"]
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     assert "| RMSE pinned | correlation pinned |" in text
+
+
+def _tidy(table: str) -> str:
+    return table.replace("| --- |", "|---|").replace(" --- |", "---|")
+
+
+@pytest.mark.parametrize("level", ["district", "province"])
+def test_the_tables_of_korea_in_the_readme_are_the_stored_ones(level):
+    tables = script("tables")
+    assert _tidy(tables.markdown(tables.korea(level))) in (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def test_what_the_readme_says_of_auto_is_what_is_stored():
+    cases = pd.read_csv(ROOT / "data" / "results" / "cases.csv", index_col=["case", "method"])
+    text, ahead = (ROOT / "README.md").read_text(encoding="utf-8"), 0
+    plain = ["population split", "GLM on totals", "GLM on area means", "dasymetric classes",
+             "Poisson kriging"]
+    for case in dict.fromkeys(cases.index.get_level_values(0)):
+        one = cases.loc[case]
+        deviance, crps = one["deviance pinned"], one["CRPS"]
+        best, first = deviance[plain].idxmin(), crps[plain].idxmin()
+        assert (f"| {case} | {best} | {deviance[best]:.4g} | {deviance['population split']:.4g} | "
+                f"{deviance['auto']:.4g} | {crps[first]:.4g} ({first}) | {crps['auto']:.4g} | "
+                f"{100 * one['cover 95%']['auto']:.1f} % |") in text
+        ahead += deviance["auto"] < deviance[best] and crps["auto"] < crps[first]
+    assert ahead == 4 and "`auto` has the best map and CRPS in four of the six cases" in text
+    korea = cases.loc["korea, 250 districts"]
+    assert korea["deviance pinned"]["auto"] <= 3.40             # what was asked of it
+    assert 0.92 <= korea["cover 95%"]["auto"] <= 0.98
+    assert cases.loc["korea, 17 provinces"]["deviance pinned"]["auto"] <= 7.6

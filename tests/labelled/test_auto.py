@@ -10,9 +10,10 @@ import xarray as xr
 import workbench as wb
 from tests.reference import country
 from workbench.checks import FitWarning, InputError
-from workbench.labelled import candidates, weighing
+from workbench.labelled import candidates, verdict
 from workbench.labelled.candidates import CANDIDATES, EFFORTS, candidates_for
-from workbench.labelled.weighing import MIXTURE, REGRESSION, SPLIT
+from workbench.labelled.verdict import MIXTURE
+from workbench.labelled.weighing import REGRESSION, SPLIT
 from workbench.models.vbagg import VBAgg
 
 BY_NAME = {one.name: one for one in CANDIDATES}
@@ -154,9 +155,10 @@ def test_data_with_places_or_covariates_alone(ds, without):
 
 def test_fewer_than_ten_areas_are_not_weighed(two):
     few = country(bags=9, size=3)
-    fit = quick().fit(few)
+    with pytest.warns(FitWarning, match="a simple map may be as good or better"):
+        fit = quick().fit(few)
     assert fit.weights.values.tolist() == [0.5, 0.5] and fit.recovery is None
-    assert "weigh the same: 9 areas are too few" in fit.verdict
+    assert "were not tested: 9 areas are too few" in fit.verdict
     assert fit.verdict in fit.summary()
 
 
@@ -291,7 +293,7 @@ def test_cancelling_later_keeps_what_there_is(ds, two):
     assert fit.recovery is None and fit.weights.values.tolist() == [0.5, 0.5]
     fit = quick().fit(ds, callback=stop_at(0.41))               # while they are weighed
     assert fit.cancelled and fit.recovery is None and fit.weights.values.tolist() == [0.5, 0.5]
-    assert "weighing the candidates was cancelled; they are weighted equally" in fit.notes
+    assert "weighing the candidates was cancelled" in fit.notes
     assert np.isfinite(fit.at(ds).mean).all()
     seen.clear()
     assert not quick().fit(ds, callback=stop_at(1.0)).cancelled
@@ -338,7 +340,7 @@ def test_a_simple_map_that_recovers_better_is_named_and_warned_of(monkeypatch):
     assert fit.recovery["simple"].values.tolist() == [SPLIT, REGRESSION]
 
 
-def recovery(ours, simple, deviance=(1.0, 1.0), differences=None, error=0.01):
+def recovery(ours, simple, deviance=(1.0, 1.0), differences=None, error=0.01, map_gap=-1.0):
     """Scores of one grouping: the mixture's, and those of simple maps by name."""
     gaps = differences or {name: ours - value for name, value in simple.items()}
     grid = np.array([ours, *simple.values()])[:, None]
@@ -346,7 +348,9 @@ def recovery(ours, simple, deviance=(1.0, 1.0), differences=None, error=0.01):
     return xr.Dataset(
         {"error": (("model", "grouping"), grid), "deviance": (("model", "grouping"), deviances),
          "difference": ("simple", list(gaps.values())),
-         "difference_error": ("simple", [error] * len(gaps))},
+         "difference_error": ("simple", [error] * len(gaps)),
+         "deviance_difference": ("simple", [map_gap] * len(gaps)),
+         "deviance_difference_error": ("simple", [error] * len(gaps))},
         coords={"model": [MIXTURE, *simple], "simple": list(simple)})
 
 
@@ -367,36 +371,38 @@ def recovery(ours, simple, deviance=(1.0, 1.0), differences=None, error=0.01):
     (dict(ours=0.5, simple={SPLIT: 0.8}, deviance=(1.05, 1.0)), 50, False, "0.8", "as well or"),
     (dict(ours=0.5, simple={SPLIT: np.nan, REGRESSION: 0.9}), 50, False,
      "the regression on totals 0.9", "split by population"),    # it failed
+    (dict(ours=0.5, simple={SPLIT: 0.8}, map_gap=-0.02), 50, False,     # of the map: two s.e.
+     "not surely better than the split by population,", "as well or"),
     (dict(ours=0.5, simple={}), 50, False, "has an error of 0.5.", "wb.compare"),
 ])
 def test_the_verdict_in_words(scores, areas, wins, said, unsaid):
-    text, won = weighing._verdict(recovery(**scores), areas)
+    text, won = verdict.verdict(recovery(**scores), areas)
     assert won == wins and said in text and unsaid not in text
 
 
 def test_draws_are_mixed_in_numbers_by_weight():
     draws = {name: np.full((10, 2), float(k)) + np.arange(10)[:, None] / 100
              for k, name in enumerate("abc")}
-    mixed = weighing._mixed(draws, {"a": 0.62, "b": 0.0, "c": 0.38}, 0)
+    mixed = verdict.mixed(draws, {"a": 0.62, "b": 0.0, "c": 0.38}, 0)
     assert mixed.shape == (10, 2)
     assert np.floor(mixed[:, 0]).tolist() == [0.0] * 6 + [2.0] * 4
     assert len(set(mixed[:, 0])) == 10                          # no draw twice, and whole draws
     np.testing.assert_array_equal(mixed[:, 0], mixed[:, 1])
-    all_of_one = weighing._mixed(draws, {"a": 0.0, "b": 1.0, "c": 0.0}, 0)
+    all_of_one = verdict.mixed(draws, {"a": 0.0, "b": 1.0, "c": 0.0}, 0)
     np.testing.assert_array_equal(np.sort(all_of_one, 0), draws["b"])
 
 
 def test_difference_and_its_standard_error_by_hand():
     group = np.array([0, 0, 1, 1, 2])
     ours, theirs = np.array([1.0, 1.0, 2.0, 2.0, np.nan]), np.array([2.0, 2.0, 2.0, 1.0, 5.0])
-    errors = [{MIXTURE: (ours, group), SPLIT: (theirs, group)}]
+    errors = [{MIXTURE: (theirs, ours, group), SPLIT: (theirs, theirs, group)}]
     # Sums of the differences by group: -2 and 1; the lone area's is unknown. Mean -1/4; residuals
     # by group -2 + 2/4 = -1.5 and 1 + 2/4 = 1.5; variance 2 / (2 - 1) * (2.25 + 2.25) / 4².
-    mean, error = weighing._difference(errors, SPLIT)
+    mean, error = verdict.difference(errors, SPLIT, 1)
     assert mean == pytest.approx(-0.25) and error == pytest.approx((2 * 4.5 / 16) ** 0.5)
-    both = weighing._difference(errors * 2, SPLIT)              # groupings are no new areas
+    both = verdict.difference(errors * 2, SPLIT, 1)              # groupings are no new areas
     assert both == pytest.approx((mean, error))
-    assert np.isnan(weighing._difference(errors, REGRESSION)).all()
+    assert np.isnan(verdict.difference(errors, REGRESSION, 1)).all()
 
 
 # --- what it says, and its map ------------------------------------------------------------------

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 import xarray as xr
 
 from workbench import schema
-from workbench.checks import FitWarning, choose, require
+from workbench.checks import ConvergenceWarning, FitWarning, choose, require
 from workbench.interrupt import Cancelled
 from workbench.labelled.auto_fit import AutoFit
 from workbench.labelled.candidates import (
@@ -22,7 +22,7 @@ from workbench.labelled.candidates import (
     options_for,
 )
 from workbench.labelled.fit import Fit
-from workbench.labelled.models import LabelledModel, VBAgg
+from workbench.labelled.models import LabelledModel, VBAgg, warn_of_extrapolation
 from workbench.labelled.source import to_source
 from workbench.labelled.weighing import Weighing, equal_weights, weigh
 from workbench.models.annealing import share_of
@@ -109,6 +109,9 @@ class Auto(LabelledModel):
         schema.check(ds)
         effort, started = effort_named(self.options.effort), time.perf_counter()
         chosen, workers = candidates_for(ds, effort), self._workers(ds)
+        if "noise_variance" in ds:
+            warnings.warn("auto learns the noise and does not look at noise_variance; a model "
+                          "with noise='known' does", FitWarning, stacklevel=2)
         if progress:
             print(f"auto: {len(chosen)} models on {workers} "
                   f"{'process' if workers == 1 else 'processes'}, about "
@@ -123,8 +126,8 @@ class Auto(LabelledModel):
                                  {name: fit.hyperparameters for name, fit in fits.items()})
             except (Cancelled, KeyboardInterrupt):
                 cancelled = True
-                notes.append("weighing the candidates was cancelled; they are weighted equally")
-        weighing = weighing or equal_weights(list(fits))
+                notes.append("weighing the candidates was cancelled")
+        weighing = weighing or equal_weights(list(fits), "the work was stopped")
         return self._mixed(ds, chosen, fits, weighing, notes, cancelled, started)
 
     def condition(self, ds: xr.Dataset, hyperparameters: Mapping) -> AutoFit:
@@ -221,7 +224,14 @@ class Auto(LabelledModel):
                 raise
             notes.append(f"cancelled: {len(fits)} of {len(models)} candidates are in the mixture")
             return fits, notes, True
-        ordered = {name: fits[name] for name in models if name in fits}
+        failed = [name for name, fit in fits.items() if fit.inner.history.failed]
+        if failed and len(failed) < len(fits):
+            notes.append(f"left out, as their optimisation failed: {', '.join(failed)}")
+        elif failed:
+            warnings.warn("the optimisation of every candidate failed; do not use this fit",
+                          ConvergenceWarning, stacklevel=3)
+            failed = []
+        ordered = {name: fits[name] for name in models if name in fits and name not in failed}
         return ordered, notes, False
 
     def _mixed(self, ds, chosen: list[Candidate], fits: dict[str, Fit], weighing: Weighing,
@@ -233,8 +243,9 @@ class Auto(LabelledModel):
             time.perf_counter() - started)
         says = {one.name: one.says for one in chosen}
         fit = AutoFit(inner, self, ds, fits, weighing.recovery, weighing.verdict, says)
-        if weighing.simple_wins:
+        if weighing.simple_wins or weighing.untested and not cancelled:
             warnings.warn(weighing.verdict, FitWarning, stacklevel=3)
+        warn_of_extrapolation(fit)
         return fit
 
 

@@ -227,9 +227,9 @@ class Fit(Drawing):
             maps |= self._shared_out(ds, levels, threshold, samples, seed)
         else:
             maps |= self._marginal_maps(rate, ds, quantiles, threshold)
-        said = PRESERVED if preserve_totals else DISTRIBUTIONS[area_effect]
-        return keep_places(xr.Dataset(maps), ds).assign_attrs(
-            {**ds.attrs, **self.provenance(), "distribution": said})
+        maps = keep_places(xr.Dataset(maps), ds).assign_attrs({**ds.attrs, **self.provenance()})
+        return maps.assign_attrs(
+            distribution=PRESERVED if preserve_totals else DISTRIBUTIONS[area_effect])
 
     def _marginal_maps(self, rate: LabelledPredictive, ds, quantiles, threshold) -> dict:
         maps = {
@@ -255,8 +255,7 @@ class Fit(Drawing):
             "converged": str(self.converged),
             "cancelled": str(self.cancelled),
             "data_sha256": self._hash,
-            "extrapolation": f"{self.outside_share:.1%} of the individuals lie outside the range "
-                             "of area means in some covariate; see the variable extrapolation",
+            "extrapolation": f"{self.outside_share:.1%} of individuals outside the areas' range",
             "versions": json.dumps(versions()),
         }
 

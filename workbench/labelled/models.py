@@ -14,7 +14,6 @@ from workbench.labelled.several import Several, SourcesFit, to_sources
 from workbench.labelled.source import to_source
 from workbench.models.registry import MODELS
 
-
 _MUCH = 0.5             # share of the individuals beyond the areas' range that is worth a warning
 
 

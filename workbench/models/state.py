@@ -10,6 +10,7 @@ from torch import Tensor
 
 from workbench.bags import Bags, Source
 from workbench.bounds import Bound, bound_named
+from workbench.checks import require
 from workbench.geometry import Geometry, geometry
 from workbench.hyperparameters import Hyperparameter
 from workbench.kernels import JointTerm, Term
@@ -62,6 +63,9 @@ class VariationalState:
         self.given = source
         self.source = cast_source(observation.observed(name, source), options)
         self.reduce = model.reduce
+        require(options.kernel == "constant" or self.source.bags.x.shape[1] > 0,
+                "the data have neither covariates nor coordinates, so that nothing tells "
+                "individuals apart: use the flat model, wb.Constant()")
         self.bound: Bound = bound_named(options.bound, self.link.name)
         self.design = design or design_of(options, self.source, self.link, model.reduce)
         self.bags, self.transform = self.design.bags, self.design.transform
