@@ -52,7 +52,8 @@ def _tidy(table: str) -> str:
 @pytest.mark.parametrize("level", ["district", "province"])
 def test_the_tables_of_korea_in_the_readme_are_the_stored_ones(level):
     tables = script("tables")
-    assert _tidy(tables.markdown(tables.korea(level))) in (ROOT / "README.md").read_text(encoding="utf-8")
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert _tidy(tables.markdown(tables.korea(level))) in text
 
 
 def test_what_the_readme_says_of_auto_is_what_is_stored():
