@@ -59,7 +59,8 @@ class Link:
         if self.positive and not float(rate) > 0:
             raise InputError(
                 f"the mean rate is {float(rate):.3g} but link {self.name!r} needs a positive one; "
-                "check the values, or use link='identity'"
+                "if all totals are zero there is nothing to map; else check the values, or use "
+                "link='identity' if they may be negative"
             )
         require(float(rate) < self.upper, f"the mean rate is {float(rate):.3g} but link "
                 f"{self.name!r} needs one below {self.upper:g}; check the values")

@@ -81,7 +81,7 @@ def test_colours_become_logarithmic_and_back_on_maps_and_bars_alike(query, axes)
     atlas = Atlas(scene, axes)
     linear = [(type(m), m.low, m.high) for m in map(mapper_of, atlas.figures.values())]
     rate, spread = scales(scene, None, log=True)
-    assert rate.log and 0 < rate.lower < rate.upper and spread.upper == rate.upper / 5
+    assert rate.log and 0 < rate.lower < rate.upper and spread.upper == rate.upper / 2
     atlas.rescale(rate, spread)
     for name, plot in atlas.figures.items():
         expected = LinearColorMapper if name == "exceedance" else LogColorMapper

@@ -209,6 +209,7 @@ class Drawing:
     def _shared_out(self, ds: xr.Dataset, levels, threshold: float | None, samples: int, seed: int
                     ) -> dict[str, xr.DataArray]:
         """Map variables from draws that preserve totals; some bags at a time."""
+        require(samples > 1, f"maps of draws need at least 2 samples, got {samples}")
         bags, trained, totals, said = self._totals(ds)
         sums, found = self._aggregation == "sum", []
         parts = split(bags, max(1, BUDGET // samples))

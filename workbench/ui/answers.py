@@ -208,8 +208,8 @@ def _scene(data: xr.Dataset) -> Scene:
     known, title = _known(data)
     shown = [observed] if known is None else [observed, known]
     rate = colour_scale(*shown, label="rate", unit=unit, factor=factor)
-    spread = ColourScale("standard deviation", unit, 0.0, (rate.upper - rate.lower) / 5, "spread",
-                         factor, source="zero to a fifth of the span of the rates")
+    spread = ColourScale("standard deviation", unit, 0.0, (rate.upper - rate.lower) / 2, "spread",
+                         factor, source="zero to half the span of the rates")
     # scores have a "coverage" of their own beside that of pixels cut by a border
     plain = data.drop_vars([*GEOMETRY, "coverage"], errors="ignore")
     return Scene(data, plain, simplified(data, SCREEN), factor, unit, _frozen(observed),

@@ -15,7 +15,7 @@ from workbench.plots.theme import PALETTES
 from workbench.ui.answers import Answer, Scene
 
 NOWHERE = "#00000000"       # pixels without individuals are transparent
-SPREAD = 5                  # locked colours of the sd span a fifth of those of the rate
+SPREAD = 2                  # locked colours of the sd span half of those of the rate
 
 Mapper = LinearColorMapper | LogColorMapper
 
@@ -44,7 +44,7 @@ def scales(scene: Scene, answer: Answer | None, log: bool) -> tuple[ColourScale,
     rate = colour_scale(*[_drawable(v, log) for v in seen], label="rate", **shared)
     return rate, replace(rate, label="standard deviation", kind="spread",
                          lower=rate.lower / SPREAD, upper=rate.upper / SPREAD,
-                         source="a fifth of the rates")
+                         source="half of the rates")
 
 
 def _drawable(values: np.ndarray, log: bool) -> np.ndarray:

@@ -1,0 +1,91 @@
+"""A newcomer's first call on data of any kind is right, or says what is wrong."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+import workbench as wb
+from tests.reference import country
+from workbench.checks import ConvergenceWarning, ExtrapolationWarning, FitWarning, InputError
+
+
+def test_counts_that_are_means_keep_their_scale():
+    ds = country(bags=14, size=4)
+    total = np.bincount(ds["membership"], ds["weight"])
+    mean = (ds["value"].values / total).round(3) * 40
+    ds["value"] = ("bag", mean, {"kind": "count", "aggregation": "mean", "units": "cases"})
+    fit = wb.VBAgg(likelihood="normal", link="identity", kernel="matern32", inducing=10).fit(ds)
+    law = fit.over(ds)
+    assert abs(float(law.mean.mean()) / mean.mean() - 1) < 0.2
+    drawn = fit.simulate(ds, samples=400).mean("sample")
+    assert abs(float(drawn.mean()) / mean.mean() - 1) < 0.2
+    draws = fit.sample(ds, 20, preserve_totals=True).values
+    weighted = np.stack([np.bincount(ds["membership"], ds["weight"] * d) for d in draws]) / total
+    np.testing.assert_allclose(weighted, np.broadcast_to(mean, weighted.shape), rtol=1e-6)
+
+
+def test_single_precision_ends_and_agrees():
+    ds = country(bags=10, size=4)
+    fits = [wb.VBAgg(kernel="matern32", inducing=8, dtype=dtype).fit(ds)
+            for dtype in ("float64", "float32")]
+    means = [fit.at(ds).mean.values for fit in fits]
+    np.testing.assert_allclose(means[1], means[0], rtol=0.05)
+    # Nothing below what the type can tell apart is asked of q: no endless polishing.
+    assert fits[1].elapsed < 20 * fits[0].elapsed + 5
+
+
+def test_data_without_covariates_and_places_are_refused_in_words_and_flat_in_auto():
+    ds = country(bags=12, size=3)
+    bare = ds.drop_vars(["x", "y", "bag_x", "bag_y"], errors="ignore").isel(covariate=[])
+    with pytest.raises(InputError, match="neither covariates nor coordinates.*wb.Constant"):
+        wb.VBAgg().fit(bare)
+    with pytest.warns(FitWarning, match="neither covariates nor coordinates"):
+        fit = wb.Auto(effort="quick", workers=1).fit(bare)
+    assert list(fit.candidates) == ["flat"]
+    assert np.isfinite(fit.at(bare).mean).all()
+
+
+def test_a_map_that_extrapolates_says_so():
+    ds = country(bags=12, size=6)
+    rng = np.random.default_rng(0)
+    inside = ds["covariates"].copy()
+    members = ds["membership"].values
+    wild = rng.normal(0, 10, ds.sizes["individual"])
+    wild -= (np.bincount(members, ds["weight"] * wild)
+             / np.bincount(members, ds["weight"]))[members]     # areas alike, individuals not
+    inside[:, 0] = wild + 0.01 * rng.normal(size=12)[members]
+    with pytest.warns(ExtrapolationWarning, match="outside the range of area means.*wb.compare"):
+        fit = wb.VBAgg(kernel="linear(covariates)").fit(ds.assign(covariates=inside))
+    assert "% of individuals outside" in fit.to_dataset(ds.assign(covariates=inside)).attrs[
+        "extrapolation"]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ExtrapolationWarning)
+        wb.VBAgg(kernel="matern32(coordinates)").fit(ds)        # no covariate, no extrapolation
+
+
+def test_candidates_whose_optimisation_failed_are_left_out(monkeypatch):
+    from workbench.models import vbagg
+
+    ds = country(bags=14, size=4)
+    true = vbagg.diagnose
+
+    def diagnose(fit, source):
+        true(fit, source)
+        if "matern32" in fit.model.options.kernel:
+            fit.history.failed, fit.history.converged = True, False
+
+    monkeypatch.setattr(vbagg, "diagnose", diagnose)
+    fit = wb.Auto(effort="quick", workers=1).fit(ds)
+    assert list(fit.candidates) == ["flat", "slopes"]
+    assert any("optimisation failed: place, all at once" in note for note in fit.notes)
+    monkeypatch.setattr(vbagg, "diagnose", lambda fit, source: setattr(fit.history, "failed", True))
+    with pytest.warns(ConvergenceWarning, match="every candidate failed"):
+        wb.Auto(effort="quick", workers=1).fit(ds)
+
+
+def test_maps_of_one_draw_are_refused():
+    ds = country(bags=8, size=3)
+    fit = wb.Constant().fit(ds)
+    with pytest.raises(InputError, match="at least 2 samples"):
+        fit.to_dataset(ds, preserve_totals=True, samples=1)
