@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import time
 import warnings
 from collections.abc import Callable, Mapping
@@ -113,9 +114,10 @@ class Auto(LabelledModel):
             warnings.warn("auto learns the noise and does not look at noise_variance; a model "
                           "with noise='known' does", FitWarning, stacklevel=2)
         if progress:
-            print(f"auto: {len(chosen)} models on {workers} "
-                  f"{'process' if workers == 1 else 'processes'}, about "
-                  f"{_told(self.estimate(ds))}")
+            told = (f"auto: {len(chosen)} models on {workers} "
+                    f"{'process' if workers == 1 else 'processes'}, about "
+                    f"{_told(self.estimate(ds))}")
+            print(told, file=sys.stderr)
         fits, notes, cancelled = self._candidates(ds, chosen, effort, workers, progress, callback)
         require(bool(fits), "no candidate could be fitted: " + "; ".join(notes))
         weighing = None
