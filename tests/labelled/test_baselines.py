@@ -6,7 +6,7 @@ import pytest
 import workbench as wb
 from tests.reference import country
 from workbench.checks import InputError
-from workbench.labelled.models import BagConstant, NeuralNetwork, Nystrom, models
+from workbench.labelled import BagConstant, NeuralNetwork, Nystrom, models
 from workbench.labelled.tuning import tune
 
 OPTIONS = {

@@ -38,8 +38,7 @@ class Fit(Drawing):
         self._value_attrs, self._values = dict(observed.attrs), observed.values.copy()
         self._weight_units = ds["weight"].attrs.get("units", "")
         self._names = [str(name) for name in observed[observed.dims[0]].values]
-        # Targets of their own are no bags: then none is recognised.
-        self._marks = bag_marks(ds) if targets is None else None
+        self._marks = bag_marks(ds) if targets is None else None    # targets alone are no bags
         self._title = ds.attrs.get("title", "")
         self._columns = to_bags(ds.isel(individual=slice(0, 0))).columns
         self._hash = "+".join(data_hash(part) for part in (ds, targets) if part is not None)
