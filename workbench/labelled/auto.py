@@ -247,7 +247,7 @@ class Auto(LabelledModel):
         fit = AutoFit(inner, self, ds, fits, weighing.recovery, weighing.verdict, says)
         if weighing.simple_wins or weighing.untested and not cancelled:
             warnings.warn(weighing.verdict, FitWarning, stacklevel=3)
-        warn_of_extrapolation(fit)
+        warn_of_extrapolation(fit, stacklevel=4)
         return fit
 
 

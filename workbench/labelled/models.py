@@ -17,14 +17,15 @@ from workbench.models.registry import MODELS
 _MUCH = 0.5             # share of the individuals beyond the areas' range that is worth a warning
 
 
-def warn_of_extrapolation(fit: Fit) -> None:
+def warn_of_extrapolation(fit: Fit, stacklevel: int = 3) -> None:
     """Warn where most of a map rests on covariates beyond what the areas' means span."""
     if fit.outside_share > _MUCH and fit.inner.state.source.kind == "count":
         warnings.warn(
             f"{fit.outside_share:.0%} of the individuals lie outside the range of area means in "
             f"some covariate, and {len(fit.inner.state.source.targets.value)} totals cannot test "
             "what the map says there: a split by population may be as good or better; "
-            "wb.compare(ds) sets them against each other", ExtrapolationWarning, stacklevel=3)
+            "wb.compare(ds) sets them against each other", ExtrapolationWarning,
+            stacklevel=stacklevel)
 
 
 class LabelledModel:
