@@ -82,6 +82,12 @@ class Auto(LabelledModel):
 
     torch_model = Inner
 
+    def __init__(self, *, effort: str = "normal", workers: int = 0, seed: int = 0,
+                 dtype: str = "float64", device: str = "cpu", **unknown):
+        # What is unknown is refused with the nearest name, as by every model.
+        super().__init__(effort=effort, workers=workers, seed=seed, dtype=dtype, device=device,
+                         **unknown)
+
     def fit(self, ds: xr.Dataset, *, progress: bool = False, callback: Callable | None = None
             ) -> AutoFit:
         """Fit the candidates, weigh them, and mix them.
