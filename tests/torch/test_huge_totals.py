@@ -101,6 +101,19 @@ def test_a_fit_below_the_flat_model_is_not_converged_and_warns():
     assert not fit.history.converged
 
 
+def test_a_fit_below_the_kernel_without_one_of_its_terms_has_failed():
+    source = country(1e4)
+    model = VBAgg(inducing=20, kernel="linear(covariate)+matern32")
+    fit = model.trained(source)
+    diagnose(fit, source)
+    assert fit.history.converged and not fit.history.failed
+    # A map term that is far too rough, as an ascent that went astray would leave it.
+    astray = fit.move({"matern32.variance": 400.0, "matern32.lengthscale": 0.5})
+    with pytest.warns(ConvergenceWarning, match="without its term matern32|a flat map"):
+        diagnose(astray, source)
+    assert astray.history.failed
+
+
 def test_totals_that_vary_more_than_the_likelihood_allows_are_told():
     wild = country(1e6, areas=60, spread=1.5)
     with pytest.warns(FitWarning, match="the totals vary more than it says"):

@@ -182,7 +182,7 @@ class Auto(LabelledModel):
         each = [evaluation_seconds(self._model(ds, one, effort)._inner, source)
                 for one in candidates_for(ds, effort)]
         fits = _EVALUATIONS * sum(each) * (1 + 0.3 * int(effort.average or 0))
-        share = min(workers, len(each))
+        share = 1 if effort.average else min(workers, len(each))    # see `_candidates`
         return fits / share + groupings * _WEIGHING * fits / min(workers, len(each) * groupings)
 
     def _workers(self, ds: xr.Dataset) -> int:
