@@ -73,7 +73,7 @@ def reachable(value: float, nats: float, dtype: torch.dtype) -> float:
 
 
 def optimise(objective: Objective, mean: Tensor, covariance: Tensor, steps: int = 200,
-             nats: float = 1e-5) -> Optimum:
+             nats: float = 1e-7) -> Optimum:
     """Maximise ``objective(mean, covariance)`` over Gaussians in whitened coordinates.
 
     Parameters

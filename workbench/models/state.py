@@ -173,7 +173,7 @@ class VariationalState:
         return elbo(seen, self.bound, self.likelihood, self.source.targets.value, mean,
                     covariance, self.source.trust * self.tempering)
 
-    def optimise_q(self, seen: View, steps: int = 200, nats: float = 1e-5,
+    def optimise_q(self, seen: View, steps: int = 200, nats: float = 1e-7,
                    pulse=None) -> Optimum:
         """Bring q to its optimum at fixed hyperparameters, starting from the present one.
 
