@@ -46,8 +46,8 @@ def _table(name: str) -> pd.DataFrame:
     return experiment_named(name).table(_results(name))
 
 
-def _tables():
-    spec = importlib.util.spec_from_file_location("tables", ROOT / "benchmarks" / "tables.py")
+def _script(name: str):
+    spec = importlib.util.spec_from_file_location(name, ROOT / "benchmarks" / f"{name}.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
@@ -62,7 +62,7 @@ def _by_split(name: str, score: str) -> pd.DataFrame:
 
 
 def test_malaria_nystrom_is_behind_vbagg_as_said():
-    tables, table = _tables(), _table("country-malaria")
+    tables, table = _script("tables"), _table("country-malaria")
     assert _in_readme(tables, tables.country())
     error = table["test_log_mse"]
     times = error["nystrom"] / error["vbagg-exp"]
@@ -84,6 +84,7 @@ def test_malaria_nystrom_is_behind_vbagg_as_said():
 def test_malaria_what_changes_nystrom_and_what_does_not():
     """The rows that the README has on the reasons are those of benchmarks/nystrom.py."""
     rows = pd.read_csv(RESULTS / "nystrom_country.csv")
+    assert set(rows["model"]) == set(_script("nystrom").VARIANTS)
     assert (rows.groupby("model")["seed"].nunique() == 5).all() and rows["converged"].all()
     stored = frame(_results("country-malaria")).query("model in ('nystrom', 'vbagg-exp')")
     penalty = stored["point"].map(lambda p: json.loads(p).get("manifold_penalty", 10.0))
@@ -149,7 +150,7 @@ def test_incomplete_runs_are_called_so(name, words):
 
 
 def test_california_the_reversed_headline_is_told():
-    tables = _tables()
+    tables = _script("tables")
     assert _in_readme(tables, tables.shikuri()) and _in_readme(tables, tables.duels())
     duels = tables.duels()["0.4°"].str.split(", ", expand=True).astype(int)
     duels.columns = ["ahead", "level", "behind"]
