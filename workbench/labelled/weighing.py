@@ -16,7 +16,8 @@ from workbench.schema import BAG, INDIVIDUAL, aggregation, kind
 
 SPLIT, REGRESSION = "split by population", "regression on totals"
 _SAMPLES, _BUDGET = 400, 20_000_000     # joint draws of areas, and of individuals at once
-_PRIOR = 5.0                            # groups that equal weights are worth
+_PRIOR = 5.0            # groups that the weights of all that is plausible are worth
+_LEAST = 0.02           # weights below are none: a bad model's long tails would be seen in any sd
 
 
 @dataclass(frozen=True)
@@ -107,17 +108,16 @@ def weigh(models: Mapping[str, object], ds: xr.Dataset, effort: Effort, seed: in
             everyone, ds, groups, samples=samples, seed=seed, workers=workers,
             progress=True if progress else show)
     try:
-        found = recovery_weights(recovered.sel(model=names))
+        tested = recovered.sel(model=names)
+        found, plausible = (recovery_weights(tested, shrink) for shrink in ("auto", np.inf))
     except InputError as error:
         return equal_weights(names, str(error))
     # Groups are the units that tell the models apart, and they are not the map's own step.
     trust = float(recovered["group"].max()) + 1
     trust = trust / (trust + _PRIOR)
-    tested = recovered["draws"].sel(model=names).notnull().all(("sample", "area")).any(
-        ("level", "draw"))
-    equal = tested / tested.sum()
-    weights = {name: trust * float(found.sel(model=name))
-               + (1 - trust) * float(equal.sel(model=name)) for name in names}
+    shrunk = trust * found + (1 - trust) * plausible
+    shrunk = shrunk.where(shrunk >= _LEAST, 0.0)
+    weights = {name: float(shrunk.sel(model=name) / shrunk.sum()) for name in names}
     notes = tuple(f"{name}, {level} groups, draw {draw}: {error}" for name in everyone
                   for level in recovered["level"].values for draw in recovered["draw"].values
                   if (error := recovered["error"].sel(model=name, level=level, draw=draw).item()))
