@@ -164,6 +164,21 @@ def test_every_draw_adds_up_to_the_total_of_its_group(model):
         np.testing.assert_array_equal(draws, np.floor(draws))
 
 
+def test_fractional_totals_are_units_worth_a_little_less_than_one():
+    ds = country(bags=12, size=3)
+    ds["value"][:4] = [0.1, 3.5, 2.25, 0.0]
+    groups = np.array([0, 1, 2, 3, 0, 1, 2, 3, 1, 1, 2, 2])
+    ds["value"][[4, 7]] = [0.2, 0.0]
+    merged = coarsen(bare(ds), groups)
+    draws, how = area_draws(TruthModel().fit(ds), merged, 50, seed=3)
+    total = np.bincount(groups, ds["value"])
+    summed = np.stack([draws[:, groups == g].sum(1) for g in range(4)], axis=1)
+    np.testing.assert_allclose(summed, np.broadcast_to(total, (50, 4)))
+    assert how == "simulate" and set(np.unique(draws[:, 0])) == {0.0, total[0]}    # one unit
+    units = draws[:, 1] * np.ceil(total[1]) / total[1]
+    np.testing.assert_allclose(units, np.round(units))
+
+
 def test_totals_that_are_not_preserved_are_an_error():
     ds = coarsen(bare(country(bags=12, size=3)), np.arange(12) % 4)
     with pytest.raises(RuntimeError, match="does not preserve"):

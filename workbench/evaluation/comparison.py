@@ -140,11 +140,9 @@ class _Run:
         self.found, self.details, self.total, self.done = {}, {}, 0, 0
         self.folds: dict[str, xr.DataArray] = {}
         self.groups: xr.DataArray | None = None
-        broken = self.counts and bool((ds["value"] != ds["value"].round()).any())
-        if broken:
-            notes.append("some totals are fractional: draws of the plain methods are conditioned "
-                         "on totals by leaving out or adding events, and scaled from the rounded "
-                         "to the fractional total")
+        if self.counts and bool((ds["value"] != ds["value"].round()).any()):
+            notes.append("some totals are fractional: draws that keep them have the next larger "
+                         "whole number of events, each worth a little less than one")
 
     def plan(self, schemes, folds: int, levels, draws: int) -> None:
         """Make folds and groups; note what cannot be done."""
