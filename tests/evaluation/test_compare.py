@@ -19,11 +19,11 @@ from workbench.evaluation import (
     poisson_deviance,
     score_individuals,
 )
-from workbench.evaluation.comparison_models import line_up
-from workbench.evaluation.comparison_tests import summarise
-from workbench.evaluation.comparison_verdict import standing, verdict
+from workbench.evaluation.area_scores import clustered_error
+from workbench.evaluation.comparison.models import line_up
+from workbench.evaluation.comparison.tests import summarise
+from workbench.evaluation.comparison.verdict import standing, verdict
 from workbench.evaluation.plain import PopulationSplit, TotalsGLM
-from workbench.evaluation.recovery_scores import clustered_error
 from workbench.labelled import models
 
 NO_AUTO = {"auto": None}        # it takes its time, and has tests of its own

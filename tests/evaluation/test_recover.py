@@ -17,8 +17,8 @@ from workbench.evaluation import (
     score_areas,
     stack,
 )
+from workbench.evaluation.area_scores import clustered_error
 from workbench.evaluation.conditioning import AREA, area_draws, bare, coarsen
-from workbench.evaluation.recovery_scores import clustered_error
 from workbench.evaluation.trend import extrapolate
 
 

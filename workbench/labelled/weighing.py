@@ -79,8 +79,8 @@ def weigh(models: Mapping[str, object], ds: xr.Dataset, effort: Effort, seed: in
         Hyperparameters of the fits to the areas, at which merged ones are conditioned on.
     """
     from workbench.evaluation.groupings import FEWEST_AREAS, FEWEST_GROUPS, groupings
-    from workbench.evaluation.recovery_draws import recover_draws
-    from workbench.evaluation.recovery_weights import recovery_weights
+    from workbench.evaluation.recovery.draws import recover_draws
+    from workbench.evaluation.recovery.weights import recovery_weights
 
     names, areas = list(models), ds.sizes[BAG]
     if not ds.sizes["covariate"] and "x" not in ds:

@@ -15,11 +15,11 @@ import xarray as xr
 from tqdm import tqdm
 
 from workbench.checks import InputError, choose, whole
-from workbench.evaluation import comparison_tests as tests
-from workbench.evaluation.comparison_fine import score_individuals
-from workbench.evaluation.comparison_models import AUTO, describe, line_up
-from workbench.evaluation.comparison_result import Comparison
-from workbench.evaluation.comparison_verdict import verdict
+from workbench.evaluation.comparison import tests
+from workbench.evaluation.comparison.individuals import score_individuals
+from workbench.evaluation.comparison.models import AUTO, describe, line_up
+from workbench.evaluation.comparison.result import Comparison
+from workbench.evaluation.comparison.verdict import verdict
 from workbench.evaluation.crossvalidation import FoldWarning, Interrupted, cross_validate
 from workbench.evaluation.folds import folds as make_folds
 from workbench.evaluation.groupings import groupings

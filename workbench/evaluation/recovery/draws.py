@@ -13,7 +13,7 @@ from workbench.checks import choose, require, whole
 from workbench.evaluation.conditioning import bare, coarsen
 from workbench.evaluation.groupings import NO_GROUP, check_groupings
 from workbench.evaluation.parallel import completed
-from workbench.evaluation.recovery_tasks import Recovery, recover_one, started
+from workbench.evaluation.recovery.tasks import Recovery, recover_one, started
 from workbench.evaluation.tasks import data_key, folder_of, kept, task_key
 from workbench.schema import BAG, check
 

@@ -6,7 +6,7 @@ import numpy as np
 import xarray as xr
 
 from workbench.checks import require
-from workbench.evaluation.recovery_scores import square_root
+from workbench.evaluation.area_scores import square_root
 from workbench.evaluation.stacking import stack
 
 

@@ -14,12 +14,12 @@ import numpy as np
 import xarray as xr
 
 from workbench.checks import InputError
+from workbench.evaluation.area_scores import COUNT_SCORES, TITLES, VALUE_SCORES, score_areas
 from workbench.evaluation.crossvalidation import FoldWarning, Interrupted, named
 from workbench.evaluation.groupings import groupings
-from workbench.evaluation.recovery_draws import Progress, Warm, about, recoveries
-from workbench.evaluation.recovery_scores import COUNT_SCORES, TITLES, VALUE_SCORES, score_areas
-from workbench.evaluation.recovery_summary import summarise
-from workbench.evaluation.recovery_tasks import Recovery
+from workbench.evaluation.recovery.draws import Progress, Warm, about, recoveries
+from workbench.evaluation.recovery.summary import summarise
+from workbench.evaluation.recovery.tasks import Recovery
 from workbench.schema import BAG, aggregation, check, kind
 
 

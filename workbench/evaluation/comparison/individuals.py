@@ -12,10 +12,10 @@ from scipy.special import kl_div
 
 from workbench.checks import InputError, require
 from workbench.evaluation.accuracy import pin_to_totals
+from workbench.evaluation.area_scores import COUNT_SCORES, VALUE_SCORES, score_areas
 from workbench.evaluation.conditioning import AREA, BUDGET, area_draws, bare
 from workbench.evaluation.folds import subset
 from workbench.evaluation.parallel import completed
-from workbench.evaluation.recovery_scores import COUNT_SCORES, VALUE_SCORES, score_areas
 from workbench.evaluation.tasks import (
     Outcome,
     attempt,
