@@ -224,6 +224,19 @@ def test_what_the_data_do_not_have_is_left_out_and_said():
     assert "does not test the inside of areas" in found.sentence
 
 
+@pytest.mark.parametrize("fine", [True, False])
+def test_one_area_is_refused_with_what_to_do(fine):
+    ds = simulated(0.9, fine=fine)
+    one = ds.isel(bag=[0], individual=ds["membership"].values == 0)
+    with pytest.raises(InputError, match="two areas or more, got 1.*several areas"):
+        wb.compare(one)
+    with pytest.raises(InputError, match="one bag.*several bags"):
+        cross_validate(TruthModel(0.9), one)
+    if fine:                                                # what the message points to
+        found, _ = score_individuals({"split": PopulationSplit()}, one)
+        assert found["individual_scores"].notnull().all() and found["error"].item() == ""
+
+
 def test_what_stopped_keeps_what_is_finished_and_is_taken_up_again(strong, tmp_path):
     how = QUICK | {"scheme": "random", "resume": tmp_path}
     Counted.fits, Counted.stop = 0, 4          # individuals, one level, two folds

@@ -19,7 +19,7 @@ from workbench.evaluation import (
 )
 from workbench.evaluation.area_scores import clustered_error
 from workbench.evaluation.conditioning import AREA, area_draws, bare, coarsen
-from workbench.evaluation.trend import extrapolate
+from workbench.evaluation.recovery.trend import extrapolate
 
 
 def means(bags=24, size=4, seed=0) -> xr.Dataset:
@@ -388,11 +388,15 @@ def test_the_trend_is_carried_on_where_it_is_clear_and_not_where_it_is_chance():
 
 def test_weights_from_recovered_areas_are_those_of_stacking_and_leave_out_what_failed():
     ds = country(bags=60)
-    models = {"right": TruthModel(0.5), "fragile": FragileModel("group 00"), "flat": FlatModel()}
+    models = {"right": TruthModel(0.5), "fragile, indeed": FragileModel("group 00"),
+              "flat": FlatModel()}
     out = recover_draws(models, ds, groupings(ds, [15, 20], 2), samples=100)
     weights = recovery_weights(out)
-    assert weights.attrs["left_out"] == "fragile" and weights.attrs["groupings"] == 4
-    assert weights.sel(model="fragile") == 0 and weights.sum() == pytest.approx(1)
+    assert weights.attrs["left_out"] == ["fragile, indeed"] and weights.attrs["groupings"] == 4
+    others = recovery_weights(out.isel(model=[0, 2]))
+    assert others.attrs["left_out"] == []
+    np.testing.assert_allclose(others, weights[[0, 2]])
+    assert weights.sel(model="fragile, indeed") == 0 and weights.sum() == pytest.approx(1)
     assert weights.sel(model="right") > 0.9
     draws, y, groups, number = [[], []], [], [], []
     for i in range(2):

@@ -14,7 +14,7 @@ import numpy as np
 import xarray as xr
 from tqdm import tqdm
 
-from workbench.checks import InputError, choose, whole
+from workbench.checks import InputError, choose, require, whole
 from workbench.evaluation.comparison import tests
 from workbench.evaluation.comparison.individuals import score_individuals
 from workbench.evaluation.comparison.models import AUTO, describe, line_up
@@ -105,6 +105,9 @@ def compare(
     >>> result.to_html("verdict.html")                            # doctest: +SKIP
     """
     check(ds)
+    require(ds.sizes[BAG] > 1, "a comparison needs two areas or more, got 1: it cannot be held "
+            "out, and has no neighbour to be merged with; give a dataset of several areas, or, if "
+            "its individual_value is known, use workbench.evaluation.score_individuals")
     choose("effort", effort, EFFORTS)
     whole("samples", samples, least=2)
     whole("seed", seed, least=0)
