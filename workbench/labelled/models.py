@@ -202,3 +202,7 @@ MRGPRN = _public("MRGPRN", MODELS["mr-gprn"])
 CentrePointGPRN = _public("CentrePointGPRN", MODELS["centre-point-gprn"])
 MRDGP = _public("MRDGP", MODELS["mr-dgp"])
 MRCascade = _public("MRCascade", MODELS["mr-cascade"])
+
+_FOUND = {one.torch_model.name: one for one in list(globals().values())
+          if hasattr(one, "torch_model")}
+BY_NAME = {name: _FOUND[name] for name in MODELS}       # in the order in which lists show them

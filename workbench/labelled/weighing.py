@@ -6,7 +6,6 @@ import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-import numpy as np
 import xarray as xr
 
 from workbench.checks import InputError
@@ -81,8 +80,8 @@ def weigh(models: Mapping[str, object], ds: xr.Dataset, effort: Effort, seed: in
         Hyperparameters of the fits to the areas, at which merged ones are conditioned on.
     """
     from workbench.evaluation.groupings import FEWEST_AREAS, FEWEST_GROUPS, groupings
-    from workbench.evaluation.recovery_draws import recover_draws
-    from workbench.evaluation.recovery_weights import recovery_weights
+    from workbench.evaluation.recovery.draws import recover_draws
+    from workbench.evaluation.recovery.weights import recovery_weights
 
     names, areas = list(models), ds.sizes[BAG]
     if not ds.sizes["covariate"] and "x" not in ds:
@@ -144,48 +143,13 @@ class _Held:
         return self._model.condition(ds, self._values)
 
 
-class _Rounded:
-    """A simple map of whole counts, for totals that need not be whole.
-
-    They are rounded for it (to one at least where there is something), and its draws scaled to add
-    up to the totals as they are.
-    """
-
-    def __init__(self, model):
-        self._model = model
-
-    def __repr__(self) -> str:
-        return repr(self._model)
-
-    def fit(self, ds: xr.Dataset):
-        return _RoundedFit(self._model.fit(_rounded(ds)))
-
-
-class _RoundedFit:
-    def __init__(self, fit):
-        self._fit = fit
-
-    def sample(self, ds: xr.Dataset, samples: int = 1000, *, preserve_totals: bool = False,
-               seed: int = 0) -> xr.DataArray:
-        whole, total = _rounded(ds), ds["value"].values
-        factor = np.divide(total, whole["value"].values, out=np.ones(total.shape), where=total > 0)
-        drawn = self._fit.sample(whole, samples, preserve_totals=preserve_totals, seed=seed)
-        return drawn * xr.DataArray(factor[ds["membership"].values], dims=INDIVIDUAL)
-
-
-def _rounded(ds: xr.Dataset) -> xr.Dataset:
-    total = ds["value"]
-    whole = total.round().clip(min=1).where(total > 0, 0.0)
-    return ds.assign(value=whole.assign_attrs(total.attrs))
-
-
 def _simple(ds: xr.Dataset) -> dict[str, object]:
     """The simple maps that the mixture has to beat; of totals of counts alone."""
     if kind(ds) != "count" or aggregation(ds) != "sum":
         return {}
     from workbench.evaluation.plain import PopulationSplit, TotalsGLM
 
-    found = {SPLIT: _Rounded(PopulationSplit())}
+    found = {SPLIT: PopulationSplit()}
     if ds.sizes["covariate"]:
-        found[REGRESSION] = _Rounded(TotalsGLM())
+        found[REGRESSION] = TotalsGLM()
     return found

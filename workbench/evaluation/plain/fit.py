@@ -115,12 +115,8 @@ class PlainFit:
 
         Given its total, an area's counts are multinomial with the shares of the individuals'
         rates, which are drawn anew for each sample. The level of the area is free, so that a total
-        says nothing about the shares.
-
-        Raises
-        ------
-        InputError
-            If totals that are to be preserved are not whole numbers.
+        says nothing about the shares. A total that is not whole is drawn as the next larger whole
+        number of units, each worth a little less than one, so that the draws add up to it.
         """
         if preserve_totals:
             return self.given_totals().simulate(ds, samples=samples, seed=seed)
@@ -164,16 +160,17 @@ class GivenTotals:
     ) -> xr.DataArray:
         """Draw counts (sample, unit): multinomial given shares; of areas the totals themselves."""
         choose("unit", unit, UNITS)
-        totals = self._whole_totals(ds)
+        units, worth = _units(ds)
         if unit == BAG:
-            draws = np.tile(totals, (samples, 1))
+            draws = np.tile(units * worth, (samples, 1))
         else:
             rng = np.random.default_rng(seed)
             shares = self._shares(ds, samples, rng)
             ends = np.flatnonzero(np.diff(ds["membership"].values, prepend=-1))[1:]
             parts = np.split(shares, ends, axis=1)
-            draws = np.concatenate([rng.multinomial(total, part)
-                                    for total, part in zip(totals, parts, strict=True)], axis=1)
+            draws = np.concatenate([rng.multinomial(count, part)
+                                    for count, part in zip(units, parts, strict=True)], axis=1)
+            draws = draws * worth[ds["membership"].values]
         return xr.DataArray(draws, dims=("sample", unit)).assign_coords({unit: ds[unit]})
 
     def log_density(
@@ -181,11 +178,12 @@ class GivenTotals:
     ) -> np.ndarray:
         """Log binomial mass (sample, unit) of the fine counts given totals and drawn shares."""
         choose("unit", unit, UNITS)
-        totals = self._whole_totals(ds)
+        units, worth = _units(ds)
         if unit == BAG:
             return np.zeros((samples, ds.sizes[BAG]))       # known, so of probability one
         share = self._shares(ds, samples, np.random.default_rng(seed))
-        n, y = totals[ds["membership"].values], ds["individual_value"].values
+        n, y = (values[ds["membership"].values] for values in (units, 1 / worth))
+        y = y * ds["individual_value"].values
         choices = gammaln(n + 1) - gammaln(y + 1) - gammaln(n - y + 1)
         return choices + xlogy(y, share) + xlogy(n - y, np.maximum(1 - share, 0))
 
@@ -200,12 +198,11 @@ class GivenTotals:
         return draw_shares(
             self._pinned(ds), ds["membership"].values, self.fit.log_sd, samples, rng)
 
-    def _whole_totals(self, ds: xr.Dataset) -> np.ndarray:
-        totals = check_counts(ds)["value"].values
-        broken = np.flatnonzero(totals != np.round(totals))
-        if broken.size:
-            raise reject(
-                "whole totals to share out", f"{broken.size} fractional ones (first: bag "
-                f"{ds[BAG].values[broken[:1]].tolist()} with {totals[broken[0]]:g})",
-                "round ds['value'], or draw with preserve_totals=False")
-        return totals.astype(np.int64)
+
+def _units(ds: xr.Dataset) -> tuple[np.ndarray, np.ndarray]:
+    """Units of each total (bag,), and what one is worth: one where the total is whole."""
+    totals = check_counts(ds)["value"].values
+    units = np.ceil(totals).astype(np.int64)
+    if (units == totals).all():
+        return units, np.ones_like(units)
+    return units, np.divide(totals, units, out=np.ones(totals.shape), where=units > 0)
