@@ -48,9 +48,7 @@ def test_every_seed_is_the_same_model(individuals):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("individuals, total, trainer", [
-    *((MANY, total, "natural") for total in (1e1, 1e3, 1e5, 1e7)),
-    *((MANY, total, "joint") for total in (1e1, 1e3)),
-    (FEW, 1e3, "natural")])
+    (MANY, 1e1, "natural"), (MANY, 1e3, "natural"), (MANY, 1e1, "joint"), (MANY, 1e3, "joint")])
 def test_seeds_agree_or_the_fit_says_that_it_is_not_sure(individuals, total, trainer):
     source, reached, unsure = crowd(individuals, total), [], False
     for seed in SEEDS:
@@ -59,5 +57,5 @@ def test_seeds_agree_or_the_fit_says_that_it_is_not_sure(individuals, total, tra
         assert history.converged != any("not converged" in note for note in history.notes)
         unsure |= not history.converged or any(
             note.startswith(SEVERAL_OPTIMA) for note in history.notes)
-        reached.append(fit.objective)
+        reached.append(max(history.objective))      # what is maximised: with the log prior
     assert unsure or np.ptp(reached) < 1e-3, reached
