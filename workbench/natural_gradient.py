@@ -60,20 +60,20 @@ class _State:
     natural: Tensor
     residual: Tensor
 
-    def done(self, tolerance: float) -> bool:
-        return self.decrement <= most_left(self.value, tolerance)
+    def done(self, nats: float) -> bool:
+        return self.decrement <= reachable(self.value, nats, self.mean.dtype)
 
     def optimum(self) -> Optimum:
         return Optimum(self.mean, self.covariance, self.value, self.decrement)
 
 
-def most_left(value: float, tolerance: float) -> float:
-    """The decrement in nats below which q counts as optimal, for an objective of this value."""
-    return tolerance * (1 + abs(value))
+def reachable(value: float, nats: float, dtype: torch.dtype) -> float:
+    """The decrement that is asked for, or what the floating point type can tell apart."""
+    return max(nats, 50 * torch.finfo(dtype).eps * (1 + abs(value)))
 
 
 def optimise(objective: Objective, mean: Tensor, covariance: Tensor, steps: int = 200,
-             tolerance: float = 1e-8) -> Optimum:
+             nats: float = 1e-7) -> Optimum:
     """Maximise ``objective(mean, covariance)`` over Gaussians in whitened coordinates.
 
     Parameters
@@ -84,8 +84,8 @@ def optimise(objective: Objective, mean: Tensor, covariance: Tensor, steps: int 
         Where to start.
     steps : int
         Most steps.
-    tolerance : float
-        Converged is a decrement of at most ``tolerance (1 + |objective|)`` nats.
+    nats : float
+        Converged is a decrement of at most so many nats.
 
     Returns
     -------
@@ -104,15 +104,13 @@ def optimise(objective: Objective, mean: Tensor, covariance: Tensor, steps: int 
         left -= 1
         return objective(m, s)
 
-    # Nothing is to be had beyond what the floating point type can tell apart.
-    tolerance = max(tolerance, 50 * torch.finfo(mean.dtype).eps)
     state = _evaluate(counted, mean.detach(), covariance.detach())
     if state is None:
         raise FactorisationError("the objective is not finite at the starting q")
     history: list[_State] = []
     poor, stalled, rate = 0, 0, 1.0
     for _ in range(steps):
-        if state.done(tolerance) or left < 0:
+        if state.done(nats) or left < 0:
             break
         history = [*history[-(_DEPTH - 1):], state]
         following, rate = _step(counted, history, rate)
@@ -121,10 +119,11 @@ def optimise(objective: Objective, mean: Tensor, covariance: Tensor, steps: int 
         state = following or state
         if following is None or poor == _CRAWL:
             before, poor, history = state.value, 0, []
-            found = polish(counted, state.mean, state.covariance, _POLISH, tolerance / 10)
+            found = polish(counted, state.mean, state.covariance, _POLISH,
+                           nats / (1 + abs(before)) / 10)
             state = _evaluate(counted, *found[:2]) or state
             # Polishing twice in vain: what is left is beyond the precision of the objective.
-            stalled = stalled + 1 if state.value - before <= most_left(before, tolerance) else 0
+            stalled = stalled + 1 if state.value - before <= nats else 0
             if stalled == 2:
                 break
     return state.optimum()

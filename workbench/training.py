@@ -26,9 +26,10 @@ from workbench.linalg import FactorisationError
 
 Callback = Callable[[int, float, float], None]
 _PULSE_SECONDS = 0.5
-# Nats per log unit that need no restart, and those that are left by a fit that has not converged,
-# with what is added of the objective's size: of one of 1e5 the rounding alone is felt.
-_REST, _STEEP, _FLAT = 1.0, 10.0, 1e-5
+# Decrement in nats, half the squared length of the gradient in the metric of L-BFGS's curvature:
+# what needs no restart, and what a fit that has not converged leaves.
+_REST, _LEFT = 1e-3, 0.1
+_ABNORMAL = 2               # status of L-BFGS where rounding ends its line search
 
 
 @dataclass
@@ -69,8 +70,8 @@ def maximise(
         ``callback(step, objective, fraction)`` after each evaluation; may raise `Cancelled`.
 
     restarts : int
-        Most times to begin again, in units of the last gradient, while a slope of more than a nat
-        per log unit is left; for objectives that are cheap and exact.
+        Most times to begin again, in units of the last gradient, while a decrement of more than
+        a thousandth of a nat is left.
 
     Returns
     -------
@@ -81,10 +82,10 @@ def maximise(
     best: dict = {"value": -np.inf}
     bar = tqdm(total=max_steps, disable=not progress, desc="fit", unit="step")
 
-    def remember(value: float, slope: float = 0.0) -> None:
+    def remember(value: float, gradient: np.ndarray | None = None) -> None:
         if value > best["value"]:
             best.update(value=value, vector=hyperparameters.vector(), state=snapshot(),
-                        slope=slope)
+                        gradient=gradient)
         history.objective.append(value)
         bar.update()
         bar.set_postfix(objective=f"{value:.4f}")
@@ -131,7 +132,7 @@ def maximise(
             history.notes.append(f"step {len(history.objective) + 1}: backed off, {error}")
             restore(best["state"])
             return 1e3 + 2 * abs(best["value"]), np.zeros_like(vector)
-        remember(number, float(np.abs(gradient).max()))
+        remember(number, gradient)
         return -number, -gradient
 
     start = hyperparameters.vector()
@@ -143,31 +144,35 @@ def maximise(
         else:
             # Raw values are logarithms (or the mean of f): a box of e±25 only stops overflow.
             box = [(v - 25, v + 25) for v in start]
+            sharp = tolerance
             for _ in range(1 + restarts):
                 before = best["value"]
                 result = scipy.optimize.minimize(
                     scaled, start, jac=True, method="L-BFGS-B", bounds=box,
                     options={"maxfun": max_steps - len(history.objective), "maxiter": max_steps,
-                             "ftol": tolerance, "gtol": 1e-6},
+                             "ftol": sharp, "gtol": 1e-6},
                 )
                 # Far from the optimum gradients are huge, and so is what the tests of convergence
                 # let pass in units of the first: begin again in units of the last.
-                left = max_steps - len(history.objective)
-                gained = best["value"] - before > tolerance * max(1.0, abs(best["value"]))
-                if not result.success or best["slope"] < _REST or left < 2 or not gained:
+                decrement = 0.5 * scale[0] * float(
+                    (best["gradient"] / scale[0]) @ (result.hess_inv @ (
+                        best["gradient"] / scale[0])))
+                ended = result.success or result.status == _ABNORMAL
+                gained = best["value"] - before > _REST
+                if (not ended or decrement < _REST or not gained
+                        or max_steps - len(history.objective) < 2):
                     break
-                start = best["vector"]
+                start, sharp = best["vector"], min(tolerance, 0.1 * _REST / abs(best["value"]))
                 scale.clear()
-            flat = best["slope"] <= _STEEP * (1 + _FLAT * abs(best["value"]))
-            history.converged = bool(result.success) and flat
-            if not result.success:
+            history.converged = ended and decrement <= _LEFT
+            if not ended:
                 history.notes.append(f"not converged after {len(history.objective)} evaluations: "
                                      f"{result.message}; raise max_steps")
-            elif not flat:
+            elif not history.converged:
                 history.notes.append(
-                    f"not converged after {len(history.objective)} evaluations: the objective "
-                    f"still rises by {best['slope']:.3g} nats per log unit of a hyperparameter; "
-                    "lower tolerance, or fix that hyperparameter")
+                    f"not converged after {len(history.objective)} evaluations: to second order "
+                    f"{decrement:.3g} nats of the objective are left; lower tolerance, raise "
+                    "max_steps, or fix a hyperparameter")
     except (Cancelled, KeyboardInterrupt):
         if best["value"] == -np.inf:
             raise

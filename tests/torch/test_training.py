@@ -17,7 +17,7 @@ from workbench.linalg import FactorisationError, JitterWarning, cholesky, standa
 from workbench.models import design
 from workbench.models.registry import MODELS
 from workbench.models.vbagg import VBAgg
-from workbench.natural_gradient import most_left, optimise
+from workbench.natural_gradient import optimise
 from workbench.training import maximise
 
 
@@ -44,7 +44,7 @@ def test_cancelling_at_the_third_step_keeps_the_best_state(source):
         here = fit.objective + float(state.hyperparameters.log_prior())
     # The best hyperparameters, and q there brought closer to its optimum than in training.
     reached = max(o for _, o, _ in seen)
-    assert reached - 1e-8 < here < reached + most_left(here, 1e-6)
+    assert reached - 1e-8 < here < reached + 1e-4
     assert torch.isfinite(fit.at(source.bags).quantile([0.1, 0.9])).all()
 
 
@@ -126,7 +126,7 @@ def test_objective_in_history_is_elbo_plus_log_priors_of_the_free(source):
                 for i in fit.state.hyperparameters if i.prior is not None)
     # Of a q that is closer to its optimum in the end than in training.
     reached = max(fit.history.objective)
-    assert reached - 1e-8 < fit.objective + prior < reached + most_left(reached, 1e-6)
+    assert reached - 1e-8 < fit.objective + prior < reached + 1e-4
 
 
 def test_compression_keeps_totals_and_centres():

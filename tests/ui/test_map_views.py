@@ -35,7 +35,7 @@ def test_every_pixel_is_at_its_place(country):
     _, scene = country
     atlas = Atlas(scene, ("x", "y"))
     x, y = scene.data["x"].values, scene.data["y"].values
-    atlas.push(x, y, np.zeros(x.size))
+    atlas.push(x, y, np.zeros(x.size), np.zeros(x.size))
     data = atlas.fine.source.data
     image, rows, columns = data["mean"][0], *data["mean"][0].shape
     centres_x = data["left"][0] + (np.arange(columns) + 0.5) * data["width"][0] / columns
@@ -84,7 +84,7 @@ def test_colours_become_logarithmic_and_back_on_maps_and_bars_alike(query, axes)
     assert rate.log and 0 < rate.lower < rate.upper and spread.upper == rate.upper / 2
     atlas.rescale(rate, spread)
     for name, plot in atlas.figures.items():
-        expected = LinearColorMapper if name == "exceedance" else LogColorMapper
+        expected = LinearColorMapper if name in ("exceedance", "beyond") else LogColorMapper
         bar = plot.select_one({"type": ColorBar})
         assert type(mapper_of(plot)) is expected and bar.color_mapper is mapper_of(plot)
     shown = [atlas.figures[name] for name in ("observed", "mean", "known")]
@@ -162,12 +162,12 @@ def test_colour_bars_carry_units(country):
 def test_pushing_equals_drawing_anew(country):
     _, scene = country
     values = [np.random.default_rng(k).uniform(size=scene.data.sizes["individual"])
-              for k in range(6)]
+              for k in range(8)]
     pushed, fresh = Atlas(scene, ("x", "y")), Atlas(scene, ("x", "y"))
-    pushed.push(*values[:3])
-    pushed.push(*values[3:])
-    fresh.push(*values[3:])
-    for name in ("mean", "std", "exceedance", "known", "observed"):
+    pushed.push(*values[:4])
+    pushed.push(*values[4:])
+    fresh.push(*values[4:])
+    for name in ("mean", "std", "exceedance", "beyond", "known", "observed"):
         np.testing.assert_array_equal(pushed.fine.source.data[name][0],
                                       fresh.fine.source.data[name][0])
 
@@ -178,7 +178,7 @@ def test_polygons_and_points_take_values_in_order():
         _, scene = scene_of(query)
         atlas = Atlas(scene, axes)
         mean = np.arange(scene.data.sizes["individual"], dtype=float)
-        atlas.push(mean, mean, mean)
+        atlas.push(mean, mean, mean, mean)
         data = atlas.fine.source.data
         np.testing.assert_allclose(data["mean"], mean * scene.factor, rtol=1e-6)
         assert len(data["name"]) == mean.size
@@ -202,4 +202,16 @@ def test_a_page_of_many_polygons_is_sent_in_few_pieces():
 def test_without_a_truth_no_map_pretends_one():
     _, scene = scene_of("dataset=korea&granularity=province")
     atlas = Atlas(replace(scene, known=None), ("x", "y"))
-    assert "known" not in atlas.figures and len(atlas.figures) == 4
+    assert "known" not in atlas.figures and len(atlas.figures) == 5
+
+
+def test_the_app_says_how_much_and_where_a_fit_extrapolates():
+    store = Store(state := scene_of("dataset=korea&granularity=province&model=vbagg")[0])
+    store.param.update(scene=answers.scene(state.spec()), answer=answers.quick(state.spec()),
+                       exceedance=np.zeros(3_487))
+    fit, maps, status = store.answer.fit, Maps(store), Status(store)
+    expected = fit.extrapolation(store.scene.plain).values
+    assert 0 < (expected > 0).mean() < 1
+    np.testing.assert_allclose(maps.atlas.fine.source.data["beyond"], expected, rtol=1e-6)
+    assert f"extrapolates for {100 * fit.outside_share:.3g} % of the individuals" in (
+        status.text.text)

@@ -82,6 +82,12 @@ class Auto(LabelledModel):
 
     torch_model = Inner
 
+    def __init__(self, *, effort: str = "normal", workers: int = 0, seed: int = 0,
+                 dtype: str = "float64", device: str = "cpu", **unknown):
+        # What is unknown is refused with the nearest name, as by every model.
+        super().__init__(effort=effort, workers=workers, seed=seed, dtype=dtype, device=device,
+                         **unknown)
+
     def fit(self, ds: xr.Dataset, *, progress: bool = False, callback: Callable | None = None
             ) -> AutoFit:
         """Fit the candidates, weigh them, and mix them.
@@ -176,7 +182,7 @@ class Auto(LabelledModel):
         each = [evaluation_seconds(self._model(ds, one, effort)._inner, source)
                 for one in candidates_for(ds, effort)]
         fits = _EVALUATIONS * sum(each) * (1 + 0.3 * int(effort.average or 0))
-        share = min(workers, len(each))
+        share = 1 if effort.average else min(workers, len(each))    # see `_candidates`
         return fits / share + groupings * _WEIGHING * fits / min(workers, len(each) * groupings)
 
     def _workers(self, ds: xr.Dataset) -> int:

@@ -261,8 +261,8 @@ class Fit(Drawing):
     @property
     def rate_units(self) -> str:
         """Units of a rate: of the value, per unit of weight where values are totals."""
-        per = f" / {self._weight_units}" if self._aggregation == "sum" else ""
-        return self._units + per
+        per = self._weight_units if self._aggregation == "sum" else ""
+        return f"{self._units or 1} / {per}" if per else self._units
 
     @property
     def _units(self) -> str:

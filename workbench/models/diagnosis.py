@@ -1,8 +1,9 @@
-"""What tells a failed fit from a good one: the flat model within it, and the totals it fits."""
+"""What tells a failed fit from a good one: the models nested in it, and the totals it fits."""
 
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
 from dataclasses import replace
 
 import torch
@@ -12,30 +13,33 @@ from workbench.linalg import FactorisationError
 
 # Nats by which a fit may lie below the flat model: priors keep variances away from zero.
 _BELOW = 10.0
+_NOTHING = 1e-8         # of a term's variance, of a term that is as good as left out
 # Standard deviations by which half the totals may miss; of a right model it is 0.67.
 _MISS = 2.0
 
 
 def diagnose(fit, source) -> None:
-    """Note and warn of a fit that is worse than a flat one, or misses the totals it was given.
+    """Note and warn of a fit that is worse than a model nested in it, or misses its totals.
 
     Parameters
     ----------
     fit : VariationalFit
-        As trained; its history takes the notes, and counts as not converged if the flat model,
-        which is nested in it, explains the data better.
+        As trained; its history takes the notes, and counts as failed if the flat model explains the
+        data better, or, of a kernel of several terms, the same one without one of them.
     source : Source
         What it was fitted to.
     """
     history = fit.history
     if history.cancelled or not fit.state.link.positive:
         return
-    flat = _flat_objective(fit.model, source)
-    if flat is not None and fit.objective < flat - _BELOW:
-        history.converged, history.failed = False, True
-        _tell(history, f"the optimisation failed: the objective, {fit.objective:.1f}, is below "
-              f"that of a flat map, {flat:.1f}, which the model can be; do not use this fit. Try "
-              "another seed, overdispersion='area', or fixed lengthscales", ConvergenceWarning)
+    for nested, objective in _nested(fit, source):
+        if fit.objective < objective - _BELOW:
+            history.converged, history.failed = False, True
+            _tell(history, f"the optimisation failed: the objective, {fit.objective:.1f}, is below "
+                  f"that of {nested}, {objective:.1f}, which the model can be; do not use this "
+                  "fit. Try another seed, overdispersion='area', or fixed lengthscales",
+                  ConvergenceWarning)
+            break
     miss, allowed = _miss(fit)
     if allowed > _MISS:
         _tell(history, f"the fitted totals miss the data by {miss:.1%} in the median, "
@@ -47,6 +51,20 @@ def diagnose(fit, source) -> None:
 def _tell(history, text: str, kind: type[Warning]) -> None:
     history.notes.append(text)
     warnings.warn(text, kind, stacklevel=4)
+
+
+def _nested(fit, source) -> Iterator[tuple[str, float]]:
+    """Names and objectives of models nested in a fit."""
+    flat = _flat_objective(fit.model, source)
+    if flat is not None:
+        yield "a flat map", flat
+    free = {item.name for item in fit.state.hyperparameters.free}
+    variances = [f"{term.name}.variance" for term in fit.state.field.terms]
+    for name in variances if len(variances) > 1 else ():
+        if name in free:
+            value = fit.hyperparameters[name]["value"]
+            yield (f"the kernel without its term {name.removesuffix('.variance')}",
+                   fit.move({name: _NOTHING * value}).objective)
 
 
 def _flat_objective(model, source) -> float | None:

@@ -23,8 +23,8 @@ from workbench.models.proposal import SplitT
 _STEP, _WIDEST = 0.1, 3.0
 # Where skewness is looked for, and the least scale, in standard deviations by the curvature.
 _PROBE, _NARROWEST = 2.0, 0.2
-# Gain of a step of q, in nats, that counts as converged; and bounds of it relative to the value.
-_NATS, _FINEST, _COARSEST = 0.003, 1e-8, 1e-5
+# Decrement of q, in nats, that counts as converged.
+_NATS = 0.003
 
 
 @dataclass(frozen=True)
@@ -63,9 +63,6 @@ class Explorer:
         self._state, self._step = state, step
         self._best = state.hyperparameters.vector()
         self._q = state.field.q_mean, state.field.q_covariance
-        self._tolerance = _COARSEST
-        top = self.at(self._best).value
-        self._tolerance = float(np.clip(_NATS / (1 + abs(top)), _FINEST, _COARSEST))
 
     def at(self, vector: np.ndarray) -> Setting:
         """The log posterior and the best q at raw values (d,)."""
@@ -74,7 +71,7 @@ class Explorer:
         state.restart(*self._q)
         try:
             with torch.no_grad():
-                found = state.optimise_q(state.view_of(state.learning), tolerance=self._tolerance)
+                found = state.optimise_q(state.view_of(state.learning), nats=_NATS)
                 value = float(found.value + state.hyperparameters.log_prior())
         except (FactorisationError, torch.linalg.LinAlgError):
             value = -np.inf

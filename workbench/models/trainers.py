@@ -32,7 +32,7 @@ from workbench.models.annealing import powers, share_of, train_annealed
 from workbench.training import History, maximise
 
 _PER_STEP = 20              # evaluations of `joint` for one of max_steps: each is far cheaper
-_RESTARTS = 3               # of L-BFGS, while a slope is left
+_RESTARTS = 5               # of L-BFGS, while a slope is left
 _RATE = 0.1                 # first step of q along a minibatch's natural gradient
 
 

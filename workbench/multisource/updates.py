@@ -156,7 +156,7 @@ def _climb(state, parts, g: int) -> None:
 
     mean, covariance = state.q.component(0)[g]
     with torch.enable_grad():
-        found = optimise(objective, mean, covariance, _POSITIVE_STEPS, 1e-9)
+        found = optimise(objective, mean, covariance, _POSITIVE_STEPS, 1e-7)
     state.q.mean[g], state.q.covariance[g] = found[0][None], found[1][None]
 
 

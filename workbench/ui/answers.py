@@ -81,6 +81,11 @@ class Answer:
         return tuple(self.fit.history) if self.kind in ("learnt", "stopped") else ()
 
     @cached_property
+    def extrapolation(self) -> np.ndarray:
+        """How far individuals' covariates lie beyond the areas' means (`Fit.extrapolation`)."""
+        return _frozen(self.fit.extrapolation(scene(self.spec).plain).values)
+
+    @cached_property
     def summary(self) -> str:
         """The fit in words."""
         return self.fit.summary()

@@ -13,6 +13,9 @@ MAPS = {
     "known": ("Truth", "Compare with the posterior mean: same colours mean the same rate."),
     "std": ("Posterior sd", "Bright is uncertain: where rates are high or areas are big."),
     "exceedance": ("Exceedance", "Red is surely above the threshold, blue surely not, pale open."),
+    "beyond": ("Extrapolation",
+               "Bright: covariates lie far beyond the range of area means, where no total tests "
+               "the map."),
 }
 NO_TRUTH = (
     "Not known: only the areas' totals were published, so nothing finer exists to compare with. "
@@ -63,10 +66,15 @@ def data_line(areas: int, individuals: int) -> str:
 
 
 def headline(areas: int, individuals: int, mean: float, low: float, high: float, sd: float,
-             above: float, threshold: float, unit: str) -> str:
-    """The map in one sentence of numbers."""
+             above: float, threshold: float, unit: str, outside: float) -> str:
+    """The map in some sentences of numbers."""
+    if outside > 0:
+        beyond = (f" It extrapolates for {100 * outside:.3g} % of the individuals: their "
+                  "covariates lie outside the range of area means (map Extrapolation).")
+    else:
+        beyond = " No individual's covariates lie outside the range of area means."
     return (
         f"{areas:,} areas → {individuals:,} individuals. Mean rate {mean:.3g} {unit}; fine map "
         f"from {low:.3g} to {high:.3g} (1st to 99th percentile); typical sd {sd:.3g}; "
-        f"{100 * above:.1f} % of the weight is more likely than not above {threshold:g}."
+        f"{100 * above:.1f} % of the weight is more likely than not above {threshold:g}.{beyond}"
     )

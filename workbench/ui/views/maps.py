@@ -1,4 +1,4 @@
-"""The five linked maps of a disaggregation, on one locked scale of the rate."""
+"""The linked maps of a disaggregation; those of rates are on one locked scale."""
 
 from __future__ import annotations
 
@@ -18,6 +18,10 @@ from workbench.ui.views.layout import wrapping
 from workbench.ui.views.text import note, paragraph
 
 WIDTH, TALL_WIDTH = 330, 192    # pixels across a map: three in a row of a laptop, five if tall
+
+
+DRAWN = ("mean", "std", "exceedance", "beyond")     # maps of an answer
+RANGES = "ranges of area means"
 
 
 class Atlas:
@@ -42,20 +46,23 @@ class Atlas:
         if scene.known is not None:
             fixed["known"] = scene.known * scene.factor
         empty = np.full(membership.size, np.nan)
-        self.fine.push(fixed | {name: empty for name in ("mean", "std", "exceedance")})
+        self.fine.push(fixed | {name: empty for name in DRAWN})
         if shaped:
             total = np.bincount(membership, weights=scene.data["weight"].values)
             self.areas.push({"observed": rates, "value": scene.data["value"].values,
                              "weight": total})
         above = colour_scale(label="probability", kind="probability")
-        self._scales = {"std": scene.spread, "exceedance": above}
+        beyond = ColourScale("extrapolation", RANGES, 0.0, 1.0, "spread")
+        self._scales = {"std": scene.spread, "exceedance": above, "beyond": beyond}
         self.figures = self._figures(axes, shaped)
         self.rescale(scene.rate, scene.spread)
 
-    def push(self, mean: np.ndarray, std: np.ndarray, exceedance: np.ndarray) -> None:
-        """Show other maps of the same scene, natural units."""
+    def push(self, mean: np.ndarray, std: np.ndarray, exceedance: np.ndarray,
+             beyond: np.ndarray) -> None:
+        """Show other maps of the same scene, natural units; the last in ranges of area means."""
         factor = self.scene.factor
-        self.fine.push({"mean": mean * factor, "std": std * factor, "exceedance": exceedance})
+        self.fine.push({"mean": mean * factor, "std": std * factor, "exceedance": exceedance,
+                        "beyond": beyond})
 
     def rescale(self, rate: ColourScale, spread: ColourScale) -> None:
         """Change the colours; all maps of the rate share one scale."""
@@ -71,7 +78,7 @@ class Atlas:
             if name == "known" and scene.known is None:
                 continue
             where = self.areas if name == "observed" else self.fine
-            bar = "probability" if name == "exceedance" else scene.unit
+            bar = {"exceedance": "probability", "beyond": RANGES}.get(name, scene.unit)
             title = scene.known_title if name == "known" else title
             made[name] = figures.map_figure(
                 where, name, self._scales.get(name, scene.rate), title, bar, options, ranges,
@@ -90,7 +97,8 @@ class Atlas:
             value = scene.data["value"].attrs.get("units", "value")
             return [*tips, observed, (value, "@value{0,0.[0]}"), (weight, "@weight{0,0}")]
         tips += [observed, ("posterior mean", f"@mean{number}"), ("posterior sd", f"@std{number}"),
-                 ("P(above threshold)", "@exceedance{0.00}"), (weight, "@weight{0,0.[0]}")]
+                 ("P(above threshold)", "@exceedance{0.00}"),
+                 ("beyond area means", "@beyond{0.00} ranges"), (weight, "@weight{0,0.[0]}")]
         known = [("known", f"@known{number}")] if scene.known is not None else []
         return [*tips[:-1], *known, tips[-1]]
 
@@ -120,7 +128,8 @@ class Maps(pn.viewable.Viewer):
                 self.atlas = Atlas(scene, state.choice.axes)
                 self._row.objects = self._cells(scene)
             if answer is not None:
-                self.atlas.push(answer.mean, answer.std, self.store.exceedance)
+                self.atlas.push(answer.mean, answer.std, self.store.exceedance,
+                                answer.extrapolation)
             self.atlas.figures["exceedance"].title.text = f"P(rate > {state.threshold:g})"
             self._colour()
             self._dim()

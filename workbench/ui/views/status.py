@@ -73,7 +73,7 @@ class Status(pn.viewable.Viewer):
             float(np.average(answer.mean, weights=weight)) * scene.factor, low, high,
             float(np.median(answer.std)) * scene.factor,
             float(weight[store.exceedance > 0.5].sum() / weight.sum()),
-            store.state.threshold, scene.unit,
+            store.state.threshold, scene.unit, float((answer.extrapolation > 0).mean()),
         )
         stands_in = answer.kind == "start" and answer.spec.model == AUTO
         self.badge.label = lang.badge(answer.exact, "stand-in" if stands_in else answer.kind,
