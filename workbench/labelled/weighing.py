@@ -166,11 +166,13 @@ class _RoundedFit:
         self._fit = fit
 
     def sample(self, ds: xr.Dataset, samples: int = 1000, *, preserve_totals: bool = False,
-               seed: int = 0) -> xr.DataArray:
+               by: str | None = None, seed: int = 0) -> xr.DataArray:
+        """As of the map's own fit; no group of individuals may lie in two areas."""
         whole, total = _rounded(ds), ds["value"].values
         factor = np.divide(total, whole["value"].values, out=np.ones(total.shape), where=total > 0)
-        drawn = self._fit.sample(whole, samples, preserve_totals=preserve_totals, seed=seed)
-        return drawn * xr.DataArray(factor[ds["membership"].values], dims=INDIVIDUAL)
+        drawn = self._fit.sample(whole, samples, preserve_totals=preserve_totals, seed=seed, by=by)
+        first = slice(None) if by is None else np.unique(ds[by].values, return_index=True)[1]
+        return drawn * factor[ds["membership"].values[first]]
 
 
 def _rounded(ds: xr.Dataset) -> xr.Dataset:
