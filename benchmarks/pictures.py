@@ -22,9 +22,11 @@ from workbench import plots
 from workbench.plots.fields import OBSERVED, PREDICTED, RECONSTRUCTED
 
 PICTURES = Path(__file__).parents[1] / "data" / "pictures"
+#: Options of the data, the model, and the threshold of the exceedance map.
 CASES = {
-    "korea": (dict(level="district"), dict(nugget="learn", overdispersion="none"), 0.010),
-    "madagascar": (dict(), dict(overdispersion="area", nugget=0.0), 0.1),
+    "korea": (dict(level="district"), wb.Auto(), 0.010),
+    "madagascar": (
+        dict(), wb.VBAgg(kernel="linear+matern32", overdispersion="area", nugget=0.0), 0.1),
 }
 #: Of the experiment temperature, with the figures of the paper that they are for.
 MODELS = {"var-gpr": "9, VarGPR", "vbagg": "10, VBAgg", "var-cmp": "11, VarCMP",
@@ -36,7 +38,7 @@ def outbreak(case: str) -> None:
     """Observed rates, posterior mean, sd and exceedance."""
     options, model, threshold = CASES[case]
     ds = wb.load(case, **options)
-    fit = wb.VBAgg(kernel="linear+matern32", **model).fit(ds)
+    fit = model.fit(ds)
     maps = fit.to_dataset(ds, threshold=threshold)
     panel = plots.disaggregation_panel(ds, maps, columns=3 if "individual_value" in ds else 4)
     plots.save_png(panel, PICTURES / f"{case}.png", scale=1)

@@ -100,20 +100,21 @@ def sparse(problem: Problem) -> Problem:
     return replace(problem, source=source, truth=truth, counts=counts)
 
 
-def scores(problem: Problem, law, true) -> dict[str, float]:
-    """Scores of a law of rates beside the true posterior's."""
-    mean, std = law.mean.numpy(), law.std.numpy()
+def row(problem: Problem, found, true, how: str, bound: str, seconds: float) -> dict:
+    """Scores of a predictive distribution of rates beside the true posterior's."""
+    mean, std = found.mean.numpy(), found.std.numpy()
     off = (mean - true.mean.numpy()) / true.std.numpy()
     ratio = np.quantile(std / true.std.numpy(), (0.05, 0.5, 0.95))
-    draws = law.sample(DRAWS).numpy()
+    draws = found.sample(DRAWS).numpy()
     inside = coverage(problem.truth, draws, LEVELS)
     nll = -poisson_log_density(problem.counts, np.tile(mean, (2, 1)))[0].mean()
-    return {"error": np.sqrt(np.mean(off**2)), "bias": off.mean(),
+    return {**problem.key, "hyperparameters": how, "bound": bound,
+            "error": np.sqrt(np.mean(off**2)), "bias": off.mean(),
             **dict(zip(("sd_low", "sd_median", "sd_high"), ratio, strict=True)),
             **{f"cover_{100 * level:.0f}": float(share)
                for level, share in zip(LEVELS, inside, strict=True)},
             "mse": np.mean((mean - problem.truth)**2),
-            "crps": float(np.mean(crps(problem.truth, draws))), "nll": nll}
+            "crps": float(np.mean(crps(problem.truth, draws))), "nll": nll, "seconds": seconds}
 
 
 def values(fit) -> dict[str, float]:
@@ -127,9 +128,8 @@ def compare(problem: Problem) -> tuple[list[dict], list[dict]]:
     names = [name for link, name in BOUNDS if link == problem.link]
     best, others = DEFAULT_BOUND[problem.link], [n for n in names if n != "monte-carlo"]
 
-    def note(law, true, how: str, bound: str, started: float) -> None:
-        rates.append(problem.key | {"hyperparameters": how, "bound": bound}
-                     | scores(problem, law, true) | {"seconds": time.perf_counter() - started})
+    def note(found, true, how: str, bound: str, started: float) -> None:
+        rates.append(row(problem, found, true, how, bound, time.perf_counter() - started))
 
     started = time.perf_counter()
     joint = reference.sample(problem.model(), source, steps=STEPS, warmup=WARMUP, seed=1)
@@ -219,9 +219,8 @@ def integrated(problem: Problem, true, chains: dict) -> tuple[list[dict], list[d
                     overdispersion="none", nugget=0.0,
                     hyperparameters=held).fit(problem.source)
         how = "mean integrated" + (f", average={average}" if average else "")
-        rates.append(problem.key | {"hyperparameters": how, "bound": bound}
-                     | scores(problem, fit.at(problem.source.bags), true)
-                     | {"seconds": time.perf_counter() - started})
+        rates.append(row(problem, fit.at(problem.source.bags), true, how, bound,
+                         time.perf_counter() - started))
         found = {name: values(fit)[name] for name in (VARIANCE, LENGTHSCALE)}
         if not average:
             hypers.append(problem.key | {"method": f"{bound}, {how}", **found, **{
@@ -231,24 +230,19 @@ def integrated(problem: Problem, true, chains: dict) -> tuple[list[dict], list[d
 
 def compare_many(problem: Problem) -> tuple[list[dict], list[dict]]:
     """As `compare`, for a problem too large for MCMC, beside the bound that comes nearest to it."""
-    rates, hypers, fits = [], [], {}
-    best, source = DEFAULT_BOUND[problem.link], problem.source
+    hypers, fits, best, source = [], {}, DEFAULT_BOUND[problem.link], problem.source
     for bound in ("monte-carlo", best, "jensen"):
         started = time.perf_counter()
-        fits[bound] = problem.model(bound).fit(source), started, time.perf_counter()
+        fits[bound] = problem.model(bound).fit(source), time.perf_counter() - started
         hypers.append(problem.key | {"method": bound} | values(fits[bound][0]))
     true = fits["monte-carlo"][0].at(source.bags)
-
-    def note(fit, how: str, bound: str, seconds: float) -> None:
-        rates.append(problem.key | {"hyperparameters": how, "bound": bound}
-                     | scores(problem, fit.at(source.bags), true) | {"seconds": seconds})
-
-    for bound, (fit, started, ended) in fits.items():
-        note(fit, "learnt", bound, ended - started)
+    rates = [row(problem, fit.at(source.bags), true, "learnt", bound, seconds)
+             for bound, (fit, seconds) in fits.items()]
     for other, bound in (("jensen", best), (best, "jensen")):
         started = time.perf_counter()
         fit = problem.model(bound).condition(source, values(fits[other][0]))
-        note(fit, f"learnt by {other}", bound, time.perf_counter() - started)
+        rates.append(row(problem, fit.at(source.bags), true, f"learnt by {other}", bound,
+                         time.perf_counter() - started))
     return rates, hypers
 
 

@@ -6,7 +6,32 @@ from pathlib import Path
 
 import pandas as pd
 
+from workbench.experiments import experiment_named, read_results
+
 RESULTS = Path(__file__).parents[1] / "data" / "results"
+#: Columns of the README's table of Shikuri's Table 3, and those of the experiment they are from.
+SHIKURI = {
+    "paper's summaries": ("summaries", "PAPER rmse"),
+    "paper's summarised VI": ("summarised VI", "PAPER rmse"),
+    "ours, white noise as there": ("summaries", "rmse"),
+    "ours without": ("summaries, no white noise", "rmse"),
+    "our summarised VI": ("summarised VI", "rmse"),
+    "GPy's summarised VI": ("summarised VI (GPy)", "rmse"),
+    "our complete VI": ("complete VI", "rmse"),
+    "GPy's complete VI": ("complete VI (GPy)", "rmse"),
+}
+DUELS = [("paper's summaries", "paper's summarised VI"),
+         ("ours, white noise as there", "our summarised VI"),
+         ("ours, white noise as there", "GPy's summarised VI"),
+         ("ours without", "our summarised VI"),
+         ("ours without", "GPy's summarised VI")]
+MARGIN = 0.01       # of RMSE, by which the paper calls two losses different
+COUNTRY = {
+    "VBAgg-Exp, moment, area effect": "vbagg-exp-moment + area effect",
+    "VBAgg-Exp (jensen)": "vbagg-exp", "VBAgg-Exp, moment": "vbagg-exp-moment",
+    "VBAgg-Sq (taylor)": "vbagg-square", "Nyström": "nystrom",
+    "neural network": "neural-network", "bag-pixel": "bag-pixel", "constant": "constant",
+}
 
 
 def markdown(table: pd.DataFrame) -> str:
@@ -40,8 +65,56 @@ def cases() -> pd.DataFrame:
     return out
 
 
+def california(grid: float) -> pd.DataFrame:
+    """RMSE of Tables 3 and 5 of Shikuri 2025 by output and likelihood, NaN where a fit failed."""
+    results = read_results(RESULTS / "california_prediction.nc")
+    table = experiment_named("california-prediction").table(results).loc[grid]
+    wide = {score: table[score].unstack("model") for score in ("rmse", "PAPER rmse")}
+    return pd.DataFrame({name: wide[score][model] for name, (model, score) in SHIKURI.items()})
+
+
+def shikuri(grid: float = 0.4) -> pd.DataFrame:
+    """The same as the README has it: one row for each output, Normal / Poisson."""
+    raw = california(grid)
+    text = raw.map(lambda v: "–" if pd.isna(v) else f"{v:.3f}")
+    pairs = text.xs("normal", level=1) + " / " + text.xs("poisson", level=1)
+    outputs = ["MedInc", "HouseAge", "AveRooms", "AveBedrms", "Population", "AveOccup", "MedValue"]
+    return pairs.loc[outputs].rename_axis("output, Normal / Poisson")
+
+
+def duels() -> pd.DataFrame:
+    """In how many rows summaries are ahead of summarised VI, level, and behind, on both grids."""
+    out = {}
+    for one, other in DUELS:
+        for grid in (0.4, 0.8):
+            raw = california(grid)
+            away = (raw[one] - raw[other]).dropna()
+            ahead, behind = int((away < -MARGIN).sum()), int((away > MARGIN).sum())
+            out[f"{one}, against {other}", f"{grid}°"] = (
+                f"{ahead}, {len(away) - ahead - behind}, {behind}")
+    return pd.Series(out).unstack(sort=False).rename_axis("ahead, level, behind")
+
+
+def country() -> pd.DataFrame:
+    """Held-out areas of the simulated country, rounded."""
+    results = read_results(RESULTS / "country_malaria.nc")
+    raw = experiment_named("country-malaria").table(results).loc[list(COUNTRY.values())]
+    share = [f"{100 * v:.0f} %" if pd.notna(v) else "" for v in raw["pixel_cover_95"]]
+    return pd.DataFrame({
+        "NLL of totals": [f"{v:.{int(v < 100)}f}" for v in raw["test_nll"]],
+        "MSE of log totals": raw["test_log_mse"].map("{:.3f}".format).values,
+        "correlation of log rates of pixels": raw["pixel_correlation"].map("{:.3f}".format).values,
+        "MSE of them": raw["pixel_log_mse"].map("{:.2f}".format).values,
+        "coverage of pixels by 95 % intervals": share,
+        f"rivers: log contrast (true {raw['river_contrast_true'].iloc[0]:.2f})":
+            raw["river_contrast"].abs().map("{:.2f}".format).values,
+    }, index=pd.Index(COUNTRY, name="model"))
+
+
 def main() -> None:
     """Print every stored table."""
+    print(f"\n### Law et al. 2018, simulated country\n\n{markdown(country())}")
+    print(f"\n### Shikuri 2025, Table 3\n\n{markdown(shikuri())}\n\n{markdown(duels())}")
     for level in ("district", "province"):
         print(f"\n### Korea, {level}\n\n{markdown(korea(level))}")
     print(f"\n### Real cases with known fine truth\n\n{markdown(cases())}")

@@ -6,7 +6,7 @@ of the packages and a hash of the data, so that it can be made again and told fr
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import xarray as xr
@@ -155,15 +155,22 @@ def scores(maps: xr.Dataset) -> xr.Dataset:
     return maps[names].rename({n: n.removeprefix(CROSS_VALIDATION) for n in names})
 
 
-def check_output(path: Path) -> None:
+def check_output(path: Path, formats: Sequence[str] = OUTPUTS) -> None:
     """Refuse an output that could not be written, before anything is computed.
+
+    Parameters
+    ----------
+    path : Path
+        The file to write.
+    formats : sequence of str
+        Its possible suffixes.
 
     Raises
     ------
     InputError
         If the folder is missing or the format is unknown.
     """
-    choose("format of the output", path.suffix, OUTPUTS)
+    choose("format of the output", path.suffix, formats)
     require(path.parent.is_dir(), f"the folder {str(path.parent)!r} of the output does not exist; "
             "make it first")
 

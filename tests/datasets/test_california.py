@@ -1,23 +1,16 @@
 """California housing: the real file where it is, and what is said without it."""
 
-import os
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 import pytest
 
+from tests.datasets.packaged import REAL, needs_files
 from workbench import schema
 from workbench.bagging import bag_grid, summarise
 from workbench.checks import InputError
 from workbench.datasets import california, load
 
-_SIBLING = Path(__file__).resolve().parents[3] / "shared" / "data"
-REAL = Path(os.environ.get("WORKBENCH_DATA", _SIBLING))
-with_file = pytest.mark.skipif(
-    not (REAL / "california" / california.FILE).is_file(),
-    reason="the California housing file is not here; set WORKBENCH_DATA",
-)
+with_file = needs_files("California housing", f"california/{california.FILE}")
 
 
 @with_file

@@ -1,24 +1,15 @@
 """Households in California: known sums, counties, and the covariate that may not be used."""
 
-import importlib.util
-import os
-from pathlib import Path
-
 import numpy as np
 import pytest
 import shapely
 
-from tests.datasets.packaged import needs
+from tests.datasets.packaged import REAL, needs, needs_files
 from workbench import schema
 from workbench.checks import InputError
 from workbench.datasets import california, load
 
-_SIBLING = Path(__file__).resolve().parents[3] / "shared" / "data"
-REAL = Path(os.environ.get("WORKBENCH_DATA", _SIBLING))
-with_file = pytest.mark.skipif(
-    not (REAL / "california" / california.FILE).is_file(),
-    reason="the California housing file is not here; set WORKBENCH_DATA",
-)
+with_file = needs_files("California housing", f"california/{california.FILE}")
 
 
 @with_file
@@ -58,12 +49,4 @@ def test_another_table_is_refused(monkeypatch):
     monkeypatch.setattr("workbench.datasets.california_households.read_table",
                         lambda *_: table)
     with pytest.raises(InputError, match="should be whole numbers of households"):
-        load("california-households")
-
-
-def test_without_the_package_the_extra_is_named(monkeypatch):
-    find = importlib.util.find_spec
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name, *a: (
-        None if name == "bokeh_sampledata" else find(name, *a)))
-    with pytest.raises(ImportError, match=r"pip install 'aggregate-workbench\[data\]'"):
         load("california-households")

@@ -1,13 +1,12 @@
 """Temperature fields in blocks: the UK model's, CMIP6's, and a made globe's."""
 
-import os
 from hashlib import sha256
-from pathlib import Path
 
 import numpy as np
 import pytest
 import xarray as xr
 
+from tests.datasets.packaged import REAL, needs_files
 from workbench import schema
 from workbench.checks import InputError
 from workbench.datasets import load
@@ -15,10 +14,7 @@ from workbench.datasets.climate import cmip6, esgf, packaged, uk_temperature
 from workbench.datasets.climate.months import months
 from workbench.datasets.climate.simulated_climate import make_fields, smooth_field
 
-_SIBLING = Path(__file__).resolve().parents[3] / "shared" / "data"
-REAL = Path(os.environ.get("WORKBENCH_DATA", _SIBLING))
-with_files = pytest.mark.skipif(not (REAL / "cmip6" / cmip6.TEMPERATURE).is_file(),
-                                reason="the CMIP6 fields are not here; set WORKBENCH_DATA")
+with_files = needs_files("CMIP6", f"cmip6/{cmip6.TEMPERATURE}")
 
 
 def inside_blocks(ds, values):

@@ -1,18 +1,13 @@
 """The elevators data: scaling, folds and bags on a made file; the real one where it is."""
 
-import os
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 import pytest
 
+from tests.datasets.packaged import REAL, needs_files
 from workbench.checks import InputError
 from workbench.datasets import load
 from workbench.datasets.elevators import COLUMNS, FOLDS, NEARLY_CONSTANT
-
-_SIBLING = Path(__file__).resolve().parents[3] / "shared" / "data"
-REAL = Path(os.environ.get("WORKBENCH_DATA", _SIBLING))
 
 
 @pytest.fixture
@@ -58,8 +53,7 @@ def test_without_the_file_it_says_where_to_put_it(tmp_path, monkeypatch):
         load("elevators", directory=tmp_path)
 
 
-@pytest.mark.skipif(not (REAL / "elevators" / "data.csv.gz").is_file(),
-                    reason="the elevators file is not here; set WORKBENCH_DATA")
+@needs_files("elevators", "elevators/data.csv.gz")
 def test_the_real_file():
     ds = load("elevators", directory=REAL)
     labels = ds["truth"].values

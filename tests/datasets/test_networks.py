@@ -1,13 +1,11 @@
 """Datasets of several sources: their numbers, what fits together, what is missing and said so."""
 
-import os
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 import pytest
 import xarray as xr
 
+from tests.datasets.packaged import REAL, needs_files
 from workbench import schema
 from workbench.checks import InputError
 from workbench.datasets.networks import load_sources, source_datasets, source_options
@@ -19,8 +17,6 @@ from workbench.datasets.networks.london_air import read_london_air, sources_from
 from workbench.datasets.networks.series import sources_from_series
 from workbench.datasets.networks.tree import check_sources, make_tree, settings
 
-_SIBLING = Path(__file__).resolve().parents[3] / "shared" / "data"
-REAL = Path(os.environ.get("WORKBENCH_DATA", _SIBLING))
 FILE = "marylebone_hourly_1998_2005.csv.gz"
 
 
@@ -318,8 +314,7 @@ def test_marylebone_without_the_file_says_where_to_put_it(tmp_path, monkeypatch,
     assert load_sources("marylebone")["target"].sizes["bag"] == 48
 
 
-@pytest.mark.skipif(not (REAL / "marylebone" / FILE).is_file(),
-                    reason="the Marylebone file is not here; set WORKBENCH_DATA")
+@needs_files("Marylebone", f"marylebone/{FILE}")
 def test_the_real_marylebone():
     table = pd.read_csv(REAL / "marylebone" / FILE, parse_dates=["date"]).set_index("date")
     missing = {year: int(table.loc[f"{year}-06-15":f"{year}-06-27", ["pm10", "pm25"]].isna()

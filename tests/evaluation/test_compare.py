@@ -19,11 +19,11 @@ from workbench.evaluation import (
     poisson_deviance,
     score_individuals,
 )
-from workbench.evaluation.comparison_models import line_up
-from workbench.evaluation.comparison_tests import summarise
-from workbench.evaluation.comparison_verdict import standing, verdict
+from workbench.evaluation.area_scores import clustered_error
+from workbench.evaluation.comparison.models import line_up
+from workbench.evaluation.comparison.tests import summarise
+from workbench.evaluation.comparison.verdict import standing, verdict
 from workbench.evaluation.plain import PopulationSplit, TotalsGLM
-from workbench.evaluation.recovery_scores import clustered_error
 from workbench.labelled import models
 
 NO_AUTO = {"auto": None}        # it takes its time, and has tests of its own
@@ -222,6 +222,19 @@ def test_what_the_data_do_not_have_is_left_out_and_said():
                  "coarsen and recover is left out", "no fine truth"):
         assert told in notes
     assert "does not test the inside of areas" in found.sentence
+
+
+@pytest.mark.parametrize("fine", [True, False])
+def test_one_area_is_refused_with_what_to_do(fine):
+    ds = simulated(0.9, fine=fine)
+    one = ds.isel(bag=[0], individual=ds["membership"].values == 0)
+    with pytest.raises(InputError, match="two areas or more, got 1.*several areas"):
+        wb.compare(one)
+    with pytest.raises(InputError, match="one bag.*several bags"):
+        cross_validate(TruthModel(0.9), one)
+    if fine:                                                # what the message points to
+        found, _ = score_individuals({"split": PopulationSplit()}, one)
+        assert found["individual_scores"].notnull().all() and found["error"].item() == ""
 
 
 def test_what_stopped_keeps_what_is_finished_and_is_taken_up_again(strong, tmp_path):

@@ -193,6 +193,9 @@ def test_sums_over_groups_are_those_of_individuals(name):
     free = fit.sample(ds, 50, preserve_totals=False, seed=5, by=labels)
     each = fit.sample(ds, 50, preserve_totals=False, seed=5)
     np.testing.assert_allclose(free.sel(group="a"), each.values[:, labels == "a"].sum(1))
+    part = ds.assign(value=ds["value"] - 0.25)          # not whole
+    np.testing.assert_allclose(fit.sample(part, 50, seed=3, by="membership"),
+                               np.tile(part["value"].values, (50, 1)))
     with pytest.raises(InputError, match="one label in by for each individual"):
         fit.sample(ds, 5, by=labels[:3])
 
@@ -244,12 +247,27 @@ def test_other_data_are_refused(name):
         other["value"] = ds["value"].assign_attrs(change)
         with pytest.raises(InputError, match="expected totals of counts"):
             METHODS[name].fit(other)
+
+
+@every_method
+def test_fractional_totals_are_shared_out_in_units_worth_a_little_less_than_one(name):
+    ds = simulated(areas=12, rate=0.001)
     fit = METHODS[name].fit(ds)
     half = ds.copy(deep=True)
-    half["value"][2] += 0.5
-    with pytest.raises(InputError, match="1 fractional ones .*'2'"):
-        fit.sample(half)
-    assert fit.sample(half, 2, preserve_totals=False).sizes["sample"] == 2
+    half["value"][:] = [0.4, 3.5, 0.0, *ds["value"].values[3:] + 0.25]
+    totals, membership = half["value"].values, ds["membership"].values
+    draws = fit.sample(half, 4000, seed=3).values
+    np.testing.assert_allclose(np.add.reduceat(draws, np.arange(0, 96, 8), axis=1),
+                               np.broadcast_to(totals, (4000, 12)))
+    units = draws[:, membership == 1] * 4 / 3.5
+    np.testing.assert_allclose(units, np.round(units), atol=1e-9)
+    _same_mean(draws, fit.expected(half).values)
+    known = fit.given_totals()
+    assert (known.simulate(half, unit="bag", samples=2).values == totals).all()
+    half["individual_value"][8] = 3.5 / 4           # one unit
+    mass = np.exp(known.log_density(half, samples=20_000, seed=10)[:, 8]).mean()
+    share = np.mean(units[:, 0].round() == 1)
+    assert abs(mass - share) < 5 * np.sqrt(share * (1 - share) / 4000)
 
 
 def test_covariates_of_another_fit_are_refused():

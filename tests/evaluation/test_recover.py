@@ -17,9 +17,9 @@ from workbench.evaluation import (
     score_areas,
     stack,
 )
+from workbench.evaluation.area_scores import clustered_error
 from workbench.evaluation.conditioning import AREA, area_draws, bare, coarsen
-from workbench.evaluation.recovery_scores import clustered_error
-from workbench.evaluation.trend import extrapolate
+from workbench.evaluation.recovery.trend import extrapolate
 
 
 def means(bags=24, size=4, seed=0) -> xr.Dataset:
@@ -182,6 +182,21 @@ def test_a_fit_that_draws_sums_is_asked_for_areas_alone(monkeypatch):
         wanted = alone[:, merged[AREA].values == area].sum(1)
         error = np.sqrt((wanted.var() + draws[:, area].var()) / 4000)
         assert abs(wanted.mean() - draws[:, area].mean()) < 4.5 * error
+
+
+def test_fractional_totals_are_units_worth_a_little_less_than_one():
+    ds = country(bags=12, size=3)
+    ds["value"][:4] = [0.1, 3.5, 2.25, 0.0]
+    groups = np.array([0, 1, 2, 3, 0, 1, 2, 3, 1, 1, 2, 2])
+    ds["value"][[4, 7]] = [0.2, 0.0]
+    merged = coarsen(bare(ds), groups)
+    draws, how = area_draws(TruthModel().fit(ds), merged, 50, seed=3)
+    total = np.bincount(groups, ds["value"])
+    summed = np.stack([draws[:, groups == g].sum(1) for g in range(4)], axis=1)
+    np.testing.assert_allclose(summed, np.broadcast_to(total, (50, 4)))
+    assert how == "simulate" and set(np.unique(draws[:, 0])) == {0.0, total[0]}    # one unit
+    units = draws[:, 1] * np.ceil(total[1]) / total[1]
+    np.testing.assert_allclose(units, np.round(units))
 
 
 def test_totals_that_are_not_preserved_are_an_error():
@@ -393,11 +408,15 @@ def test_the_trend_is_carried_on_where_it_is_clear_and_not_where_it_is_chance():
 
 def test_weights_from_recovered_areas_are_those_of_stacking_and_leave_out_what_failed():
     ds = country(bags=60)
-    models = {"right": TruthModel(0.5), "fragile": FragileModel("group 00"), "flat": FlatModel()}
+    models = {"right": TruthModel(0.5), "fragile, indeed": FragileModel("group 00"),
+              "flat": FlatModel()}
     out = recover_draws(models, ds, groupings(ds, [15, 20], 2), samples=100)
     weights = recovery_weights(out)
-    assert weights.attrs["left_out"] == "fragile" and weights.attrs["groupings"] == 4
-    assert weights.sel(model="fragile") == 0 and weights.sum() == pytest.approx(1)
+    assert weights.attrs["left_out"] == ["fragile, indeed"] and weights.attrs["groupings"] == 4
+    others = recovery_weights(out.isel(model=[0, 2]))
+    assert others.attrs["left_out"] == []
+    np.testing.assert_allclose(others, weights[[0, 2]])
+    assert weights.sel(model="fragile, indeed") == 0 and weights.sum() == pytest.approx(1)
     assert weights.sel(model="right") > 0.9
     draws, y, groups, number = [[], []], [], [], []
     for i in range(2):

@@ -172,3 +172,14 @@ def test_bad_input_says_what_is_wrong():
         stack(draws, y, groups, shrink="much")
     with pytest.raises(InputError, match="unit \\[1\\]"):
         stack_log([[0.0, -1.0], [-np.inf, -np.inf]])
+
+
+def test_infinite_shrinkage_leaves_out_what_is_certainly_bad_and_keeps_what_is_alike():
+    rng = np.random.default_rng(8)
+    y = rng.normal(size=300)
+    alike, other = (rng.normal(size=(200, 300)) for _ in range(2))
+    bad = 3 + rng.normal(size=(200, 300))
+    weights = stack([alike, other, bad], y, shrink=np.inf)
+    assert weights[2] < 0.01 and weights[:2].min() > 0.3
+    few = stack([x[:, :4] for x in (alike, other, bad)], y[:4], np.arange(4), shrink=np.inf)
+    assert few[2] > weights[2]                                  # four units tell less

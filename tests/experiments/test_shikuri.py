@@ -1,22 +1,17 @@
 """Shikuri's experiments in small: readings agree where they must, tables hold the paper's cells."""
 
-import os
-from pathlib import Path
-
 import numpy as np
 import pytest
 import xarray as xr
 from scipy.stats import norm
 
 import workbench as wb
+from tests.datasets.packaged import REAL, needs_files
 from workbench.experiments import california, california_prediction, statistics
 from workbench.experiments.readings import READINGS, fit_reading
 from workbench.experiments.running import run_experiment
 
-_SIBLING = Path(__file__).resolve().parents[3] / "shared" / "data"
-DATA = Path(os.environ.get("WORKBENCH_DATA", _SIBLING))
-with_file = pytest.mark.skipif(not (DATA / "california").is_dir(),
-                               reason="California housing is not here; set WORKBENCH_DATA")
+with_file = needs_files("California housing", "california")
 
 
 @pytest.fixture(scope="module")
@@ -76,7 +71,7 @@ def test_many_observations_help_and_few_break_the_assumption():
 
 @with_file
 def test_california_in_small(monkeypatch, tmp_path):
-    monkeypatch.setenv("WORKBENCH_DATA", str(DATA))
+    monkeypatch.setenv("WORKBENCH_DATA", str(REAL))
     found = run_experiment(california.APPROXIMATION, "quick", out=tmp_path / "c.nc",
                            only={"seed": "0"})
     assert float(found["rmse_0.05"][0]) < float(found["rmse_1.6"][0])
@@ -85,7 +80,7 @@ def test_california_in_small(monkeypatch, tmp_path):
 
 @with_file
 def test_predictions_in_small(monkeypatch):
-    monkeypatch.setenv("WORKBENCH_DATA", str(DATA))
+    monkeypatch.setenv("WORKBENCH_DATA", str(REAL))
     rows = {s["model"]: california_prediction.PREDICTION.score(s)
             for s in california_prediction.PREDICTION.runs("quick") if s["likelihood"] == "poisson"}
     assert all(0.8 < row["rmse"] < 1.05 for row in rows.values())

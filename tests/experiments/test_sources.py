@@ -1,22 +1,17 @@
 """Experiments on several sources in small: exact posteriors, weights, errors by station."""
 
-import os
-from pathlib import Path
-
 import numpy as np
 import pytest
 import xarray as xr
 
 import workbench as wb
+from tests.datasets.packaged import REAL, needs_files
 from workbench.checks import InputError
 from workbench.experiments import biased_sources, city_air, dependent_sources, inter_task
 from workbench.experiments.running import read_results, run_experiment
 from workbench.experiments.sources_scores import error_scores
 
-_SIBLING = Path(__file__).resolve().parents[3] / "shared" / "data"
-DATA = Path(os.environ.get("WORKBENCH_DATA", _SIBLING))
-with_file = pytest.mark.skipif(not (DATA / "marylebone").is_dir(),
-                               reason="Marylebone Road is not here; set WORKBENCH_DATA")
+with_file = needs_files("Marylebone", "marylebone")
 
 #: Latent variance on [3, 10] relative to the points alone, of exact posteriors worked out apart:
 #: rows are powers 1, 1/2, 1/4.
@@ -80,7 +75,7 @@ def test_the_map_between_biased_sources_is_worth_more_than_trust_in_them():
 
 @with_file
 def test_pm25_in_a_gap(monkeypatch):
-    monkeypatch.setenv("WORKBENCH_DATA", str(DATA))
+    monkeypatch.setenv("WORKBENCH_DATA", str(REAL))
     results = run_experiment(inter_task.INTER)
     assert set(results["error"].values) == {""}
     table = inter_task.INTER.table(results)["of constant"]

@@ -262,8 +262,7 @@ def test_a_candidate_that_recovers_nothing_weighs_nothing(ds, monkeypatch):
     fit = model.fit(ds)
     assert float(fit.weights.sel(model="flat, slopes")) == 0.0
     assert float(fit.weights.sum()) == pytest.approx(1.0)
-    trust = 8 / (8 + 5)                                         # eight groups
-    assert (fit.weights.sel(model=["flat", "slopes"]) >= (1 - trust) / 2 - 1e-9).all()
+    assert (fit.weights.sel(model=["flat", "slopes"]) > 0.02).all()     # eight groups tell little
     assert any(n.startswith("flat, slopes, 8 groups, draw 0: ArithmeticError") for n in fit.notes)
     assert np.isfinite(fit.at(ds).mean).all()
 
@@ -458,3 +457,12 @@ def test_what_only_a_candidate_has(ds, fit):
 def test_wrong_options_are_refused(option, message):
     with pytest.raises(InputError, match=message):
         wb.Auto(**option)
+
+
+def test_certainly_bad_candidates_have_no_weight_and_leave_no_tails_in_the_mixture():
+    ds = wb.load("simulated-country", level="district", seed=0)
+    fit = quick().fit(ds)
+    best = fit.candidates[str(fit.weights.idxmax().item())]
+    assert float(fit.weights.sel(model="flat")) == 0.0
+    # With two per cent of the flat one the median sd of the rate was fifteen times as large.
+    assert float(fit.at(ds).std.median()) < 3 * float(best.at(ds).std.median())

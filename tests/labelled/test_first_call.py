@@ -89,3 +89,13 @@ def test_maps_of_one_draw_are_refused():
     fit = wb.Constant().fit(ds)
     with pytest.raises(InputError, match="at least 2 samples"):
         fit.to_dataset(ds, preserve_totals=True, samples=1)
+
+
+def test_a_handful_of_areas_is_said_to_test_nothing():
+    ds = country(bags=9, size=6)
+    with pytest.warns(FitWarning, match="9 totals cannot test.*wb.compare"):
+        wb.VBAgg(kernel="matern32(coordinates)").fit(ds)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", FitWarning)
+        wb.VBAgg(kernel="constant").fit(ds)                         # nothing to test
+        wb.VBAgg(kernel="matern32(coordinates)").fit(country(bags=10, size=6))

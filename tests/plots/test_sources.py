@@ -436,7 +436,7 @@ def test_what_series_refuse(city, line):
 
 def test_what_maps_refuse(city):
     grid = wb.city_map(city, 5.0, 7.0)
-    with pytest.raises(InputError, match="no map of a made city"):
+    with pytest.raises(InputError, match="no map of a simulated city"):
         city_maps(city["target"].to_dataset(), {})
     with pytest.raises(InputError, match="not of the grid's"):
         city_maps(grid, {"flat": flat(wb.city_map(city, 5.0, 3.5))})

@@ -108,7 +108,7 @@ def test_sliders_bars_and_presets_move_the_posteriors(page, apps_url):
     url(page, "chosen=2")
 
     page.get_by_role("button", name="Teach: duplicated source").click()
-    expect(status(page)).to_contain_text("leaves 1.00 and holds", timeout=WAIT)
+    expect(status(page)).to_contain_text("leaves 1.00 and covers", timeout=WAIT)
     expect(status(page)).to_contain_text("Ribatet 0.50, Lyddon 0.50", timeout=WAIT)
 
 

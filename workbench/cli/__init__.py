@@ -18,6 +18,15 @@ from workbench import flags
 from workbench.checks import InputError, choose
 from workbench.cli import combining, comparing, mediating, papers, recovering, smoothing
 from workbench.cli.options import (
+    Areas,
+    Covariates,
+    Dataset,
+    Level,
+    Polygons,
+    Quiet,
+    Seed,
+    Value,
+    Weight,
     bagging_help,
     dataset_flags,
     default_model,
@@ -25,6 +34,7 @@ from workbench.cli.options import (
     model_help,
     models_help,
     source,
+    unfinished,
 )
 from workbench.interrupt import Interrupt
 from workbench.spec import Spec, existing
@@ -91,15 +101,13 @@ def _start(
 def disaggregate(
     ctx: typer.Context,
     out: Annotated[Path, typer.Option(help="File to write: .nc, .tif or .gpkg.")],
-    polygons: Annotated[Path | None, typer.Option(help="Areas: shapefile, GPKG, GeoJSON.")] = None,
-    value: Annotated[str | None, typer.Option(help="Column of the areas that was counted.")] = None,
-    covariates: Annotated[
-        list[Path] | None, typer.Option(help="A covariate raster; repeat for more.")] = None,
-    weight: Annotated[Path | None, typer.Option(help="Raster of population.")] = None,
-    dataset: Annotated[
-        str | None, typer.Option(help="Named dataset, or a bagged .nc, instead of files.")] = None,
-    level: Annotated[str | None, typer.Option(help="Merge the areas up to this level.")] = None,
-    areas: Annotated[int | None, typer.Option(help="Merge neighbours to this many areas.")] = None,
+    polygons: Polygons = None,
+    value: Value = None,
+    covariates: Covariates = None,
+    weight: Weight = None,
+    dataset: Dataset = None,
+    level: Level = None,
+    areas: Areas = None,
     model: Annotated[str | None, typer.Option(
         help="See `workbench models`; default auto, or vbagg if options of it are given.")] = None,
     fix: Annotated[
@@ -111,11 +119,11 @@ def disaggregate(
         bool, typer.Option("--area-effect", help="Include what is particular to each area.")
     ] = False,
     cv: Annotated[int, typer.Option(help="Folds of held-out-area cross-validation.")] = 0,
-    seed: Annotated[int, typer.Option(help="Seed of every random choice.")] = 0,
+    seed: Seed = 0,
     spec_only: Annotated[
         bool, typer.Option("--spec-only", help="Write the Spec to OUT as JSON; fit nothing.")
     ] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", help="No progress bar.")] = False,
+    quiet: Quiet = False,
     threads: Annotated[int, typer.Option(
         min=1, help="Threads for linear algebra; more help on millions of pixels only.")] = 1,
 ) -> None:
@@ -125,9 +133,8 @@ def disaggregate(
     --covariates b.tif --weight pop.tif --out map.nc
     """
     _set_threads(threads)
-    files = {"polygons": polygons, "value": value, "weight": weight,
-             "covariates": covariates or None}
-    name, options = source(dataset, {k: v for k, v in files.items() if v is not None})
+    name, options = source(dataset, polygons=polygons, value=value, weight=weight,
+                           covariates=covariates)
     if model is None:
         model = default_model(ctx.args, bool(fix))
     groups = {"options": model_flags(model), "dataset_options": dataset_flags(name)}
@@ -162,7 +169,7 @@ def run(
     out: Annotated[
         Path | None,
         typer.Option(help="File to write; default: SPEC, or EXPERIMENT-PRESET, with .nc.")] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", help="No progress bar.")] = False,
+    quiet: Quiet = False,
     threads: Annotated[int, typer.Option(min=1, help="Threads for linear algebra.")] = 1,
 ) -> None:
     """Run a Spec, make a map again from the Spec that it carries, or do a paper's experiment.
@@ -264,7 +271,7 @@ def _run(spec: Spec, out: Path, quiet: bool) -> None:
         shown = table(pipeline.scores(maps)).T.map("{:g}".format)
         typer.echo(f"\n{shown.to_string()}\n\n{maps.attrs[pipeline.COMPARISON]}\n")
     if "partial" in maps.attrs:
-        out = out.with_name(f"{out.stem}.partial{out.suffix}")
+        out = unfinished(out)
     pipeline.save(maps, out)
     if "partial" in maps.attrs:
         typer.echo(f"stopped: {maps.attrs['partial']}; the best so far is kept in {out}", err=True)

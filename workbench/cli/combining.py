@@ -10,7 +10,7 @@ import typer
 
 from workbench import flags
 from workbench.checks import InputError, choose, require
-from workbench.cli.options import model_flags
+from workbench.cli.options import Quiet, model_flags
 from workbench.interrupt import Interrupt
 
 
@@ -33,7 +33,7 @@ def combine(
         list[str] | None, typer.Option(help="Option of the model: NAME=VALUE; repeat.")] = None,
     fix: Annotated[
         list[str] | None, typer.Option(help="Hold a hyperparameter: NAME=VALUE; repeat.")] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", help="No progress bar.")] = False,
+    quiet: Quiet = False,
 ) -> None:
     """Learn one map from several sources: stations and satellites, points and areas.
 

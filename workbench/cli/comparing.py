@@ -8,24 +8,36 @@ from typing import Annotated
 
 import typer
 
-from workbench.checks import choose, require
-from workbench.cli.options import source, specs_of
-from workbench.cli.recovering import group_levels
+from workbench.cli.options import (
+    Areas,
+    Covariates,
+    Dataset,
+    Level,
+    Polygons,
+    Quiet,
+    Resume,
+    Seed,
+    Value,
+    Weight,
+    Workers,
+    group_levels,
+    source,
+    specs_of,
+    unfinished,
+)
 
 OUTPUTS = (".html", ".nc", ".csv", ".txt")
 
 
 def compare(
     ctx: typer.Context,
-    polygons: Annotated[Path | None, typer.Option(help="Areas: shapefile, GPKG, GeoJSON.")] = None,
-    value: Annotated[str | None, typer.Option(help="Column of the areas that was counted.")] = None,
-    covariates: Annotated[
-        list[Path] | None, typer.Option(help="A covariate raster; repeat for more.")] = None,
-    weight: Annotated[Path | None, typer.Option(help="Raster of population.")] = None,
-    dataset: Annotated[
-        str | None, typer.Option(help="Named dataset, or a bagged .nc, instead of files.")] = None,
-    level: Annotated[str | None, typer.Option(help="Merge the areas up to this level.")] = None,
-    areas: Annotated[int | None, typer.Option(help="Merge neighbours to this many areas.")] = None,
+    polygons: Polygons = None,
+    value: Value = None,
+    covariates: Covariates = None,
+    weight: Weight = None,
+    dataset: Dataset = None,
+    level: Level = None,
+    areas: Areas = None,
     model: Annotated[
         list[str] | None, typer.Option(help="A model beside those always compared, as NAME or "
                                        "NAME:option=value,option=value; repeat for more.")] = None,
@@ -45,13 +57,12 @@ def compare(
         int, typer.Option(min=2, help="Draws from each predictive distribution.")] = 500,
     effort: Annotated[
         str, typer.Option(help="Of the model auto: quick, normal or thorough.")] = "normal",
-    workers: Annotated[int, typer.Option(min=1, help="Processes.")] = 1,
-    resume: Annotated[
-        Path | None, typer.Option(help="Folder where finished fits are kept.")] = None,
+    workers: Workers = 1,
+    resume: Resume = None,
     out: Annotated[
         Path | None, typer.Option(help="Report (.html, .txt), table (.csv) or all (.nc).")] = None,
-    seed: Annotated[int, typer.Option(help="Seed of every random choice.")] = 0,
-    quiet: Annotated[bool, typer.Option("--quiet", help="No progress bar.")] = False,
+    seed: Seed = 0,
+    quiet: Quiet = False,
 ) -> None:
     """Compare plain methods, the default model and others, and say which one to use.
 
@@ -66,12 +77,9 @@ def compare(
     from workbench import evaluation, pipeline
 
     if out is not None:
-        choose("format of the output", out.suffix, OUTPUTS)
-        require(out.parent.is_dir(), f"the folder {str(out.parent)!r} of the output does not "
-                "exist; make it first")
-    files = {"polygons": polygons, "value": value, "weight": weight,
-             "covariates": covariates or None}
-    name, options = source(dataset, {k: v for k, v in files.items() if v is not None})
+        pipeline.check_output(out, OUTPUTS)
+    name, options = source(dataset, polygons=polygons, value=value, weight=weight,
+                           covariates=covariates)
     specs, data = specs_of(ctx, model or [], name, options, level=level, areas=areas, seed=seed)
     models = {full: pipeline.model_of(spec) for full, spec in specs.items()}
     models |= dict.fromkeys(without or [])
@@ -91,8 +99,7 @@ def compare(
                                              for full, spec in specs.items()})
     typer.echo(result.to_text())
     if out is not None:
-        if stopped:
-            out = out.with_name(f"{out.stem}.partial{out.suffix}")
+        out = unfinished(out) if stopped else out
         _write(result, out)
         typer.echo(f"wrote {out}")
     if stopped:

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from workbench.cli.options import Quiet
 from workbench.interrupt import Interrupt
 
 
@@ -25,7 +26,7 @@ def mediate(
     kernel: Annotated[str, typer.Option(help="Of the field; see `workbench models`.")] = "matern32",
     mediator_kernel: Annotated[str, typer.Option(help="On the mediators.")] = "rbf",
     threshold: Annotated[float | None, typer.Option(help="Map P(above it).")] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", help="No progress bar.")] = False,
+    quiet: Quiet = False,
 ) -> None:
     """Turn bags of fine covariates and targets that belong to none of them into a fine map.
 

@@ -1,14 +1,29 @@
-"""Flags that come from the registries: options of models, of datasets, and of bagging."""
+"""What commands share: options of the data, and flags of models, datasets and bagging."""
 
 from __future__ import annotations
 
-from typing import Any
+from pathlib import Path
+from typing import Annotated, Any
 
 import typer
 
 from workbench import flags
 from workbench.checks import InputError, choose, require
 from workbench.spec import Spec
+
+# Options that several commands have.
+Polygons = Annotated[Path | None, typer.Option(help="Areas: shapefile, GPKG, GeoJSON.")]
+Value = Annotated[str | None, typer.Option(help="Column of the areas that was counted.")]
+Covariates = Annotated[list[Path] | None, typer.Option(help="A covariate raster; repeat for more.")]
+Weight = Annotated[Path | None, typer.Option(help="Raster of population.")]
+Dataset = Annotated[
+    str | None, typer.Option(help="Named dataset, or a bagged .nc, instead of files.")]
+Level = Annotated[str | None, typer.Option(help="Merge the areas up to this level.")]
+Areas = Annotated[int | None, typer.Option(help="Merge neighbours to this many areas.")]
+Workers = Annotated[int, typer.Option(min=1, help="Processes.")]
+Resume = Annotated[Path | None, typer.Option(help="Folder where finished fits are kept.")]
+Seed = Annotated[int, typer.Option(help="Seed of every random choice.")]
+Quiet = Annotated[bool, typer.Option("--quiet", help="No progress bar.")]
 
 
 def model_flags(model: str) -> dict[str, flags.Flag]:
@@ -49,14 +64,15 @@ def dataset_flags(name: str) -> dict[str, flags.Flag]:
     return {} if is_file(name) else flags.of_defaults(datasets.options(name))
 
 
-def source(dataset: str | None, files: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-    """Name of the dataset and its options, from --dataset or from files.
+def source(dataset: str | None, **given: Any) -> tuple[str, dict[str, Any]]:
+    """Name of the dataset and its options, from --dataset or from what is given of files.
 
     Raises
     ------
     InputError
         If both are given, or files are missing.
     """
+    files = {name: value for name, value in given.items() if value is not None and value != []}
     if dataset is not None:
         if files:
             raise InputError(f"--dataset and --{next(iter(files))} both give data; keep one")
@@ -66,6 +82,19 @@ def source(dataset: str | None, files: dict[str, Any]) -> tuple[str, dict[str, A
         raise InputError(f"missing {' and '.join(missing)}; give --polygons, --value, --covariates "
                          "and --weight, or --dataset NAME")
     return "polygons", files
+
+
+def group_levels(text: str | None) -> list[int | str] | None:
+    """Numbers of groups or labels of the areas, from text with commas."""
+    if text is None:
+        return None
+    parts = [part.strip() for part in text.split(",")]
+    return [int(part) if part.isdigit() else part for part in parts]
+
+
+def unfinished(out: Path) -> Path:
+    """Name of the file for a result that was stopped, so that it replaces no whole one."""
+    return out.with_name(f"{out.stem}.partial{out.suffix}")
 
 
 def specs_of(ctx: typer.Context, models: list[str], dataset: str, options: dict[str, Any],

@@ -8,8 +8,23 @@ from typing import Annotated
 
 import typer
 
-from workbench.checks import choose, require
-from workbench.cli.options import source, specs_of
+from workbench.cli.options import (
+    Areas,
+    Covariates,
+    Dataset,
+    Level,
+    Polygons,
+    Quiet,
+    Resume,
+    Seed,
+    Value,
+    Weight,
+    Workers,
+    group_levels,
+    source,
+    specs_of,
+    unfinished,
+)
 from workbench.spec import Spec
 
 OUTPUTS = (".nc", ".csv")
@@ -17,15 +32,13 @@ OUTPUTS = (".nc", ".csv")
 
 def recover(
     ctx: typer.Context,
-    polygons: Annotated[Path | None, typer.Option(help="Areas: shapefile, GPKG, GeoJSON.")] = None,
-    value: Annotated[str | None, typer.Option(help="Column of the areas that was counted.")] = None,
-    covariates: Annotated[
-        list[Path] | None, typer.Option(help="A covariate raster; repeat for more.")] = None,
-    weight: Annotated[Path | None, typer.Option(help="Raster of population.")] = None,
-    dataset: Annotated[
-        str | None, typer.Option(help="Named dataset, or a bagged .nc, instead of files.")] = None,
-    level: Annotated[str | None, typer.Option(help="Merge the areas up to this level.")] = None,
-    areas: Annotated[int | None, typer.Option(help="Merge neighbours to this many areas.")] = None,
+    polygons: Polygons = None,
+    value: Value = None,
+    covariates: Covariates = None,
+    weight: Weight = None,
+    dataset: Dataset = None,
+    level: Level = None,
+    areas: Areas = None,
     model: Annotated[
         list[str] | None, typer.Option(help="A model, as NAME or NAME:option=value,option=value; "
                                        "repeat to compare.")] = None,
@@ -34,13 +47,12 @@ def recover(
                                  "default: a sixth, a quarter and a third of the areas.")] = None,
     draws: Annotated[int, typer.Option(min=1, help="Groupings of each level.")] = 4,
     samples: Annotated[int, typer.Option(min=2, help="Joint draws of the areas.")] = 500,
-    workers: Annotated[int, typer.Option(min=1, help="Processes.")] = 1,
-    resume: Annotated[
-        Path | None, typer.Option(help="Folder where finished fits are kept.")] = None,
+    workers: Workers = 1,
+    resume: Resume = None,
     out: Annotated[
         Path | None, typer.Option(help="Result (.nc), or its table (.csv).")] = None,
-    seed: Annotated[int, typer.Option(help="Seed of every random choice.")] = 0,
-    quiet: Annotated[bool, typer.Option("--quiet", help="No progress bar.")] = False,
+    seed: Seed = 0,
+    quiet: Quiet = False,
 ) -> None:
     """Merge known areas, fit to the merged totals, and score how well the areas are found again.
 
@@ -53,10 +65,9 @@ def recover(
     from workbench import evaluation, pipeline
 
     if out is not None:
-        _check_output(out)
-    files = {"polygons": polygons, "value": value, "weight": weight,
-             "covariates": covariates or None}
-    name, options = source(dataset, {k: v for k, v in files.items() if v is not None})
+        pipeline.check_output(out, OUTPUTS)
+    name, options = source(dataset, polygons=polygons, value=value, weight=weight,
+                           covariates=covariates)
     specs, _ = specs_of(ctx, model or ["vbagg"], name, options, level=level, areas=areas, seed=seed)
     models = {full: pipeline.model_of(spec) for full, spec in specs.items()}
     first = next(iter(specs.values()))
@@ -79,8 +90,7 @@ def recover(
     typer.echo(f"{table.T.map('{:g}'.format).to_string()}\n\n{result.attrs['sentence']}\n"
                f"{result.attrs['comparison']}\n{result.attrs['caveat']}")
     if out is not None:
-        if stopped:
-            out = out.with_name(f"{out.stem}.partial{out.suffix}")
+        out = unfinished(out) if stopped else out
         if out.suffix == ".csv":
             table.to_csv(out)
         else:
@@ -89,17 +99,3 @@ def recover(
     if stopped:
         typer.echo(f"stopped: {stopped}", err=True)
         raise typer.Exit(130)
-
-
-def _check_output(out: Path) -> None:
-    choose("format of the output", out.suffix, OUTPUTS)
-    require(out.parent.is_dir(), f"the folder {str(out.parent)!r} of the output does not exist; "
-            "make it first")
-
-
-def group_levels(text: str | None) -> list[int | str] | None:
-    """Numbers of groups or labels of the areas, from text with commas."""
-    if text is None:
-        return None
-    parts = [part.strip() for part in text.split(",")]
-    return [int(part) if part.isdigit() else part for part in parts]

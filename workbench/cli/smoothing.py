@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from workbench.cli.options import Quiet
 from workbench.interrupt import Interrupt
 
 
@@ -27,7 +28,7 @@ def smooth(
     cells: Annotated[int, typer.Option(help="Pixels along the longer side.")] = 100,
     crs: Annotated[str | None, typer.Option(help="Of x and y, such as EPSG:4326.")] = None,
     threshold: Annotated[float | None, typer.Option(help="Map P(above it).")] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", help="No progress bar.")] = False,
+    quiet: Quiet = False,
 ) -> None:
     """Turn a table of summaries (centre, statistic, count) into a map on a grid.
 

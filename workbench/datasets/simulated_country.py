@@ -89,8 +89,9 @@ def load(
                             (smallest, largest), streams[4])
     ds = _bagged(terrain, population, fields, rate, parts, streams[5])
     ds.attrs |= {
-        "title": f"A made country, seed {seed}", "source": "simulated", "licence": "BSD-3-Clause",
-        "level": "district", "levels": ",".join(LEVELS), "seed": int(seed),
+        "title": f"A simulated country, seed {seed}", "source": "simulated",
+        "licence": "BSD-3-Clause", "level": "district", "levels": ",".join(LEVELS),
+        "seed": int(seed),
     }
     return ds if level == "district" else merge(ds, level)
 

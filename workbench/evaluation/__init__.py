@@ -9,6 +9,7 @@ from workbench.evaluation.accuracy import (
     poisson_nll,
     rmse,
 )
+from workbench.evaluation.area_scores import score_areas
 from workbench.evaluation.assessment import evaluate
 from workbench.evaluation.calibration import (
     central_intervals,
@@ -19,19 +20,18 @@ from workbench.evaluation.calibration import (
     pit_histogram,
     reliability,
 )
-from workbench.evaluation.comparison import compare
-from workbench.evaluation.comparison_fine import score_individuals
-from workbench.evaluation.comparison_result import Comparison
+from workbench.evaluation.comparison import Comparison, compare, score_individuals
 from workbench.evaluation.crossvalidation import FoldWarning, Interrupted, cross_validate
 from workbench.evaluation.downscaling import bilinear_lapse
 from workbench.evaluation.folds import folds, subset
 from workbench.evaluation.groupings import default_levels, groupings
 from workbench.evaluation.images import field_scores, rank_correlation, structural_similarity
-from workbench.evaluation.recovery import recover
-from workbench.evaluation.recovery_draws import recover_draws
-from workbench.evaluation.recovery_scores import score_areas
-from workbench.evaluation.recovery_summary import recovery_table
-from workbench.evaluation.recovery_weights import recovery_weights
+from workbench.evaluation.recovery import (
+    recover,
+    recover_draws,
+    recovery_table,
+    recovery_weights,
+)
 from workbench.evaluation.scoring import (
     crps,
     interval_score,

@@ -23,7 +23,7 @@ def constant():
 
 
 class GammaRate:
-    """Predictive law of the rate of each individual: Gamma(shape, per weight)."""
+    """Predictive distribution of the rate of each individual: Gamma(shape, per weight)."""
 
     def __init__(self, ds: xr.Dataset, shape: np.ndarray, exposure: np.ndarray) -> None:
         self._coords = {INDIVIDUAL: ds[INDIVIDUAL].values}
@@ -71,7 +71,7 @@ class OwnBag:
         return self
 
     def at(self, ds: xr.Dataset, area_effect: bool = True) -> GammaRate:
-        """Predictive law of the rate at individuals."""
+        """Predictive distribution of the rate at individuals."""
         membership, weight = ds["membership"].values, ds["weight"].values
         total = np.bincount(membership, weights=weight)
         return GammaRate(ds, (ds["value"].values + 0.5)[membership], total[membership])

@@ -7,6 +7,7 @@ areas of a group jointly, so that every draw adds up to the group's known total.
 from __future__ import annotations
 
 import inspect
+import math
 
 import numpy as np
 import xarray as xr
@@ -168,7 +169,7 @@ def _check_totals(areas: np.ndarray, group: np.ndarray, total: np.ndarray, facto
 def _counts_given_total(counts: np.ndarray, total: float, share: np.ndarray,
                         rng: np.random.Generator) -> np.ndarray:
     """Whole counts (sample, area) so that every draw adds up to the total."""
-    wanted = round(total)
+    wanted = math.ceil(total)       # of units worth a little less than one, if it is not whole
     drawn = counts.sum(1)
     if max(drawn.max(), wanted) > _MOST:        # chance is nothing beside so many events
         return total * (counts + share) / (drawn + 1)[:, None]
@@ -180,7 +181,7 @@ def _counts_given_total(counts: np.ndarray, total: float, share: np.ndarray,
         chance = (counts[few] + share) / (drawn[few] + 1)[:, None]
         chance /= chance.sum(1, keepdims=True)
         out[few] += rng.multinomial((wanted - drawn[few]).astype(np.int64), chance)
-    return out * (total / wanted) if wanted else out + total * share
+    return out if wanted == total else out * (total / wanted)
 
 
 def _thinned(counts: np.ndarray, wanted: int, rng: np.random.Generator) -> np.ndarray:

@@ -17,8 +17,8 @@ from workbench.evaluation.assessment import assemble, model_name
 from workbench.evaluation.crossvalidation_tasks import HeldOut, hold_out, kept
 from workbench.evaluation.folds import folds as make_folds
 from workbench.evaluation.parallel import completed
-from workbench.evaluation.recovery_tasks import data_key, folder_of, task_key
 from workbench.evaluation.summary import SCORES, average
+from workbench.evaluation.tasks import data_key, folder_of, task_key
 from workbench.evaluation.units import TARGETS, targets
 from workbench.schema import BAG, GEOMETRY, INDIVIDUAL, check, kind
 
@@ -95,7 +95,7 @@ def cross_validate(
         On Ctrl-C; its ``partial`` is the result of the folds finished.
     """
     check(ds)
-    chosen = _named(models)
+    chosen = named(models)
     if "constant" not in chosen and constant is not False:
         chosen["constant"] = constant or baselines.constant()
     fold = folds if isinstance(folds, xr.DataArray) else make_folds(ds, folds, scheme, seed)
@@ -140,19 +140,20 @@ def _tasks(run: _Run, models: dict, resume: str | Path | None) -> tuple[list, li
     return tasks, finished
 
 
-def _named(models) -> dict:
+def named(models) -> dict[str, object]:
+    """Models by name, from a model, a list of models or a dict."""
     if isinstance(models, Mapping):
-        named = {str(name): model for name, model in models.items()}
+        found = {str(name): model for name, model in models.items()}
     else:
         several = models if isinstance(models, Iterable) else [models]
         pairs = [(model_name(model), model) for model in several]
-        named = dict(pairs)
+        found = dict(pairs)
         require(
-            len(named) == len(pairs),
+            len(found) == len(pairs),
             f"two models share a name among {[name for name, _ in pairs]}; give a dict of names",
         )
-    require(len(named) > 0, "give at least one model")
-    return named
+    require(len(found) > 0, "give at least one model")
+    return found
 
 
 class _Run:
@@ -167,9 +168,8 @@ class _Run:
     def add(self, one: HeldOut) -> None:
         """Take up one task; say what its fit warned of, and if it failed."""
         self.done[one.model, one.number] = one
-        for text, category, file, line in one.warned:
-            if file:
-                warnings.warn_explicit(text, category, file, line)
+        for warned in one.warned:
+            warnings.warn_explicit(*warned)
         if one.units is not None:
             self.units[one.model, one.number] = one.units
             return

@@ -4,34 +4,24 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import os
-import time
-import warnings
 from pathlib import Path
 
 import numpy as np
 import xarray as xr
 
 from workbench.evaluation.folds import subset
+from workbench.evaluation.tasks import Outcome, attempt, fitted, written
 from workbench.evaluation.units import judge
 
 
 @dataclasses.dataclass
-class HeldOut:
+class HeldOut(Outcome):
     """What came of one model fitted without one fold."""
 
     model: str
     number: int                                         # of the fold
     units: dict[str, xr.Dataset] | None = None          # by target, or None if it failed
-    seconds: float = float("nan")
-    error: str = ""
-    warned: list[tuple] = dataclasses.field(default_factory=list)
-
-    @property
-    def note(self) -> str:
-        """Warnings of the fit, each once."""
-        return "; ".join(dict.fromkeys(text for text, category, *_ in self.warned if not
-                                       issubclass(category, DeprecationWarning | FutureWarning)))
+    warned: list[tuple] = dataclasses.field(default_factory=list)   # text, category, file, line
 
 
 def hold_out(name: str, model, number: int, ds: xr.Dataset, fold: np.ndarray, targets: list[str],
@@ -62,19 +52,11 @@ def hold_out(name: str, model, number: int, ds: xr.Dataset, fold: np.ndarray, ta
         If the fit was stopped: half a fit must not be scored.
     """
     done, held_out = HeldOut(name, number), fold == number
-    start = time.perf_counter()
-    with warnings.catch_warnings(record=True) as said:
-        warnings.simplefilter("always")
-        try:
-            fit = model.fit(subset(ds, ~held_out))
-            if getattr(fit, "cancelled", False):    # Ctrl-C inside the fit, which kept its best
-                raise KeyboardInterrupt
-            done.seconds = time.perf_counter() - start
-            test = subset(ds, held_out)
-            judged = judge(fit, test, targets, samples, seed + int(number))
-            done.units = {target: one.reset_coords(drop=True) for target, one in judged.items()}
-        except Exception as error:  # whatever a model raises, the other folds must survive
-            done.units, done.error = None, f"{type(error).__name__}: {error}"
+    with attempt(done) as said:
+        fit = fitted(model, subset(ds, ~held_out), done)
+        test = subset(ds, held_out)
+        judged = judge(fit, test, targets, samples, seed + int(number))
+        done.units = {target: one.reset_coords(drop=True) for target, one in judged.items()}
     done.warned = [(str(w.message), w.category, w.filename, w.lineno) for w in said]
     if file is not None and done.units is not None:
         keep(done, file)
@@ -83,13 +65,12 @@ def hold_out(name: str, model, number: int, ds: xr.Dataset, fold: np.ndarray, ta
 
 def keep(done: HeldOut, file: Path) -> None:
     """Write a result, whole or not at all."""
-    half = file.with_suffix(f".{os.getpid()}.half")
     about = xr.Dataset(attrs={"seconds": done.seconds, "note": done.note,
                               "targets": json.dumps(list(done.units))})
-    about.to_netcdf(half, engine="h5netcdf")
-    for target, units in done.units.items():
-        units.to_netcdf(half, group=target, mode="a", engine="h5netcdf")
-    os.replace(half, file)
+    with written(file) as half:
+        about.to_netcdf(half, engine="h5netcdf")
+        for target, units in done.units.items():
+            units.to_netcdf(half, group=target, mode="a", engine="h5netcdf")
 
 
 def kept(name: str, number: int, file: Path) -> HeldOut:
@@ -100,5 +81,4 @@ def kept(name: str, number: int, file: Path) -> HeldOut:
     for target in json.loads(found["targets"]):
         with xr.open_dataset(file, group=target, engine="h5netcdf") as stored:
             units[target] = stored.load()
-    warned = [(found["note"], UserWarning, "", 0)] if found["note"] else []
-    return HeldOut(name, number, units, float(found["seconds"]), warned=warned)
+    return HeldOut(name, number, units, seconds=float(found["seconds"]), note=found["note"])

@@ -77,6 +77,8 @@ def folds(ds: xr.Dataset, k: int = 10, scheme: str = "random", seed: int = 0) ->
     labels = [str(n) for n in ds.coords if ds[n].dims == (BAG,) and n not in (BAG, "bag_geometry")]
     choose("scheme", scheme, (*SCHEMES, *labels))
     count = ds.sizes[BAG]
+    require(count > 1, "the dataset has one bag, so that nothing would be left to learn from; give "
+            "one of several bags")
     require(2 <= k <= count, f"expected 2 to {count} folds (one per bag at most), got {k}")
     rng = np.random.default_rng(seed)
     if scheme == "random":

@@ -60,7 +60,8 @@ def stack(draws: Sequence[ArrayLike], observed: ArrayLike, groups: ArrayLike | N
     groups : array (unit,), optional
         Units of one group depend on each other; groups do not. By default each unit is its own.
     shrink : "auto" or float
-        Strength of the shrinkage as a multiple of the automatic one; 0 for none.
+        Strength of the shrinkage as a multiple of the automatic one; 0 for none, infinity for the
+        weights p that all are shrunk to.
     replicates : array (unit,), optional
         The grouping that a unit belongs to, where the same areas come back in several groupings
         (levels and draws of coarsen and recover): the number of independent groups is then the
@@ -208,7 +209,8 @@ def _shrinkage(scores: np.ndarray, slopes: np.ndarray, hessian: np.ndarray, grou
         t = np.where(variance > 0, worse.mean(0) / np.sqrt(variance / n), 0)
         likely = (1 + t**2 / (n - 1)) ** (-n / 4)
     target = np.maximum(np.where(np.isfinite(t), likely, 0), 1e-3)
-    strength = times * 6 * models / (models - 1) * noise / (curvature * n)
+    strength = times * 6 * models / (models - 1) * noise / (curvature * n) if noise > 0 else 0.0
+    strength = strength if np.isfinite(times) else np.inf
     return strength, target / target.sum()
 
 

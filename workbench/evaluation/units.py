@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 import xarray as xr
 
+from workbench.evaluation.area_scores import square_root
 from workbench.evaluation.calibration import (
     LEVELS,
     central_intervals,
@@ -14,7 +15,6 @@ from workbench.evaluation.calibration import (
     pit,
 )
 from workbench.evaluation.folds import subset
-from workbench.evaluation.recovery_scores import square_root
 from workbench.evaluation.scoring import (
     crps,
     interval_score,

@@ -1,4 +1,4 @@
-"""NO2 at the stations of a made city in hours when the satellite alone observes."""
+"""NO2 at the stations of a simulated city in hours when the satellite alone observes."""
 
 from __future__ import annotations
 
@@ -53,19 +53,20 @@ _PAPER = {
     "mr-gprn (weights)": "11.92 ± 6.80, 0.45 ± 0.17", "mr-dgp": "6.27 ± 2.77, 0.38 ± 0.32",
 }
 _NOTES = (
-    "A simulation stands for London, whose satellite product, roads and land use cannot be had: "
-    "compare models, not numbers. Errors are of each of the stations in the second half, when only "
-    "the satellite observes; ± is their standard deviation over stations, as in the paper, both "
-    "averaged over seeds. One kernel for all: Matérn 3/2 of time, a static part of place and its "
-    "features, and a part of them that recurs every 24 h; with an ARD squared exponential of "
-    "all inputs, the paper's, the single GP was behind the station's own mean on seed 0. "
-    "The kernel is the best of four for the single GP on the second half of seed 0, which is left "
-    "out of the runs; cells are integrated by 4 x 4 points (the paper: 10 x 10) and read every six "
-    "hours, 360 values (the paper: hourly, 196 rows). "
-    "80 inducing inputs per term, 200 evaluations at most. W is of place and features "
-    "alone. In mr-dgp the deep GP sees the satellite's field, place and features, but no time, as "
-    "in the released code; (f): the field alone. 'centre-point GP' is the released code's single "
-    "GP on cells' centres, 'centre-point' the network of the paper.")
+    "A simulation stands for London, whose data are not shipped here "
+    "(workbench.sources_from_tables makes the task of your own tables): compare models, not "
+    "numbers, and mind that their order depends on the kernel. Errors are of each of the stations "
+    "in the second half, when only the satellite observes; ± is their standard deviation over "
+    "stations, as in the paper, both averaged over seeds. One kernel for all: Matérn 3/2 of time, "
+    "a static part of place and its features, and a part of them that recurs every 24 h; with an "
+    "ARD squared exponential of all inputs, the paper's, the single GP was behind the station's "
+    "own mean on seed 0. The kernel is the best of four for the single GP on the second half of "
+    "seed 0, which is left out of the runs; cells are integrated by 4 x 4 points (the paper: 10 x "
+    "10) and read every six hours, 360 values (the paper: hourly, 196 rows). 80 inducing inputs "
+    "per term, 200 evaluations at most. W is of place and features alone. In mr-dgp the deep GP "
+    "sees the satellite's field, place and features, but no time, as in the released code; (f): "
+    "the field alone. 'centre-point GP' is the released code's single GP on cells' centres, "
+    "'centre-point' the network of the paper.")
 
 
 def _score(settings: Settings) -> Row:
@@ -173,5 +174,5 @@ def _table(results: xr.Dataset) -> pd.DataFrame:
 
 
 CITY = Experiment(
-    "city-air", "NO2 at stations of a made city when the satellite alone observes",
+    "city-air", "NO2 at stations of a simulated city when the satellite alone observes",
     "Hamelijnck et al. 2019, table 2 (left) and figure 4", _runs, _score, _table, _PAPER, _NOTES)

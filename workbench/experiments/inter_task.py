@@ -47,7 +47,8 @@ _PAPER = {
 }
 _NOTES = (
     "Another site and year: Marylebone Road, 2002, for the paper's RB7, 2018, whose readings are "
-    "not public in one file; a roadside, whose PM2.5 varies more. Compare models, not numbers: "
+    "public (londonair.org.uk) and not shipped here; workbench.sources_from_london_air makes the "
+    "task of them. A roadside, whose PM2.5 varies more. Compare models, not numbers: "
     "'of constant' is the mean over gaps of the error relative to that of the mean of all other "
     "hours. Five gaps of two days; ± is their standard deviation. Matérn 3/2 for f and rbf for W, "
     "one basis function unless named; prior means and noise learnt. 'paper's start': lengthscales "

@@ -51,17 +51,17 @@ _PAPER = {
     "cmip6 var-gpr": "RMSE 8.02 ± 0.28 or 8.25 ± 0.15, corr. 0.831 or 0.821",
 }
 _NOTES = (
-    "The paper's five monthly fields (March 1950, with cloud cover, albedo and orography) are not "
-    "public in one place: cmip6 is the annual mean of two of them with altitude as the covariate, "
-    "so that its numbers do not answer the paper's. Half the blocks are bags, the other half "
-    "targets; two stages: ℓ and λ by leaving out bags, our default for unmatched targets; else by "
-    "the evidence, as in the paper. vbagg and var-gpr get values imputed by a GP on the mediators. "
-    "Blocks are of one size: vbagg's σ²/n is then the constant noise of an aggregated GP with "
-    "inducing inputs, and shrinkage is the standard estimator. Hyperparameters are learnt on 10 "
-    "clusters per block. "
-    "Ten splits, as in the paper; on cmip6 individual noise is left out, and exact CMP is "
-    "run on one split, its map by 1,000 random Fourier features for each term; all other maps are "
-    "taken without them. The bilinear map "
+    "The paper's five monthly fields (March 1950, with cloud cover, albedo and orography) are "
+    "public at ESGF and not shipped here (workbench.load('cmip6-temperature', source='esgf', "
+    "directory=..., date='1950-03') reads the files): cmip6 is the annual mean of two of them with"
+    " altitude as the covariate, so that its numbers do not answer the paper's. Half the blocks "
+    "are bags, the other half targets; two stages: ℓ and λ by leaving out bags, our default for "
+    "unmatched targets; else by the evidence, as in the paper. vbagg and var-gpr get values "
+    "imputed by a GP on the mediators. Blocks are of one size: vbagg's σ²/n is then the constant "
+    "noise of an aggregated GP with inducing inputs, and shrinkage is the standard estimator. "
+    "Hyperparameters are learnt on 10 clusters per block. Ten splits, as in the paper; on cmip6 "
+    "individual noise is left out, and exact CMP is run on one split, its map by 1,000 random "
+    "Fourier features for each term; all other maps are taken without them. The bilinear map "
     "interpolates the targets' blocks and sees their altitude, which the models do not.")
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 import xarray as xr
 
-from workbench.checks import ExtrapolationWarning
+from workbench.checks import ExtrapolationWarning, FitWarning
 from workbench.labelled.fit import Fit
 from workbench.labelled.mediated import MediatedFit
 from workbench.labelled.several import Several, SourcesFit, to_sources
@@ -15,6 +15,7 @@ from workbench.labelled.source import to_source
 from workbench.models.registry import MODELS
 
 _MUCH = 0.5             # share of the individuals beyond the areas' range that is worth a warning
+_FEW = 10               # areas below which nothing can be tested; as in `wb.recover`
 
 
 def warn_of_extrapolation(fit: Fit, stacklevel: int = 3) -> None:
@@ -26,6 +27,17 @@ def warn_of_extrapolation(fit: Fit, stacklevel: int = 3) -> None:
             "what the map says there: a split by population may be as good or better; "
             "wb.compare(ds) sets them against each other", ExtrapolationWarning,
             stacklevel=stacklevel)
+
+
+def warn_of_few_areas(fit: Fit) -> None:
+    """Warn where totals are too few to test what a map of counts says inside the areas."""
+    state = fit.inner.state
+    areas, used = len(state.source.targets.value), any(t.columns for t in state.field.terms)
+    if areas < _FEW and used and state.source.kind == "count":
+        warnings.warn(
+            f"{areas} totals cannot test what the map says inside the areas: a split by "
+            "population or a regression may be as good or better; wb.compare(ds) sets them against "
+            "each other, wb.Auto() stays nearer to the split", FitWarning, stacklevel=3)
 
 
 class LabelledModel:
@@ -77,6 +89,7 @@ class LabelledModel:
         source = to_source(ds)
         fit = Fit(self._inner.fit(source, progress=progress, callback=callback), self, ds)
         warn_of_extrapolation(fit)
+        warn_of_few_areas(fit)
         return fit
 
     def condition(self, ds: xr.Dataset, hyperparameters: Mapping) -> Fit:
@@ -189,3 +202,7 @@ MRGPRN = _public("MRGPRN", MODELS["mr-gprn"])
 CentrePointGPRN = _public("CentrePointGPRN", MODELS["centre-point-gprn"])
 MRDGP = _public("MRDGP", MODELS["mr-dgp"])
 MRCascade = _public("MRCascade", MODELS["mr-cascade"])
+
+_FOUND = {one.torch_model.name: one for one in list(globals().values())
+          if hasattr(one, "torch_model")}
+BY_NAME = {name: _FOUND[name] for name in MODELS}       # in the order in which lists show them

@@ -4,34 +4,9 @@ from __future__ import annotations
 
 from workbench.checks import choose
 from workbench.labelled.auto import Auto
-from workbench.labelled.models import (
-    CMP,
-    MRDGP,
-    MRGP,
-    MRGPRN,
-    AggregatedGP,
-    BagConstant,
-    BagPixel,
-    CentrePointGP,
-    CentrePointGPRN,
-    CentroidGP,
-    Constant,
-    IndependentBagsGP,
-    LabelledModel,
-    MRCascade,
-    MRVBAgg,
-    NeuralNetwork,
-    Nystrom,
-    QuasiLikelihoodGP,
-    ShrinkageCMP,
-    VarCMP,
-    VBAgg,
-)
+from workbench.labelled.models import BY_NAME, LabelledModel
 
-_CLASSES = {cls.torch_model.name: cls for cls in (
-    Auto, Constant, BagConstant, BagPixel, CentrePointGP, NeuralNetwork, Nystrom, AggregatedGP,
-    CentroidGP, IndependentBagsGP, QuasiLikelihoodGP, CMP, ShrinkageCMP, VarCMP, VBAgg,
-    MRGP, MRVBAgg, MRGPRN, CentrePointGPRN, MRCascade, MRDGP)}
+_CLASSES = {Auto.torch_model.name: Auto} | BY_NAME
 
 
 def models() -> dict[str, type[LabelledModel]]:

@@ -15,7 +15,7 @@ _SURE = 3.0             # standard errors by which the mixture must be ahead to 
 def scored(recovered: xr.Dataset, weights: dict[str, float], ds: xr.Dataset, seed: int
             ) -> xr.Dataset:
     """Errors of everyone, mixture included, for each grouping that all candidates finished."""
-    from workbench.evaluation.recovery_scores import headline, score_areas
+    from workbench.evaluation.area_scores import headline, score_areas
 
     counts = kind(ds) == "count" and aggregation(ds) == "sum"
     weight = np.bincount(ds["membership"].values, weights=ds["weight"].values)

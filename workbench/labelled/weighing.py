@@ -6,7 +6,6 @@ import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-import numpy as np
 import xarray as xr
 
 from workbench.checks import InputError
@@ -16,7 +15,8 @@ from workbench.schema import BAG, INDIVIDUAL, aggregation, kind
 
 SPLIT, REGRESSION = "split by population", "regression on totals"
 _SAMPLES, _BUDGET = 400, 20_000_000     # joint draws of areas, and of individuals at once
-_PRIOR = 5.0                            # groups that equal weights are worth
+_PRIOR = 5.0            # groups that the weights of all that is plausible are worth
+_LEAST = 0.02           # weights below are none: a bad model's long tails would be seen in any sd
 
 
 @dataclass(frozen=True)
@@ -80,8 +80,8 @@ def weigh(models: Mapping[str, object], ds: xr.Dataset, effort: Effort, seed: in
         Hyperparameters of the fits to the areas, at which merged ones are conditioned on.
     """
     from workbench.evaluation.groupings import FEWEST_AREAS, FEWEST_GROUPS, groupings
-    from workbench.evaluation.recovery_draws import recover_draws
-    from workbench.evaluation.recovery_weights import recovery_weights
+    from workbench.evaluation.recovery.draws import recover_draws
+    from workbench.evaluation.recovery.weights import recovery_weights
 
     names, areas = list(models), ds.sizes[BAG]
     if not ds.sizes["covariate"] and "x" not in ds:
@@ -107,17 +107,16 @@ def weigh(models: Mapping[str, object], ds: xr.Dataset, effort: Effort, seed: in
             everyone, ds, groups, samples=samples, seed=seed, workers=workers,
             progress=True if progress else show)
     try:
-        found = recovery_weights(recovered.sel(model=names))
+        tested = recovered.sel(model=names)
+        found, plausible = (recovery_weights(tested, shrink) for shrink in ("auto", np.inf))
     except InputError as error:
         return equal_weights(names, str(error))
     # Groups are the units that tell the models apart, and they are not the map's own step.
     trust = float(recovered["group"].max()) + 1
     trust = trust / (trust + _PRIOR)
-    tested = recovered["draws"].sel(model=names).notnull().all(("sample", "area")).any(
-        ("level", "draw"))
-    equal = tested / tested.sum()
-    weights = {name: trust * float(found.sel(model=name))
-               + (1 - trust) * float(equal.sel(model=name)) for name in names}
+    shrunk = trust * found + (1 - trust) * plausible
+    shrunk = shrunk.where(shrunk >= _LEAST, 0.0)
+    weights = {name: float(shrunk.sel(model=name) / shrunk.sum()) for name in names}
     notes = tuple(f"{name}, {level} groups, draw {draw}: {error}" for name in everyone
                   for level in recovered["level"].values for draw in recovered["draw"].values
                   if (error := recovered["error"].sel(model=name, level=level, draw=draw).item()))
@@ -144,50 +143,13 @@ class _Held:
         return self._model.condition(ds, self._values)
 
 
-class _Rounded:
-    """A simple map of whole counts, for totals that need not be whole.
-
-    They are rounded for it (to one at least where there is something), and its draws scaled to add
-    up to the totals as they are.
-    """
-
-    def __init__(self, model):
-        self._model = model
-
-    def __repr__(self) -> str:
-        return repr(self._model)
-
-    def fit(self, ds: xr.Dataset):
-        return _RoundedFit(self._model.fit(_rounded(ds)))
-
-
-class _RoundedFit:
-    def __init__(self, fit):
-        self._fit = fit
-
-    def sample(self, ds: xr.Dataset, samples: int = 1000, *, preserve_totals: bool = False,
-               by: str | None = None, seed: int = 0) -> xr.DataArray:
-        """As of the map's own fit; no group of individuals may lie in two areas."""
-        whole, total = _rounded(ds), ds["value"].values
-        factor = np.divide(total, whole["value"].values, out=np.ones(total.shape), where=total > 0)
-        drawn = self._fit.sample(whole, samples, preserve_totals=preserve_totals, seed=seed, by=by)
-        first = slice(None) if by is None else np.unique(ds[by].values, return_index=True)[1]
-        return drawn * factor[ds["membership"].values[first]]
-
-
-def _rounded(ds: xr.Dataset) -> xr.Dataset:
-    total = ds["value"]
-    whole = total.round().clip(min=1).where(total > 0, 0.0)
-    return ds.assign(value=whole.assign_attrs(total.attrs))
-
-
 def _simple(ds: xr.Dataset) -> dict[str, object]:
     """The simple maps that the mixture has to beat; of totals of counts alone."""
     if kind(ds) != "count" or aggregation(ds) != "sum":
         return {}
     from workbench.evaluation.plain import PopulationSplit, TotalsGLM
 
-    found = {SPLIT: _Rounded(PopulationSplit())}
+    found = {SPLIT: PopulationSplit()}
     if ds.sizes["covariate"]:
-        found[REGRESSION] = _Rounded(TotalsGLM())
+        found[REGRESSION] = TotalsGLM()
     return found

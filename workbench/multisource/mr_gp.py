@@ -51,7 +51,7 @@ class MRGP(MultiSourceModel):
 
     Every source has bags of its own, of any size and wherever they lie, and a noise of its own.
     Sources that depend on each other make the posterior too narrow under the product of their
-    likelihoods; ``composite`` estimates powers that mend this.
+    likelihoods; ``composite`` estimates powers that correct it.
 
     Parameters
     ----------

@@ -56,8 +56,8 @@ def city_maps(
     ----------
     Hamelijnck et al. 2019, figure 4.
     """
-    require("grid_shape" in grid.attrs and "truth" in grid, "the dataset is no map of a made city; "
-            "make it with workbench.city_map(tree, hour)")
+    require("grid_shape" in grid.attrs and "truth" in grid, "the dataset is no map of a "
+            "simulated city; make it with workbench.city_map(tree, hour)")
     check_maps(maps, grid, f"grid's {grid.sizes[INDIVIDUAL]} pixels", "fit.to_dataset(grid)",
                ("mean",))
     scale = scale or city_scale(grid)

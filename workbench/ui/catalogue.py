@@ -88,7 +88,7 @@ _KOREA = Choice(
     (5, 500), "km", (3, 4, 5, 6, 7, 8, 10, 12, 15, 20), 8, 1000, 0.004,
 )
 _COUNTRY = Choice(
-    "Made country (simulated, truth known)",
+    "Simulated country (truth known)",
     {"120 districts": "district", "24 regions": "region", "6 provinces": "province",
      "60 merged areas": "60", "12 merged areas": "12"},
     (5, 500), "km", (10, 20, 30, 50, 75, 100, 150, 200), 75, 1000, 0.03,

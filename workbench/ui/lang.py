@@ -19,11 +19,11 @@ MAPS = {
 }
 NO_TRUTH = (
     "Not known: only the areas' totals were published, so nothing finer exists to compare with. "
-    "Try the made country or Korea to see a map beside its truth."
+    "Try the simulated country or Korea to see a map beside its truth."
 )
 
 CHARTS = {
-    "coverage": "On the diagonal, intervals hold what they claim; below it they claim too much.",
+    "coverage": "On the diagonal, coverage is as stated; below it intervals are too narrow.",
     "pit": "Flat within the band is calibrated; a valley means intervals too narrow, a hill too "
            "wide.",
     "training": "Climbs and levels off when learning is done; it can be stopped at any step.",
@@ -44,7 +44,7 @@ KINDS = {
     "start": "quick look: hyperparameters at their starting values, press Fit to learn them",
     "stand-in": "quick look: one model at its starting values, press Fit for the weighted mixture",
 }
-FIT = "Learns all hyperparameters that no slider holds."
+FIT = "Learns all hyperparameters that no slider fixes."
 READY = "ready"
 NO_CURVE = "Nothing learnt yet: press Fit."
 SUMMARY = "What was fitted: hyperparameters with units and priors"

@@ -63,7 +63,7 @@ def load(
     ds["value"] = ds["value"] + noise * stream.standard_normal(ds.sizes["bag"])
     ds["value"].attrs |= {"long_name": "temperature at cloud top", "units": "K",
                           "aggregation": "mean", "kind": "continuous"}
-    ds.attrs |= {"title": f"A made climate, seed {seed}", "source": "simulated",
+    ds.attrs |= {"title": f"A simulated climate, seed {seed}", "source": "simulated",
                  "licence": "BSD-3-Clause", "seed": int(seed), "noise": float(noise)}
     return ds
 

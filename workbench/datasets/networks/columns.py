@@ -108,7 +108,7 @@ def readings_of(column: pd.Series, what: str) -> np.ndarray:
     _refuse(np.isnan(values) & column.notna().to_numpy() & ~text.str.lower().isin(_NOTHING), column,
             f"readings of {what} are no numbers", "leave missing ones empty")
     _refuse(np.isinf(values), column, f"readings of {what} are infinite",
-            "mend them, or leave missing ones empty")
+            "correct them, or leave missing ones empty")
     _refuse(np.isin(values, FLAGS), column, f"readings of {what} are "
             f"{' or '.join(f'{f:g}' for f in FLAGS)}, which marks a missing one in many files",
             "blank them, with table.replace([-999, -9999], np.nan) or pd.read_csv(path, "
@@ -139,7 +139,7 @@ def numbers_of(frame: pd.DataFrame, columns: Iterable[str], what: str) -> pd.Dat
     for column, values in found.items():
         _refuse(np.isnan(values) & frame[column].notna().to_numpy(), frame[column],
                 f"values of column {column!r} of {what}, which must hold numbers, are none",
-                "mend or drop these rows")
+                "correct or drop these rows")
         bad = ~np.isfinite(values)
         require(not bad.any(), f"column {column!r} of {what} has {int(bad.sum())} values that are "
                 f"missing or not finite, the first in row {np.flatnonzero(bad)[:1].tolist()}; drop "

@@ -34,13 +34,13 @@ def load(
     satellite_scale: float = 0.6,
     satellite_offset: float = 6.0,
 ) -> xr.DataTree:
-    """Simulated city (made): NO2 at 30 stations and in satellite cells, true at every place.
+    """Simulated city: NO2 at 30 stations and in satellite cells, true at every place.
 
     A city of 42 x 35 km with main roads, parks and a river; NO2 is a background that the weather
     moves and, within some hundred metres of main roads, what traffic adds by the hour. Stations
     and satellite see the first half of three days, the satellite alone the second; stations in
-    the second half are the target. It stands for the paper's London, whose satellite product, roads
-    and land use cannot be had.
+    the second half are the target. It stands for the paper's London, whose data are not shipped
+    here: `workbench.sources_from_tables` makes the same task of your own tables.
 
     Parameters
     ----------
@@ -110,9 +110,9 @@ def load(
         {"stations": station_bags(train, FEATURES, START, "of the first half", truth="truth"),
          "satellite": satellite},
         station_bags(test, FEATURES, START, "of the second half", truth="truth"),
-        title=f"A made city, seed {seed}", settings=options,
-        notes=["Made by a simulation; the paper's satellite product, roads and land use of London "
-               "cannot be had.",
+        title=f"A simulated city, seed {seed}", settings=options,
+        notes=["Made by a simulation; the paper's data of London are not shipped here "
+               "(sources_from_tables makes the task of your own tables).",
                "A cell's value is its mean over nine points for each individual of its bag, then "
                "biased: the bag discretises the cell, as in the paper.",
                f"Satellite every {every} h, the paper's hourly."],

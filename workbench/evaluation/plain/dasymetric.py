@@ -8,14 +8,14 @@ from sklearn.cluster import KMeans
 from sklearn.preprocessing import StandardScaler
 
 from workbench.checks import require, whole
-from workbench.evaluation.plain.dispersion import log_sds
-from workbench.evaluation.plain.fit import PlainFit, check_counts
+from workbench.evaluation.plain.fit import PlainFit
+from workbench.evaluation.plain.method import PlainMethod
 from workbench.schema import BAG, INDIVIDUAL
 
 ITERATIONS, TOLERANCE = 20_000, 1e-9
 
 
-class DasymetricClasses:
+class DasymetricClasses(PlainMethod):
     r"""Class dasymetric map: classes of covariates, a rate for each, totals kept.
 
     Individuals are put into classes by k-means on standardised covariates. The classes' rates are
@@ -43,19 +43,11 @@ class DasymetricClasses:
 
     def __init__(self, classes: int = 6, prior: float = 0.05, dispersion: str = "between",
                  log_sd: float | None = None, seed: int = 0) -> None:
+        super().__init__(dispersion, log_sd)
         require(prior > 0, f"prior must be positive, got {prior}: without one a rate may be zero")
         self.classes, self.prior, self.seed = whole("classes", classes, least=1), prior, seed
-        self.dispersion, self.log_sd = dispersion, log_sd
 
-    def fit(self, ds: xr.Dataset) -> PlainFit:
-        """Make the classes and estimate their rates from the totals.
-
-        Raises
-        ------
-        InputError
-            If the values are not totals of counts.
-        """
-        check_counts(ds)
+    def _fit(self, ds: xr.Dataset) -> PlainFit:
         x, weight = ds["covariates"].values.astype(float), ds["weight"].values.astype(float)
         membership, value, bags = ds["membership"].values, ds["value"].values, ds.sizes[BAG]
         used = max(1, min(self.classes, bags // 3, ds.sizes[INDIVIDUAL], len(np.unique(x, axis=0))))
@@ -68,8 +60,7 @@ class DasymetricClasses:
         def rate(new: xr.Dataset) -> np.ndarray:
             return rates[groups.predict(scaler.transform(new["covariates"].values.astype(float)))]
 
-        sds = log_sds(value, rates[groups.labels_] * weight, membership, float(used),
-                      self.dispersion, self.log_sd)
+        sds = self._log_sds(ds, rates[groups.labels_] * weight, float(used))
         return PlainFit("dasymetric classes", rate, *sds, {
             "classes": used, "their rates": ", ".join(f"{r:.3g}" for r in rates),
             "dispersion": self.dispersion})

@@ -116,13 +116,15 @@ class PlainFit:
 
         Given its total, an area's counts are multinomial with the shares of the individuals'
         rates, which are drawn anew for each sample. The level of the area is free, so that a total
-        says nothing about the shares. With ``by``, a name or one label for each individual, sums
-        over groups of individuals are drawn instead (sample, group).
+        says nothing about the shares. A total that is not whole is drawn as the next larger whole
+        number of units, each worth a little less than one, so that the draws add up to it. With
+        ``by``, a name or one label for each individual, sums over groups of individuals are drawn
+        instead (sample, group).
 
         Raises
         ------
         InputError
-            If totals that are to be preserved are not whole numbers, or ``by`` gives no groups.
+            If ``by`` gives no groups.
         """
         if by is not None:
             names, of = schema.grouped(ds, by)
@@ -173,16 +175,17 @@ class GivenTotals:
     ) -> xr.DataArray:
         """Draw counts (sample, unit): multinomial given shares; of areas the totals themselves."""
         choose("unit", unit, UNITS)
-        totals = self._whole_totals(ds)
+        units, worth = _units(ds)
         if unit == BAG:
-            draws = np.tile(totals, (samples, 1))
+            draws = np.tile(units * worth, (samples, 1))
         else:
             rng = np.random.default_rng(seed)
             shares = self._shares(ds, samples, rng)
             ends = np.flatnonzero(np.diff(ds["membership"].values, prepend=-1))[1:]
             parts = np.split(shares, ends, axis=1)
-            draws = np.concatenate([rng.multinomial(total, part)
-                                    for total, part in zip(totals, parts, strict=True)], axis=1)
+            draws = np.concatenate([rng.multinomial(count, part)
+                                    for count, part in zip(units, parts, strict=True)], axis=1)
+            draws = draws * worth[ds["membership"].values]
         return xr.DataArray(draws, dims=("sample", unit)).assign_coords({unit: ds[unit]})
 
     def sums(self, ds: xr.Dataset, of: np.ndarray, samples: int, seed: int) -> np.ndarray:
@@ -191,31 +194,32 @@ class GivenTotals:
         Parameters
         ----------
         ds : xr.Dataset
-            Bagged dataset with whole totals.
+            Bagged dataset.
         of : int array (individual,)
             Group of each individual, numbered from 0.
         samples, seed : int
         """
-        totals, groups = self._whole_totals(ds), of.max() + 1
+        (units, worth), groups = _units(ds), of.max() + 1
         rng = np.random.default_rng(seed)
         pairs, cell = np.unique(ds["membership"].values * groups + of, return_inverse=True)
         shares = add_up(self._shares(ds, samples, rng), cell)
         ends = np.flatnonzero(np.diff(pairs // groups, prepend=-1))[1:]
         parts = np.split(shares, ends, axis=1)
-        draws = np.concatenate([rng.multinomial(total, part / part.sum(1, keepdims=True))
-                                for total, part in zip(totals, parts, strict=True)], axis=1)
-        return add_up(draws, pairs % groups)
+        draws = np.concatenate([rng.multinomial(count, part / part.sum(1, keepdims=True))
+                                for count, part in zip(units, parts, strict=True)], axis=1)
+        return add_up(draws * worth[pairs // groups], pairs % groups)
 
     def log_density(
         self, ds: xr.Dataset, unit: str = INDIVIDUAL, samples: int = 1000, seed: int = 0
     ) -> np.ndarray:
         """Log binomial mass (sample, unit) of the fine counts given totals and drawn shares."""
         choose("unit", unit, UNITS)
-        totals = self._whole_totals(ds)
+        units, worth = _units(ds)
         if unit == BAG:
             return np.zeros((samples, ds.sizes[BAG]))       # known, so of probability one
         share = self._shares(ds, samples, np.random.default_rng(seed))
-        n, y = totals[ds["membership"].values], ds["individual_value"].values
+        n, y = (values[ds["membership"].values] for values in (units, 1 / worth))
+        y = y * ds["individual_value"].values
         choices = gammaln(n + 1) - gammaln(y + 1) - gammaln(n - y + 1)
         return choices + xlogy(y, share) + xlogy(n - y, np.maximum(1 - share, 0))
 
@@ -230,12 +234,11 @@ class GivenTotals:
         return draw_shares(
             self._pinned(ds), ds["membership"].values, self.fit.log_sd, samples, rng)
 
-    def _whole_totals(self, ds: xr.Dataset) -> np.ndarray:
-        totals = check_counts(ds)["value"].values
-        broken = np.flatnonzero(totals != np.round(totals))
-        if broken.size:
-            raise reject(
-                "whole totals to share out", f"{broken.size} fractional ones (first: bag "
-                f"{ds[BAG].values[broken[:1]].tolist()} with {totals[broken[0]]:g})",
-                "round ds['value'], or draw with preserve_totals=False")
-        return totals.astype(np.int64)
+
+def _units(ds: xr.Dataset) -> tuple[np.ndarray, np.ndarray]:
+    """Units of each total (bag,), and what one is worth: one where the total is whole."""
+    totals = check_counts(ds)["value"].values
+    units = np.ceil(totals).astype(np.int64)
+    if (units == totals).all():
+        return units, np.ones_like(units)
+    return units, np.divide(totals, units, out=np.ones(totals.shape), where=units > 0)

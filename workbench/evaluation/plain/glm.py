@@ -10,15 +10,15 @@ from sklearn.model_selection import KFold
 
 from workbench.checks import require
 from workbench.evaluation.plain.aggregated import Totals, solve
-from workbench.evaluation.plain.dispersion import log_sds
-from workbench.evaluation.plain.fit import PlainFit, check_counts
+from workbench.evaluation.plain.fit import PlainFit
+from workbench.evaluation.plain.method import PlainMethod
 from workbench.schema import BAG, COVARIATE
 
 RIDGES = np.logspace(1.5, -5, 14)       # strongest first, so that each start is near its optimum
 FOLDS, ALL_LEFT_OUT, FEWEST = 10, 30, 6
 
 
-class TotalsGLM:
+class TotalsGLM(PlainMethod):
     r"""Poisson regression whose data are totals: :math:`Y_b \sim` sum of :math:`w_i e^{x_i'\beta}`.
 
     The expected total is the sum of the individuals' expectations (the aggregated likelihood), not
@@ -50,19 +50,11 @@ class TotalsGLM:
     def __init__(self, ridge: float | None = None, mean_covariates: bool = False,
                  dispersion: str = "between", log_sd: float | None = None,
                  seed: int = 0) -> None:
+        super().__init__(dispersion, log_sd)
         require(ridge is None or ridge >= 0, f"ridge must be zero or more, got {ridge}")
         self.ridge, self.mean_covariates, self.seed = ridge, mean_covariates, seed
-        self.dispersion, self.log_sd = dispersion, log_sd
 
-    def fit(self, ds: xr.Dataset) -> GLMFit:
-        """Estimate coefficients, ridge and dispersion from the totals.
-
-        Raises
-        ------
-        InputError
-            If the values are not totals of counts.
-        """
-        check_counts(ds)
+    def _fit(self, ds: xr.Dataset) -> GLMFit:
         x, weight = ds["covariates"].values.astype(float), ds["weight"].values.astype(float)
         counted = np.ones_like(weight) if self.mean_covariates else weight
         centre = np.average(x, axis=0, weights=counted)
@@ -77,8 +69,7 @@ class TotalsGLM:
         else:
             ridge = self._validated(totals) if ridge is None else ridge
             beta, parameters = solve(totals, ridge)
-        sds = log_sds(totals.value, totals.expected(beta), totals.membership, parameters,
-                      self.dispersion, self.log_sd)
+        sds = self._log_sds(ds, totals.expected(beta), parameters)
         name = "GLM on area means" if self.mean_covariates else "GLM on totals"
         slopes = beta[1:] / scale
         return GLMFit(name, beta[0] - slopes @ centre, slopes, ds, sds,

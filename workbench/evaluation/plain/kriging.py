@@ -10,15 +10,15 @@ from scipy.spatial.distance import cdist
 from sklearn.cluster import KMeans
 
 from workbench.checks import require, whole
-from workbench.evaluation.plain.dispersion import log_sds
-from workbench.evaluation.plain.fit import PlainFit, check_counts
+from workbench.evaluation.plain.fit import PlainFit
+from workbench.evaluation.plain.method import PlainMethod
 from workbench.schema import BAG
 
 _FEWEST = 5
 _FLOOR = 1e-3       # of the overall rate: kriged rates may be negative, expectations may not
 
 
-class PoissonKriging:
+class PoissonKriging(PlainMethod):
     r"""Area-to-point Poisson kriging of rates (Goovaerts 2006).
 
     Rates of points have a common mean and the covariance :math:`\sigma^2 e^{-d/\ell}`; an area's
@@ -26,7 +26,7 @@ class PoissonKriging:
     The weights of areas solve the ordinary kriging system with covariances averaged over areas by
     weight, so that predicted rates of an area average to its smoothed rate. Sill and range are
     those of the highest Gaussian restricted likelihood of the areas' rates, which deconvolves the
-    variogram. No neighbourhoods: all areas are used.
+    variogram. No neighbourhoods: all areas are used, which must be five at least, with coordinates.
 
     Parameters
     ----------
@@ -46,18 +46,10 @@ class PoissonKriging:
 
     def __init__(self, support: int = 25, dispersion: str = "between",
                  log_sd: float | None = None, seed: int = 0) -> None:
+        super().__init__(dispersion, log_sd)
         self.support, self.seed = whole("support", support, least=1), seed
-        self.dispersion, self.log_sd = dispersion, log_sd
 
-    def fit(self, ds: xr.Dataset) -> PlainFit:
-        """Estimate sill, range and the weights of areas from the totals.
-
-        Raises
-        ------
-        InputError
-            If the values are not totals of counts, there are fewer than 5 areas, or no coordinates.
-        """
-        check_counts(ds)
+    def _fit(self, ds: xr.Dataset) -> PlainFit:
         places = _places(ds)
         require(ds.sizes[BAG] >= _FEWEST, f"kriging needs at least {_FEWEST} areas to estimate a "
                                           f"variogram, got {ds.sizes[BAG]}")
@@ -90,7 +82,7 @@ class PoissonKriging:
         left_out = relative - cho_solve(factor, relative - mean) / np.diag(inverse)
         predicted = np.maximum(left_out, _FLOOR) * overall * exposure
         scaled = expected * (predicted / np.bincount(membership, expected))[membership]
-        sds = log_sds(value, scaled, membership, 1.0, self.dispersion, self.log_sd)
+        sds = self._log_sds(ds, scaled, 1.0)
         units = ds["x"].attrs.get("units", "")
         low = float(np.mean(expected <= 1.001 * _FLOOR * overall * weight))
         return PlainFit("Poisson kriging", rate, *sds, {

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import xarray as xr
 
-from workbench.evaluation.plain.dispersion import log_sds
-from workbench.evaluation.plain.fit import PlainFit, check_counts
+from workbench.evaluation.plain.fit import PlainFit
+from workbench.evaluation.plain.method import PlainMethod
 from workbench.schema import INDIVIDUAL
 
 
-class PopulationSplit:
+class PopulationSplit(PlainMethod):
     """Each area's total, split in proportion to weight: the map to beat.
 
     Where totals are unknown it is the overall rate. `OwnBag` in `workbench.evaluation.baselines`
@@ -28,20 +28,11 @@ class PopulationSplit:
     """
 
     def __init__(self, dispersion: str = "area", log_sd: float | None = None) -> None:
-        self.dispersion, self.log_sd = dispersion, log_sd
+        super().__init__(dispersion, log_sd)
 
-    def fit(self, ds: xr.Dataset) -> PlainFit:
-        """Estimate the overall rate and the dispersion from the totals.
-
-        Raises
-        ------
-        InputError
-            If the values are not totals of counts.
-        """
-        check_counts(ds)
-        weight, value = ds["weight"].values, ds["value"].values
-        rate = float(value.sum() / weight.sum())
-        sds = log_sds(value, rate * weight, ds["membership"].values, 1.0, self.dispersion,
-                      self.log_sd)
+    def _fit(self, ds: xr.Dataset) -> PlainFit:
+        weight = ds["weight"].values
+        rate = float(ds["value"].values.sum() / weight.sum())
+        sds = self._log_sds(ds, rate * weight, 1.0)
         return PlainFit("population split", lambda new: np.full(new.sizes[INDIVIDUAL], rate), *sds,
                         {"overall rate": f"{rate:.4g}", "dispersion": self.dispersion})

@@ -18,7 +18,7 @@ PLANE_NOTE = "Click to go there."
 CURVE_NOTE = ("η and η' are known before any data are seen, in prior sd, and bound the error up to "
               "a constant; the certificate η' is the sharper one.")
 CALIBRATION_NOTE = (
-    "On the diagonal, intervals hold what they claim; below it they claim too much. In one data "
+    "On the diagonal, coverage is as stated; below it intervals are too narrow. In one data "
     "set neighbours are right or wrong together.")
 DRAWS_NOTE = " Try new draws."
 HELD_OUT_NOTE = " No truth is known here: held-out outputs, with their noise, stand in."
@@ -65,7 +65,7 @@ def headline(cells: int, points: int, size: float, unit: str, error: float | Non
         parts.append(f"Error against the {what}: complete {against[0]:.3f}, "
                      f"summaries {against[1]:.3f}.")
     if held is not None:
-        parts.append(f"90 % intervals hold {100 * held[0]:.0f} % (complete) and "
+        parts.append(f"90 % intervals cover {100 * held[0]:.0f} % (complete) and "
                      f"{100 * held[1]:.0f} % (summaries) of the {what}.")
     return " ".join(parts)
 

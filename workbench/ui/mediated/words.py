@@ -28,8 +28,8 @@ MAPS_NOTE = (
     "every model; width and error have scales that stay, too. Zoom and pan are linked; pointing at "
     "a pixel shows all its values.")
 CALIBRATION = "Calibration"
-CALIBRATION_NOTE = ("On the diagonal, intervals hold what they claim; below it they claim too "
-                    "much.")
+CALIBRATION_NOTE = ("On the diagonal, coverage is as stated; below it intervals are too "
+                    "narrow.")
 CURVES = "Who is alike?"
 SCORES = "Models tried"
 SCORES_NOTE = ("One row for each model on each set of bags and targets, as last seen; the present "
@@ -37,7 +37,7 @@ SCORES_NOTE = ("One row for each model on each set of bags and targets, as last 
                "does not, and can be compared between models of the same values alone: imputed "
                "values are others.")
 HEADS = ("model", "blocks", "targets", "pixels", "lengthscale of k", "RMSE (K)", "MAE (K)",
-         "correlation", "SSIM", "95 % holds", "log evidence")
+         "correlation", "SSIM", "95 % coverage", "log evidence")
 NAMES = {"cmp": "CMP", "s-cmp": "S-CMP", "var-cmp": "VarCMP", "aggregated-gp": "Aggregated GP",
          "gpr": "GPR", "bagg-gp": "BAGG-GP", "bilinear": "Bilinear + lapse"}
 
@@ -57,7 +57,7 @@ def setting(bags: int, targets: int, matched: bool, block: str, pixels: int, pix
 def scored(name: str, rmse: float, coverage: float | None) -> str:
     """The answer in numbers."""
     held = "; it gives no intervals" if coverage is None else (
-        f"; 95 % intervals hold {100 * coverage:.0f} % of the truth")
+        f"; 95 % intervals cover {100 * coverage:.0f} % of the truth")
     return f"{name}: RMSE {rmse:.3g} K{held}."
 
 

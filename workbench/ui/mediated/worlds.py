@@ -71,7 +71,7 @@ PLACES = {
          "noise": 0.1, "mediator": "theta_19.place", "joint": "sum", "far": 140.0, "near": 0.28,
          "share_of_place": 0.3, "ridge": 1e-6}),
     "made": Place(
-        "A made globe, 1 degree", 4, (3, 4, 5, 6, 9, 15), "degree", 1.0, (1, 180),
+        "A simulated globe, 1 degree", 4, (3, 4, 5, 6, 9, 15), "degree", 1.0, (1, 180),
         (0.1, 20, "sd"), {"pressure": ("pressure", "hPa", 50.0),
                           "cloud_cover": ("cloud cover", "%", 25.0),
                           "altitude": ("altitude", "m", 500.0)},

@@ -7,8 +7,8 @@ ABOUT = {
     "line": "Every source observes one function f on a support of its own, as points or as means "
             "of points, with noise and bias of its own. Which of them may be believed, and how "
             "much?",
-    "city": "NO₂ over a made city: stations know single places by the hour in the first half, the "
-            "satellite tells biased means of 7 km cells in both. Truth is known everywhere.",
+    "city": "NO₂ over a simulated city: stations know single places by the hour in the first half, "
+            "the satellite tells biased means of 7 km cells in both. Truth is known everywhere.",
 }
 WORK = {"learnt": "learning hyperparameters", "estimate": "estimating composite weights",
         "experts": "learning MR-DGP", "city": "making the city", "fit": "learning",
@@ -28,7 +28,7 @@ WEIGHTS_TITLE = "Weights of the experts"
 EXPERTS_OFF = ("Switch on “Learn MR-DGP too” in the sidebar for deep GPs from every source to "
                "the first.")
 HEADS = ("posterior", "mean variance, relative to source 1 alone", "RMSE to f",
-         "95 % band holds")
+         "coverage of the 95 % band")
 TABLE_NOTE = ("Variance where source 1 observes; RMSE and coverage of f wherever some source "
               "observes.")
 MAP_TITLES = {"mean": "NO₂, predicted mean (µg/m³)",
@@ -42,7 +42,7 @@ MAP_NOTE = ("Lines: main roads, thick where traffic is heavy, and parks (dashed)
 SERIES_NOTE = ("Left half: stations train, full dots. Right half, shaded: held out, hollow dots; "
                "only the satellite still observes, at the ticks along the bottom. Click to choose "
                "the hour.")
-CITY_HEADS = ("model", "sources", "RMSE, held-out half (µg/m³)", "95 % band holds",
+CITY_HEADS = ("model", "sources", "RMSE, held-out half (µg/m³)", "coverage of the 95 % band",
               "RMSE of the map at this hour (µg/m³)", "learnt in")
 CITY_NOTE = ("Held out are all stations in the second half, against the truth. One row for each "
              "model learnt on this city, the present one bold. Inducing inputs and steps are few, "
@@ -56,8 +56,8 @@ def line_headline(scores: dict, weight: float, estimate) -> str:
     """What the line shows, in numbers."""
     product, composite = scores["product"], scores["composite"]
     told = (f"The product of all likelihoods leaves {product.variance:.2f} of the variance that "
-            f"source 1 alone leaves; its 95 % band holds {100 * product.coverage:.0f} % of f. "
-            f"At weight {weight:g} the composite one leaves {composite.variance:.2f} and holds "
+            f"source 1 alone leaves; its 95 % band covers {100 * product.coverage:.0f} % of f. "
+            f"At weight {weight:g} the composite one leaves {composite.variance:.2f} and covers "
             f"{100 * composite.coverage:.0f} %.")
     if estimate is not None:
         told += (f" Estimated weights: Ribatet {estimate.ribatet:.2f}, Lyddon "
@@ -69,7 +69,7 @@ def verdict(scores: dict, copies: bool, biased: bool) -> tuple[str, str]:
     """What is the matter with the product, and a colour for it."""
     held = scores["product"].coverage
     if held >= 0.88:
-        return f"product: its band holds {100 * held:.0f} %", "success"
+        return f"product: its band covers {100 * held:.0f} %", "success"
     why = " and ".join(["a source is biased"] * biased + ["a source copies noise"] * copies)
     return f"product is too certain{f': {why}' if why else ''}", "error"
 
@@ -110,7 +110,7 @@ def observer(k: int, design, chosen: bool) -> str:
 def city_headline(name: str, seen: str, rmse: float, coverage: float, hour: str) -> str:
     """What the city shows, in numbers."""
     return (f"{name} on {seen}: in the held-out half RMSE {rmse:.1f} µg/m³ at the stations, and "
-            f"95 % bands hold {100 * coverage:.0f} % of the truth. The map is of {hour}.")
+            f"95 % bands cover {100 * coverage:.0f} % of the truth. The map is of {hour}.")
 
 
 def learnt_in(seconds: float, stopped: bool, converged: bool) -> str:

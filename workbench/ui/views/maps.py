@@ -17,7 +17,7 @@ from workbench.ui.views.colours import recolour, scales
 from workbench.ui.views.layout import wrapping
 from workbench.ui.views.text import note, paragraph
 
-WIDTH, TALL_WIDTH = 330, 192    # pixels across a map: three in a row of a laptop, five if tall
+WIDTH, TALL_WIDTH = 330, 154    # pixels across a map: three in a row of a laptop, six if tall
 
 
 DRAWN = ("mean", "std", "exceedance", "beyond")     # maps of an answer

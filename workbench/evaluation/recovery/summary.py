@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from workbench.evaluation.recovery_scores import clustered_error, headline, relative
-from workbench.evaluation.trend import extrapolate
+from workbench.evaluation.area_scores import clustered_error, headline, relative
+from workbench.evaluation.recovery.trend import extrapolate
 
 CAVEAT = (
     "The step from groups to areas stands for that from areas to individuals. The trend over "

@@ -8,7 +8,7 @@ import pandas as pd
 import xarray as xr
 
 from workbench.checks import choose
-from workbench.evaluation.comparison_report import as_html, as_text
+from workbench.evaluation.comparison.report import as_html, as_text
 
 
 class Comparison:

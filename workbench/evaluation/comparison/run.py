@@ -14,12 +14,12 @@ import numpy as np
 import xarray as xr
 from tqdm import tqdm
 
-from workbench.checks import InputError, choose, whole
-from workbench.evaluation import comparison_tests as tests
-from workbench.evaluation.comparison_fine import score_individuals
-from workbench.evaluation.comparison_models import AUTO, describe, line_up
-from workbench.evaluation.comparison_result import Comparison
-from workbench.evaluation.comparison_verdict import verdict
+from workbench.checks import InputError, choose, require, whole
+from workbench.evaluation.comparison import tests
+from workbench.evaluation.comparison.individuals import score_individuals
+from workbench.evaluation.comparison.models import AUTO, describe, line_up
+from workbench.evaluation.comparison.result import Comparison
+from workbench.evaluation.comparison.verdict import verdict
 from workbench.evaluation.crossvalidation import FoldWarning, Interrupted, cross_validate
 from workbench.evaluation.folds import folds as make_folds
 from workbench.evaluation.groupings import groupings
@@ -105,6 +105,9 @@ def compare(
     >>> result.to_html("verdict.html")                            # doctest: +SKIP
     """
     check(ds)
+    require(ds.sizes[BAG] > 1, "a comparison needs two areas or more, got 1: it cannot be held "
+            "out, and has no neighbour to be merged with; give a dataset of several areas, or, if "
+            "its individual_value is known, use workbench.evaluation.score_individuals")
     choose("effort", effort, EFFORTS)
     whole("samples", samples, least=2)
     whole("seed", seed, least=0)
@@ -140,11 +143,9 @@ class _Run:
         self.found, self.details, self.total, self.done = {}, {}, 0, 0
         self.folds: dict[str, xr.DataArray] = {}
         self.groups: xr.DataArray | None = None
-        broken = self.counts and bool((ds["value"] != ds["value"].round()).any())
-        if broken:
-            notes.append("some totals are fractional: draws of the plain methods are conditioned "
-                         "on totals by leaving out or adding events, and scaled from the rounded "
-                         "to the fractional total")
+        if self.counts and bool((ds["value"] != ds["value"].round()).any()):
+            notes.append("some totals are fractional: draws that keep them have the next larger "
+                         "whole number of events, each worth a little less than one")
 
     def plan(self, schemes, folds: int, levels, draws: int) -> None:
         """Make folds and groups; note what cannot be done."""

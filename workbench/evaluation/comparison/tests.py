@@ -7,8 +7,8 @@ import xarray as xr
 from scipy import stats
 from scipy.special import kl_div
 
+from workbench.evaluation.area_scores import TITLES, clustered_error
 from workbench.evaluation.calibration import covered_by_pit
-from workbench.evaluation.recovery_scores import TITLES, clustered_error
 
 COUNTS = ("crps_sqrt", "crps", "deviance", "coverage_50", "coverage_80", "coverage_95")
 VALUES = ("crps", "squared_error", "coverage_50", "coverage_80", "coverage_95")

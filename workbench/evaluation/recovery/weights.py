@@ -6,7 +6,7 @@ import numpy as np
 import xarray as xr
 
 from workbench.checks import require
-from workbench.evaluation.recovery_scores import square_root
+from workbench.evaluation.area_scores import square_root
 from workbench.evaluation.stacking import stack
 
 
@@ -27,7 +27,7 @@ def recovery_weights(recovered: xr.Dataset, shrink: str | float = "auto") -> xr.
     -------
     xr.DataArray (model,)
         Zero for models that failed on every grouping. Attributes: ``groupings`` (used: those that
-        every other model finished) and ``left_out`` (names of models, with commas).
+        every other model finished) and ``left_out`` (list of these models' names).
 
     Raises
     ------
@@ -57,4 +57,4 @@ def recovery_weights(recovered: xr.Dataset, shrink: str | float = "auto") -> xr.
                           shrink, np.concatenate(replicates))
     return xr.DataArray(weights, dims="model", coords={"model": names}, name="weight", attrs={
         "long_name": "weight in the mixture", "groupings": len(shared),
-        "left_out": ", ".join(names[~ever])})
+        "left_out": names[~ever].tolist()})

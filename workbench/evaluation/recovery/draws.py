@@ -13,15 +13,8 @@ from workbench.checks import choose, require, whole
 from workbench.evaluation.conditioning import bare, coarsen
 from workbench.evaluation.groupings import NO_GROUP, check_groupings
 from workbench.evaluation.parallel import completed
-from workbench.evaluation.recovery_tasks import (
-    Recovery,
-    data_key,
-    folder_of,
-    kept,
-    recover_one,
-    started,
-    task_key,
-)
+from workbench.evaluation.recovery.tasks import Recovery, recover_one, started
+from workbench.evaluation.tasks import data_key, folder_of, kept, task_key
 from workbench.schema import BAG, check
 
 Warm = Mapping[str, Mapping] | Callable[[str, str, int], Mapping | None]
@@ -136,7 +129,7 @@ def recoveries(
                 key = task_key(data, one, groups.values[i, k], samples, seed)
                 file = folder / f"{key}.npz"
             if file is not None and file.exists():
-                finished.append(kept((name, i, k), file))
+                finished.append(Recovery(name, i, k, **kept(file)))
             else:
                 tasks.append(((name, i, k), one, known, groups.values[i, k], samples, seed, file))
     total = len(finished) + len(tasks)

@@ -13,7 +13,7 @@ import dataclasses
 import numpy as np
 import xarray as xr
 
-from workbench.evaluation.comparison_tests import DECIDES, INDIVIDUALS, RECOVERED
+from workbench.evaluation.comparison.tests import DECIDES, INDIVIDUALS, RECOVERED
 
 _COVERAGE = (0.90, 0.99)    # of 95 % intervals: beyond, it is said
 

@@ -14,12 +14,12 @@ import numpy as np
 import xarray as xr
 
 from workbench.checks import InputError
-from workbench.evaluation.crossvalidation import FoldWarning, Interrupted, _named
+from workbench.evaluation.area_scores import COUNT_SCORES, TITLES, VALUE_SCORES, score_areas
+from workbench.evaluation.crossvalidation import FoldWarning, Interrupted, named
 from workbench.evaluation.groupings import groupings
-from workbench.evaluation.recovery_draws import Progress, Warm, about, recoveries
-from workbench.evaluation.recovery_scores import COUNT_SCORES, TITLES, VALUE_SCORES, score_areas
-from workbench.evaluation.recovery_summary import summarise
-from workbench.evaluation.recovery_tasks import Recovery
+from workbench.evaluation.recovery.draws import Progress, Warm, about, recoveries
+from workbench.evaluation.recovery.summary import summarise
+from workbench.evaluation.recovery.tasks import Recovery
 from workbench.schema import BAG, aggregation, check, kind
 
 
@@ -100,12 +100,12 @@ def recover(
     True
     """
     check(ds)
-    named = _named(models)
+    chosen = named(models)
     groups = levels if isinstance(levels, xr.DataArray) else groupings(ds, levels, draws, seed)
-    run = _Run(named, ds, groups, seed)
-    total = len(named) * int((groups.values[..., 0] >= 0).sum())
+    run = _Run(chosen, ds, groups, seed)
+    total = len(chosen) * int((groups.values[..., 0] >= 0).sum())
     try:
-        for one in recoveries(named, ds, groups, samples=samples, seed=seed, workers=workers,
+        for one in recoveries(chosen, ds, groups, samples=samples, seed=seed, workers=workers,
                               progress=progress, resume=resume, warm=warm):
             run.add(one)
     except KeyboardInterrupt as stop:

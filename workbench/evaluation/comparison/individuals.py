@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
-import os
-import time
-import warnings
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -16,24 +12,30 @@ from scipy.special import kl_div
 
 from workbench.checks import InputError, require
 from workbench.evaluation.accuracy import pin_to_totals
+from workbench.evaluation.area_scores import COUNT_SCORES, VALUE_SCORES, score_areas
 from workbench.evaluation.conditioning import AREA, BUDGET, area_draws, bare
 from workbench.evaluation.folds import subset
 from workbench.evaluation.parallel import completed
-from workbench.evaluation.recovery_scores import COUNT_SCORES, VALUE_SCORES, score_areas
-from workbench.evaluation.recovery_tasks import data_key, folder_of, task_key
+from workbench.evaluation.tasks import (
+    Outcome,
+    attempt,
+    data_key,
+    fitted,
+    folder_of,
+    keep,
+    kept,
+    task_key,
+)
 from workbench.schema import BAG, INDIVIDUAL, aggregation, kind
 
 
 @dataclasses.dataclass
-class Fine:
+class Fine(Outcome):
     """What came of one model."""
 
     model: str
     scores: np.ndarray | None = None        # (individual, score), or None if it failed
-    seconds: float = float("nan")
     how: str = ""
-    note: str = ""
-    error: str = ""
 
 
 def score_individuals(
@@ -75,8 +77,7 @@ def score_individuals(
             key = task_key(data, model, ds["membership"].values, samples, seed)
             file = folder / f"{key}.fine.npz"
         if file is not None and file.exists():
-            with np.load(file) as stored:
-                done[name] = Fine(name, stored["scores"], **json.loads(str(stored["about"])))
+            done[name] = Fine(name, **kept(file))
             step(f"{name}, individuals")
         else:
             tasks.append((name, model, known, fine, samples, seed, file))
@@ -103,26 +104,12 @@ def _counts(ds: xr.Dataset) -> bool:
 
 
 def _score_one(name, model, known: xr.Dataset, fine, samples: int, seed: int, file) -> Fine:
-    done, start = Fine(name), time.perf_counter()
-    with warnings.catch_warnings(record=True) as said:
-        warnings.simplefilter("always")
-        try:
-            fit = model.fit(known)
-            if getattr(fit, "cancelled", False):
-                raise KeyboardInterrupt
-            done.seconds = time.perf_counter() - start
-            done.scores, done.how = _scores(fit, known, fine, samples, seed)
-        except Exception as error:  # whatever a model raises, the others must survive
-            done.scores, done.error = None, f"{type(error).__name__}: {error}"
-    done.note = "; ".join(dict.fromkeys(
-        str(w.message) for w in said
-        if not issubclass(w.category, DeprecationWarning | FutureWarning)))
+    done = Fine(name)
+    with attempt(done):
+        fit = fitted(model, known, done)
+        done.scores, done.how = _scores(fit, known, fine, samples, seed)
     if file is not None and done.scores is not None:
-        half = file.with_suffix(f".{os.getpid()}.half")
-        about = {"seconds": done.seconds, "how": done.how, "note": done.note}
-        with half.open("wb") as stream:
-            np.savez_compressed(stream, scores=done.scores, about=np.array(json.dumps(about)))
-        os.replace(half, file)
+        keep(done, file, "scores", "how")
     return done
 
 
