@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+import numpy as np
 import xarray as xr
 
 from workbench.checks import InputError
@@ -63,7 +64,8 @@ def equal_weights(names: list[str], why: str = "the candidates were not tested")
 
 
 def weigh(models: Mapping[str, object], ds: xr.Dataset, effort: Effort, seed: int, workers: int,
-          progress: bool, callback: Callable | None, values: Mapping[str, Mapping]) -> Weighing:
+          progress: bool, callback: Callable | None, values: Mapping[str, Mapping] | None
+          ) -> Weighing:
     """Let candidates and two simple maps recover the areas from merged ones; weights by stacking.
 
     Parameters
@@ -76,8 +78,9 @@ def weigh(models: Mapping[str, object], ds: xr.Dataset, effort: Effort, seed: in
         Sizes and numbers of groupings.
     seed, workers, progress, callback
         As of `Auto`.
-    values : mapping of str to mapping
-        Hyperparameters of the fits to the areas, at which merged ones are conditioned on.
+    values : mapping of str to mapping, or None
+        Hyperparameters of the fits to the areas, at which merged ones are conditioned on; None to
+        learn them anew (``benchmarks/recovery.py`` compares the two).
     """
     from workbench.evaluation.groupings import FEWEST_AREAS, FEWEST_GROUPS, groupings
     from workbench.evaluation.recovery.draws import recover_draws
@@ -94,7 +97,9 @@ def weigh(models: Mapping[str, object], ds: xr.Dataset, effort: Effort, seed: in
                              "that areas cannot be merged and recovered")
     levels = sorted({max(FEWEST_GROUPS, round(share * areas)) for share in effort.shares})
     groups = groupings(ds, levels, effort.draws, seed)
-    everyone = {name: _Held(model, values[name]) for name, model in models.items()} | _simple(ds)
+    tested = dict(models) if values is None else {
+        name: _Held(model, values[name]) for name, model in models.items()}
+    everyone = tested | _simple(ds)
 
     def show(done: int, total: int, what: str) -> None:
         if callback is not None:
@@ -107,8 +112,8 @@ def weigh(models: Mapping[str, object], ds: xr.Dataset, effort: Effort, seed: in
             everyone, ds, groups, samples=samples, seed=seed, workers=workers,
             progress=True if progress else show)
     try:
-        tested = recovered.sel(model=names)
-        found, plausible = (recovery_weights(tested, shrink) for shrink in ("auto", np.inf))
+        found, plausible = (recovery_weights(recovered.sel(model=names), shrink)
+                            for shrink in ("auto", np.inf))
     except InputError as error:
         return equal_weights(names, str(error))
     # Groups are the units that tell the models apart, and they are not the map's own step.
