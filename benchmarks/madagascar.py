@@ -104,10 +104,11 @@ def slopes(ds: xr.Dataset) -> None:
     print(fit.summary(), "\n\n", result.to_string(), sep="")
 
 
-def scores(ds: xr.Dataset, folds: int, samples: int, only: str) -> None:
+def scores(ds: xr.Dataset, folds: int, samples: int, only: str, resume: str) -> None:
     """Held-out districts: ten random folds, every model, the constant beside it.
 
-    Rows are put into the stored table by name, so that parts of it can be run side by side.
+    Rows are put into the stored table by name, so that parts of it can be run side by side; folds
+    that the folder ``resume`` holds are not computed again.
     """
     candidates = {"constant, " + name: wb.Constant(**options) for name, options in {
         "Poisson alone": dict(overdispersion="none", nugget=0.0),
@@ -117,7 +118,8 @@ def scores(ds: xr.Dataset, folds: int, samples: int, only: str) -> None:
                    for name, (kind, options) in CANDIDATES.items()}
     candidates |= {"auto, quick": wb.Auto(effort="quick", workers=1), "auto": wb.Auto()}
     candidates = {name: model for name, model in candidates.items() if only in name}
-    result = wb.cross_validate(candidates, ds, folds=folds, seed=0, samples=samples, progress=True)
+    result = wb.cross_validate(candidates, ds, folds=folds, seed=0, samples=samples, progress=True,
+                               resume=resume or None)
     table = wb.table(result).drop("constant")
     stored = RESULTS / "madagascar_scores.csv"
     if stored.exists():
@@ -128,7 +130,7 @@ def scores(ds: xr.Dataset, folds: int, samples: int, only: str) -> None:
 
 
 def main(part: str = "all", threads: int = 2, folds: int = 10, samples: int = 2000,
-         only: str = "") -> None:
+         only: str = "", resume: str = "") -> None:
     """Run one part, or all."""
     torch.set_num_threads(threads)
     RESULTS.mkdir(parents=True, exist_ok=True)
@@ -140,7 +142,7 @@ def main(part: str = "all", threads: int = 2, folds: int = 10, samples: int = 20
     if part in ("all", "slopes"):
         slopes(ds)
     if part in ("all", "scores"):
-        scores(ds, folds, samples, only)
+        scores(ds, folds, samples, only, resume)
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 
 # The layers, lowest first; a module may import its own layer and lower ones.
 TORCH_HALF = [
-    {"shapes", "checks", "interrupt"},
+    {"shapes", "checks", "interrupt", "recent"},
     {"bags", "linalg", "inputs", "priors", "hyperparameters", "compression", "joint_lbfgs",
      "special"},
     {"operators", "kernels", "bag_gram", "fourier", "predictive", "training", "natural_gradient"},

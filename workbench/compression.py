@@ -16,6 +16,9 @@ import torch
 from torch import Tensor
 
 from workbench.bags import Bags
+from workbench.recent import Recent
+
+_RECENT = Recent(4)      # clusters of the same inputs under several models
 
 
 @dataclass(frozen=True)
@@ -58,6 +61,14 @@ def compress(bags: Bags, most: int, seed: int = 0) -> Clusters:
     seed : int
         Of the partners.
     """
+    found = _RECENT.get(lambda: _compressed(bags, most, seed), bags.x, bags.weight,
+                        bags.membership, bags.count, most, seed)
+    x, weight, membership, of, partner = found
+    return Clusters(most, replace(bags, x=x, weight=weight, membership=membership), of, partner)
+
+
+def _compressed(bags: Bags, most: int, seed: int) -> tuple[Tensor, ...]:
+    """Inputs, weights and bags of clusters (K), and cluster and partner of individuals (N)."""
     x, weight = bags.x.cpu().numpy(), bags.weight.cpu().numpy()
     ends = np.cumsum(bags.sizes.long().cpu().numpy())
     generator = np.random.default_rng(seed)
@@ -71,14 +82,11 @@ def compress(bags: Bags, most: int, seed: int = 0) -> Clusters:
             inputs.append(w @ x[inside] / w.sum())
             weights.append(w.sum())
             members.append(bag)
-    clustered = replace(
-        bags, x=torch.as_tensor(np.array(inputs)).to(bags.x),
-        weight=torch.as_tensor(np.array(weights)).to(bags.weight),
-        membership=torch.as_tensor(np.array(members)).to(bags.membership),
-    )
     device = bags.membership.device
-    return Clusters(most, clustered, torch.as_tensor(of, device=device),
-                    torch.as_tensor(partner, device=device))
+    return (torch.as_tensor(np.array(inputs)).to(bags.x),
+            torch.as_tensor(np.array(weights)).to(bags.weight),
+            torch.as_tensor(np.array(members)).to(bags.membership),
+            torch.as_tensor(of, device=device), torch.as_tensor(partner, device=device))
 
 
 def _clusters(x: np.ndarray, weight: np.ndarray, most: int) -> list[np.ndarray]:

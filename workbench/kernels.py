@@ -19,6 +19,7 @@ from torch import Tensor, nn
 
 from workbench.bags import Columns
 from workbench.checks import InputError, choose
+from workbench.recent import Recent
 from workbench.shapes import Inputs
 
 KERNELS = {
@@ -34,6 +35,8 @@ KERNELS = {
 ALIASES = {"malaria": "ard-rbf(covariates)+ard-matern32(coordinates)"}
 _COVARIATE_TERMS = ("linear", "rbf")
 _FACTOR = re.compile(r"^(ard-)?([a-z0-9]+)(?:\(([^()]+)\))?$")
+
+_RECENT = Recent(16)    # inducing inputs
 
 
 @dataclass
@@ -174,15 +177,20 @@ def inducing_inputs(term: Term, x: Inputs, count: int, seed: int = 0) -> Inputs:
     ----------
     Law et al. 2018, section 4: landmarks by k-means++ seeding, without Lloyd iterations.
     """
+    table = x[:, list(term.columns)].detach()
+    distinct = _RECENT.get(lambda: _spread_out(table, count, seed), table, count, seed)
+    out = torch.zeros(len(distinct), x.shape[1]).to(x)
+    out[:, list(term.columns)] = distinct.to(x)
+    return out
+
+
+def _spread_out(table: Inputs, count: int, seed: int) -> Inputs:
     from sklearn.cluster import kmeans_plusplus
 
-    table = x[:, list(term.columns)].detach().cpu().numpy()
-    distinct = np.unique(table, axis=0)
+    distinct = np.unique(table.cpu().numpy(), axis=0)
     if len(distinct) > count:
         distinct, _ = kmeans_plusplus(distinct, count, random_state=seed)
-    out = torch.zeros(len(distinct), x.shape[1]).to(x)
-    out[:, list(term.columns)] = torch.as_tensor(distinct).to(x)
-    return out
+    return torch.as_tensor(distinct)
 
 
 def median_distance(x: Inputs, seed: int = 0, rows: int = 1000) -> float:

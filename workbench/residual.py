@@ -9,7 +9,7 @@ bags the residual is taken as independent (Snelson and Ghahramani 2007, the PIC 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import torch
@@ -47,6 +47,7 @@ class Residual:
     pairs: list[Tensor] | None
     clusters: Clusters | None = None
     shared: PerIndividual | None = None
+    _kept: dict = field(default_factory=dict, repr=False, compare=False)
 
     def detach(self) -> Residual:
         """The same numbers without gradients."""
@@ -155,16 +156,25 @@ class Residual:
         return out
 
     def _draw_blockwise(self, bags: Bags, noise: Tensor) -> Tensor:
-        out = torch.zeros_like(noise)
-        for (index, mask), pair in zip(blocks(bags), self.pairs, strict=True):
-            padded = pair * mask[:, :, None] * mask[:, None, :]
-            # Eigenvalues, because a residual is singular wherever an inducing input sits.
-            values, vectors = torch.linalg.eigh((padded + padded.mT) / 2)
-            # Largest first: a bag of n has at most n, which its n entries of noise then drive.
-            root = (vectors * values.clamp_min(0).sqrt()[:, None, :]).flip(-1)
-            drawn = torch.einsum("bij,sbj->sbi", root, noise[:, index] * mask) * mask
-            out = out.index_add(1, index.reshape(-1), drawn.reshape(len(noise), -1))
+        out = torch.empty_like(noise)
+        for (index, mask), root in zip(blocks(bags), self._roots(bags), strict=True):
+            drawn = torch.einsum("bij,sbj->sbi", root, noise[:, index] * mask)
+            real = mask.bool()
+            out[:, index[real]] = drawn[:, real]
         return out
+
+    def _roots(self, bags: Bags) -> list[Tensor]:
+        """Square roots of the covariance inside each group of `blocks`, kept for all draws."""
+        if "roots" not in self._kept:
+            found = []
+            for (_, mask), pair in zip(blocks(bags), self.pairs, strict=True):
+                padded = pair.detach() * mask[:, :, None] * mask[:, None, :]
+                # Eigenvalues, because a residual is singular wherever an inducing input sits.
+                values, vectors = torch.linalg.eigh((padded + padded.mT) / 2)
+                # Largest first: a bag of n has at most n, which its n entries of noise then drive.
+                found.append((vectors * values.clamp_min(0).sqrt()[:, None, :]).flip(-1))
+            self._kept["roots"] = found         # in one step, for threads share a view
+        return self._kept["roots"]
 
 
 def residual_of(field: InducingField, projection: Projection, seen: Geometry) -> Residual:

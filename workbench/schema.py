@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import xarray as xr
 
-from workbench.checks import InputError, choose, require
+from workbench.checks import InputError, choose, reject, require
 
 INDIVIDUAL, BAG, COVARIATE = "individual", "bag", "covariate"
 MEDIATOR, TARGET = "mediator", "target"
@@ -201,3 +201,32 @@ def _trials(ds: xr.Dataset) -> None:
     over = np.flatnonzero(value > trials)
     require(over.size == 0, f"in {over.size} bags there are more positives than trials (first: bag "
             f"{names[over[:1]].tolist()}); value must hold positives, trials all that were tested")
+
+
+def grouped(ds: xr.Dataset, by) -> tuple[np.ndarray, np.ndarray]:
+    """Labels of groups of individuals in ascending order, and the position of each one's group.
+
+    Parameters
+    ----------
+    ds : xr.Dataset
+        Bagged dataset.
+    by : str or array (individual,)
+        Name of a variable or coordinate (individual,), or one label for each individual.
+
+    Raises
+    ------
+    InputError
+        On an unknown name, a wrong shape, or missing labels.
+    """
+    if isinstance(by, str):
+        known = [str(name) for name in ds.variables if ds[name].dims == (INDIVIDUAL,)]
+        by = ds[choose("by", by, known)]
+    labels, count = np.asarray(by), ds.sizes[INDIVIDUAL]
+    if labels.shape != (count,):
+        raise reject(f"one label in by for each individual ({count},)", f"shape {labels.shape}",
+                     "give a label to each individual, in the order of the dataset")
+    missing = int(xr.DataArray(labels).isnull().sum())
+    require(missing == 0, f"by has no label for {missing} of {count} individuals; give those left "
+            "over a label of their own")
+    names, of = np.unique(labels, return_inverse=True)
+    return names, of.astype(np.int64)

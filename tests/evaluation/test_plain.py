@@ -175,6 +175,31 @@ def test_draws_keep_totals_and_have_the_mean(name):
     _same_mean(bags.values, np.bincount(ds["membership"], fit.at(ds).mean * ds["weight"]))
 
 
+@every_method
+def test_sums_over_groups_are_those_of_individuals(name):
+    ds = simulated(areas=12, log_sd=0.5)
+    fit = METHODS[name].fit(ds)
+    labels = np.random.default_rng(0).choice(["a", "b", "c", "d"], ds.sizes["individual"])
+    draws = fit.sample(ds, 20_000, seed=3, by=labels)
+    assert draws.dims == ("sample", "group") and draws["group"].values.tolist() == list("abcd")
+    assert (draws.sum("group") == ds["value"].sum()).all()
+    alone = fit.sample(ds, 20_000, seed=4).values
+    wanted = np.stack([alone[:, labels == one].sum(1) for one in "abcd"], 1)
+    difference = (draws.values.var(0) + wanted.var(0)) / 20_000
+    assert (np.abs(draws.values.mean(0) - wanted.mean(0)) < 4.5 * np.sqrt(difference)).all()
+    np.testing.assert_allclose(draws.values.std(0), wanted.std(0), rtol=4.5 / np.sqrt(20_000))
+    by_area = fit.sample(ds, 50, seed=3, by="membership")
+    np.testing.assert_array_equal(by_area, np.tile(ds["value"].values, (50, 1)))
+    free = fit.sample(ds, 50, preserve_totals=False, seed=5, by=labels)
+    each = fit.sample(ds, 50, preserve_totals=False, seed=5)
+    np.testing.assert_allclose(free.sel(group="a"), each.values[:, labels == "a"].sum(1))
+    part = ds.assign(value=ds["value"] - 0.25)          # not whole
+    np.testing.assert_allclose(fit.sample(part, 50, seed=3, by="membership"),
+                               np.tile(part["value"].values, (50, 1)))
+    with pytest.raises(InputError, match="one label in by for each individual"):
+        fit.sample(ds, 5, by=labels[:3])
+
+
 def _same_mean(draws, mean):
     error = draws.std(0) / np.sqrt(len(draws))
     assert (np.abs(draws.mean(0) - mean) < 5 * error + 1e-9).all()

@@ -164,6 +164,26 @@ def test_every_draw_adds_up_to_the_total_of_its_group(model):
         np.testing.assert_array_equal(draws, np.floor(draws))
 
 
+def test_a_fit_that_draws_sums_is_asked_for_areas_alone(monkeypatch):
+    ds, groups = country(bags=12, size=3), np.arange(12) % 4
+    merged = coarsen(bare(ds), groups)
+    fit, asked = wb.Constant(max_steps=5).fit(merged), []
+    sample = type(fit).sample
+
+    def listening(self, ds, samples=1000, *, preserve_totals=False, by=None, seed=0):
+        asked.append(by)
+        return sample(self, ds, samples, preserve_totals=preserve_totals, by=by, seed=seed)
+
+    monkeypatch.setattr(type(fit), "sample", listening)
+    draws, how = area_draws(fit, merged, 4000, seed=3)
+    assert how == "sample" and asked == [AREA]
+    alone = sample(fit, merged, 4000, preserve_totals=True, seed=4).values
+    for area in range(12):
+        wanted = alone[:, merged[AREA].values == area].sum(1)
+        error = np.sqrt((wanted.var() + draws[:, area].var()) / 4000)
+        assert abs(wanted.mean() - draws[:, area].mean()) < 4.5 * error
+
+
 def test_fractional_totals_are_units_worth_a_little_less_than_one():
     ds = country(bags=12, size=3)
     ds["value"][:4] = [0.1, 3.5, 2.25, 0.0]

@@ -61,6 +61,58 @@ def test_what_cannot_be_preserved_is_refused(fit, ds):
         fit.functional(ds, lambda draw: draw.sum(), 10, level=95)
 
 
+def test_sums_over_groups_are_drawn_by_name_or_by_label(fit, ds):
+    members = ds["membership"].values
+    halves = np.where(np.arange(members.size) % 2, "odd", "even")
+    labels = np.char.add(members.astype(str), halves)
+    drawn = fit.sample(ds, 2000, preserve_totals=True, by=labels, seed=2)
+    assert drawn.dims == ("sample", "group") and drawn.attrs["units"] == "cases"
+    assert "adds up" in drawn.attrs["distribution"]
+    assert drawn["group"].values.tolist() == sorted(set(labels))
+    whole = fit.sample(ds, 2000, preserve_totals=True, seed=3)
+    for name in drawn["group"].values[:6]:
+        one, other = drawn.sel(group=name), whole[:, labels == name].sum("individual")
+        error = np.sqrt((float(one.var()) + float(other.var())) / 2000)
+        assert abs(float(one.mean() - other.mean())) < 4.5 * error
+    named = ds.assign_coords(half=("individual", labels))
+    xr.testing.assert_identical(
+        drawn, fit.sample(named, 2000, preserve_totals=True, by="half", seed=2))
+    by_area = fit.sample(ds, 30, preserve_totals=True, by="membership", seed=2)
+    np.testing.assert_array_equal(by_area, np.tile(ds["value"].values, (30, 1)))
+    free = fit.sample(ds, 30, by=labels, seed=2)
+    alone = fit.sample(ds, 30, seed=2)
+    for name in free["group"].values:
+        np.testing.assert_allclose(free.sel(group=name),
+                                   alone[:, labels == name].sum("individual"))
+
+
+def test_groups_of_means_are_averaged_by_weight():
+    ds = load("swiss-roll", n_bags=12, mean_size=6, size_std=3)
+    weight = np.random.default_rng(0).uniform(1, 3, ds.sizes["individual"])
+    members = ds["membership"].values
+    mean = np.bincount(members, weight * np.sin(ds["covariates"].values[:, 0])) / np.bincount(
+        members, weight)
+    ds = ds.assign(weight=ds["weight"].copy(data=weight), value=ds["value"].copy(
+        data=mean).assign_attrs(kind="continuous", aggregation="mean"))
+    fit = wb.VBAgg(kernel="rbf", inducing=8, max_steps=5, likelihood="normal",
+                   link="identity").fit(ds)
+    drawn = fit.sample(ds, 20, preserve_totals=True, by="membership")
+    np.testing.assert_allclose(drawn, np.tile(mean, (20, 1)))
+    everyone = fit.sample(ds, 20, by=np.zeros(members.size), seed=1)
+    single = fit.sample(ds, 20, seed=1)
+    np.testing.assert_allclose(everyone[:, 0], single.values @ weight / weight.sum())
+
+
+def test_groups_that_do_not_fit_are_refused(fit, ds):
+    with pytest.raises(InputError, match="did you mean 'membership'"):
+        fit.sample(ds, 5, preserve_totals=True, by="memberships")
+    with pytest.raises(InputError, match=r"one label in by for each individual .*shape \(16,\)"):
+        fit.sample(ds, 5, preserve_totals=True, by=np.arange(16))
+    labels = np.where(np.arange(ds.sizes["individual"]) < 3, np.nan, 1.0)
+    with pytest.raises(InputError, match="no label for 3 of"):
+        fit.sample(ds, 5, by=labels)
+
+
 def test_the_map_of_draws_is_an_average_of_shares(fit, ds):
     maps = fit.to_dataset(ds, [0.1, 0.9], threshold=5.0, preserve_totals=True, samples=400, seed=3)
     summed = np.bincount(ds["membership"].values, maps["expected_count"].values)
@@ -127,9 +179,9 @@ def test_draws_are_joint_unless_told_otherwise(fit, ds):
 
 def test_examples_in_the_docstrings_run():
     finder, runner = doctest.DocTestFinder(), doctest.DocTestRunner()
-    found = [test for test in finder.find(wb.labelled.fit.Fit.functional, "functional",
-                                          globs={}) if test.examples]
-    assert found
+    found = [test for method in (wb.labelled.fit.Fit.functional, wb.labelled.fit.Fit.sample)
+             for test in finder.find(method, method.__name__, globs={}) if test.examples]
+    assert len(found) == 2
     for test in found:
         runner.run(test)
     assert runner.failures == 0

@@ -1,5 +1,6 @@
 """What every registered model must do: the same calls, shapes, errors, and round trips."""
 
+import re
 from dataclasses import fields, replace
 
 import numpy as np
@@ -8,6 +9,7 @@ import torch
 
 from tests.torch import made
 from workbench.checks import InputError
+from workbench.models.preserving import Groups
 from workbench.models.registry import MODELS, model_named
 from workbench.predictive import Predictive
 
@@ -56,6 +58,23 @@ def test_shapes_and_finite_answers(fit, new):
     assert torch.equal(same, fit.simulate_individuals(new, None, 7, 0))
     assert isinstance(fit.coefficients(), dict)
     assert np.isfinite(fit.objective)
+
+
+def test_sums_over_groups_keep_the_totals(fit, source):
+    of = torch.arange(len(source.bags.x)) % 3
+    pairs, of = torch.unique(3 * source.bags.membership + of, return_inverse=True)
+    groups, y = Groups(of, len(pairs)), source.targets.value
+    try:
+        fit.preserve(source.bags, None, y, 2, 0)
+    except InputError as error:
+        with pytest.raises(InputError, match=re.escape(str(error))):
+            fit.preserve_sums(source.bags, None, y, groups, 40, 0)
+        return
+    drawn = fit.preserve_sums(source.bags, None, y, groups, 40, 0)
+    assert drawn.shape == (40, len(pairs)) and torch.isfinite(drawn).all()
+    totals = torch.zeros(40, len(y)).double().index_add(1, pairs // 3, drawn)
+    torch.testing.assert_close(totals, y.expand(40, -1))
+    assert torch.equal(drawn, fit.preserve_sums(source.bags, None, y, groups, 40, 0))
 
 
 def test_hyperparameters_go_back_in(name, fit, source, new):

@@ -6,6 +6,7 @@ areas of a group jointly, so that every draw adds up to the group's known total.
 
 from __future__ import annotations
 
+import inspect
 import math
 
 import numpy as np
@@ -63,13 +64,13 @@ def coarsen(ds: xr.Dataset, groups: np.ndarray) -> xr.Dataset:
 def area_draws(fit, merged: xr.Dataset, samples: int, seed: int) -> tuple[np.ndarray, str]:
     """Joint draws of the values of areas given the values of their groups.
 
-    A fit with ``sample(ds, n, preserve_totals=True, seed=...)`` is asked for them. Otherwise its
-    ``simulate(ds, unit="individual", ...)``, added up to areas, is conditioned on the total of the
-    group: counts by leaving out events at random where a draw has too many (exact: Poisson counts
-    given their rates and total are multinomial) and adding events by the draw's own shares where it
-    has too few (one event more is shared by weight, so that no area is impossible; such draws
-    are a little too wide); other values by the linear update of conditional simulation, with the
-    covariances of the draws.
+    A fit with ``sample(ds, n, preserve_totals=True, seed=...)`` is asked for them, for sums over
+    areas at once where it takes ``by``. Otherwise its ``simulate(ds, unit="individual", ...)``,
+    added up to areas, is conditioned on the total of the group: counts by leaving out events at
+    random where a draw has too many (exact: Poisson counts given their rates and total are
+    multinomial) and adding events by the draw's own shares where it has too few (one event more is
+    shared by weight, so that no area is impossible; such draws are a little too wide); other values
+    by the linear update of conditional simulation, with the covariances of the draws.
 
     Parameters
     ----------
@@ -108,13 +109,15 @@ def _one_piece(fit, part: xr.Dataset, samples: int, seed: int):
     group = np.empty(positions.size, dtype=np.int64)
     group[local] = part["membership"].values
     mean = aggregation(part) == "mean"
-    values, how = _individual_draws(fit, part, samples, seed)
-    if mean:
-        values = values * part["weight"].values
-    order = np.argsort(local, kind="stable")
-    starts = np.searchsorted(local[order], np.arange(positions.size))
-    areas = np.add.reduceat(values[:, order], starts, axis=1)
-    areas = areas / weight if mean else areas
+    areas, how = _drawn_by_area(fit, part, samples, seed), "sample"
+    if areas is None:
+        values, how = _individual_draws(fit, part, samples, seed)
+        if mean:
+            values = values * part["weight"].values
+        order = np.argsort(local, kind="stable")
+        starts = np.searchsorted(local[order], np.arange(positions.size))
+        areas = np.add.reduceat(values[:, order], starts, axis=1)
+        areas = areas / weight if mean else areas
     total = part["value"].values
     share = weight / np.bincount(group, weights=weight)[group]
     if how == "sample":
@@ -129,6 +132,17 @@ def _one_piece(fit, part: xr.Dataset, samples: int, seed: int):
             _counts_given_total(areas[:, mine], total[g], share[mine], rng) if whole else
             _values_given_total(areas[:, mine], total[g], share[mine], mean))
     return positions, areas, how
+
+
+def _drawn_by_area(fit, part: xr.Dataset, samples: int, seed: int) -> np.ndarray | None:
+    """Draws (sample, area) in ascending order of areas; None of a fit that has none of groups."""
+    if "by" not in inspect.signature(getattr(fit, "sample", object)).parameters:
+        return None
+    try:
+        drawn = fit.sample(part, samples, preserve_totals=True, by=AREA, seed=seed)
+    except InputError:          # a likelihood for which it is not known exactly
+        return None
+    return np.asarray(drawn.values, dtype=float)
 
 
 def _individual_draws(fit, part: xr.Dataset, samples: int, seed: int) -> tuple[np.ndarray, str]:

@@ -26,6 +26,7 @@ from workbench.checks import ApproximationWarning
 from workbench.interrupt import Cancelled
 from workbench.models.exploring import Explorer, Setting
 from workbench.models.fit import VariationalFit
+from workbench.models.preserving import Groups
 from workbench.models.proposal import (
     Kernels,
     Proposal,
@@ -117,6 +118,12 @@ class AveragedFit(VariationalFit):
         both = self._draw(samples, seed, lambda fit, count, own: torch.stack(
             fit.preserve(bags, trained, totals, count, own), 1))
         return both[:, 0], both[:, 1]
+
+    def preserve_sums(self, bags: Bags, trained: Tensor | None, totals: Tensor, groups: Groups,
+                      samples: int, seed: int) -> Tensor:
+        """Sums over groups given the bags' totals; see `VariationalFit.preserve_sums`."""
+        return self._draw(samples, seed, lambda fit, count, own: fit.preserve_sums(
+            bags, trained, totals, groups, count, own))
 
     def log_density(self, y: Tensor, bags: Bags, trained: Tensor | None, unit: str, samples: int,
                     seed: int) -> Tensor:

@@ -10,6 +10,7 @@ from torch import Tensor
 from workbench.bags import Bags
 from workbench.checks import InputError
 from workbench.models.options import Options, build_options, non_defaults
+from workbench.models.preserving import Groups
 
 
 class Model:
@@ -100,6 +101,11 @@ class ModelFit:
         raise InputError(f"{self.model.name} has no draws that preserve totals; vbagg, the exact "
                          "models of one source and the baselines have: use preserve_totals=False "
                          "or one of them")
+
+    def preserve_sums(self, bags: Bags, trained: Tensor | None, totals: Tensor, groups: Groups,
+                      samples: int, seed: int) -> Tensor:
+        """Observations given totals, added up over groups of individuals (samples, G)."""
+        return groups.sums(self.preserve(bags, trained, totals, samples, seed)[1])
 
     def _no_joint_draws(self) -> InputError:
         return InputError(f"{self.model.name} has no joint draws; draws of single places are "

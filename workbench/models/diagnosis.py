@@ -10,12 +10,14 @@ import torch
 
 from workbench.checks import ConvergenceWarning, FitWarning
 from workbench.linalg import FactorisationError
+from workbench.recent import Recent
 
 # Nats by which a fit may lie below the flat model: priors keep variances away from zero.
 _BELOW = 10.0
 _NOTHING = 1e-8         # of a term's variance, of a term that is as good as left out
 # Standard deviations by which half the totals may miss; of a right model it is 0.67.
 _MISS = 2.0
+_RECENT = Recent(8)     # objectives of flat models, which candidates of a mixture have in common
 
 
 def diagnose(fit, source) -> None:
@@ -81,7 +83,8 @@ def _flat_objective(model, source) -> float | None:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")     # only its objective is wanted
-            return flat.trained(source).objective
+            return _RECENT.get(lambda: flat.trained(source).objective,
+                               type(flat).__qualname__, flat.options, source)
     except FactorisationError:
         return None
 

@@ -6,20 +6,26 @@ of its individuals, and any other functional of it, are draws of that functional
 
 from __future__ import annotations
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from workbench.bags import Bags, known_trials
 from workbench.likelihoods import Poisson
+from workbench.models import preserving
 from workbench.models.effects import (
     has_effects,
     is_negative_binomial,
     posterior_effects,
     regression,
 )
-from workbench.models.joint import sum_bags
+from workbench.models.joint import sum_bags, sum_runs
+from workbench.models.preserving import Groups
 from workbench.operators import OPERATORS
 from workbench.views import sensitivity
+
+# Rates that are drawn at once where only sums of them are kept: 8 MB in float64.
+_ENTRIES = 1_000_000
 
 
 def latent(fit, bags: Bags, samples: int, generator) -> Tensor:
@@ -36,8 +42,30 @@ def rates(fit, bags: Bags, trained: Tensor | None, samples: int, generator) -> T
     their prior.
     """
     weights = _features(fit, samples, generator)
-    return torch.cat([_rates(fit, weights, part, known, generator)
+    return torch.cat([_Rates(fit, part, known)(weights, generator)
                       for part, known in fit.parts(bags, trained)], 1)
+
+
+def preserved_sums(fit, bags: Bags, trained: Tensor | None, totals: Tensor, groups: Groups,
+                   samples: int, generator) -> Tensor:
+    """Draws of observations given the bags' totals, added up over groups (samples, G).
+
+    Rates are as of `rates`, but never held for all draws: few draws at a time stay in a processor's
+    cache, where all together take three times as long.
+    """
+    noise, weights = preserving.noise_of(fit.state, bags), _features(fit, samples, generator)
+    out = torch.zeros(samples, groups.count).to(weights)
+    inside = which = slice(0, 0)
+    for part, known in fit.parts(bags, trained):
+        inside = slice(inside.stop, inside.stop + len(part.x))
+        which = slice(which.stop, which.stop + part.count)
+        drawn = _Rates(fit, part, known)
+        added = preserving.summing(fit.state, part, totals[which],
+                                   None if noise is None else noise[inside],
+                                   groups.part(inside), generator)
+        rows = max(1, _ENTRIES // len(part.x))
+        out += torch.cat([added(drawn(some, generator)) for some in weights.split(rows)])
+    return out
 
 
 def totals(fit, bags: Bags, trained: Tensor | None, samples: int, generator) -> Tensor:
@@ -46,7 +74,7 @@ def totals(fit, bags: Bags, trained: Tensor | None, samples: int, generator) -> 
     operator = OPERATORS[fit.state.source.aggregation]
     for part, known in fit.parts(bags, trained):
         seen = fit.state.model_bags(part)
-        drawn = _rates(fit, weights, seen, known, generator)
+        drawn = _Rates(fit, seen, known)(weights, generator)
         out.append(sum_bags(operator(seen), drawn))
     return torch.cat(out, 1)
 
@@ -96,41 +124,57 @@ def _f(seen, weights: Tensor, generator) -> Tensor:
     return f + seen.residual.draw(len(weights), generator)
 
 
-def _rates(fit, weights: Tensor, bags: Bags, trained, generator) -> Tensor:
-    """Rates of individuals for draws of q's features (samples, M)."""
-    state, field = fit.state, fit.state.field
-    seen = fit.individual_view(bags)
-    features = seen.projection.features
-    f = _f(seen, weights, generator)
-    if is_negative_binomial(state):
-        f = f + state.nugget_variance.sqrt() * _normal(generator, f)
-        return _with_multipliers(fit, state.link.psi(f), bags, trained, generator)
-    if not has_effects(state):
-        return state.link.psi(f + state.nugget_variance.sqrt() * _normal(generator, f))
-    share = sensitivity(state.link.name, seen, field.q_mean, field.q_covariance)
-    members, count = bags.membership, bags.count
+class _Rates:
+    """Draws of rates at the individuals of some bags, and what all draws have in common."""
 
-    def total(values):
-        out = torch.zeros(len(values), count).to(values)
-        return out.index_add(1, members, values)
+    def __init__(self, fit, bags: Bags, trained: Tensor | None):
+        self.fit, self.bags, self.trained = fit, bags, trained
+        self.state, self.seen = fit.state, fit.individual_view(bags)
+        if not has_effects(self.state) or is_negative_binomial(self.state):
+            return
+        field = self.state.field
+        self.share = sensitivity(
+            self.state.link.name, self.seen, field.q_mean, field.q_covariance)
+        self.moments = fit.moments(self.seen)
+        self.effects = posterior_effects(self.state, self.moments, trained)
+        self.regression = regression(self.state, self.share, bags, self.effects)
+        self.known = (self.effects.gain > 0).to(self.share)
+        centre = self.seen.projection.offset + self.seen.projection.features @ field.q_mean
+        self.centre = sum_runs((self.share * centre)[None], bags)
 
-    # Draw the effects from their prior, then move them to the posterior of the bag's effect
-    # (Matheron's rule), given this draw's own total.
-    own = state.nugget_variance.sqrt() * _normal(generator, f)
-    if state.area_std is not None:
-        own = own + state.area_std * _normal(generator, f[:, :1].expand(-1, count))[:, members]
-    moments = fit.moments(seen)
-    effects = posterior_effects(state, moments, trained)
-    drawn = total(share * own)
-    g = total(share * (f - seen.projection.offset - features @ field.q_mean))
-    noise = _normal(generator, drawn)
-    wanted = effects.location - effects.gain * g + effects.spread.sqrt() * noise
-    known = (effects.gain > 0).to(drawn)
-    b = regression(state, share, bags, effects)
-    found = state.link.psi(f + own + b * ((wanted - drawn) * known)[:, members])
-    # All this is first order in the effects; the bag's total is known beyond that.
-    reached = total(seen.operator.coefficients() * found).log()
-    return found * ((moments.log_mean + g + wanted - reached) * known).exp()[:, members]
+    def __call__(self, weights: Tensor, generator: np.random.Generator) -> Tensor:
+        """Rates (samples, M) for draws of q's features (samples, features)."""
+        state = self.state
+        f = _f(self.seen, weights, generator)
+        if is_negative_binomial(state):
+            f = f + state.nugget_variance.sqrt() * _normal(generator, f)
+            return _with_multipliers(
+                self.fit, state.link.psi(f), self.bags, self.trained, generator)
+        if not has_effects(state):
+            return state.link.psi(f + state.nugget_variance.sqrt() * _normal(generator, f))
+        return self._with_effects(f, generator)
+
+    def _with_effects(self, f: Tensor, generator: np.random.Generator) -> Tensor:
+        """Effects from their prior, moved to the posterior of the bag's, given the draw's total.
+
+        That is Matheron's rule.
+        """
+        state, seen, effects, members = self.state, self.seen, self.effects, self.bags.membership
+        # In place, for this is where most of the time of draws goes.
+        own = _normal(generator, f).mul_(state.nugget_variance.sqrt())
+        if state.area_std is not None:
+            areas = state.area_std * _normal(generator, f[:, :1].expand(-1, self.bags.count))
+            own += areas.index_select(1, members)
+        drawn = sum_runs(self.share * own, self.bags)
+        g = sum_runs(self.share * f, self.bags) - self.centre
+        noise = _normal(generator, drawn)
+        wanted = effects.location - effects.gain * g + effects.spread.sqrt() * noise
+        moved = ((wanted - drawn) * self.known).index_select(1, members)
+        found = state.link.psi(own.add_(f).add_(moved.mul_(self.regression)))
+        # All this is first order in the effects; the bag's total is known beyond that.
+        reached = sum_runs(seen.operator.coefficients() * found, self.bags).log()
+        factor = ((self.moments.log_mean + g + wanted - reached) * self.known).exp()
+        return found.mul_(factor.index_select(1, members))
 
 
 def _with_multipliers(fit, found: Tensor, bags: Bags, trained, generator) -> Tensor:

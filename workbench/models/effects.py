@@ -18,7 +18,7 @@ from workbench.checks import require
 from workbench.likelihoods import BagMoments
 from workbench.likelihoods.moments import LOG_WEIGHTS
 from workbench.likelihoods.moments import POINTS as LOG_POINTS
-from workbench.predictive import Normal
+from workbench.predictive import LogNormal, Normal
 from workbench.views import View, sensitivity
 
 
@@ -73,6 +73,12 @@ def posterior_effects(state, moments: BagMoments, trained: Tensor | None) -> Are
         # -dE[a | g]/dg: exactly this for any likelihood of g + a, as the prior of a is Gaussian.
         gain[where] = 1 - spread[where] / prior[where].clamp_min(1e-10)
     return AreaEffects(location, gain, spread, prior)
+
+
+def given_total(moments: BagMoments, effects: AreaEffects) -> LogNormal:
+    """Law of η e^a given the bags' observations."""
+    variance = (1 - effects.gain).square() * moments.log_variance + effects.spread
+    return LogNormal(moments.log_mean + effects.location, variance.sqrt())
 
 
 def regression(state, share: Tensor, bags: Bags, effects: AreaEffects) -> Tensor:

@@ -16,6 +16,7 @@ from workbench.models.base import ModelFit
 from workbench.models.density import log_density
 from workbench.models.effects import (
     conditional,
+    given_total,
     has_effects,
     is_negative_binomial,
     multiplied,
@@ -24,6 +25,7 @@ from workbench.models.effects import (
     require_one_per_bag,
 )
 from workbench.models.options import cast_bags
+from workbench.models.preserving import Groups
 from workbench.models.state import MOST_FEATURES
 from workbench.predictive import (
     Gamma,
@@ -111,7 +113,7 @@ class VariationalFit(ModelFit):
         effects = posterior_effects(state, moments, trained)
         law = conditional(state, seen, moments, bags, trained)
         return self._reach(state.link.law(law.mean, law.variance), seen, effects.gain > 0,
-                           _given_total(moments, effects).mean)
+                           given_total(moments, effects).mean)
 
     @staticmethod
     def _reach(law, seen: View, known: Tensor, expected: Tensor):
@@ -160,7 +162,7 @@ class VariationalFit(ModelFit):
             return law
         moments = self.moments(seen)
         found = posterior_effects(state, moments, trained)
-        return _where(found.gain > 0, _given_total(moments, found), law)
+        return _where(found.gain > 0, given_total(moments, found), law)
 
     def _knows_any(self, trained: Tensor | None) -> bool:
         """Whether effects or multipliers of some bags are conditional on their totals."""
@@ -211,10 +213,15 @@ class VariationalFit(ModelFit):
         """
         generator = np.random.default_rng(seed)
         drawn = draws.rates(self, bags, trained, samples, generator)
-        state = self.state
-        noise = (preserving.individual_noise(state.noise, bags)
-                 if state.likelihood_name == "normal" else None)
-        return preserving.preserve(state, drawn, bags, totals, noise, generator)
+        noise = preserving.noise_of(self.state, bags)
+        return preserving.preserve(self.state, drawn, bags, totals, noise, generator)
+
+    @torch.no_grad()
+    def preserve_sums(self, bags: Bags, trained: Tensor | None, totals: Tensor, groups: Groups,
+                      samples: int, seed: int) -> Tensor:
+        """As of `ModelFit.preserve_sums`; individuals are never held for all draws."""
+        return draws.preserved_sums(self, bags, trained, totals, groups, samples,
+                                    np.random.default_rng(seed))
 
     def log_density(self, y: Tensor, bags: Bags, trained: Tensor | None, unit: str, samples: int,
                     seed: int) -> Tensor:
@@ -285,12 +292,6 @@ class VariationalFit(ModelFit):
         most = max(1, MOST_FEATURES // len(self.state.field.q_mean))
         for part, which in split(bags, most):
             yield part, None if trained is None else trained[which]
-
-
-def _given_total(moments: BagMoments, effects) -> LogNormal:
-    """Law of η e^a given the bags' observations."""
-    variance = (1 - effects.gain).square() * moments.log_variance + effects.spread
-    return LogNormal(moments.log_mean + effects.location, variance.sqrt())
 
 
 def _where(known: Tensor, first: LogNormal, second: LogNormal) -> LogNormal:

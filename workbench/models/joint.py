@@ -36,6 +36,14 @@ def gaussian(mean: Tensor, covariance: Tensor, samples: int, generator: np.rando
 
 def sum_bags(operator, drawn: Tensor) -> Tensor:
     """Sums or means over bags of draws at individuals (samples, B)."""
-    bags = operator.bags
-    out = torch.zeros(len(drawn), bags.count).to(drawn)
-    return out.index_add(1, bags.membership, drawn * operator.coefficients().to(drawn))
+    return sum_runs(drawn * operator.coefficients().to(drawn), operator.bags)
+
+
+def sum_runs(values: Tensor, bags: Bags) -> Tensor:
+    """Unweighted sums over bags of the last of two axes (samples, B), without gradients.
+
+    Individuals of a bag are neighbours in memory: several times faster than adding by index.
+    """
+    ends = torch.bincount(bags.membership, minlength=bags.count).cumsum(0)
+    offsets = torch.cat([ends.new_zeros(1), ends]).expand(len(values), -1).contiguous()
+    return torch.segment_reduce(values.contiguous(), "sum", offsets=offsets, axis=1)

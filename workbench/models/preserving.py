@@ -17,6 +17,9 @@ that it was not trained on tell the function f nothing here; their totals are sh
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
+
 import numpy as np
 import torch
 from torch import Tensor
@@ -25,6 +28,37 @@ from workbench.bags import Bags
 from workbench.checks import InputError, reject, require
 
 COUNTS = ("poisson", "negative-binomial", "binomial", "bernoulli")
+
+
+@dataclass(frozen=True)
+class Groups:
+    """Groups of individuals whose sums are drawn; they may lie across bags.
+
+    Parameters
+    ----------
+    of : Tensor (N,) of int64
+        Group of each individual, 0 ... G-1.
+    count : int
+        Number of groups, G.
+    coefficients : Tensor (N,) or None
+        By which observations of individuals are multiplied before they are added; None is one.
+    """
+
+    of: Tensor
+    count: int
+    coefficients: Tensor | None = None
+
+    def part(self, individuals: slice) -> Groups:
+        """The same groups, of some of the individuals."""
+        shares = None if self.coefficients is None else self.coefficients[individuals]
+        return Groups(self.of[individuals], self.count, shares)
+
+    def sums(self, values: Tensor) -> Tensor:
+        """Sums over groups of draws at individuals (samples, G)."""
+        if self.coefficients is not None:
+            values = values * self.coefficients.to(values)
+        out = torch.zeros(len(values), self.count).to(values)
+        return out.index_add(1, self.of, values)
 
 
 def preserve(state, rates: Tensor, bags: Bags, totals: Tensor, noise: Tensor | None,
@@ -71,6 +105,34 @@ def preserve(state, rates: Tensor, bags: Bags, totals: Tensor, noise: Tensor | N
     into = torch.ones_like(weight) if sums else weight / bags.totals.to(rates)[members]
     drawn = base + std * torch.as_tensor(generator.standard_normal(tuple(base.shape))).to(base)
     return (_absorb(base, std, into, members, totals), _absorb(drawn, std, into, members, totals))
+
+
+def summing(state, bags: Bags, totals: Tensor, noise: Tensor | None, groups: Groups,
+            generator: np.random.Generator) -> Callable[[Tensor], Tensor]:
+    """From rates (samples, N) to draws of sums over groups (samples, G), given the bags' totals.
+
+    Counts are drawn for the part of a bag that lies in a group at once: sums of multinomial counts
+    are multinomial, with the sums of their probabilities. Other arguments are as of `preserve`.
+    """
+    require(len(totals) == bags.count,
+            f"expected one total per bag ({bags.count}), got {len(totals)}")
+    if state.likelihood_name not in COUNTS or groups.coefficients is not None:
+        return lambda rates: groups.sums(
+            preserve(state, rates, bags, totals, noise, generator)[1])
+    pairs, cell = torch.unique(bags.membership * groups.count + groups.of, return_inverse=True)
+    cells = Groups(cell, len(pairs), bags.weight)
+    members, joined = pairs // groups.count, Groups(pairs % groups.count, groups.count)
+
+    def allocated(rates: Tensor) -> Tensor:
+        drawn = allocate(cells.sums(rates), members, totals.to(rates), generator)[1]
+        return joined.sums(drawn)
+
+    return allocated
+
+
+def noise_of(state, bags: Bags) -> Tensor | None:
+    """Standard deviation of a Normal observation of each individual (N,); None of other values."""
+    return individual_noise(state.noise, bags) if state.likelihood_name == "normal" else None
 
 
 def allocate(expected: Tensor, members: Tensor, totals: Tensor, generator: np.random.Generator

@@ -95,12 +95,21 @@ def solve(
         loss += 0.5 * np.sum(penalty * beta**2)
         return float(loss) if np.isfinite(loss) else np.inf
 
+    last: dict[bytes, tuple[np.ndarray, np.ndarray]] = {}
+
+    def jacobian(beta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        key = beta.tobytes()        # gradient and information are asked for at the same place
+        if key not in last:
+            last.clear()
+            last[key] = totals.jacobian(beta)
+        return last[key]
+
     def gradient(beta: np.ndarray) -> np.ndarray:
-        expected, slopes = totals.jacobian(beta)
+        expected, slopes = jacobian(beta)
         return slopes.T @ (1 - totals.value / expected) / count + penalty * beta
 
     def information(beta: np.ndarray) -> np.ndarray:
-        expected, slopes = totals.jacobian(beta)
+        expected, slopes = jacobian(beta)
         return (slopes / expected[:, None]).T @ slopes / count + np.diag(penalty)
 
     found = minimize(objective, start, jac=gradient, hess=information, method="trust-exact",

@@ -12,7 +12,7 @@ from workbench import schema
 from workbench.checks import choose, reject, require
 from workbench.evaluation.accuracy import pin_to_totals
 from workbench.evaluation.plain.rates import LogNormalRate, RateGivenTotal
-from workbench.evaluation.plain.shares import draw_shares, share_moments
+from workbench.evaluation.plain.shares import add_up, draw_shares, share_moments
 from workbench.schema import BAG, INDIVIDUAL
 
 UNITS = (INDIVIDUAL, BAG)
@@ -109,15 +109,30 @@ class PlainFit:
             {INDIVIDUAL: ds[INDIVIDUAL]})
 
     def sample(
-        self, ds: xr.Dataset, samples: int = 1000, preserve_totals: bool = True, seed: int = 0
+        self, ds: xr.Dataset, samples: int = 1000, preserve_totals: bool = True, seed: int = 0,
+        *, by=None,
     ) -> xr.DataArray:
         """Draw counts (sample, individual); with ``preserve_totals`` areas add up to the data.
 
         Given its total, an area's counts are multinomial with the shares of the individuals'
         rates, which are drawn anew for each sample. The level of the area is free, so that a total
         says nothing about the shares. A total that is not whole is drawn as the next larger whole
-        number of units, each worth a little less than one, so that the draws add up to it.
+        number of units, each worth a little less than one, so that the draws add up to it. With
+        ``by``, a name or one label for each individual, sums over groups of individuals are drawn
+        instead (sample, group).
+
+        Raises
+        ------
+        InputError
+            If ``by`` gives no groups.
         """
+        if by is not None:
+            names, of = schema.grouped(ds, by)
+            if preserve_totals:
+                sums = self.given_totals().sums(ds, of, samples, seed)
+            else:
+                sums = add_up(self.simulate(ds, samples=samples, seed=seed).values, of)
+            return xr.DataArray(sums, {"group": names}, ("sample", "group"))
         if preserve_totals:
             return self.given_totals().simulate(ds, samples=samples, seed=seed)
         return self.simulate(ds, samples=samples, seed=seed)
@@ -172,6 +187,27 @@ class GivenTotals:
                                     for count, part in zip(units, parts, strict=True)], axis=1)
             draws = draws * worth[ds["membership"].values]
         return xr.DataArray(draws, dims=("sample", unit)).assign_coords({unit: ds[unit]})
+
+    def sums(self, ds: xr.Dataset, of: np.ndarray, samples: int, seed: int) -> np.ndarray:
+        """Draw sums of counts over groups (sample, group): of a bag's part of a group at once.
+
+        Parameters
+        ----------
+        ds : xr.Dataset
+            Bagged dataset.
+        of : int array (individual,)
+            Group of each individual, numbered from 0.
+        samples, seed : int
+        """
+        (units, worth), groups = _units(ds), of.max() + 1
+        rng = np.random.default_rng(seed)
+        pairs, cell = np.unique(ds["membership"].values * groups + of, return_inverse=True)
+        shares = add_up(self._shares(ds, samples, rng), cell)
+        ends = np.flatnonzero(np.diff(pairs // groups, prepend=-1))[1:]
+        parts = np.split(shares, ends, axis=1)
+        draws = np.concatenate([rng.multinomial(count, part / part.sum(1, keepdims=True))
+                                for count, part in zip(units, parts, strict=True)], axis=1)
+        return add_up(draws * worth[pairs // groups], pairs % groups)
 
     def log_density(
         self, ds: xr.Dataset, unit: str = INDIVIDUAL, samples: int = 1000, seed: int = 0

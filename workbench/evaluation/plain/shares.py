@@ -64,6 +64,14 @@ def draw_shares(
     return noise
 
 
+def add_up(values: np.ndarray, of: np.ndarray) -> np.ndarray:
+    """Sums of columns by group (samples, group); ``of`` (column,) numbers groups without gaps."""
+    if (np.diff(of) < 0).any():
+        order = np.argsort(of, kind="stable")
+        values, of = values[:, order], of[order]
+    return np.add.reduceat(values, np.flatnonzero(np.diff(of, prepend=-1)), axis=1)
+
+
 def _range(log_sd: float) -> tuple[float, float]:
     # Below, integrands fall as exp(u); above, as the tail of a log-normal variable near zero.
     return -32.0, 6.0 + 8 * log_sd + 0.5 * log_sd**2
