@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+#: What every fit of totals with inputs rests on.
+ASSUMED = ("assumed, and not testable by totals: what tells areas apart tells individuals inside "
+           "them apart in the same way")
 _MOST = 8       # values of one hyperparameter that are shown
 
 
@@ -33,6 +36,8 @@ def summarise_fit(fit) -> str:
     if fit.outside_share > 0:
         lines += ["", f"extrapolation: {fit.outside_share:.1%} of the individuals lie outside the "
                   "range of area means in some covariate (variable extrapolation of the map)"]
+    if any(term.columns for term in getattr(fit.inner.state.field, "terms", ())):
+        lines += ["", ASSUMED]
     if fit.notes:
         lines += ["", *("note: " + note for note in fit.notes)]
     return "\n".join(lines)

@@ -97,5 +97,6 @@ def test_a_handful_of_areas_is_said_to_test_nothing():
         wb.VBAgg(kernel="matern32(coordinates)").fit(ds)
     with warnings.catch_warnings():
         warnings.simplefilter("error", FitWarning)
-        wb.VBAgg(kernel="constant").fit(ds)                         # nothing to test
-        wb.VBAgg(kernel="matern32(coordinates)").fit(country(bags=10, size=6))
+        flat = wb.VBAgg(kernel="constant").fit(ds)                  # nothing to test
+        fit = wb.VBAgg(kernel="matern32(coordinates)").fit(country(bags=10, size=6))
+    assert "not testable by totals" in fit.summary() and "testable" not in flat.summary()

@@ -9,6 +9,7 @@ import xarray as xr
 
 from workbench.labelled.fit import Fit
 from workbench.models.mixture import MixtureFit
+from workbench.summary import ASSUMED
 
 _WORTH = 0.05           # weight from which a candidate is worth a word
 
@@ -82,6 +83,8 @@ class AutoFit(Fit):
             lines += ["", f"extrapolation: {self.outside_share:.1%} of the individuals lie outside "
                       "the range of area means in some covariate that a candidate of some weight "
                       "looks at (variable extrapolation of the map)"]
+        if any(weight > 0 for name, weight in self.inner.weight_of.items() if name != "flat"):
+            lines += ["", ASSUMED]
         if self.notes:
             lines += ["", *("note: " + note for note in self.notes)]
         return "\n".join(lines)
