@@ -74,3 +74,25 @@ def test_what_the_readme_says_of_auto_is_what_is_stored():
     assert korea["deviance pinned"]["auto"] <= 3.40             # what was asked of it
     assert 0.92 <= korea["cover 95%"]["auto"] <= 0.98
     assert cases.loc["korea, 17 provinces"]["deviance pinned"]["auto"] <= 7.6
+    covered = 100 * cases.xs("auto", level="method")["cover 95%"]
+    assert f"intervals of `auto` cover {covered.min():.0f} to {covered.max():.0f} %" in text
+    left = cases.xs("oracle GLM (saw the truth)", level="method")["log-sd"]
+    assert f"with an sd of {left.min():.2f} to {left.max():.2f} in these data" in text
+
+
+def test_what_the_readme_says_of_korea_is_what_is_stored():
+    text = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
+    tables = {level: pd.read_csv(ROOT / "data" / "results" / f"korea_{level}.csv",
+                                 index_col="method") for level in ("district", "province")}
+    one = tables["district"].loc["auto"]
+    inside = "{:.0f}, {:.0f} and {:.0f} %".format(
+        *(100 * one[f"cover {level}"] for level in ("50%", "80%", "95%")))
+    assert (f"pinned deviance of {one['deviance pinned']:.2f} and a CRPS of {one['CRPS']:.2f}, "
+            "ahead of every plain method") in text
+    assert f"Its 50, 80 and 95 % intervals cover {inside}." in text
+    default = tables["district"].loc["VBAgg, no option"]
+    assert (f"without any option: {default['deviance pinned']:.2f} and "
+            f"{100 * default['cover 95%']:.0f} %.") in text
+    one = tables["province"].loc["auto"]
+    assert f"`auto` ({one['deviance pinned']:.1f}, {one['CRPS']:.1f}) is ahead" in text
+    assert f"Its 95 % intervals cover {100 * one['cover 95%']:.1f} %;" in text

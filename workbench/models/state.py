@@ -30,10 +30,10 @@ from workbench.views import View, view
 # Entries of the features of all individuals that are kept at once: 400 MB in float64.
 MOST_FEATURES = 50_000_000
 # Steps of q on all individuals after it was found on clusters: it starts near its optimum, and an
-# evaluation on hundreds of thousands of pairs is dear.
+# evaluation on hundreds of thousands of pairs is expensive.
 _FEW = 30
 # Totals tell little of how much individuals of the same covariates differ. Beside a regression that
-# saw the fine truth they did by a log-sd of 0.19 to 0.31, in four countries (the oracle's log-sd in
+# saw the fine truth they did by a log-sd of 0.18 to 0.31, in six cases (the oracle's log-sd in
 # data/results/cases.csv): P(std > 0.6) = 5 % has its mode, of the logarithm, at 0.2.
 _NUGGET = 0.6
 # Decrement of q in nats: at which the profiled objective and its gradient are good enough to climb,
