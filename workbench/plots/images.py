@@ -82,16 +82,23 @@ def save_png(element, path: str | Path, scale: float = 2.0, timeout: float = 60.
     """
     path = Path(path)
     require(path.suffix == ".png", f"expected a file name ending in .png, got {path.name!r}")
-    browser = _browser()
+    chromium = browser()
     package("playwright", extra="test")
     with tempfile.TemporaryDirectory() as folder:
         page = save_html(element, Path(folder) / "plot.html", tools=False)
         with ThreadPoolExecutor(1) as thread:  # notebooks run a loop; playwright needs none
-            thread.submit(_shoot, page, path, browser, scale, timeout).result()
+            thread.submit(_shoot, page, path, chromium, scale, timeout).result()
     return path
 
 
-def _browser() -> str:
+def browser() -> str:
+    """The Chromium that draws pictures.
+
+    Raises
+    ------
+    InputError
+        If there is none.
+    """
     named = os.environ.get("WORKBENCH_CHROMIUM")
     found = named or next(filter(None, map(shutil.which, BROWSERS)), None)
     if found is None or (named and not Path(named).exists()):
