@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from workbench.checks import InputError, package
+from workbench.checks import InputError, package, require
 from workbench.outputs import check_output, deliver, write_bytes
 
 FORMATS = (".png", ".html")
@@ -20,6 +20,9 @@ def plot(
         Path | None, typer.Option(help="Picture to write: .html, or .png, which takes a Chromium; "
                                   "default: MAP.png, or without a Chromium MAP.html.")] = None,
     log: Annotated[bool, typer.Option("--log", help="Logarithmic colours of the rate.")] = False,
+    axes: Annotated[
+        str, typer.Option(help="Coordinates that make the map, for data without geography.")
+    ] = "x,y",
     size: Annotated[
         int, typer.Option(min=100, max=2000, help="Pixels along the longer side of a map.")] = 340,
 ) -> None:
@@ -37,7 +40,9 @@ def plot(
     if out is None:
         out = maps.with_suffix(".png" if _can_draw() else ".html")
         check_output(out, FORMATS, [maps])
-    picture = plots.map_picture(geo.read(maps), log=log, size=size)
+    named = tuple(name.strip() for name in axes.split(","))
+    require(len(named) == 2, f"--axes takes two names with a comma, got {axes!r}")
+    picture = plots.map_picture(geo.read(maps), log=log, size=size, axes=named)
     content = _drawn(picture, out.suffix.lower(), maps.stem)
     deliver(lambda path: write_bytes(path, content), out)
     typer.echo(f"wrote {out}")
