@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
@@ -21,6 +22,8 @@ _FLAGS = (
     "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
     "--disable-background-networking", "--disable-component-update", "--disable-sync",
 )  # fmt: skip
+# Panel, where it is imported, asks for a file of its server, which plots do without.
+_SERVED = re.compile(r'<script src="static/[^"]*"></script>\n?')
 # the root element of a page has no size of its own: its drawn contents do
 _EXTENT = """() => {
   const box = Bokeh.index.roots[0].el.getBoundingClientRect();
@@ -52,7 +55,8 @@ def save_html(element, path: str | Path, title: str = "", tools: bool = True) ->
             plot.toolbar_location = None
     if not tools and isinstance(figure, GridPlot):
         figure.toolbar_location = None
-    path.write_text(file_html(figure, INLINE, title or path.stem), encoding="utf-8")
+    page = _SERVED.sub("", file_html(figure, INLINE, title or path.stem))
+    path.write_text(page, encoding="utf-8")
     return path
 
 
