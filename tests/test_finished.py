@@ -7,12 +7,16 @@ import sys
 import time
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import pytest
 import xarray as xr
 from typer.testing import CliRunner
 
+from tests.reference import country
 from workbench import geo, pipeline
 from workbench.cli import app
+from workbench.labelled import QuasiLikelihoodGP
 from workbench.spec import Spec
 
 REPOSITORY = Path(__file__).parents[1]
@@ -138,6 +142,52 @@ def test_other_signals_keep_the_best_so_far_as_ctrl_c_does(tmp_path, number):
     assert "the best so far is kept in map.partial.nc" in err
     assert geo.read(tmp_path / "map.partial.nc")["mean"].notnull().all()
     assert not (tmp_path / "map.nc").exists()
+
+
+@pytest.mark.parametrize("command", ["recover", "compare"])
+def test_comparisons_stop_at_other_signals_too(tmp_path, command):
+    geo.write(country(bags=24, size=10), tmp_path / "country.nc")
+    process = subprocess.Popen(
+        [sys.executable, "-m", "workbench", command, "--dataset", "country.nc", "--model",
+         "vbagg:kernel=ard-matern32,max-steps=400", "--out", "table.csv",
+         *(["--without", "auto"] if command == "compare" else [])],
+        cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        env=os.environ | {"PYTHONPATH": str(REPOSITORY)})
+    seen = wait_for(process, "vbagg:kernel")                # the first fit is done
+    process.send_signal(signal.SIGTERM)
+    _, err = process.communicate(timeout=60)
+    err = (seen + err).decode()
+    assert process.returncode == 143, err
+    assert "stopped" in err and "Traceback" not in err
+    assert not (tmp_path / "table.csv").exists()
+    assert (tmp_path / "table.partial.csv").read_text().count("\n") > 1
+
+
+def test_a_stopped_fit_replaces_no_map(tmp_path):
+    pd.DataFrame({"e": np.arange(40.0) % 8, "n": np.arange(40.0) // 8, "m": np.arange(40.0),
+                  "k": 5}).to_csv(tmp_path / "areas.csv", index=False)
+    fit, former = QuasiLikelihoodGP.fit, geo.write(country(bags=3, size=2), tmp_path / "map.nc")
+    before = former.read_bytes()
+
+    def stopped(self, ds, progress, callback):
+        return fit(self, ds, progress=progress, callback=stop_after_two(callback))
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(QuasiLikelihoodGP, "fit", stopped)
+        result = workbench("smooth", tmp_path / "areas.csv", "--statistic", "m", "--count", "k",
+                           "--x", "e", "--y", "n", "--cells", 10, "--quiet", "--out", former)
+    assert result.exit_code == 143, (result.output, result.exception)
+    assert former.read_bytes() == before
+    assert geo.read(tmp_path / "map.partial.nc")["mean"].notnull().all()
+
+
+def stop_after_two(callback):
+    """A callback before whose third step SIGTERM comes."""
+    def stopping(step: int, objective: float, fraction: float) -> None:
+        if step == 3:
+            os.kill(os.getpid(), signal.SIGTERM)
+        callback(step, objective, fraction)
+    return stopping
 
 
 def test_a_hangup_that_is_ignored_stays_ignored(monkeypatch):

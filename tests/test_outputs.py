@@ -238,6 +238,22 @@ def test_a_format_that_fails_is_kept_in_another_and_replaces_nothing(tmp_path):
     assert (tmp_path / "map.kept.nc").read_text() == "the map"
 
 
+def test_where_an_open_file_cannot_be_replaced_the_map_goes_beside(tmp_path, monkeypatch):
+    out = geo.write(pixels(5), tmp_path / "map.nc")
+    replace = os.replace
+
+    def held(source, target):                               # as Windows does with an open file
+        if Path(target) == out:
+            raise PermissionError(13, "The process cannot access the file")
+        replace(source, target)
+
+    monkeypatch.setattr(os, "replace", held)
+    with pytest.raises(outputs.OutputError, match="is kept in .*map.kept.nc"):
+        outputs.deliver(lambda path: geo.write(pixels(6), path), out)
+    assert listed(tmp_path) == ["map.kept.nc", "map.nc"]
+    assert geo.read(tmp_path / "map.kept.nc").sizes["individual"] == 36
+
+
 def test_a_disk_that_is_truly_full(tmp_path):
     """A file system of 150 kB: the map goes to the temporary folder, the older file stays."""
     mount = tmp_path / "small"

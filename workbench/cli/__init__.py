@@ -7,6 +7,7 @@ Exit codes: 0 done; 2 the input cannot be used (one message says why); 130 stopp
 
 from __future__ import annotations
 
+import signal
 import sys
 import warnings
 from pathlib import Path
@@ -65,7 +66,8 @@ class Guarded(TyperGroup):
             raise typer.Exit(2) from error
         except KeyboardInterrupt as error:
             typer.echo("stopped before there was anything to keep; no file was written", err=True)
-            raise typer.Exit(128 + getattr(error, "number", 2)) from error
+            stop = error if hasattr(error, "number") else error.__cause__
+            raise typer.Exit(128 + getattr(stop, "number", signal.SIGINT)) from error
 
 
 class WithModelOptions(TyperCommand):
