@@ -106,6 +106,22 @@ def test_another_spec_does_not_take_up_the_kept_map(tmp_path, monkeypatch):
     assert len(again) == 4 and not (tmp_path / "map.nc.resume").exists()
 
 
+def test_folds_that_cannot_be_kept_do_not_take_the_map_along(tmp_path, monkeypatch):
+    from workbench.evaluation import crossvalidation_tasks
+
+    def full(done, file):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(crossvalidation_tasks, "keep", full)
+    (tmp_path / "spec.json").write_text(Spec(**SCORED, model="constant", folds=3).to_json())
+    out = tmp_path / "map.nc"
+    result = workbench("run", tmp_path / "spec.json", "--out", out, "--quiet")
+    assert result.exit_code == 1 and not isinstance(result.exception, OSError)
+    assert ("stopped: cross-validation could not go on (No space left on device); the finished map "
+            f"is kept in {out}") in result.stderr
+    assert geo.read(out)["mean"].notnull().all()
+
+
 LONG = dict(dataset="swiss-roll", dataset_options=dict(n_bags=20, mean_size=20, size_std=8),
             options={"kernel": "ard-matern32", "inducing": 20, "max_steps": 10_000,
                      "tolerance": 0.0})

@@ -6,6 +6,7 @@ of the packages and a hash of the data, so that it can be made again and told fr
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from workbench import bagging, datasets, flags, geo, schema
 from workbench.checks import choose, require
 from workbench.labelled import make_model
 from workbench.links import link_named
-from workbench.outputs import check_output
+from workbench.outputs import check_output, reason_of
 from workbench.results import (
     COMPARISON,
     CROSS_VALIDATION,
@@ -98,8 +99,9 @@ def run(spec: Spec, progress: bool = False, callback: Callback | None = None,
     if finished is not None:
         finished(maps.assign_attrs(partial=UNSCORED))
     if stored is not None and not stored.exists():
-        stored.parent.mkdir(exist_ok=True)
-        geo.write(maps, stored)
+        with contextlib.suppress(OSError):      # only the next run would miss it
+            stored.parent.mkdir(exist_ok=True)
+            geo.write(maps, stored)
     return _with_scores(maps, model, ds, spec, progress, callback, resume)
 
 
@@ -217,6 +219,9 @@ def _with_scores(maps, model, ds, spec, progress, callback, resume) -> xr.Datase
         result = stopped.partial
         if result is None:
             return maps
+    except OSError as error:                    # a full disk: finished folds cannot be kept
+        maps.attrs["partial"] = f"cross-validation could not go on ({reason_of(error)})"
+        return maps
     maps.attrs[COMPARISON] = result.attrs[COMPARISON]
     kept = [n for n, v in result.data_vars.items() if not {"quantile", "individual"} & set(v.dims)]
     result = result[kept]
