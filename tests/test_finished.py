@@ -106,6 +106,14 @@ def test_another_spec_does_not_take_up_the_kept_map(tmp_path, monkeypatch):
     assert len(again) == 4 and not (tmp_path / "map.nc.resume").exists()
 
 
+def test_a_file_in_the_place_of_the_folds_is_found_before_the_fit(tmp_path):
+    (tmp_path / "spec.json").write_text(Spec(**SCORED, model="constant", folds=3).to_json())
+    (tmp_path / "map.nc.resume").write_text("mine")
+    result = workbench("run", tmp_path / "spec.json", "--out", tmp_path / "map.nc")
+    assert result.exit_code == 2 and "finished folds are kept in a folder" in result.stderr
+    assert "reading" not in result.output and not (tmp_path / "map.nc").exists()
+
+
 def test_folds_that_cannot_be_kept_do_not_take_the_map_along(tmp_path, monkeypatch):
     from workbench.evaluation import crossvalidation_tasks
 

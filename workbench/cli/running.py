@@ -7,6 +7,7 @@ from pathlib import Path
 
 import typer
 
+from workbench.checks import require
 from workbench.interrupt import Interrupt
 from workbench.outputs import check_output, deliver, unfinished
 from workbench.spec import Spec
@@ -39,7 +40,8 @@ def make_map(spec: Spec, out: Path, quiet: bool, made_from: Path | None = None) 
 
     resume = results.resume_folder(out) if spec.folds else None
     if resume is not None:
-        check_output(resume / "map.nc" if resume.is_dir() else resume)
+        require(not resume.is_file(), f"{str(resume)!r} is a file, but finished folds are kept in "
+                "a folder of this name; move it, or give another --out")
     areas = pipeline.own_columns(spec, out)
     written: list[Path] = []
 
