@@ -53,7 +53,7 @@ def own_columns(spec: Spec, out: Path):
     if spec.level is not None or spec.areas is not None:
         return None
     options = spec.dataset_options.plain()
-    if not {"polygons", "value"} <= options.keys() or not _is_file(Path(options["polygons"])):
+    if not {"polygons", "value"} <= options.keys() or not Path(options["polygons"]).exists():
         return None                         # which the run itself will refuse, and say why
     return geo.area_columns(options["polygons"], options["value"], options)
 
