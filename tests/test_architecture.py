@@ -16,7 +16,11 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 
 # The layers, lowest first; a module may import its own layer and lower ones.
 TORCH_HALF = [
+<<<<<<< HEAD
     {"shapes", "checks", "interrupt", "recent"},
+=======
+    {"shapes", "checks", "interrupt", "outputs"},
+>>>>>>> p-out
     {"bags", "linalg", "inputs", "priors", "hyperparameters", "compression", "joint_lbfgs",
      "special"},
     {"operators", "kernels", "bag_gram", "fourier", "predictive", "training", "natural_gradient"},
@@ -33,11 +37,11 @@ TORCH_HALF = [
 LABELLED_HALF = [{"schema", "granularity", "deconditioning", "sampling"}, {"bagging"},
                  {"datasets", "geo", "evaluation", "plots"}]
 TOP = [
-    {"labelled", "summary", "spec", "flags"}, {"pipeline"}, {"experiments"}, {"ui", "serving"},
-    {"cli"},
+    {"labelled", "summary", "spec", "flags", "results"}, {"pipeline"}, {"experiments"},
+    {"ui", "serving"}, {"cli"},
 ]
 # neither torch nor xarray; anybody's
-SHARED = {"checks", "spec", "interrupt", "granularity", "deconditioning", "sampling"}
+SHARED = {"checks", "spec", "interrupt", "outputs", "granularity", "deconditioning", "sampling"}
 ENTRANCES = {"__init__", "__main__"}
 TORCH = {"torch", "gpytorch", "linear_operator"}
 LONGEST_MODULE, LONGEST_APP = 300, 80

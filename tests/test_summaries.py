@@ -247,6 +247,7 @@ def test_maps_of_a_table_from_the_command_line(tmp_path):
     assert "matern32.lengthscale" in done.output and "converged" in done.output
     maps = wb.read(tmp_path / "map.nc")
     assert {"mean", "std", "exceedance"} <= set(maps.data_vars) and maps.attrs["areas"] == 30
+    assert not {"value", "bag_mean", "bag_std", "bag_quantile"} & set(maps)
     for extra, message in ((["--is-a", "mode"], "is_a 'mode'"),
                            (["--likelihood", "poisson"], "statistics from 0"),
                            (["--variance", "s2"], "lacks columns")):

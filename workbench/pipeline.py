@@ -6,25 +6,43 @@ of the packages and a hash of the data, so that it can be made again and told fr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import contextlib
+from collections.abc import Callable
 from pathlib import Path
 
 import xarray as xr
 
 from workbench import bagging, datasets, flags, geo, schema
-from workbench.checks import InputError, choose, require
+from workbench.checks import choose, require
 from workbench.labelled import make_model
 from workbench.links import link_named
+from workbench.outputs import check_output, reason_of
+from workbench.results import (
+    COMPARISON,
+    CROSS_VALIDATION,
+    OUTPUTS,
+    input_files,
+    kept_map,
+    own_columns,
+    save,
+    scores,
+)
 from workbench.spec import Spec, existing
 
 POLYGONS = "polygons"
-OUTPUTS = (".nc", ".tif", ".gpkg")
-CROSS_VALIDATION, COMPARISON = "cv_", "comparison"
+UNSCORED = "cross-validation has not finished"
 Callback = Callable[[int, float, float], None]
+
+__all__ = [
+    "COMPARISON", "CROSS_VALIDATION", "OUTPUTS", "POLYGONS", "check_output", "data_of",
+    "input_files", "is_file", "model_of", "named_or_file", "own_columns", "polygon_flags", "run",
+    "save", "scores", "spec_of",
+]
 
 
 def run(spec: Spec, progress: bool = False, callback: Callback | None = None,
-        out: Path | None = None) -> xr.Dataset:
+        out: Path | None = None, finished: Callable[[xr.Dataset], object] | None = None,
+        resume: Path | None = None) -> xr.Dataset:
     """Do what a Spec says: load or read, bag, fit, label, and score on held-out areas.
 
     Parameters
@@ -38,6 +56,11 @@ def run(spec: Spec, progress: bool = False, callback: Callback | None = None,
         `workbench.interrupt.Cancelled` to stop, and what is finished by then is returned.
     out : Path, optional
         Where the result will be written: a format that cannot hold it is refused before the fit.
+    finished : callable, optional
+        Called with the finished map before cross-validation begins, to write it.
+    resume : Path, optional
+        Folder where the map and finished folds are kept while cross-validation runs; a run of the
+        same Spec on the same data goes on from there.
 
     Returns
     -------
@@ -66,6 +89,23 @@ def run(spec: Spec, progress: bool = False, callback: Callback | None = None,
         geo.check_format(ds, out)
     require(spec.folds <= ds.sizes["bag"],
             f"expected 2 to {ds.sizes['bag']} folds, one area each at most, got {spec.folds}")
+    stored = kept_map(resume, ds, model, spec) if spec.folds and resume is not None else None
+    if stored is not None and stored.exists():
+        maps = geo.read(stored)
+    else:
+        maps = _map(spec, model, ds, progress, callback)
+    if not spec.folds or "partial" in maps.attrs:
+        return maps
+    if finished is not None:
+        finished(maps.assign_attrs(partial=UNSCORED))
+    if stored is not None and not stored.exists():
+        with contextlib.suppress(OSError):      # only the next run would miss it
+            stored.parent.mkdir(exist_ok=True)
+            geo.write(maps, stored)
+    return _with_scores(maps, model, ds, spec, progress, callback, resume)
+
+
+def _map(spec, model, ds, progress, callback) -> xr.Dataset:
     fit = model.fit(ds, progress=progress, callback=callback)
     maps = fit.to_dataset(ds, spec.quantiles, spec.threshold, spec.area_effect)
     maps.attrs |= {"spec": spec.to_json(indent=None), "spec_key": spec.key,
@@ -74,8 +114,7 @@ def run(spec: Spec, progress: bool = False, callback: Callback | None = None,
         maps.attrs["partial"] = f"the fit was stopped after {len(fit.history)} steps"
         if spec.folds:
             maps.attrs["partial"] += "; there was no cross-validation"
-        return maps
-    return _with_scores(maps, model, ds, spec, progress, callback) if spec.folds else maps
+    return maps
 
 
 def data_of(spec: Spec) -> xr.Dataset:
@@ -120,7 +159,7 @@ def named_or_file(dataset: str) -> xr.Dataset:
 
 def is_file(dataset: str) -> bool:
     """Whether a Spec's dataset is a stored file rather than a name."""
-    return Path(dataset).suffix == ".nc"
+    return Path(dataset).suffix.lower() == ".nc"
 
 
 def polygon_flags() -> dict[str, flags.Flag]:
@@ -140,57 +179,6 @@ def spec_of(path: str | Path) -> Spec:
     with xr.open_dataset(existing("result", path), engine="h5netcdf") as maps:
         require("spec" in maps.attrs, f"{path} carries no Spec; was it written by this workbench?")
         return Spec.from_json(maps.attrs["spec"])
-
-
-def scores(maps: xr.Dataset) -> xr.Dataset:
-    """The scores of cross-validation in a result, as `evaluation.table` reads them.
-
-    Raises
-    ------
-    InputError
-        If the run made none.
-    """
-    names = [str(n) for n in maps.data_vars if str(n).startswith(CROSS_VALIDATION)]
-    require(bool(names), "this result has no scores; run its Spec with folds=10")
-    return maps[names].rename({n: n.removeprefix(CROSS_VALIDATION) for n in names})
-
-
-def check_output(path: Path, formats: Sequence[str] = OUTPUTS) -> None:
-    """Refuse an output that could not be written, before anything is computed.
-
-    Parameters
-    ----------
-    path : Path
-        The file to write.
-    formats : sequence of str
-        Its possible suffixes.
-
-    Raises
-    ------
-    InputError
-        If the folder is missing or the format is unknown.
-    """
-    choose("format of the output", path.suffix, formats)
-    require(path.parent.is_dir(), f"the folder {str(path.parent)!r} of the output does not exist; "
-            "make it first")
-
-
-def save(maps: xr.Dataset, out: Path) -> None:
-    """Write a result; a format that fails after all must not lose a long fit.
-
-    Raises
-    ------
-    InputError
-        If the format failed; the result is then beside it as NetCDF, and the message says where.
-    """
-    try:
-        geo.write(maps, out)
-    except Exception as error:
-        kept = out.with_suffix(".nc")
-        if kept == out:
-            raise
-        geo.write(maps, kept)
-        raise InputError(f"cannot write {out} ({error}); the result is in {kept}") from error
 
 
 def _check_threshold(threshold: float | None, model: object) -> None:
@@ -217,13 +205,13 @@ def _bag_files(options: dict) -> xr.Dataset:
     return geo.bag_polygons(**options)
 
 
-def _with_scores(maps, model, ds, spec, progress, callback) -> xr.Dataset:
+def _with_scores(maps, model, ds, spec, progress, callback, resume) -> xr.Dataset:
     from workbench import evaluation  # here: it takes a second to load, and few runs need it
 
     try:
         result = evaluation.cross_validate(
             _AllOrNothing(model, callback), ds, folds=spec.folds, seed=spec.seed, progress=progress,
-            constant=make_model("constant"),
+            constant=make_model("constant"), resume=resume,
         )
     except evaluation.Interrupted as stopped:
         maps.attrs["partial"] = f"cross-validation {stopped}".replace(
@@ -231,6 +219,9 @@ def _with_scores(maps, model, ds, spec, progress, callback) -> xr.Dataset:
         result = stopped.partial
         if result is None:
             return maps
+    except OSError as error:                    # a full disk: finished folds cannot be kept
+        maps.attrs["partial"] = f"cross-validation could not go on ({reason_of(error)})"
+        return maps
     maps.attrs[COMPARISON] = result.attrs[COMPARISON]
     kept = [n for n, v in result.data_vars.items() if not {"quantile", "individual"} & set(v.dims)]
     result = result[kept]
@@ -244,6 +235,10 @@ class _AllOrNothing:
     def __init__(self, model: object, callback: Callback | None) -> None:
         self._model, self._callback = model, callback
         self.name = getattr(model, "name", type(model).__name__)
+
+    def __repr__(self) -> str:
+        """That of the model, by which finished folds are found again."""
+        return repr(self._model)
 
     def fit(self, ds: xr.Dataset) -> object:
         fit = self._model.fit(ds, callback=self._callback)

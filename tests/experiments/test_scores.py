@@ -7,7 +7,7 @@ import pytest
 
 import workbench as wb
 from workbench.experiments import experiment_named, run_experiment
-from workbench.experiments.held_out import _PARTS, _pixels, split
+from workbench.experiments.held_out import _PARTS, pixel_scores, split
 from workbench.experiments.scores import individual_scores
 
 COUNTRY = dict(pixels=600, districts=40, regions=8, provinces=3, smallest=5, largest=60)
@@ -52,10 +52,10 @@ def test_parts_share_out_the_areas_six_one_one_two(country):
 
 
 def test_the_true_map_has_all_pixels_and_rivers_right(country):
-    row = _pixels(Known(1.0), country)
+    row = pixel_scores(Known(1.0), country)
     assert row["pixel_correlation"] == pytest.approx(1) and row["pixel_log_mse"] < 1e-20
     assert row["river_contrast"] == pytest.approx(row["river_contrast_true"])
-    twice = _pixels(Known(2.0), country)
+    twice = pixel_scores(Known(2.0), country)
     assert twice["pixel_log_mse"] == pytest.approx(np.log(2) ** 2)
     assert twice["river_contrast"] == pytest.approx(row["river_contrast_true"])
 

@@ -1,11 +1,13 @@
 """The command line: every command parses into a Spec or looks something up, nothing more.
 
 Heavy packages are imported inside the commands, so that ``workbench --help`` answers at once.
-Exit codes: 0 done; 2 the input cannot be used (one message says why); 130 stopped by Ctrl-C.
+Exit codes: 0 done; 2 the input cannot be used (one message says why); 130 stopped by Ctrl-C, and
+128 + n by signal n.
 """
 
 from __future__ import annotations
 
+import signal
 import sys
 import warnings
 from pathlib import Path
@@ -16,7 +18,16 @@ from typer.core import TyperCommand, TyperGroup
 
 from workbench import flags
 from workbench.checks import InputError, choose
-from workbench.cli import combining, comparing, mediating, papers, recovering, smoothing
+from workbench.cli import (
+    combining,
+    comparing,
+    mediating,
+    papers,
+    plotting,
+    recovering,
+    running,
+    smoothing,
+)
 from workbench.cli.options import (
     Areas,
     Covariates,
@@ -34,9 +45,8 @@ from workbench.cli.options import (
     model_help,
     models_help,
     source,
-    unfinished,
 )
-from workbench.interrupt import Interrupt
+from workbench.outputs import check_output, write_bytes
 from workbench.spec import Spec, existing
 
 PASS_ON = {"allow_extra_args": True, "ignore_unknown_options": True}
@@ -56,7 +66,8 @@ class Guarded(TyperGroup):
             raise typer.Exit(2) from error
         except KeyboardInterrupt as error:
             typer.echo("stopped before there was anything to keep; no file was written", err=True)
-            raise typer.Exit(130) from error
+            stop = error if hasattr(error, "number") else error.__cause__
+            raise typer.Exit(128 + getattr(stop, "number", signal.SIGINT)) from error
 
 
 class WithModelOptions(TyperCommand):
@@ -148,10 +159,11 @@ def disaggregate(
         threshold=threshold, area_effect=area_effect, folds=cv, seed=seed,
     )
     if spec_only:
-        out.write_text(spec.to_json() + "\n", encoding="utf-8")
+        check_output(out, inputs=running.inputs(spec))
+        write_bytes(out, spec.to_json() + "\n")
         typer.echo(f"wrote {out}; run it with: workbench run {out}")
     else:
-        _run(spec, out, quiet)
+        running.make_map(spec, out, quiet)
 
 
 @app.command()
@@ -184,14 +196,14 @@ def run(
         return
     if only or preset != "quick":
         raise InputError("--preset and --only are for --experiment")
-    if existing("Spec", spec).suffix == ".nc":
+    if existing("Spec", spec).suffix.lower() == ".nc":
         from workbench.pipeline import spec_of
 
         if out is None:
             raise InputError(f"give --out: without it {spec} would be overwritten")
-        _run(spec_of(spec), out, quiet)
+        running.make_map(spec_of(spec), out, quiet, made_from=spec)
     else:
-        _run(Spec.read(spec), out or spec.with_suffix(".nc"), quiet)
+        running.make_map(Spec.read(spec), out or spec.with_suffix(".nc"), quiet, made_from=spec)
 
 
 @app.command("experiments")
@@ -234,6 +246,7 @@ def list_models(name: Annotated[str | None, typer.Argument(help="One model.")] =
 app.command()(smoothing.smooth)
 app.command()(mediating.mediate)
 app.command()(combining.combine)
+app.command()(plotting.plot)
 app.command(cls=WithModelOptions, context_settings=PASS_ON)(recovering.recover)
 app.command(cls=WithModelOptions, context_settings=PASS_ON)(comparing.compare)
 
@@ -251,32 +264,6 @@ def serve(
     from workbench import serving
 
     serving.serve(names or [], port, address, origin or [])
-
-
-def _run(spec: Spec, out: Path, quiet: bool) -> None:
-    from workbench import pipeline
-
-    pipeline.check_output(out)
-    if not quiet:
-        typer.echo(f"reading {spec.dataset}", err=True)
-    with Interrupt() as interrupt:
-        maps = pipeline.run(spec, progress=not quiet, callback=interrupt.callback, out=out)
-    if maps.attrs.get("treatments", "none") != "none":
-        typer.echo(f"what was done to the input:\n{maps.attrs['treatments']}\n")
-    typer.echo(maps.attrs["summary"])
-    scored = any(str(name).startswith(pipeline.CROSS_VALIDATION) for name in maps.data_vars)
-    if scored:
-        from workbench.evaluation import table
-
-        shown = table(pipeline.scores(maps)).T.map("{:g}".format)
-        typer.echo(f"\n{shown.to_string()}\n\n{maps.attrs[pipeline.COMPARISON]}\n")
-    if "partial" in maps.attrs:
-        out = unfinished(out)
-    pipeline.save(maps, out)
-    if "partial" in maps.attrs:
-        typer.echo(f"stopped: {maps.attrs['partial']}; the best so far is kept in {out}", err=True)
-        raise typer.Exit(130)
-    typer.echo(f"wrote {out}")
 
 
 def _set_threads(threads: int) -> None:

@@ -11,7 +11,9 @@ import typer
 from workbench import flags
 from workbench.checks import InputError, choose, require
 from workbench.cli.options import Quiet, model_flags
+from workbench.cli.running import data_files, deliver_map
 from workbench.interrupt import Interrupt
+from workbench.outputs import check_output
 
 
 def combine(
@@ -44,12 +46,12 @@ def combine(
     import xarray as xr
 
     from workbench import datasets
-    from workbench.geo import write
     from workbench.labelled import make_model, models
-    from workbench.pipeline import check_output, named_or_file
+    from workbench.pipeline import OUTPUTS, named_or_file
 
     torch.set_num_threads(1)
-    check_output(out)
+    check_output(out, OUTPUTS,
+                 data_files(at, [Path(text.rpartition("=")[2]) for text in sources]))
     choose("model", model, [n for n, m in models().items() if m.torch_model.several])
     known = model_flags(model)
     options = {}
@@ -77,10 +79,10 @@ def combine(
     weights = ", ".join(f"{n} {float(w):.3g}" for n, w in zip(
         fit.composite_weights["source"].values, fit.composite_weights.values, strict=True))
     typer.echo(f"weights of the sources: {weights}")
-    write(fit.to_dataset(grid, task=task), out)
+    out = deliver_map(fit.to_dataset(grid, task=task), out, fit.cancelled)
     typer.echo(f"wrote {out}: {grid.sizes['individual']} individuals")
     if fit.cancelled:
-        raise typer.Exit(130)
+        raise typer.Exit(interrupt.code)
 
 
 def _named(text: str):

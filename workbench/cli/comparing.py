@@ -23,8 +23,10 @@ from workbench.cli.options import (
     group_levels,
     source,
     specs_of,
-    unfinished,
 )
+from workbench.cli.running import data_files
+from workbench.interrupt import Interrupt
+from workbench.outputs import check_output, deliver, unfinished, write_bytes
 
 OUTPUTS = (".html", ".nc", ".csv", ".txt")
 
@@ -77,7 +79,7 @@ def compare(
     from workbench import evaluation, pipeline
 
     if out is not None:
-        pipeline.check_output(out, OUTPUTS)
+        check_output(out, OUTPUTS, data_files(dataset, polygons, weight, covariates))
     name, options = source(dataset, polygons=polygons, value=value, weight=weight,
                            covariates=covariates)
     specs, data = specs_of(ctx, model or [], name, options, level=level, areas=areas, seed=seed)
@@ -87,10 +89,11 @@ def compare(
         typer.echo(f"reading {name}", err=True)
     ds = pipeline.data_of(data)
     try:
-        result, stopped = evaluation.compare(
-            ds, models, folds=folds, scheme=[part.strip() for part in scheme.split(",")],
-            levels=group_levels(levels), draws=draws, samples=samples, seed=seed, workers=workers,
-            progress=not quiet, resume=resume, effort=effort), ""
+        with Interrupt() as interrupt:
+            result, stopped = evaluation.compare(
+                ds, models, folds=folds, scheme=[part.strip() for part in scheme.split(",")],
+                levels=group_levels(levels), draws=draws, samples=samples, seed=seed,
+                workers=workers, progress=not quiet, resume=resume, effort=effort), ""
     except evaluation.Interrupted as stop:
         if stop.partial is None:
             raise
@@ -100,19 +103,18 @@ def compare(
     typer.echo(result.to_text())
     if out is not None:
         out = unfinished(out) if stopped else out
-        _write(result, out)
+        deliver(lambda path: _write(result, path), out)
         typer.echo(f"wrote {out}")
     if stopped:
         typer.echo(f"stopped: {stopped}", err=True)
-        raise typer.Exit(130)
+        raise typer.Exit(interrupt.code)
 
 
 def _write(result, out: Path) -> None:
-    if out.suffix == ".html":
-        result.to_html(out)
-    elif out.suffix == ".nc":
+    suffix = out.suffix.lower()
+    if suffix == ".nc":
         result.to_netcdf(out)
-    elif out.suffix == ".csv":
-        result.table().to_csv(out)
+    elif suffix == ".html":
+        write_bytes(out, result.to_html())
     else:
-        out.write_text(result.to_text() + "\n", encoding="utf-8")
+        write_bytes(out, result.table().to_csv() if suffix == ".csv" else result.to_text() + "\n")

@@ -9,7 +9,9 @@ from typing import Annotated
 import typer
 
 from workbench.cli.options import Quiet
+from workbench.cli.running import data_files, deliver_map
 from workbench.interrupt import Interrupt
+from workbench.outputs import check_output
 
 
 def mediate(
@@ -40,12 +42,11 @@ def mediate(
     from workbench.bagging import add_mediators, targets_from_table
     from workbench.bagging.summaries import read_table
     from workbench.checks import choose, require
-    from workbench.geo import write
     from workbench.labelled import make_model
-    from workbench.pipeline import check_output, named_or_file
+    from workbench.pipeline import OUTPUTS, named_or_file
 
     torch.set_num_threads(1)
-    check_output(out)
+    check_output(out, OUTPUTS, data_files(bags, targets))
     choose("model", model, ("cmp", "s-cmp", "var-cmp"))
     options = {"noise": "known"} if noise_variance else {}
     chosen = make_model(model, kernel=kernel, mediator_kernel=mediator_kernel, **options)
@@ -61,8 +62,9 @@ def mediate(
         fit = chosen.fit(ds, given, progress=not quiet, callback=interrupt.callback)
     typer.echo(fit.summary())
     maps = fit.to_dataset(ds, threshold=threshold).drop_vars("value", errors="ignore")
-    write(maps.assign_attrs({"targets": targets.name, "target_count": given.sizes["target"]}), out)
+    maps = maps.assign_attrs({"targets": targets.name, "target_count": given.sizes["target"]})
+    out = deliver_map(maps, out, fit.cancelled)
     mean = float(np.mean(maps["mean"]))
     typer.echo(f"wrote {out}: {ds.sizes['individual']} individuals, mean {mean:.4g}")
     if fit.cancelled:
-        raise typer.Exit(130)
+        raise typer.Exit(interrupt.code)

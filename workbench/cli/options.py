@@ -92,11 +92,6 @@ def group_levels(text: str | None) -> list[int | str] | None:
     return [int(part) if part.isdigit() else part for part in parts]
 
 
-def unfinished(out: Path) -> Path:
-    """Name of the file for a result that was stopped, so that it replaces no whole one."""
-    return out.with_name(f"{out.stem}.partial{out.suffix}")
-
-
 def specs_of(ctx: typer.Context, models: list[str], dataset: str, options: dict[str, Any],
              **data: Any) -> tuple[dict[str, Spec], Spec]:
     """Specs of models written as NAME or NAME:option=value,..., by that text, and that of the data.

@@ -31,12 +31,12 @@ def describe(name: str | None) -> None:
 def run(name: str, preset: str, only: list[str], out: Path | None, quiet: bool) -> None:
     """Do the runs of an experiment that its file does not hold yet, and show its table."""
     from workbench.experiments import experiment_named, run_experiment
-    from workbench.pipeline import check_output
+    from workbench.outputs import check_output
 
     chosen = experiment_named(name)
     out = out or Path(f"{name}-{preset}.nc")
     check_output(out)
-    if out.suffix != ".nc":
+    if out.suffix.lower() != ".nc":
         raise InputError(f"results of experiments are written as .nc, got {out}")
     wanted = {}
     for pair in only:

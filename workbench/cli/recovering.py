@@ -23,8 +23,10 @@ from workbench.cli.options import (
     group_levels,
     source,
     specs_of,
-    unfinished,
 )
+from workbench.cli.running import data_files
+from workbench.interrupt import Interrupt
+from workbench.outputs import check_output, deliver, unfinished, write_bytes
 from workbench.spec import Spec
 
 OUTPUTS = (".nc", ".csv")
@@ -65,7 +67,7 @@ def recover(
     from workbench import evaluation, pipeline
 
     if out is not None:
-        pipeline.check_output(out, OUTPUTS)
+        check_output(out, OUTPUTS, data_files(dataset, polygons, weight, covariates))
     name, options = source(dataset, polygons=polygons, value=value, weight=weight,
                            covariates=covariates)
     specs, _ = specs_of(ctx, model or ["vbagg"], name, options, level=level, areas=areas, seed=seed)
@@ -77,8 +79,10 @@ def recover(
         typer.echo(f"reading {name}", err=True)
     ds = pipeline.data_of(first)
     try:
-        result = evaluation.recover(models, ds, group_levels(levels), draws, samples=samples,
-                                    seed=seed, workers=workers, progress=not quiet, resume=resume)
+        with Interrupt() as interrupt:
+            result = evaluation.recover(
+                models, ds, group_levels(levels), draws, samples=samples, seed=seed,
+                workers=workers, progress=not quiet, resume=resume)
         stopped = ""
     except evaluation.Interrupted as stop:
         if stop.partial is None:
@@ -91,11 +95,9 @@ def recover(
                f"{result.attrs['comparison']}\n{result.attrs['caveat']}")
     if out is not None:
         out = unfinished(out) if stopped else out
-        if out.suffix == ".csv":
-            table.to_csv(out)
-        else:
-            result.to_netcdf(out, engine="h5netcdf")
+        deliver(lambda path: write_bytes(path, table.to_csv() if path.suffix.lower() == ".csv"
+                                         else result.to_netcdf(engine="h5netcdf")), out)
         typer.echo(f"wrote {out}")
     if stopped:
         typer.echo(f"stopped: {stopped}", err=True)
-        raise typer.Exit(130)
+        raise typer.Exit(interrupt.code)

@@ -9,7 +9,9 @@ from typing import Annotated
 import typer
 
 from workbench.cli.options import Quiet
+from workbench.cli.running import deliver_map
 from workbench.interrupt import Interrupt
+from workbench.outputs import check_output
 
 
 def smooth(
@@ -18,7 +20,7 @@ def smooth(
     count: Annotated[str, typer.Option(help="Column of the number of observations behind it.")],
     x: Annotated[str, typer.Option(help="Column of the centre's x or longitude.")],
     y: Annotated[str, typer.Option(help="Column of the centre's y or latitude.")],
-    out: Annotated[Path, typer.Option(help="Map to write: .nc or .tif.")],
+    out: Annotated[Path, typer.Option(help="Map to write: .nc, .tif or .gpkg.")],
     variance: Annotated[str | None, typer.Option(help="Column of the sample variance.")] = None,
     name: Annotated[str | None, typer.Option(help="Column that names the areas.")] = None,
     is_a: Annotated[str, typer.Option(help="mean, median or proportion.")] = "mean",
@@ -46,12 +48,11 @@ def _map(table: Path, columns: dict, options: dict, cells: int, crs: str | None,
     import torch
 
     from workbench.bagging import from_summaries, grid_places
-    from workbench.geo import write
     from workbench.labelled import QuasiLikelihoodGP
-    from workbench.pipeline import check_output
+    from workbench.pipeline import OUTPUTS
 
     torch.set_num_threads(1)        # small matrices gain nothing from threads that wait
-    check_output(out)
+    check_output(out, OUTPUTS, [table])
     model = QuasiLikelihoodGP(**options)
     ds = from_summaries(table, **columns)
     if crs:
@@ -62,8 +63,9 @@ def _map(table: Path, columns: dict, options: dict, cells: int, crs: str | None,
         fit = model.fit(ds, progress=not quiet, callback=interrupt.callback)
     typer.echo(fit.summary())
     maps = fit.to_dataset(places, threshold=threshold)
-    write(maps.drop_vars(["value", "bag_mean", "bag_std"]).assign_attrs(
-        {"summaries": str(table.name), "areas": ds.sizes["bag"]}), out)
+    ours = [n for n in ("value", "bag_mean", "bag_std", "bag_quantile") if n in maps]
+    out = deliver_map(maps.drop_vars(ours).assign_attrs(
+        {"summaries": str(table.name), "areas": ds.sizes["bag"]}), out, fit.cancelled)
     typer.echo(f"wrote {out}: {places.sizes['individual']} pixels")
     if fit.cancelled:
-        raise typer.Exit(130)
+        raise typer.Exit(interrupt.code)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import io
 import json
 from pathlib import Path
 
@@ -67,10 +68,12 @@ def keep(done: HeldOut, file: Path) -> None:
     """Write a result, whole or not at all."""
     about = xr.Dataset(attrs={"seconds": done.seconds, "note": done.note,
                               "targets": json.dumps(list(done.units))})
+    content = io.BytesIO()          # in memory, for HDF5 crashes the interpreter if a disk is full
+    about.to_netcdf(content, engine="h5netcdf")
+    for target, units in done.units.items():
+        units.to_netcdf(content, group=target, mode="a", engine="h5netcdf")
     with written(file) as half:
-        about.to_netcdf(half, engine="h5netcdf")
-        for target, units in done.units.items():
-            units.to_netcdf(half, group=target, mode="a", engine="h5netcdf")
+        half.write_bytes(content.getbuffer())
 
 
 def kept(name: str, number: int, file: Path) -> HeldOut:

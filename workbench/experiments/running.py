@@ -15,6 +15,7 @@ from workbench.checks import InputError, choose, require
 from workbench.experiments.base import PRESETS, Experiment, Row, Settings
 from workbench.interrupt import Cancelled
 from workbench.labelled.versions import versions
+from workbench.outputs import write_bytes
 
 RUN, ERROR, SECONDS = "run", "error", "seconds"
 
@@ -157,6 +158,4 @@ def _key(settings: Settings) -> str:
 
 def _write(results: xr.Dataset, out: Path) -> None:
     """Replace the file in one step: a stop in the middle must not lose what it held."""
-    fresh = out.with_name(f".{out.name}.part")
-    results.to_netcdf(fresh, engine="h5netcdf")
-    fresh.replace(out)
+    write_bytes(out, results.to_netcdf(engine="h5netcdf"))

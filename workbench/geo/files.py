@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -9,9 +10,10 @@ import xarray as xr
 
 from workbench import schema
 from workbench.checks import InputError, choose, package, reject, require
-from workbench.geo.maps import to_raster
+from workbench.geo.layers import check_layers, columns_of, tags, write_layers
+from workbench.geo.maps import to_raster, way_of
+from workbench.outputs import write_bytes
 
-LAYERS = ("individual", "bag")
 _RASTER = ("rasters go into workbench.bag_polygons as covariates or weight; "
            "rioxarray.open_rasterio opens one alone")
 _POLYGONS = ("polygons go into workbench.bag_polygons or bag_children; "
@@ -23,8 +25,11 @@ _ELSEWHERE = {
 }
 
 
-def write(ds: xr.Dataset, path: str | Path, layer: str | None = None) -> Path:
-    """Write a dataset in the format that the file's suffix names.
+def write(ds: xr.Dataset, path: str | Path, layer: str | None = None, *, areas=None,
+          tables: Mapping[str, object] | None = None) -> Path:
+    """Write a dataset in the format that the file's suffix names, whole or not at all.
+
+    The file takes its name when it is complete and reads back; an older one stays until then.
 
     Parameters
     ----------
@@ -32,10 +37,15 @@ def write(ds: xr.Dataset, path: str | Path, layer: str | None = None) -> Path:
         A bagged dataset, or a map made from one (same coordinates).
     path : str or Path
         ``.nc``: everything, geometries as WKT, so that `read` gives the same back; ``.tif``: a
-        band for every number known at the individuals, which must be pixels; ``.gpkg``: polygons
-        with a column for every number.
-    layer : {"individual", "bag"}, optional
-        Which polygons go into a GeoPackage: individuals if they have geometries, else bags.
+        band for every number known at the individuals, which must be pixels; ``.gpkg``: layers of
+        polygons with a column for every number, see `workbench.geo.layers`. Capitals in the suffix
+        make no difference.
+    layer : {"individual", "bag", "pixels"}, optional
+        The one layer to write into a GeoPackage; default: all that there are.
+    areas : pd.DataFrame, optional
+        Further columns of the bags for a GeoPackage, indexed by their names.
+    tables : mapping of name to pd.DataFrame, optional
+        Further tables for a GeoPackage.
 
     Returns
     -------
@@ -48,19 +58,25 @@ def write(ds: xr.Dataset, path: str | Path, layer: str | None = None) -> Path:
         If the suffix is unknown, or the dataset lacks what the format needs.
     """
     path = Path(path)
-    writers = {".nc": _netcdf, ".tif": _geotiff, ".tiff": _geotiff, ".gpkg": _geopackage}
-    choose("file type", path.suffix.lower(), writers)
+    suffix = path.suffix.lower()
+    writers = {".nc": _netcdf, ".tif": _geotiff, ".tiff": _geotiff, ".gpkg": write_layers}
+    choose("file type", suffix, writers)
     require(path.parent.is_dir(), f"there is no directory {str(path.parent)!r} to write to")
-    if path.suffix.lower() == ".gpkg":
-        _geopackage(ds, path, layer)
+    if suffix == ".gpkg":
+        write_layers(ds, path, layer, areas, tables)
     else:
         require(layer is None, "layer chooses the polygons of a .gpkg file only")
-        writers[path.suffix.lower()](ds, path)
+        writers[suffix](ds, path)
     return path
 
 
 def check_format(ds: xr.Dataset, path: str | Path) -> None:
     """Refuse a file type that cannot hold a dataset, before anything is computed for it.
+
+    Warns
+    -----
+    UserWarning
+        If a GeoPackage will hold the areas but not the pixels, which are too many for polygons.
 
     Raises
     ------
@@ -72,13 +88,7 @@ def check_format(ds: xr.Dataset, path: str | Path) -> None:
         require("row" in ds.coords and "grid_transform" in ds.attrs,
                 "these individuals are no pixels of a raster; write .gpkg or .nc instead of .tif")
     if suffix == ".gpkg":
-        require(any(f"{d}_geometry" in ds.coords for d in LAYERS),
-                "the dataset has no geometries to write; write .tif for a raster, anything as .nc")
-
-
-def _tags(ds: xr.Dataset) -> dict[str, str]:
-    """Attributes as text, so that every format carries the provenance."""
-    return {str(name): str(value) for name, value in ds.attrs.items()}
+        check_layers(ds)
 
 
 def read(path: str | Path) -> xr.Dataset:
@@ -131,60 +141,26 @@ def _netcdf(ds: xr.Dataset, path: Path) -> None:
             text = shapely.to_wkt(ds[name].values, rounding_precision=-1)
             ds = ds.assign_coords({name: (ds[name].dims, text.astype(str), {"encoding": "WKT"})})
     ds.attrs = {k: "" if v is None else v for k, v in ds.attrs.items()}
-    ds.to_netcdf(path, engine="h5netcdf")
+    # In memory, for HDF5 crashes the interpreter at its end if a disk was full.
+    write_bytes(path, ds.to_netcdf(engine="h5netcdf"))
 
 
 def _geotiff(ds: xr.Dataset, path: Path) -> None:
     rasterio = package("rasterio", extra="geo")
-    columns = _columns(ds, schema.INDIVIDUAL)
+    columns = columns_of(ds, schema.INDIVIDUAL)
     columns.pop("membership", None)
     require(bool(columns), "the dataset has no numbers at the individuals to write as bands")
-    totals = {n for n in columns if n in ("weight", "individual_value") or n.endswith("_count")}
-    bands = {name: to_raster(ds, values, "sum" if name in totals else "average")
-             for name, values in columns.items()}
+    bands = {name: to_raster(ds, values, way_of(name)) for name, values in columns.items()}
     first = next(iter(bands.values()))
-    with rasterio.open(
-        path, "w", driver="GTiff", height=first.shape[0], width=first.shape[1],
-        count=len(bands), dtype="float64", crs=first.rio.crs, transform=first.rio.transform(),
-        nodata=np.nan, compress="deflate",
-    ) as file:
-        file.update_tags(**_tags(ds))
-        for index, (name, band) in enumerate(bands.items(), start=1):
-            file.write(band.values, index)
-            file.set_band_description(index, name)
-
-
-def _geopackage(ds: xr.Dataset, path: Path, layer: str | None) -> None:
-    geopandas = package("geopandas", extra="geo")
-    available = [d for d in LAYERS if f"{d}_geometry" in ds.coords]
-    if not available:
-        raise InputError("the dataset has no geometries to write; write a raster's map as .tif, "
-                         "anything as .nc")
-    chosen = choose("layer", layer or available[0], available)
-    table = _columns(ds, chosen)
-    labels = {str(n): c.values for n, c in ds.coords.items()
-              if c.dims == (chosen,) and c.dtype.kind in "UTOS" and n not in schema.GEOMETRY}
-    frame = geopandas.GeoDataFrame(
-        labels | table, geometry=ds[f"{chosen}_geometry"].values, crs=ds.attrs.get("crs") or None
-    )
-    if path.exists():
-        path.unlink()  # or the layers of a former file would stay
-    frame.to_file(path, layer=chosen, engine="pyogrio", layer_metadata=_tags(ds))
-
-
-def _columns(ds: xr.Dataset, dim: str) -> dict[str, np.ndarray]:
-    """Every number along ``dim``, a column for each entry of a second dimension."""
-    columns: dict[str, np.ndarray] = {}
-    for name, variable in ds.data_vars.items():
-        if dim not in variable.dims or variable.dtype.kind not in "iufb":
-            continue
-        if variable.ndim == 1:
-            columns[str(name)] = variable.values
-        elif variable.ndim == 2:
-            other = next(d for d in variable.dims if d != dim)
-            labels = ds[other].values if other in ds.coords else np.arange(ds.sizes[other])
-            for position, label in enumerate(labels):
-                text = f"{label:g}" if isinstance(label, float | np.floating) else str(label)
-                column = text if name == "covariates" else f"{name}_{text}"
-                columns[column] = variable.isel({other: position}).values
-    return columns
+    # In memory, for GDAL reports no error if the disk is full.
+    with rasterio.MemoryFile() as memory:
+        with memory.open(
+            driver="GTiff", height=first.shape[0], width=first.shape[1], count=len(bands),
+            dtype="float64", crs=first.rio.crs, transform=first.rio.transform(), nodata=np.nan,
+            compress="deflate", bigtiff="if_safer",
+        ) as file:
+            file.update_tags(**tags(ds))
+            for index, (name, band) in enumerate(bands.items(), start=1):
+                file.write(band.values, index)
+                file.set_band_description(index, name)
+        write_bytes(path, memory.getbuffer())

@@ -11,6 +11,12 @@ from workbench.checks import choose, package, require
 WAYS = ("average", "sum")
 
 
+def way_of(name: str) -> str:
+    """How the parts of a pixel are joined, by the name of the variable: "sum" or "average"."""
+    total = name in ("weight", "individual_value") or name.endswith("_count")
+    return "sum" if total else "average"
+
+
 def to_raster(ds: xr.Dataset, values: str | xr.DataArray | np.ndarray, how: str = "average"
               ) -> xr.DataArray:
     """Rebuild a raster from one number per individual.

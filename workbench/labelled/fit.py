@@ -210,8 +210,8 @@ class Fit(Drawing):
         -------
         xr.Dataset
             mean, std, rate_quantile, exceedance, latent_mean, latent_std, expected_count and
-            extrapolation per individual; bag_mean, bag_std and value per bag. The attribute
-            ``distribution`` of each says what it is conditional on.
+            extrapolation per individual; bag_mean, bag_std, bag_quantile and value per bag. The
+            attribute ``distribution`` of each says what it is conditional on.
         """
         area_effect = area_effect or preserve_totals
         rate, latent, total = self.at(ds, area_effect), self.latent(ds), self.over(ds, area_effect)
@@ -219,7 +219,7 @@ class Fit(Drawing):
         maps |= {
             "latent_mean": latent.mean, "latent_std": latent.std,
             "extrapolation": self.extrapolation(ds),
-            "bag_mean": total.mean, "bag_std": total.std,
+            "bag_mean": total.mean, "bag_std": total.std, "bag_quantile": total.quantile(quantiles),
         }
         if preserve_totals:
             levels = np.atleast_1d(np.asarray(quantiles, dtype=float))

@@ -15,6 +15,7 @@ from workbench.plots.rates import convergence_rates
 from workbench.plots.scales import ColourScale, colour_scale, observed_rate, rate_unit
 from workbench.plots.scores import observed_vs_predicted, score_bars, training_curve
 from workbench.plots.sources import expert_weights, source_bands
+from workbench.plots.stored import map_picture
 from workbench.plots.support import covariate_support
 
 __all__ = [
@@ -30,6 +31,7 @@ __all__ = [
     "field_panel",
     "field_scales",
     "full_bayes",
+    "map_picture",
     "map_scales",
     "marked_areas",
     "mediators",

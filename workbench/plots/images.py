@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
@@ -21,6 +22,8 @@ _FLAGS = (
     "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
     "--disable-background-networking", "--disable-component-update", "--disable-sync",
 )  # fmt: skip
+# Panel, where it is imported, asks for a file of its server, which plots do without.
+_SERVED = re.compile(r'<script src="static/[^"]*"></script>\n?')
 # the root element of a page has no size of its own: its drawn contents do
 _EXTENT = """() => {
   const box = Bokeh.index.roots[0].el.getBoundingClientRect();
@@ -52,7 +55,8 @@ def save_html(element, path: str | Path, title: str = "", tools: bool = True) ->
             plot.toolbar_location = None
     if not tools and isinstance(figure, GridPlot):
         figure.toolbar_location = None
-    path.write_text(file_html(figure, INLINE, title or path.stem), encoding="utf-8")
+    page = _SERVED.sub("", file_html(figure, INLINE, title or path.stem))
+    path.write_text(page, encoding="utf-8")
     return path
 
 
@@ -82,16 +86,23 @@ def save_png(element, path: str | Path, scale: float = 2.0, timeout: float = 60.
     """
     path = Path(path)
     require(path.suffix == ".png", f"expected a file name ending in .png, got {path.name!r}")
-    browser = _browser()
+    chromium = browser()
     package("playwright", extra="test")
     with tempfile.TemporaryDirectory() as folder:
         page = save_html(element, Path(folder) / "plot.html", tools=False)
         with ThreadPoolExecutor(1) as thread:  # notebooks run a loop; playwright needs none
-            thread.submit(_shoot, page, path, browser, scale, timeout).result()
+            thread.submit(_shoot, page, path, chromium, scale, timeout).result()
     return path
 
 
-def _browser() -> str:
+def browser() -> str:
+    """The Chromium that draws pictures.
+
+    Raises
+    ------
+    InputError
+        If there is none.
+    """
     named = os.environ.get("WORKBENCH_CHROMIUM")
     found = named or next(filter(None, map(shutil.which, BROWSERS)), None)
     if found is None or (named and not Path(named).exists()):

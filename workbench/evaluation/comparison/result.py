@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 
 import pandas as pd
@@ -9,6 +10,7 @@ import xarray as xr
 
 from workbench.checks import choose
 from workbench.evaluation.comparison.report import as_html, as_text
+from workbench.outputs import write_bytes
 
 
 class Comparison:
@@ -82,14 +84,16 @@ class Comparison:
         """One self-contained page, also written to ``path`` if given."""
         page = as_html(self.data, whole=True)
         if path is not None:
-            Path(path).write_text(page, encoding="utf-8")
+            write_bytes(path, page)
         return page
 
     def to_netcdf(self, path: str | Path) -> None:
         """Write scores, and the results of each test as groups of the file."""
-        self.data.to_netcdf(path, engine="h5netcdf")
+        content = io.BytesIO()
+        self.data.to_netcdf(content, engine="h5netcdf")
         for name, one in self.details.items():
-            one.to_netcdf(path, group=name, mode="a", engine="h5netcdf")
+            one.to_netcdf(content, group=name, mode="a", engine="h5netcdf")
+        write_bytes(path, content.getbuffer())
 
     @classmethod
     def read(cls, path: str | Path) -> Comparison:

@@ -1,0 +1,256 @@
+"""A map that is finished stays: through signals, kill -9, and on to the same command again."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+from typer.testing import CliRunner
+
+from tests.reference import country
+from workbench import geo, pipeline
+from workbench.cli import app
+from workbench.labelled import QuasiLikelihoodGP
+from workbench.spec import Spec
+
+REPOSITORY = Path(__file__).parents[1]
+SCORED = dict(dataset="swiss-roll", dataset_options=dict(n_bags=20, mean_size=20, size_std=8))
+
+
+def workbench(*arguments: object):
+    return CliRunner().invoke(app, [str(a) for a in arguments])
+
+
+def listed(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+class Stop(Exception):
+    """What kills a run in a test."""
+
+
+def test_a_finished_map_is_there_before_cross_validation(tmp_path, monkeypatch):
+    from workbench import evaluation
+
+    out = tmp_path / "map.nc"
+    seen = {}
+
+    def never(*_, **__):
+        seen["attrs"] = geo.read(out).attrs
+        raise Stop
+
+    monkeypatch.setattr(evaluation, "cross_validate", never)
+    spec = Spec(**SCORED, model="constant", folds=3)
+    (tmp_path / "spec.json").write_text(spec.to_json())
+    result = workbench("run", tmp_path / "spec.json", "--out", out, "--quiet")
+    assert isinstance(result.exception, Stop)
+    assert seen["attrs"]["partial"] == "cross-validation has not finished"
+    assert seen["attrs"]["spec_key"] == spec.key
+
+
+def counted(monkeypatch, out: Path, spec: Spec, fits: list, stop_at: int | None = None):
+    """Run a Spec and count its fits; die at one of them as kill -9 would."""
+    from workbench.labelled import VBAgg
+
+    fit = VBAgg.fit
+
+    def counting(self, ds, *args, **kwargs):
+        fits.append(ds.sizes["bag"])
+        if len(fits) == stop_at:
+            raise SystemExit(137)
+        return fit(self, ds, *args, **kwargs)
+
+    monkeypatch.setattr(VBAgg, "fit", counting)
+    path = out.parent / "spec.json"
+    path.write_text(spec.to_json())
+    result = workbench("run", path, "--out", out, "--quiet")
+    monkeypatch.setattr(VBAgg, "fit", fit)
+    return result
+
+
+def test_cross_validation_goes_on_where_it_was_killed(tmp_path, monkeypatch):
+    spec = Spec(**SCORED, model="vbagg", folds=4,
+                options={"inducing": 8, "max_steps": 4, "kernel": "rbf"})
+    out, whole = tmp_path / "map.nc", tmp_path / "whole.nc"
+    fits: list = []
+    killed = counted(monkeypatch, out, spec, fits, stop_at=4)       # the map and two folds
+    assert killed.exit_code == 137
+    assert geo.read(out)["mean"].notnull().all()
+    assert (tmp_path / "map.nc.resume").is_dir()
+    again: list = []
+    result = counted(monkeypatch, out, spec, again)
+    assert result.exit_code == 0, (result.output, result.exception)
+    assert len(again) == 2                                          # the folds that were missing
+    assert not (tmp_path / "map.nc.resume").exists()
+    plain: list = []
+    counted(monkeypatch, whole, spec, plain)
+    assert len(plain) == 5
+    resumed, straight = geo.read(out), geo.read(whole)
+    assert "partial" not in resumed.attrs
+    xr.testing.assert_allclose(pipeline.scores(resumed)["scores"],
+                               pipeline.scores(straight)["scores"])
+    xr.testing.assert_identical(resumed["mean"].drop_attrs(), straight["mean"].drop_attrs())
+
+
+def test_another_spec_does_not_take_up_the_kept_map(tmp_path, monkeypatch):
+    options = {"inducing": 8, "max_steps": 4, "kernel": "rbf"}
+    out, fits, again = tmp_path / "map.nc", [], []
+    counted(monkeypatch, out, Spec(**SCORED, folds=3, options=options), fits, stop_at=3)
+    counted(monkeypatch, out, Spec(**SCORED, folds=3, options=options | {"max_steps": 3}), again)
+    assert len(again) == 4 and not (tmp_path / "map.nc.resume").exists()
+
+
+def test_a_file_in_the_place_of_the_folds_is_found_before_the_fit(tmp_path):
+    (tmp_path / "spec.json").write_text(Spec(**SCORED, model="constant", folds=3).to_json())
+    (tmp_path / "map.nc.resume").write_text("mine")
+    result = workbench("run", tmp_path / "spec.json", "--out", tmp_path / "map.nc")
+    assert result.exit_code == 2 and "finished folds are kept in a folder" in result.stderr
+    assert "reading" not in result.output and not (tmp_path / "map.nc").exists()
+
+
+def test_folds_that_cannot_be_kept_do_not_take_the_map_along(tmp_path, monkeypatch):
+    from workbench.evaluation import crossvalidation_tasks
+
+    def full(done, file):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(crossvalidation_tasks, "keep", full)
+    (tmp_path / "spec.json").write_text(Spec(**SCORED, model="constant", folds=3).to_json())
+    out = tmp_path / "map.nc"
+    result = workbench("run", tmp_path / "spec.json", "--out", out, "--quiet")
+    assert result.exit_code == 1 and not isinstance(result.exception, OSError)
+    assert ("stopped: cross-validation could not go on (No space left on device); the finished map "
+            f"is kept in {out}") in result.stderr
+    assert geo.read(out)["mean"].notnull().all()
+
+
+LONG = dict(dataset="swiss-roll", dataset_options=dict(n_bags=20, mean_size=20, size_std=8),
+            options={"kernel": "ard-matern32", "inducing": 20, "max_steps": 10_000,
+                     "tolerance": 0.0})
+
+
+def started(folder: Path, spec: Spec) -> subprocess.Popen:
+    (folder / "spec.json").write_text(spec.to_json())
+    return subprocess.Popen(
+        [sys.executable, "-m", "workbench", "run", "spec.json", "--out", "map.nc"], cwd=folder,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        env=os.environ | {"PYTHONPATH": str(REPOSITORY)})
+
+
+def wait_for(process: subprocess.Popen, text: str, seconds: float = 90) -> bytes:
+    os.set_blocking(process.stderr.fileno(), False)
+    seen, deadline = b"", time.monotonic() + seconds
+    while text.encode() not in seen and time.monotonic() < deadline and process.poll() is None:
+        seen += process.stderr.read() or b""
+        time.sleep(0.02)
+    os.set_blocking(process.stderr.fileno(), True)
+    assert text.encode() in seen, seen
+    return seen
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_other_signals_keep_the_best_so_far_as_ctrl_c_does(tmp_path, number):
+    process = started(tmp_path, Spec(**LONG, folds=2))
+    seen = wait_for(process, "objective=")
+    process.send_signal(number)
+    _, err = process.communicate(timeout=120)
+    err = (seen + err).decode()
+    assert process.returncode == 128 + number, err
+    assert "Traceback" not in err
+    assert "the best so far is kept in map.partial.nc" in err
+    assert geo.read(tmp_path / "map.partial.nc")["mean"].notnull().all()
+    assert not (tmp_path / "map.nc").exists()
+
+
+@pytest.mark.parametrize("command", ["recover", "compare"])
+def test_comparisons_stop_at_other_signals_too(tmp_path, command):
+    geo.write(country(bags=24, size=10), tmp_path / "country.nc")
+    process = subprocess.Popen(
+        [sys.executable, "-m", "workbench", command, "--dataset", "country.nc", "--model",
+         "vbagg:kernel=ard-matern32,max-steps=400", "--out", "table.csv",
+         *(["--without", "auto"] if command == "compare" else [])],
+        cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        env=os.environ | {"PYTHONPATH": str(REPOSITORY)})
+    seen = wait_for(process, "vbagg:kernel")                # the first fit is done
+    process.send_signal(signal.SIGTERM)
+    _, err = process.communicate(timeout=60)
+    err = (seen + err).decode()
+    assert process.returncode == 143, err
+    assert "stopped" in err and "Traceback" not in err
+    assert not (tmp_path / "table.csv").exists()
+    assert (tmp_path / "table.partial.csv").read_text().count("\n") > 1
+
+
+def test_a_stopped_fit_replaces_no_map(tmp_path):
+    pd.DataFrame({"e": np.arange(40.0) % 8, "n": np.arange(40.0) // 8, "m": np.arange(40.0),
+                  "k": 5}).to_csv(tmp_path / "areas.csv", index=False)
+    fit, former = QuasiLikelihoodGP.fit, geo.write(country(bags=3, size=2), tmp_path / "map.nc")
+    before = former.read_bytes()
+
+    def stopped(self, ds, progress, callback):
+        return fit(self, ds, progress=progress, callback=stop_after_two(callback))
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(QuasiLikelihoodGP, "fit", stopped)
+        result = workbench("smooth", tmp_path / "areas.csv", "--statistic", "m", "--count", "k",
+                           "--x", "e", "--y", "n", "--cells", 10, "--quiet", "--out", former)
+    assert result.exit_code == 143, (result.output, result.exception)
+    assert former.read_bytes() == before
+    assert geo.read(tmp_path / "map.partial.nc")["mean"].notnull().all()
+
+
+def stop_after_two(callback):
+    """A callback before whose third step SIGTERM comes."""
+    def stopping(step: int, objective: float, fraction: float) -> None:
+        if step == 3:
+            os.kill(os.getpid(), signal.SIGTERM)
+        callback(step, objective, fraction)
+    return stopping
+
+
+def test_a_hangup_that_is_ignored_stays_ignored(monkeypatch):
+    from workbench.interrupt import Interrupt
+
+    former = signal.signal(signal.SIGHUP, signal.SIG_IGN)           # as nohup does
+    try:
+        with Interrupt():
+            assert signal.getsignal(signal.SIGHUP) == signal.SIG_IGN
+        assert signal.getsignal(signal.SIGHUP) == signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGHUP, former)
+
+
+def test_kill_in_cross_validation_loses_nothing_finished(tmp_path):
+    options = {"inducing": 8, "max_steps": 60, "kernel": "ard-matern32"}
+    spec = Spec(**SCORED, folds=10, options=options)
+    process = started(tmp_path, spec)
+    wait_for(process, "vbagg, fold 2")
+    process.kill()
+    process.communicate(timeout=60)
+    assert process.returncode == -signal.SIGKILL
+    maps = geo.read(tmp_path / "map.nc")
+    assert maps["mean"].notnull().all() and maps.attrs["spec_key"] == spec.key
+    kept = listed(tmp_path / "map.nc.resume")
+    assert len([name for name in kept if name.startswith("map-")]) == 1
+    assert len(kept) >= 1 + 5                               # folds 0 and 1 of two models, and one
+
+
+def test_a_signal_in_cross_validation_keeps_map_and_folds(tmp_path):
+    options = {"inducing": 8, "max_steps": 60, "kernel": "ard-matern32"}
+    process = started(tmp_path, Spec(**SCORED, folds=10, options=options))
+    seen = wait_for(process, "vbagg, fold 2")
+    process.send_signal(signal.SIGTERM)
+    _, err = process.communicate(timeout=60)
+    err = (seen + err).decode()
+    assert process.returncode == 143, err
+    assert "the finished map is kept in map.nc; the same command goes on" in err
+    maps = geo.read(tmp_path / "map.nc")
+    assert maps.attrs["partial"].startswith("cross-validation stopped after ")
+    assert pipeline.scores(maps)["fold_scores"].notnull().any()
+    assert (tmp_path / "map.nc.resume").is_dir()

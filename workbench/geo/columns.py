@@ -1,0 +1,38 @@
+"""The columns that a file of areas has itself, kept for the map that is made from it."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+
+from workbench.geo.areas import read_areas
+from workbench.geo.treatments import Record, Treatments, treatments_from
+
+
+def area_columns(polygons: object, value: str, options: Mapping[str, object]):
+    """The areas' own columns, as `workbench.bag_polygons` read them.
+
+    Parameters
+    ----------
+    polygons : geopandas.GeoDataFrame, str or Path
+        The areas.
+    value : str
+        Column with the value of each area.
+    options : mapping
+        Arguments of `workbench.bag_polygons`; those that say how polygons are read apply.
+
+    Returns
+    -------
+    pd.DataFrame
+        Indexed by the areas' ids as text, without the geometry.
+
+    Raises
+    ------
+    InputError
+        As `workbench.bag_polygons`.
+    """
+    known = {field.name for field in dataclasses.fields(Treatments)}
+    chosen = treatments_from({name: options[name] for name in known & options.keys()})
+    areas = read_areas(polygons, options.get("id"), value, chosen, Record(),
+                       options.get("polygon_crs"))
+    return areas.drop(columns=areas.geometry.name)

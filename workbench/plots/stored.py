@@ -1,0 +1,92 @@
+"""All that a stored map holds, in one picture."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import holoviews as hv
+import numpy as np
+import xarray as xr
+
+from workbench.checks import require
+from workbench.geo.areas import coordinate_units
+from workbench.plots.maps import AXES, value_map
+from workbench.plots.outlines import simplified
+from workbench.plots.panels import disaggregation_panel
+from workbench.plots.scales import colour_scale
+from workbench.schema import INDIVIDUAL
+
+SIZE = 340          # pixels along the longer side of a map
+
+
+def map_picture(maps: xr.Dataset, *, log: bool = False, size: int = SIZE,
+                axes: tuple[str, str] = AXES) -> hv.Layout:
+    """Observed areas, posterior mean, sd, exceedance and extrapolation of a map, side by side.
+
+    Observed values and mean share one colour scale. What the map lacks is left out; so is the map
+    of extrapolation if no individual lies outside the range of the areas.
+
+    Parameters
+    ----------
+    maps : xr.Dataset
+        From ``fit.to_dataset``, or `workbench.read` of a stored one.
+    log : bool
+        Logarithmic colours of the rate.
+    size : int
+        Pixels along the longer side of a map.
+    axes : (str, str)
+        Coordinates of the individuals that make the map, for data without geography.
+
+    Raises
+    ------
+    InputError
+        If the dataset is no map of individuals, or nothing says where they are.
+    """
+    require("mean" in maps and maps["mean"].dims == (INDIVIDUAL,),
+            "there is no map to draw: the dataset has no 'mean' of individuals; "
+            "give what `workbench disaggregate` or fit.to_dataset made")
+    maps = _with_units(simplified(maps))
+    observed = {"value", "weight", "membership"} <= set(maps.variables)
+    options = {"size": size, "axes": axes}
+    panels = (list(disaggregation_panel(maps, maps, log=log, **options)) if observed
+              else _unobserved(maps, log, options))
+    if "extrapolation" in maps and bool((maps["extrapolation"] > 0).any()):
+        panels.append(_beyond(maps, options))
+    columns = 2 if len(panels) in (2, 4) else 3
+    return hv.Layout(panels).cols(columns).opts(shared_axes=True)
+
+
+def _with_units(maps: xr.Dataset) -> xr.Dataset:
+    """Say what coordinates are in, where only the CRS does: degrees are drawn in proportion."""
+    if not maps.attrs.get("crs") or any(n not in maps or maps[n].attrs.get("units") for n in AXES):
+        return maps
+    units = {"units": coordinate_units(maps.attrs["crs"])}
+    return maps.assign_coords({name: maps[name].assign_attrs(units) for name in AXES})
+
+
+def _unobserved(maps: xr.Dataset, log: bool, options: dict) -> list:
+    """Panels of a map of which no areas are known: from summaries, or unmatched targets."""
+    unit = {"1": ""}.get(found := str(maps["mean"].attrs.get("units", "")), found)
+    scale = colour_scale(maps["mean"], label="mean", unit=unit, log=log)
+    panels = [value_map(maps, maps["mean"], scale, "Posterior mean", **options)]
+    if "std" in maps:
+        spread = colour_scale(maps["std"], label="standard deviation", unit=unit, kind="spread")
+        panels.append(value_map(maps, maps["std"], spread, "Standard deviation", **options))
+    if "exceedance" in maps:
+        above = maps["exceedance"].attrs.get("threshold")
+        shown = "" if above is None else f"P(> {float(above):.3g} {unit})".replace(" )", ")")
+        chance = colour_scale(label="probability", unit=shown, kind="probability")
+        panels.append(value_map(maps, maps["exceedance"], chance, "Exceedance", **options))
+    return panels
+
+
+def _beyond(maps: xr.Dataset, options: dict):
+    """How far covariates lie beyond what the areas have seen; blank where they do not."""
+    beyond = maps["extrapolation"]
+    outside = beyond > 0
+    share = float(outside.mean())
+    scale = colour_scale(beyond.where(outside), label="extrapolation", kind="spread",
+                         unit="ranges of the area means")
+    scale = replace(scale, lower=0.0, upper=float(np.nextafter(max(scale.upper, 1e-6), np.inf)))
+    return value_map(maps, beyond.where(outside), scale,
+                     f"Extrapolation ({100 * share:.1f} % of individuals)", **options)
