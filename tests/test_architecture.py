@@ -16,11 +16,7 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 
 # The layers, lowest first; a module may import its own layer and lower ones.
 TORCH_HALF = [
-<<<<<<< HEAD
-    {"shapes", "checks", "interrupt", "recent"},
-=======
-    {"shapes", "checks", "interrupt", "outputs"},
->>>>>>> p-out
+    {"shapes", "checks", "interrupt", "recent", "outputs"},
     {"bags", "linalg", "inputs", "priors", "hyperparameters", "compression", "joint_lbfgs",
      "special"},
     {"operators", "kernels", "bag_gram", "fourier", "predictive", "training", "natural_gradient"},
