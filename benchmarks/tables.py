@@ -65,6 +65,20 @@ def cases() -> pd.DataFrame:
     return out
 
 
+def recovery() -> pd.DataFrame:
+    """Rank correlation of candidates' recovery errors with their pinned deviances, by case."""
+    raw = pd.read_csv(RESULTS / "recovery.csv", index_col=["case", "candidate"])
+    out = {}
+    for case in dict.fromkeys(raw.index.get_level_values(0)):
+        one = raw.loc[case]
+        ranks = one.rank().corr()["pinned deviance"]
+        out[case] = {"best candidate": one["pinned deviance"].idxmin(),
+                     "largest weight": one["weight"].idxmax(),
+                     **{name: f"{ranks[name]:.2f}" for name in ("error, held",
+                                                                "error, learnt anew")}}
+    return pd.DataFrame(out).T.rename_axis("case")
+
+
 def california(grid: float) -> pd.DataFrame:
     """RMSE of Tables 3 and 5 of Shikuri 2025 by output and likelihood, NaN where a fit failed."""
     results = read_results(RESULTS / "california_prediction.nc")

@@ -14,6 +14,10 @@ class InputError(ValueError):
     """The user's data or options cannot be used; the message says what to change."""
 
 
+class NotExact(InputError):
+    """A model does not know a distribution exactly, but can be asked for draws instead."""
+
+
 class ConvergenceWarning(UserWarning):
     """An optimisation ended before its optimum; what was found so far is returned."""
 

@@ -211,16 +211,17 @@ def grouped(ds: xr.Dataset, by) -> tuple[np.ndarray, np.ndarray]:
     ds : xr.Dataset
         Bagged dataset.
     by : str or array (individual,)
-        Name of a variable or coordinate (individual,), or one label for each individual.
+        Name of a variable or coordinate (individual,) or (bag,), or one label for each individual.
 
     Raises
     ------
     InputError
-        On an unknown name, a wrong shape, or missing labels.
+        On an unknown name, a wrong shape, missing labels, or labels that cannot be put in order.
     """
     if isinstance(by, str):
-        known = [str(name) for name in ds.variables if ds[name].dims == (INDIVIDUAL,)]
-        by = ds[choose("by", by, known)]
+        known = [str(name) for name in ds.variables if ds[name].dims in ((INDIVIDUAL,), (BAG,))]
+        found = ds[choose("by", by, known)]
+        by = found.values[ds["membership"].values] if found.dims == (BAG,) else found
     labels, count = np.asarray(by), ds.sizes[INDIVIDUAL]
     if labels.shape != (count,):
         raise reject(f"one label in by for each individual ({count},)", f"shape {labels.shape}",
@@ -228,5 +229,10 @@ def grouped(ds: xr.Dataset, by) -> tuple[np.ndarray, np.ndarray]:
     missing = int(xr.DataArray(labels).isnull().sum())
     require(missing == 0, f"by has no label for {missing} of {count} individuals; give those left "
             "over a label of their own")
-    names, of = np.unique(labels, return_inverse=True)
+    try:
+        names, of = np.unique(labels, return_inverse=True)
+    except TypeError as error:
+        kinds = sorted({type(label).__name__ for label in labels.tolist()})
+        raise reject("labels in by of one type", ", ".join(kinds),
+                     "make all of them text or all of them numbers") from error
     return names, of.astype(np.int64)

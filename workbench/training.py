@@ -144,13 +144,13 @@ def maximise(
         else:
             # Raw values are logarithms (or the mean of f): a box of e±25 only stops overflow.
             box = [(v - 25, v + 25) for v in start]
-            sharp = tolerance
+            sharp, eps = tolerance, torch.finfo(next(iter(hyperparameters.free)).raw.dtype).eps
             for _ in range(1 + restarts):
                 before = best["value"]
                 result = scipy.optimize.minimize(
                     scaled, start, jac=True, method="L-BFGS-B", bounds=box,
                     options={"maxfun": max_steps - len(history.objective), "maxiter": max_steps,
-                             "ftol": sharp, "gtol": 1e-6},
+                             "ftol": max(sharp, 50 * eps), "gtol": 1e-6},
                 )
                 # Far from the optimum gradients are huge, and so is what the tests of convergence
                 # let pass in units of the first: begin again in units of the last.
@@ -158,13 +158,16 @@ def maximise(
                     (best["gradient"] / scale[0]) @ (result.hess_inv @ (
                         best["gradient"] / scale[0])))
                 ended = result.success or result.status == _ABNORMAL
-                gained = best["value"] - before > _REST
-                if (not ended or decrement < _REST or not gained
+                # What rounding hides of the objective cannot be asked for.
+                blur = 50 * eps * (1 + abs(best["value"]))
+                rest = max(_REST, blur)
+                gained = best["value"] - before > rest
+                if (not ended or decrement < rest or not gained
                         or max_steps - len(history.objective) < 2):
                     break
-                start, sharp = best["vector"], min(tolerance, 0.1 * _REST / abs(best["value"]))
+                start, sharp = best["vector"], min(tolerance, 0.1 * rest / abs(best["value"]))
                 scale.clear()
-            history.converged = ended and decrement <= _LEFT
+            history.converged = ended and decrement <= max(_LEFT, 100 * blur)
             if not ended:
                 history.notes.append(f"not converged after {len(history.objective)} evaluations: "
                                      f"{result.message}; raise max_steps")

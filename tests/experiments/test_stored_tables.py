@@ -94,5 +94,15 @@ def test_what_the_readme_says_of_korea_is_what_is_stored():
     assert (f"without any option: {default['deviance pinned']:.2f} and "
             f"{100 * default['cover 95%']:.0f} %.") in text
     one = tables["province"].loc["auto"]
-    assert f"`auto` ({one['deviance pinned']:.1f}, {one['CRPS']:.1f}) is ahead" in text
+    assert f"`auto` ({one['deviance pinned']:.1f}, {one['CRPS']:.1f}) is behind" in text
     assert f"Its 95 % intervals cover {100 * one['cover 95%']:.1f} %;" in text
+
+
+def test_what_the_readme_says_of_recovery_is_what_is_stored():
+    table = script("tables").recovery()
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert _tidy(script("tables").markdown(table)) in text
+    held, anew = (table[name].astype(float) for name in ("error, held", "error, learnt anew"))
+    unseen = {"korea, 17 provinces", "us, 48 states"}
+    assert (held[list(unseen)] < 0.3).all() and (held.drop(list(unseen)) > 0.6).all()
+    assert (held > anew).drop("korea, 250 districts").all()

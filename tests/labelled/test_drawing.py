@@ -103,11 +103,20 @@ def test_groups_of_means_are_averaged_by_weight():
     np.testing.assert_allclose(everyone[:, 0], single.values @ weight / weight.sum())
 
 
+def test_groups_of_areas_go_by_a_label_of_theirs(fit, ds):
+    half = xr.DataArray(np.where(np.arange(ds.sizes["bag"]) % 2, "odd", "even"), dims="bag")
+    drawn = fit.sample(ds.assign_coords(half=half), 10, preserve_totals=True, by="half")
+    wanted = [float(ds["value"][half.values == name].sum()) for name in ("even", "odd")]
+    np.testing.assert_allclose(drawn, np.tile(wanted, (10, 1)))
+
+
 def test_groups_that_do_not_fit_are_refused(fit, ds):
     with pytest.raises(InputError, match="did you mean 'membership'"):
         fit.sample(ds, 5, preserve_totals=True, by="memberships")
     with pytest.raises(InputError, match=r"one label in by for each individual .*shape \(16,\)"):
         fit.sample(ds, 5, preserve_totals=True, by=np.arange(16))
+    with pytest.raises(InputError, match="labels in by of one type.*int, str"):
+        fit.sample(ds, 5, by=np.array([1, "a"] + ["b"] * (ds.sizes["individual"] - 2), object))
     labels = np.where(np.arange(ds.sizes["individual"]) < 3, np.nan, 1.0)
     with pytest.raises(InputError, match="no label for 3 of"):
         fit.sample(ds, 5, by=labels)

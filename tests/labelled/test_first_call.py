@@ -100,3 +100,25 @@ def test_a_handful_of_areas_is_said_to_test_nothing():
         flat = wb.VBAgg(kernel="constant").fit(ds)                  # nothing to test
         fit = wb.VBAgg(kernel="matern32(coordinates)").fit(country(bags=10, size=6))
     assert "not testable by totals" in fit.summary() and "testable" not in flat.summary()
+
+
+def test_ctrl_c_while_a_fit_is_diagnosed_is_the_users_and_keeps_nothing(monkeypatch):
+    from workbench.models import diagnosis
+    from workbench.recent import Recent
+    from workbench.training import History
+
+    ds = country(bags=12, size=4)
+    model = wb.VBAgg(kernel="matern32(coordinates)")
+    fit = model.fit(ds)
+    source, kept = fit.inner.state.source, Recent(4)
+    monkeypatch.setattr(diagnosis, "_RECENT", kept)
+    whole = diagnosis._flat_objective(fit.inner.model, source)
+    monkeypatch.setattr(diagnosis, "_RECENT", Recent(4))
+    stopped = History(cancelled=True)
+    with monkeypatch.context() as patch:
+        patch.setattr(type(fit.inner), "history", stopped, raising=False)
+        patch.setattr(type(fit.inner.model), "trained", lambda self, source: type(
+            "Stopped", (), {"history": stopped, "objective": whole - 100})())
+        with pytest.raises(KeyboardInterrupt):
+            diagnosis._flat_objective(fit.inner.model, source)
+    assert diagnosis._flat_objective(fit.inner.model, source) == pytest.approx(whole)

@@ -50,12 +50,14 @@ def test_every_seed_is_the_same_model(individuals):
 @pytest.mark.parametrize("individuals, total, trainer", [
     (MANY, 1e1, "natural"), (MANY, 1e3, "natural"), (MANY, 1e1, "joint"), (MANY, 1e3, "joint")])
 def test_seeds_agree_or_the_fit_says_that_it_is_not_sure(individuals, total, trainer):
-    source, reached, unsure = crowd(individuals, total), [], False
+    # Of larger totals test_huge_totals has the trainers; three such fits take two minutes here.
+    source, reached = crowd(individuals, total), []
     for seed in SEEDS:
         fit = model(seed, trainer).fit(source)
         history = fit.history
         assert history.converged != any("not converged" in note for note in history.notes)
-        unsure |= not history.converged or any(
+        sure = history.converged and not any(
             note.startswith(SEVERAL_OPTIMA) for note in history.notes)
-        reached.append(max(history.objective))      # what is maximised: with the log prior
-    assert unsure or np.ptp(reached) < 1e-3, reached
+        if sure:
+            reached.append(max(history.objective))      # what is maximised: with the log prior
+    assert len(reached) > 1 and np.ptp(reached) < 1e-3, reached

@@ -13,7 +13,7 @@ import numpy as np
 import xarray as xr
 
 from workbench.bagging import merge
-from workbench.checks import InputError
+from workbench.checks import NotExact
 from workbench.evaluation.folds import subset
 from workbench.schema import BAG, INDIVIDUAL, aggregation, kind
 
@@ -140,7 +140,7 @@ def _drawn_by_area(fit, part: xr.Dataset, samples: int, seed: int) -> np.ndarray
         return None
     try:
         drawn = fit.sample(part, samples, preserve_totals=True, by=AREA, seed=seed)
-    except InputError:          # a likelihood for which it is not known exactly
+    except NotExact:
         return None
     return np.asarray(drawn.values, dtype=float)
 
@@ -150,7 +150,7 @@ def _individual_draws(fit, part: xr.Dataset, samples: int, seed: int) -> tuple[n
         try:
             drawn = fit.sample(part, samples, preserve_totals=True, seed=seed)
             return np.asarray(drawn.transpose(..., INDIVIDUAL).values, dtype=float), "sample"
-        except InputError:      # a likelihood for which it is not known exactly
+        except NotExact:
             pass
     drawn = fit.simulate(part, unit="individual", samples=samples, seed=seed)
     return np.array(drawn.transpose(..., INDIVIDUAL).values, dtype=float), "simulate"

@@ -10,13 +10,14 @@ import os
 import time
 import warnings
 from collections.abc import Iterator
-from importlib.metadata import PackageNotFoundError, version
+from functools import cache
 from pathlib import Path
 
 import joblib
 import numpy as np
 import xarray as xr
 
+import workbench
 from workbench.checks import require
 
 
@@ -73,17 +74,22 @@ def data_key(ds: xr.Dataset) -> str:
 
 
 def task_key(data: str, model, groups: np.ndarray, samples: int, seed: int) -> str:
-    """Hash of data, model, groups, number of draws, seed and version: equal tasks, equal keys."""
-    try:
-        ours = version("aggregate-workbench")
-    except PackageNotFoundError:
-        ours = ""
+    """Hash of data, model, groups, number of draws, seed and code: equal tasks, equal keys."""
     shown = repr(model)                 # of our models: all options that are not the default
     if " at 0x" in shown:
         shown = joblib.hash(model)
     content = [data, type(model).__qualname__, shown, joblib.hash(np.asarray(groups, np.int64)),
-               samples, seed, ours]
+               samples, seed, _code()]
     return hashlib.sha256(json.dumps(content).encode()).hexdigest()
+
+
+@cache
+def _code() -> str:
+    """Hash of the package's own modules: what other code made is not taken up."""
+    digest, root = hashlib.sha256(), Path(workbench.__file__).parent
+    for file in sorted(root.rglob("*.py")):
+        digest.update(str(file.relative_to(root)).encode() + file.read_bytes())
+    return digest.hexdigest()
 
 
 def folder_of(resume: str | Path | None) -> Path | None:

@@ -40,10 +40,12 @@ class Auto(LabelledModel):
 
     A few models are fitted: a flat rate, slopes of covariates, a smooth map, smooth functions of
     covariates, and their combinations; counts with an effect of each area and of each individual.
-    Each is then fitted to totals of *merged* neighbouring areas and has to recover the known areas
-    from them; weights minimise the error of the mixture there (stacking), shrunk where areas are
-    few. Two simple maps stand beside it, the split by population and a regression on the totals,
-    and the fit warns where one of them recovers the areas better.
+    Each is then conditioned, with the hyperparameters of that fit, on totals of *merged*
+    neighbouring areas and has to recover the known areas from them. Weights minimise the error of
+    the mixture there (stacking), shrunk, the more the fewer the areas, towards equal weights of all
+    that are not certainly worse than the best; a weight below 2 % is set to zero. Two simple maps,
+    fitted to the merged totals alone, stand beside it: the split by population and a regression on
+    the totals. The fit warns where one of them recovers the areas better.
 
     Parameters
     ----------

@@ -77,7 +77,8 @@ class AutoFit(Fit):
                 if name not in self.candidates:
                     error = float(self.recovery["error"].sel(model=name).mean())
                     lines.append(f"{name!s:<{name_width}}        {error:>16.4g}")
-            lines += ["", f"recovery error: {self.recovery['error'].attrs['long_name']}"]
+            lines += ["", f"recovery error: {self.recovery['error'].attrs['long_name']}; the "
+                      "mixture's is on the areas that its weights were chosen on"]
         lines += ["", self.verdict]
         if self.outside_share > 0:
             lines += ["", f"extrapolation: {self.outside_share:.1%} of the individuals lie outside "

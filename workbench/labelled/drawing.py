@@ -78,7 +78,8 @@ class Drawing:
             Whether every draw adds up to the totals of the areas.
         by : str or array (individual,), optional
             Groups of individuals, by name of a variable of ``ds`` or one label each: joint draws of
-            their sums instead (weighted means where values are means), much faster than their own.
+            their sums instead (weighted means where values are means); where totals are
+            preserved much faster than draws of individuals.
         seed : int
             Seed.
 
@@ -117,7 +118,8 @@ class Drawing:
                 groups.sums(torch.as_tensor(drawn.values)), "group", {"group": names})
         bags, trained, totals, said = self._totals(ds)
         if groups is not None:
-            values = self.inner.preserve_sums(bags, trained, totals, groups, samples, seed)
+            values = self.inner.preserve_sums(bags, trained, totals, groups.to(bags.x.device),
+                                              samples, seed)
             return self._drawn(values, "group", {"group": names}).assign_attrs(said)
         values = self.inner.preserve(bags, trained, totals, samples, seed)[1]
         return self._drawn(values, "individual", coords_of(ds, "individual")).assign_attrs(said)

@@ -18,15 +18,23 @@ _MUCH = 0.5             # share of the individuals beyond the areas' range that 
 _FEW = 10               # areas below which nothing can be tested; as in `wb.recover`
 
 
-def warn_of_extrapolation(fit: Fit, stacklevel: int = 3) -> None:
-    """Warn where most of a map rests on covariates beyond what the areas' means span."""
-    if fit.outside_share > _MUCH and fit.inner.state.source.kind == "count":
+def warn_of_extrapolation(fit: Fit, stacklevel: int = 3) -> bool:
+    """Warn where most of a map rests on covariates beyond what the areas' means span.
+
+    Returns
+    -------
+    bool
+        Whether there was anything to warn of.
+    """
+    much = fit.outside_share > _MUCH and fit.inner.state.source.kind == "count"
+    if much:
         warnings.warn(
             f"{fit.outside_share:.0%} of the individuals lie outside the range of area means in "
             f"some covariate, and {len(fit.inner.state.source.targets.value)} totals cannot test "
             "what the map says there: a split by population may be as good or better; "
             "wb.compare(ds) sets them against each other", ExtrapolationWarning,
             stacklevel=stacklevel)
+    return much
 
 
 def warn_of_few_areas(fit: Fit) -> None:
@@ -35,9 +43,10 @@ def warn_of_few_areas(fit: Fit) -> None:
     areas, used = len(state.source.targets.value), any(t.columns for t in state.field.terms)
     if areas < _FEW and used and state.source.kind == "count":
         warnings.warn(
-            f"{areas} totals cannot test what the map says inside the areas: a split by "
-            "population or a regression may be as good or better; wb.compare(ds) sets them against "
-            "each other, wb.Auto() stays nearer to the split", FitWarning, stacklevel=3)
+            f"{areas} total{'s' * (areas != 1)} cannot test what a map says inside the areas: a "
+            "split by population or a regression may be as good or better; wb.compare(ds) sets "
+            "them against each other, wb.Auto() stays nearer to the split", FitWarning,
+            stacklevel=3)
 
 
 class LabelledModel:
@@ -88,8 +97,8 @@ class LabelledModel:
         """
         source = to_source(ds)
         fit = Fit(self._inner.fit(source, progress=progress, callback=callback), self, ds)
-        warn_of_extrapolation(fit)
-        warn_of_few_areas(fit)
+        if not warn_of_extrapolation(fit):
+            warn_of_few_areas(fit)
         return fit
 
     def condition(self, ds: xr.Dataset, hyperparameters: Mapping) -> Fit:

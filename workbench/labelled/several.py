@@ -283,7 +283,8 @@ class SourcesFit(Fit):
         for name, attrs in self._attrs.items():
             if name == source or (source is None and str(attrs.get(TASK, "value")) == wanted):
                 totals = rates and attrs.get("aggregation", "sum") == "sum"
-                return attrs.get("units", "") + (f" / {self._per[name]}" if totals else "")
+                units, per = attrs.get("units", ""), self._per[name] if totals else ""
+                return f"{units or 1} / {per}" if per else units
         return ""
 
     def _bags(self, ds: xr.Dataset):

@@ -90,8 +90,8 @@ def weigh(models: Mapping[str, object], ds: xr.Dataset, effort: Effort, seed: in
     if not ds.sizes["covariate"] and "x" not in ds:
         return equal_weights(names, "there are neither covariates nor coordinates")
     if areas < FEWEST_AREAS:
-        return equal_weights(names, f"{areas} areas are too few to merge some and recover them; "
-                             "nothing tells which of them is right")
+        return equal_weights(names, f"{areas} area{'s are' if areas != 1 else ' is'} too few to "
+                             "merge some and recover them; nothing tells which of them is right")
     if "trials" in ds:
         return equal_weights(names, "positives out of trials cannot be added up over areas, so "
                              "that areas cannot be merged and recovered")
@@ -115,7 +115,8 @@ def weigh(models: Mapping[str, object], ds: xr.Dataset, effort: Effort, seed: in
         found, plausible = (recovery_weights(recovered.sel(model=names), shrink)
                             for shrink in ("auto", np.inf))
     except InputError as error:
-        return equal_weights(names, str(error))
+        why = next((text for text in recovered["error"].values.ravel().tolist() if text), "")
+        return equal_weights(names, f"{error} (the first: {why})" if why else str(error))
     # Groups are the units that tell the models apart, and they are not the map's own step.
     trust = float(recovered["group"].max()) + 1
     trust = trust / (trust + _PRIOR)

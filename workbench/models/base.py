@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from workbench.bags import Bags
-from workbench.checks import InputError
+from workbench.checks import InputError, NotExact
 from workbench.models.options import Options, build_options, non_defaults
 from workbench.models.preserving import Groups
 
@@ -98,7 +98,7 @@ class ModelFit:
     def preserve(self, bags: Bags, trained: Tensor | None, totals: Tensor, samples: int, seed: int
                  ) -> tuple[Tensor, Tensor]:
         """Expectations and observations of individuals given totals, see `draw_latent`."""
-        raise InputError(f"{self.model.name} has no draws that preserve totals; vbagg, the exact "
+        raise NotExact(f"{self.model.name} has no draws that preserve totals; vbagg, the exact "
                          "models of one source and the baselines have: use preserve_totals=False "
                          "or one of them")
 

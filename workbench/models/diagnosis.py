@@ -65,8 +65,13 @@ def _nested(fit, source) -> Iterator[tuple[str, float]]:
     for name in variances if len(variances) > 1 else ():
         if name in free:
             value = fit.hyperparameters[name]["value"]
-            yield (f"the kernel without its term {name.removesuffix('.variance')}",
-                   fit.move({name: _NOTHING * value}).objective)
+            try:
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")
+                    without = fit.move({name: _NOTHING * value}).objective
+            except FactorisationError:
+                continue
+            yield f"the kernel without its term {name.removesuffix('.variance')}", without
 
 
 def _flat_objective(model, source) -> float | None:
@@ -83,10 +88,16 @@ def _flat_objective(model, source) -> float | None:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")     # only its objective is wanted
-            return _RECENT.get(lambda: flat.trained(source).objective,
+            return _RECENT.get(lambda: _objective_of(flat.trained(source)),
                                type(flat).__qualname__, flat.options, source)
     except FactorisationError:
         return None
+
+
+def _objective_of(fit) -> float:
+    if fit.history.cancelled:       # Ctrl-C is the user's, and what it stopped is not kept
+        raise KeyboardInterrupt
+    return fit.objective
 
 
 @torch.no_grad()

@@ -25,7 +25,7 @@ import torch
 from torch import Tensor
 
 from workbench.bags import Bags
-from workbench.checks import InputError, reject, require
+from workbench.checks import InputError, NotExact, reject, require
 
 COUNTS = ("poisson", "negative-binomial", "binomial", "bernoulli")
 
@@ -47,6 +47,11 @@ class Groups:
     of: Tensor
     count: int
     coefficients: Tensor | None = None
+
+    def to(self, device: torch.device) -> Groups:
+        """The same groups on another device."""
+        shares = None if self.coefficients is None else self.coefficients.to(device)
+        return Groups(self.of.to(device), self.count, shares)
 
     def part(self, individuals: slice) -> Groups:
         """The same groups, of some of the individuals."""
@@ -98,7 +103,7 @@ def preserve(state, rates: Tensor, bags: Bags, totals: Tensor, noise: Tensor | N
         found = found if sums else found / weight
         return found, found
     if state.likelihood_name != "normal":
-        raise InputError(f"draws that preserve totals are not known for the {state.likelihood_name}"
+        raise NotExact(f"draws that preserve totals are not known for the {state.likelihood_name}"
                          " likelihood; use preserve_totals=False")
     base = rates * weight if sums else rates
     std = noise.to(rates) * weight if state.rescaled else noise.to(rates)

@@ -228,7 +228,8 @@ class VariationalState:
         started = time.perf_counter()
         with torch.no_grad():
             found = self.optimise_q(self.view_of(self.learning), nats=_ROUGH)
-        return History([found.value], converged=found.decrement <= _LEFT,
+        least = reachable(found.value, _LEFT, self.x.dtype)
+        return History([found.value], converged=found.decrement <= least,
                        elapsed=time.perf_counter() - started)
 
     def train(self, progress: bool, callback) -> History:

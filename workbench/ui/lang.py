@@ -14,8 +14,8 @@ MAPS = {
     "std": ("Posterior sd", "Bright is uncertain: where rates are high or areas are big."),
     "exceedance": ("Exceedance", "Red is surely above the threshold, blue surely not, pale open."),
     "beyond": ("Extrapolation",
-               "Bright: covariates lie far beyond the range of area means, where no total tests "
-               "the map."),
+               "Bright: inputs of the model lie far beyond the range of area means, where no total "
+               "tests the map."),
 }
 NO_TRUTH = (
     "Not known: only the areas' totals were published, so nothing finer exists to compare with. "
@@ -69,10 +69,10 @@ def headline(areas: int, individuals: int, mean: float, low: float, high: float,
              above: float, threshold: float, unit: str, outside: float) -> str:
     """The map in some sentences of numbers."""
     if outside > 0:
-        beyond = (f" It extrapolates for {100 * outside:.3g} % of the individuals: their "
-                  "covariates lie outside the range of area means (map Extrapolation).")
+        beyond = (f" It extrapolates for {100 * outside:.3g} % of the individuals: some input that "
+                  "the model uses lies outside the range of area means (map Extrapolation).")
     else:
-        beyond = " No individual's covariates lie outside the range of area means."
+        beyond = " The model extrapolates in none of the inputs that it uses."
     return (
         f"{areas:,} areas → {individuals:,} individuals. Mean rate {mean:.3g} {unit}; fine map "
         f"from {low:.3g} to {high:.3g} (1st to 99th percentile); typical sd {sd:.3g}; "
