@@ -125,7 +125,8 @@ class Auto(LabelledModel):
                     f"{_told(self.estimate(ds))}")
             print(told, file=sys.stderr)
         fits, notes, cancelled = self._candidates(ds, chosen, effort, workers, progress, callback)
-        require(bool(fits), "no candidate could be fitted: " + "; ".join(notes))
+        reasons = dict.fromkeys(note.partition(" is left out: ")[2] or note for note in notes)
+        require(bool(fits), "no candidate could be fitted: " + "; ".join(reasons))
         weighing = None
         if not cancelled:
             try:
