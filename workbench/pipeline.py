@@ -98,7 +98,7 @@ def data_of(spec: Spec) -> xr.Dataset:
         ds = bagging.merge(ds, spec.level)
     if spec.areas is not None:
         ds = bagging.merge_to(ds, spec.areas)
-    return ds
+    return bagging.looked_at(ds)
 
 
 def model_of(spec: Spec) -> object:

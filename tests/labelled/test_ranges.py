@@ -57,12 +57,12 @@ def test_an_infinite_variance_in_float64_is_said_and_its_quantiles_stand():
 def test_totals_that_are_all_zero_have_one_answer(ds, name, overdispersion, link):
     empty = ds.assign(value=ds["value"] * 0)
     empty["value"].attrs = ds["value"].attrs
-    with pytest.raises(InputError, match="all 12 totals are zero: .* nothing to map") as error:
+    with pytest.raises(InputError, match="all 12 counts are zero, so .* nothing to map") as error:
         MODELS[name](link=link, overdispersion=overdispersion).fit(empty)
     assert "link=" not in str(error.value)      # no other option would help
-    with pytest.raises(InputError, match="all 12 totals are zero") as error:
+    with pytest.raises(InputError, match="all 12 counts are zero") as error:
         wb.Auto(effort="quick", workers=1).fit(empty)
-    assert str(error.value).count("totals are zero") == 1
+    assert str(error.value).count("counts are zero") == 1
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")

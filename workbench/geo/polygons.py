@@ -8,7 +8,7 @@ import numpy as np
 import xarray as xr
 
 from workbench import schema
-from workbench.bagging import assemble
+from workbench.bagging import assemble, looked_at
 from workbench.checks import InputError, choose, require
 from workbench.geo.areas import coordinate_units, label_columns, read_areas, value_column
 from workbench.geo.coverage import account, coverage_fractions
@@ -139,7 +139,7 @@ def bag_polygons(
         "grid_shape": [int(n) for n in grid.shape],
         "treatments": str(record),
     }
-    return ds
+    return looked_at(ds)
 
 
 def _projected(areas, grid: xr.DataArray, options: Treatments, record: Record):

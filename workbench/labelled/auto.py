@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 import xarray as xr
 
 from workbench import schema
+from workbench.bagging import looked_at
 from workbench.checks import ConvergenceWarning, FitWarning, choose, require
 from workbench.interrupt import Cancelled
 from workbench.labelled.auto_fit import AutoFit
@@ -23,7 +24,12 @@ from workbench.labelled.candidates import (
     options_for,
 )
 from workbench.labelled.fit import Fit
-from workbench.labelled.models import LabelledModel, VBAgg, warn_of_extrapolation
+from workbench.labelled.models import (
+    LabelledModel,
+    VBAgg,
+    warn_of_extrapolation,
+    warn_of_totals,
+)
 from workbench.labelled.source import to_source
 from workbench.labelled.weighing import Weighing, equal_weights, weigh
 from workbench.models.annealing import share_of
@@ -114,7 +120,8 @@ class Auto(LabelledModel):
             If the dataset cannot be used, or no candidate could be fitted.
         """
         schema.check(ds)
-        effort, started = effort_named(self.options.effort), time.perf_counter()
+        ds, started = looked_at(ds), time.perf_counter()
+        effort = effort_named(self.options.effort)
         chosen, workers = candidates_for(ds, effort), self._workers(ds)
         if "noise_variance" in ds:
             warnings.warn("auto learns the noise and does not look at noise_variance; a model "
@@ -255,6 +262,7 @@ class Auto(LabelledModel):
         if weighing.simple_wins or weighing.untested and not cancelled:
             warnings.warn(weighing.verdict, FitWarning, stacklevel=3)
         warn_of_extrapolation(fit, stacklevel=4)
+        warn_of_totals(fit, ds, stacklevel=4)
         return fit
 
 

@@ -103,8 +103,8 @@ def check(likelihood: str, options: VariationalOptions, source: Source) -> None:
     value, trials = source.targets.value, source.bags.trials
     positive = link_named(options.link, likelihood == "binomial").positive
     require(likelihood == "binomial" or not positive or bool((value != 0).any()),
-            f"all {len(value)} totals are zero: they tell no place from another, and there is "
-            "nothing to map; check which values were read, or add areas or years with cases")
+            f"all {len(value)} counts are zero, so there is nothing to map, whatever the link and "
+            "the overdispersion; check that the right column was read")
     if likelihood == "binomial":
         require(trials is not None, "the binomial likelihood needs the number of trials of every "
                 "bag; add a variable 'trials' (bag) to the dataset")
