@@ -13,6 +13,7 @@ import xarray as xr
 
 from workbench import bagging, datasets, flags, geo, schema
 from workbench.checks import InputError, choose, require
+from workbench.geo.grids import is_word
 from workbench.labelled import make_model
 from workbench.links import link_named
 from workbench.spec import Spec, existing
@@ -202,14 +203,16 @@ def _check_threshold(threshold: float | None, model: object) -> None:
 
 
 def _bag_files(options: dict) -> xr.Dataset:
-    for name in ("polygons", "covariates", "weight", "value"):
-        require(name in options, f"the dataset {POLYGONS!r} needs {name!r} among dataset_options")
-    covariates = options["covariates"]
+    missing = [repr(name) for name in ("polygons", "value") if name not in options]
+    require(not missing, f"the dataset {POLYGONS!r} needs {' and '.join(missing)} among "
+            "dataset_options (covariates and weight may be left out)")
+    covariates = options.get("covariates", [])
     if isinstance(covariates, str):
         covariates = options["covariates"] = [covariates]
     paths = covariates.values() if isinstance(covariates, dict) else covariates
-    for role, path in [("polygons", options["polygons"]), ("weight", options["weight"]),
-                       *(("covariate", path) for path in paths)]:
+    weight = options.get("weight")
+    files = [("polygons", options["polygons"]), *(("covariate", path) for path in paths)]
+    for role, path in files if is_word(weight) else [*files, ("weight", weight)]:
         existing(role, path)
     known = flags.of_signature(geo.bag_polygons) | flags.of_options(geo.Treatments)
     for name in options:
