@@ -12,7 +12,7 @@ import workbench as wb
 from tests.reference import country
 from workbench import pipeline
 from workbench.bagging import oddities
-from workbench.checks import DataWarning, FitWarning
+from workbench.checks import DataWarning, ExtrapolationWarning, FitWarning
 from workbench.evaluation import cross_validate
 from workbench.spec import Spec
 
@@ -159,3 +159,24 @@ def test_fitted_totals_far_from_the_data_are_said(ds):
         fit = wb.Constant(hyperparameters=held).fit(ds)
     assert any("fitted totals add up" in note for note in fit.notes)
     assert not any("add up" in note for note in wb.Constant().fit(ds).notes)
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("model", [
+    wb.VBAgg(inducing=6, max_steps=3), wb.Auto(effort="quick", workers=1),
+    wb.AggregatedGP(max_steps=3)])
+def test_one_area_is_said(ds, model):
+    with pytest.warns(FitWarning, match="there is one area: its total says how high the rate is"):
+        fit = model.fit(wb.subset(ds, [0]))
+    assert "there is one area" in fit.summary()
+    assert not any("there is one area" in note for note in model.fit(wb.subset(ds, [0, 1])).notes)
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_extrapolation_everywhere_is_said(ds):
+    # Means of 25 draws span less than a draw does: hardly anyone is inside in thirty covariates.
+    rng = np.random.default_rng(3)
+    for k in range(30):
+        ds = with_covariate(ds, f"noise{k}", rng.normal(size=ds.sizes["individual"]))
+    with pytest.warns(ExtrapolationWarning, match="the map extrapolates everywhere: 100% of"):
+        wb.VBAgg(inducing=6, max_steps=3).fit(ds)

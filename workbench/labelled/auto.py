@@ -28,6 +28,7 @@ from workbench.labelled.models import (
     LabelledModel,
     VBAgg,
     warn_of_extrapolation,
+    warn_of_one_area,
     warn_of_totals,
 )
 from workbench.labelled.source import to_source
@@ -259,7 +260,9 @@ class Auto(LabelledModel):
             time.perf_counter() - started)
         says = {one.name: one.says for one in chosen}
         fit = AutoFit(inner, self, ds, fits, weighing.recovery, weighing.verdict, says)
-        if weighing.simple_wins or weighing.untested and not cancelled:
+        if ds.sizes["bag"] == 1:
+            warn_of_one_area(fit, stacklevel=4)
+        elif weighing.simple_wins or weighing.untested and not cancelled:
             warnings.warn(weighing.verdict, FitWarning, stacklevel=3)
         warn_of_extrapolation(fit, stacklevel=4)
         warn_of_totals(fit, ds, stacklevel=4)

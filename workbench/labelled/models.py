@@ -16,6 +16,7 @@ from workbench.labelled.several import Several, SourcesFit, to_sources
 from workbench.labelled.source import to_source
 from workbench.models.registry import MODELS
 
+_ALL = 0.995            # share that is said to be everywhere
 _MUCH = 0.5             # share of the individuals beyond the areas' range that is worth a warning
 _FAR = 2.0              # times the sum of the data that fitted totals may add up to
 _FEW = 10               # areas below which nothing can be tested; as in `wb.recover`
@@ -24,10 +25,11 @@ _FEW = 10               # areas below which nothing can be tested; as in `wb.rec
 def warn_of_extrapolation(fit: Fit, stacklevel: int = 3) -> None:
     """Warn where most of a map rests on covariates beyond what the areas' means span."""
     if fit.outside_share > _MUCH and fit.inner.state.source.kind == "count":
+        everywhere = "the map extrapolates everywhere: " if fit.outside_share > _ALL else ""
         warnings.warn(
-            f"{fit.outside_share:.0%} of the individuals lie outside the range of area means in "
-            f"some covariate, and {len(fit.inner.state.source.targets.value)} totals cannot test "
-            "what the map says there: a split by population may be as good or better; "
+            f"{everywhere}{fit.outside_share:.0%} of the individuals lie outside the range of area "
+            f"means in some covariate, and {len(fit.inner.state.source.targets.value)} totals "
+            "cannot test what the map says there: a split by population may be as good or better; "
             "wb.compare(ds) sets them against each other", ExtrapolationWarning,
             stacklevel=stacklevel)
 
@@ -36,11 +38,22 @@ def warn_of_few_areas(fit: Fit) -> None:
     """Warn where totals are too few to test what a map of counts says inside the areas."""
     state = fit.inner.state
     areas, used = len(state.source.targets.value), any(t.columns for t in state.field.terms)
-    if areas < _FEW and used and state.source.kind == "count":
+    if areas == 1 and used:
+        warn_of_one_area(fit, stacklevel=4)
+    elif areas < _FEW and used and state.source.kind == "count":
         warnings.warn(
             f"{areas} totals cannot test what the map says inside the areas: a split by "
             "population or a regression may be as good or better; wb.compare(ds) sets them against "
             "each other, wb.Auto() stays nearer to the split", FitWarning, stacklevel=3)
+
+
+def warn_of_one_area(fit: Fit, stacklevel: int = 3) -> None:
+    """Warn, and note, that one total says nothing of how a rate varies."""
+    fit.inner.history.notes.append(
+        "there is one area: its total says how high the rate is, nothing of where; every "
+        "difference inside the map comes from the prior. Give the areas that it is made of, or "
+        "use the flat map, wb.Constant()")
+    warnings.warn(fit.notes[-1], FitWarning, stacklevel=stacklevel)
 
 
 def warn_of_totals(fit: Fit, ds: xr.Dataset, stacklevel: int = 3) -> None:
