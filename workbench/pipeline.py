@@ -6,6 +6,7 @@ of the packages and a hash of the data, so that it can be made again and told fr
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -15,6 +16,8 @@ from workbench import bagging, datasets, flags, geo, schema
 from workbench.checks import InputError, choose, require
 from workbench.geo.grids import is_word
 from workbench.labelled import make_model
+from workbench.labelled.mapping import flat_beside, mapped
+from workbench.labelled.timing import cost_told
 from workbench.links import link_named
 from workbench.spec import Spec, existing
 
@@ -25,7 +28,7 @@ Callback = Callable[[int, float, float], None]
 
 
 def run(spec: Spec, progress: bool = False, callback: Callback | None = None,
-        out: Path | None = None) -> xr.Dataset:
+        out: Path | None = None, workers: int = 1) -> xr.Dataset:
     """Do what a Spec says: load or read, bag, fit, label, and score on held-out areas.
 
     Parameters
@@ -39,6 +42,8 @@ def run(spec: Spec, progress: bool = False, callback: Callback | None = None,
         `workbench.interrupt.Cancelled` to stop, and what is finished by then is returned.
     out : Path, optional
         Where the result will be written: a format that cannot hold it is refused before the fit.
+    workers : int
+        Processes that share the folds of cross-validation; results do not depend on it.
 
     Returns
     -------
@@ -67,8 +72,15 @@ def run(spec: Spec, progress: bool = False, callback: Callback | None = None,
         geo.check_format(ds, out)
     require(spec.folds <= ds.sizes["bag"],
             f"expected 2 to {ds.sizes['bag']} folds, one area each at most, got {spec.folds}")
+    if spec.folds:          # a scheme that the data do not allow is refused before the fit
+        from workbench import evaluation  # here: it takes a second to load, and few runs need it
+
+        evaluation.folds(ds, spec.folds, spec.folds_scheme, spec.seed)
+    if progress:
+        told = cost_told(model, ds, spec.folds, workers)
+        print(told, file=sys.stderr) if told else None
     fit = model.fit(ds, progress=progress, callback=callback)
-    maps = fit.to_dataset(ds, spec.quantiles, spec.threshold, spec.area_effect)
+    maps = mapped(fit, ds, spec)
     maps.attrs |= {"spec": spec.to_json(indent=None), "spec_key": spec.key,
                    "summary": fit.summary()}
     if fit.cancelled:
@@ -76,7 +88,7 @@ def run(spec: Spec, progress: bool = False, callback: Callback | None = None,
         if spec.folds:
             maps.attrs["partial"] += "; there was no cross-validation"
         return maps
-    return _with_scores(maps, model, ds, spec, progress, callback) if spec.folds else maps
+    return _with_scores(maps, model, ds, spec, progress, callback, workers) if spec.folds else maps
 
 
 def data_of(spec: Spec) -> xr.Dataset:
@@ -102,9 +114,11 @@ def data_of(spec: Spec) -> xr.Dataset:
     return bagging.looked_at(ds)
 
 
-def model_of(spec: Spec) -> object:
-    """The model of a Spec, ready to fit."""
+def model_of(spec: Spec, alone: bool = False) -> object:
+    """The model of a Spec, ready to fit; ``alone`` in one process, whatever its options say."""
     options = {"seed": spec.seed} | spec.options.plain()
+    if alone and hasattr(make_model(spec.model).options, "workers"):
+        options["workers"] = 1
     if spec.hyperparameters:
         require("hyperparameters" not in options,
                 "the Spec gives hyperparameters twice, also in its options; keep one of them")
@@ -220,13 +234,16 @@ def _bag_files(options: dict) -> xr.Dataset:
     return geo.bag_polygons(**options)
 
 
-def _with_scores(maps, model, ds, spec, progress, callback) -> xr.Dataset:
-    from workbench import evaluation  # here: it takes a second to load, and few runs need it
+def _with_scores(maps, model, ds, spec, progress, callback, workers) -> xr.Dataset:
+    from workbench import evaluation
 
+    scored = _AllOrNothing(model, callback)
+    if workers > 1:         # a callback does not reach other processes, nor do processes of theirs
+        scored = model_of(spec, alone=True)
     try:
         result = evaluation.cross_validate(
-            _AllOrNothing(model, callback), ds, folds=spec.folds, seed=spec.seed, progress=progress,
-            constant=make_model("constant"),
+            scored, ds, folds=spec.folds, scheme=spec.folds_scheme, seed=spec.seed,
+            progress=progress, constant=flat_beside(model), workers=workers,
         )
     except evaluation.Interrupted as stopped:
         maps.attrs["partial"] = f"cross-validation {stopped}".replace(
