@@ -76,7 +76,7 @@ def run(spec: Spec, progress: bool = False, callback: Callback | None = None,
         from workbench import evaluation  # here: it takes a second to load, and few runs need it
 
         evaluation.folds(ds, spec.folds, spec.folds_scheme, spec.seed)
-    if progress:
+    if progress and (spec.folds or not hasattr(model, "estimate")):     # which tells it itself
         told = cost_told(model, ds, spec.folds, workers)
         print(told, file=sys.stderr) if told else None
     fit = model.fit(ds, progress=progress, callback=callback)

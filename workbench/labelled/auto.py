@@ -128,9 +128,11 @@ class Auto(LabelledModel):
             warnings.warn("auto learns the noise and does not look at noise_variance; a model "
                           "with noise='known' does", FitWarning, stacklevel=2)
         if progress:
+            from workbench.labelled.timing import auto_bytes, duration
+
             told = (f"auto: {len(chosen)} models on {workers} "
                     f"{'process' if workers == 1 else 'processes'}, about "
-                    f"{_told(self.estimate(ds))}")
+                    f"{duration(self.estimate(ds))} and {workers * auto_bytes(ds) / 2**30:.1f} GiB")
             print(told, file=sys.stderr)
         fits, notes, cancelled = self._candidates(ds, chosen, effort, workers, progress, callback)
         reasons = dict.fromkeys(note.partition(" is left out: ")[2] or note for note in notes)
@@ -276,8 +278,3 @@ def _part(callback, low: float, high: float):
     scaled = share_of(callback, 0, 1)
     return lambda step, objective, fraction: scaled(step, objective,
                                                     low + (high - low) * fraction)
-
-
-def _told(seconds: float) -> str:
-    return f"{seconds:.0f} s" if seconds < 90 else f"{seconds / 60:.0f} min"
-

@@ -16,7 +16,12 @@ _COPIES = 12            # arrays as large as the features that a fit holds at on
 
 
 def evaluation_seconds(model, source: Source) -> float:
-    """Seconds of one evaluation of a variational model's objective, with its gradient in q.
+    """Seconds of one evaluation of a variational model's objective: `evaluation_cost`."""
+    return evaluation_cost(model, source)[0]
+
+
+def evaluation_cost(model, source: Source) -> tuple[float, int]:
+    """Seconds of one evaluation of the objective, with its gradient in q, and entries of q's mean.
 
     Parameters
     ----------
@@ -31,7 +36,7 @@ def evaluation_seconds(model, source: Source) -> float:
     state.objective(seen, mean, covariance).backward()      # what is loaded once is not counted
     started = time.perf_counter()
     state.objective(seen, mean, covariance).backward()
-    return time.perf_counter() - started
+    return time.perf_counter() - started, len(mean)
 
 
 def cost(model, ds: xr.Dataset) -> tuple[float, float] | None:
@@ -47,12 +52,16 @@ def cost(model, ds: xr.Dataset) -> tuple[float, float] | None:
     """
     individuals, bags = ds.sizes["individual"], ds.sizes["bag"]
     if hasattr(model, "estimate"):
-        return model.estimate(ds), _bytes(individuals, 2 * VBAgg().options.inducing, bags)
+        return model.estimate(ds), auto_bytes(ds)
     if not issubclass(model.torch_model, VBAgg):
         return None
-    features = len(VariationalState(model._inner, to_source(ds)).field.q_mean)
-    seconds = _EVALUATIONS * evaluation_seconds(model._inner, to_source(ds))
-    return seconds, _bytes(individuals, features, bags)
+    seconds, features = evaluation_cost(model._inner, to_source(ds))
+    return _EVALUATIONS * seconds, _bytes(individuals, features, bags)
+
+
+def auto_bytes(ds: xr.Dataset) -> float:
+    """Roughly how many bytes the largest candidate of `workbench.Auto` takes: two smooth terms."""
+    return _bytes(ds.sizes["individual"], 2 * VBAgg().options.inducing, ds.sizes["bag"])
 
 
 def _bytes(individuals: int, features: int, bags: int) -> float:
