@@ -135,8 +135,7 @@ class Auto(LabelledModel):
                     f"{duration(self.estimate(ds))} and {workers * auto_bytes(ds) / 2**30:.1f} GiB")
             print(told, file=sys.stderr)
         fits, notes, cancelled = self._candidates(ds, chosen, effort, workers, progress, callback)
-        reasons = dict.fromkeys(note.partition(" is left out: ")[2] or note for note in notes)
-        require(bool(fits), "no candidate could be fitted: " + "; ".join(reasons))
+        require(bool(fits), "no candidate could be fitted: " + _reasons(notes))
         weighing = None
         if not cancelled:
             try:
@@ -278,3 +277,12 @@ def _part(callback, low: float, high: float):
     scaled = share_of(callback, 0, 1)
     return lambda step, objective, fraction: scaled(step, objective,
                                                     low + (high - low) * fraction)
+
+
+def _reasons(notes: list[str]) -> str:
+    """Notes on candidates that failed, each reason once with all that failed by it."""
+    names: dict[str, list[str]] = {}
+    for note in notes:
+        name, _, reason = note.removeprefix("the candidate ").partition(" failed and is left out: ")
+        names.setdefault(reason or note, []).append(name)
+    return "; ".join(f"{', '.join(which)} failed: {reason}" for reason, which in names.items())
