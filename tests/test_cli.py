@@ -101,6 +101,44 @@ def test_disaggregate_writes_a_map_and_says_what_it_learnt(made):
         assert float((np.abs(maps["bag_mean"] - maps["value"]) / spread).max()) < 4
 
 
+def test_areas_and_a_column_are_enough(files, tmp_path):
+    out = tmp_path / "place.nc"
+    result = workbench("disaggregate", "--polygons", files / "areas.shp", "--value", "cases",
+                       "--model", "vbagg", "--inducing", 10, "--max-steps", 3, "--quiet",
+                       "--out", out)
+    assert result.exit_code == 0, (result.output, result.exception)
+    assert "no weight was given: every km² counts alike" in result.stdout
+    assert "place alone" in result.stdout
+    with xr.open_dataset(out) as maps:
+        assert maps["weight"].attrs["units"] == "km²"
+        assert np.isfinite(maps["mean"]).all()
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_folds_by_a_scheme_on_two_processes_and_a_map_that_adds_up(files, tmp_path):
+    out = tmp_path / "shared.nc"
+    arguments = [a for a in MODEL if a != "--quiet"]
+    result = workbench("disaggregate", *inputs(files), *arguments, "--cv", 2, "--folds-scheme",
+                       "blocks", "--workers", 2, "--rescale-to-totals", "--out", out)
+    assert result.exit_code == 0, (result.output, result.exception)
+    assert "96 individuals in 6 areas: about" in result.stderr
+    assert "GiB; then 2 folds" in result.stderr and "on 2 processes" in result.stderr
+    with xr.open_dataset(out) as maps:
+        spec = json.loads(maps.attrs["spec"])
+        summed = np.bincount(maps["membership"].values, maps["expected_count"].values)
+        np.testing.assert_allclose(summed, maps["value"].values, rtol=1e-6)
+    assert (spec["folds_scheme"], spec["rescale_to_totals"]) == ("blocks", True)
+    wrong = workbench("disaggregate", *inputs(files), "--cv", 2, "--folds-scheme", "blokcs",
+                      "--out", out)
+    assert "did you mean 'blocks'" in error_of(wrong)
+
+
+def test_all_that_is_missing_is_said_at_once():
+    message = error_of(workbench("disaggregate", "--out", "map.nc"))
+    assert "missing --polygons and --value" in message
+    assert "--covariates and --weight may be left out" in message
+
+
 def test_a_map_is_made_again_from_what_it_carries(made, files):
     _, out = made
     again = workbench("run", out, "--out", files / "again.nc", "--quiet")

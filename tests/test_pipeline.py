@@ -7,9 +7,11 @@ import pytest
 import xarray as xr
 
 from workbench import bagging, evaluation, geo, pipeline
-from workbench.checks import InputError
+from workbench.checks import FitWarning, InputError
 from workbench.datasets import load
 from workbench.interrupt import Cancelled
+from workbench.labelled.mapping import flat_beside
+from workbench.labelled.timing import cost_told
 from workbench.spec import Spec
 
 ROLL = dict(dataset="swiss-roll", dataset_options={"n_bags": 12, "mean_size": 10, "size_std": 4})
@@ -113,7 +115,7 @@ def test_areas_are_merged_as_asked():
     (Spec("absent.nc", options={"link": "square"}, threshold=-1), "under link 'square' every rate"),
     (Spec("absent.nc", model="constant", threshold=-1), "zero or more, or link='identity'"),
     (Spec("absent.nc", options={"hyperparameters": {"a": 1}}, hyperparameters={"a": 1}), "twice"),
-    (Spec("polygons"), "needs 'polygons' among dataset_options"),
+    (Spec("polygons"), "needs 'polygons' and 'value' among dataset_options"),
     (Spec(**ROLL, hyperparameters={"matern32.lengthscal": 1.0}), "did you mean 'matern32.length"),
     (Spec(**ROLL, level="province"), "province"),
     (Spec(**ROLL, folds=13), "expected 2 to 12 folds"),
@@ -185,3 +187,79 @@ def test_more_folds_than_areas_are_refused_before_the_fit():
 
     with pytest.raises(InputError, match="expected 2 to 5 folds"):
         pipeline.run(Spec("swiss-roll", dataset_options=dict(n_bags=5), folds=9), callback=never)
+
+
+COUNTRY = dict(dataset="simulated-country", dataset_options=dict(
+    pixels=600, districts=24, regions=6, provinces=2, smallest=4, largest=60))
+SMALL = dict(options={"inducing": 8, "max_steps": 4, "kernel": "rbf"})
+
+
+def test_a_map_adds_up_to_the_totals_if_asked():
+    plain = pipeline.run(Spec(**COUNTRY, **SMALL))
+    shared = pipeline.run(Spec(**COUNTRY, **SMALL, rescale_to_totals=True))
+
+    def miss(maps):
+        summed = np.bincount(maps["membership"].values, maps["expected_count"].values)
+        return float(np.abs(summed / maps["value"].values - 1).max())
+
+    assert miss(shared) < 1e-6 < 1e-3 < miss(plain)
+    assert Spec.from_json(shared.attrs["spec"]).rescale_to_totals
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_a_map_that_cannot_add_up_is_kept_and_says_so(monkeypatch):
+    def refuse(*_, **__):
+        raise InputError("no draws that preserve totals")
+
+    monkeypatch.setattr("workbench.models.fit.VariationalFit.preserve", refuse)
+    with pytest.warns(FitWarning, match="does not add up to the totals, as was asked for"):
+        maps = pipeline.run(Spec(**COUNTRY, **SMALL, rescale_to_totals=True))
+    assert np.isfinite(maps["mean"]).all()
+    assert "does not add up to the totals" in maps.attrs["treatments"]
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_folds_follow_the_scheme_and_processes_change_nothing():
+    spec = Spec(**COUNTRY, **SMALL, folds=3, folds_scheme="region")
+    one, two = pipeline.run(spec), pipeline.run(spec, workers=2)
+    ds = pipeline.data_of(spec)
+    fold = evaluation.folds(ds, 3, "region", 0)
+    assert (one["cv_fold_of_bag"].values == fold.values).all()
+    np.testing.assert_allclose(two["cv_scores"], one["cv_scores"], rtol=1e-5)
+
+    def never(*_):
+        raise AssertionError("the fit began")
+
+    with pytest.raises(InputError, match="scheme 'regoin' is unknown"):
+        pipeline.run(Spec(**COUNTRY, folds=3, folds_scheme="regoin"), callback=never)
+
+
+@pytest.mark.parametrize("options, wanted", [
+    ({}, "auto"), ({"overdispersion": "none"}, "auto"), ({"overdispersion": "area"}, "area"),
+])
+def test_the_flat_model_has_the_overdispersion_of_the_other(options, wanted):
+    flat = flat_beside(pipeline.model_of(Spec("x", options=options)))
+    assert flat.name == "constant" and flat.options.overdispersion == wanted
+    ds = pipeline.data_of(Spec(**COUNTRY))
+    assert "area.std" in flat.fit(ds).hyperparameters
+    gamma = pipeline.model_of(Spec("x", options={"likelihood": "negative-binomial"}))
+    assert flat_beside(gamma).options.likelihood == "negative-binomial"
+    assert flat_beside(pipeline.model_of(Spec("x", model="auto"))).name == "constant"
+
+
+def test_time_and_memory_are_told_before_the_fit(capsys):
+    class Stopped(Exception):
+        pass
+
+    def stop(*_):
+        assert "600 individuals in 24 areas: about" in capsys.readouterr().err
+        raise Stopped
+
+    with pytest.raises(Stopped):
+        pipeline.run(Spec(**COUNTRY, **SMALL), progress=True, callback=stop)
+    ds = pipeline.data_of(Spec(**COUNTRY))
+    told = cost_told(pipeline.model_of(Spec(**COUNTRY, **SMALL)), ds, folds=10, workers=2)
+    assert "GiB; then 10 folds, about" in told and "on 2 processes" in told
+    assert cost_told(pipeline.model_of(Spec("x", model="aggregated-gp")), ds) == ""
+    alone = pipeline.model_of(Spec("x", model="auto", options={"workers": 3}), alone=True)
+    assert alone.options.workers == 1

@@ -148,3 +148,12 @@ def test_only_plain_values_are_taken():
 def test_a_missing_file_is_named(tmp_path):
     with pytest.raises(InputError, match="Spec file .*absent.json' does not exist"):
         Spec.read(tmp_path / "absent.json")
+
+
+def test_later_fields_leave_former_keys_alone():
+    plain = Spec("korea", folds=3)
+    assert "folds_scheme" not in plain.to_json() and "rescale_to_totals" not in plain.to_json()
+    changed = Spec("korea", folds=3, folds_scheme="blocks", rescale_to_totals=True)
+    assert changed.key != plain.key and Spec.from_json(changed.to_json()) == changed
+    with pytest.raises(InputError, match="rescale_to_totals as true or false"):
+        Spec("korea", rescale_to_totals=1)

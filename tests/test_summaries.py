@@ -255,6 +255,50 @@ def test_maps_of_a_table_from_the_command_line(tmp_path):
         assert bad.exit_code == 2 and message in bad.output
 
 
+@pytest.mark.parametrize("change, extra, message", [
+    ({"lat": 95.0}, ["--crs", "EPSG:4326"], "1 of 12 latitudes lie beyond 90 degrees, the first in "
+                                            "row 3 (95)"),
+    ({"lat": 95.0}, [], "latitudes lie beyond 90"),             # the column's name says degrees
+    ({"lon": 412_000.0}, ["--crs", "EPSG:4326"], "longitudes lie beyond 360"),
+    ({}, ["--crs", "EPSG:9999999"], "--crs EPSG:9999999 is no coordinate reference system"),
+    ({}, ["--variance", "s2"], "(columns separated by semicolons)"),
+])
+def test_smooth_refuses_what_lies_nowhere(tmp_path, change, extra, message):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"lon": rng.uniform(0, 10, 12), "lat": rng.uniform(0, 8, 12), "n": 20,
+                          "m": rng.normal(size=12)})
+    for column, value in change.items():
+        frame.loc[3, column] = value
+    frame.to_csv(tmp_path / "areas.csv", index=False, sep=";")
+    command = ["smooth", str(tmp_path / "areas.csv"), "--statistic", "m", "--count", "n", "--x",
+               "lon", "--y", "lat", "--out", str(tmp_path / "map.nc"), *extra]
+    bad = CliRunner().invoke(app, command)
+    assert bad.exit_code == 2 and message in bad.output, bad.output
+    if change == {"lat": 95.0}:
+        frame.loc[3, "lat"] = 5.0
+        frame.iloc[[3]].to_csv(tmp_path / "areas.csv", index=False, sep="\t")
+        alone = CliRunner().invoke(app, command)
+        assert alone.exit_code == 2 and "has one area" in alone.output
+
+
+def test_smooth_names_the_separator_it_found(tmp_path):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"lon": rng.uniform(0, 10, 12), "lat": rng.uniform(0, 8, 12), "n": 20,
+                          "m": rng.normal(size=12)})
+    for mark, word in ((";", "semicolons"), ("\t", "tabs"), (",", "commas")):
+        frame.to_csv(tmp_path / "areas.csv", index=False, sep=mark)
+        done = CliRunner().invoke(app, [
+            "smooth", str(tmp_path / "areas.csv"), "--statistic", "m", "--count", "n", "--x", "lon",
+            "--y", "lat", "--cells", "5", "--crs", "EPSG:4326", "--out", str(tmp_path / "map.nc")])
+        assert done.exit_code == 0, done.output
+        assert f"read 12 areas from areas.csv (columns separated by {word})" in done.stderr
+    assert wb.read(tmp_path / "map.nc")["x"].attrs["units"] == "degree"
+    frame.assign(m=frame["m"].map("{:.3f}".format).str.replace(".", ",")).to_csv(
+        tmp_path / "comma.csv", index=False, sep=";")
+    with pytest.raises(InputError, match="has a decimal comma"):
+        wb.from_summaries(tmp_path / "comma.csv", "m", "n", x="lon", y="lat")
+
+
 def test_summaries_of_summaries():
     """Merged summaries are the summary of the union: variances within and between are pooled."""
     ds = bag_grid(points(rows=90), (4, 2))

@@ -30,6 +30,10 @@ class FitWarning(UserWarning):
     """A fit disagrees with the data it was given, or says more than they can."""
 
 
+class DataWarning(UserWarning):
+    """Data that can be used look as if they were something else than what they are taken for."""
+
+
 class ApproximationWarning(UserWarning):
     """A result is less accurate than it should be; the message says how much and what to do."""
 

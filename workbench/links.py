@@ -54,7 +54,8 @@ class Link:
         Raises
         ------
         InputError
-            If the link is positive and the rate is zero or negative, or not below the upper end.
+            If the link is positive and the rate is zero or negative, not finite, or not below the
+            upper end.
         """
         if self.positive and not float(rate) > 0:
             raise InputError(
@@ -62,6 +63,8 @@ class Link:
                 "if all totals are zero there is nothing to map; else check the values, or use "
                 "link='identity' if they may be negative"
             )
+        require(bool(torch.isfinite(rate)), f"the mean rate is {float(rate)} in {rate.dtype}; use "
+                "dtype='float64', or weights in other units")
         require(float(rate) < self.upper, f"the mean rate is {float(rate):.3g} but link "
                 f"{self.name!r} needs one below {self.upper:g}; check the values")
         return self.inverse(rate)

@@ -7,6 +7,7 @@ of the packages and a hash of the data, so that it can be made again and told fr
 from __future__ import annotations
 
 import contextlib
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,7 +15,10 @@ import xarray as xr
 
 from workbench import bagging, datasets, flags, geo, schema
 from workbench.checks import choose, require
+from workbench.geo.grids import is_word
 from workbench.labelled import make_model
+from workbench.labelled.mapping import flat_beside, mapped
+from workbench.labelled.timing import cost_told
 from workbench.links import link_named
 from workbench.outputs import check_output, reason_of
 from workbench.results import (
@@ -42,7 +46,7 @@ __all__ = [
 
 def run(spec: Spec, progress: bool = False, callback: Callback | None = None,
         out: Path | None = None, finished: Callable[[xr.Dataset], object] | None = None,
-        resume: Path | None = None) -> xr.Dataset:
+        resume: Path | None = None, workers: int = 1) -> xr.Dataset:
     """Do what a Spec says: load or read, bag, fit, label, and score on held-out areas.
 
     Parameters
@@ -61,6 +65,8 @@ def run(spec: Spec, progress: bool = False, callback: Callback | None = None,
     resume : Path, optional
         Folder where the map and finished folds are kept while cross-validation runs; a run of the
         same Spec on the same data goes on from there.
+    workers : int
+        Processes that share the folds of cross-validation; results do not depend on it.
 
     Returns
     -------
@@ -89,6 +95,13 @@ def run(spec: Spec, progress: bool = False, callback: Callback | None = None,
         geo.check_format(ds, out)
     require(spec.folds <= ds.sizes["bag"],
             f"expected 2 to {ds.sizes['bag']} folds, one area each at most, got {spec.folds}")
+    if spec.folds:          # a scheme that the data do not allow is refused before the fit
+        from workbench import evaluation  # here: it takes a second to load, and few runs need it
+
+        evaluation.folds(ds, spec.folds, spec.folds_scheme, spec.seed)
+    if progress and (spec.folds or not hasattr(model, "estimate")):     # which tells it itself
+        told = cost_told(model, ds, spec.folds, workers)
+        print(told, file=sys.stderr) if told else None
     stored = kept_map(resume, ds, model, spec) if spec.folds and resume is not None else None
     if stored is not None and stored.exists():
         maps = geo.read(stored)
@@ -102,12 +115,12 @@ def run(spec: Spec, progress: bool = False, callback: Callback | None = None,
         with contextlib.suppress(OSError):      # only the next run would miss it
             stored.parent.mkdir(exist_ok=True)
             geo.write(maps, stored)
-    return _with_scores(maps, model, ds, spec, progress, callback, resume)
+    return _with_scores(maps, model, ds, spec, progress, callback, resume, workers)
 
 
 def _map(spec, model, ds, progress, callback) -> xr.Dataset:
     fit = model.fit(ds, progress=progress, callback=callback)
-    maps = fit.to_dataset(ds, spec.quantiles, spec.threshold, spec.area_effect)
+    maps = mapped(fit, ds, spec)
     maps.attrs |= {"spec": spec.to_json(indent=None), "spec_key": spec.key,
                    "summary": fit.summary()}
     if fit.cancelled:
@@ -137,12 +150,14 @@ def data_of(spec: Spec) -> xr.Dataset:
         ds = bagging.merge(ds, spec.level)
     if spec.areas is not None:
         ds = bagging.merge_to(ds, spec.areas)
-    return ds
+    return bagging.looked_at(ds)
 
 
-def model_of(spec: Spec) -> object:
-    """The model of a Spec, ready to fit."""
+def model_of(spec: Spec, alone: bool = False) -> object:
+    """The model of a Spec, ready to fit; ``alone`` in one process, whatever its options say."""
     options = {"seed": spec.seed} | spec.options.plain()
+    if alone and hasattr(make_model(spec.model).options, "workers"):
+        options["workers"] = 1
     if spec.hyperparameters:
         require("hyperparameters" not in options,
                 "the Spec gives hyperparameters twice, also in its options; keep one of them")
@@ -190,14 +205,16 @@ def _check_threshold(threshold: float | None, model: object) -> None:
 
 
 def _bag_files(options: dict) -> xr.Dataset:
-    for name in ("polygons", "covariates", "weight", "value"):
-        require(name in options, f"the dataset {POLYGONS!r} needs {name!r} among dataset_options")
-    covariates = options["covariates"]
+    missing = [repr(name) for name in ("polygons", "value") if name not in options]
+    require(not missing, f"the dataset {POLYGONS!r} needs {' and '.join(missing)} among "
+            "dataset_options (covariates and weight may be left out)")
+    covariates = options.get("covariates", [])
     if isinstance(covariates, str):
         covariates = options["covariates"] = [covariates]
     paths = covariates.values() if isinstance(covariates, dict) else covariates
-    for role, path in [("polygons", options["polygons"]), ("weight", options["weight"]),
-                       *(("covariate", path) for path in paths)]:
+    weight = options.get("weight")
+    files = [("polygons", options["polygons"]), *(("covariate", path) for path in paths)]
+    for role, path in files if is_word(weight) else [*files, ("weight", weight)]:
         existing(role, path)
     known = flags.of_signature(geo.bag_polygons) | flags.of_options(geo.Treatments)
     for name in options:
@@ -205,13 +222,16 @@ def _bag_files(options: dict) -> xr.Dataset:
     return geo.bag_polygons(**options)
 
 
-def _with_scores(maps, model, ds, spec, progress, callback, resume) -> xr.Dataset:
-    from workbench import evaluation  # here: it takes a second to load, and few runs need it
+def _with_scores(maps, model, ds, spec, progress, callback, resume, workers) -> xr.Dataset:
+    from workbench import evaluation
 
+    scored = _AllOrNothing(model, callback)
+    if workers > 1:         # a callback does not reach other processes, nor do processes of theirs
+        scored = model_of(spec, alone=True)
     try:
         result = evaluation.cross_validate(
-            _AllOrNothing(model, callback), ds, folds=spec.folds, seed=spec.seed, progress=progress,
-            constant=make_model("constant"), resume=resume,
+            scored, ds, folds=spec.folds, scheme=spec.folds_scheme, seed=spec.seed,
+            progress=progress, constant=flat_beside(model), workers=workers, resume=resume,
         )
     except evaluation.Interrupted as stopped:
         maps.attrs["partial"] = f"cross-validation {stopped}".replace(

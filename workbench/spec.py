@@ -21,6 +21,8 @@ from workbench.checks import InputError, choose, reject, require
 SCHEMA_VERSION = 2
 # Of Specs of version 1: what these models took where an option was not given.
 _FORMER = {"overdispersion": "none", "nugget": 0.0}
+# Fields that came later: left out where they say nothing new, so that former keys stay.
+_LATER = {"folds_scheme": "random", "rescale_to_totals": False}
 _FORMER_MODELS = ("vbagg", "centre-point", "constant")
 
 
@@ -89,6 +91,12 @@ class Spec:
         Whether the maps include what is particular to each area, see ``Fit.at``.
     folds : int
         Folds of held-out-area cross-validation; 0 for none.
+    folds_scheme : str
+        Which areas are held out together: "random", "blocks" (compact on the map), "stratified", or
+        a label of the areas, see `workbench.evaluation.folds`.
+    rescale_to_totals : bool
+        Whether the map's values add up to the observed total of every area, see
+        ``preserve_totals`` of ``Fit.to_dataset``.
     seed : int
         Seed of every random choice.
 
@@ -110,6 +118,8 @@ class Spec:
     threshold: float | None = None
     area_effect: bool = False
     folds: int = 0
+    folds_scheme: str = "random"
+    rescale_to_totals: bool = False
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -119,11 +129,12 @@ class Spec:
                 raise reject(f"{name} as a mapping of names to values", repr(given),
                              'write {"name": value}')
             object.__setattr__(self, name, Settings(given))
-        for name in ("dataset", "model"):
+        for name in ("dataset", "model", "folds_scheme"):
             _is(name, getattr(self, name), (str,), "a name")
         _is("level", self.level, (str, type(None)), "the name of a level, or null")
         _is("areas", self.areas, (int, type(None)), "a whole number, or null")
         _is("area_effect", self.area_effect, (bool,), "true or false")
+        _is("rescale_to_totals", self.rescale_to_totals, (bool,), "true or false")
         _is("folds", self.folds, (int,), "a whole number (0 for no cross-validation)")
         _is("seed", self.seed, (int,), "a whole number")
         _is("threshold", self.threshold, (int, float, type(None)), "a rate, or null")
@@ -140,7 +151,8 @@ class Spec:
     def to_json(self, indent: int | None = 2) -> str:
         """The Spec as JSON text; `from_json` reads it back to an equal Spec."""
         content = {"version": SCHEMA_VERSION}
-        content |= {f.name: _thaw(getattr(self, f.name)) for f in fields(self)}
+        content |= {f.name: _thaw(getattr(self, f.name)) for f in fields(self)
+                    if (f.name, getattr(self, f.name)) not in _LATER.items()}
         return json.dumps(content, indent=indent, sort_keys=indent is None, allow_nan=False)
 
     @classmethod

@@ -232,8 +232,8 @@ def test_a_candidate_that_fails_is_left_out_and_named(ds, two, monkeypatch):
 
 def test_no_candidate_at_all_is_an_error(ds, two, monkeypatch):
     failing(monkeypatch, {"constant", "linear(covariates)"})
-    with pytest.raises(InputError, match="no candidate could be fitted: the candidate 'flat' "
-                       "failed .*nothing works; the candidate 'slopes' failed"):
+    with pytest.raises(InputError, match="no candidate could be fitted: 'flat', 'slopes' "
+                       "failed: ArithmeticError: nothing works$"):
         quick().fit(ds)
 
 

@@ -13,11 +13,12 @@ from workbench.bagging.mediated import (
 from workbench.bagging.merging import contiguous_groups, merge, merge_to
 from workbench.bagging.ordered import bag_along, bag_sizes
 from workbench.bagging.places import grid_places
+from workbench.bagging.sanity import looked_at, noted, oddities
 from workbench.bagging.summaries import from_summaries, move_to_centres, separate, summarise
 
 __all__ = [
     "add_mediators", "assemble", "bag_along", "bag_blocks", "bag_boxes", "bag_grid", "bag_sizes",
-    "bag_values", "contiguous_groups", "from_summaries", "from_table", "grid_places", "merge",
-    "merge_to", "move_to_centres", "rebag", "separate", "summarise", "targets_from_grid",
-    "targets_from_table", "unmatch",
+    "bag_values", "contiguous_groups", "from_summaries", "from_table", "grid_places",
+    "looked_at", "merge", "merge_to", "move_to_centres", "noted", "oddities", "rebag", "separate",
+    "summarise", "targets_from_grid", "targets_from_table", "unmatch",
 ]

@@ -15,6 +15,7 @@ import xarray as xr
 from workbench import schema
 from workbench.bagging.assemble import assemble, bag_values
 from workbench.bagging.individuals import rebag
+from workbench.bagging.separators import separated, separator
 from workbench.checks import InputError, choose, package, reject, require
 
 LOCATIONS = ("mean", "geometry")
@@ -163,7 +164,8 @@ def from_summaries(
     require(bool(inputs), "a summary needs a centre: name the columns x and y, or covariates")
     used = [statistic, count, *inputs, *(c for c in (variance, name) if c)]
     missing = [column for column in used if column not in frame]
-    require(not missing, f"the table lacks columns {missing}; it has {list(frame)}")
+    require(not missing, f"the table lacks columns {missing}; it has {list(frame)}"
+            f"{separated(table)}")
     require(len(frame) > 0, "the table has no rows")
     frame = _numbers(frame, [c for c in used if c != name])
     few = frame[frame[count] < 1]
@@ -261,7 +263,7 @@ def read_table(table: object):
     require(path.is_file(), f"{str(path)!r} is no file; expected a CSV or Parquet table")
     choose("kind of file", path.suffix.lower(), _SUFFIXES)
     if path.suffix.lower() == ".csv":
-        return pd.read_csv(path)
+        return pd.read_csv(path, sep=separator(path))
     package("pyarrow", extra="data")
     return pd.read_parquet(path)
 
@@ -273,7 +275,10 @@ def _numbers(frame, columns: list[str]):
         try:
             values = frame[column].to_numpy(float)
         except (TypeError, ValueError) as error:
-            raise InputError(f"column {column!r} must hold numbers ({error})") from error
+            text = frame[column].astype(str)
+            commas = text[text.str.fullmatch(r"-?\d+,\d+")]
+            hint = f"; {commas.iloc[0]!r} has a decimal comma: write points" if len(commas) else ""
+            raise InputError(f"column {column!r} must hold numbers ({error}){hint}") from error
         bad = np.flatnonzero(~np.isfinite(values))
         require(bad.size == 0, f"column {column!r} has {bad.size} values that are missing or not "
                 f"finite, the first in row {bad[:1].tolist()}; drop or fill these rows")

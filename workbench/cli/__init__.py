@@ -130,6 +130,11 @@ def disaggregate(
         bool, typer.Option("--area-effect", help="Include what is particular to each area.")
     ] = False,
     cv: Annotated[int, typer.Option(help="Folds of held-out-area cross-validation.")] = 0,
+    folds_scheme: Annotated[str, typer.Option(
+        help="Of --cv: random, blocks (compact on the map), stratified, or a label.")] = "random",
+    rescale_to_totals: Annotated[bool, typer.Option(
+        "--rescale-to-totals", help="Let the map add up to observed totals.")] = False,
+    workers: Annotated[int, typer.Option(min=0, help="Processes of auto and of --cv; 0: own.")] = 0,
     seed: Seed = 0,
     spec_only: Annotated[
         bool, typer.Option("--spec-only", help="Write the Spec to OUT as JSON; fit nothing.")
@@ -151,19 +156,22 @@ def disaggregate(
     groups = {"options": model_flags(model), "dataset_options": dataset_flags(name)}
     known = [p.name for p in ctx.command.params if p.name]
     extra = flags.assign(flags.pairs(ctx.args), groups, known)
+    if workers and "workers" in groups["options"]:
+        extra["options"]["workers"] = workers
     spec = Spec(
         dataset=name, dataset_options=options | extra["dataset_options"], level=level, areas=areas,
         model=model, options=extra["options"],
         hyperparameters=flags.named_values("--fix", fix or []),
         quantiles=flags.convert(flags.Flag("quantiles", (tuple,), ()), quantiles),
         threshold=threshold, area_effect=area_effect, folds=cv, seed=seed,
+        folds_scheme=folds_scheme, rescale_to_totals=rescale_to_totals,
     )
     if spec_only:
         check_output(out, inputs=running.inputs(spec))
         write_bytes(out, spec.to_json() + "\n")
         typer.echo(f"wrote {out}; run it with: workbench run {out}")
     else:
-        running.make_map(spec, out, quiet)
+        running.make_map(spec, out, quiet, workers=max(1, workers))
 
 
 @app.command()

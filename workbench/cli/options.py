@@ -14,8 +14,10 @@ from workbench.spec import Spec
 # Options that several commands have.
 Polygons = Annotated[Path | None, typer.Option(help="Areas: shapefile, GPKG, GeoJSON.")]
 Value = Annotated[str | None, typer.Option(help="Column of the areas that was counted.")]
-Covariates = Annotated[list[Path] | None, typer.Option(help="A covariate raster; repeat for more.")]
-Weight = Annotated[Path | None, typer.Option(help="Raster of population.")]
+Covariates = Annotated[list[Path] | None, typer.Option(
+    help="A covariate raster; repeat for more. Without any the map follows place alone.")]
+Weight = Annotated[Path | None, typer.Option(
+    help="Raster of population; or area (km² of each pixel, the default), or uniform.")]
 Dataset = Annotated[
     str | None, typer.Option(help="Named dataset, or a bagged .nc, instead of files.")]
 Level = Annotated[str | None, typer.Option(help="Merge the areas up to this level.")]
@@ -79,8 +81,9 @@ def source(dataset: str | None, **given: Any) -> tuple[str, dict[str, Any]]:
         return dataset, {}
     missing = [f"--{name}" for name in ("polygons", "value") if name not in files]
     if missing:
-        raise InputError(f"missing {' and '.join(missing)}; give --polygons, --value, --covariates "
-                         "and --weight, or --dataset NAME")
+        raise InputError(f"missing {' and '.join(missing)}; give --polygons FILE and --value "
+                         "COLUMN (--covariates and --weight may be left out: place alone, every "
+                         "km² alike), or --dataset NAME")
     return "polygons", files
 
 

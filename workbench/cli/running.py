@@ -13,7 +13,8 @@ from workbench.outputs import check_output, deliver, unfinished
 from workbench.spec import Spec
 
 
-def make_map(spec: Spec, out: Path, quiet: bool, made_from: Path | None = None) -> None:
+def make_map(spec: Spec, out: Path, quiet: bool, made_from: Path | None = None,
+             workers: int = 1) -> None:
     """Run a Spec and write its map; with cross-validation first the map, then its scores.
 
     Parameters
@@ -27,6 +28,8 @@ def make_map(spec: Spec, out: Path, quiet: bool, made_from: Path | None = None) 
         Whether to show no progress.
     made_from : Path, optional
         The file that the Spec comes from, which may not be overwritten.
+    workers : int
+        Processes that share the folds of cross-validation.
 
     Raises
     ------
@@ -55,7 +58,7 @@ def make_map(spec: Spec, out: Path, quiet: bool, made_from: Path | None = None) 
     with Interrupt() as interrupt:
         try:
             maps = pipeline.run(spec, progress=not quiet, callback=interrupt.callback, out=out,
-                                finished=write, resume=resume)
+                                finished=write, resume=resume, workers=workers)
             _show(maps)
             stopped, whole = maps.attrs.get("partial"), bool(written)
             if stopped and not whole:

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from workbench.checks import require
 from workbench.cli.options import Quiet
 from workbench.cli.running import deliver_map
 from workbench.interrupt import Interrupt
@@ -48,15 +49,19 @@ def _map(table: Path, columns: dict, options: dict, cells: int, crs: str | None,
     import torch
 
     from workbench.bagging import from_summaries, grid_places
+    from workbench.bagging.separators import separated
+    from workbench.geo.centres import place
     from workbench.labelled import QuasiLikelihoodGP
     from workbench.pipeline import OUTPUTS
 
     torch.set_num_threads(1)        # small matrices gain nothing from threads that wait
     check_output(out, OUTPUTS, [table])
     model = QuasiLikelihoodGP(**options)
-    ds = from_summaries(table, **columns)
-    if crs:
-        ds.attrs["crs"] = crs
+    ds = place(from_summaries(table, **columns), crs, columns["y"])
+    if not quiet:
+        typer.echo(f"read {ds.sizes['bag']} areas from {table.name}{separated(table)}", err=True)
+    require(ds.sizes["bag"] > 1, f"{table.name} has one area, which says nothing of how values "
+            "vary in space: there is nothing to smooth; give a table of several areas")
     places = grid_places(ds, cells)
     with Interrupt() as interrupt, warnings.catch_warnings():
         warnings.simplefilter("ignore")         # the summary says whether it converged

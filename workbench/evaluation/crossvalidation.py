@@ -11,6 +11,7 @@ import numpy as np
 import xarray as xr
 from tqdm import tqdm
 
+from workbench.bagging import looked_at
 from workbench.checks import InputError, require
 from workbench.evaluation import baselines
 from workbench.evaluation.assessment import assemble, model_name
@@ -94,7 +95,7 @@ def cross_validate(
     Interrupted
         On Ctrl-C; its ``partial`` is the result of the folds finished.
     """
-    check(ds)
+    ds = looked_at(check(ds))
     chosen = named(models)
     if "constant" not in chosen and constant is not False:
         chosen["constant"] = constant or baselines.constant()

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
 
 from workbench import schema
-from workbench.checks import InputError, choose, package, require
+from workbench.checks import DataWarning, InputError, choose, package, require
 from workbench.geo.treatments import Record, Treatments
+
+_THOUSANDS = r"-?\d{1,3}([,.'\s]\d{3})+"      # 12,345 and the like
 
 
 def read_polygons(
@@ -175,9 +178,13 @@ def value_column(
     areas, name: str, kind: str, treatments: Treatments, record: Record
 ) -> tuple[np.ndarray, np.ndarray]:
     """The usable values of a column, and the mask of the areas that are kept: `usable_values`."""
-    return usable_values(
-        numeric_column(areas, name, "value"), areas.index.to_numpy(), kind, treatments, record
-    )
+    numbers = numeric_column(areas, name, "value")
+    if areas[name].map(lambda entry: isinstance(entry, bool | np.bool_)).any():
+        sentence = (f"column {name!r} holds true and false, which are taken for 1 and 0. If they "
+                    "say whether something occurred in an area, count how often instead")
+        record.note(f"look at this: {sentence}")
+        warnings.warn(sentence, DataWarning, stacklevel=4)
+    return usable_values(numbers, areas.index.to_numpy(), kind, treatments, record)
 
 
 def label_columns(areas, labels: Mapping[str, str]) -> dict[str, np.ndarray]:
@@ -200,7 +207,12 @@ def numeric_column(areas, name: str, role: str) -> np.ndarray:
     try:
         return areas[name].to_numpy(dtype=float)
     except (TypeError, ValueError) as error:
-        raise InputError(f"{role} column {name!r} does not hold numbers: {error}") from error
+        text = areas[name].astype(str)
+        split = text[text.str.fullmatch(_THOUSANDS)]
+        hint = "" if split.empty else (
+            f"; {split.iloc[0]!r} and {len(split) - 1} others have thousands separators: remove "
+            "them")
+        raise InputError(f"{role} column {name!r} does not hold numbers: {error}{hint}") from error
 
 
 def coordinate_units(crs: object) -> str:

@@ -8,7 +8,7 @@ import numpy as np
 import xarray as xr
 
 from workbench import schema
-from workbench.bagging import assemble, bag_values
+from workbench.bagging import assemble, bag_values, looked_at
 from workbench.checks import InputError, choose, package, require
 from workbench.geo.areas import (
     coordinate_units,
@@ -154,7 +154,7 @@ def bag_children(
         value_attrs=described,
     )
     ds.attrs |= dict(attrs or {}) | {"crs": fine.crs.to_string(), "treatments": str(record)}
-    return ds
+    return looked_at(ds)
 
 
 def _positive(fine, weight: str, options: Treatments, record: Record) -> np.ndarray:

@@ -9,10 +9,12 @@ from scipy.ndimage import distance_transform_edt
 from workbench.checks import InputError, package, require
 from workbench.geo.rasters import read_rasters, same_grid
 from workbench.geo.treatments import Record, Treatments, must_stop
+from workbench.geo.windows import Extent
 
 
 def weight_raster(
-    weight: object, record: Record, crs: str | None, nodata: float | None
+    weight: object, record: Record, crs: str | None, nodata: float | None,
+    within: Extent | None = None,
 ) -> xr.DataArray:
     """Read the one raster of weights, whose grid is that of the individuals.
 
@@ -26,6 +28,8 @@ def weight_raster(
         The CRS, if the raster does not state one.
     nodata : float or None
         A mark of missing pixels that is not declared.
+    within : Extent, optional
+        Where pixels are needed.
 
     Returns
     -------
@@ -37,7 +41,7 @@ def weight_raster(
     InputError
         If there are several rasters or a weight is negative.
     """
-    rasters = read_rasters(weight, record, crs=crs, nodata=nodata)
+    rasters = read_rasters(weight, record, crs=crs, nodata=nodata, within=within)
     require(len(rasters) == 1, f"expected one weight raster, got {list(rasters)}; pass one of them")
     grid = next(iter(rasters.values()))
     negative = grid.values < 0
@@ -163,7 +167,9 @@ def pixel_covariates(
     InputError
         If values are missing and no treatment was chosen.
     """
-    matrix = np.column_stack([layer.values.ravel()[cell] for layer in layers.values()])
+    matrix = np.empty((len(cell), len(layers)))
+    for d, layer in enumerate(layers.values()):
+        matrix[:, d] = layer.values.ravel()[cell]
     gaps = np.isnan(matrix)
     if not gaps.any():
         return matrix, np.ones(len(matrix), bool)

@@ -8,20 +8,23 @@ import numpy as np
 import xarray as xr
 
 from workbench import schema
-from workbench.bagging import assemble
+from workbench.bagging import assemble, looked_at
 from workbench.checks import InputError, choose, require
 from workbench.geo.areas import coordinate_units, label_columns, read_areas, value_column
 from workbench.geo.coverage import account, coverage_fractions
+from workbench.geo.grids import is_word, made_weight
+from workbench.geo.grids import weight_units as units_of
 from workbench.geo.pixels import aligned, pixel_covariates, weight_raster, weighted
 from workbench.geo.rasters import read_rasters
 from workbench.geo.treatments import Record, Treatments, treatments_from
+from workbench.geo.windows import extent_of
 
 
 def bag_polygons(
     polygons: object,
-    covariates: object,
-    weight: object,
-    value: str,
+    covariates: object = None,
+    weight: object = None,
+    value: str | None = None,
     *,
     id: str | None = None,
     name: str | None = None,
@@ -29,7 +32,7 @@ def bag_polygons(
     aggregation: str = "sum",
     kind: str = "count",
     value_units: str = "cases",
-    weight_units: str = "persons",
+    weight_units: str | None = None,
     polygon_crs: str | None = None,
     raster_crs: str | None = None,
     nodata: float | None = None,
@@ -46,10 +49,13 @@ def bag_polygons(
     polygons : geopandas.GeoDataFrame, str or Path
         The areas with their values.
     covariates : raster, sequence of rasters, or mapping of name to raster
-        DataArrays, Datasets, or paths of GeoTIFF or NetCDF files.
-    weight : raster
+        DataArrays, Datasets, or paths of GeoTIFF or NetCDF files. Without any the map follows
+        place alone.
+    weight : raster, "area", "uniform", optional
         Weight (population) per pixel; its grid is the grid of the individuals. Pixels without
-        a weight are no individuals.
+        a weight are no individuals. "area" weighs the first covariate's pixels by square
+        kilometres, "uniform" all alike; without covariates a grid of 100 pixels along the longer
+        side is laid over the areas. Not given, it is "area", and the record says so.
     value : str
         Column with the value of each area.
     id, name : str, optional
@@ -61,7 +67,7 @@ def bag_polygons(
     kind : {"count", "continuous"}
         What the values are.
     value_units, weight_units : str
-        Units, kept in attrs.
+        Units, kept in attrs; of a weight persons, or what "area" or "uniform" has.
     polygon_crs, raster_crs : str, optional
         The CRS of input that does not state its own.
     nodata : float, optional
@@ -84,11 +90,14 @@ def bag_polygons(
     """
     choose("aggregation", aggregation, schema.AGGREGATIONS)
     options, record = treatments_from(treatments), Record()
-    grid = weight_raster(weight, record, raster_crs, nodata)
-    layers = aligned(
-        read_rasters(covariates, record, crs=raster_crs, nodata=nodata), grid, options, record
-    )
+    require(value is not None, "name the column that was counted: value='...'")
     areas = read_areas(polygons, id, value, options, record, polygon_crs)
+    within = extent_of(areas)
+    layers = {} if covariates is None else read_rasters(
+        covariates, record, crs=raster_crs, nodata=nodata, within=within)
+    grid = made_weight(weight, layers, areas, record) if is_word(weight) else weight_raster(
+        weight, record, raster_crs, nodata, within)
+    layers = aligned(layers, grid, options, record)
     areas = _projected(areas, grid, options, record)
     values, kept = value_column(areas, value, kind, options, record)
     areas, values = areas[kept], values[kept]
@@ -109,7 +118,7 @@ def bag_polygons(
         {
             "covariates": ((schema.INDIVIDUAL, schema.COVARIATE), matrix),
             "weight": (schema.INDIVIDUAL, grid.values[row, column] * coverage,
-                       {"long_name": str(grid.name), "units": weight_units}),
+                       {"long_name": str(grid.name), "units": units_of(weight, weight_units)}),
         },
         coords={
             "individual": np.arange(cell.size),
@@ -139,7 +148,7 @@ def bag_polygons(
         "grid_shape": [int(n) for n in grid.shape],
         "treatments": str(record),
     }
-    return ds
+    return looked_at(ds)
 
 
 def _projected(areas, grid: xr.DataArray, options: Treatments, record: Record):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +10,7 @@ import xarray as xr
 
 from workbench.checks import InputError, package, require
 from workbench.geo.treatments import Record
+from workbench.geo.windows import Extent, cropped
 
 # No physical quantity is this large: such numbers are nodata marks, declared or not.
 _ABSURD = 1e30
@@ -25,6 +26,7 @@ def read_rasters(
     *,
     crs: str | None = None,
     nodata: float | None = None,
+    within: Extent | None = None,
 ) -> dict[str, xr.DataArray]:
     """Read rasters by name.
 
@@ -39,6 +41,8 @@ def read_rasters(
         The CRS of rasters that do not state one.
     nodata : float, optional
         A mark of missing pixels that the rasters do not declare.
+    within : Extent, optional
+        Where pixels are needed: of a large raster no more is read, see `workbench.geo.windows`.
 
     Returns
     -------
@@ -52,13 +56,17 @@ def read_rasters(
         than two dimensions, is rotated, has no CRS, or holds what looks like undeclared marks.
     """
     package("rioxarray", extra="geo")
+
+    def window(opened, name: str):
+        return cropped(opened, within, crs, name, record)
+
     if isinstance(sources, Mapping) and not isinstance(sources, xr.Dataset):
         named = [(str(name), band) for name, source in sources.items()
-                 for _, band in _single(str(name), _bands(source))]
+                 for _, band in _single(str(name), _bands(source, window))]
     else:
         several = isinstance(sources, Sequence) and not isinstance(sources, str)
         named = [pair for source in (sources if several else [sources])
-                 for pair in _bands(source)]
+                 for pair in _bands(source, window)]
     require(bool(named), "expected at least one raster, got none")
     rasters: dict[str, xr.DataArray] = {}
     for name, band in named:
@@ -85,11 +93,13 @@ def _single(name: str, bands: list) -> list:
     return bands
 
 
-def _bands(source: RasterSource) -> list[tuple[str, xr.DataArray]]:
+def _bands(source: RasterSource, window: Callable) -> list[tuple[str, xr.DataArray]]:
     """Every two-dimensional band of a source with its name."""
     if isinstance(source, xr.DataArray):
-        return _split(source, str(source.name) if source.name else "raster")
+        name = str(source.name) if source.name else "raster"
+        return _split(window(source, name), name)
     if isinstance(source, xr.Dataset):
+        source = window(source, ", ".join(map(str, source.data_vars)))
         spatial = [n for n, v in source.data_vars.items() if v.ndim >= 2]
         grid = source.rio.grid_mapping if source.rio.crs else None
         return [pair for n in spatial if n != grid
@@ -100,10 +110,10 @@ def _bands(source: RasterSource) -> list[tuple[str, xr.DataArray]]:
             f"raster {path.name!r} has an unknown type; expected one of {', '.join(_SUFFIXES)}")
     if path.suffix.lower() in (".nc", ".nc4"):
         with xr.open_dataset(path, engine="h5netcdf", decode_coords="all") as opened:
-            return _bands(opened.load())
+            return _bands(window(opened, path.stem).load(), lambda whole, _: whole)
     rioxarray = package("rioxarray", extra="geo")
     with rioxarray.open_rasterio(path, masked=True) as opened:
-        return _split(opened.load(), path.stem)
+        return _split(window(opened, path.stem).load(), path.stem)
 
 
 def _with_crs_of(band: xr.DataArray, ds: xr.Dataset) -> xr.DataArray:

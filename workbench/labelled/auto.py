@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 import xarray as xr
 
 from workbench import schema
+from workbench.bagging import looked_at
 from workbench.checks import ConvergenceWarning, FitWarning, choose, require
 from workbench.interrupt import Cancelled
 from workbench.labelled.auto_fit import AutoFit
@@ -23,7 +24,13 @@ from workbench.labelled.candidates import (
     options_for,
 )
 from workbench.labelled.fit import Fit
-from workbench.labelled.models import LabelledModel, VBAgg, warn_of_extrapolation
+from workbench.labelled.models import (
+    LabelledModel,
+    VBAgg,
+    warn_of_extrapolation,
+    warn_of_one_area,
+    warn_of_totals,
+)
 from workbench.labelled.source import to_source
 from workbench.labelled.weighing import Weighing, equal_weights, weigh
 from workbench.models.annealing import share_of
@@ -116,18 +123,21 @@ class Auto(LabelledModel):
             If the dataset cannot be used, or no candidate could be fitted.
         """
         schema.check(ds)
-        effort, started = effort_named(self.options.effort), time.perf_counter()
+        ds, started = looked_at(ds), time.perf_counter()
+        effort = effort_named(self.options.effort)
         chosen, workers = candidates_for(ds, effort), self._workers(ds)
         if "noise_variance" in ds:
             warnings.warn("auto learns the noise and does not look at noise_variance; a model "
                           "with noise='known' does", FitWarning, stacklevel=2)
         if progress:
+            from workbench.labelled.timing import auto_bytes, duration
+
             told = (f"auto: {len(chosen)} models on {workers} "
                     f"{'process' if workers == 1 else 'processes'}, about "
-                    f"{_told(self.estimate(ds))}")
+                    f"{duration(self.estimate(ds))} and {workers * auto_bytes(ds) / 2**30:.1f} GiB")
             print(told, file=sys.stderr)
         fits, notes, cancelled = self._candidates(ds, chosen, effort, workers, progress, callback)
-        require(bool(fits), "no candidate could be fitted: " + "; ".join(notes))
+        require(bool(fits), "no candidate could be fitted: " + _reasons(notes))
         weighing = None
         if not cancelled:
             try:
@@ -253,9 +263,12 @@ class Auto(LabelledModel):
             time.perf_counter() - started)
         says = {one.name: one.says for one in chosen}
         fit = AutoFit(inner, self, ds, fits, weighing.recovery, weighing.verdict, says)
-        if weighing.simple_wins or weighing.untested and not cancelled:
+        if ds.sizes["bag"] == 1:
+            warn_of_one_area(fit, stacklevel=4)
+        elif weighing.simple_wins or weighing.untested and not cancelled:
             warnings.warn(weighing.verdict, FitWarning, stacklevel=3)
         warn_of_extrapolation(fit, stacklevel=4)
+        warn_of_totals(fit, ds, stacklevel=4)
         return fit
 
 
@@ -268,6 +281,10 @@ def _part(callback, low: float, high: float):
                                                     low + (high - low) * fraction)
 
 
-def _told(seconds: float) -> str:
-    return f"{seconds:.0f} s" if seconds < 90 else f"{seconds / 60:.0f} min"
-
+def _reasons(notes: list[str]) -> str:
+    """Notes on candidates that failed, each reason once with all that failed by it."""
+    names: dict[str, list[str]] = {}
+    for note in notes:
+        name, _, reason = note.removeprefix("the candidate ").partition(" failed and is left out: ")
+        names.setdefault(reason or note, []).append(name)
+    return "; ".join(f"{', '.join(which)} failed: {reason}" for reason, which in names.items())

@@ -11,6 +11,7 @@ import torch
 import xarray as xr
 
 from workbench import schema
+from workbench.bagging.sanity import MARK
 from workbench.bags import Bags
 from workbench.checks import require
 from workbench.labelled.drawing import PRESERVED, Drawing
@@ -39,7 +40,7 @@ class Fit(Drawing):
         self._weight_units = ds["weight"].attrs.get("units", "")
         self._names = [str(name) for name in observed[observed.dims[0]].values]
         self._marks = bag_marks(ds) if targets is None else None    # targets alone are no bags
-        self._title = ds.attrs.get("title", "")
+        self._title, self._sanity = ds.attrs.get("title", ""), ds.attrs.get(MARK, "not looked at")
         self._columns = to_bags(ds.isel(individual=slice(0, 0))).columns
         self._hash = "+".join(data_hash(part) for part in (ds, targets) if part is not None)
         self.outside_share = float((self.extrapolation(ds) > 1e-9).mean())
@@ -172,12 +173,10 @@ class Fit(Drawing):
             columns = [self._columns.names[c] for c in terms[name].columns] or ["intercept"]
             rows += [(f"{name}.{c}", float(m), float(s))
                      for c, m, s in zip(columns, mean, std, strict=True)]
-        names = [r[0] for r in rows]
         return xr.Dataset(
             {"mean": ("coefficient", [r[1] for r in rows]),
              "std": ("coefficient", [r[2] for r in rows])},
-            coords={"coefficient": names},
-        )
+            coords={"coefficient": [r[0] for r in rows]})
 
     def summary(self) -> str:
         """Model, data, hyperparameters with units and priors, slopes and notes, as text."""
@@ -255,7 +254,7 @@ class Fit(Drawing):
             "cancelled": str(self.cancelled),
             "data_sha256": self._hash,
             "extrapolation": f"{self.outside_share:.1%} of individuals outside the areas' range",
-            "versions": json.dumps(versions()),
+            "versions": json.dumps(versions()), MARK: self._sanity,
         }
 
     @property

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 
 import xarray as xr
 
+from workbench import schema
+from workbench.bagging import looked_at
 from workbench.checks import ExtrapolationWarning, FitWarning
 from workbench.labelled.fit import Fit
 from workbench.labelled.mediated import MediatedFit
@@ -14,7 +16,9 @@ from workbench.labelled.several import Several, SourcesFit, to_sources
 from workbench.labelled.source import to_source
 from workbench.models.registry import MODELS
 
+_ALL = 0.995            # share that is said to be everywhere
 _MUCH = 0.5             # share of the individuals beyond the areas' range that is worth a warning
+_FAR = 2.0              # times the sum of the data that fitted totals may add up to
 _FEW = 10               # areas below which nothing can be tested; as in `wb.recover`
 
 
@@ -28,10 +32,11 @@ def warn_of_extrapolation(fit: Fit, stacklevel: int = 3) -> bool:
     """
     much = fit.outside_share > _MUCH and fit.inner.state.source.kind == "count"
     if much:
+        everywhere = "the map extrapolates everywhere: " if fit.outside_share > _ALL else ""
         warnings.warn(
-            f"{fit.outside_share:.0%} of the individuals lie outside the range of area means in "
-            f"some covariate, and {len(fit.inner.state.source.targets.value)} totals cannot test "
-            "what the map says there: a split by population may be as good or better; "
+            f"{everywhere}{fit.outside_share:.0%} of the individuals lie outside the range of area "
+            f"means in some covariate, and {len(fit.inner.state.source.targets.value)} totals "
+            "cannot test what the map says there: a split by population may be as good or better; "
             "wb.compare(ds) sets them against each other", ExtrapolationWarning,
             stacklevel=stacklevel)
     return much
@@ -41,12 +46,37 @@ def warn_of_few_areas(fit: Fit) -> None:
     """Warn where totals are too few to test what a map of counts says inside the areas."""
     state = fit.inner.state
     areas, used = len(state.source.targets.value), any(t.columns for t in state.field.terms)
-    if areas < _FEW and used and state.source.kind == "count":
+    if areas == 1 and used:
+        warn_of_one_area(fit, stacklevel=4)
+    elif areas < _FEW and used and state.source.kind == "count":
         warnings.warn(
             f"{areas} total{'s' * (areas != 1)} cannot test what a map says inside the areas: a "
             "split by population or a regression may be as good or better; wb.compare(ds) sets "
             "them against each other, wb.Auto() stays nearer to the split", FitWarning,
             stacklevel=3)
+
+
+def warn_of_one_area(fit: Fit, stacklevel: int = 3) -> None:
+    """Warn, and note, that one total says nothing of how a rate varies."""
+    fit.inner.history.notes.append(
+        "there is one area: its total says how high the rate is, nothing of where; every "
+        "difference inside the map comes from the prior. Give the areas that it is made of, or "
+        "use the flat map, wb.Constant()")
+    warnings.warn(fit.notes[-1], FitWarning, stacklevel=stacklevel)
+
+
+def warn_of_totals(fit: Fit, ds: xr.Dataset, stacklevel: int = 3) -> None:
+    """Warn, and note, where all fitted totals of counts together are far from the data's."""
+    counted = schema.kind(ds) == "count" and schema.aggregation(ds) == "sum"
+    if fit.cancelled or not counted or "trials" in ds:
+        return
+    fitted, observed = float(fit.over(ds).mean.sum()), float(ds["value"].sum())
+    if observed > 0 and not 1 / _FAR <= fitted / observed <= _FAR:
+        fit.inner.history.notes.append(
+            f"the fitted totals add up to {fitted:,.6g}, the data to {observed:,.6g}: do not use "
+            "this map without knowing why. Try overdispersion='area', other covariates, or "
+            "link='exp'; a total that is wrong by orders of magnitude does it, too")
+        warnings.warn(fit.notes[-1], FitWarning, stacklevel=stacklevel)
 
 
 class LabelledModel:
@@ -96,9 +126,11 @@ class LabelledModel:
             Also when cancelled (``fit.cancelled``).
         """
         source = to_source(ds)
+        ds = looked_at(ds)
         fit = Fit(self._inner.fit(source, progress=progress, callback=callback), self, ds)
         if not warn_of_extrapolation(fit):
             warn_of_few_areas(fit)
+        warn_of_totals(fit, ds)
         return fit
 
     def condition(self, ds: xr.Dataset, hyperparameters: Mapping) -> Fit:
@@ -122,8 +154,9 @@ class EarlyStoppedModel(LabelledModel):
             Other bags of the same kind: training by adam stops when their likelihood no longer
             improves, and the state in which it was best is kept.
         """
-        held_out = None if early_stop is None else to_source(early_stop)
-        return Fit(self._inner.fit(to_source(ds), early_stop=held_out, progress=progress,
+        held_out, source = None if early_stop is None else to_source(early_stop), to_source(ds)
+        ds = looked_at(ds)
+        return Fit(self._inner.fit(source, early_stop=held_out, progress=progress,
                                    callback=callback), self, ds)
 
 
@@ -144,7 +177,9 @@ class MediatedModel(LabelledModel):
         progress, callback
             As of `LabelledModel.fit`.
         """
-        inner = self._inner.fit(to_source(ds, targets), progress=progress, callback=callback)
+        source = to_source(ds, targets)
+        ds = looked_at(ds)
+        inner = self._inner.fit(source, progress=progress, callback=callback)
         return MediatedFit(inner, self, ds, targets)
 
     def condition(self, ds: xr.Dataset, hyperparameters: Mapping,

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 
 import numpy as np
 import torch
 import xarray as xr
 
+from workbench.checks import FitWarning, require
 from workbench.predictive import Predictive
 
 _SHARED = ("x", "y", "row", "column", "coverage", "individual_geometry")
@@ -53,17 +55,47 @@ class LabelledPredictive:
     @property
     def mean(self) -> xr.DataArray:
         """Expected value."""
-        return self._wrap(self.law.mean)
+        return self._wrap(self._held("means", self.law.mean))
 
     @property
     def variance(self) -> xr.DataArray:
         """Variance, in squared units."""
-        return self._wrap(self.law.variance, units=f"({self._attrs['units']})²")
+        return self._wrap(self._held("variances", self.law.variance),
+                          units=f"({self._attrs['units']})²")
 
     @property
     def std(self) -> xr.DataArray:
         """Standard deviation."""
-        return self._wrap(self.law.std)
+        return self._wrap(self._held("standard deviations", self.law.std))
+
+    def _held(self, what: str, values: torch.Tensor) -> torch.Tensor:
+        """Values of a moment, all of which the floating point type can hold.
+
+        Raises
+        ------
+        InputError
+            In float32, of values that are not finite, and of a spread whose square is too small.
+
+        Warns
+        -----
+        FitWarning
+            In float64, of values that are not finite: distributions with tails so heavy that only
+            their quantiles can be told.
+        """
+        lost = ~values.isfinite()
+        if values.dtype == torch.float32 and what != "means":
+            mean = self.law.mean
+            lost = lost | ((values == 0) & (mean != 0) & (mean.square() == 0))
+        if not bool(lost.any()):
+            return values
+        told = f"{int(lost.sum())} of {values.numel()} {what} of the {self._attrs['long_name']}"
+        require(values.dtype != torch.float32, f"{told} are beyond the range of float32; use "
+                "dtype='float64', or weights in other units (such as thousands)")
+        warnings.warn(
+            f"{told} are infinite: so little is known there that only quantiles can be told; fix "
+            "or give priors to the kernel's variances, or ask for quantiles", FitWarning,
+            stacklevel=4)
+        return values
 
     def quantile(self, levels) -> xr.DataArray:
         """Quantiles with a leading ``quantile`` dimension."""

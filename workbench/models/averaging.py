@@ -15,6 +15,7 @@ chapter 9 (self-normalised importance sampling).
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 
 import numpy as np
 import torch
@@ -72,6 +73,14 @@ class AveragedFit(VariationalFit):
         super().__init__(best.model, best.state, best.history)
         self.members, self.weights = members, weights
         self.effective_number, self.tail = effective_number, tail
+
+    def move(self, values: Mapping) -> VariationalFit:
+        """The posterior at one setting, no longer averaged over settings; its notes say so."""
+        moved = super().move(values)
+        moved.history.notes.append(
+            f"predictions are at the one setting moved to, not averaged over {len(self.members)} "
+            "settings as those of the fit it was moved from")
+        return moved
 
     def latent(self, bags: Bags) -> Predictive:
         """Law of f at the individuals, without nugget and area effect."""

@@ -65,7 +65,8 @@ class VariationalFit(ModelFit):
         """The posterior with some hyperparameters at other values and the rest as they are.
 
         Much faster than ``condition``: what does not depend on them is kept, and the search for q
-        starts from this one's.
+        starts from this one's. Of a fit that is averaged over settings it is the posterior at one
+        setting alone, and its notes say so.
         """
         return self.model.near(self, {**self.hyperparameters, **values})
 

@@ -101,6 +101,10 @@ def check(likelihood: str, options: VariationalOptions, source: Source) -> None:
     require(options.overdispersion == "none" or likelihood not in _NO_AREA_EFFECT,
             _NO_AREA_EFFECT.get(likelihood, ""))
     value, trials = source.targets.value, source.bags.trials
+    positive = link_named(options.link, likelihood == "binomial").positive
+    require(likelihood == "binomial" or not positive or bool((value != 0).any()),
+            f"all {len(value)} counts are zero, so there is nothing to map, whatever the link and "
+            "the overdispersion; check that the right column was read")
     if likelihood == "binomial":
         require(trials is not None, "the binomial likelihood needs the number of trials of every "
                 "bag; add a variable 'trials' (bag) to the dataset")

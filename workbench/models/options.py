@@ -15,7 +15,7 @@ from torch import Tensor
 
 from workbench.bags import Bags, Source, Targets
 from workbench.bounds import BOUND_NAMES
-from workbench.checks import InputError, choose, reject
+from workbench.checks import InputError, choose, reject, require
 from workbench.inputs import EXTRAPOLATIONS, TRANSFORMS
 from workbench.kernels import ALIASES, KERNELS
 from workbench.links import LINKS
@@ -247,8 +247,8 @@ def non_defaults(options: Options) -> dict:
 def cast_bags(bags: Bags, options: Options) -> Bags:
     """The bags on the device and in the dtype of the options."""
     return replace(bags, x=_to(bags.x, options), membership=_to(bags.membership, options),
-                   weight=_to(bags.weight, options), trials=_to(bags.trials, options),
-                   mediators=_to(bags.mediators, options))
+                   weight=_to(bags.weight, options, positive=True),
+                   trials=_to(bags.trials, options), mediators=_to(bags.mediators, options))
 
 
 def cast_source(source: Source, options: Options) -> Source:
@@ -258,8 +258,16 @@ def cast_source(source: Source, options: Options) -> Source:
     return replace(source, bags=cast_bags(source.bags, options), targets=targets)
 
 
-def _to(value: Tensor | None, options: Options) -> Tensor | None:
+def _to(value: Tensor | None, options: Options, positive: bool = False) -> Tensor | None:
     if value is None:
         return None
-    dtype = options.torch_dtype if value.is_floating_point() else value.dtype
-    return value.to(device=options.device, dtype=dtype)
+    if not value.is_floating_point():
+        return value.to(options.device)
+    cast = value.to(device=options.device, dtype=options.torch_dtype)
+    if cast.dtype != value.dtype:
+        lost = (cast.isfinite().to(value.device) != value.isfinite()).sum() + (
+            positive * (cast < torch.finfo(cast.dtype).tiny).sum().to(value.device))
+        require(int(lost) == 0, f"{int(lost)} of {value.numel()} numbers, from "
+                f"{float(value.abs().min()):.3g} to {float(value.abs().max()):.3g} in size, are "
+                f"beyond the range of {options.dtype}; use dtype='float64', or other units")
+    return cast

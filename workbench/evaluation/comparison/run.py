@@ -14,6 +14,7 @@ import numpy as np
 import xarray as xr
 from tqdm import tqdm
 
+from workbench.bagging import looked_at
 from workbench.checks import InputError, choose, require, whole
 from workbench.evaluation.comparison import tests
 from workbench.evaluation.comparison.individuals import score_individuals
@@ -104,7 +105,7 @@ def compare(
     >>> print(result.sentence)                                    # doctest: +SKIP
     >>> result.to_html("verdict.html")                            # doctest: +SKIP
     """
-    check(ds)
+    ds = looked_at(check(ds))
     require(ds.sizes[BAG] > 1, "a comparison needs two areas or more, got 1: it cannot be held "
             "out, and has no neighbour to be merged with; give a dataset of several areas, or, if "
             "its individual_value is known, use workbench.evaluation.score_individuals")

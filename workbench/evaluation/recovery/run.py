@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import xarray as xr
 
+from workbench.bagging import looked_at
 from workbench.checks import InputError
 from workbench.evaluation.area_scores import COUNT_SCORES, TITLES, VALUE_SCORES, score_areas
 from workbench.evaluation.crossvalidation import FoldWarning, Interrupted, named
@@ -99,7 +100,7 @@ def recover(
     >>> bool(result["scores"].sel(model="flat", score="deviance") > 0)
     True
     """
-    check(ds)
+    ds = looked_at(check(ds))
     chosen = named(models)
     groups = levels if isinstance(levels, xr.DataArray) else groupings(ds, levels, draws, seed)
     run = _Run(chosen, ds, groups, seed)

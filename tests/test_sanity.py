@@ -1,0 +1,182 @@
+"""Slips in data that can be used: each is told once, in words, and no dataset of ours trips one."""
+
+import json
+import os
+import warnings
+
+import numpy as np
+import pytest
+import xarray as xr
+
+import workbench as wb
+from tests.reference import country
+from workbench import pipeline
+from workbench.bagging import oddities
+from workbench.checks import DataWarning, ExtrapolationWarning, FitWarning
+from workbench.evaluation import cross_validate
+from workbench.spec import Spec
+
+
+@pytest.fixture
+def ds() -> xr.Dataset:
+    """Twenty areas of twenty-five places with about a thousand people each."""
+    rng = np.random.default_rng(0)
+    made = country(bags=20, size=25)
+    people = rng.lognormal(7, 0.5, made.sizes["individual"])
+    made["weight"] = ("individual", people, {"units": "persons"})
+    totals = np.bincount(made["membership"].values, people)
+    counts = rng.poisson(0.02 * totals * rng.lognormal(0, 0.3, 20))
+    made["value"] = ("bag", counts.astype(float), {**made["value"].attrs, "units": "cases"})
+    assert oddities(made) == []
+    return made
+
+
+def with_values(ds, values):
+    return ds.assign(value=("bag", np.asarray(values), ds["value"].attrs))
+
+
+def with_covariate(ds, name, values):
+    table = np.column_stack([ds["covariates"].values, values])
+    names = [*ds["covariate"].values, name]
+    keep = ds.drop_dims("covariate")
+    return keep.assign(covariates=(("individual", "covariate"), table)).assign_coords(
+        covariate=names)
+
+
+def only(found: list[str], *words: str) -> None:
+    assert len(found) == 1, found
+    assert all(word in found[0] for word in words), found[0]
+
+
+def test_counts_above_the_population(ds):
+    ds["weight"] = ds["weight"].copy(data=ds["weight"].values / 1000)
+    only(oddities(ds), "20 of 20 areas have more cases than persons", "in thousands")
+    ds["weight"].attrs["units"] = "km²"        # more cases than square kilometres are no slip
+    assert oddities(ds) == []
+
+
+def test_rates_as_counts(ds):
+    rng = np.random.default_rng(1)
+    only(oddities(with_values(ds, rng.uniform(0.5, 40, 20))), "20 of 20", "rates or percentages",
+         "aggregation='mean'")
+    # Estimated counts are not whole either, but they grow with the population.
+    assert oddities(with_values(ds, 0.01 * ds["value"].values + 0.01)) == []
+
+
+def test_truth_values(ds):
+    only(oddities(with_values(ds, ds["value"].values > ds["value"].values.mean())),
+         "true or false")
+
+
+def test_thousands_separators(ds):
+    counts = np.arange(20) * 1237 + 611
+    split = np.where(counts >= 1000, counts / 1000, counts)
+    ds["weight"] = ds["weight"].copy(data=1e3 * ds["weight"].values)
+    assert oddities(with_values(ds, counts.astype(float))) == []
+    only(oddities(with_values(ds, split)), "19 of 20", "three decimals", "1.848", "12,345")
+
+
+def test_one_total_like_no_other(ds):
+    values = ds["value"].values.copy()
+    values[3] = values.sum() * 10
+    ds["weight"] = ds["weight"].copy(data=1e3 * ds["weight"].values)
+    only(oddities(with_values(ds, values)), f"area {str(ds['bag'].values[3])!r}", "decimal point")
+
+
+def test_covariates_that_say_nothing_or_too_much(ds):
+    rng, count = np.random.default_rng(2), ds.sizes["individual"]
+    only(oddities(with_covariate(ds, "flat", np.full(count, 3.7))), "'flat' is the same everywhere")
+    first = ds["covariates"].values[:, 0]
+    only(oddities(with_covariate(ds, "again", 3 - 2 * first)), "'again' (-1.00000)",
+         "nearly the same")
+    shares = rng.dirichlet([2, 3, 4], count)
+    three = ds
+    for name, values in zip(("forest", "field", "town"), shares.T, strict=True):
+        three = with_covariate(three, name, values)
+    only(oddities(three), "'forest', 'field', 'town' are together linearly dependent")
+    codes = rng.choice([11, 22, 31, 40, 52], count)
+    only(oddities(with_covariate(ds, "landcover", codes)), "'landcover' is whole numbers",
+         "zeros and ones")
+    assert oddities(with_covariate(ds, "coast", rng.integers(0, 2, count))) == []
+    assert oddities(with_covariate(ds, "altitude", rng.integers(0, 900, count))) == []
+
+
+SETS = ["korea", "italy", "us-unemployment", "simulated-country", "swiss-roll",
+        "swiss-roll-heights", "simulated-climate", "madagascar", "california-households",
+        "california-housing"]
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_no_false_alarm(name):
+    try:
+        found = wb.load(name)
+    except (ImportError, wb.InputError) as error:       # a package or downloaded data are absent
+        needed = name in ("simulated-country", "swiss-roll", "swiss-roll-heights")
+        assert not needed and "WORKBENCH_REQUIRE_DATA" not in os.environ, error
+        pytest.skip(str(error))
+    assert oddities(found) == []
+
+
+def slipped(ds):
+    return with_covariate(ds, "flat", np.ones(ds.sizes["individual"]))
+
+
+def told(caught) -> list[str]:
+    return [str(w.message) for w in caught if w.category is DataWarning]
+
+
+def test_a_fit_tells_once_and_its_map_carries_it(ds):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        fit = wb.Constant().fit(slipped(ds))
+    only(told(caught), "'flat'")
+    assert [w.filename for w in caught if w.category is DataWarning] == [__file__]
+    assert "'flat'" in fit.to_dataset(slipped(ds)).attrs["sanity"]
+    assert wb.Constant().fit(ds).to_dataset(ds).attrs["sanity"] == "none"
+
+
+def test_folds_do_not_tell_again(ds):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        result = cross_validate(wb.Constant(), slipped(ds), folds=3, samples=20)
+    only(told(caught), "'flat'")
+    assert not (result["note"].values != "").any()
+
+
+def test_a_run_keeps_it_in_the_record_of_treatments(ds, tmp_path):
+    path = wb.write(slipped(ds), tmp_path / "slipped.nc")
+    with pytest.warns(DataWarning, match="'flat'"):
+        maps = pipeline.run(Spec(str(path), model="constant"))
+    assert "look at this: covariate 'flat' is the same everywhere" in maps.attrs["treatments"]
+    assert json.loads(maps.attrs["spec"])["model"] == "constant"
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_fitted_totals_far_from_the_data_are_said(ds):
+    # A rate of one, fifty times the data's, that nothing may move.
+    held = {"mean": 0.0, "constant.variance": 1e-8, "area.std": 0.1, "nugget.std": 0.1}
+    with pytest.warns(FitWarning, match="fitted totals add up to .* the data to"):
+        fit = wb.Constant(hyperparameters=held).fit(ds)
+    assert any("fitted totals add up" in note for note in fit.notes)
+    assert not any("add up" in note for note in wb.Constant().fit(ds).notes)
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("model", [
+    wb.VBAgg(inducing=6, max_steps=3), wb.Auto(effort="quick", workers=1),
+    wb.AggregatedGP(max_steps=3)])
+def test_one_area_is_said(ds, model):
+    with pytest.warns(FitWarning, match="there is one area: its total says how high the rate is"):
+        fit = model.fit(wb.subset(ds, [0]))
+    assert "there is one area" in fit.summary()
+    assert not any("there is one area" in note for note in model.fit(wb.subset(ds, [0, 1])).notes)
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_extrapolation_everywhere_is_said(ds):
+    # Means of 25 draws span less than a draw does: hardly anyone is inside in thirty covariates.
+    rng = np.random.default_rng(3)
+    for k in range(30):
+        ds = with_covariate(ds, f"noise{k}", rng.normal(size=ds.sizes["individual"]))
+    with pytest.warns(ExtrapolationWarning, match="the map extrapolates everywhere: 100% of"):
+        wb.VBAgg(inducing=6, max_steps=3).fit(ds)

@@ -1,0 +1,218 @@
+"""What looks wrong in a bagged dataset that can be used: told, never changed.
+
+Each test is of a slip that people make when they prepare tables: another column, another unit,
+another kind of value. All can be false alarms; the sentences say what was seen, and what to do if
+it is no mistake.
+"""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import xarray as xr
+from scipy import stats
+
+from workbench import schema
+from workbench.checks import DataWarning
+
+MARK = "sanity"         # attribute of a dataset that was looked at: what was found, or "none"
+_PEOPLE = ("person", "people", "inhabitant", "resident", "population")
+_MOSTLY = 0.9           # share of the values that are not whole, of rates
+_SMALL = 1_000.0        # rates stay below it, per hundred or per thousand; so do split thousands
+_FEW_VALUES = 5         # below which nothing is said of how values are distributed
+_ALONE, _NEXT = 100.0, 20.0     # times the median and the next rate: one total like no other
+_CODES, _PER_CODE = 40, 20      # most class codes, and individuals for each of them
+_COLLINEAR = 0.999              # correlation of covariates that are one
+_DEPENDENT = 1e-6               # least eigenvalue of correlations where none depends on others
+_DEPENDENCIES = 2       # most of them that are taken for a slip
+_FINEST = 1e-9          # relative range of a covariate that is constant
+_MOST = 20_000          # individuals that covariates are looked at by
+_NAMED = 5              # names that a sentence lists
+
+
+def oddities(ds: xr.Dataset) -> list[str]:
+    """What looks wrong in a bagged dataset, one sentence each.
+
+    Parameters
+    ----------
+    ds : xr.Dataset
+        Bagged dataset, with values or without.
+
+    Returns
+    -------
+    list of str
+        Counts above the population, rates or truth values taken for counts, thousands separators
+        read as decimal points, one total like no other; constant, collinear and class-coded
+        covariates.
+    """
+    found = [] if "value" not in ds or ds["value"].dims != (schema.BAG,) else _of_values(ds)
+    return found + _of_covariates(ds)
+
+
+def looked_at(ds: xr.Dataset, stacklevel: int = 2) -> xr.Dataset:
+    """The dataset with `oddities` in its record of treatments, each also a warning; once.
+
+    Parameters
+    ----------
+    ds : xr.Dataset
+        Bagged dataset. One that was looked at before, or is a part of one, comes back as it is.
+    stacklevel : int
+        Of the warnings, as if they were raised by the caller.
+
+    Warns
+    -----
+    DataWarning
+        For each finding.
+    """
+    if MARK in ds.attrs:
+        return ds
+    found = oddities(ds)
+    for sentence in found:
+        warnings.warn(sentence, DataWarning, stacklevel=stacklevel + 1)
+    return noted(ds, found)
+
+
+def noted(ds: xr.Dataset, found: list[str]) -> xr.Dataset:
+    """The dataset with these findings in its attributes ``sanity`` and ``treatments``."""
+    before = ds.attrs.get("treatments", "none")
+    record = [] if before == "none" else [before]
+    record += [f"look at this: {sentence}" for sentence in found]
+    return ds.assign_attrs({MARK: "\n".join(found) or "none",
+                            "treatments": "\n".join(record) or "none"})
+
+
+def _of_values(ds: xr.Dataset) -> list[str]:
+    value = ds["value"].values
+    if value.dtype == bool:
+        return ["the values are true or false, not numbers: they are taken for 1 and 0. If they "
+                "say whether something occurred in an area, count how often instead"]
+    value, counts = value.astype(float), schema.kind(ds) == "count" and "trials" not in ds
+    sums = schema.aggregation(ds) == "sum"
+    total = np.bincount(ds["membership"].values, ds["weight"].values, ds.sizes[schema.BAG])
+    found = []
+    if counts and sums:
+        found += _above(ds, value, total)
+        found += _thousands(value) or _rates(value, total)
+    if sums and value.size >= _FEW_VALUES:
+        found += _alone(ds, value, value / total)
+    return found
+
+
+def _above(ds: xr.Dataset, value: np.ndarray, total: np.ndarray) -> list[str]:
+    units = str(ds["weight"].attrs.get("units", ""))
+    above = value > total * (1 + 1e-6)
+    if not above.any() or not any(word in units.lower() for word in _PEOPLE):
+        return []
+    first = int(np.argmax(np.where(above, value / total, 0)))
+    return [f"{int(above.sum())} of {value.size} areas have more {_units(ds)} than {units} (most: "
+            f"area {str(ds[schema.BAG].values[first])!r} with {value[first]:,.6g} and "
+            f"{total[first]:,.6g}): is the weight the population, in {units} per pixel and not per "
+            "area or in thousands, and of the whole area? If it is something else, say so by "
+            "weight_units"]
+
+
+def _units(ds: xr.Dataset) -> str:
+    return str(ds["value"].attrs.get("units", "")) or "cases"
+
+
+def _thousands(value: np.ndarray) -> list[str]:
+    """Values such as 12.345 beside 987: whole after multiplication by 1,000, never below one."""
+    broken = value[value != np.round(value)]
+    if broken.size < 2 or value.size < _FEW_VALUES or value.max() >= _SMALL or broken.min() < 1:
+        return []
+    thousand = broken * 1000
+    exact = np.abs(thousand - np.round(thousand)) < 1e-6 * thousand
+    last = np.round(thousand).astype(np.int64) % 10 != 0
+    if not exact.all() or last.mean() < 0.5:    # most numbers of three decimals use the third
+        return []
+    return [f"{broken.size} of {value.size} counts have exactly three decimals (as {broken[0]:g}), "
+            "and none is 1,000 or more: they look like thousands (12.345 for 12,345) read as "
+            "decimal points; remove the separators from the column"]
+
+
+def _rates(value: np.ndarray, total: np.ndarray) -> list[str]:
+    broken = value != np.round(value)
+    if value.size < _FEW_VALUES or broken.mean() < _MOSTLY or value.max() >= _SMALL:
+        return []
+    # Counts grow with the population, even where they are estimates; rates do not.
+    if np.ptp(total) > 0 and stats.spearmanr(value, total).statistic > 0.5:
+        return []
+    return [f"{int(broken.sum())} of {value.size} counts are not whole, all are below "
+            f"{_SMALL:,.0f} (from {value.min():.3g} to {value.max():.3g}), and they do not grow "
+            "with the weight: they look like rates or percentages. If they are, multiply them by "
+            "the population, or say aggregation='mean' and kind='continuous'"]
+
+
+def _alone(ds: xr.Dataset, value: np.ndarray, rate: np.ndarray) -> list[str]:
+    size = np.abs(rate)
+    first, second = np.argsort(size)[::-1][:2]
+    middle = float(np.median(size))
+    if not (size[first] > _NEXT * size[second] and size[first] > _ALONE * middle and middle > 0):
+        return []
+    return [f"area {str(ds[schema.BAG].values[first])!r} has {value[first]:,.6g}, "
+            f"{size[first] / middle:,.0f} times the median area's per unit of weight and "
+            f"{size[first] / size[second]:,.0f} times the next one's: is it a total of all areas, "
+            "in another unit, or a slip of the decimal point?"]
+
+
+def _of_covariates(ds: xr.Dataset) -> list[str]:
+    table = ds["covariates"].transpose(schema.INDIVIDUAL, schema.COVARIATE).values.astype(float)
+    names = [str(name) for name in ds[schema.COVARIATE].values]
+    if not names or len(table) < 3:
+        return []
+    step = -(-len(table) // _MOST)
+    seen = table[::step]
+    size = np.abs(table).max(0)
+    constant = np.ptp(table, axis=0) <= _FINEST * size
+    found = []
+    if constant.any():
+        found.append(f"{_listed(names, constant)} the same everywhere, and can tell no place from "
+                     "another: is it the right layer? If so, leave it out")
+    codes = np.array([not flat and _coded(column)
+                      for column, flat in zip(seen.T, constant, strict=True)])
+    if codes.any():
+        found.append(f"{_listed(names, codes)} whole numbers of few kinds. If they are codes of "
+                     "classes (land cover), their order and distances mean nothing: give one "
+                     "covariate of zeros and ones for each class. If they are amounts, go on")
+    return found + _collinear(seen[:, ~constant], [n for n, flat in zip(names, constant,
+                                                                       strict=True) if not flat])
+
+
+def _listed(names: list[str], which: np.ndarray) -> str:
+    chosen = [repr(name) for name, is_one in zip(names, which, strict=True) if is_one]
+    more = f" and {len(chosen) - _NAMED} more" if len(chosen) > _NAMED else ""
+    one = len(chosen) == 1
+    return (f"covariate{'' if one else 's'} {', '.join(chosen[:_NAMED])}{more} "
+            f"{'is' if one else 'are'}")
+
+
+def _coded(column: np.ndarray) -> bool:
+    if (column != np.round(column)).any():
+        return False
+    kinds = np.unique(column).size
+    return 3 <= kinds <= _CODES and kinds * _PER_CODE <= column.size
+
+
+def _collinear(table: np.ndarray, names: list[str]) -> list[str]:
+    if table.shape[1] < 2 or len(table) <= table.shape[1] + 1:
+        return []
+    spread = table.std(0)
+    moving = spread > 0
+    table, names = table[:, moving], [n for n, m in zip(names, moving, strict=True) if m]
+    correlation = np.corrcoef(table.T)
+    pairs = np.argwhere(np.triu(np.abs(correlation) > _COLLINEAR, 1))
+    if len(pairs):
+        told = ", ".join(f"{names[i]!r} and {names[j]!r} ({correlation[i, j]:.5f})"
+                         for i, j in pairs[:_NAMED])
+        more = f" and {len(pairs) - _NAMED} more pairs" if len(pairs) > _NAMED else ""
+        return [f"covariates are nearly the same, by their correlation: {told}{more}; their "
+                "slopes cannot be told apart: leave one of each pair out"]
+    values, vectors = np.linalg.eigh(correlation)
+    null = values <= _DEPENDENT
+    # More dependencies than that are a surface in a space of more dimensions, and meant.
+    if not 1 <= null.sum() <= _DEPENDENCIES:
+        return []
+    together = (np.abs(vectors[:, null]) > 0.05).any(1)
+    return [f"{_listed(names, together)} together linearly dependent (as shares that add up to "
+            "one are): their slopes cannot be told apart; leave one of them out"]

@@ -1,0 +1,108 @@
+"""Grids and weights where no raster of a population is given: area counts, or every pixel alike."""
+
+from __future__ import annotations
+
+import numpy as np
+import xarray as xr
+from scipy.interpolate import RectBivariateSpline
+
+from workbench.checks import choose, package, require
+from workbench.geo.treatments import Record
+
+WEIGHTS = ("area", "uniform")
+CELLS = 100             # along the longer side of a grid that is laid over the areas
+_LATTICE = 50           # places along each side at which a projection's scale is computed
+
+
+def is_word(weight: object) -> bool:
+    """Whether a weight is one of the words, or not given, rather than a raster."""
+    return weight is None or (isinstance(weight, str) and weight in WEIGHTS)
+
+
+def weight_units(weight: object, units: str | None) -> str:
+    """Units of a weight: as given, else persons of a raster, km² of an area."""
+    if units is not None:
+        return units
+    if not is_word(weight):
+        return "persons"
+    return "pixels" if weight == "uniform" else "km²"
+
+
+def made_weight(weight: str | None, layers: dict[str, xr.DataArray], areas, record: Record
+                ) -> xr.DataArray:
+    """A raster of weights on the grid of the first covariate, or on one laid over the areas.
+
+    Parameters
+    ----------
+    weight : {"area", "uniform"} or None
+        Square kilometres of each pixel, one for each pixel; None is "area", and said.
+    layers : dict of str to xr.DataArray
+        Covariates as read; without a covariate the grid has 100 square pixels along the longer
+        side of the areas' extent.
+    areas : geopandas.GeoDataFrame
+        With a CRS.
+    record : Record
+        Receives what the weight is, and of which grid.
+
+    Returns
+    -------
+    xr.DataArray
+        (y, x), NaN where the first covariate is missing, named after what it is.
+    """
+    kind = choose("weight", weight or "area", WEIGHTS)
+    if layers:
+        name, grid = next(iter(layers.items()))
+        told = f"pixels of covariate {name!r}"
+    else:
+        grid = _over(areas)
+        told = (f"a grid of {grid.shape[0]} x {grid.shape[1]} pixels over the areas, as there are "
+                "no covariates: the map follows place alone")
+    if weight is None:
+        record.note("no weight was given: every km² counts alike, so that rates are per km² "
+                    "(weight='area'); give a raster of population for rates per person")
+    record.note(f"individuals are {told}, weighted by "
+                f"{'their area in km²' if kind == 'area' else 'one each'}")
+    values = _km2(grid) if kind == "area" else np.ones(grid.shape)
+    made = grid.copy(data=np.where(np.isnan(grid.values), np.nan, values)).rename(kind)
+    return made.rio.write_crs(grid.rio.crs).rio.write_nodata(np.nan)
+
+
+def _over(areas) -> xr.DataArray:
+    west, south, east, north = (float(b) for b in areas.total_bounds)
+    size = max(east - west, north - south) / CELLS
+    require(size > 0, "the areas have no extent; nothing can be laid over them")
+    columns, rows = (max(1, int(np.ceil(width / size - 1e-9)))
+                     for width in (east - west, north - south))
+    package("rioxarray", extra="geo")
+    grid = xr.DataArray(
+        np.zeros((rows, columns)), dims=("y", "x"),
+        coords={"y": north - size * (np.arange(rows) + 0.5),
+                "x": west + size * (np.arange(columns) + 0.5)})
+    return grid.rio.write_crs(areas.crs).rio.write_transform(
+        package("affine", extra="geo").Affine(size, 0, west, 0, -size, north))
+
+
+def _km2(grid: xr.DataArray) -> np.ndarray:
+    """Area of each pixel on the ground (y, x)."""
+    pyproj = package("pyproj", extra="geo")
+    crs = pyproj.CRS.from_user_input(grid.rio.crs)
+    west, south, east, north = grid.rio.bounds()
+    rows, columns = grid.shape
+    if crs.is_geographic:
+        ellipsoid, width = crs.get_geod(), (east - west) / columns
+        edges = np.clip(np.linspace(north, south, rows + 1), -90, 90)
+        each = [abs(ellipsoid.polygon_area_perimeter(
+            [0, width, width, 0], [low, low, high, high])[0])
+            for high, low in zip(edges[:-1], edges[1:], strict=True)]
+        return np.repeat(np.array(each)[:, None] / 1e6, columns, axis=1)
+    flat = (east - west) / columns * (north - south) / rows
+    flat *= crs.axis_info[0].unit_conversion_factor ** 2 / 1e6
+    x, y = (np.linspace(low, high, _LATTICE) for low, high in ((west, east), (south, north)))
+    across, up = np.meshgrid(x, y)
+    longitude, latitude = pyproj.Transformer.from_crs(
+        crs, crs.geodetic_crs, always_xy=True).transform(across, up)
+    scale = pyproj.Proj(crs).get_factors(longitude, latitude).areal_scale
+    require(bool(np.isfinite(scale).all()), f"areas of pixels cannot be computed in {crs.name} as "
+            "far as these rasters reach; use weight='uniform', or an equal-area CRS")
+    smooth = RectBivariateSpline(y, x, scale, kx=1, ky=1)
+    return flat / smooth(np.sort(grid["y"].values), grid["x"].values)[::-1]
