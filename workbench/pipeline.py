@@ -12,7 +12,7 @@ from pathlib import Path
 import xarray as xr
 
 from workbench import bagging, datasets, flags, geo, schema
-from workbench.checks import InputError, choose, require
+from workbench.checks import InputError, choose, option, require
 from workbench.labelled import make_model
 from workbench.links import link_named
 from workbench.spec import Spec, existing
@@ -88,7 +88,7 @@ def data_of(spec: Spec) -> xr.Dataset:
     """
     options = spec.dataset_options.plain()
     if spec.dataset == POLYGONS:
-        ds = _bag_files(options)
+        ds = _bag_files(options, spec.level)
     elif is_file(spec.dataset):
         require(not options, f"a stored dataset has no options, got {', '.join(options)}")
         ds = schema.check(geo.read(existing("dataset", spec.dataset)))
@@ -194,7 +194,7 @@ def _check_threshold(threshold: float | None, model: object) -> None:
             "positive and exceeds it; give a threshold of zero or more, or link='identity'")
 
 
-def _bag_files(options: dict) -> xr.Dataset:
+def _bag_files(options: dict, level: str | None) -> xr.Dataset:
     for name in ("polygons", "covariates", "weight", "value"):
         require(name in options, f"the dataset {POLYGONS!r} needs {name!r} among dataset_options")
     covariates = options["covariates"]
@@ -203,10 +203,16 @@ def _bag_files(options: dict) -> xr.Dataset:
     paths = covariates.values() if isinstance(covariates, dict) else covariates
     for role, path in [("polygons", options["polygons"]), ("weight", options["weight"]),
                        *(("covariate", path) for path in paths)]:
-        existing(role, path)
+        existing(role, path, directory=role == "polygons")
     known = flags.of_signature(geo.bag_polygons) | flags.of_options(geo.Treatments)
     for name in options:
         choose("option of bag_polygons", name, known)
+    labels = options.get("labels") or {}
+    if level is not None and level not in labels:
+        raise InputError(
+            f"level {level!r} is no label of the areas: {', '.join(labels) or 'they have none'}; "
+            f"pass {option('labels', {level: 'COLUMN'})} with the column of the polygons "
+            f"that names the {level} of each area")
     return geo.bag_polygons(**options)
 
 
