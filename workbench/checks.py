@@ -120,7 +120,10 @@ def _reason(path: str | Path, error: Exception) -> str:
         return "the file is empty (0 bytes)"
     if isinstance(error, UnicodeDecodeError):
         return f"it is not {error.encoding.upper()} text (byte {error.start})"
-    text = " ".join(str(error).split()) or type(error).__name__
+    deepest = error
+    while deepest.__cause__ is not None and isinstance(deepest.__cause__, Exception):
+        deepest = deepest.__cause__         # GDAL's own words lie below "see previous exception"
+    text = " ".join(str(deepest).split()).partition("; It might help")[0] or type(error).__name__
     return (text if len(text) <= 200 else f"{text[:197]}...").rstrip(".;")
 
 

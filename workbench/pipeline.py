@@ -207,7 +207,7 @@ def _bag_files(options: dict, level: str | None) -> xr.Dataset:
     known = flags.of_signature(geo.bag_polygons) | flags.of_options(geo.Treatments)
     for name in options:
         choose("option of bag_polygons", name, known)
-    labels = options.get("labels") or {}
+    labels = {**(options.get("labels") or {}), **({"bag_name": 0} if "name" in options else {})}
     if level is not None and level not in labels:
         raise InputError(
             f"level {level!r} is no label of the areas: {', '.join(labels) or 'they have none'}; "

@@ -19,6 +19,12 @@ _DEGREES = ("degrees_north", "degree_north", "degrees_east", "degree_east")
 _CLASSIC = (b"CDF\x01", b"CDF\x02")
 
 
+def netcdf_engine(path: Path) -> str:
+    """The engine by which xarray reads a file: "scipy" if it is classic, else "h5netcdf"."""
+    with path.open("rb") as file:
+        return "scipy" if file.read(4) in _CLASSIC else "h5netcdf"
+
+
 def open_netcdf(path: Path, coordinates: bool | str = "all") -> xr.Dataset:
     """Read a NetCDF file of either kind: classic (version 3) or on HDF5 (version 4).
 
@@ -42,10 +48,7 @@ def open_netcdf(path: Path, coordinates: bool | str = "all") -> xr.Dataset:
     """
     remedy = "to download or write it again; ncdump -h shows whether NetCDF can read it"
     with reading(path, "NetCDF", remedy):
-        with path.open("rb") as file:
-            classic = file.read(4) in _CLASSIC
-        engine = "scipy" if classic else "h5netcdf"
-        with xr.open_dataset(path, engine=engine, decode_coords=coordinates) as opened:
+        with xr.open_dataset(path, engine=netcdf_engine(path), decode_coords=coordinates) as opened:
             return opened.load()
 
 

@@ -208,12 +208,14 @@ def _masked(
     values = np.where(marked | absurd, np.nan, values)
     require(bool(np.isfinite(values).any()), f"raster {name!r} has no valid pixel")
     while (mark := undeclared_mark(values)) is not None:
-        told = f"{mark.value:.10g}"
+        short = float(f"{mark.value:g}")        # 1e20 in single precision is 1.00000002e20
+        value = short if np.float32(short) == np.float32(mark.value) else mark.value
+        told = f"{value:.10g}"
         where = "below" if mark.value < mark.lowest else "above"
         found = (f"raster {name!r} has {mark.pixels} pixels equal to {told}, far {where} all "
                  f"others ({mark.lowest:.6g} to {mark.highest:.6g})")
         if marks == "error":
-            both = (*given, mark.value) if given else mark.value
+            both = (*given, value) if given else value
             raise InputError(f"{found}, which looks like an undeclared nodata mark; pass "
                              f"{option('nodata', both)} to mask them, or {option('marks', 'keep')} "
                              "if they are real")

@@ -41,6 +41,8 @@ def open_polygons(path: str | Path, record: Record, layer: str | None = None):
     remedy = _remedy(path)
     with reading(path, "polygons", remedy):
         layers = {str(name): kind for name, kind in pyogrio.list_layers(path)}
+    if path.suffix.lower() == ".shp" and _lacks(path, ".dbf"):
+        raise unreadable(path, "polygons", "its columns are missing", remedy)
     if not layers:
         raise unreadable(path, "polygons", "it has no layers", remedy)
     chosen = _choose(path, layers, layer)
@@ -88,9 +90,13 @@ def _remedy(path: Path) -> str:
         return ("a file of polygons (.shp, .gpkg, .geojson): join the columns of this table to "
                 "one by their id, e.g. with geopandas.GeoDataFrame.merge")
     if suffix == ".shp":
-        missing = [s for s in (".shx", ".dbf") if not path.with_suffix(s).exists()
-                   and not path.with_suffix(s.upper()).exists()]
-        lacks = f" ({', '.join(path.stem + s for s in missing)} is not there)" if missing else ""
+        missing = [s for s in (".shx", ".dbf") if _lacks(path, s)]
+        lacks = f" (not there: {', '.join(path.stem + s for s in missing)})" if missing else ""
         return ("to copy the shapefile again with all its parts, .shp, .shx, .dbf and .prj, in "
                 f"one folder{lacks}")
     return "to open it in QGIS or with ogrinfo, and export it anew as GeoPackage"
+
+
+def _lacks(path: Path, suffix: str) -> bool:
+    """Whether a part of a shapefile is not there, in small or large letters."""
+    return not any(path.with_suffix(s).exists() for s in (suffix, suffix.upper()))

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 import xarray as xr
 
+from workbench import schema
 from workbench.checks import ExtrapolationWarning
 from workbench.labelled.fit import Fit
 from workbench.labelled.mediated import MediatedFit
@@ -74,7 +75,7 @@ class LabelledModel:
         Fit
             Also when cancelled (``fit.cancelled``).
         """
-        source = to_source(ds)
+        source = to_source(schema.check_learnable(ds))
         fit = Fit(self._inner.fit(source, progress=progress, callback=callback), self, ds)
         warn_of_extrapolation(fit)
         return fit
@@ -101,7 +102,8 @@ class EarlyStoppedModel(LabelledModel):
             improves, and the state in which it was best is kept.
         """
         held_out = None if early_stop is None else to_source(early_stop)
-        return Fit(self._inner.fit(to_source(ds), early_stop=held_out, progress=progress,
+        source = to_source(schema.check_learnable(ds))
+        return Fit(self._inner.fit(source, early_stop=held_out, progress=progress,
                                    callback=callback), self, ds)
 
 
@@ -122,6 +124,8 @@ class MediatedModel(LabelledModel):
         progress, callback
             As of `LabelledModel.fit`.
         """
+        if targets is None:
+            schema.check_learnable(ds)
         inner = self._inner.fit(to_source(ds, targets), progress=progress, callback=callback)
         return MediatedFit(inner, self, ds, targets)
 
