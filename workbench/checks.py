@@ -119,7 +119,8 @@ def _reason(path: str | Path, error: Exception) -> str:
     if Path(path).is_file() and Path(path).stat().st_size == 0:
         return "the file is empty (0 bytes)"
     if isinstance(error, UnicodeDecodeError):
-        return f"it is not {error.encoding.upper()} text (byte {error.start})"
+        byte = error.object[error.start]
+        return f"it is not {error.encoding.upper()} text (byte 0x{byte:02x})"
     deepest = error
     while deepest.__cause__ is not None and isinstance(deepest.__cause__, Exception):
         deepest = deepest.__cause__         # GDAL's own words lie below "see previous exception"

@@ -18,8 +18,11 @@ WEAK = frozenset([99.0, -99.0, 999.0, 255.0, 254.0, -128.0, 32767.0, 65535.0, 21
 
 _FEW = 3                # equal pixels: one alone may be the highest peak
 _CLASSES = 10           # values that differ: with fewer, the raster may hold codes of classes
-_BELOW, _ABOVE = 2.0, 5.0       # distance, in widths of the rest, of what is in no list
-_GAP, _CLEAR_GAP = 4.0, 20.0    # distance, in widest gaps of the near half of the rest
+# Distance, in widths of the rest, of what is in no list; above, cities are far from villages.
+_BELOW, _ABOVE = 2.0, 100.0
+# Distance, in widest gaps of the near half of the rest: of the only negative value, of another
+# that is repeated more often than the rest, and of one that is not.
+_GAP_ALONE, _GAP, _CLEAR_GAP = 1.0, 4.0, 20.0
 _REPEATED = 5           # times as many equal pixels as at any value of the near half
 
 
@@ -78,14 +81,14 @@ def _is_mark(end: float, pixels: int, others: np.ndarray) -> bool:
         return True
     if pixels < _FEW:
         return False
-    if end in STRONG | WEAK:
-        return _spike(gap, pixels, others, below)
     alone = below and low >= 0      # the only negative value
+    if end in STRONG | WEAK:
+        return _spike(gap, pixels, others, below, alone)
     far = gap > width * (1.0 if alone else _BELOW if below else _ABOVE)
     return far and np.unique(others).size >= _CLASSES
 
 
-def _spike(gap: float, pixels: int, others: np.ndarray, below: bool) -> bool:
+def _spike(gap: float, pixels: int, others: np.ndarray, below: bool, alone: bool) -> bool:
     """Whether an end stands apart from the half of the other values that is nearer to it."""
     found, counts = np.unique(others, return_counts=True)
     half = slice(None, max(2, found.size // 2)) if below else slice(-max(2, found.size // 2), None)
@@ -93,4 +96,5 @@ def _spike(gap: float, pixels: int, others: np.ndarray, below: bool) -> bool:
     if steps.size == 0 or found.size < _CLASSES:
         return False
     repeated = pixels >= _REPEATED * counts[half].max()
-    return gap > steps.max() * (_GAP if repeated else _CLEAR_GAP)
+    times = _CLEAR_GAP if not repeated else _GAP_ALONE if alone else _GAP
+    return gap > steps.max() * times

@@ -69,7 +69,7 @@ def unpacked(ds: xr.Dataset) -> xr.Dataset:
                     f"{name} is damaged: {joined.size} bytes where {ends[-1:].tolist()} are "
                     "expected; write the file again")
             dims = ds[f"{name}{_ENDS}"].dims
-            starts = np.concatenate([[0], ends[:-1]]).astype(np.int64)
+            starts = np.concatenate([[0], ends])[:-1].astype(np.int64)
             parts = [joined[a:b].tobytes() for a, b in zip(starts, ends, strict=True)]
             ds = ds.drop_vars([f"{name}{_BYTES}", f"{name}{_ENDS}"])
             ds = _with(ds, name, dims, "from_wkb", parts)
