@@ -5,9 +5,14 @@ from __future__ import annotations
 import difflib
 import importlib
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from numbers import Real
+from pathlib import Path
 from types import ModuleType
+
+_FLAGS: ContextVar[bool] = ContextVar("messages name command-line flags", default=False)
 
 
 class InputError(ValueError):
@@ -36,6 +41,99 @@ class DataWarning(UserWarning):
 
 class ApproximationWarning(UserWarning):
     """A result is less accurate than it should be; the message says how much and what to do."""
+
+
+@contextmanager
+def named_as_flags() -> Iterator[None]:
+    """Inside, messages name options as the command line does: ``--empty drop``."""
+    token = _FLAGS.set(True)
+    try:
+        yield
+    finally:
+        _FLAGS.reset(token)
+
+
+def option(name: str, *values: object) -> str:
+    """An option as whoever reads the message writes it: ``empty='drop'``, or ``--empty drop``.
+
+    Parameters
+    ----------
+    name : str
+        Name of the Python argument.
+    *values
+        What it may be; none where the reader has to fill it in. A mapping or tuple is one value.
+
+    Examples
+    --------
+    >>> option("align", "nearest", "average")
+    "align='nearest' or 'average'"
+    >>> with named_as_flags():
+    ...     option("missing_value", "drop")
+    '--missing-value drop'
+    """
+    told = [_told(value) for value in values]
+    listed = " or ".join(filter(None, (", ".join(told[:-1]), *told[-1:])))
+    if _FLAGS.get():
+        return f"--{name.replace('_', '-')} {listed or 'VALUE'}"
+    return f"{name}={listed or '...'}"
+
+
+def _told(value: object) -> str:
+    if isinstance(value, Real) and not isinstance(value, bool):
+        return f"{float(value):.10g}"
+    if isinstance(value, tuple):
+        listed = [_told(v) for v in value]
+        return ",".join(listed) if _FLAGS.get() else f"({', '.join(listed)})"
+    if not _FLAGS.get():
+        return repr(value)
+    if isinstance(value, Mapping):
+        return ",".join(f"{k}={v}" for k, v in value.items())
+    return str(value)
+
+
+@contextmanager
+def reading(path: str | Path, kind: str, remedy: str) -> Iterator[None]:
+    """Turn whatever a reader raises into one line: cannot read FILE as KIND: reason; try REMEDY.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file.
+    kind : str
+        What it was read as.
+    remedy : str
+        What follows "try".
+
+    Raises
+    ------
+    InputError
+        For any exception but `InputError` itself, missing packages and too little memory.
+    """
+    try:
+        yield
+    except (InputError, ImportError, MemoryError):
+        raise
+    except Exception as error:
+        raise unreadable(path, kind, _reason(path, error), remedy) from error
+
+
+def unreadable(path: str | Path, kind: str, reason: str, remedy: str) -> InputError:
+    """The error of a file that cannot be read as what it was given for (raised by the caller)."""
+    return InputError(f"cannot read {str(path)!r} as {kind}: {reason}; try {remedy}")
+
+
+def _reason(path: str | Path, error: Exception) -> str:
+    """What a reader's exception says, in a line; a file without bytes needs no exception to say."""
+    if Path(path).is_file() and Path(path).stat().st_size == 0:
+        return "the file is empty (0 bytes)"
+    if isinstance(error, UnicodeDecodeError):
+        byte = error.object[error.start]
+        return f"it is not {error.encoding.upper()} text (byte 0x{byte:02x})"
+    deepest = error
+    while deepest.__cause__ is not None and isinstance(deepest.__cause__, Exception):
+        deepest = deepest.__cause__         # GDAL's own words lie below "see previous exception"
+    text = " ".join(str(deepest).split()).partition("; It might help")[0] or type(error).__name__
+    return (text if len(text) <= 200 else f"{text[:197]}...").rstrip(".;")
 
 
 def reject(expected: str, got: str, remedy: str) -> InputError:

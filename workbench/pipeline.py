@@ -14,7 +14,7 @@ from pathlib import Path
 import xarray as xr
 
 from workbench import bagging, datasets, flags, geo, schema
-from workbench.checks import choose, require
+from workbench.checks import InputError, choose, option, require
 from workbench.geo.grids import is_word
 from workbench.labelled import make_model
 from workbench.labelled.mapping import flat_beside, mapped
@@ -140,7 +140,7 @@ def data_of(spec: Spec) -> xr.Dataset:
     """
     options = spec.dataset_options.plain()
     if spec.dataset == POLYGONS:
-        ds = _bag_files(options)
+        ds = _bag_files(options, spec.level)
     elif is_file(spec.dataset):
         require(not options, f"a stored dataset has no options, got {', '.join(options)}")
         ds = schema.check(geo.read(existing("dataset", spec.dataset)))
@@ -204,7 +204,7 @@ def _check_threshold(threshold: float | None, model: object) -> None:
             "positive and exceeds it; give a threshold of zero or more, or link='identity'")
 
 
-def _bag_files(options: dict) -> xr.Dataset:
+def _bag_files(options: dict, level: str | None) -> xr.Dataset:
     missing = [repr(name) for name in ("polygons", "value") if name not in options]
     require(not missing, f"the dataset {POLYGONS!r} needs {' and '.join(missing)} among "
             "dataset_options (covariates and weight may be left out)")
@@ -215,10 +215,16 @@ def _bag_files(options: dict) -> xr.Dataset:
     weight = options.get("weight")
     files = [("polygons", options["polygons"]), *(("covariate", path) for path in paths)]
     for role, path in files if is_word(weight) else [*files, ("weight", weight)]:
-        existing(role, path)
+        existing(role, path, directory=role == "polygons")
     known = flags.of_signature(geo.bag_polygons) | flags.of_options(geo.Treatments)
     for name in options:
         choose("option of bag_polygons", name, known)
+    labels = {**(options.get("labels") or {}), **({"bag_name": 0} if "name" in options else {})}
+    if level is not None and level not in labels:
+        raise InputError(
+            f"level {level!r} is no label of the areas: {', '.join(labels) or 'they have none'}; "
+            f"pass {option('labels', {level: 'COLUMN'})} with the column of the polygons "
+            f"that names the {level} of each area")
     return geo.bag_polygons(**options)
 
 

@@ -109,6 +109,33 @@ def check_targets(ds: xr.Dataset) -> xr.Dataset:
     return ds
 
 
+def check_learnable(ds: xr.Dataset) -> xr.Dataset:
+    """Return a bagged dataset unchanged if its totals say anything about a rate, else refuse it.
+
+    Parameters
+    ----------
+    ds : xr.Dataset
+        Bagged dataset that a model is to learn from.
+
+    Raises
+    ------
+    InputError
+        If all values are counts of zero: under a positive link the best rate is then zero, whose
+        logarithm or root is out of reach, and under none is there anything to map.
+    """
+    check(ds)
+    if kind(ds) == "count" and not ds["value"].values.any():
+        seen = ds["trials"] if "trials" in ds else ds["weight"]
+        bound = "" if aggregation(ds) == "mean" and "trials" not in ds else (
+            f". If nothing was counted indeed, report a bound: of a rate above "
+            f"{3 / float(seen.sum()):.3g} (3 over the total of {seen.name}) something would have "
+            "been counted with 95 % probability")
+        raise InputError(
+            f"all {ds.sizes[BAG]} counts are zero, so there is nothing to map, whatever the link; "
+            f"check that the right column was read{bound}")
+    return ds
+
+
 def kind(ds: xr.Dataset) -> str:
     """Whether the values are ``"count"`` or ``"continuous"`` (attribute of ``value``)."""
     return choose("value.attrs['kind']", ds["value"].attrs.get("kind", "count"), KINDS)

@@ -194,17 +194,28 @@ class Spec:
         return hashlib.sha256(self.to_json(indent=None).encode()).hexdigest()
 
 
-def existing(role: str, path: str | Path) -> Path:
+def existing(role: str, path: str | Path, directory: bool = False) -> Path:
     """The path if there is a file, else an error that names its role.
+
+    Parameters
+    ----------
+    role : str
+        What the file is for.
+    path : str or Path
+        Its path.
+    directory : bool
+        Whether a directory will do, as of a FileGDB.
 
     Raises
     ------
     InputError
-        If there is no such file.
+        If there is no such file, or it is a directory and none will do.
     """
     path = Path(path)
-    require(path.is_file(), f"the {role} file {str(path)!r} does not exist; "
+    require(path.exists(), f"the {role} file {str(path)!r} does not exist; "
             "check the name and the folder you run from")
+    require(directory or path.is_file(), f"the {role} {str(path)!r} is a directory; name the file "
+            "in it")
     return path
 
 

@@ -16,7 +16,7 @@ from workbench import schema
 from workbench.bagging.assemble import assemble, bag_values
 from workbench.bagging.individuals import rebag
 from workbench.bagging.separators import separated, separator
-from workbench.checks import InputError, choose, package, reject, require
+from workbench.checks import InputError, choose, package, reading, reject, require
 
 LOCATIONS = ("mean", "geometry")
 _SUFFIXES = (".csv", ".parquet")
@@ -263,9 +263,13 @@ def read_table(table: object):
     require(path.is_file(), f"{str(path)!r} is no file; expected a CSV or Parquet table")
     choose("kind of file", path.suffix.lower(), _SUFFIXES)
     if path.suffix.lower() == ".csv":
-        return pd.read_csv(path, sep=separator(path))
+        with reading(path, "a CSV table", "to save it anew as UTF-8 text with commas between the "
+                                          "columns, or pass the DataFrame that pandas.read_csv "
+                                          "makes with the right encoding= and sep="):
+            return pd.read_csv(path, sep=separator(path))
     package("pyarrow", extra="data")
-    return pd.read_parquet(path)
+    with reading(path, "a Parquet table", "to write it again"):
+        return pd.read_parquet(path)
 
 
 def _numbers(frame, columns: list[str]):

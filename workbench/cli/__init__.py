@@ -1,13 +1,12 @@
 """The command line: every command parses into a Spec or looks something up, nothing more.
 
 Heavy packages are imported inside the commands, so that ``workbench --help`` answers at once.
-Exit codes: 0 done; 2 the input cannot be used (one message says why); 130 stopped by Ctrl-C, and
-128 + n by signal n.
+Exit codes: 0 done; 1 a fault of ours (a log has the traceback); 2 the input cannot be used (one
+message says why); 130 stopped by Ctrl-C, and 128 + n by signal n.
 """
 
 from __future__ import annotations
 
-import signal
 import sys
 import warnings
 from pathlib import Path
@@ -28,6 +27,7 @@ from workbench.cli import (
     running,
     smoothing,
 )
+from workbench.cli.boundary import guarded
 from workbench.cli.options import (
     Areas,
     Covariates,
@@ -53,21 +53,11 @@ PASS_ON = {"allow_extra_args": True, "ignore_unknown_options": True}
 
 
 class Guarded(TyperGroup):
-    """The group of commands: bad input ends in one message and exit code 2, not in a traceback."""
+    """The group of commands: whatever goes wrong ends in one message, not in a traceback."""
 
     def invoke(self, ctx: typer.Context) -> Any:
         """Run the command that was asked for."""
-        try:
-            return super().invoke(ctx)
-        except (InputError, ImportError, FileNotFoundError, PermissionError) as error:
-            if isinstance(error, ImportError) and "pip install" not in str(error):
-                raise                                        # a fault of ours, not a missing extra
-            typer.echo(f"error: {error}", err=True)
-            raise typer.Exit(2) from error
-        except KeyboardInterrupt as error:
-            typer.echo("stopped before there was anything to keep; no file was written", err=True)
-            stop = error if hasattr(error, "number") else error.__cause__
-            raise typer.Exit(128 + getattr(stop, "number", signal.SIGINT)) from error
+        return guarded(lambda: super(Guarded, self).invoke(ctx))
 
 
 class WithModelOptions(TyperCommand):

@@ -9,16 +9,19 @@ from pathlib import Path
 import numpy as np
 
 from workbench import schema
-from workbench.checks import DataWarning, InputError, choose, package, require
+from workbench.checks import DataWarning, InputError, choose, option, package, require
+from workbench.geo.duplicates import refuse_copies, united
+from workbench.geo.shapes import repaired, usable_crs
 from workbench.geo.treatments import Record, Treatments
+from workbench.geo.vectors import open_polygons
 
 _THOUSANDS = r"-?\d{1,3}([,.'\s]\d{3})+"      # 12,345 and the like
 
 
 def read_polygons(
-    polygons: object, record: Record, *, crs: str | None = None
+    polygons: object, record: Record, *, crs: str | None = None, layer: str | None = None
 ):
-    """Read polygons from a path or a GeoDataFrame, and repair invalid shapes.
+    """Read polygons from a path or a GeoDataFrame, and make their shapes fit for bagging.
 
     Parameters
     ----------
@@ -28,6 +31,8 @@ def read_polygons(
         Receives what was done.
     crs : str, optional
         The CRS of polygons that do not state one.
+    layer : str, optional
+        The layer of a file that has several.
 
     Returns
     -------
@@ -37,51 +42,45 @@ def read_polygons(
     Raises
     ------
     InputError
-        If there is no such file, no polygons or no CRS.
+        If there is no such file, it cannot be read, has no polygons or no CRS, or coordinates
+        are missing or contradict the CRS.
     """
     geopandas = package("geopandas", extra="geo")
     if isinstance(polygons, str | Path):
-        require(Path(polygons).exists(), f"there is no polygon file {str(polygons)!r}")
-        areas = geopandas.read_file(polygons)
+        areas = open_polygons(polygons, record, layer)
     else:
         require(isinstance(polygons, geopandas.GeoDataFrame),
                 f"expected a GeoDataFrame or a path, got {type(polygons).__name__}")
+        require(layer is None, "layer chooses among the layers of a file; these polygons are a "
+                               "GeoDataFrame already")
         areas = polygons.copy()
     require(len(areas) > 0, "there are no polygons")
     if areas.crs is None:
         if crs is None:
-            raise InputError("the polygons have no CRS; state it with polygon_crs='EPSG:...'")
-        areas = areas.set_crs(crs)
+            raise InputError("the polygons have no CRS; state it with "
+                             f"{option('polygon_crs', 'EPSG:...')}")
+        areas = areas.set_crs(usable_crs(crs, "polygon_crs"))
         record.note(f"the polygons have no CRS: {crs} as given was assumed")
-    absent = areas.geometry.isna() | areas.geometry.is_empty
-    require(not absent.any(), f"{int(absent.sum())} polygons are empty (first: row "
-                              f"{np.flatnonzero(absent)[:1].tolist()}); remove these rows")
-    invalid = ~areas.geometry.is_valid
-    if invalid.any():
-        areas.geometry = areas.geometry.make_valid()
-        record.note(f"{int(invalid.sum())} invalid polygons were repaired with make_valid")
-    flat = package("shapely", extra="geo").area(areas.geometry.to_numpy()) <= 0
-    require(not flat.any(), f"{int(flat.sum())} geometries have no area (first: row "
-                            f"{np.flatnonzero(flat)[:1].tolist()}); areas must be polygons")
-    return areas
+    return repaired(areas, record)
 
 
 def read_areas(
     polygons: object, id: str | None, value: str | None, treatments: Treatments, record: Record,
-    crs: str | None = None,
+    crs: str | None = None, layer: str | None = None,
 ):
     """Read polygons, index them by their id as a string, and unite those that share one if asked.
 
     Parameters
     ----------
-    polygons, crs
+    polygons, crs, layer
         As in `read_polygons`.
     id : str or None
         Column with the ids; the index if None.
     value : str or None
         Column whose entries add up where polygons are united.
     treatments : Treatments
-        ``duplicates`` says what to do with an id of several polygons.
+        ``duplicates`` says what to do with an id of several polygons, ``overlap`` with copies of
+        one outline under several ids.
     record : Record
         Receives what was done.
 
@@ -93,25 +92,17 @@ def read_areas(
     Raises
     ------
     InputError
-        As `read_polygons`, and if ids are missing, or repeat and that was not allowed.
+        As `read_polygons`, and if ids are missing, or ids or outlines repeat and that was not
+        allowed.
     """
-    areas = read_polygons(polygons, record, crs=crs)
+    areas = read_polygons(polygons, record, crs=crs, layer=layer)
     if id is not None:
         require_column(areas, id, "id")
         areas = areas.set_index(areas[id])
     require(not areas.index.isna().any(), f"{int(areas.index.isna().sum())} areas have no id")
     areas.index = areas.index.map(str)
-    repeated = areas.index[areas.index.duplicated()].unique()
-    if len(repeated):
-        if treatments.duplicates == "error":
-            raise InputError(
-                f"{len(repeated)} ids belong to several polygons (first: {repeated[:3].tolist()}); "
-                "pass duplicates='merge' to unite them and add their values, or another id"
-            )
-        rules = {c: ("sum" if c == value else "first")
-                 for c in areas.columns if c != areas.geometry.name}
-        areas = areas.dissolve(by=areas.index, aggfunc=rules, sort=False)
-        record.note(f"polygons sharing an id were united, values added: {len(repeated)} ids")
+    areas = united(areas, value, treatments.duplicates, record)
+    refuse_copies(areas, value, treatments.overlap, record)
     areas.index.name = "bag"
     return areas
 
@@ -151,7 +142,9 @@ def usable_values(
         first = labels[~kept][:3].tolist()
         if treatments.missing_value == "error":
             raise InputError(f"{int((~kept).sum())} areas have no value (first: {first}); pass "
-                             "missing_value='drop' to leave them out")
+                             f"{option('missing_value', 'drop')} to leave them out")
+        require(bool(kept.any()), f"none of the {kept.size} areas has a value; there is nothing to "
+                                  "learn from: is this the right column?")
         record.note(f"{int((~kept).sum())} areas without a value were dropped")
     if kind == "continuous":
         return values, kept
@@ -159,13 +152,14 @@ def usable_values(
     if negative.any():
         raise InputError(f"{int(negative.sum())} counts are negative (first: area "
                          f"{labels[negative][0]!r} with {values[negative][0]:g}); a count is zero "
-                         "or more: correct them, or say kind='continuous'")
+                         f"or more: correct them, or say {option('kind', 'continuous')}")
     fractional = kept & (values != np.round(values))
     if fractional.any():
         count, first = int(fractional.sum()), labels[fractional][0]
         if treatments.fractional == "error":
             raise InputError(f"{count} counts are not whole (first: area {first!r} with "
-                             f"{values[fractional][0]:g}); pass fractional='keep' or 'round'")
+                             f"{values[fractional][0]:g}); pass "
+                             f"{option('fractional', 'keep', 'round')}")
         if treatments.fractional == "round":
             values = np.where(kept, np.round(values), values)
             record.note(f"{count} fractional counts were rounded")

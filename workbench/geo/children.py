@@ -9,7 +9,7 @@ import xarray as xr
 
 from workbench import schema
 from workbench.bagging import assemble, bag_values, looked_at
-from workbench.checks import InputError, choose, package, require
+from workbench.checks import InputError, choose, option, package, require
 from workbench.geo.areas import (
     coordinate_units,
     label_columns,
@@ -39,6 +39,7 @@ def bag_children(
     units: Mapping[str, str] | None = None,
     parent_polygons: object | None = None,
     polygon_crs: str | None = None,
+    layer: str | None = None,
     attrs: Mapping[str, str] | None = None,
     **treatments: str,
 ) -> xr.Dataset:
@@ -73,11 +74,13 @@ def bag_children(
         Outlines of the larger areas, indexed by id; dissolved from the small ones if not given.
     polygon_crs : str, optional
         The CRS of polygons that do not state their own.
+    layer : str, optional
+        The layer of small polygons in a file that has several.
     attrs : mapping, optional
         Title, source, licence and the like.
     **treatments
         Choices for imperfect input, see `workbench.geo.Treatments`: missing, zero_weight,
-        fractional, missing_value, empty and duplicates apply.
+        fractional, missing_value, empty, duplicates and (of exact copies) overlap apply.
 
     Returns
     -------
@@ -93,7 +96,7 @@ def bag_children(
             "give either value (a column known for the small areas) or parent_values")
     choose("aggregation", aggregation, schema.AGGREGATIONS)
     options, record, unit = treatments_from(treatments), Record(), dict(units or {})
-    fine = read_areas(fine_polygons, id, value, options, record, polygon_crs)
+    fine = read_areas(fine_polygons, id, value, options, record, polygon_crs, layer)
     require_column(fine, parent, "parent")
     require(not fine[parent].isna().any(),
             f"{int(fine[parent].isna().sum())} polygons have no parent in column {parent!r}")
@@ -168,7 +171,8 @@ def _positive(fine, weight: str, options: Treatments, record: Record) -> np.ndar
     if zero.any():
         if options.zero_weight != "drop":
             raise InputError(f"{int(zero.sum())} polygons have zero weight (first: "
-                             f"{fine.index[zero][0]!r}); pass zero_weight='drop' to leave them out")
+                             f"{fine.index[zero][0]!r}); pass {option('zero_weight', 'drop')} to "
+                             "leave them out")
         record.note(f"{int(zero.sum())} individuals of zero weight were dropped")
     return ~zero
 
@@ -185,8 +189,9 @@ def _complete(
     rows = gaps.any(axis=1)
     if must_stop(options.missing, rows.mean()):
         raise InputError(f"covariates are missing for {int(rows.sum())} polygons ({counts}; first: "
-                         f"{fine.index[rows][0]!r}); pass missing='nearest' to take the nearest "
-                         "polygon's, or missing='drop' to leave these polygons out")
+                         f"{fine.index[rows][0]!r}); pass {option('missing', 'nearest')} to take "
+                         f"the nearest polygon's, or {option('missing', 'drop')} to leave these "
+                         "polygons out")
     if options.missing == "drop":
         record.note(f"{int(rows.sum())} individuals lacking covariates {counts} were dropped")
         return matrix, ~rows
@@ -211,7 +216,7 @@ def _parent_values(
     if childless:
         if options.empty == "error":
             raise InputError(f"{len(childless)} areas hold no polygon (first: {childless[:3]}); "
-                             "pass empty='drop' to leave them out")
+                             f"pass {option('empty', 'drop')} to leave them out")
         record.note(f"{len(childless)} areas without polygons were dropped, with values adding up "
                     f"to {sum(values[c] for c in childless):,.6g}")
     found = np.array([values.get(b, np.nan) for b in bags])

@@ -34,5 +34,5 @@ def area_columns(polygons: object, value: str, options: Mapping[str, object]):
     known = {field.name for field in dataclasses.fields(Treatments)}
     chosen = treatments_from({name: options[name] for name in known & options.keys()})
     areas = read_areas(polygons, options.get("id"), value, chosen, Record(),
-                       options.get("polygon_crs"))
+                       options.get("polygon_crs"), options.get("layer"))
     return areas.drop(columns=areas.geometry.name)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import xarray as xr
 
-from workbench.checks import InputError, package
+from workbench.checks import InputError, option, package
 from workbench.geo.treatments import Record, Treatments
 
 SLIVERS = 1e-3      # share of the weight: shared borders drawn twice overlap by as little
@@ -89,9 +89,9 @@ def account(
         share = f"{twice:,.6g} of {total:,.6g} of the weight ({twice / total:.2%})"
         few = twice <= SLIVERS * total
         if options.overlap == "error" or (options.overlap == "keep-slivers" and not few):
-            slivers = "'keep-slivers' or " if few else ""
+            keep = option("overlap", *(["keep-slivers"] if few else []), "keep")
             raise InputError(
-                f"areas overlap: {share} lies in more than one area; pass overlap={slivers}'keep' "
+                f"areas overlap: {share} lies in more than one area; pass {keep} "
                 f"to count it in each (slivers: at most {SLIVERS:.1%} of the weight), or correct "
                 "the polygons"
             )
@@ -102,6 +102,6 @@ def account(
     if share > 1e-6:
         sentence = f"{outside:,.6g} of the weight ({share:.2%}) lies outside all areas"
         if options.outside == "error":
-            raise InputError(f"{sentence}; pass outside='report' to go on without it")
+            raise InputError(f"{sentence}; pass {option('outside', 'report')} to go on without it")
         record.note(sentence)
     return {"outside_weight": outside, "outside_share": float(share)}

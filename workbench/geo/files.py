@@ -9,9 +9,11 @@ import numpy as np
 import xarray as xr
 
 from workbench import schema
-from workbench.checks import InputError, choose, package, reject, require
+from workbench.checks import choose, package, reject, require
 from workbench.geo.layers import check_layers, columns_of, tags, write_layers
 from workbench.geo.maps import to_raster, way_of
+from workbench.geo.netcdf import open_netcdf
+from workbench.geo.outlines import packed, unpacked
 from workbench.outputs import write_bytes
 
 _RASTER = ("rasters go into workbench.bag_polygons as covariates or weight; "
@@ -36,7 +38,7 @@ def write(ds: xr.Dataset, path: str | Path, layer: str | None = None, *, areas=N
     ds : xr.Dataset
         A bagged dataset, or a map made from one (same coordinates).
     path : str or Path
-        ``.nc``: everything, geometries as WKT, so that `read` gives the same back; ``.tif``: a
+        ``.nc``: everything, geometries as WKB, so that `read` gives the same back; ``.tif``: a
         band for every number known at the individuals, which must be pixels; ``.gpkg``: layers of
         polygons with a column for every number, see `workbench.geo.layers`. Capitals in the suffix
         make no difference.
@@ -117,29 +119,11 @@ def read(path: str | Path) -> xr.Dataset:
         raise reject("a dataset stored as .nc", f"a {suffix} file, {str(path)!r}",
                      _ELSEWHERE[suffix])
     choose("file type", suffix, (".nc",))
-    try:
-        with xr.open_dataset(path, engine="h5netcdf") as opened:
-            ds = opened.load()
-    except OSError as error:
-        raise InputError(f"{str(path)!r} cannot be read as NetCDF 4 ({error}); write it anew with "
-                         "workbench.write") from error
-    for name in schema.GEOMETRY:
-        if name in ds.coords:
-            shapely = package("shapely", extra="geo")
-            shapes = np.empty(ds[name].size, dtype=object)
-            shapes[:] = shapely.from_wkt(ds[name].values.astype(str))
-            ds = ds.assign_coords({name: (ds[name].dims, shapes)})
-    return ds
+    return unpacked(open_netcdf(path, coordinates=True))
 
 
 def _netcdf(ds: xr.Dataset, path: Path) -> None:
-    ds = ds.copy()
-    for name in schema.GEOMETRY:
-        if name in ds.coords:
-            shapely = package("shapely", extra="geo")
-            # All 17 digits, so that the same shapes come back.
-            text = shapely.to_wkt(ds[name].values, rounding_precision=-1)
-            ds = ds.assign_coords({name: (ds[name].dims, text.astype(str), {"encoding": "WKT"})})
+    ds = packed(ds.copy())
     ds.attrs = {k: "" if v is None else v for k, v in ds.attrs.items()}
     # In memory, for HDF5 crashes the interpreter at its end if a disk was full.
     write_bytes(path, ds.to_netcdf(engine="h5netcdf"))

@@ -6,15 +6,15 @@ import numpy as np
 import xarray as xr
 from scipy.ndimage import distance_transform_edt
 
-from workbench.checks import InputError, package, require
-from workbench.geo.rasters import read_rasters, same_grid
+from workbench.checks import InputError, option, package, require
+from workbench.geo.rasters import Nodata, read_rasters, same_grid
 from workbench.geo.treatments import Record, Treatments, must_stop
 from workbench.geo.windows import Extent
 
 
 def weight_raster(
-    weight: object, record: Record, crs: str | None, nodata: float | None,
-    within: Extent | None = None,
+    weight: object, record: Record, crs: str | None, nodata: Nodata, marks: str = "error",
+    variable: str | None = None, within: Extent | None = None,
 ) -> xr.DataArray:
     """Read the one raster of weights, whose grid is that of the individuals.
 
@@ -26,8 +26,12 @@ def weight_raster(
         Receives what was done.
     crs : str or None
         The CRS, if the raster does not state one.
-    nodata : float or None
-        A mark of missing pixels that is not declared.
+    nodata : float, sequence of float or None
+        Marks of missing pixels that are not declared.
+    marks : {"error", "mask", "keep"}
+        What to do with pixels that look like such marks.
+    variable : str, optional
+        Which variable of a NetCDF file or Dataset.
     within : Extent, optional
         Where pixels are needed.
 
@@ -41,15 +45,17 @@ def weight_raster(
     InputError
         If there are several rasters or a weight is negative.
     """
-    rasters = read_rasters(weight, record, crs=crs, nodata=nodata, within=within)
-    require(len(rasters) == 1, f"expected one weight raster, got {list(rasters)}; pass one of them")
+    rasters = read_rasters(weight, record, crs=crs, nodata=nodata, marks=marks,
+                           variable=variable, argument="weight_variable", within=within)
+    require(len(rasters) == 1, f"expected one weight raster, got {list(rasters)}; pass one of "
+                               f"them, or name it with {option('weight_variable')}")
     grid = next(iter(rasters.values()))
     negative = grid.values < 0
     if negative.any():
         raise InputError(
             f"the weight raster {grid.name!r} has {int(negative.sum())} negative pixels (lowest "
             f"{np.nanmin(grid.values):g}); a weight is a population: correct it, or pass "
-            "nodata=... if these mark missing pixels"
+            f"{option('nodata', float(np.nanmin(grid.values)))} if these mark missing pixels"
         )
     return grid
 
@@ -88,7 +94,7 @@ def aligned(
             raise InputError(
                 f"raster {name!r} ({layer.shape[0]} x {layer.shape[1]}, {layer.rio.crs}) is not on "
                 f"the grid of the weight ({grid.shape[0]} x {grid.shape[1]}, {grid.rio.crs}); pass "
-                "align='nearest', 'bilinear' or 'average' to resample it"
+                f"{option('align', 'nearest', 'bilinear', 'average')} to resample it"
             )
         method = rasterio.Resampling[options.align]
         moved = layer.rio.reproject_match(grid, resampling=method, nodata=np.nan)
@@ -131,8 +137,9 @@ def weighted(
     zero = int((found == 0).sum())
     if zero:
         if options.zero_weight == "error":
-            raise InputError(f"{zero} covered pixels have zero weight; pass zero_weight='drop' to "
-                             "leave them out, for nothing can be counted there")
+            raise InputError(f"{zero} covered pixels have zero weight; pass "
+                             f"{option('zero_weight', 'drop')} to leave them out, for nothing can "
+                             "be counted there")
         record.note(f"{zero} individuals of zero weight were dropped")
     kept = found > 0
     return area[kept], cell[kept], coverage[kept]
@@ -179,8 +186,9 @@ def pixel_covariates(
     lost = f"weight {weight[incomplete].sum():,.6g} ({share:.2%})"
     if must_stop(options.missing, share):
         raise InputError(f"covariates are missing at {int(incomplete.sum())} weighted pixels "
-                         f"({counts}; {lost}); pass missing='nearest' to take the nearest valid "
-                         "pixel, or missing='drop' to leave these pixels out")
+                         f"({counts}; {lost}); pass {option('missing', 'nearest')} to take the "
+                         f"nearest valid pixel, or {option('missing', 'drop')} to leave these "
+                         "pixels out")
     if options.missing == "drop":
         record.note(f"{int(incomplete.sum())} individuals lacking covariates {counts} were "
                     f"dropped, with {lost}")

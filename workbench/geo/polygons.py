@@ -9,14 +9,15 @@ import xarray as xr
 
 from workbench import schema
 from workbench.bagging import assemble, looked_at
-from workbench.checks import InputError, choose, require
+from workbench.checks import choose, require
 from workbench.geo.areas import coordinate_units, label_columns, read_areas, value_column
 from workbench.geo.coverage import account, coverage_fractions
 from workbench.geo.grids import is_word, made_weight
 from workbench.geo.grids import weight_units as units_of
+from workbench.geo.meeting import onto, without_empty
 from workbench.geo.pixels import aligned, pixel_covariates, weight_raster, weighted
 from workbench.geo.rasters import read_rasters
-from workbench.geo.treatments import Record, Treatments, treatments_from
+from workbench.geo.treatments import Record, treatments_from
 from workbench.geo.windows import extent_of
 
 
@@ -35,7 +36,10 @@ def bag_polygons(
     weight_units: str | None = None,
     polygon_crs: str | None = None,
     raster_crs: str | None = None,
-    nodata: float | None = None,
+    nodata: float | tuple[float, ...] | None = None,
+    layer: str | None = None,
+    variable: str | tuple[str, ...] | None = None,
+    weight_variable: str | None = None,
     attrs: Mapping[str, str] | None = None,
     **treatments: str,
 ) -> xr.Dataset:
@@ -70,8 +74,14 @@ def bag_polygons(
         Units, kept in attrs; of a weight persons, or what "area" or "uniform" has.
     polygon_crs, raster_crs : str, optional
         The CRS of input that does not state its own.
-    nodata : float, optional
-        A mark of missing pixels that the rasters do not declare.
+    nodata : float or sequence of float, optional
+        Marks of missing pixels that the rasters do not declare.
+    layer : str, optional
+        The layer of polygons in a file that has several.
+    variable : str or sequence of str, optional
+        Covariates to take from NetCDF files and Datasets; all variables on their grid if not given.
+    weight_variable : str, optional
+        The weight in a NetCDF file or Dataset that holds more.
     attrs : mapping, optional
         Title, source, licence and the like.
     **treatments
@@ -91,14 +101,15 @@ def bag_polygons(
     choose("aggregation", aggregation, schema.AGGREGATIONS)
     options, record = treatments_from(treatments), Record()
     require(value is not None, "name the column that was counted: value='...'")
-    areas = read_areas(polygons, id, value, options, record, polygon_crs)
+    areas = read_areas(polygons, id, value, options, record, polygon_crs, layer)
     within = extent_of(areas)
     layers = {} if covariates is None else read_rasters(
-        covariates, record, crs=raster_crs, nodata=nodata, within=within)
+        covariates, record, crs=raster_crs, nodata=nodata, marks=options.marks, variable=variable,
+        within=within)
     grid = made_weight(weight, layers, areas, record) if is_word(weight) else weight_raster(
-        weight, record, raster_crs, nodata, within)
+        weight, record, raster_crs, nodata, options.marks, weight_variable, within)
     layers = aligned(layers, grid, options, record)
-    areas = _projected(areas, grid, options, record)
+    areas = onto(areas, grid, options, record)
     values, kept = value_column(areas, value, kind, options, record)
     areas, values = areas[kept], values[kept]
 
@@ -109,7 +120,7 @@ def bag_polygons(
         layers, cell, grid.values.ravel()[cell] * coverage, options, record
     )
     area, cell, coverage, matrix = area[whole], cell[whole], coverage[whole], matrix[whole]
-    areas, values, area = _without_empty(areas, values, area, options, record)
+    areas, values, area = without_empty(areas, values, area, grid, options, record)
 
     row, column = np.divmod(cell, grid.shape[1])
     transform = grid.rio.transform()
@@ -149,29 +160,3 @@ def bag_polygons(
         "treatments": str(record),
     }
     return looked_at(ds)
-
-
-def _projected(areas, grid: xr.DataArray, options: Treatments, record: Record):
-    if areas.crs == grid.rio.crs:
-        return areas
-    if options.crs == "error":
-        raise InputError(f"the polygons are in {areas.crs.to_string()} but the weight raster in "
-                         f"{grid.rio.crs.to_string()}; pass crs='reproject', or reproject one")
-    record.note(f"polygons were reprojected from {areas.crs.to_string()} to "
-                f"{grid.rio.crs.to_string()}")
-    return areas.to_crs(grid.rio.crs)
-
-
-def _without_empty(areas, values, area: np.ndarray, options: Treatments, record: Record):
-    present = np.bincount(area, minlength=len(areas)) > 0
-    if present.all():
-        return areas, values, area
-    names = areas.index[~present]
-    if options.empty == "error":
-        raise InputError(f"{len(names)} areas hold no pixel of positive weight (first: "
-                         f"{names[:3].tolist()}); pass empty='drop' to leave them out")
-    require(bool(present.any()), "no area holds a pixel of positive weight; do polygons and "
-                                 "rasters cover the same place?")
-    record.note(f"{len(names)} areas without weighted pixels were dropped, with values adding up "
-                f"to {values[~present].sum():,.6g}: {', '.join(names[:10])}")
-    return areas[present], values[present], (np.cumsum(present) - 1)[area]

@@ -8,16 +8,20 @@ from pathlib import Path
 import numpy as np
 import xarray as xr
 
-from workbench.checks import InputError, package, require
+from workbench.checks import InputError, option, package, reading, require
+from workbench.geo.marks import undeclared_mark
+from workbench.geo.netcdf import axis_names, open_netcdf, rasters_in
+from workbench.geo.shapes import check_degrees, usable_crs
 from workbench.geo.treatments import Record
 from workbench.geo.windows import Extent, cropped
 
 # No physical quantity is this large: such numbers are nodata marks, declared or not.
 _ABSURD = 1e30
-_USUAL_MARKS = (-999.0, -9999.0, -99999.0, -32767.0, -32768.0, -3.4e38)
 _SUFFIXES = (".tif", ".tiff", ".nc", ".nc4", ".vrt")
+_VECTORS = (".shp", ".gpkg", ".geojson", ".json", ".gdb", ".kml")
 
 RasterSource = xr.DataArray | xr.Dataset | str | Path
+Nodata = float | Sequence[float] | None
 
 
 def read_rasters(
@@ -25,7 +29,10 @@ def read_rasters(
     record: Record,
     *,
     crs: str | None = None,
-    nodata: float | None = None,
+    nodata: Nodata = None,
+    marks: str = "error",
+    variable: str | Sequence[str] | None = None,
+    argument: str = "variable",
     within: Extent | None = None,
 ) -> dict[str, xr.DataArray]:
     """Read rasters by name.
@@ -36,11 +43,17 @@ def read_rasters(
         A raster is a DataArray, a Dataset (one raster per variable), or a path to a GeoTIFF or
         NetCDF file. Unnamed ones take the name of the variable, band or file stem.
     record : Record
-        Receives what was done (masked pixels, flipped rows, assumed CRS).
+        Receives what was done (variables taken, masked pixels, assumed CRS).
     crs : str, optional
         The CRS of rasters that do not state one.
-    nodata : float, optional
-        A mark of missing pixels that the rasters do not declare.
+    nodata : float or sequence of float, optional
+        Marks of missing pixels that the rasters do not declare.
+    marks : {"error", "mask", "keep"}
+        What to do with pixels that look like undeclared marks.
+    variable : str or sequence of str, optional
+        Variables to take from Datasets and NetCDF files; all that are rasters if not given.
+    argument : str
+        Name of the argument that ``variable`` came by, for messages.
     within : Extent, optional
         Where pixels are needed: of a large raster no more is read, see `workbench.geo.windows`.
 
@@ -52,27 +65,33 @@ def read_rasters(
     Raises
     ------
     InputError
-        If a file is missing or of unknown type, two rasters share a name, a raster has more
-        than two dimensions, is rotated, has no CRS, or holds what looks like undeclared marks.
+        If a file is missing, of unknown type or cannot be read, holds no raster or not the
+        variables asked for, two rasters share a name, a raster has more than two dimensions, is
+        rotated, has no CRS, or holds what looks like undeclared marks.
     """
     package("rioxarray", extra="geo")
 
     def window(opened, name: str):
         return cropped(opened, within, crs, name, record)
 
+    wanted = [variable] if isinstance(variable, str) else list(variable or [])
     if isinstance(sources, Mapping) and not isinstance(sources, xr.Dataset):
         named = [(str(name), band) for name, source in sources.items()
-                 for _, band in _single(str(name), _bands(source, window))]
+                 for _, band in _single(str(name), _bands(source, record, wanted, window))]
     else:
         several = isinstance(sources, Sequence) and not isinstance(sources, str)
         named = [pair for source in (sources if several else [sources])
-                 for pair in _bands(source, window)]
+                 for pair in _bands(source, record, wanted, window)]
     require(bool(named), "expected at least one raster, got none")
+    absent = set(wanted) - {band.attrs.get("_variable") for _, band in named}
+    require(not absent, f"no raster has the variables {sorted(absent)} of "
+                        f"{option(argument, tuple(wanted))}; those read are "
+                        f"{[name for name, _ in named]}")
     rasters: dict[str, xr.DataArray] = {}
     for name, band in named:
         if name in rasters:
             raise InputError(f"two rasters are named {name!r}; pass a mapping of name to raster")
-        rasters[name] = _clean(name, band, record, crs, nodata)
+        rasters[name] = _clean(name, band, record, crs, nodata, marks)
     return rasters
 
 
@@ -86,34 +105,43 @@ def same_grid(a: xr.DataArray, b: xr.DataArray) -> bool:
 
 
 def _single(name: str, bands: list) -> list:
-    require(
-        len(bands) == 1,
-        f"raster {name!r} has {len(bands)} bands ({[b for b, _ in bands]}); pass one band a name",
-    )
+    if len(bands) != 1:
+        raise InputError(
+            f"raster {name!r} has {len(bands)} bands ({[b for b, _ in bands]}); pass one band a "
+            f"name, or choose one with {option('variable')}")
     return bands
 
 
-def _bands(source: RasterSource, window: Callable) -> list[tuple[str, xr.DataArray]]:
+def _bands(
+    source: RasterSource, record: Record, wanted: Sequence[str], window: Callable,
+    told: str = "a Dataset",
+) -> list[tuple[str, xr.DataArray]]:
     """Every two-dimensional band of a source with its name."""
     if isinstance(source, xr.DataArray):
         name = str(source.name) if source.name else "raster"
         return _split(window(source, name), name)
     if isinstance(source, xr.Dataset):
         source = window(source, ", ".join(map(str, source.data_vars)))
-        spatial = [n for n, v in source.data_vars.items() if v.ndim >= 2]
-        grid = source.rio.grid_mapping if source.rio.crs else None
-        return [pair for n in spatial if n != grid
-                for pair in _split(_with_crs_of(source[n], source), str(n))]
+        names = rasters_in(source, told, record, wanted)
+        return [(name, band.assign_attrs(_variable=n)) for n in names
+                for name, band in _split(_with_crs_of(source[n], source), n)]
     path = Path(source)
     require(path.exists(), f"there is no raster file {str(path)!r}")
-    require(path.suffix.lower() in _SUFFIXES,
+    suffix = path.suffix.lower()
+    if suffix in _VECTORS:
+        raise InputError(f"cannot read {str(path)!r} as a raster: this is the name of polygons, "
+                         f"which go into {option('polygons')}; try a .tif or .nc file")
+    require(not path.is_dir(), f"{str(path)!r} is a directory; name a raster in it")
+    require(suffix in _SUFFIXES,
             f"raster {path.name!r} has an unknown type; expected one of {', '.join(_SUFFIXES)}")
-    if path.suffix.lower() in (".nc", ".nc4"):
-        with xr.open_dataset(path, engine="h5netcdf", decode_coords="all") as opened:
-            return _bands(window(opened, path.stem).load(), lambda whole, _: whole)
+    if suffix in (".nc", ".nc4"):
+        found = open_netcdf(path, window=lambda opened: window(opened, path.stem))
+        return _bands(found, record, wanted, lambda whole, _: whole, path.name)
     rioxarray = package("rioxarray", extra="geo")
-    with rioxarray.open_rasterio(path, masked=True) as opened:
-        return _split(window(opened, path.stem).load(), path.stem)
+    with reading(path, "a raster", "to download or write it again; gdalinfo -stats shows whether "
+                                   "GDAL can read all of it"):
+        with rioxarray.open_rasterio(path, masked=True) as opened:
+            return _split(window(opened, path.stem).load(), path.stem)
 
 
 def _with_crs_of(band: xr.DataArray, ds: xr.Dataset) -> xr.DataArray:
@@ -134,22 +162,21 @@ def _split(array: xr.DataArray, name: str) -> list[tuple[str, xr.DataArray]]:
 
 
 def _clean(
-    name: str, band: xr.DataArray, record: Record, crs: str | None, nodata: float | None
+    name: str, band: xr.DataArray, record: Record, crs: str | None, nodata: Nodata, marks: str
 ) -> xr.DataArray:
-    renamed = {d: axis for d in map(str, band.dims)
-               for axis, names in (("y", ("lat", "latitude", "northing")),
-                                   ("x", ("lon", "longitude", "easting"))) if d.lower() in names}
-    band = band.rename(renamed)
+    band = band.rename({d: axis for d, axis in axis_names(band).items() if d != axis})
     require(
         set(band.dims) == {"y", "x"},
         f"raster {name!r} has dimensions {tuple(band.dims)}; expected y and x (or latitude and "
-        "longitude) only: select one layer, e.g. raster.isel(time=0)",
+        "longitude) only: select one layer, e.g. raster.isel(time=0), or other variables with "
+        f"{option('variable')}",
     )
     band = band.transpose("y", "x")
     if band.rio.crs is None:
         if crs is None:
-            raise InputError(f"raster {name!r} has no CRS; state it with raster_crs='EPSG:...'")
-        band = band.rio.write_crs(crs)
+            raise InputError(f"raster {name!r} has no CRS; state it with "
+                             f"{option('raster_crs', 'EPSG:...')}")
+        band = band.rio.write_crs(usable_crs(crs, "raster_crs"))
         record.note(f"raster {name!r} has no CRS: {crs} as given was assumed")
     transform = band.rio.transform()
     require(
@@ -160,8 +187,8 @@ def _clean(
     for axis, step in (("y", -1), ("x", 1)):
         if axis in band.coords and band.sizes[axis] > 1 and step * np.diff(band[axis][:2])[0] < 0:
             band = band.isel({axis: slice(None, None, -1)})
-    values = band.values.astype(float)
-    values = _masked(name, values, band, record, nodata)
+    check_degrees(f"raster {name!r}", band.rio.crs, np.array(band.rio.bounds()))
+    values = _masked(name, band.values.astype(float), band, record, nodata, marks)
     attrs = {"units": band.attrs["units"]} if "units" in band.attrs else {}
     clean = xr.DataArray(
         values, dims=("y", "x"), coords={"y": band["y"], "x": band["x"]}, name=name, attrs=attrs
@@ -170,15 +197,17 @@ def _clean(
 
 
 def _masked(
-    name: str, values: np.ndarray, band: xr.DataArray, record: Record, nodata: float | None
+    name: str, values: np.ndarray, band: xr.DataArray, record: Record, nodata: Nodata, marks: str
 ) -> np.ndarray:
     """Replace every mark of a missing pixel by NaN."""
+    given = tuple(nodata) if isinstance(nodata, Sequence) else (nodata,)
+    given = tuple(float(m) for m in given if m is not None and np.isfinite(m))
     declared = band.rio.nodata if band.rio.nodata is not None else band.rio.encoded_nodata
-    marks = [m for m in (declared, nodata) if m is not None and np.isfinite(m)]
+    known = [m for m in (declared, *given) if m is not None and np.isfinite(m)]
     absent = int(np.isnan(values).sum())
     # Marks are stored in the raster's own precision: compare in float32 as well.
     marked = np.zeros(values.shape, bool)
-    for mark in marks:
+    for mark in known:
         marked |= (values == mark) | (values.astype(np.float32) == np.float32(mark))
     absurd = np.abs(values) >= _ABSURD
     undeclared = int((absurd & ~marked).sum())
@@ -186,17 +215,25 @@ def _masked(
         record.note(f"raster {name!r}: {undeclared} pixels beyond 1e30 in size were masked")
     masked = absent + int(marked.sum())
     if masked:
-        reason = f" (nodata {', '.join(f'{m:g}' for m in marks)})" if marks else ""
+        reason = f" (nodata {', '.join(f'{m:g}' for m in known)})" if known else ""
         record.note(f"raster {name!r}: {masked} of {values.size} pixels were masked{reason}")
     values = np.where(marked | absurd, np.nan, values)
-    finite = values[np.isfinite(values)]
-    require(finite.size > 0, f"raster {name!r} has no valid pixel")
-    lowest = finite.min()
-    rest = finite[finite > lowest]
-    # A lone spike at a usual mark, farther below the rest than the rest is wide.
-    if lowest in _USUAL_MARKS and rest.size and rest.min() - lowest > np.ptp(rest):
-        raise InputError(
-            f"raster {name!r} has {int((finite == lowest).sum())} pixels equal to {lowest:g}, "
-            f"which looks like an undeclared nodata mark; pass nodata={lowest:g} to mask them"
-        )
+    require(bool(np.isfinite(values).any()), f"raster {name!r} has no valid pixel")
+    while (mark := undeclared_mark(values)) is not None:
+        short = float(f"{mark.value:g}")        # 1e20 in single precision is 1.00000002e20
+        value = short if np.float32(short) == np.float32(mark.value) else mark.value
+        told = f"{value:.10g}"
+        where = "below" if mark.value < mark.lowest else "above"
+        found = (f"raster {name!r} has {mark.pixels} pixels equal to {told}, far {where} all "
+                 f"others ({mark.lowest:.6g} to {mark.highest:.6g})")
+        if marks == "error":
+            both = (*given, value) if given else value
+            raise InputError(f"{found}, which looks like an undeclared nodata mark; pass "
+                             f"{option('nodata', both)} to mask them, or {option('marks', 'keep')} "
+                             "if they are real")
+        if marks == "keep":
+            record.note(f"{found}: kept as real values")
+            break
+        record.note(f"{found}: masked as a nodata mark")
+        values = np.where(values == mark.value, np.nan, values)
     return values

@@ -22,7 +22,7 @@ class Treatments:
 
     Parameters
     ----------
-    crs, align, missing, zero_weight, fractional, missing_value, empty, outside, overlap, duplicates
+    crs, align, missing, zero_weight, and so on to duplicates and marks
         See the help of each field (``dataclasses.fields``).
     """
 
@@ -59,8 +59,15 @@ class Treatments:
                     "weight, as where a shared border was drawn twice; error: none but rounding, "
                     "a millionth"}
     )
-    duplicates: Literal["error", "merge"] = field(
-        default="error", metadata={"help": "several polygons with one id: unite, add values"}
+    duplicates: Literal["error", "merge", "once"] = field(
+        default="error", metadata={
+            "help": "several polygons with one id: merge unites them and adds their values, exact "
+                    "copies counted once; once unites them where each has the value of the whole"}
+    )
+    marks: Literal["error", "mask", "keep"] = field(
+        default="error", metadata={
+            "help": "pixels that look like undeclared marks of missing values (9999, 255, 1e20): "
+                    "mask takes them for missing, keep for real"}
     )
 
     def __post_init__(self) -> None:

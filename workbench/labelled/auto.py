@@ -122,7 +122,7 @@ class Auto(LabelledModel):
         InputError
             If the dataset cannot be used, or no candidate could be fitted.
         """
-        schema.check(ds)
+        schema.check_learnable(ds)
         ds, started = looked_at(ds), time.perf_counter()
         effort = effort_named(self.options.effort)
         chosen, workers = candidates_for(ds, effort), self._workers(ds)
@@ -166,7 +166,7 @@ class Auto(LabelledModel):
         InputError
             On a candidate that these data do not allow, or where nothing has any weight.
         """
-        schema.check(ds)
+        schema.check_learnable(ds)
         effort, started = effort_named(self.options.effort), time.perf_counter()
         possible = {one.name: one for one in candidates_for(ds, effort_named("thorough"))}
         chosen = [possible[choose("candidate", name, possible)] for name in hyperparameters]

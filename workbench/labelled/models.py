@@ -125,7 +125,7 @@ class LabelledModel:
         Fit
             Also when cancelled (``fit.cancelled``).
         """
-        source = to_source(ds)
+        source = to_source(schema.check_learnable(ds))
         ds = looked_at(ds)
         fit = Fit(self._inner.fit(source, progress=progress, callback=callback), self, ds)
         if not warn_of_extrapolation(fit):
@@ -154,7 +154,8 @@ class EarlyStoppedModel(LabelledModel):
             Other bags of the same kind: training by adam stops when their likelihood no longer
             improves, and the state in which it was best is kept.
         """
-        held_out, source = None if early_stop is None else to_source(early_stop), to_source(ds)
+        held_out = None if early_stop is None else to_source(early_stop)
+        source = to_source(schema.check_learnable(ds))
         ds = looked_at(ds)
         return Fit(self._inner.fit(source, early_stop=held_out, progress=progress,
                                    callback=callback), self, ds)
@@ -177,6 +178,8 @@ class MediatedModel(LabelledModel):
         progress, callback
             As of `LabelledModel.fit`.
         """
+        if targets is None:
+            schema.check_learnable(ds)
         source = to_source(ds, targets)
         ds = looked_at(ds)
         inner = self._inner.fit(source, progress=progress, callback=callback)

@@ -8,7 +8,7 @@ from pathlib import Path
 import xarray as xr
 
 from workbench.bagging import bag_blocks
-from workbench.checks import InputError, choose, require
+from workbench.checks import InputError, choose, reading, require
 from workbench.datasets.climate.esgf import file_pattern, on_globe, read_fields
 from workbench.datasets.climate.packaged import altitude_on
 from workbench.datasets.sources import locate
@@ -124,6 +124,7 @@ def _annual(directory: str | Path | None, block: int, weight: str) -> xr.Dataset
 
 def _only(path: Path, name: str, units: str, long_name: str) -> xr.DataArray:
     """The one variable of a file, whatever it is called there."""
-    with xr.open_dataset(path, engine="h5netcdf") as opened:
+    with reading(path, "NetCDF", "to download it again"), \
+            xr.open_dataset(path, engine="h5netcdf") as opened:
         field = opened[list(opened.data_vars)[0]].load()
     return field.rename(name).astype(float).assign_attrs(units=units, long_name=long_name)

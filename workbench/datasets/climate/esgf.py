@@ -8,9 +8,10 @@ from pathlib import Path
 import numpy as np
 import xarray as xr
 
-from workbench.checks import InputError, choose, require
+from workbench.checks import choose, reading, require
 from workbench.datasets.climate.months import months
 from workbench.datasets.sources import VARIABLE
+from workbench.geo.netcdf import netcdf_engine
 
 #: Variable: CF standard name, table, and source, experiment, member and grid label of its file.
 VARIABLES = {
@@ -103,12 +104,9 @@ def _month(name: str, paths: list[Path], date: str, folder: Path) -> xr.DataArra
     wanted = f"{name} (standard name {standard}, table {table}; ESGF file {file_pattern(name)})"
     found, seen = [], []
     for path in paths:
-        try:
+        with reading(path, "NetCDF", "to download it again, or take it out of the folder"):
             # Models' calendars of 360 days need no further package when read as plain numbers.
-            opened = xr.open_dataset(path, engine="h5netcdf", decode_times=False)
-        except OSError as error:
-            raise InputError(f"{path.name} cannot be read as NetCDF 4 ({error}); convert it, or "
-                             "take it out of the folder") from error
+            opened = xr.open_dataset(path, engine=netcdf_engine(path), decode_times=False)
         with opened as ds:
             hits = [n for n, v in ds.data_vars.items() if v.attrs.get("standard_name") == standard]
             hits = hits or [n for n in ds.data_vars if n == name]

@@ -1,0 +1,155 @@
+"""Polygons that occur twice: under one id, or as copies of one outline under several ids."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from workbench.checks import InputError, option, package, require
+from workbench.geo.treatments import Record
+
+
+def united(areas, value: str | None, duplicates: str, record: Record):
+    """Unite the polygons that share an id, so that no count is taken twice unsaid.
+
+    Parameters
+    ----------
+    areas : geopandas.GeoDataFrame
+        Indexed by id.
+    value : str or None
+        Column whose entries add up, but for those of exact copies (same id, outline and value).
+    duplicates : {"error", "merge", "once"}
+        As of `Treatments`.
+    record : Record
+        Receives the totals before and after.
+
+    Returns
+    -------
+    geopandas.GeoDataFrame
+        One row per id; a value that one part of an id lacks is missing for the whole.
+
+    Raises
+    ------
+    InputError
+        If ids repeat and that was not allowed, or, under "once", their values differ.
+    """
+    repeated = areas.index[areas.index.duplicated()].unique()
+    if not len(repeated):
+        return areas
+    valued = value is not None and value in areas
+    keys = {"id": areas.index, "outline": _outlines(areas)}
+    keys |= {"value": areas[value].to_numpy()} if valued else {}
+    copies = package("pandas", extra="geo").DataFrame(keys).duplicated().to_numpy()
+    rest = areas[~copies]
+    parts = rest[rest.index.duplicated(keep=False)]
+    different = parts.groupby(level=0, sort=False)[value].nunique(dropna=False) if valued else None
+    carried = _carried(parts, different, value) if valued else ""
+    if duplicates == "error":
+        raise InputError(
+            f"{len(repeated)} ids belong to several polygons (first: {repeated[:3].tolist()})"
+            f"{_copied(areas, value, copies)}{carried}; pass {option('duplicates', 'merge')} to "
+            f"unite them and add their values{', copies counted once' if copies.any() else ''}, or "
+            "another id")
+    if copies.any():
+        record.note("exact copies of polygons were left out" + _copied(areas, value, copies))
+    if duplicates == "once" and valued:
+        odd = different.index[different > 1]
+        require(len(odd) == 0, f"the polygons of {len(odd)} ids have different values (first: "
+                f"{odd[:3].tolist()}), so none is that of the whole; pass "
+                f"{option('duplicates', 'merge')} to add them")
+    if parts.empty:
+        return rest
+    how = "first" if duplicates == "once" else _sum
+    rules = {c: (how if c == value else "first")
+             for c in areas.columns if c != areas.geometry.name}
+    whole = rest.dissolve(by=rest.index, aggfunc=rules, sort=False)
+    ids = parts.index.unique()
+    told = "the value of each taken once" if duplicates == "once" else "values added"
+    record.note(f"polygons sharing an id were united, {told}: {len(ids)} ids"
+                f"{_before_and_after(parts, whole.loc[ids], value)}"
+                f"{carried if duplicates == 'merge' else ''}")
+    return whole
+
+
+def refuse_copies(areas, value: str | None, overlap: str, record: Record) -> None:
+    """Refuse outlines that occur several times under different ids, unless overlaps are kept.
+
+    Parameters
+    ----------
+    areas : geopandas.GeoDataFrame
+        Indexed by id.
+    value : str or None
+        Column whose total with and without the copies is told.
+    overlap : str
+        As of `Treatments`: under "keep" copies are recorded, else refused.
+    record : Record
+        Receives the totals.
+
+    Raises
+    ------
+    InputError
+        If there are copies and ``overlap`` is not "keep".
+    """
+    outlines = _outlines(areas)
+    first: dict[bytes, int] = {}
+    copies = [(first[o], i) for i, o in enumerate(outlines) if first.setdefault(o, i) != i]
+    if not copies:
+        return
+    ids = areas.index
+    pairs = ", ".join(f"{ids[b]} of {ids[a]}" for a, b in copies[:3])
+    told = f"{len(copies)} polygons are exact copies of another ({pairs})"
+    told += _totals(areas, value, [b for _, b in copies])
+    if overlap != "keep":
+        raise InputError(
+            f"{told}; remove one of each pair, so that nothing is counted twice, or pass "
+            f"{option('overlap', 'keep')} if they are surveys of their own")
+    record.note(f"{told}: all were kept")
+
+
+def _outlines(areas) -> np.ndarray:
+    """Outlines as bytes that are equal where the shapes are."""
+    shapely = package("shapely", extra="geo")
+    return shapely.to_wkb(shapely.normalize(areas.geometry.to_numpy()))
+
+
+def _sum(values):
+    return values.sum(skipna=False)
+
+
+def _total(values) -> float | None:
+    try:
+        return float(np.nansum(values.to_numpy(dtype=float)))
+    except (TypeError, ValueError):
+        return None
+
+
+def _totals(areas, value: str | None, copies: object) -> str:
+    """Total of a column with and without copies, in words; nothing if it holds no numbers."""
+    total = None if value is None or value not in areas else _total(areas[value])
+    if total is None:
+        return ""
+    without = _total(areas[value].iloc[np.delete(np.arange(len(areas)), copies)])
+    return f"; the total of {value!r} is {total:,.6g} with them and {without:,.6g} without"
+
+
+def _copied(areas, value: str | None, copies: np.ndarray) -> str:
+    if not copies.any():
+        return ""
+    return (f"; {int(copies.sum())} rows are exact copies of another (same id and outline"
+            f"{'' if value is None else ', same value'})"
+            f"{_totals(areas, value, np.flatnonzero(copies))}")
+
+
+def _carried(parts, different, value: str) -> str:
+    """Warning of ids whose polygons all have one value, as those of a split area do."""
+    first = parts.groupby(level=0, sort=False)[value].first()
+    ids = int(((different == 1) & first.notna() & (first != 0)).sum())
+    return "" if not ids else (
+        f"; the polygons of {ids} ids all have the same value: if that is the total of the whole, "
+        f"{option('duplicates', 'once')} counts it once")
+
+
+def _before_and_after(parts, whole, value: str | None) -> str:
+    if value is None or value not in parts or _total(parts[value]) is None:
+        return ""
+    return (f" ({len(parts)} polygons with values adding up to {_total(parts[value]):,.6g} before "
+            f"and {_total(whole[value]):,.6g} after)")

@@ -1,0 +1,156 @@
+"""Which variables of a NetCDF file or Dataset are rasters, and opening the file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import xarray as xr
+
+from workbench.checks import InputError, option, reading
+from workbench.geo.treatments import Record
+
+AXES = {"y": ("y", "lat", "latitude", "northing"), "x": ("x", "lon", "longitude", "easting")}
+_STANDARD = {
+    "y": ("latitude", "projection_y_coordinate", "grid_latitude"),
+    "x": ("longitude", "projection_x_coordinate", "grid_longitude"),
+}
+_DEGREES = ("degrees_north", "degree_north", "degrees_east", "degree_east")
+_CLASSIC = (b"CDF\x01", b"CDF\x02")
+
+
+def netcdf_engine(path: Path) -> str:
+    """The engine by which xarray reads a file: "scipy" if it is classic, else "h5netcdf"."""
+    with path.open("rb") as file:
+        return "scipy" if file.read(4) in _CLASSIC else "h5netcdf"
+
+
+def open_netcdf(path: Path, coordinates: bool | str = "all",
+                window: Callable[[xr.Dataset], xr.Dataset] | None = None) -> xr.Dataset:
+    """Read a NetCDF file of either kind: classic (version 3) or on HDF5 (version 4).
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    coordinates : bool or str
+        What becomes coordinates, ``decode_coords`` of `xarray.open_dataset`; by default grid
+        mappings and bounds too.
+    window : callable, optional
+        Takes the part that is wanted, before anything is in memory.
+
+    Returns
+    -------
+    xr.Dataset
+        In memory.
+
+    Raises
+    ------
+    InputError
+        If it is neither or broken.
+    """
+    remedy = "to download or write it again; ncdump -h shows whether NetCDF can read it"
+    with reading(path, "NetCDF", remedy):
+        with xr.open_dataset(path, engine=netcdf_engine(path), decode_coords=coordinates) as opened:
+            return (opened if window is None else window(opened)).load()
+
+
+def rasters_in(
+    ds: xr.Dataset, source: str, record: Record, wanted: Sequence[str] = ()
+) -> list[str]:
+    """Names of the variables that are rasters; what else there is, and why, is recorded.
+
+    Variables that name a grid mapping say on which two dimensions the grid lies; without any,
+    these are dimensions of y and x by name or by the attributes of their coordinates. Other
+    variables on them are taken too, but for longitudes, latitudes and bounds of cells.
+
+    Parameters
+    ----------
+    ds : xr.Dataset
+        The variables.
+    source : str
+        Where they come from, for messages.
+    record : Record
+        Receives what was taken and left out.
+    wanted : sequence of str
+        Variables to take instead, where the Dataset has any of them.
+
+    Returns
+    -------
+    list of str
+        At least one.
+
+    Raises
+    ------
+    InputError
+        If there is no raster.
+    """
+    present = [name for name in wanted if name in ds.data_vars]
+    if present:
+        record.note(f"{source}: took {', '.join(present)}, as asked for")
+        return present
+    bounds = {str(v.attrs.get("bounds", v.encoding.get("bounds"))) for v in ds.variables.values()}
+    mapped = [v.dims[-2:] for v in ds.data_vars.values() if v.ndim >= 2 and _mapping(v)]
+    mapped = [dims for dims in mapped if set(dims) <= set(ds.dims)]
+    taken, left = [], {}
+    for key, array in ds.data_vars.items():
+        name = str(key)
+        reason = _reason_against(ds, name, array, bounds, mapped)
+        if reason:
+            left[name] = reason
+        else:
+            taken.append(name)
+    told = ", ".join(f"{name} ({reason})" for name, reason in left.items())
+    if not taken:
+        held = told or "none"
+        raise InputError(f"{source} holds no raster over y and x; its variables: {held}; pass "
+                         f"{option('variable', next(iter(left), 'NAME'))} if one of them is meant")
+    rest = f"; left out: {told}" if told else ""
+    record.note(f"{source}: took {', '.join(taken)}{rest}")
+    return taken
+
+
+def axis_names(array: xr.DataArray) -> dict[str, str]:
+    """Names of the dimensions that are y and x, by their name or their coordinate's attributes."""
+    found = {}
+    for dim in map(str, array.dims):
+        axis = _axis(array, dim)
+        if axis and axis not in found.values():
+            found[dim] = axis
+    return found
+
+
+def _axis(array: xr.DataArray | xr.Dataset, dim: str) -> str | None:
+    for axis, names in AXES.items():
+        if dim.lower() in names:
+            return axis
+    attrs = array[dim].attrs if dim in array.coords else {}
+    for axis, names in _STANDARD.items():
+        if attrs.get("standard_name") in names or str(attrs.get("axis", "")).lower() == axis:
+            return axis
+    return None
+
+
+def _mapping(array: xr.DataArray) -> bool:
+    return "grid_mapping" in array.attrs or "grid_mapping" in array.encoding
+
+
+def _reason_against(
+    ds: xr.Dataset, name: str, array: xr.DataArray, bounds: set[str], mapped: list[tuple]
+) -> str | None:
+    """Why a variable is no raster; None if it is one."""
+    if array.ndim < 2:
+        return "one-dimensional" if array.ndim else "a single value"
+    if name in bounds or name.endswith(("_bnds", "_bounds")):
+        return "bounds of cells"
+    if array.dtype.kind not in "iufb":
+        return "no numbers"
+    described = {array.attrs.get("standard_name"), array.attrs.get("units")}
+    if described & {"longitude", "latitude", *_DEGREES}:
+        return "a coordinate"
+    if name.lower() in ("lat2d", "lon2d", "xlat", "xlong", "nav_lat", "nav_lon"):
+        return "a coordinate"
+    on_mapped = any(set(dims) <= set(array.dims) for dims in mapped)
+    if not on_mapped and (mapped or set(axis_names(array).values()) != {"y", "x"}):
+        return f"dimensions {', '.join(map(str, array.dims))}"
+    return None

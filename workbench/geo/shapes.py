@@ -1,0 +1,143 @@
+"""Outlines fit for bagging: finite, where their CRS says, valid, polygons only, each once."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from workbench.checks import InputError, option, package, require
+from workbench.geo.treatments import Record
+
+_FURTHEST = (361.0, 90.5)       # degrees: longitudes run to 180 or to 360; a margin for rounding
+CORRECT_CRS = ("correct it in the file (QGIS: Assign Projection; geopandas: set_crs('EPSG:...', "
+               "allow_override=True); rasters: gdal_edit -a_srs EPSG:...)")
+
+
+def usable_crs(crs: object, argument: str) -> object:
+    """Return a CRS given by the user, if there is such a one.
+
+    Parameters
+    ----------
+    crs : str
+        Whatever pyproj understands.
+    argument : str
+        Name of the argument it came by.
+
+    Raises
+    ------
+    InputError
+        If pyproj does not know it.
+    """
+    pyproj = package("pyproj", extra="geo")
+    try:
+        pyproj.CRS.from_user_input(crs)
+    except pyproj.exceptions.CRSError as error:
+        raise InputError(
+            f"{option(argument, crs)} is no coordinate reference system that is known; write it "
+            f"as {option(argument, 'EPSG:4326')} (longitude and latitude) or another EPSG code"
+        ) from error
+    return crs
+
+
+def check_degrees(what: str, crs: object, bounds: np.ndarray) -> None:
+    """Refuse coordinates in degrees that lie outside the Earth, most often metres.
+
+    Parameters
+    ----------
+    what : str
+        Whose they are, for the message.
+    crs : object
+        Their CRS.
+    bounds : np.ndarray
+        Least x, least y, greatest x, greatest y.
+
+    Raises
+    ------
+    InputError
+        If the CRS is one of longitudes and latitudes and the bounds exceed 360 or 90 degrees.
+    """
+    known = package("pyproj", extra="geo").CRS.from_user_input(crs)
+    if not known.is_geographic or known.axis_info[0].unit_name != "degree":
+        return
+    if (np.abs(np.asarray(bounds)) > np.tile(_FURTHEST, 2)).any():
+        raise InputError(
+            f"{what} in {named(crs)}, longitudes and latitudes in degrees, run over "
+            f"{extent(bounds)}, which look like metres: the stated CRS is wrong; {CORRECT_CRS}"
+        )
+
+
+def extent(bounds: np.ndarray) -> str:
+    """Bounds in words."""
+    left, bottom, right, top = (f"{v:.6g}" for v in bounds)
+    return f"x {left} to {right}, y {bottom} to {top}"
+
+
+def named(crs: object) -> str:
+    """A CRS by its code, or by its name where it has none."""
+    known = package("pyproj", extra="geo").CRS.from_user_input(crs)
+    return ":".join(known.to_authority() or ()) or known.name
+
+
+def repaired(areas, record: Record):
+    """Valid polygons with an area, from whatever shapes a file holds.
+
+    Parameters
+    ----------
+    areas : geopandas.GeoDataFrame
+        With a CRS.
+    record : Record
+        Receives what was repaired, and collections of which only the polygons were kept.
+
+    Returns
+    -------
+    geopandas.GeoDataFrame
+        The same rows.
+
+    Raises
+    ------
+    InputError
+        If a row has no shape, a corner that is no number, or no area.
+    """
+    shapely = package("shapely", extra="geo")
+    absent = areas.geometry.isna() | areas.geometry.is_empty
+    require(not absent.any(), f"{int(absent.sum())} polygons are empty (first: row "
+                              f"{np.flatnonzero(absent)[:1].tolist()}); remove these rows")
+    corners, row = shapely.get_coordinates(areas.geometry.to_numpy(), return_index=True)
+    broken = np.unique(row[~np.isfinite(corners).all(axis=1)])
+    require(broken.size == 0, f"{broken.size} polygons have corners whose coordinates are missing "
+                              f"or infinite (first: row {broken[:1].tolist()}); draw these "
+                              "polygons anew or remove these rows")
+    check_degrees("the polygons", areas.crs, areas.total_bounds)
+    invalid = ~areas.geometry.is_valid
+    if invalid.any():
+        areas.geometry = areas.geometry.make_valid()
+        record.note(f"{int(invalid.sum())} invalid polygons were repaired with make_valid")
+    shapes = areas.geometry.to_numpy()
+    flat = shapely.area(shapes) <= 0
+    require(not flat.any(), f"{int(flat.sum())} geometries have no area (first: row "
+                            f"{np.flatnonzero(flat)[:1].tolist()}); areas must be polygons")
+    mixed = np.flatnonzero(shapely.get_type_id(shapes) == shapely.GeometryType.GEOMETRYCOLLECTION)
+    if mixed.size:
+        found = [_polygons(shapes[i], shapely) for i in mixed]
+        shapes = shapes.copy()
+        shapes[mixed] = [shapely.union_all(polygons) for polygons, _ in found]
+        areas.geometry = package("geopandas", extra="geo").GeoSeries(
+            shapes, index=areas.index, crs=areas.crs)
+        record.note(
+            f"{mixed.size} collections of shapes (first: row {mixed[0]}) were reduced to their "
+            f"polygons; {sum(left for _, left in found)} lines and points in them, which have no "
+            "area, were left out")
+    return areas
+
+
+def _polygons(shape: object, shapely) -> tuple[list, int]:
+    """The polygons in a collection, however nested, and how many other parts it has."""
+    polygons, others = [], 0
+    for part in shapely.get_parts(shape):
+        if part.geom_type == "GeometryCollection":
+            inner, left = _polygons(part, shapely)
+            polygons, others = polygons + inner, others + left
+        elif part.geom_type in ("Polygon", "MultiPolygon"):
+            polygons.append(part)
+        else:
+            others += 1
+    return polygons, others
