@@ -43,7 +43,7 @@ def test_all_that_a_map_holds_is_drawn(stored):
     assert share > 0
     assert titles(plots.map_picture(maps)) == [
         "Observed areas", "Posterior mean", "Standard deviation", "Exceedance",
-        f"Extrapolation ({share:.1f} % of individuals)"]
+        f"Extrapolation ({share:.1f} % of all)"]
     inside = maps.assign(extrapolation=maps["extrapolation"] * 0).drop_vars("exceedance")
     assert titles(plots.map_picture(inside)) == [
         "Observed areas", "Posterior mean", "Standard deviation"]

@@ -89,4 +89,4 @@ def _beyond(maps: xr.Dataset, options: dict):
                          unit="ranges of the area means")
     scale = replace(scale, lower=0.0, upper=float(np.nextafter(max(scale.upper, 1e-6), np.inf)))
     return value_map(maps, beyond.where(outside), scale,
-                     f"Extrapolation ({100 * share:.1f} % of individuals)", **options)
+                     f"Extrapolation ({100 * share:.1f} % of all)", **options)
