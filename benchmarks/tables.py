@@ -65,6 +65,20 @@ def cases() -> pd.DataFrame:
     return out
 
 
+def madagascar() -> pd.DataFrame:
+    """Scores of held-out districts, rounded; sorted by CRPS, the worst first."""
+    raw = pd.read_csv(RESULTS / "madagascar_scores.csv", index_col="model")
+    raw = raw.sort_values("CRPS (cases)", ascending=False)
+    out = pd.DataFrame(index=raw.index.rename("model, held-out districts"))
+    for name, column, digits in (
+            ("CRPS", "CRPS (cases)", 0), ("log score", "log score (nats)", 1),
+            ("RMSE (cases)", "RMSE (cases)", 0), ("correlation", "correlation", 2),
+            ("cover 50 %", "50 % coverage (%)", 0), ("cover 80 %", "80 % coverage (%)", 0),
+            ("cover 95 %", "95 % coverage (%)", 1)):
+        out[name] = raw[column].map(f"{{:.{digits}f}}".format)
+    return out
+
+
 def recovery() -> pd.DataFrame:
     """Rank correlation of candidates' recovery errors with their pinned deviances, by case."""
     raw = pd.read_csv(RESULTS / "recovery.csv", index_col=["case", "candidate"])
