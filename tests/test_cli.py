@@ -204,6 +204,10 @@ def test_treatments_are_flags(files):
     (["--cv", "7"], "expected 2 to 6 folds"),
     (["--quantiles", "0.9,0.1"], "strictly between 0 and 1 and ascend"),
     (["--quantiles", "low"], "quantiles"),
+    (["--level", "region"], "level 'region' is no label of the areas: they have none; pass "
+                            "--labels region=COLUMN"),
+    (["--polygons", "."], "cannot read '.' as polygons"),
+    (["--weight", "."], "the weight '.' is a directory; name the file in it"),
     (["--threshold", "-0.1"], "the threshold -0.1 is negative, but under link 'exp'"),
     (["--dataset", "korea"], "--dataset and --polygons both give data"),
     (["--out", "map.docx"], "format of the output '.docx' is unknown"),

@@ -27,8 +27,11 @@ def test_damaged_polygons_end_in_one_line(tmp_path, suffix, damage):
     areas().to_file(path)
     content = path.read_bytes()
     path.write_bytes({"empty": b"", "half": content[: len(content) // 2], "random": RANDOM}[damage])
-    with pytest.raises(InputError, match=f"^cannot read '.*areas{suffix}' as polygons: .+; try "
-                       if (suffix, damage) != (".shp", "half") else "polygons") as caught:
+    # GDAL opens half a shapefile, whose last polygons are then empty.
+    expected = f"^cannot read '.*areas{suffix}' as polygons: .+; try "
+    if (suffix, damage) == (".shp", "half"):
+        expected = r"^2 polygons are empty \(first: row \[1\]\)"
+    with pytest.raises(InputError, match=expected) as caught:
         bagged(path)
     told = one_line(caught)
     assert "specify the correct driver" not in told
