@@ -11,7 +11,6 @@ import warnings
 
 import numpy as np
 import xarray as xr
-from scipy import stats
 
 from workbench import schema
 from workbench.checks import DataWarning
@@ -136,7 +135,9 @@ def _rates(value: np.ndarray, total: np.ndarray) -> list[str]:
     if value.size < _FEW_VALUES or broken.mean() < _MOSTLY or value.max() >= _SMALL:
         return []
     # Counts grow with the population, even where they are estimates; rates do not.
-    if np.ptp(total) > 0 and stats.spearmanr(value, total).statistic > 0.5:
+    from scipy.stats import spearmanr  # half a second that pages need not wait for
+
+    if np.ptp(total) > 0 and spearmanr(value, total).statistic > 0.5:
         return []
     return [f"{int(broken.sum())} of {value.size} counts are not whole, all are below "
             f"{_SMALL:,.0f} (from {value.min():.3g} to {value.max():.3g}), and they do not grow "
