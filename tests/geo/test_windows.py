@@ -142,6 +142,7 @@ def test_areas_alone_make_a_dataset():
 @pytest.mark.parametrize("crs", ["EPSG:3857", "EPSG:32631"])
 def test_areas_of_pixels_are_those_on_the_ground(crs):
     ds = wb.bag_polygons(corner(crs), value="cases", weight="area")
+    assert "outside" not in ds.attrs["treatments"] and ds.attrs["outside_share"] == 0
     ground = corner().to_crs("ESRI:54034").area.sum() / 1e6
     assert float(ds["weight"].sum()) == pytest.approx(ground, rel=2e-3)
     assert "no weight was given" not in ds.attrs["treatments"]

@@ -53,7 +53,8 @@ def coverage_fractions(areas, grid: xr.DataArray) -> tuple[np.ndarray, np.ndarra
 
 
 def account(
-    weight: np.ndarray, cell: np.ndarray, coverage: np.ndarray, options: Treatments, record: Record
+    weight: np.ndarray, cell: np.ndarray, coverage: np.ndarray, options: Treatments, record: Record,
+    made: bool = False,
 ) -> dict[str, float]:
     """Compare the raster's total weight with what the areas cover: overlaps and the outside.
 
@@ -70,6 +71,8 @@ def account(
         Whether overlaps and weight outside are errors.
     record : Record
         Receives what was found.
+    made : bool
+        Whether the weight was made for these areas, so that what lies outside means nothing.
 
     Returns
     -------
@@ -97,7 +100,7 @@ def account(
             )
         record.note(f"{'slivers of overlap between areas' if few else 'areas overlap'}: {share} "
                     "is counted in more than one area")
-    outside = float((flat * np.clip(1 - covered, 0, 1)).sum())
+    outside = 0.0 if made else float((flat * np.clip(1 - covered, 0, 1)).sum())
     share = outside / total if total else 0.0
     if share > 1e-6:
         sentence = f"{outside:,.6g} of the weight ({share:.2%}) lies outside all areas"

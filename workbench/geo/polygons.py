@@ -114,7 +114,7 @@ def bag_polygons(
     areas, values = areas[kept], values[kept]
 
     area, cell, coverage = coverage_fractions(areas, grid)
-    outside = account(grid.values, cell, coverage, options, record)
+    outside = account(grid.values, cell, coverage, options, record, is_word(weight))
     area, cell, coverage = weighted(grid.values, area, cell, coverage, options, record)
     matrix, whole = pixel_covariates(
         layers, cell, grid.values.ravel()[cell] * coverage, options, record
