@@ -12,7 +12,7 @@ finds them; a case whose data are absent is left out with a word.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -101,17 +101,21 @@ def scores(ds: xr.Dataset, model: object) -> dict[str, float]:
     }
 
 
-def main(only: str = "", model: str = "", threads: int = 1) -> None:
-    """Print and store the table of the cases and models whose names hold ``only`` and ``model``."""
-    rows = {}
+def cases_at_hand(only: str) -> Iterator[tuple[str, xr.Dataset]]:
+    """Cases whose names hold ``only``; those whose data are absent are left out with a word."""
     for case, loader in CASES.items():
         if only not in case:
             continue
         try:
-            ds = loader()
+            yield case, loader()
         except (ImportError, InputError) as error:
             print(f"{case}: left out, {error}\n", flush=True)
-            continue
+
+
+def main(only: str = "", model: str = "", threads: int = 1) -> None:
+    """Print and store the table of the cases and models whose names hold ``only`` and ``model``."""
+    rows = {}
+    for case, ds in cases_at_hand(only):
         with threadpool_limits(threads):
             for name, method in MODELS.items():
                 if model in name:

@@ -17,11 +17,10 @@ from pathlib import Path
 import pandas as pd
 import typer
 import xarray as xr
-from cases import CASES
+from cases import CASES, cases_at_hand
 from threadpoolctl import threadpool_limits
 
 import workbench as wb
-from workbench.checks import InputError
 from workbench.evaluation import pin_to_totals, poisson_deviance
 from workbench.labelled.candidates import EFFORTS
 from workbench.labelled.weighing import weigh
@@ -50,14 +49,7 @@ def rows(ds: xr.Dataset) -> pd.DataFrame:
 
 def main(only: str = "", threads: int = 1) -> None:
     """Print and store the table of the cases whose names hold ``only``."""
-    for case, loader in CASES.items():
-        if only not in case:
-            continue
-        try:
-            ds = loader()
-        except (ImportError, InputError) as error:
-            print(f"{case}: left out, {error}\n", flush=True)
-            continue
+    for case, ds in cases_at_hand(only):
         with threadpool_limits(threads), warnings.catch_warnings():
             warnings.simplefilter("ignore")         # of fits to few merged areas
             table = rows(ds)

@@ -351,7 +351,7 @@ def test_complete_and_summarised_vi_under_each_likelihood(likelihood):
 
 
 def test_centres_of_polygons_and_of_their_people():
-    """Districts of a made country: the outline's centroid, and where its population lives."""
+    """Districts of a simulated country: the outline's centroid, and where its population lives."""
     ds = wb.load("simulated-country", pixels=600, districts=20, regions=5, provinces=2, smallest=5)
     people, outline = summarise(ds), summarise(ds, location="geometry")
     centroid = shapely.centroid(ds["bag_geometry"].values)

@@ -273,7 +273,7 @@ def _parameter(state: VariationalState, f: PerIndividual) -> PerBag:
 
 
 def _log_prob(state: VariationalState, parameter: PerBag) -> Tensor:
-    """Exact log p(y | η): what the likelihood expects of a law of one draw."""
+    """Exact log p(y | η): what the likelihood expects of a distribution of one draw."""
     if state.likelihood_name == "normal":
         moments = BagMoments(parameter, torch.zeros_like(parameter))
     elif state.link.name == "logit":

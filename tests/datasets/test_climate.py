@@ -1,4 +1,4 @@
-"""Temperature fields in blocks: the UK model's, CMIP6's, and a made globe's."""
+"""Temperature fields in blocks: the UK model's, CMIP6's, and a simulated globe's."""
 
 from hashlib import sha256
 
@@ -250,7 +250,7 @@ def test_months_of_every_calendar():
             months(days, units, calendar)
 
 
-# --- a made globe
+# --- a simulated globe
 
 def test_the_made_globe():
     ds = schema.check(load("simulated-climate", size=68, seed=3))

@@ -1,4 +1,4 @@
-"""The made country: nested areas, known rate, rivers that reach the sea."""
+"""The simulated country: nested areas, known rate, rivers that reach the sea."""
 
 import numpy as np
 import pytest

@@ -48,16 +48,18 @@ def test_every_seed_is_the_same_model(individuals):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("individuals, total, trainer", [
-    (MANY, 1e1, "natural"), (MANY, 1e3, "natural"), (MANY, 1e1, "joint"), (MANY, 1e3, "joint")])
+    *((MANY, total, "natural") for total in (1e1, 1e3, 1e5, 1e7)),
+    (MANY, 1e1, "joint"), (MANY, 1e3, "joint")])
 def test_seeds_agree_or_the_fit_says_that_it_is_not_sure(individuals, total, trainer):
-    # Of larger totals test_huge_totals has the trainers; three such fits take two minutes here.
-    source, reached = crowd(individuals, total), []
-    for seed in SEEDS:
+    source, reached, surely = crowd(individuals, total), [], []
+    for seed in SEEDS[:2] if total > 1e3 else SEEDS:        # half a minute each where totals bind
         fit = model(seed, trainer).fit(source)
         history = fit.history
-        assert history.converged != any("not converged" in note for note in history.notes)
-        sure = history.converged and not any(
-            note.startswith(SEVERAL_OPTIMA) for note in history.notes)
-        if sure:
-            reached.append(max(history.objective))      # what is maximised: with the log prior
-    assert len(reached) > 1 and np.ptp(reached) < 1e-3, reached
+        assert history.converged != any(
+            "not converged" in note or "not at its optimum" in note for note in history.notes)
+        reached.append(max(history.objective))      # what is maximised: with the log prior
+        if history.converged and not any(n.startswith(SEVERAL_OPTIMA) for n in history.notes):
+            surely.append(reached[-1])
+    assert np.ptp(reached) < 0.1, reached           # unsure or not
+    assert len(surely) == len(SEEDS) or total > 1e3
+    assert len(surely) < 2 or np.ptp(surely) < 1e-3, surely

@@ -1,4 +1,4 @@
-"""What a fitted point predictor answers: the calls of a variational fit, with laws of one value."""
+"""What a fitted point predictor answers: as a variational fit, by distributions of one value."""
 
 from __future__ import annotations
 

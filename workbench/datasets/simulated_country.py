@@ -1,4 +1,4 @@
-"""A made country: rivers, towns, three administrative levels, and a true rate known everywhere."""
+"""A simulated country: rivers, towns, three administrative levels, a rate known everywhere."""
 
 from __future__ import annotations
 

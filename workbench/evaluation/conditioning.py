@@ -85,14 +85,15 @@ def area_draws(fit, merged: xr.Dataset, samples: int, seed: int) -> tuple[np.nda
     draws : array (samples, areas)
         Totals of the areas, or their weighted means.
     how : str
-        "sample" or "simulate", whichever was used.
+        "sample" or "simulate", whichever was used; "simulate" if that was for any part.
     """
     areas = int(merged[AREA].values.max()) + 1
-    out, how = np.empty((samples, areas)), ""
+    out, how = np.empty((samples, areas)), set()
     for number, part in enumerate(_pieces(merged, max(1, BUDGET // samples))):
-        positions, values, how = _one_piece(fit, part, samples, seed + number)
+        positions, values, way = _one_piece(fit, part, samples, seed + number)
         out[:, positions] = values
-    return out, how
+        how.add(way)
+    return out, max(how)        # in the alphabet the approximate way is the last
 
 
 def _pieces(ds: xr.Dataset, most: int):

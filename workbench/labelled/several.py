@@ -262,7 +262,7 @@ class SourcesFit(Fit):
                         {"units": "", "long_name": "weight of an expert"})
 
     def expert(self, ds: xr.Dataset, name: str, task: str | None = None) -> LabelledPredictive:
-        """Law of one expert's field at the individuals: of a source mapped to the task's first."""
+        """Distribution of one expert's field: of a source mapped to the task's first."""
         self._require_experts()
         law = self.inner.expert(self._bags(ds), name, task)
         return self._individuals(law, ds, self._units_of(task), f"expert {name}")

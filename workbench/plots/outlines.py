@@ -82,7 +82,7 @@ def areas(geometries: np.ndarray, columns: dict[str, np.ndarray]) -> hv.Polygons
     """Polygons coloured by the first column, drawn fast.
 
     HoloViews takes tens of milliseconds per polygon, minutes for a map of thousands. It is given
-    one placeholder to lay out axes, colours and hover by; a hook then puts the real shapes and
+    one empty shape to lay out axes, colours and hover by; a hook then puts the real shapes and
     columns straight into Bokeh's data source.
     """
     xs, ys = rings(geometries)
@@ -94,13 +94,13 @@ def areas(geometries: np.ndarray, columns: dict[str, np.ndarray]) -> hv.Polygons
     left, bottom, right, top = shapely.total_bounds(geometries)
     inner = [(left + t * (right - left), bottom + t * (top - bottom)) for t in (0.4, 0.6)]
     (x0, y0), (x1, y1) = inner
-    placeholder = {
+    empty = {
         "x": [left, right, right, left],
         "y": [bottom, bottom, top, top],
         "holes": [[[(x0, y0), (x1, y0), (x1, y1)]]],  # makes HoloViews draw holes
         **{name: column[0] for name, column in columns.items()},
     }
-    return hv.Polygons([placeholder], ["x", "y"], list(columns)).opts(hooks=[fill])
+    return hv.Polygons([empty], ["x", "y"], list(columns)).opts(hooks=[fill])
 
 
 def borders(ds: xr.Dataset, axes: tuple[str, str]) -> hv.Path | None:

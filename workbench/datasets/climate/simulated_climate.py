@@ -1,4 +1,4 @@
-"""A made globe: temperature at cloud top with altitude, clouds and pressure, known everywhere."""
+"""A simulated globe: cloud-top temperature, altitude, clouds and pressure, known everywhere."""
 
 from __future__ import annotations
 

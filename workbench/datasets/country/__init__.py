@@ -1,1 +1,1 @@
-"""Parts of the made country: terrain, people, borders."""
+"""Parts of the simulated country: terrain, people, borders."""

@@ -1,4 +1,4 @@
-"""Administrative areas of a made country, three levels that nest."""
+"""Administrative areas of a simulated country, three levels that nest."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""People of a made country: towns by rank, farms along rivers, roads between them."""
+"""People of a simulated country: towns by rank, farms along rivers, roads between them."""
 
 from __future__ import annotations
 

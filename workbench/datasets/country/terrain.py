@@ -1,4 +1,4 @@
-"""Land of a made country: coast, mountains, rivers."""
+"""Land of a simulated country: coast, mountains, rivers."""
 
 from __future__ import annotations
 

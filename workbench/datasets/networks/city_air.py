@@ -1,4 +1,4 @@
-"""NO2 over a made city: background that the weather moves, and what traffic adds near roads."""
+"""NO2 over a simulated city: a background that weather moves, and what traffic adds at roads."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _PEAKS = ((8.0, 1.8, 0.75), (12.5, 3.5, 0.35), (17.7, 2.3, 0.8))    # hour, widt
 
 @dataclass(frozen=True)
 class City:
-    """A made city and its air.
+    """A simulated city and its air.
 
     Parameters
     ----------

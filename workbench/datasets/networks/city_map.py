@@ -1,4 +1,4 @@
-"""A made city on a fine grid, and its outlines for drawing."""
+"""A simulated city on a fine grid, and its outlines for drawing."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from workbench.datasets.networks.tree import observations, settings, singletons
 def city_map(
     tree: xr.DataTree | Mapping[str, object], hour: float, spacing: float = 0.25,
 ) -> xr.Dataset:
-    """The true NO2 of a made city on a fine grid at one hour, with all that a model needs.
+    """The true NO2 of a simulated city on a fine grid at one hour, with all that a model needs.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ def city_map(
 
 
 def city_outlines(tree: xr.DataTree | Mapping[str, object]) -> xr.Dataset:
-    """Roads, parks and river of a made city as lines for drawing.
+    """Roads, parks and river of a simulated city as lines for drawing.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Stations of a made city: where they stand, what they read, what gets lost."""
+"""Stations of a simulated city: where they stand, what they read, what gets lost."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Plan of a made city: main roads, parks, a river, buildings, and what a 100 m circle holds."""
+"""Plan of a simulated city: roads, parks, a river, buildings, and what a 100 m circle holds."""
 
 from __future__ import annotations
 

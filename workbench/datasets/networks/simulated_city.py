@@ -1,4 +1,4 @@
-"""A made city: NO2 at stations by the hour, and in biased satellite cells; known everywhere."""
+"""A simulated city: hourly NO2 at stations and in biased satellite cells; known everywhere."""
 
 from __future__ import annotations
 

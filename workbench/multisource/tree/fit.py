@@ -59,7 +59,7 @@ class TreeFit(SourcesFit):
         return self._mixture(task).names
 
     def expert(self, bags: Bags, name: str, task: str | None = None) -> Predictive:
-        """Law of one expert's field at the individuals: of a source mapped to the task's first."""
+        """Distribution of one expert's field: of a source mapped to the task's first."""
         mixture = self._mixture(task)
         choose("expert", name, mixture.names)
         return self._law(mixture.experts[mixture.names.index(name)], bags, None)

@@ -147,7 +147,7 @@ def offered() -> dict[str, str]:
 
 @lru_cache(maxsize=6)
 def world(name: str, hour: int = 10, level: int = 1, draw: int = 0) -> World:
-    """Fields of a source; those of the UK at an hour and a height, a made globe of a draw."""
+    """Fields of a source; those of the UK at an hour and a height, a simulated globe of a draw."""
     import workbench as wb
 
     thin, fields = PLACES[name].thin, list(PLACES[name].mediators)

@@ -1,4 +1,4 @@
-"""The made city: its readings, its stations over time, and a grid of pixels at any hour."""
+"""The simulated city: its readings, its stations over time, and a grid of pixels at any hour."""
 
 from __future__ import annotations
 
