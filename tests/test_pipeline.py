@@ -7,7 +7,7 @@ import pytest
 import xarray as xr
 
 from workbench import bagging, evaluation, geo, pipeline
-from workbench.checks import FitWarning, InputError
+from workbench.checks import FitWarning, InputError, NotExact
 from workbench.datasets import load
 from workbench.interrupt import Cancelled
 from workbench.labelled.mapping import flat_beside
@@ -209,7 +209,7 @@ def test_a_map_adds_up_to_the_totals_if_asked():
 @pytest.mark.filterwarnings("ignore::UserWarning")
 def test_a_map_that_cannot_add_up_is_kept_and_says_so(monkeypatch):
     def refuse(*_, **__):
-        raise InputError("no draws that preserve totals")
+        raise NotExact("no draws that preserve totals")
 
     monkeypatch.setattr("workbench.models.fit.VariationalFit.preserve", refuse)
     with pytest.warns(FitWarning, match="does not add up to the totals, as was asked for"):

@@ -180,3 +180,15 @@ def test_extrapolation_everywhere_is_said(ds):
         ds = with_covariate(ds, f"noise{k}", rng.normal(size=ds.sizes["individual"]))
     with pytest.warns(ExtrapolationWarning, match="the map extrapolates everywhere: 100% of"):
         wb.VBAgg(inducing=6, max_steps=3).fit(ds)
+
+
+def test_merged_areas_are_looked_at_anew(ds, tmp_path):
+    slip = ds["value"].values.copy()
+    slip[0] *= 1_000
+    ds = with_values(ds, slip).assign_coords(half=("bag", np.where(np.arange(20) < 10, "a", "b")))
+    from workbench import geo
+
+    geo.write(ds.assign_attrs(sanity="none"), tmp_path / "areas.nc")        # as if it were fine
+    with pytest.warns(DataWarning):
+        found = pipeline.data_of(Spec(dataset=str(tmp_path / "areas.nc"), areas=15))
+    assert found.attrs["sanity"] != "none"

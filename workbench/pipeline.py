@@ -109,12 +109,12 @@ def run(spec: Spec, progress: bool = False, callback: Callback | None = None,
         maps = _map(spec, model, ds, progress, callback)
     if not spec.folds or "partial" in maps.attrs:
         return maps
-    if finished is not None:
-        finished(maps.assign_attrs(partial=UNSCORED))
     if stored is not None and not stored.exists():
         with contextlib.suppress(OSError):      # only the next run would miss it
             stored.parent.mkdir(exist_ok=True)
             geo.write(maps, stored)
+    if finished is not None:
+        finished(maps.assign_attrs(partial=UNSCORED))
     return _with_scores(maps, model, ds, spec, progress, callback, resume, workers)
 
 
@@ -150,6 +150,8 @@ def data_of(spec: Spec) -> xr.Dataset:
         ds = bagging.merge(ds, spec.level)
     if spec.areas is not None:
         ds = bagging.merge_to(ds, spec.areas)
+    if spec.level is not None or spec.areas is not None:
+        ds.attrs.pop("sanity", None)        # said of the areas before they were merged
     return bagging.looked_at(ds)
 
 

@@ -85,8 +85,8 @@ def save(maps: xr.Dataset, out: Path, areas=None) -> list[Path]:
     table = score_rows(maps) if scored and out.suffix.lower() != ".nc" else None
     beside = out.with_name(f"{out.stem}.scores.csv")
     if table is not None and out.suffix.lower() in (".tif", ".tiff"):
-        deliver(lambda path: write_bytes(path, table.to_csv(index=False)), beside)
         deliver(lambda path: geo.write(maps, path), out, spare=".nc")
+        deliver(lambda path: write_bytes(path, table.to_csv(index=False)), beside)
         return [out, beside]
     tables = {} if table is None else {"scores": table}
     deliver(lambda path: geo.write(maps, path, areas=areas, tables=tables), out, spare=".nc")
@@ -105,16 +105,17 @@ def resume_folder(out: Path) -> Path:
 
 
 def kept_map(folder: Path, ds: xr.Dataset, model: object, spec: Spec) -> Path:
-    """Where a finished map is kept: equal data, model and Spec have an equal name."""
-    from workbench.evaluation.tasks import data_key
+    """Where a finished map is kept: equal data, model, Spec and code have an equal name."""
+    from workbench.evaluation.tasks import code_key, data_key
     from workbench.schema import GEOMETRY
 
-    content = [data_key(ds.drop_vars(GEOMETRY, errors="ignore")), repr(model), spec.to_json()]
+    content = [data_key(ds.drop_vars(GEOMETRY, errors="ignore")), repr(model), spec.to_json(),
+               code_key()]
     return folder / f"map-{hashlib.sha256(json.dumps(content).encode()).hexdigest()}.nc"
 
 
 def clear(folder: Path | None) -> None:
-    """Remove what a finished run has kept; files of others stay."""
+    """Remove the maps and folds that were kept beside an output; files of other kinds stay."""
     if folder is None or not folder.is_dir():
         return
     for file in folder.glob("*.nc"):

@@ -24,6 +24,9 @@ from workbench.checks import InputError, named_as_flags
 _PACKAGES = ("aggregate-workbench", "torch", "numpy", "xarray", "geopandas", "pyogrio", "rasterio",
              "shapely", "h5netcdf")
 
+_NO_MEMORY = ("error: not enough memory ({}); use coarser rasters, crop them to the areas, or take "
+              "fewer inducing points")
+
 
 def guarded(command: Callable[[], Any]) -> Any:
     """Run a command; its errors become messages that name flags, and exit codes.
@@ -49,12 +52,14 @@ def guarded(command: Callable[[], Any]) -> Any:
         stop = error if hasattr(error, "number") else error.__cause__
         raise typer.Exit(128 + getattr(stop, "number", signal.SIGINT)) from error
     except MemoryError as error:
-        typer.echo(f"error: not enough memory ({_line(error)}); use coarser rasters, crop them to "
-                   "the areas, or take fewer inducing points", err=True)
+        typer.echo(_NO_MEMORY.format(_line(error)), err=True)
         raise typer.Exit(1) from error
     except Exception as error:
         if _not_ours(error):
             raise
+        if isinstance(error, RuntimeError) and "t allocate memory" in str(error):   # torch's own
+            typer.echo(_NO_MEMORY.format(_line(error)), err=True)
+            raise typer.Exit(1) from error
         if isinstance(error, ImportError) and "pip install" in str(error):
             typer.echo(f"error: {_line(error)}", err=True)
             raise typer.Exit(2) from error

@@ -79,12 +79,12 @@ def task_key(data: str, model, groups: np.ndarray, samples: int, seed: int) -> s
     if " at 0x" in shown:
         shown = joblib.hash(model)
     content = [data, type(model).__qualname__, shown, joblib.hash(np.asarray(groups, np.int64)),
-               samples, seed, _code()]
+               samples, seed, code_key()]
     return hashlib.sha256(json.dumps(content).encode()).hexdigest()
 
 
 @cache
-def _code() -> str:
+def code_key() -> str:
     """Hash of the package's own modules: what other code made is not taken up."""
     digest, root = hashlib.sha256(), Path(workbench.__file__).parent
     for file in sorted(root.rglob("*.py")):

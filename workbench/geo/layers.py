@@ -23,7 +23,7 @@ from workbench.outputs import replacing
 
 PIXELS = "pixels"
 MOST_PIXELS = 250_000           # about 150 MB; programs draw more of them too slowly to be of use
-_RESERVED = ("fid", "geom", "geometry")     # names that GeoPackages use themselves
+_RESERVED = {"fid", "geom", "geometry"}     # names that GeoPackages use themselves
 
 
 def check_layers(ds: xr.Dataset) -> None:
@@ -138,14 +138,18 @@ def _bags(ds: xr.Dataset, areas):
     theirs = areas.reindex(ds[schema.BAG].values.astype(str))
     columns = {}
     for name in theirs:
-        own = f"{name}_own" if str(name).lower() in _RESERVED else str(name)
+        own = str(name)
+        while own.lower() in _RESERVED | {taken.lower() for taken in columns}:
+            own = f"{own}_own"
         column = theirs[name]
         plain = column.dtype != object or column.dropna().map(lambda v: isinstance(v, str)).all()
         # Lists and the like, as GeoJSON has them, go as text.
         columns[own] = (column if plain else column.map(str, na_action="ignore")).to_numpy()
-    taken = {name.lower() for name in columns}
     for name, values in ours.items():
-        columns[f"map_{name}" if name.lower() in taken else name] = values
+        free = name
+        while free.lower() in _RESERVED | {taken.lower() for taken in columns}:
+            free = f"map_{free}"        # an earlier map's columns may be there, too
+        columns[free] = values
     return _frame(ds, columns, ds["bag_geometry"].values)
 
 

@@ -6,7 +6,7 @@ import warnings
 
 import xarray as xr
 
-from workbench.checks import FitWarning, InputError
+from workbench.checks import FitWarning, NotExact
 from workbench.labelled.models import Constant
 from workbench.spec import Spec
 
@@ -33,7 +33,7 @@ def mapped(fit, ds: xr.Dataset, spec: Spec) -> xr.Dataset:
         return fit.to_dataset(*asked)
     try:
         return fit.to_dataset(*asked, preserve_totals=True, seed=spec.seed)
-    except InputError as error:
+    except NotExact as error:
         told = f"the map does not add up to the totals, as was asked for: {error}"
         warnings.warn(told, FitWarning, stacklevel=3)
         maps = fit.to_dataset(*asked)

@@ -46,11 +46,9 @@ def warn_of_few_areas(fit: Fit) -> None:
     """Warn where totals are too few to test what a map of counts says inside the areas."""
     state = fit.inner.state
     areas, used = len(state.source.targets.value), any(t.columns for t in state.field.terms)
-    if areas == 1 and used:
-        warn_of_one_area(fit, stacklevel=4)
-    elif areas < _FEW and used and state.source.kind == "count":
+    if areas < _FEW and used and state.source.kind == "count":
         warnings.warn(
-            f"{areas} total{'s' * (areas != 1)} cannot test what a map says inside the areas: a "
+            f"{areas} totals cannot test what a map says inside the areas: a "
             "split by population or a regression may be as good or better; wb.compare(ds) sets "
             "them against each other, wb.Auto() stays nearer to the split", FitWarning,
             stacklevel=3)
@@ -128,7 +126,9 @@ class LabelledModel:
         source = to_source(schema.check_learnable(ds))
         ds = looked_at(ds)
         fit = Fit(self._inner.fit(source, progress=progress, callback=callback), self, ds)
-        if not warn_of_extrapolation(fit):
+        if len(source.targets.value) == 1 and any(t.columns for t in fit.inner.state.field.terms):
+            warn_of_one_area(fit)
+        elif not warn_of_extrapolation(fit):
             warn_of_few_areas(fit)
         warn_of_totals(fit, ds)
         return fit
