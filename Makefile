@@ -9,15 +9,21 @@ PIP   := $(BIN)/python -m pip --disable-pip-version-check
 PINS  := pyproject.toml constraints.txt
 READY := $(VENV)/.installed-all
 TESTED := $(VENV)/.installed-test
+WRITTEN := $(VENV)/.installed-docs
+SITE  := build/docs
 
 # One thread for each test process: the processes, not the threads, share the cores.
 TEST_ENV := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
+# A module's fixtures are made once, in one process; modules are handed out as tests/conftest.py
+# orders them.
+PYTEST := $(TEST_ENV) $(BIN)/python -m pytest -n $(JOBS) --dist loadscope --no-loadscope-reorder \
+          --durations=25 --durations-min=1
 NOTEBOOKS := $(wildcard notebooks/*.ipynb)
 NBVAL := $(if $(NOTEBOOKS),--nbval-lax --nbval-current-env --nbval-cell-timeout=300 \
          --nbval-kernel-startup-timeout=120 notebooks)
 
 .DEFAULT_GOAL := help
-.PHONY: help serve test fast lint notebooks lab clean
+.PHONY: help serve test fast lint signatures notebooks lab docs clean
 
 help: ## Show this list
 	@echo "Targets (PYTHON=$(PYTHON) VENV=$(VENV) PORT=$(PORT) JOBS=$(JOBS)):"
@@ -28,22 +34,29 @@ serve: $(READY) ## Install if needed, then serve all apps on 127.0.0.1:$(PORT)
 
 test: $(TESTED) ## Install if needed, then run ruff, pytest, the notebooks and the browser tests
 	$(BIN)/ruff check .
-	$(TEST_ENV) $(BIN)/python -m pytest -n $(JOBS) --dist loadscope tests $(NBVAL)
+	$(PYTEST) tests $(NBVAL)
 
 fast: $(TESTED) ## Run the tests that are neither slow nor in a browser
-	$(TEST_ENV) $(BIN)/python -m pytest -n $(JOBS) --dist loadscope -m "not slow and not ui" tests
+	$(PYTEST) -m "not slow and not ui" tests
 
 lint: $(TESTED) ## Run ruff alone
 	$(BIN)/ruff check .
 
+signatures: $(READY) ## Write the models' keywords into their classes after options have changed
+	$(BIN)/python -m workbench.labelled.classes.signatures
+
 notebooks: $(TESTED) ## Run the notebooks alone
-	$(TEST_ENV) $(BIN)/python -m pytest -n $(JOBS) --dist loadscope $(NBVAL)
+	$(PYTEST) $(NBVAL)
 
 lab: $(READY) ## Open the notebooks in JupyterLab
 	$(BIN)/jupyter lab --LabApp.news_url=None notebooks
 
+docs: $(WRITTEN) ## Build the documentation into build/docs, without network
+	OMP_NUM_THREADS=1 $(BIN)/python -m sphinx -q -W --keep-going -n docs $(SITE)
+	@echo "the documentation is in $(CURDIR)/$(SITE)/index.html; \`workbench docs\` opens it"
+
 clean: ## Remove the environment and every cache
-	rm -rf $(VENV) build dist .pytest_cache .ruff_cache
+	rm -rf $(VENV) build dist .pytest_cache .ruff_cache docs/notebooks docs/api/generated docs/api/*.rst
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # The stamps make later runs start at once; changed pins or dependencies install again.
@@ -52,7 +65,11 @@ $(READY): $(PINS) | $(BIN)/python
 	@touch $@
 
 $(TESTED): $(PINS) | $(BIN)/python
-	$(PIP) install -c constraints.txt -e ".[all,test]"
+	$(PIP) install -c constraints.txt -e ".[all,docs,test]"
+	@touch $(READY) $(WRITTEN) $@
+
+$(WRITTEN): $(PINS) | $(BIN)/python
+	$(PIP) install -c constraints.txt -e ".[all,docs]"
 	@touch $(READY) $@
 
 $(BIN)/python:

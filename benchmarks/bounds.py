@@ -14,7 +14,7 @@ from pathlib import Path
 import pandas as pd
 import typer
 
-from workbench.bounds.gaps import REGIMES, SWEEP, gaps
+from workbench.papers.law2018.gaps import REGIMES, SWEEP, gaps
 
 RESULTS = Path(__file__).parents[1] / "data" / "results"
 

@@ -27,15 +27,15 @@ from threadpoolctl import threadpool_limits
 import workbench as wb
 from workbench.checks import InputError
 from workbench.datasets import load
-from workbench.evaluation import coverage, crps, pin_to_totals, poisson_deviance, rmse
-from workbench.evaluation.plain import (
+from workbench.evaluation import coverage, crps, poisson_deviance, rescale_to_totals, rmse
+from workbench.evaluation.baselines import (
     DasymetricClasses,
     PlainFit,
     PoissonKriging,
     PopulationSplit,
     TotalsGLM,
 )
-from workbench.evaluation.plain.dispersion import log_sds
+from workbench.evaluation.baselines.dispersion import log_sds
 
 RESULTS = Path(__file__).parents[1] / "data" / "results" / "cases.csv"
 SAMPLES, LEVELS = 1000, (0.5, 0.8, 0.95)
@@ -61,7 +61,7 @@ class OracleGLM:
         model = make_pipeline(StandardScaler(), PoissonRegressor(alpha=0, max_iter=10_000,
                                                                  tol=1e-10))
         model.fit(x, y / weight, poissonregressor__sample_weight=weight)
-        pinned = pin_to_totals(ds, model.predict(x) * weight).values
+        pinned = rescale_to_totals(ds, model.predict(x) * weight).values
         spread, _ = log_sds(y, pinned, np.arange(y.size), ds.sizes["bag"] + x.shape[1],
                             "individual")
         return PlainFit("oracle GLM", lambda new: model.predict(new["covariates"].values), spread)
@@ -86,7 +86,7 @@ def scores(ds: xr.Dataset, model: object) -> dict[str, float]:
     fit = model.fit(ds)
     seconds = time.perf_counter() - started
     y = ds["individual_value"].values
-    pinned = pin_to_totals(ds, fit.at(ds).mean.values * ds["weight"].values).values
+    pinned = rescale_to_totals(ds, fit.at(ds).mean.values * ds["weight"].values).values
     draws = fit.sample(ds, SAMPLES, preserve_totals=True, seed=0).values
     inside = coverage(y, draws, LEVELS)
     return {

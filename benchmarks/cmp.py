@@ -87,8 +87,8 @@ def evidence_of(model, ds) -> float:
 
 def memory(bags: int = 500, size: int = 100) -> dict:
     """One evidence with gradients and one posterior of exact CMP: seconds and peak memory."""
-    from workbench.bags import Bags, Columns, Source, Targets
-    from workbench.models.registry import MODELS
+    from workbench.gp.data.bags import Bags, Columns, Source, Targets
+    from workbench.gp.models.registry import MODELS
 
     rng = np.random.default_rng(0)
     members = torch.arange(bags).repeat_interleave(size)
@@ -103,7 +103,7 @@ def memory(bags: int = 500, size: int = 100) -> dict:
     started = time.perf_counter()
     state.evidence().backward()
     seconds = time.perf_counter() - started
-    state.condition()
+    state.compute_posterior()
     return {"seconds": seconds, "processor": time.process_time(), "bags": bags,
             "individuals": bags * size, "peak GiB": peak(), "before GiB": before}
 

@@ -3,10 +3,10 @@
     python benchmarks/full_bayes.py                    # Gibbs, some 20 minutes
     python benchmarks/full_bayes.py --sampler nuts     # the same posteriors by NUTS
 
-Data are those of App. B.1 (`workbench.sampling.figure5`): 100 points with noise 1 and 50 means of
-pairs with noise 0.1. Lyddon's and Ribatet's weights are estimated on them. Stored are the bands of
-f, thinned draws of both noises, and each likelihood's R̂ and acceptance of hyperparameters. One
-thread. Writes data/results/full_bayes.nc or full_bayes_nuts.nc.
+Data are those of App. B.1 (`workbench.papers.hamelijnck2019.full_bayes.figure5`): 100 points with
+noise 1 and 50 means of pairs with noise 0.1. Lyddon's and Ribatet's weights are estimated on them.
+Stored are the bands of f, thinned draws of both noises, and each likelihood's R̂ and acceptance of
+hyperparameters. One thread. Writes data/results/full_bayes.nc or full_bayes_nuts.nc.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ DRAWS = 500             # of each likelihood that are kept
 
 def estimated_weights(size: str, seed: int) -> dict[str, float]:
     """Lyddon's and Ribatet's weight of the data of the figure."""
-    from workbench.bags import Bags, Columns, Source, Targets
-    from workbench.multisource.mr_gp import MRGP
-    from workbench.sampling.figure5 import SIZES, pairs
+    from workbench.gp.data.bags import Bags, Columns, Source, Targets
+    from workbench.gp.models.several_sources.mr_gp import MRGP
+    from workbench.papers.hamelijnck2019.full_bayes.figure5 import SIZES, pairs
 
     low, high, count = SIZES[size]["inputs"]
     x, _, points, aggregates, _ = pairs(count, low, high, seed)
@@ -51,8 +51,8 @@ def main(size: str = "full", sampler: str = "gibbs", seed: int = 0,
          out: Path | None = None) -> None:
     """Sample all posteriors and write them."""
     from workbench.labelled.versions import versions
-    from workbench.sampling import figure5
-    from workbench.sampling.diagnostics import rhat
+    from workbench.papers.hamelijnck2019.full_bayes import figure5
+    from workbench.papers.hamelijnck2019.full_bayes.diagnostics import rhat
 
     torch.set_num_threads(1)
     weights = estimated_weights(size, seed)

@@ -23,8 +23,15 @@ from sklearn.linear_model import PoissonRegressor
 from sklearn.preprocessing import StandardScaler
 
 import workbench as wb
-from workbench.evaluation import correlation, coverage, crps, pin_to_totals, poisson_deviance, rmse
-from workbench.evaluation.plain import PopulationSplit, TotalsGLM
+from workbench.evaluation import (
+    correlation,
+    coverage,
+    crps,
+    poisson_deviance,
+    rescale_to_totals,
+    rmse,
+)
+from workbench.evaluation.baselines import PopulationSplit, TotalsGLM
 
 RESULTS = Path(__file__).parents[1] / "data" / "results"
 SAMPLES, LEVELS = 2000, (0.5, 0.8, 0.95)
@@ -54,7 +61,7 @@ MODELS = {
 def proportional(ds: xr.Dataset, share: np.ndarray) -> np.ndarray:
     """Expected deaths that split each area's total in proportion to ``share``."""
     total = ds["value"].values.sum() * share / share.sum()
-    return pin_to_totals(ds, total).values
+    return rescale_to_totals(ds, total).values
 
 
 def glm(ds: xr.Dataset, fine: bool) -> np.ndarray:
@@ -77,7 +84,7 @@ def glm(ds: xr.Dataset, fine: bool) -> np.ndarray:
 def scores(ds: xr.Dataset, expected: np.ndarray, draws: np.ndarray) -> dict[str, float]:
     """Scores of expected deaths, raw or pinned (scaled to the totals), and of predictive draws."""
     y = ds["individual_value"].values
-    pinned = pin_to_totals(ds, expected).values
+    pinned = rescale_to_totals(ds, expected).values
     inside = coverage(y, draws, LEVELS)
     return {
         "deviance raw": poisson_deviance(y, expected),
@@ -95,7 +102,7 @@ def point_method(ds: xr.Dataset, expected: Callable[[], np.ndarray]) -> dict[str
     mean = expected()
     seconds = time.perf_counter() - started
     rng = np.random.default_rng(0)
-    draws = rng.poisson(pin_to_totals(ds, mean).values, (SAMPLES, ds.sizes["individual"]))
+    draws = rng.poisson(rescale_to_totals(ds, mean).values, (SAMPLES, ds.sizes["individual"]))
     return scores(ds, mean, draws) | {"seconds": seconds, "objective": np.nan}
 
 

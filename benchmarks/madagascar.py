@@ -25,8 +25,8 @@ import typer
 import xarray as xr
 
 import workbench as wb
+from workbench.datasets.downloads import locate
 from workbench.datasets.madagascar import SHA256
-from workbench.datasets.sources import locate
 
 RESULTS = Path(__file__).parents[1] / "data" / "results"
 # Nandi et al. 2023, J. Stat. Softw. 106(11): Laplace (TMB) and MCMC (tmbstan), mean (sd).

@@ -34,7 +34,7 @@ MANY = {"inducing": {"observations": 600}}      # as many different inputs as in
 
 def made(observations: int, tasks: int):
     """Means of three points of one function, for each task."""
-    from workbench.bags import Bags, Columns, Source, Targets
+    from workbench.gp.data.bags import Bags, Columns, Source, Targets
 
     rng, out = np.random.default_rng(0), []
     for task in range(tasks):
@@ -49,9 +49,9 @@ def made(observations: int, tasks: int):
 
 def growth() -> list[dict]:
     """Seconds of an evaluation and of a round as one of the sizes grows."""
-    from workbench.multisource import updates
-    from workbench.multisource.gprn import MRGPRN
-    from workbench.multisource.gprn_state import GPRNState
+    from workbench.gp.models.several_sources import updates
+    from workbench.gp.models.several_sources.gprn import MRGPRN
+    from workbench.gp.models.several_sources.gprn_state import GPRNState
 
     rows = []
     for name, values in GROWTH.items():
@@ -64,11 +64,11 @@ def growth() -> list[dict]:
                 state.bound(state.full, state.q).backward()
 
             with torch.no_grad():
-                sights = [state.sights(s) for s in state.full]
+                projections = [state.projections(s) for s in state.full]
 
-            def rounds(state=state, sights=sights):
+            def rounds(state=state, projections=projections):
                 with torch.no_grad():
-                    updates.settle(state, state.full, sights, rounds=1)
+                    updates.optimise_q(state, state.full, projections, rounds=1)
 
             rows.append({"part": "growth", "of": name, "size": value,
                          "evaluation_seconds": clock(evaluate), "round_seconds": clock(rounds)})
@@ -93,8 +93,6 @@ def clock(work, repeats: int = 3) -> float:
 
 def adam(state, epochs: int) -> None:
     """The published recipe: Adam with step 0.01 on hyperparameters, means and roots together."""
-    from workbench.multisource.mixture_q import MixtureQ
-
     width = [len(field.q_mean) for field in state.fields]
     generator = torch.Generator().manual_seed(0)
     means = [torch.rand(m, generator=generator, dtype=torch.float64).requires_grad_()
@@ -105,22 +103,21 @@ def adam(state, epochs: int) -> None:
     for _ in range(epochs):
         optimiser.zero_grad()
         lower = [r.tril() for r in roots]
-        q = MixtureQ(torch.ones(1, dtype=torch.float64), [m[None] for m in means],
-                     [(r @ r.mT + 1e-8 * torch.eye(len(r), dtype=torch.float64))[None]
-                      for r in lower])
+        q = [(m, r @ r.mT + 1e-8 * torch.eye(len(r), dtype=torch.float64))
+             for m, r in zip(means, lower, strict=True)]
         (-state.bound(state.full, q)).backward()
         optimiser.step()
-    state.q = q.detach()
+    state.q = [(m.detach(), c.detach()) for m, c in q]
 
 
 def recipe(kind: str) -> list[dict]:
     """Ours and the published recipe on dependent-sources; the bound, error and seconds of each."""
     import workbench as wb
+    from workbench.gp.models.several_sources.gprn import MRGPRN, MRGPRNFit
+    from workbench.gp.models.several_sources.gprn_state import GPRNState
+    from workbench.gp.models.several_sources.mr_gp import MRGP
+    from workbench.gp.optimisation.training import History
     from workbench.labelled import to_sources
-    from workbench.multisource.gprn import MRGPRN, MRGPRNFit
-    from workbench.multisource.gprn_state import GPRNState
-    from workbench.multisource.mr_gp import MRGP
-    from workbench.training import History
 
     tree = wb.load_sources("dependent-sources")
     sources, target = to_sources(tree), to_sources({"t": tree["target"].to_dataset()})[0].bags
@@ -130,12 +127,12 @@ def recipe(kind: str) -> list[dict]:
     network = MRGPRN(kernel="rbf", weights=weights, inducing=count)
 
     def row(method, fit, started, cpu):
-        law = fit.at(target)
+        prediction = fit.at(target)
         rows.append({
             "part": kind, "of": method, "seconds": time.perf_counter() - started,
             "processor_seconds": time.process_time() - cpu, "bound": fit.objective,
-            "rmse": float((law.mean - truth).square().mean().sqrt()),
-            "variance": float(law.variance.mean())})
+            "rmse": float((prediction.mean - truth).square().mean().sqrt()),
+            "variance": float(prediction.variance.mean())})
         print(rows[-1], flush=True)
 
     started, cpu = time.perf_counter(), time.process_time()

@@ -20,9 +20,9 @@ import torch
 import typer
 
 import workbench as wb
-from workbench.experiments.candidates import CANDIDATES
-from workbench.experiments.held_out import COUNTRY, pixel_scores, split
-from workbench.experiments.scores import bag_scores
+from workbench.papers.law2018.candidates import CANDIDATES
+from workbench.papers.law2018.held_out import COUNTRY, pixel_scores, split
+from workbench.papers.tools.scores import bag_scores
 
 OUT = Path(__file__).parents[1] / "data" / "results" / "nystrom_country.csv"
 _ONE_PER_BAG = 144      # six tenths of 240 districts

@@ -4,7 +4,7 @@
     python benchmarks/pictures.py temperature    # or korea, madagascar: one
 
 temperature: figures 3 and 8 to 11 of Chau et al. 2021 for the annual means of CMIP6, a quarter of
-an hour; the others are the README's.
+an hour; the others are those of the README and of the documentation.
 """
 
 from __future__ import annotations
@@ -46,13 +46,13 @@ def outbreak(case: str) -> None:
 
 def temperature() -> None:
     """What is observed (figure 8), the reconstruction (3), and the models' maps (9 to 11)."""
-    from workbench.experiments.temperature import fitted, split
+    from workbench.papers.chau2021.temperature import fitted, split
 
     ds, bags, targets = split("cmip6", SPLIT)
     maps = {}
     for model in MODELS:
-        law = fitted(model, bags, targets).at(ds)
-        maps[model] = xr.Dataset({"mean": law.mean, "std": law.std})
+        prediction = fitted(model, bags, targets).at(ds)
+        maps[model] = xr.Dataset({"mean": prediction.mean, "std": prediction.std})
         print(model, flush=True)
     scales = plots.field_scales(ds, *maps.values())
     known = {"bags": bags, "targets": targets, "scales": scales, "columns": 3, "size": 330}

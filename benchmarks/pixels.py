@@ -50,11 +50,11 @@ def one(pixels: int, inducing: int, compress: int, threads: int, file: Path, mak
                      compress=compress, overdispersion="none", nugget=0.0)
     fit = model.fit(ds, progress=True)
     fitted = time.perf_counter()
-    law = fit.at(ds)
-    mean, truth = law.mean.values, ds["truth"].values
-    std = law.std.values
+    prediction = fit.at(ds)
+    mean, truth = prediction.mean.values, ds["truth"].values
+    std = prediction.std.values
     done = time.perf_counter()
-    low, high = (bound.values for bound in law.interval(0.95))
+    low, high = (bound.values for bound in prediction.interval(0.95))
     return {
         "pixels": ds.sizes["individual"], "areas": ds.sizes["bag"], "inducing": inducing,
         "compress": compress, "threads": threads, "fit_seconds": fitted - started,

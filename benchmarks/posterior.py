@@ -28,15 +28,15 @@ import typer
 from scipy.stats import gaussian_kde
 
 import workbench as wb
-from workbench import reference
-from workbench.bags import Source, Targets
-from workbench.bounds import BOUNDS, DEFAULT_BOUND
 from workbench.evaluation import coverage, crps
 from workbench.evaluation.scoring import poisson_log_density
+from workbench.gp.data.bags import Source, Targets
+from workbench.gp.expectations import BOUNDS, DEFAULT_BOUND
+from workbench.gp.models.vbagg.model import VBAgg
+from workbench.gp.models.vbagg.state import VariationalState
+from workbench.gp.predictive import Mixture
 from workbench.labelled.source import to_source
-from workbench.models.state import VariationalState
-from workbench.models.vbagg import VBAgg
-from workbench.predictive import Mixture
+from workbench.papers.law2018 import reference
 
 RESULTS = Path(__file__).parents[1] / "data" / "results"
 LEVELS, DRAWS = (0.7, 0.8, 0.9, 0.95), 1000
@@ -44,7 +44,7 @@ LENGTHSCALE, VARIANCE, LINKS = "rbf.lengthscale", "rbf.variance", ("exp", "squar
 # Bag numbers, mean and sd of sizes, seeds.
 PROBLEMS = {"roll": (30, 10, 5, 3), "sparse": (30, 10, 5, 2), "large bags": (18, 20, 8, 1),
             "many bags": (100, 35, 15, 1)}
-# The law that the truth of "sparse" is drawn from: some six counts in a bag.
+# The distribution that the truth of "sparse" is drawn from: some six counts in a bag.
 SPARSE = {"exp": {"mean": -0.8, VARIANCE: 0.6, LENGTHSCALE: 3.0},
           "square": {"mean": 0.7, VARIANCE: 0.2, LENGTHSCALE: 3.0}}
 STEPS, WARMUP, SETTINGS = 600, 150, 16

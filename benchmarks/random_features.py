@@ -28,10 +28,10 @@ COLUMNS = ["features", "pixels", "rmse", "coverage", "off", "sd_ratio", "zero_sd
 
 def main(pixels: int = PIXELS) -> None:
     """Fit once, then map with all pairs and with features."""
-    from workbench.bags import Bags
-    from workbench.experiments.temperature import MODELS, split
+    from workbench.gp.data.bags import Bags
     from workbench.labelled import CMP
     from workbench.labelled.source import to_bags
+    from workbench.papers.chau2021.temperature import MODELS, split
 
     torch.set_num_threads(1)
     ds, bags, targets = split("cmip6", SPLIT)
@@ -46,10 +46,10 @@ def main(pixels: int = PIXELS) -> None:
     for count in FEATURES:
         fit.inner.state.operator.features = count
         started = time.process_time()
-        fit.inner.state.condition()
-        law = fit.inner.at(part)
+        fit.inner.state.compute_posterior()
+        prediction = fit.inner.at(part)
         seconds = time.process_time() - started
-        mean, sd = law.mean.numpy(), law.std.numpy()
+        mean, sd = prediction.mean.numpy(), prediction.std.numpy()
         exact, spread = (mean, sd) if exact is None else (exact, spread)
         rows.append({"features": count, "pixels": pixels,
                      "rmse": np.sqrt(np.mean((mean - truth) ** 2)),

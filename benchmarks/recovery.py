@@ -21,7 +21,7 @@ from cases import CASES, cases_at_hand
 from threadpoolctl import threadpool_limits
 
 import workbench as wb
-from workbench.evaluation import pin_to_totals, poisson_deviance
+from workbench.evaluation import poisson_deviance, rescale_to_totals
 from workbench.labelled.candidates import EFFORTS
 from workbench.labelled.weighing import weigh
 
@@ -36,7 +36,7 @@ def rows(ds: xr.Dataset) -> pd.DataFrame:
                  seed=0, workers=2, progress=False, callback=None, values=None)
     found = {}
     for name, one in fit.candidates.items():
-        pinned = pin_to_totals(ds, one.at(ds).mean.values * weight).values
+        pinned = rescale_to_totals(ds, one.at(ds).mean.values * weight).values
         found[name] = {
             "pinned deviance": poisson_deviance(y, pinned),
             "error, held": float(fit.recovery["error"].sel(model=name).mean()),

@@ -50,15 +50,15 @@ def once(areas: int, solver: str, threads: int) -> dict:
     started, cpu = time.perf_counter(), time.process_time()
     fit = wb.QuasiLikelihoodGP(kernel="matern52", solver=solver).fit(ds)
     fitted, fitted_cpu = time.perf_counter(), time.process_time()
-    law = fit.latent(places)
-    sd = float(law.std.mean())
+    prediction = fit.latent(places)
+    sd = float(prediction.std.mean())
     truth = np.sin(grid["x"] / 8) * np.cos(grid["y"] / 11) + 0.02 * grid["x"]
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     return {"areas": areas, "solver": solver, "threads": threads,
             "fit seconds": fitted - started, "fit processor": fitted_cpu - cpu,
             "map seconds": time.perf_counter() - fitted, "evaluations": len(fit.history),
             "peak GiB": peak, "lengthscale": fit.hyperparameters["matern52.lengthscale"]["value"],
-            "rmse": float(np.sqrt(np.mean((law.mean.values - truth) ** 2))), "mean sd": sd,
+            "rmse": float(np.sqrt(np.mean((prediction.mean.values - truth) ** 2))), "mean sd": sd,
             "converged": fit.converged}
 
 

@@ -16,6 +16,7 @@ import subprocess
 import sys
 import time
 import urllib.request
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from urllib.parse import urlparse
@@ -23,6 +24,7 @@ from urllib.parse import urlparse
 import pytest
 
 REPOSITORY = Path(__file__).parents[1]
+APPS = Path(__file__).parent / "ui"
 CHROMIUM = os.environ.get("WORKBENCH_CHROMIUM") or next(
     filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
 )
@@ -43,10 +45,22 @@ def pytest_configure(config):
 
 
 def pytest_collection_modifyitems(items):
+    _order(items)
+    for item in items:                  # the pages say what the short fits of apps warn of
+        if item.path.is_relative_to(APPS):
+            item.add_marker(pytest.mark.filterwarnings("ignore::workbench.checks.WorkbenchWarning"))
     if CHROMIUM is None:
         for item in items:
             if item.get_closest_marker("ui"):
                 item.add_marker(pytest.mark.skip(reason=NO_BROWSER))
+
+
+def _order(items):
+    """What takes longest first: a module or notebook that comes last would keep a process alone."""
+    slow = Counter(item.path for item in items
+                   if item.get_closest_marker("slow") or item.get_closest_marker("ui")
+                   or item.path.suffix == ".ipynb")
+    items.sort(key=lambda item: -slow[item.path])
 
 
 def pytest_terminal_summary(terminalreporter):

@@ -27,7 +27,7 @@ def country(bags=60, size=8, spread=0.5, seed=0) -> xr.Dataset:
     ds = xr.Dataset(
         {
             "covariates": (("individual", "covariate"), log_rate[:, None]),
-            "weight": ("individual", weight, {"units": "people"}),
+            "weight": ("individual", weight, {"units": "houses"}),
             "membership": ("individual", membership),
             "value": (
                 "bag",

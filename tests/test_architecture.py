@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 from functools import cache
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -13,62 +14,53 @@ import pytest
 REPOSITORY = Path(__file__).parents[1]
 PACKAGE = REPOSITORY / "workbench"
 MODULES = sorted(PACKAGE.rglob("*.py"))
+KNOWN = frozenset(MODULES)
 
-# The layers, lowest first; a module may import its own layer and lower ones.
-TORCH_HALF = [
-    {"shapes", "checks", "interrupt", "recent", "outputs"},
-    {"bags", "linalg", "inputs", "priors", "hyperparameters", "compression", "joint_lbfgs",
-     "special"},
-    {"operators", "kernels", "bag_gram", "fourier", "predictive", "training", "natural_gradient"},
-    {"links", "likelihoods", "geometry"}, {"variance_functions"},
-    {"conditional_mean"},
-    {"fields"},
-    {"residual"},
-    {"views"},
-    {"bounds", "collapsed"},
-    {"objectives"},
-    {"models", "baselines", "multisource"},     # the registry of all models is in models
-    {"reference"},
-]
-LABELLED_HALF = [{"schema", "granularity", "deconditioning", "sampling"}, {"bagging"},
-                 {"datasets", "geo", "evaluation", "plots"}]
-TOP = [
-    {"labelled", "summary", "spec", "flags", "results"}, {"pipeline"}, {"experiments"},
-    {"ui", "serving"}, {"cli"},
-]
-# neither torch nor xarray; anybody's
-SHARED = {"checks", "spec", "interrupt", "outputs", "granularity", "deconditioning", "sampling"}
-ENTRANCES = {"__init__", "__main__"}
 TORCH = {"torch", "gpytorch", "linear_operator"}
+LABELLED = {"xarray", "geopandas", "rioxarray"}
+WIDGETS = {"panel", "panel_material_ui", "param"}
+CHARTS = {"holoviews", "hvplot", "bokeh"}
 LONGEST_MODULE, LONGEST_APP = 300, 80
+MOST_ROOMS, MOST_FLOORS = 22, 10
+# Where torch and xarray meet: the bridge, and what stands on it.
+BRIDGE = {"labelled", "papers", "pipeline", "ui", "cli"}
 
 
-def family(module: Path) -> str:
-    """The module's family: the first name below the package."""
-    return module.relative_to(PACKAGE).parts[0].removesuffix(".py")
+def folder(module: Path) -> tuple[str, ...]:
+    """The folder of a module below the package; a loose module is a folder of its own."""
+    parts = module.relative_to(PACKAGE).with_suffix("").parts
+    return parts[:-1] or parts
 
 
-def rank(name: str, layers: list[set[str]]) -> int | None:
-    return next((i for i, layer in enumerate(layers) if name in layer), None)
+def identity(module: Path) -> str:
+    return str(module.relative_to(REPOSITORY))
 
 
 @cache
 def imported(module: Path) -> frozenset[str]:
-    """Absolute names of all that a module imports, wherever in it."""
+    """Absolute names of all that a module imports, wherever in it, also by ``import_module``."""
     names = set()
     for node in ast.walk(ast.parse(module.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
-            assert node.level == 0, f"{module.name}:{node.lineno} imports relatively"
+            assert node.level == 0, f"{identity(module)}:{node.lineno} imports relatively"
             names |= {f"{node.module}.{alias.name}" for alias in node.names}
+        elif isinstance(node, ast.Call):
+            names |= {_literal(node)} - {""}
     return frozenset(names)
 
 
-def own_families(module: Path) -> set[str]:
-    """Families of the package that a module imports."""
-    parts = [name.split(".") for name in imported(module)]
-    return {p[1] for p in parts if p[0] == "workbench" and len(p) > 1}
+def _literal(call: ast.Call) -> str:
+    """What ``import_module("workbench...")`` imports, as far as it is written out in its text."""
+    name = getattr(call.func, "attr", getattr(call.func, "id", ""))
+    if name not in ("import_module", "__import__") or not call.args:
+        return ""
+    text = call.args[0]
+    if isinstance(text, ast.JoinedStr):         # f"workbench.datasets.{name}": up to the hole
+        text = text.values[0]
+    written = text.value if isinstance(text, ast.Constant) and isinstance(text.value, str) else ""
+    return written.rstrip(".") if written.startswith("workbench") else ""
 
 
 def outside(module: Path) -> set[str]:
@@ -76,74 +68,139 @@ def outside(module: Path) -> set[str]:
     return {name.split(".")[0] for name in imported(module)} - {"workbench"}
 
 
-def identity(module: Path) -> str:
-    return str(module.relative_to(REPOSITORY))
+@cache
+def own(module: Path) -> set[Path]:
+    """Modules of the package that a module imports."""
+    found = set()
+    for name in imported(module):
+        while name.startswith("workbench."):
+            path = REPOSITORY.joinpath(*name.split("."))
+            if path.with_suffix(".py") in KNOWN:
+                found.add(path.with_suffix(".py"))
+                break
+            if path / "__init__.py" in KNOWN:
+                found.add(path / "__init__.py")
+                break
+            name = name.rpartition(".")[0]
+    return found
 
 
-every_module = pytest.mark.parametrize("module", MODULES, ids=identity)
+def arrows(deep: bool) -> dict[tuple[str, ...], set[tuple[str, ...]]]:
+    """Which folder imports which: those right below the package, or all of them.
+
+    An ``__init__`` is the front door of its folder, above all that is in the folder and in the
+    folders inside it: what it hands on from there is no arrow.
+    """
+    found = {}
+    for module in MODULES:
+        if module.parent == PACKAGE and module.stem in ("__init__", "__main__"):
+            continue
+        here = folder(module) if deep else folder(module)[:1]
+        for other in own(module):
+            there = folder(other) if deep else folder(other)[:1]
+            inside = module.stem == "__init__" and there[:len(here)] == here
+            found.setdefault(here, set())
+            found.setdefault(there, set())
+            if there != here and not inside:
+                found[here].add(there)
+    return found
 
 
-@every_module
-def test_every_module_has_a_layer(module):
-    layers = TORCH_HALF + LABELLED_HALF + TOP + [ENTRANCES]
-    assert rank(family(module), layers) is not None, (
-        f"{family(module)} is in no layer: give it a place in tests/test_architecture.py"
-    )
+def offences(rule) -> list[str]:
+    """Modules for which a rule says anything, with what it says."""
+    return [f"{identity(module)}: {said}" for module in MODULES if (said := rule(module))]
 
 
-@every_module
-def test_imports_go_one_way(module):
-    own = family(module)
-    halves = (TORCH_HALF, LABELLED_HALF)
-    layers = next((half for half in halves if rank(own, half) is not None), None)
-    if own in ENTRANCES:
-        return
-    if layers is None:                          # the top may look at everything below it
-        higher = set().union(*TOP[rank(own, TOP) + 1:])
-        assert not own_families(module) & higher
-        return
-    for other in own_families(module) - SHARED - {own}:
-        assert rank(other, layers) is not None, f"{own} may not import {other}"
-        assert rank(other, layers) <= rank(own, layers), f"{own} may not import {other} above it"
+@pytest.mark.parametrize("deep", [False, True], ids=["rooms", "folders"])
+def test_no_folder_imports_one_that_imports_it(deep):
+    try:
+        TopologicalSorter(arrows(deep)).prepare()
+    except CycleError as error:
+        pytest.fail(" <- ".join("/".join(one) for one in error.args[1]))
 
 
-@every_module
-def test_torch_and_xarray_meet_only_above(module):
-    own = family(module)
-    if rank(own, TORCH_HALF) is not None:
-        assert not outside(module) & {"xarray", "geopandas", "rioxarray"}
-    if rank(own, LABELLED_HALF) is not None:
-        assert not outside(module) & TORCH
+def test_no_module_reaches_the_whole_package_by_a_literal_import():
+    """The front door imports every folder: who imports it late hides an arrow to all of them."""
+    door = PACKAGE / "__init__.py"
+
+    def rule(module):
+        calls = (node for node in ast.walk(ast.parse(module.read_text(encoding="utf-8")))
+                 if isinstance(node, ast.Call))
+        return module != door and [call.lineno for call in calls if _literal(call) == "workbench"]
+    assert not offences(rule)
 
 
-@every_module
-def test_plotting_stays_in_its_place(module):
-    own = family(module)
-    if own not in ("ui", "serving"):
-        assert not outside(module) & {"panel", "panel_material_ui", "param"}
-    if own not in ("ui", "plots"):
-        assert not outside(module) & {"holoviews", "hvplot", "bokeh"}
+def test_the_house_is_small():
+    graph = arrows(deep=False)
+
+    @cache
+    def floor(room):
+        return 1 + max((floor(other) for other in graph[room]), default=0)
+
+    assert len(graph) <= MOST_ROOMS
+    assert max(map(floor, graph)) <= MOST_FLOORS
 
 
-@pytest.mark.parametrize("app", sorted((REPOSITORY / "apps").glob("*.py")), ids=identity)
-def test_apps_are_thin(app):
-    assert len(app.read_text(encoding="utf-8").splitlines()) <= LONGEST_APP
+def test_apps_are_equal_folders_that_know_the_base_and_not_each_other():
+    apps = {path.name for path in (PACKAGE / "ui").iterdir()
+            if (path / "__init__.py").is_file() and path.name != "base"}
+    assert len(apps) == 4
+    for here, others in arrows(deep=True).items():
+        known = {there[1] for there in others if there[0] == "ui" and len(there) > 1}
+        if here[:2] == ("ui", "base"):
+            assert known <= {"base"}, f"{here} imports an app"
+        elif here[0] == "ui" and len(here) > 1:
+            assert known <= {"base", here[1]}, f"{here} imports {known - {'base', here[1]}}"
+    for name in apps:
+        parts = {path.stem for path in (PACKAGE / "ui" / name).glob("*.py")}
+        views = {path.stem for path in (PACKAGE / "ui" / name / "views").glob("*.py")}
+        assert parts >= {"state", "store", "engine", "messages"}
+        assert views >= {"page", "controls", "charts"}
 
 
-@every_module
-def test_modules_are_short(module):
-    assert len(module.read_text(encoding="utf-8").splitlines()) <= LONGEST_MODULE
+def test_only_the_command_line_imports_the_papers():
+    graph = arrows(deep=False)
+    assert {room for room in graph if ("papers",) in graph[room]} <= {("cli",)}
 
 
-@every_module
-def test_public_names_are_documented(module):
-    tree = ast.parse(module.read_text(encoding="utf-8"))
-    if tree.body:
-        assert ast.get_docstring(tree), "the module has no docstring"
-    defined = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
-    bare = [n.name for n in tree.body if isinstance(n, defined)
-            and not n.name.startswith("_") and not ast.get_docstring(n)]
-    assert not bare, f"without a docstring: {bare}"
+def test_torch_and_xarray_meet_only_at_the_bridge():
+    def rule(module):
+        home = folder(module)[0]
+        return home not in BRIDGE and (
+            outside(module) & LABELLED if home == "gp" else outside(module) & TORCH)
+    assert not offences(rule)
+
+
+def test_widgets_are_in_ui_and_charts_in_plots():
+    def rule(module):
+        home = folder(module)
+        charts = home[0] in ("ui", "plots") or "plots" in (home[-1], module.stem)
+        return (home[0] != "ui" and outside(module) & WIDGETS) or (
+            not charts and outside(module) & CHARTS)
+    assert not offences(rule)
+
+
+def test_apps_and_modules_are_short():
+    def lines(path):
+        return len(path.read_text(encoding="utf-8").splitlines())
+    assert not [app.name for app in (REPOSITORY / "apps").glob("*.py") if lines(app) > LONGEST_APP]
+    assert not offences(lambda module: lines(module) > LONGEST_MODULE)
+
+
+def test_public_names_are_documented():
+    def rule(module):
+        tree = ast.parse(module.read_text(encoding="utf-8"))
+        bare = [
+            node.name for node in tree.body
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
+            and not node.name.startswith("_") and not ast.get_docstring(node)]
+        return bare or ("no docstring" if tree.body and not ast.get_docstring(tree) else None)
+    assert not offences(rule)
+
+
+def test_warnings_have_a_class_and_point_at_the_users_line():
+    assert offences(lambda module: "warnings.warn" in module.read_text(encoding="utf-8")) == [
+        "workbench/checks.py: True"]                    # where `warn` does both
 
 
 def python(code: str) -> str:

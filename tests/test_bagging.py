@@ -109,13 +109,10 @@ def test_bags_along_a_variable_do_not_overlap_in_it():
     assert (ds["bag_from"].values[1:] <= ds["bag_to"].values[:-1]).all()
 
 
-def test_the_last_bag_is_named_and_can_be_joined():
+def test_the_last_bag_is_named():
     kept = bag_along(points(), "a", 40, 0)
     assert np.bincount(kept["membership"]).tolist() == [40] * 7 + [20]
     assert kept.attrs["last_bag"] == "the last bag holds 20 individuals instead of 40"
-    joined = bag_along(points(), "a", 40, 0, last="join")
-    assert np.bincount(joined["membership"]).tolist() == [40] * 6 + [60]
-    assert "20 individuals were joined" in joined.attrs["last_bag"]
     assert bag_along(points(), "a", 30, 0).attrs["last_bag"] == "complete"
 
 
@@ -173,10 +170,9 @@ def test_without_shapes_neighbours_are_the_nearest():
     (lambda: bag_along(points(), "aa"), "by 'aa' is unknown; did you mean 'a'"),
     (lambda: bag_along(points(), np.zeros(3)), r"shape \(3,\), expected \(300,\)"),
     (lambda: bag_along(points(), "a", sizes=[1, 2]), "add up to 300 individuals, got 3"),
-    (lambda: bag_along(points(), "a", last="drop"), "last 'drop' is unknown"),
     (lambda: bag_grid(points(), 0), "at least one cell"),
     (lambda: bag_grid(points().drop_vars(["x", "y"]), 3), "needs coordinates x and y"),
-    (lambda: bag_grid(nested().drop_vars("individual_value"), 3), "not split anew"),
+    (lambda: bag_grid(nested().drop_vars("individual_value"), 3), "not re-split"),
     (lambda: merge(nested(), "sides"), "by 'sides' is unknown; did you mean 'side'"),
     (lambda: merge(nested(), "tag"), "hold individuals of several 'tag'"),
     (lambda: merge_to(nested(), 33), "between 1 and 32"),

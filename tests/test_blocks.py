@@ -82,7 +82,7 @@ def test_missing_pixels_are_dropped_by_name_only():
         wb.bag_blocks(fields, "t", ["z"], block=3)
     ds = wb.bag_blocks(fields, "t", ["z"], ["x"], 3, missing="drop")
     assert ds.sizes["bag"] == 5 and ds.sizes["individual"] == 44
-    assert "10 of 54 pixels with gaps were left out: 1 blocks are no bags, 1 have fewer" in (
+    assert "10 of 54 pixels with gaps were left out: 1 blocks are not bags, 1 have fewer" in (
         ds.attrs["treatments"])
     np.testing.assert_allclose(ds["block_row"], [0, 0, 0, 1, 1])
     kept = fields["t"].values[3:, 3:6].ravel()[np.arange(9) != 4]

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from workbench import pipeline
 from workbench.cli import app
-from workbench.spec import Spec
+from workbench.pipeline import run as pipeline
+from workbench.pipeline.spec import Spec
 
 COMMAND = ["disaggregate", "--dataset", "swiss-roll", "--model", "constant", "--quiet", "--out"]
 

@@ -9,9 +9,9 @@ from scipy.special import erf
 
 import workbench as wb
 from workbench.checks import InputError
-from workbench.kernels import build
+from workbench.gp.kernels.grammar import build
+from workbench.gp.kernels.operators import SegmentMean
 from workbench.labelled import to_source
-from workbench.operators import SegmentMean
 
 
 def intervals(*pairs):
@@ -62,6 +62,7 @@ def test_matern_means_match_quadrature(kernel, function, nodes, tolerance):
             assert found[i, j] == pytest.approx(exact / ((b - a) * (d - c)), abs=tolerance)
 
 
+@pytest.mark.filterwarnings("ignore::workbench.checks.ConvergenceWarning")
 def test_boxes_in_space_and_time_with_points_among_them():
     table = pd.DataFrame({"x0": [0.0, 3.0], "x1": [2.0, 3.0], "y0": [0.0, 1.0], "y1": [1.0, 1.0],
                           "t": [5.0, 6.0], "green": [0.2, 0.7], "no2": [30.0, 40.0],

@@ -1,9 +1,12 @@
 """Checks of numbers: what is taken, what is refused, and what the message says."""
 
+import warnings
+
 import numpy as np
 import pytest
 
-from workbench.checks import InputError, number, whole
+from workbench import checks
+from workbench.checks import FewAreasWarning, FitWarning, InputError, number, whole
 
 
 @pytest.mark.parametrize("value", [3, 3.0, np.int16(3), np.float32(3), np.uint8(3)])
@@ -28,3 +31,19 @@ def test_what_is_no_number_is_refused(value):
 def test_bounds_are_told(value, bounds, message):
     with pytest.raises(InputError, match=message):
         whole("n", value, *bounds)
+
+
+def test_a_warning_points_at_the_line_that_called_the_package():
+    inside = {"__name__": "workbench.deep", "warn": checks.warn, "kind": FewAreasWarning}
+    exec("def deeper(): warn('few', kind)\ndef deep(): deeper()", inside)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        inside["deep"]()
+    assert caught[0].filename == __file__
+    assert issubclass(caught[0].category, FitWarning)
+
+
+def test_all_classes_of_warnings_can_be_filtered_by_one():
+    kinds = [one for one in vars(checks).values()
+             if isinstance(one, type) and issubclass(one, Warning) and one is not Warning]
+    assert len(kinds) > 4 and all(issubclass(one, checks.WorkbenchWarning) for one in kinds)

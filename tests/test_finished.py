@@ -1,5 +1,6 @@
 """A map that is finished stays: through signals, kill -9, and on to the same command again."""
 
+import errno
 import os
 import signal
 import subprocess
@@ -14,10 +15,17 @@ import xarray as xr
 from typer.testing import CliRunner
 
 from tests.reference import country
-from workbench import geo, pipeline
+from workbench import geo
 from workbench.cli import app
-from workbench.labelled import QuasiLikelihoodGP
-from workbench.spec import Spec
+from workbench.labelled import Auto, QuasiLikelihoodGP
+from workbench.pipeline import run as pipeline
+from workbench.pipeline import scoring
+from workbench.pipeline.spec import Spec
+
+# Few steps and few areas are enough for what is tested here.
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::workbench.checks.ConvergenceWarning",
+    "ignore::workbench.checks.ExtrapolationWarning")
 
 REPOSITORY = Path(__file__).parents[1]
 SCORED = dict(dataset="swiss-roll", dataset_options=dict(n_bags=20, mean_size=20, size_std=8))
@@ -36,7 +44,7 @@ class Stop(Exception):
 
 
 def test_a_finished_map_is_there_before_cross_validation(tmp_path, monkeypatch):
-    from workbench import evaluation
+    from workbench import comparison
 
     out = tmp_path / "map.nc"
     seen = {}
@@ -45,7 +53,7 @@ def test_a_finished_map_is_there_before_cross_validation(tmp_path, monkeypatch):
         seen["attrs"] = geo.read(out).attrs
         raise Stop
 
-    monkeypatch.setattr(evaluation, "cross_validate", never)
+    monkeypatch.setattr(comparison, "cross_validate", never)
     spec = Spec(**SCORED, model="constant", folds=3)
     (tmp_path / "spec.json").write_text(spec.to_json())
     result = workbench("run", tmp_path / "spec.json", "--out", out, "--quiet")
@@ -74,6 +82,7 @@ def counted(monkeypatch, out: Path, spec: Spec, fits: list, stop_at: int | None 
     return result
 
 
+@pytest.mark.slow
 def test_cross_validation_goes_on_where_it_was_killed(tmp_path, monkeypatch):
     spec = Spec(**SCORED, model="vbagg", folds=4,
                 options={"inducing": 8, "max_steps": 4, "kernel": "rbf"})
@@ -93,11 +102,12 @@ def test_cross_validation_goes_on_where_it_was_killed(tmp_path, monkeypatch):
     assert len(plain) == 5
     resumed, straight = geo.read(out), geo.read(whole)
     assert "partial" not in resumed.attrs
-    xr.testing.assert_allclose(pipeline.scores(resumed)["scores"],
-                               pipeline.scores(straight)["scores"])
+    xr.testing.assert_allclose(scoring.scores(resumed)["scores"],
+                               scoring.scores(straight)["scores"])
     xr.testing.assert_identical(resumed["mean"].drop_attrs(), straight["mean"].drop_attrs())
 
 
+@pytest.mark.slow
 def test_another_spec_does_not_take_up_the_kept_map(tmp_path, monkeypatch):
     options = {"inducing": 8, "max_steps": 4, "kernel": "rbf"}
     out, fits, again = tmp_path / "map.nc", [], []
@@ -115,12 +125,12 @@ def test_a_file_in_the_place_of_the_folds_is_found_before_the_fit(tmp_path):
 
 
 def test_folds_that_cannot_be_kept_do_not_take_the_map_along(tmp_path, monkeypatch):
-    from workbench.evaluation import crossvalidation_tasks
+    from workbench.evaluation import tasks
 
     def full(done, file):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(crossvalidation_tasks, "keep", full)
+    monkeypatch.setattr(tasks, "store", full)
     (tmp_path / "spec.json").write_text(Spec(**SCORED, model="constant", folds=3).to_json())
     out = tmp_path / "map.nc"
     result = workbench("run", tmp_path / "spec.json", "--out", out, "--quiet")
@@ -128,6 +138,42 @@ def test_folds_that_cannot_be_kept_do_not_take_the_map_along(tmp_path, monkeypat
     assert ("stopped: cross-validation could not go on (No space left on device); the finished map "
             f"is kept in {out}") in result.stderr
     assert geo.read(out)["mean"].notnull().all()
+
+
+def test_another_error_of_the_system_is_no_full_disk(tmp_path, monkeypatch):
+    from workbench.evaluation import tasks
+
+    def broken(done, file):
+        raise OSError(errno.EMFILE, "Too many open files")
+
+    monkeypatch.setattr(tasks, "store", broken)
+    (tmp_path / "spec.json").write_text(Spec(**SCORED, model="constant", folds=3).to_json())
+    out = tmp_path / "map.nc"
+    result = workbench("run", tmp_path / "spec.json", "--out", out, "--quiet")
+    assert result.exit_code == 1 and "error: unexpected OSError" in result.stderr
+    assert geo.read(out).attrs["partial"] == "cross-validation has not finished"
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_folds_are_found_again_by_another_number_of_processes(tmp_path):
+    spec = Spec(**SCORED, folds=2, options={"inducing": 8, "max_steps": 3, "kernel": "rbf"})
+    pipeline.run(spec, resume=tmp_path)
+    kept = {path.name: path.stat().st_mtime_ns for path in tmp_path.iterdir()}
+    assert len(kept) == 1 + 4                               # the map, two folds of two models
+    pipeline.run(spec, resume=tmp_path, workers=2)
+    assert {path.name: path.stat().st_mtime_ns for path in tmp_path.iterdir()} == kept
+    assert repr(Auto(effort="quick", workers=3)) == repr(Auto(effort="quick"))
+
+
+def test_the_cost_of_auto_is_estimated_by_its_fit_alone(monkeypatch, capsys):
+    def fit(self, ds, **_):
+        raise Stop
+
+    monkeypatch.setattr(Auto, "estimate", None)
+    monkeypatch.setattr(Auto, "fit", fit)
+    with pytest.raises(Stop):
+        pipeline.run(Spec(**SCORED, model="auto", folds=3), progress=True)
+    assert "3 folds follow, each about as long as the map" in capsys.readouterr().err
 
 
 LONG = dict(dataset="swiss-roll", dataset_options=dict(n_bags=20, mean_size=20, size_std=8),
@@ -154,6 +200,7 @@ def wait_for(process: subprocess.Popen, text: str, seconds: float = 90) -> bytes
     return seen
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 def test_other_signals_keep_the_best_so_far_as_ctrl_c_does(tmp_path, number):
     process = started(tmp_path, Spec(**LONG, folds=2))
@@ -168,6 +215,7 @@ def test_other_signals_keep_the_best_so_far_as_ctrl_c_does(tmp_path, number):
     assert not (tmp_path / "map.nc").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["recover", "compare"])
 def test_comparisons_stop_at_other_signals_too(tmp_path, command):
     geo.write(country(bags=24, size=10), tmp_path / "country.nc")
@@ -226,6 +274,7 @@ def test_a_hangup_that_is_ignored_stays_ignored(monkeypatch):
         signal.signal(signal.SIGHUP, former)
 
 
+@pytest.mark.slow
 def test_kill_in_cross_validation_loses_nothing_finished(tmp_path):
     options = {"inducing": 8, "max_steps": 60, "kernel": "ard-matern32"}
     spec = Spec(**SCORED, folds=10, options=options)
@@ -241,6 +290,7 @@ def test_kill_in_cross_validation_loses_nothing_finished(tmp_path):
     assert len(kept) >= 1 + 5                               # folds 0 and 1 of two models, and one
 
 
+@pytest.mark.slow
 def test_a_signal_in_cross_validation_keeps_map_and_folds(tmp_path):
     options = {"inducing": 8, "max_steps": 60, "kernel": "ard-matern32"}
     process = started(tmp_path, Spec(**SCORED, folds=10, options=options))
@@ -252,5 +302,5 @@ def test_a_signal_in_cross_validation_keeps_map_and_folds(tmp_path):
     assert "the finished map is kept in map.nc; the same command goes on" in err
     maps = geo.read(tmp_path / "map.nc")
     assert maps.attrs["partial"].startswith("cross-validation stopped after ")
-    assert pipeline.scores(maps)["fold_scores"].notnull().any()
+    assert scoring.scores(maps)["fold_scores"].notnull().any()
     assert (tmp_path / "map.nc.resume").is_dir()

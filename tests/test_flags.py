@@ -6,8 +6,9 @@ from typing import Any, Literal
 
 import pytest
 
-from workbench import flags
 from workbench.checks import InputError
+from workbench.pipeline import flags
+from workbench.pipeline.docstrings import parameters_said
 
 
 @dataclass(frozen=True)
@@ -82,6 +83,39 @@ def test_signatures_and_defaults():
     assert flags.convert(known["n"], "20") == 20
     assert flags.convert(known["noise"], "1") == 1
     assert flags.convert(known["path"], "here") == "here"
+
+
+def test_help_is_what_docstrings_say_first():
+    class Base:
+        """A base.
+
+        Parameters
+        ----------
+        seed : int
+            Seed of ``all``. More of it.
+        """
+
+    class Derived(Base):
+        """Derived.
+
+        Parameters
+        ----------
+        x, y : str, optional
+            Columns, e.g. "lon", of the
+            centre
+        seed
+            As of `Base`.
+
+        Returns
+        -------
+        other : int
+            No parameter.
+        """
+
+    assert parameters_said(Derived) == {
+        "seed": "Seed of all", "x": 'Columns, e.g. "lon", of the centre',
+        "y": 'Columns, e.g. "lon", of the centre'}
+    assert parameters_said(lambda: None) == {}
 
 
 def test_descriptions():

@@ -13,10 +13,11 @@ from typer.testing import CliRunner
 
 from tests.kit import kit_inputs, pixels, write_kit
 from tests.reference import country
-from workbench import geo, outputs, pipeline
+from workbench import geo, outputs
 from workbench.checks import InputError
 from workbench.cli import app
-from workbench.spec import Spec
+from workbench.pipeline import run as pipeline
+from workbench.pipeline.spec import Spec
 
 REPOSITORY = Path(__file__).parents[1]
 LIMIT = 100_000                 # bytes that a file may have in the trials of a full disk

@@ -65,7 +65,7 @@ def closure(*extras: str) -> dict[str, str]:
 def test_everything_installed_is_pinned_at_the_version_tested():
     pinned = pins()
     # What torch brings for graphics cards is pinned by torch itself and differs by platform.
-    installed = {n: v for n, v in closure("all", "test").items()
+    installed = {n: v for n, v in closure("all", "docs", "test").items()
                  if not n.startswith(("nvidia-", "cuda-", "triton"))}
     missing = sorted(set(installed) - set(pinned))
     assert not missing, f"not in constraints.txt: {missing}"
@@ -76,7 +76,7 @@ def test_everything_installed_is_pinned_at_the_version_tested():
 
 def test_pins_satisfy_the_ranges_and_name_no_machine():
     pinned = pins()
-    for requirement in own_requirements("all", "test"):
+    for requirement in own_requirements("all", "docs", "test"):
         assert requirement.specifier.contains(pinned[canonicalize_name(requirement.name)])
     text = (REPOSITORY / "constraints.txt").read_text(encoding="utf-8")
     assert not re.search(r"[@/+]|://|^-", text, flags=re.MULTILINE)
@@ -128,12 +128,12 @@ def make(*arguments: str) -> subprocess.CompletedProcess:
 def test_make_lists_its_targets():
     listed = make()
     assert listed.returncode == 0
-    for target in ("serve", "test", "lint", "notebooks", "clean"):
+    for target in ("serve", "test", "lint", "notebooks", "docs", "clean"):
         assert re.search(rf"^  {target}\s", listed.stdout, flags=re.MULTILINE)
 
 
 @needs_make
-@pytest.mark.parametrize("target", ["serve", "test"])
+@pytest.mark.parametrize("target", ["serve", "test", "docs"])
 def test_make_refuses_an_old_python_in_words(target, tmp_path):
     old = tmp_path / "python"
     old.write_text('#!/bin/sh\nif [ "$1" = --version ]; then echo Python 3.9.1; else exit 1; fi\n')

@@ -6,13 +6,21 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from workbench import bagging, evaluation, geo, pipeline
+from workbench import bagging, comparison, evaluation, geo
 from workbench.checks import FitWarning, InputError, NotExact
 from workbench.datasets import load
 from workbench.interrupt import Cancelled
-from workbench.labelled.mapping import flat_beside
 from workbench.labelled.timing import cost_told
-from workbench.spec import Spec
+from workbench.pipeline import run as pipeline
+from workbench.pipeline import scoring
+from workbench.pipeline.scoring import flat_beside
+from workbench.pipeline.spec import Spec
+
+# Few steps and few areas are enough for what is tested here.
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::workbench.checks.ConvergenceWarning",
+    "ignore::workbench.checks.ExtrapolationWarning")
+
 
 ROLL = dict(dataset="swiss-roll", dataset_options={"n_bags": 12, "mean_size": 10, "size_std": 4})
 QUICK = dict(options={"inducing": 8, "max_steps": 6, "kernel": "rbf"})
@@ -46,12 +54,12 @@ def test_the_map_answers_what_the_spec_asked(scored):
 
 
 def test_scores_stand_beside_the_constant_model(scored):
-    found = pipeline.scores(scored)
+    found = scoring.scores(scored)
     assert set(found["model"].values) == {"vbagg", "constant"}
     assert found.attrs["comparison"].startswith("scores are over all 12 bags")
     table = evaluation.table(found)
     assert np.isfinite(table.to_numpy(dtype=float)).all()
-    alone = evaluation.cross_validate(
+    alone = comparison.cross_validate(
         pipeline.model_of(Spec(**ROLL, **QUICK)), pipeline.data_of(Spec(**ROLL)), folds=3, seed=0)
     xr.testing.assert_allclose(found["scores"], alone["scores"])
 
@@ -59,7 +67,7 @@ def test_scores_stand_beside_the_constant_model(scored):
 def test_scores_are_missing_in_words():
     maps = pipeline.run(Spec(**ROLL, model="constant"))
     with pytest.raises(InputError, match="no scores; run its Spec with folds"):
-        pipeline.scores(maps)
+        scoring.scores(maps)
 
 
 def test_two_runs_agree_to_the_bit(scored):
@@ -74,8 +82,8 @@ def test_a_result_survives_its_file(scored, tmp_path):
     assert pipeline.spec_of(path).key == scored.attrs["spec_key"]
     with xr.open_dataset(path) as stored:
         xr.testing.assert_allclose(stored["mean"], scored["mean"])
-        xr.testing.assert_allclose(pipeline.scores(stored)["scores"],
-                                   pipeline.scores(scored)["scores"])
+        xr.testing.assert_allclose(scoring.scores(stored)["scores"],
+                                   scoring.scores(scored)["scores"])
 
 
 def test_a_stored_dataset_is_a_dataset(tmp_path):
@@ -169,14 +177,14 @@ def test_cross_validation_stopped_in_its_first_fold_keeps_the_map(scored):
     maps = pipeline.run(spec, callback=StopAt(fit=2, step=1))
     assert maps.attrs["partial"] == "cross-validation stopped after 0 of 6 fits"
     with pytest.raises(InputError, match="no scores"):
-        pipeline.scores(maps)
+        scoring.scores(maps)
 
 
 def test_a_format_that_cannot_hold_the_result_is_refused_before_the_fit(tmp_path):
     def never(*_):
         raise AssertionError("the fit began")
 
-    with pytest.raises(InputError, match="no pixels of a raster"):
+    with pytest.raises(InputError, match="not pixels of a raster"):
         pipeline.run(Spec("swiss-roll", dataset_options=dict(n_bags=5)), callback=never,
                      out=tmp_path / "map.tif")
 
@@ -211,7 +219,7 @@ def test_a_map_that_cannot_add_up_is_kept_and_says_so(monkeypatch):
     def refuse(*_, **__):
         raise NotExact("no draws that preserve totals")
 
-    monkeypatch.setattr("workbench.models.fit.VariationalFit.preserve", refuse)
+    monkeypatch.setattr("workbench.gp.models.vbagg.fit.VariationalFit.preserve", refuse)
     with pytest.warns(FitWarning, match="does not add up to the totals, as was asked for"):
         maps = pipeline.run(Spec(**COUNTRY, **SMALL, rescale_to_totals=True))
     assert np.isfinite(maps["mean"]).all()
@@ -261,5 +269,5 @@ def test_time_and_memory_are_told_before_the_fit(capsys):
     told = cost_told(pipeline.model_of(Spec(**COUNTRY, **SMALL)), ds, folds=10, workers=2)
     assert "GiB; then 10 folds, about" in told and "on 2 processes" in told
     assert cost_told(pipeline.model_of(Spec("x", model="aggregated-gp")), ds) == ""
-    alone = pipeline.model_of(Spec("x", model="auto", options={"workers": 3}), alone=True)
+    alone = pipeline.model_of(Spec("x", model="auto", options={"workers": 3}), workers=1)
     assert alone.options.workers == 1

@@ -10,11 +10,11 @@ import xarray as xr
 
 import workbench as wb
 from tests.reference import country
-from workbench import pipeline
 from workbench.bagging import oddities
 from workbench.checks import DataWarning, ExtrapolationWarning, FitWarning
-from workbench.evaluation import cross_validate
-from workbench.spec import Spec
+from workbench.comparison import cross_validate
+from workbench.pipeline import run as pipeline
+from workbench.pipeline.spec import Spec
 
 
 @pytest.fixture
@@ -65,7 +65,7 @@ def test_rates_as_counts(ds):
 
 def test_truth_values(ds):
     only(oddities(with_values(ds, ds["value"].values > ds["value"].values.mean())),
-         "true or false")
+         "true and false")
 
 
 def test_thousands_separators(ds):
@@ -106,6 +106,7 @@ SETS = ["korea", "italy", "us-unemployment", "simulated-country", "swiss-roll",
         "california-housing"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SETS)
 def test_no_false_alarm(name):
     try:
@@ -166,7 +167,7 @@ def test_fitted_totals_far_from_the_data_are_said(ds):
     wb.VBAgg(inducing=6, max_steps=3), wb.Auto(effort="quick", workers=1),
     wb.AggregatedGP(max_steps=3)])
 def test_one_area_is_said(ds, model):
-    with pytest.warns(FitWarning, match="there is one area: its total says how high the rate is"):
+    with pytest.warns(FitWarning, match="there is one area: its total gives the level of the rate"):
         fit = model.fit(wb.subset(ds, [0]))
     assert "there is one area" in fit.summary()
     assert not any("there is one area" in note for note in model.fit(wb.subset(ds, [0, 1])).notes)

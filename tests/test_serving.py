@@ -11,8 +11,8 @@ import urllib.request
 
 import pytest
 
-from workbench import serving
 from workbench.checks import InputError
+from workbench.ui import serving
 
 
 def test_a_taken_port_is_named_with_the_way_out():
@@ -111,9 +111,9 @@ def test_a_served_app_reaches_the_browser_and_stops_in_the_middle_of_a_fit(
 # Apps whose session begins work at once, so that a plain request sets them going.
 FITTING = """
 import torch
-from workbench.ui import shell
-from workbench.ui.state import State
-from workbench.ui.store import Store
+from workbench.ui.base import shell
+from workbench.ui.disaggregate.state import State
+from workbench.ui.disaggregate.store import Store
 
 shell.prepare()
 store = Store(State())
@@ -123,7 +123,7 @@ store.fit()
 """
 STUCK = """
 import time
-from workbench.ui.jobs import Job
+from workbench.ui.base.jobs import Job
 
 def work(run):
     print("steps 1 threads 1", flush=True)
@@ -133,7 +133,7 @@ Job(print).start(work)
 """
 SERVE = """
 import pathlib, sys
-from workbench import serving
+from workbench.ui import serving
 
 serving.apps = lambda: {"working": pathlib.Path(sys.argv[1])}
 serving.serve([], int(sys.argv[2]), "127.0.0.1", [])

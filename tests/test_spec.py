@@ -8,8 +8,10 @@ import pytest
 
 import workbench as wb
 from workbench.checks import InputError
-from workbench.pipeline import model_of
-from workbench.spec import Settings, Spec
+from workbench.pipeline.base import BaseSpec
+from workbench.pipeline.run import model_of
+from workbench.pipeline.settings import Settings
+from workbench.pipeline.spec import SmoothSpec, Spec
 
 FULL = Spec(
     dataset="korea", dataset_options={"level": "district"}, areas=40, model="vbagg",
@@ -84,7 +86,7 @@ def test_a_spec_can_be_copied_pickled_and_keyed_by():
     ('{"dataset": "a", "quantiles": [0.5, 0.1]}', "strictly between 0 and 1 and ascend"),
     ('{"dataset": "a", "quantiles": [0.5, 1]}', "strictly between 0 and 1 and ascend"),
     ('{"dataset": "a", "quantiles": 0.5}', "quantiles as a list"),
-    ('{"dataset": "a", "threshold": "high"}', "threshold as a rate"),
+    ('{"dataset": "a", "threshold": "high"}', "threshold as a number"),
     ('{"dataset": "a", "threshold": NaN}', "finite number for threshold"),
     ('{"dataset": "a", "options": {"nugget": Infinity}}', "finite number for nugget"),
     ('{"dataset": "a", "options": ["link"]}', "options as a mapping"),
@@ -148,6 +150,14 @@ def test_only_plain_values_are_taken():
 def test_a_missing_file_is_named(tmp_path):
     with pytest.raises(InputError, match="Spec file .*absent.json' does not exist"):
         Spec.read(tmp_path / "absent.json")
+
+
+def test_a_spec_of_another_command_is_refused_where_one_is_named():
+    text = SmoothSpec("a.csv", "m", "n", "x", "y", options={"kernel": "rbf"}).to_json()
+    assert BaseSpec.from_json(text) == SmoothSpec.from_json(text)
+    with pytest.raises(InputError, match="the Spec is one of `workbench smooth`"):
+        Spec.from_json(text)
+    assert '"command"' not in Spec("korea").to_json()
 
 
 def test_later_fields_leave_former_keys_alone():

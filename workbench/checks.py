@@ -1,10 +1,12 @@
-"""Raisers of errors that say what was expected, what came, and what to do about it."""
+"""Errors and warnings that say what was expected, what came, and what to do about it."""
 
 from __future__ import annotations
 
 import difflib
 import importlib
 import math
+import sys
+import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -23,24 +25,58 @@ class NotExact(InputError):
     """A model does not know a distribution exactly, but can be asked for draws instead."""
 
 
-class ConvergenceWarning(UserWarning):
+class WorkbenchWarning(UserWarning):
+    """Any warning of this package, so that all of them can be filtered by one class."""
+
+
+class ConvergenceWarning(WorkbenchWarning):
     """An optimisation ended before its optimum; what was found so far is returned."""
 
 
-class ExtrapolationWarning(UserWarning):
+class ExtrapolationWarning(WorkbenchWarning):
     """Much of a map rests on covariates beyond the range in which totals were seen."""
 
 
-class FitWarning(UserWarning):
-    """A fit disagrees with the data it was given, or says more than they can."""
+class FitWarning(WorkbenchWarning):
+    """A fit disagrees with the data it was given, or claims more than they can support."""
 
 
-class DataWarning(UserWarning):
+class FewAreasWarning(FitWarning):
+    """There are too few areas to test what a map shows inside them."""
+
+
+class DataWarning(WorkbenchWarning):
     """Data that can be used look as if they were something else than what they are taken for."""
 
 
-class ApproximationWarning(UserWarning):
+class ApproximationWarning(WorkbenchWarning):
     """A result is less accurate than it should be; the message says how much and what to do."""
+
+
+def warn(message: str, category: type[Warning] = FitWarning) -> None:
+    """Warn at the line of the user's code that called the package, however deep the cause lies.
+
+    Parameters
+    ----------
+    message : str
+        What happened, and what to do about it.
+    category : type of Warning
+        One of the classes of this module, or a subclass.
+
+    Returns
+    -------
+    None
+        The warning is issued as by `warnings.warn`, once per calling line by default.
+    """
+    frame = caller = sys._getframe(1)
+    while frame is not None:
+        # Torch's decorators, such as that of no_grad, stand between the user and our methods.
+        if frame.f_globals.get("__name__", "").partition(".")[0] in ("workbench", "torch"):
+            caller = frame.f_back or frame
+        frame = frame.f_back
+    warnings.warn_explicit(
+        message, category, caller.f_code.co_filename, caller.f_lineno,
+        caller.f_globals.get("__name__"), caller.f_globals.setdefault("__warningregistry__", {}))
 
 
 @contextmanager
@@ -169,7 +205,7 @@ def number(name: str, value: object) -> float:
     Raises
     ------
     InputError
-        If it is something else; text and truth values are no numbers.
+        If it is something else; text and truth values are not numbers.
     """
     require(_finite(value), f"{name} must be a finite number, got {value!r}")
     return float(value)
@@ -190,7 +226,7 @@ def whole(name: str, value: object, least: int | None = None, most: int | None =
     Raises
     ------
     InputError
-        If it is no whole number or out of bounds.
+        If it is not a whole number or out of bounds.
     """
     bounds = (f" from {least} to {most}" if None not in (least, most) else
               f" of {least} or more" if least is not None else

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import contextlib
 import os
+import platform
 import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from workbench.checks import InputError, choose, require
@@ -22,6 +24,17 @@ _BESIDE = ("-journal", "-wal", "-shm", ".aux.xml")  # what SQLite and GDAL leave
 
 class OutputError(InputError):
     """A result could not be written where it was to go; the message says where it is kept."""
+
+
+def versions(*names: str) -> dict[str, str]:
+    """Versions that a result depends on: of packages as installed, and of "python"."""
+    found = {}
+    for name in names:
+        try:
+            found[name] = platform.python_version() if name == "python" else version(name)
+        except PackageNotFoundError:
+            found[name] = "not installed as a package"
+    return found
 
 
 def unfinished(out: Path) -> Path:

@@ -60,11 +60,12 @@ def check(ds: xr.Dataset, valued: bool = True) -> xr.Dataset:
         isinstance(ds, xr.Dataset), f"expected a bagged xarray.Dataset, got {type(ds).__name__}"
     )
     for name in _REQUIRED:
-        require(name in ds or (name == "value" and not valued), f"the dataset lacks {name!r}; "
-                "build it with workbench.bag_polygons, bag_children, bag_grid or bag_along")
+        if name not in ds and (valued or name != "value"):
+            raise InputError(f"the dataset lacks {name!r}; build it with workbench.bag_polygons, "
+                             "bag_children, bag_grid or bag_along")
     for name, dims in (_REQUIRED | _OPTIONAL).items():
-        if name in ds:
-            require(ds[name].dims == dims, f"{name} must have dims {dims}, got {ds[name].dims}")
+        if name in ds and (got := ds[name].dims) != dims:
+            raise InputError(f"{name} must have dims {dims}, got {got}")
     for name in ("covariates", "weight", "value", "x", "y", "mediators"):
         if name in ds:
             _finite(ds, name)
@@ -134,6 +135,11 @@ def check_learnable(ds: xr.Dataset) -> xr.Dataset:
             f"all {ds.sizes[BAG]} counts are zero, so there is nothing to map, whatever the link; "
             f"check that the right column was read{bound}")
     return ds
+
+
+def counts_add_up(ds: xr.Dataset) -> bool:
+    """Whether values are totals of counts."""
+    return kind(ds) == "count" and aggregation(ds) == "sum"
 
 
 def kind(ds: xr.Dataset) -> str:

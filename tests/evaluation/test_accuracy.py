@@ -3,15 +3,16 @@ import pytest
 from scipy import stats
 from sklearn.metrics import mean_poisson_deviance
 
+import workbench as wb
 from tests.reference import TruthModel, country
 from workbench.checks import InputError
 from workbench.evaluation import (
     bias,
     correlation,
     mae,
-    pin_to_totals,
     poisson_deviance,
     poisson_nll,
+    rescale_to_totals,
     rmse,
 )
 
@@ -62,7 +63,7 @@ def test_shapes_and_conventions_are_named_in_errors():
 def test_pinned_expectations_add_up_to_the_totals():
     ds = country()
     expected = TruthModel().at(ds).mean * ds["weight"]
-    pinned = pin_to_totals(ds, expected)
+    pinned = rescale_to_totals(ds, expected)
     totals = np.bincount(ds["membership"], weights=pinned)
     np.testing.assert_allclose(totals, ds["value"], rtol=1e-12)
     ratio = pinned.values / expected.values  # one factor per bag
@@ -73,9 +74,18 @@ def test_pinned_expectations_add_up_to_the_totals():
 def test_pinning_refuses_what_cannot_be_pinned():
     ds = country(bags=3, size=2)
     with pytest.raises(InputError, match="b1"):
-        pin_to_totals(ds, np.array([1, 1, 0, 0, 1, 1.0]))
+        rescale_to_totals(ds, np.array([1, 1, 0, 0, 1, 1.0]))
     with pytest.raises(InputError, match="zero or more"):
-        pin_to_totals(ds, np.array([1, 1, -1, 2, 1, 1.0]))
+        rescale_to_totals(ds, np.array([1, 1, -1, 2, 1, 1.0]))
     ds["value"].attrs["aggregation"] = "mean"
     with pytest.raises(InputError, match="means"):
-        pin_to_totals(ds, np.ones(6))
+        rescale_to_totals(ds, np.ones(6))
+
+
+def test_the_former_names_still_work_and_say_the_new_ones():
+    ds = country(bags=6)
+    with pytest.warns(DeprecationWarning, match="rescale_to_totals"):
+        former = wb.pin_to_totals(ds, ds["weight"])
+    np.testing.assert_array_equal(former, wb.rescale_to_totals(ds, ds["weight"]))
+    with pytest.warns(DeprecationWarning, match="as_singleton_bags"):
+        assert wb.separate(ds).sizes["bag"] == ds.sizes["individual"]

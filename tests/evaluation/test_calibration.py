@@ -3,14 +3,8 @@ import pytest
 from scipy import stats
 
 from workbench.checks import InputError
-from workbench.evaluation import (
-    coverage,
-    covered,
-    covered_by_pit,
-    pit,
-    pit_histogram,
-    reliability,
-)
+from workbench.evaluation import covered, covered_by_pit, pit, pit_histogram, reliability
+from workbench.evaluation.calibration import coverage
 
 LEVELS = np.array([0.5, 0.8, 0.95])
 
@@ -28,20 +22,20 @@ def three_errors(n):
 
 def test_right_law_covers_at_the_nominal_level_and_a_shrunk_one_does_not():
     y, draws = world()
-    share = coverage(y, draws, LEVELS, convention="randomised")
+    share = covered_by_pit(pit(y, draws), LEVELS).mean(1)
     assert (np.abs(share - LEVELS) < three_errors(y.size)).all()
-    share = coverage(*world(claimed=0.2), LEVELS, convention="randomised")
+    share = covered_by_pit(pit(*world(claimed=0.2)), LEVELS).mean(1)
     assert (share < LEVELS - three_errors(y.size)).all()
 
 
 def test_inclusive_intervals_of_small_counts_cover_more_and_randomised_ones_exactly():
     y, draws = world(mean=1.0, spread=0.3, claimed=0.3)
     inclusive = coverage(y, draws, LEVELS)
-    randomised = coverage(y, draws, LEVELS, convention="randomised")
+    by_pit = covered_by_pit(pit(y, draws), LEVELS)
     assert (inclusive >= LEVELS).all()
     assert inclusive[0] > LEVELS[0] + three_errors(y.size)[0]
-    assert (np.abs(randomised - LEVELS) < three_errors(y.size)).all()
-    assert (covered(y, draws, LEVELS) | ~covered(y, draws, LEVELS, "randomised")).mean() > 0.99
+    assert (np.abs(by_pit.mean(1) - LEVELS) < three_errors(y.size)).all()
+    assert (covered(y, draws, LEVELS) | ~by_pit).mean() > 0.99
 
 
 @pytest.mark.parametrize("mean", [0.5, 20.0])

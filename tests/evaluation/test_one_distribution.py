@@ -6,8 +6,13 @@ import torch
 
 from workbench.datasets import load
 from workbench.evaluation.folds import subset
-from workbench.evaluation.units import judge, targets
+from workbench.evaluation.units import score_units, targets
 from workbench.labelled import models
+
+# Few steps and few areas are enough for what is tested here.
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::workbench.checks.ConvergenceWarning",
+    "ignore::workbench.checks.ExtrapolationWarning")
 
 SAMPLES, LEVELS = 2000, (0.1, 0.5, 0.9)
 SMALL = {"inducing": 10, "max_steps": 8, "boundary": "half", "restarts": 1,
@@ -48,11 +53,12 @@ def fitted(case, ds):
     return model.fit(ds)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES)
 def test_mean_quantiles_and_draws_agree(case, counts):
     train = subset(counts, np.arange(24) % 2 == 0)
     fit = fitted(case, train)
-    judged = judge(fit, counts, targets(counts), 200, 0)
+    judged = score_units(fit, counts, targets(counts), 200, 0)
     rate = fit.at(counts, area_effect=True)
     draws = {
         "bag": fit.simulate(counts, "bag", SAMPLES, 7).values,
@@ -84,6 +90,7 @@ def test_mean_quantiles_and_draws_agree(case, counts):
             assert (gap < limit + 0.03).all(), f"{level}: {gap.max()}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", ["vbagg", "area", "negative binomial", "area and nugget",
                                   "averaged", "quasi-likelihood", "white noise of areas"])
 @pytest.mark.parametrize("unit", ["bag", "individual"])
@@ -95,7 +102,8 @@ def test_the_density_is_that_of_the_draws(case, unit, counts):
     middle = np.quantile(drawn, 0.5, axis=0, method="inverted_cdf").astype(int)
     below = np.zeros(drawn.shape[1])
     name = "value" if unit == "bag" else "individual_value"
-    bags, trained = fit._bags(counts), fit._trained(counts)     # values stay the training ones
+    data = fit._data(counts)
+    bags, trained = fit._bags(data), fit._trained(data)         # values stay the training ones
     for k in range(int(middle.max()) + 1):
         y = torch.full((drawn.shape[1],), float(k)).double()
         logs = fit.inner.log_density(y, bags, trained, unit, 1000, 3).detach().numpy()
@@ -117,6 +125,7 @@ def surveys(counts):
         value=counts["value"].copy(data=value).assign_attrs(aggregation="mean"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["binomial", "exponential"])
 def test_other_likelihoods_agree_and_preserve_totals(kind, counts):
     if kind == "binomial":
@@ -127,7 +136,7 @@ def test_other_likelihoods_agree_and_preserve_totals(kind, counts):
         ds["value"].attrs |= {"kind": "continuous", "aggregation": "sum"}
         ds["individual_value"].attrs |= {"kind": "continuous", "aggregation": "sum"}
     fit = models()["vbagg"](likelihood=kind, inducing=10, max_steps=8).fit(ds)
-    judged = judge(fit, ds, ["bag", "individual"], 200, 0)
+    judged = score_units(fit, ds, ["bag", "individual"], 200, 0)
     for unit, found in judged.items():
         drawn = fit.simulate(ds, unit, SAMPLES, 4).values
         error = drawn.std(0) / np.sqrt(SAMPLES)

@@ -25,13 +25,12 @@ def test_crps_of_draws_meets_the_closed_form_of_the_normal():
     assert (np.abs(repeats.mean(0) - closed) < 4 * error).all()
 
 
-def test_fair_crps_is_unbiased_with_few_draws_and_the_energy_form_is_not():
+def test_crps_is_unbiased_with_few_draws():
     rng = np.random.default_rng(1)
     y, draws = np.zeros(4000), rng.normal(size=(3, 4000))
     closed = scoringrules.crps_normal(0.0, 0.0, 1.0)
-    fair, energy = crps(y, draws), crps(y, draws, "energy")
+    fair = crps(y, draws)
     assert abs(fair.mean() - closed) < 4 * fair.std() / np.sqrt(y.size)
-    assert energy.mean() - closed > 10 * energy.std() / np.sqrt(y.size)
     pairs = scoringrules.crps_ensemble(y[:20], draws.T[:20], estimator="fair", backend="numpy")
     np.testing.assert_allclose(fair[:20], pairs, atol=1e-12)
 
@@ -40,7 +39,7 @@ def test_chunks_change_nothing(monkeypatch):
     rng = np.random.default_rng(2)
     y, draws = rng.poisson(4, 101), rng.poisson(4, (30, 101))
     whole = crps(y, draws), central_intervals(draws, [0.5, 0.9])
-    monkeypatch.setattr(scoring.chunks, "__defaults__", (100,))
+    monkeypatch.setattr(scoring, "CHUNK", 100)
     assert len(scoring.chunks(30, 101)) == 34
     np.testing.assert_array_equal(crps(y, draws), whole[0])
     np.testing.assert_array_equal(central_intervals(draws, [0.5, 0.9]), whole[1])

@@ -2,9 +2,10 @@ import itertools
 
 import numpy as np
 import pytest
+import scoringrules
 
 from workbench.checks import InputError
-from workbench.evaluation import cross_scores, crps, stack, stack_log
+from workbench.evaluation import cross_scores, stack
 
 
 def world(groups, bias, spread, size=4, samples=200, seed=0):
@@ -24,20 +25,25 @@ def simplex(models, steps):
             yield np.array([*parts, steps - sum(parts)]) / steps
 
 
+def empirical_crps(y, draws):
+    """CRPS of the draws' own empirical distributions."""
+    return scoringrules.crps_ensemble(y, draws.T, estimator="qd", backend="numpy")
+
+
 def test_the_quadratic_form_is_the_crps_of_the_mixture():
     draws, y, _ = world(5, [0, 0.5, 1.0], [1, 0.6, 1.5], samples=40)
     forms = cross_scores(draws, y)
     for k, x in enumerate(draws):
-        np.testing.assert_allclose(forms[:, k, k], crps(y, x, "energy"))
+        np.testing.assert_allclose(forms[:, k, k], empirical_crps(y, x))
     mixture = np.concatenate([draws[0], draws[0], draws[1], draws[2]])      # weights 2 : 1 : 1
     w = np.array([0.5, 0.25, 0.25])
-    np.testing.assert_allclose(w @ forms @ w, crps(y, mixture, "energy"))
+    np.testing.assert_allclose(w @ forms @ w, empirical_crps(y, mixture))
     left, right = draws[0][:, 3], draws[2][:, 3]                            # and as defined
     between = np.abs(left[:, None] - right).mean()
     expected = 0.5 * (np.abs(left - y[3]).mean() + np.abs(right - y[3]).mean() - between)
     assert forms[3, 0, 2] == pytest.approx(expected)
     unequal = [draws[0], draws[1][:7]]
-    np.testing.assert_allclose(cross_scores(unequal, y)[:, 1, 1], crps(y, draws[1][:7], "energy"))
+    np.testing.assert_allclose(cross_scores(unequal, y)[:, 1, 1], empirical_crps(y, draws[1][:7]))
 
 
 @pytest.mark.parametrize("shrink", [0, 1, "auto"])
@@ -69,42 +75,19 @@ def test_weights_are_the_optimum_of_brute_force(shrink):
     assert best - 1e-4 * abs(best) < objective(w) <= best + 1e-9
 
 
-def test_log_weights_are_the_optimum_of_brute_force():
-    rng = np.random.default_rng(1)
-    density = np.log(rng.gamma(2, size=(80, 3)) * [1, 1.2, 0.8])
-    w = stack_log(density, shrink=0)
-
-    def score(v):
-        return np.log(np.exp(density) @ v).mean()
-
-    best = max(score(v) for v in simplex(3, 200))
-    assert best - 1e-9 <= score(w) < best + 1e-4
-    shrunk = stack_log(density)
-    few, free = stack_log(density[:8]), stack_log(density[:8], shrink=0)
-    assert 0 < few.min() and few.max() < free.max() - 0.05
-    shifted = density + rng.normal(size=(80, 1)) * 300      # constants of units do not matter
-    np.testing.assert_allclose(stack_log(shifted), shrunk, atol=1e-6)
-
-
-def learn(how, groups, errors, seed, shrink="auto"):
+def learn(groups, errors, seed, shrink="auto"):
     """Weight of the first of two models whose errors common to a group have these sds."""
-    if how == "crps":
-        draws, y, g = world(groups, errors, [1, 1], seed=seed)
-        return stack(draws, y, g, shrink)[0]
-    rng = np.random.default_rng(seed)
-    y, g = rng.normal(size=groups * 4), np.repeat(np.arange(groups), 4)
-    error = np.repeat(rng.normal(size=(groups, 2)) * errors, 4, axis=0)
-    return stack_log(-((y[:, None] - error) ** 2) / 2, g, shrink)[0]
+    draws, y, g = world(groups, errors, [1, 1], seed=seed)
+    return stack(draws, y, g, shrink)[0]
 
 
-@pytest.mark.parametrize("how", ["crps", "log"])
-def test_the_right_model_is_found_with_many_units_and_equal_ones_stay_equal_with_few(how):
-    assert learn(how, 1000, [0, 0.7], 0) > 0.95
-    few = np.array([learn(how, 5, [0.6, 0.6], seed) for seed in range(40)])
-    free = np.array([learn(how, 5, [0.6, 0.6], seed, shrink=0) for seed in range(40)])
+def test_the_right_model_is_found_with_many_units_and_equal_ones_stay_equal_with_few():
+    assert learn(1000, [0, 0.7], 0) > 0.95
+    few = np.array([learn(5, [0.6, 0.6], seed) for seed in range(40)])
+    free = np.array([learn(5, [0.6, 0.6], seed, shrink=0) for seed in range(40)])
     assert abs(few.mean() - 0.5) < 3 * few.std() / 40**0.5
     assert np.abs(few - 0.5).mean() < 0.15 < 0.2 < np.abs(free - 0.5).mean()
-    right = np.array([learn(how, 5, [0, 0.7], seed) for seed in range(40)])
+    right = np.array([learn(5, [0, 0.7], seed) for seed in range(40)])
     assert 0.6 < right.mean() < 0.9         # towards the right one, with caution
 
 
@@ -170,8 +153,6 @@ def test_bad_input_says_what_is_wrong():
         stack(draws, y, groups[:4])
     with pytest.raises(InputError, match="shrink"):
         stack(draws, y, groups, shrink="much")
-    with pytest.raises(InputError, match="unit \\[1\\]"):
-        stack_log([[0.0, -1.0], [-np.inf, -np.inf]])
 
 
 def test_infinite_shrinkage_leaves_out_what_is_certainly_bad_and_keeps_what_is_alike():

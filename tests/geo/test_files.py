@@ -55,7 +55,7 @@ def test_numbers_of_another_length_or_unknown_names_are_refused():
         to_raster(cut(), np.ones(3))
     with pytest.raises(InputError, match="values 'rat' is unknown; did you mean 'rate'"):
         to_raster(cut(), "rat")
-    with pytest.raises(InputError, match="individuals are no pixels"):
+    with pytest.raises(InputError, match="individuals are not pixels"):
         to_raster(load("swiss-roll", n_bags=2, mean_size=5, size_std=3), "truth")
 
 
@@ -84,7 +84,7 @@ def test_geotiff_bands_are_named_and_placed(tmp_path):
 
 
 def test_geopackage_has_the_areas_with_their_numbers(tmp_path):
-    frame = gpd.read_file(write(cut(), tmp_path / "areas.gpkg"))
+    frame = gpd.read_file(write(cut(), tmp_path / "areas.gpkg"), layer="bag")
     assert frame["value"].tolist() == [3, 4]
     assert frame["bag_name"].tolist() == ["Ay", "Bee"]
     assert frame.crs.to_epsg() == 4326
@@ -94,7 +94,7 @@ def test_geopackage_has_the_areas_with_their_numbers(tmp_path):
 def test_geopackage_takes_the_individuals_if_they_are_polygons(tmp_path):
     ds = cut().assign_coords(individual_geometry=(
         "individual", shapely.box(np.arange(4), 0, np.arange(4) + 1, 1)))
-    frame = gpd.read_file(write(ds, tmp_path / "fine.gpkg"))
+    frame = gpd.read_file(write(ds, tmp_path / "fine.gpkg"), layer="individual")
     assert frame["quantile_0.95"].tolist() == [4, 5, 6, 7]
     areas = gpd.read_file(write(ds, tmp_path / "fine.gpkg", layer="bag"))
     assert len(areas) == 2  # the former layer is gone

@@ -16,7 +16,7 @@ from workbench import geo
 from workbench.checks import InputError
 from workbench.cli import app
 from workbench.geo import layers
-from workbench.spec import Spec
+from workbench.pipeline.spec import Spec
 
 
 def workbench(*arguments: object):
@@ -108,6 +108,7 @@ def test_a_broken_geopackage_does_not_read_back(tmp_path):
         layers._read_back(path, counts)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["map.tif", "map.TIF", "map.tiff"])
 def test_a_raster_keeps_its_scores_beside(kit, tmp_path, name):
     result = workbench("disaggregate", *kit_inputs(kit), "--model", "constant", "--cv", 3,

@@ -68,12 +68,12 @@ def test_metres_that_are_called_degrees_are_refused():
 
 
 def test_a_crs_that_nobody_knows_is_named_with_its_argument():
-    with pytest.raises(InputError, match="polygon_crs='EPSG:99999' is no coordinate reference"):
+    with pytest.raises(InputError, match="polygon_crs='EPSG:99999' is not a known coordinate"):
         bagged(areas().set_crs(None, allow_override=True), polygon_crs="EPSG:99999")
-    with pytest.raises(InputError, match="raster_crs='lonlat' is no coordinate reference system"):
+    with pytest.raises(InputError, match="raster_crs='lonlat' is not a known coordinate ref"):
         bagged(weight=people(crs=None), raster_crs="lonlat")
-    with named_as_flags(), pytest.raises(InputError, match="^--raster-crs lonlat is no .* write it "
-                                                           "as --raster-crs EPSG:4326"):
+    with named_as_flags(), pytest.raises(InputError, match="^--raster-crs lonlat is not .* write "
+                                                           "it as --raster-crs EPSG:4326"):
         bagged(weight=people(crs=None), raster_crs="lonlat")
 
 

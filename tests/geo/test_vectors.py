@@ -7,7 +7,7 @@ import pytest
 import shapely
 
 from tests.geo.test_polygons import CRS, areas, bagged, layers, people
-from workbench.bagging.summaries import read_table
+from workbench.bagging.tables import read_table
 from workbench.checks import InputError, named_as_flags
 from workbench.geo.treatments import Record
 from workbench.geo.vectors import open_polygons
@@ -115,7 +115,7 @@ def test_tables_in_another_encoding_end_in_one_line(tmp_path):
     path = tmp_path / "table.csv"
     path.write_bytes("name,n\nMálaga,3\n".encode("latin-1"))
     with pytest.raises(InputError, match=r"^cannot read '.*table.csv' as a CSV table: it is not "
-                                         r"UTF-8 text \(byte 0xe1\); try to save it anew as UTF-8"):
+                                         r"UTF-8 text \(byte 0xe1\); try to save it again as UTF"):
         read_table(path)
     path.write_bytes(b"")
     with pytest.raises(InputError, match=r"the file is empty \(0 bytes\)"):

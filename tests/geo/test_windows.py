@@ -19,6 +19,7 @@ from shapely.geometry import box  # noqa: E402
 import workbench as wb  # noqa: E402
 from workbench.checks import InputError  # noqa: E402
 from workbench.geo import windows  # noqa: E402
+from workbench.geo.treatments import Record  # noqa: E402
 from workbench.geo.windows import Extent, cropped  # noqa: E402
 
 ROWS, COLUMNS = 4_000, 5_000
@@ -72,6 +73,7 @@ def grown(folder: Path, whole: str) -> dict:
     return json.loads(done.stdout.splitlines()[-1])
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="peak memory is told by Linux")
 def test_areas_in_a_corner_take_the_memory_of_the_corner(large, record_property):
     part, whole = grown(large, "part"), grown(large, "whole")
@@ -126,6 +128,9 @@ def test_a_raster_elsewhere_is_left_to_the_message_that_says_so(monkeypatch):
     assert cropped(grid(), elsewhere, None, "population", None).shape == (400, 400)
 
 
+@pytest.mark.filterwarnings(
+    "ignore::workbench.checks.ConvergenceWarning",
+    "ignore::workbench.checks.FitWarning")
 def test_areas_alone_make_a_dataset():
     ds = wb.bag_polygons(corner(), value="cases")
     assert ds.sizes["covariate"] == 0 and max(ds.attrs["grid_shape"]) == 100
@@ -157,3 +162,13 @@ def test_a_weight_that_is_made_lies_on_the_covariate(monkeypatch):
     assert ds["weight"].attrs["units"] == "pixels"
     with pytest.raises(InputError, match="value='...'"):
         wb.bag_polygons(corner(), sea, "uniform")
+
+
+def test_axes_are_found_by_their_attributes_too(monkeypatch):
+    monkeypatch.setattr(windows, "LARGE", 100)
+    raster = xr.DataArray(
+        np.zeros((300, 400)), dims=("rlat", "rlon"), name="t",
+        coords={"rlat": ("rlat", np.arange(300.0), {"standard_name": "grid_latitude"}),
+                "rlon": ("rlon", np.arange(400.0), {"axis": "X"})})
+    part = cropped(raster, Extent((10, 10, 20, 20), "EPSG:32633"), "EPSG:32633", "t", Record())
+    assert part.shape == (85, 85)               # ten pixels and a margin, cut at the corner

@@ -10,11 +10,11 @@ import xarray as xr
 import workbench as wb
 from tests.reference import country
 from workbench.checks import FitWarning, InputError
+from workbench.gp.models.vbagg.model import VBAgg
 from workbench.labelled import candidates, verdict
 from workbench.labelled.candidates import CANDIDATES, EFFORTS, candidates_for
 from workbench.labelled.verdict import MIXTURE
 from workbench.labelled.weighing import REGRESSION, SPLIT
-from workbench.models.vbagg import VBAgg
 
 BY_NAME = {one.name: one for one in CANDIDATES}
 AREAS, SIZE = 24, 4                        # merged into eight groups
@@ -45,6 +45,7 @@ def two(monkeypatch):
 
 # --- the mixture --------------------------------------------------------------------------------
 
+@pytest.mark.slow
 def test_all_quick_candidates_are_weighed(ds, fit):
     assert list(fit.candidates) == ["flat", "slopes", "place", "all at once",
                                     "all at once, transformed"]
@@ -55,6 +56,7 @@ def test_all_quick_candidates_are_weighed(ds, fit):
     assert not fit.cancelled and fit.history and fit.elapsed > 0
 
 
+@pytest.mark.slow
 def test_what_explains_the_world_weighs_most(fit):
     """The world's log rate is linear in its covariate."""
     assert str(fit.weights.idxmax().item()) == "slopes"
@@ -63,6 +65,7 @@ def test_what_explains_the_world_weighs_most(fit):
     assert float(error.sel(model=MIXTURE)) < float(error.sel(model=SPLIT))
 
 
+@pytest.mark.slow
 def test_means_are_weighted_means_of_the_candidates(ds, fit):
     for of, law in (("at", lambda f: f.at(ds)), ("over", lambda f: f.over(ds)),
                     ("latent", lambda f: f.latent(ds)),
@@ -73,6 +76,7 @@ def test_means_are_weighted_means_of_the_candidates(ds, fit):
         np.testing.assert_allclose(law(fit).mean, wanted, rtol=1e-10, err_msg=of)
 
 
+@pytest.mark.slow
 def test_draws_preserve_totals(ds, fit):
     drawn = fit.sample(ds, 20, preserve_totals=True, seed=1)
     assert drawn.sizes["sample"] == 20
@@ -81,6 +85,7 @@ def test_draws_preserve_totals(ds, fit):
                                np.broadcast_to(ds["value"], (20, AREAS)))
 
 
+@pytest.mark.slow
 def test_hyperparameters_and_weights_bring_the_fit_back(ds, fit):
     told = json.loads(json.dumps(fit.hyperparameters))          # as they travel
     again = quick().condition(ds, told)
@@ -103,6 +108,7 @@ def test_conditioning_on_something_else_is_refused(ds, change, message):
         quick().condition(ds, change)
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_fit(ds, two):
     one, same, other = (quick(seed=seed).fit(ds) for seed in (3, 3, 4))
     xr.testing.assert_identical(one.weights, same.weights)
@@ -121,6 +127,7 @@ def test_the_number_of_processes_changes_nothing(ds, fit):
     assert calls == sorted(calls) and calls[-1] == pytest.approx(1.0)
 
 
+@pytest.mark.slow
 def test_truth_is_never_seen(ds, two):
     lie = ds.assign(truth=ds["truth"] * 9, individual_value=ds["individual_value"] + 5)
     xr.testing.assert_identical(quick().fit(lie).weights, quick().fit(ds).weights)
@@ -142,6 +149,8 @@ def test_no_candidate_needs_what_is_not_there(ds):
     assert names(bare.isel(covariate=slice(0, 0)), NORMAL) == ["flat"]
 
 
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::workbench.checks.FitWarning")
 @pytest.mark.parametrize("without", ["places", "covariates"])
 def test_data_with_places_or_covariates_alone(ds, without):
     few = ds.isel(covariate=slice(0, 0)) if without == "covariates" else ds.drop_vars(
@@ -153,6 +162,7 @@ def test_data_with_places_or_covariates_alone(ds, without):
     assert (REGRESSION in fit.recovery["model"]) == (without == "places")
 
 
+@pytest.mark.slow
 def test_fewer_than_ten_areas_are_not_weighed(two):
     few = country(bags=9, size=3)
     with pytest.warns(FitWarning, match="a simple map may be as good or better"):
@@ -184,6 +194,8 @@ def fractional(ds):
     return ds.assign(value=ds["value"] + 0.25)
 
 
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::workbench.checks.FitWarning")
 @pytest.mark.parametrize("kind", [trials, means, fractional])
 def test_other_kinds_of_values(ds, kind, two):
     made = kind(ds)
@@ -221,6 +233,8 @@ def failing(monkeypatch, kernels):
     monkeypatch.setattr(VBAgg, "fit", fit)
 
 
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::workbench.checks.FitWarning")
 def test_a_candidate_that_fails_is_left_out_and_named(ds, two, monkeypatch):
     failing(monkeypatch, {"linear(covariates)"})
     fit = quick().fit(ds)
@@ -230,6 +244,7 @@ def test_a_candidate_that_fails_is_left_out_and_named(ds, two, monkeypatch):
     assert note in fit.summary()
 
 
+@pytest.mark.slow
 def test_no_candidate_at_all_is_an_error(ds, two, monkeypatch):
     failing(monkeypatch, {"constant", "linear(covariates)"})
     with pytest.raises(InputError, match="no candidate could be fitted: 'flat', 'slopes' "
@@ -237,6 +252,7 @@ def test_no_candidate_at_all_is_an_error(ds, two, monkeypatch):
         quick().fit(ds)
 
 
+@pytest.mark.slow
 def test_a_candidate_that_recovers_nothing_weighs_nothing(ds, monkeypatch):
     """Its name has a comma, as one of the real ones has: the names of others must not suffer."""
     few = (BY_NAME["flat"], BY_NAME["slopes"], replace(BY_NAME["slopes"], name="flat, slopes"))
@@ -267,6 +283,7 @@ def test_a_candidate_that_recovers_nothing_weighs_nothing(ds, monkeypatch):
     assert np.isfinite(fit.at(ds).mean).all()
 
 
+@pytest.mark.slow
 def test_cancelling_at_once_keeps_the_first_candidate(ds):
     def stop(*_):
         raise wb.Cancelled
@@ -277,6 +294,7 @@ def test_cancelling_at_once_keeps_the_first_candidate(ds):
     assert any("cancelled: 1 of 5 candidates" in note for note in fit.notes)
 
 
+@pytest.mark.slow
 def test_cancelling_later_keeps_what_there_is(ds, two):
     seen = []
 
@@ -322,11 +340,12 @@ def misleading() -> xr.Dataset:
     value = made["value"].copy(data=count.astype(float))
     return made.drop_vars(["truth", "individual_value"]).assign(
         covariates=(("individual", "covariate"), of_area[:, None]), value=value,
-        weight=("individual", weight, {"units": "people"})).assign_coords(
+        weight=("individual", weight, {"units": "houses"})).assign_coords(
         x=("individual", place[made["membership"].values]), y=("individual", np.zeros(45)),
         bag_x=("bag", place), bag_y=("bag", np.zeros(15)))
 
 
+@pytest.mark.slow
 def test_a_simple_map_that_recovers_better_is_named_and_warned_of(monkeypatch):
     made = misleading()
     monkeypatch.setattr(candidates, "CANDIDATES", (BY_NAME["slopes"],))
@@ -406,6 +425,7 @@ def test_difference_and_its_standard_error_by_hand():
 
 # --- what it says, and its map ------------------------------------------------------------------
 
+@pytest.mark.slow
 def test_the_summary_says_what_weighs_what_and_why(fit):
     text = fit.summary()
     rows = text.splitlines()
@@ -416,6 +436,7 @@ def test_the_summary_says_what_weighs_what_and_why(fit):
     assert fit.outside_share > 0 and f"extrapolation: {fit.outside_share:.1%}" in text
 
 
+@pytest.mark.slow
 def test_extrapolation_is_averaged_over_the_candidates(ds, fit):
     wanted = sum(float(fit.weights.sel(model=name)) * one.extrapolation(ds)
                  for name, one in fit.candidates.items())
@@ -423,6 +444,7 @@ def test_extrapolation_is_averaged_over_the_candidates(ds, fit):
     assert not fit.candidates["flat"].extrapolation(ds).any()
 
 
+@pytest.mark.slow
 def test_the_map_carries_weights_and_verdict_to_a_file_and_back(ds, fit, tmp_path):
     maps = fit.to_dataset(ds, threshold=1.0)
     weights = json.loads(maps.attrs["weights"])
@@ -439,12 +461,13 @@ def test_the_map_carries_weights_and_verdict_to_a_file_and_back(ds, fit, tmp_pat
     assert back.attrs["verdict"] == fit.verdict
 
 
+@pytest.mark.slow
 def test_what_only_a_candidate_has(ds, fit):
     with pytest.raises(InputError, match="ask one of fit.candidates"):
         fit.components(ds)
     with pytest.raises(InputError, match="move one of its candidates"):
-        fit.move({"mean": 0.0})
-    moved = fit.candidates["slopes"].move({"mean": 0.0})
+        fit.with_hyperparameters({"mean": 0.0})
+    moved = fit.candidates["slopes"].with_hyperparameters({"mean": 0.0})
     assert not np.allclose(moved.at(ds).mean, fit.candidates["slopes"].at(ds).mean)
     assert "matern32_mean" in fit.candidates["place"].components(ds)
     assert fit.coefficients().sizes["coefficient"] == 0
@@ -459,6 +482,7 @@ def test_wrong_options_are_refused(option, message):
         wb.Auto(**option)
 
 
+@pytest.mark.slow
 def test_certainly_bad_candidates_have_no_weight_and_leave_no_tails_in_the_mixture():
     ds = wb.load("simulated-country", level="district", seed=0)
     fit = quick().fit(ds)

@@ -5,9 +5,12 @@ import pytest
 
 import workbench as wb
 from tests.reference import country
-from workbench.checks import InputError
 from workbench.labelled import BagConstant, NeuralNetwork, Nystrom, models
 from workbench.labelled.tuning import tune
+
+# New bags are predicted here; that bag-constant warns of them has a test of its own.
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:.*bag-constant knows nothing of them:workbench.checks.ExtrapolationWarning")
 
 OPTIONS = {
     "bag-constant": {}, "bag-pixel": {"intercept": "learn", "hidden": 8, "weight_penalty": 0.1},
@@ -25,6 +28,7 @@ def other():
     return country(bags=12, size=4, seed=3)
 
 
+@pytest.mark.filterwarnings("ignore::workbench.checks.ConvergenceWarning")
 @pytest.mark.parametrize("name", OPTIONS)
 def test_every_baseline_through_the_bridge(name, ds, other):
     assert name in models()
@@ -40,7 +44,7 @@ def test_every_baseline_through_the_bridge(name, ds, other):
     flat = float(ds["value"].sum() / ds["weight"].sum())
     mean = float((out["mean"] * ds["weight"]).sum() / ds["weight"].sum())
     assert mean == pytest.approx(flat, rel=0.15)
-    assert fit.at(ds).mean.attrs["units"] == "cases / people"
+    assert fit.at(ds).mean.attrs["units"] == "cases / houses"
     assert name in fit.summary() or type(model).__name__ in fit.summary()
     again = wb.make_model(name, **OPTIONS[name]).condition(ds, fit.hyperparameters)
     np.testing.assert_allclose(again.at(other).mean, fit.at(other).mean)
@@ -49,8 +53,9 @@ def test_every_baseline_through_the_bridge(name, ds, other):
     assert np.isfinite(result["scores"].sel(model=name, target="bag", score="crps"))
 
 
+@pytest.mark.filterwarnings("ignore::workbench.checks.ConvergenceWarning")      # few epochs
 def test_early_stopping_takes_a_dataset(ds, other):
-    model = NeuralNetwork(hidden=6, epochs=30, patience=3, patience_from=0.1)
+    model = NeuralNetwork(hidden=6, max_steps=30)
     fit = model.fit(ds, early_stop=other)
     assert fit.inner.history.early_stop and fit.model is model
     with pytest.raises(TypeError, match="early_stop"):
@@ -66,10 +71,9 @@ def test_bag_constant_knows_its_bags_by_name_and_value(ds):
     np.testing.assert_allclose(fit.at(few).mean, rate[few["membership"].values])
     renamed = few.assign_coords(bag=[f"other{k}" for k in range(5)])
     np.testing.assert_allclose(fit.at(renamed).mean, fit.hyperparameters["mean"]["value"])
-    with pytest.raises(InputError, match="'other0'"):
-        BagConstant(elsewhere="refuse").fit(ds).at(renamed)
 
 
+@pytest.mark.filterwarnings("ignore::workbench.checks.ConvergenceWarning")
 def test_tuning_with_datasets(ds, other):
     fit, runs = tune(Nystrom, {"manifold_penalty": (0.0, 10.0)}, ds, other,
                      common={"inducing": 8, "tolerance": 1e-3})

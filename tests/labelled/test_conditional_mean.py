@@ -63,6 +63,7 @@ def test_the_overall_mean_is_known_or_shrunk(ds):
     np.testing.assert_allclose(moved, 280.0)
 
 
+@pytest.mark.filterwarnings("ignore::workbench.checks.ConvergenceWarning")
 @pytest.mark.filterwarnings("ignore:.*lie where no bag is")      # the outermost slabs are targets
 def test_it_is_the_operator_inside_a_conditional_mean_process(ds):
     bags, targets = wb.unmatch(ds, 0.25, seed=1)

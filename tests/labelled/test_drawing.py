@@ -9,7 +9,12 @@ import xarray as xr
 import workbench as wb
 from workbench.checks import InputError
 from workbench.datasets import load
-from workbench.labelled import drawing
+from workbench.labelled import drawing, maps
+
+# Few steps and few areas are enough for what is tested here.
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::workbench.checks.ConvergenceWarning",
+    "ignore::workbench.checks.ExtrapolationWarning")
 
 
 @pytest.fixture(scope="module")
@@ -134,7 +139,7 @@ def test_the_map_of_draws_is_an_average_of_shares(fit, ds):
         assert "adds up" in maps[name].attrs["distribution"]
         assert "long_name" in maps[name].attrs and "units" in maps[name].attrs
     # It is not the mean scaled to the total, but near it.
-    ratio = wb.pin_to_totals(ds, fit.at(ds, area_effect=True).mean * ds["weight"])
+    ratio = wb.rescale_to_totals(ds, fit.at(ds, area_effect=True).mean * ds["weight"])
     np.testing.assert_allclose(maps["expected_count"], ratio, rtol=0.15)
     assert np.abs(maps["expected_count"] - ratio).max() > 1e-6
     plain = fit.to_dataset(ds)
@@ -144,9 +149,10 @@ def test_the_map_of_draws_is_an_average_of_shares(fit, ds):
 
 
 def test_large_maps_are_drawn_some_bags_at_a_time(fit, ds, monkeypatch):
-    monkeypatch.setattr(drawing, "BUDGET", 400 * 40)
-    maps = fit.to_dataset(ds, preserve_totals=True, samples=400)
-    summed = np.bincount(ds["membership"].values, maps["expected_count"].values)
+    for module in (drawing, maps):
+        monkeypatch.setattr(module, "BUDGET", 400 * 40)
+    found = fit.to_dataset(ds, preserve_totals=True, samples=400)
+    summed = np.bincount(ds["membership"].values, found["expected_count"].values)
     np.testing.assert_allclose(summed, ds["value"].values)
     many = fit.functional(ds, lambda draw: draw.sum(), samples=400)
     np.testing.assert_allclose(many["draws"], float(ds["value"].sum()))

@@ -64,8 +64,9 @@ def test_a_map_that_extrapolates_says_so():
         wb.VBAgg(kernel="matern32(coordinates)").fit(ds)        # no covariate, no extrapolation
 
 
+@pytest.mark.slow
 def test_candidates_whose_optimisation_failed_are_left_out(monkeypatch):
-    from workbench.models import vbagg
+    from workbench.gp.models.vbagg import model as vbagg
 
     ds = country(bags=14, size=4)
     true = vbagg.diagnose
@@ -103,21 +104,22 @@ def test_a_handful_of_areas_is_said_to_test_nothing():
 
 
 def test_ctrl_c_while_a_fit_is_diagnosed_is_the_users_and_keeps_nothing(monkeypatch):
-    from workbench.models import diagnosis
-    from workbench.recent import Recent
-    from workbench.training import History
+    from workbench.gp.models.base import Model
+    from workbench.gp.models.vbagg import diagnosis
+    from workbench.gp.numerics.recent import ResultCache
+    from workbench.gp.optimisation.training import History
 
     ds = country(bags=12, size=4)
     model = wb.VBAgg(kernel="matern32(coordinates)")
     fit = model.fit(ds)
-    source, kept = fit.inner.state.source, Recent(4)
+    source, kept = fit.inner.state.source, ResultCache(4)
     monkeypatch.setattr(diagnosis, "_RECENT", kept)
     whole = diagnosis._flat_objective(fit.inner.model, source)
-    monkeypatch.setattr(diagnosis, "_RECENT", Recent(4))
+    monkeypatch.setattr(diagnosis, "_RECENT", ResultCache(4))
     stopped = History(cancelled=True)
     with monkeypatch.context() as patch:
         patch.setattr(type(fit.inner), "history", stopped, raising=False)
-        patch.setattr(type(fit.inner.model), "trained", lambda self, source: type(
+        patch.setattr(Model, "fit", lambda self, source: type(
             "Stopped", (), {"history": stopped, "objective": whole - 100})())
         with pytest.raises(KeyboardInterrupt):
             diagnosis._flat_objective(fit.inner.model, source)

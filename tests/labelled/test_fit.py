@@ -12,6 +12,9 @@ from workbench.checks import InputError
 from workbench.evaluation.folds import subset
 from workbench.labelled import data_hash, models, to_bags, to_source
 
+# Few steps and few areas are enough for what is tested here.
+pytestmark = pytest.mark.filterwarnings("ignore::workbench.checks.ExtrapolationWarning")
+
 OPTIONS = {"inducing": 15, "tolerance": 1e-2}
 
 
@@ -52,8 +55,8 @@ def test_truth_is_never_seen(ds, fit):
 def test_labels_units_and_coordinates(ds, fit):
     rate, total = fit.at(ds), fit.over(ds)
     assert rate.mean.dims == ("individual",) and total.mean.dims == ("bag",)
-    assert rate.mean.attrs["units"] == "cases / people"
-    assert rate.variance.attrs["units"] == "(cases / people)²"
+    assert rate.mean.attrs["units"] == "cases / houses"
+    assert rate.variance.attrs["units"] == "(cases / houses)²"
     assert total.mean.attrs["units"] == "cases"
     assert rate.exceedance(1.0).attrs["units"] == "probability"
     np.testing.assert_array_equal(rate.mean["individual"], ds["individual"])
@@ -101,7 +104,7 @@ def test_the_map_with_its_provenance(ds, fit, tmp_path):
 
 def test_trained_areas_are_recognised_by_name_value_and_individuals(ds, fit):
     def trained(data):
-        return fit._trained(data).tolist()
+        return fit._trained(fit._data(data)).tolist()
 
     assert trained(ds) == list(range(20))
     renamed = ds.assign_coords(bag=[f"other{k}" for k in range(20)])
@@ -128,15 +131,15 @@ def test_trained_areas_are_recognised_by_name_value_and_individuals(ds, fit):
 def test_trained_areas_are_recognised_in_a_part_in_any_order(ds, fit):
     chosen = [13, 2, 19, 7]
     part = subset(ds, chosen)
-    assert fit._trained(part).tolist() == chosen
+    assert fit._trained(fit._data(part)).tolist() == chosen
     shuffled = part.isel(individual=np.argsort(
         part["membership"].values * 100 - np.arange(part.sizes["individual"]), kind="stable"))
     assert not np.array_equal(shuffled["covariates"], part["covariates"])
-    assert fit._trained(shuffled).tolist() == chosen
+    assert fit._trained(fit._data(shuffled)).tolist() == chosen
     # An individual that has gone over to the next bag leaves neither as it was.
     over = part.copy(deep=True)
     over["membership"][np.flatnonzero(part["membership"].values == 0)[-1]] = 1
-    assert fit._trained(over).tolist() == [-1, -1, 19, 7]
+    assert fit._trained(fit._data(over)).tolist() == [-1, -1, 19, 7]
     whole = fit.at(ds, area_effect=True).std
     members = ds["membership"].values
     rows = np.concatenate([np.flatnonzero(members == k) for k in chosen])
@@ -167,6 +170,7 @@ def test_summary_names_everything(fit):
         assert part in text
 
 
+@pytest.mark.filterwarnings("ignore::workbench.checks.ConvergenceWarning")
 @pytest.mark.parametrize("model", [
     wb.VBAgg(kernel="linear+matern32", overdispersion="area", **OPTIONS),
     wb.AggregatedGP(max_steps=5)], ids=lambda m: m.name)
@@ -174,7 +178,7 @@ def test_move_is_condition_from_here(ds, model):
     fit = model.fit(ds)
     name = "matern32.lengthscale"
     values = {name: 1.3 * fit.hyperparameters[name]["value"]}
-    moved = fit.move(values)
+    moved = fit.with_hyperparameters(values)
     again = model.condition(ds, {**fit.hyperparameters, **values})
     assert moved.hyperparameters == again.hyperparameters
     assert fit.hyperparameters[name]["value"] != values[name]
@@ -204,6 +208,8 @@ def test_wrong_data_are_refused(ds, fit):
         wb.VBAgg().fit({})
 
 
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::workbench.checks.FitWarning")
 @pytest.mark.parametrize("name", ["auto", "constant", "centre-point", "aggregated-gp", "vbagg"])
 def test_every_model_through_the_bridge(name, ds):
     assert name in models()
@@ -224,7 +230,7 @@ def test_every_model_through_the_bridge(name, ds):
     flat = float(ds["value"].sum() / ds["weight"].sum())
     mean = float((out["mean"] * ds["weight"]).sum() / ds["weight"].sum())
     assert mean == pytest.approx(flat, rel=0.15)
-    assert fit.at(ds).mean.attrs["units"] == "cases / people"
+    assert fit.at(ds).mean.attrs["units"] == "cases / houses"
     with pytest.raises(InputError, match="did you mean"):
         wb.make_model(name[:-1])
 
@@ -249,3 +255,8 @@ def test_missing_values_of_bags_can_be_predicted_at_other_levels(ds, fit):
                 "bag": [f"fine{k}" for k in range(80)], "x": ds["x"], "y": ds["y"]})
     # A bag of one individual has the individual's own rate times its weight.
     np.testing.assert_allclose(fit.over(fine).mean, fit.at(ds).mean * ds["weight"], rtol=1e-6)
+
+
+def test_the_former_name_of_a_method_says_what_it_is_called_now(ds, fit):
+    with pytest.warns(DeprecationWarning, match="with_hyperparameters"):
+        assert fit.move({}).hyperparameters == fit.hyperparameters

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from tests.torch.laws import EVERY, t
+from tests.gp.distributions import EVERY, t
+from workbench.gp.predictive import Mixture
 from workbench.labelled import LabelledPredictive
-from workbench.predictive import Mixture
 
 LAWS = EVERY | {"mixture": Mixture(t(0.25, 0.75), [EVERY["normal"], EVERY["gamma"]])}
 COORDS = {"bag": ["north", "middle", "south"], "bag_x": ("bag", [1.0, 2.0, 3.0])}

@@ -6,8 +6,8 @@ import torch
 
 import workbench as wb
 from workbench.checks import FitWarning, InputError
+from workbench.gp.predictive import LogNormal
 from workbench.labelled.predictive import LabelledPredictive
-from workbench.predictive import LogNormal
 
 MODELS = {"constant": wb.Constant, "vbagg": wb.VBAgg, "centre-point": wb.CentrePointGP}
 
@@ -69,7 +69,7 @@ def test_totals_that_are_all_zero_have_one_answer(ds, name, overdispersion, link
 def test_a_move_from_an_averaged_fit_says_that_it_is_one_setting(ds):
     fit = wb.VBAgg(inducing=6, average=6, overdispersion="area").fit(ds)
     assert any("averaged over" in note for note in fit.notes)
-    moved = fit.move({"area.std": 0.3})
+    moved = fit.with_hyperparameters({"area.std": 0.3})
     assert any("not averaged over" in note for note in moved.notes)
     assert "not averaged over" in moved.summary()
     assert not any("not averaged over" in note for note in fit.notes)

@@ -55,6 +55,7 @@ def test_trust_is_the_power_of_a_source(tree):
             to_sources(tree, {name: value})
 
 
+@pytest.mark.filterwarnings("ignore::workbench.checks.ConvergenceWarning")
 def test_tasks_with_missing_rows_become_sources_without_them():
     ds = monitors({"no2": [1, 2, np.nan, 4, 5, 6], "pm10": [10, np.nan, np.nan, 40, 50, 60]},
                   units="ug/m3")
@@ -147,6 +148,7 @@ def test_what_is_no_set_of_sources_is_refused(tree):
         wb.MRGP().fit({"points": broken})
 
 
+@pytest.mark.filterwarnings("ignore::workbench.checks.ConvergenceWarning")
 def test_the_command_combines_files(tree, tmp_path):
     for name, child in tree["sources"].children.items():
         child.to_dataset().to_netcdf(tmp_path / f"{name}.nc")

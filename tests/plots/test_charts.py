@@ -8,7 +8,8 @@ from bokeh.models import Plot
 
 from tests.reference import FlatModel, FragileModel, TruthModel, country
 from workbench.checks import InputError
-from workbench.evaluation import FoldWarning, assessment, cross_validate, evaluate
+from workbench.comparison import assessment, cross_validate, evaluate
+from workbench.evaluation import FoldWarning
 from workbench.plots import (
     covariate_support,
     images,
@@ -19,7 +20,6 @@ from workbench.plots import (
     save_png,
     score_bars,
     theme,
-    training_curve,
 )
 
 
@@ -105,15 +105,6 @@ def test_zeros_on_log_axes_are_counted_not_lost():
     drawn = observed_vs_predicted(scored, "truth", log=True)
     assert (drawn.Scatter.I.dimension_values("observed") > 0).all()
     assert "7 zeros" in render(drawn).yaxis[0].axis_label
-
-
-def test_training_curve_needs_a_history():
-    drawn = training_curve([-10.0, np.nan, -3.0, -4.0], "evidence lower bound (nats)")
-    best = drawn.Curve.I.dimension_values(1)
-    np.testing.assert_array_equal(best, [-10, -10, -3, -3])
-    assert render(drawn).yaxis[0].axis_label == "evidence lower bound (nats)"
-    with pytest.raises(InputError, match="nothing was trained"):
-        training_curve([])
 
 
 def test_support_says_how_much_weight_is_outside():

@@ -156,13 +156,13 @@ def test_what_cannot_be_drawn_is_refused():
         field_panel(ds, show=["variance"])
     with pytest.raises(InputError, match="no covariate"):
         field_panel(ds, bags=bags.assign_coords(covariate=["other"]), show=["covariates"])
-    with pytest.raises(InputError, match="no blocks of the field"):
+    with pytest.raises(InputError, match="not blocks of the field"):
         field_panel(ds, targets=targets.assign_coords(target=targets["target"].values + "x"),
                     show=["target"])
     with pytest.raises(InputError, match="pixels are not in the field"):
         field_panel(ds.isel(individual=slice(9)), bags=bags, show=["covariates"])
     with pytest.raises(InputError, match="the whole field"):
         field_panel(bags)
-    with pytest.raises(InputError, match="no pixels"):
+    with pytest.raises(InputError, match="not pixels"):
         field_panel(ds.drop_vars("row"), show=["truth"])
     assert set(OBSERVED) | set(RECONSTRUCTED) | set(PREDICTED) == set(SHOWN)

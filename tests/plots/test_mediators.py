@@ -9,10 +9,11 @@ from bokeh.models import Plot
 
 import workbench as wb
 from workbench.checks import InputError
-from workbench.experiments.rates import RATES
-from workbench.experiments.running import run_experiment
-from workbench.models.mediators import _SLACK
-from workbench.plots import convergence_rates, mediators
+from workbench.gp.models.conditional_mean.mediators import _SLACK
+from workbench.papers.chau2021.plots import convergence_rates
+from workbench.papers.chau2021.rates import RATES
+from workbench.papers.tools.running import run_experiment
+from workbench.plots import mediators
 from workbench.plots.mediators import MARGIN
 
 UNITS = {"pressure": "hPa", "height": "km", "snow": "1", "age": "years"}
@@ -60,6 +61,7 @@ def test_shares_of_bags_and_of_targets_each_sum_to_one():
     assert sorted(map(len, rugs)) == [12, 30]
 
 
+@pytest.mark.filterwarnings("ignore::workbench.checks.ConvergenceWarning")
 def test_targets_beyond_the_bags_are_counted_and_marked_as_the_models_count_them():
     bags, targets = parts(["height", "snow"], shift=2.0)
     drawn = list(mediators(bags, targets))
@@ -126,7 +128,7 @@ def test_rates_have_the_fitted_slope_and_the_theorems_in_the_legend(rates):
 
 
 def test_rates_refuse_other_results(rates):
-    with pytest.raises(InputError, match="no results of the experiment dmo-rates"):
+    with pytest.raises(InputError, match="not results of the experiment dmo-rates"):
         convergence_rates(rates.drop_vars("slope"), np.inf, 2.0)
     with pytest.raises(InputError, match="no run has b = 2 and c = 1.5"):
         convergence_rates(rates, 2.0, 1.5)

@@ -8,12 +8,11 @@ from bokeh.models import ColorBar
 
 import workbench as wb
 from workbench.checks import InputError
+from workbench.papers.hamelijnck2019.plots import contraction, full_bayes
 from workbench.plots import (
     city_maps,
     city_scale,
-    contraction,
     expert_weights,
-    full_bayes,
     source_bands,
     station_series,
 )
@@ -153,7 +152,7 @@ def test_no_source_is_left_out_and_no_two_look_alike(line):
         found = legend(render(panel))
         assert list(found) == ["model, 95 %", "truth", *drawn] and all_differ(found)
     many = tree_of(goal, **{f"s{k}": points for k in range(21)})
-    with pytest.raises(InputError, match="21 series cannot be told apart .*, 20 can"):
+    with pytest.raises(InputError, match="21 series cannot be distinguished .*, 20 can"):
         source_bands(many, {"one": flat(goal)})
 
 
@@ -436,7 +435,7 @@ def test_what_series_refuse(city, line):
 
 def test_what_maps_refuse(city):
     grid = wb.city_map(city, 5.0, 7.0)
-    with pytest.raises(InputError, match="no map of a simulated city"):
+    with pytest.raises(InputError, match="not a map of a simulated city"):
         city_maps(city["target"].to_dataset(), {})
     with pytest.raises(InputError, match="not of the grid's"):
         city_maps(grid, {"flat": flat(wb.city_map(city, 5.0, 3.5))})

@@ -16,6 +16,11 @@ from workbench import geo, plots
 from workbench.checks import InputError
 from workbench.cli import app, plotting
 
+# Few steps and few areas are enough for what is tested here.
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::workbench.checks.ConvergenceWarning",
+    "ignore::workbench.checks.ExtrapolationWarning")
+
 
 def workbench(*arguments: object):
     return CliRunner().invoke(app, [str(a) for a in arguments])

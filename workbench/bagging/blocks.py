@@ -3,53 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import xarray as xr
 
 from workbench import schema
 from workbench.bagging.assemble import assemble, bag_values
+from workbench.bagging.grids import UNEVEN, Grid, trimmed
 from workbench.checks import choose, package, require
 
 WEIGHTS = ("one", "cos-latitude")
 MISSING = ("refuse", "drop")
 COLLOCATIONS = ("same", "linear")
 EDGES = ("refuse", "nearest")
-_NORTH = ("lat", "latitude", "grid_latitude", "y", "projection_y_coordinate", "north", "northing")
-_EAST = ("lon", "longitude", "grid_longitude", "x", "projection_x_coordinate", "east", "easting")
-_UNEVEN = 0.1   # of a pixel: Gaussian latitudes pass, grids that need another map do not
-
-
-@dataclass(frozen=True)
-class _Grid:
-    """The trimmed grid, rows from north to south, columns from west to east."""
-
-    fields: xr.Dataset          # dims (north, east)
-    names: tuple[str, str]      # of the two dimensions, north first
-    block: int
-    units: str
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        return tuple(self.fields.sizes[n] for n in self.names)
-
-    @property
-    def blocks(self) -> tuple[int, int]:
-        return tuple(n // self.block for n in self.shape)
-
-    def axis(self, i: int) -> np.ndarray:
-        return np.asarray(self.fields[self.names[i]].values, dtype=float)
-
-    def centres(self, i: int) -> np.ndarray:
-        return self.axis(i).reshape(-1, self.block).mean(1)
-
-    def step(self, i: int) -> float:
-        along = self.axis(i)
-        return float((along[-1] - along[0]) / (along.size - 1))
-
-    def flat(self, name: str) -> np.ndarray:
-        return np.asarray(self.fields[name].transpose(*self.names).values, dtype=float).ravel()
 
 
 def bag_blocks(
@@ -117,6 +83,16 @@ def bag_blocks(
     References
     ----------
     Chau et al. 2021, section 5.2.
+
+    Examples
+    --------
+    >>> import numpy as np, xarray as xr, workbench as wb
+    >>> fields = xr.Dataset({name: (("lat", "lon"), np.random.default_rng(0).normal(size=(6, 8)))
+    ...                      for name in ("temperature", "altitude", "pressure")},
+    ...                     {"lat": np.arange(6.0), "lon": np.arange(8.0)})
+    >>> ds = wb.bag_blocks(fields, "temperature", ["altitude"], ["pressure"], block=2)
+    >>> ds.sizes["bag"], ds.sizes["individual"]
+    (12, 48)
     """
     for name, given, known in (("weight", weight, WEIGHTS), ("missing", missing, MISSING),
                                ("collocate", collocate, COLLOCATIONS), ("edges", edges, EDGES)):
@@ -131,7 +107,7 @@ def bag_blocks(
         choose("field", name, [str(n) for n in fields.data_vars])
     require(value not in (*covariates, *mediators),
             f"{value!r} is the value; it cannot be its own covariate or mediator")
-    grid, done = _trimmed(fields[used], int(block), dims)
+    grid, done = trimmed(fields[used], int(block), dims)
     rows, columns = grid.shape
     row, column = np.divmod(np.arange(rows * columns), columns)
     place = row // grid.block * grid.blocks[1] + column // grid.block
@@ -204,51 +180,7 @@ def _unit(fields: xr.Dataset, name: str) -> str:
     return str(fields[name].attrs.get("units", "1"))
 
 
-def _trimmed(fields: xr.Dataset, block: int, dims: tuple[str, str] | None):
-    for name, field in fields.data_vars.items():
-        require(field.ndim == 2 and set(field.dims) == set(fields.sizes),
-                f"field {name!r} has dimensions {field.dims}; every field must have the same two: "
-                "choose a time or a level with isel, and interpolate it to the grid of the others")
-    north, east = dims or _directions(fields)
-    bare = [n for n in (north, east) if n not in fields.coords]
-    require(not bare, f"dimensions {bare} have no coordinates; assign degrees or projected ones")
-    units = {str(fields[n].attrs.get("units", "1")) for n in (north, east)}
-    if all(u.startswith("degree") for u in units):
-        units = {"degree"}
-    require(len(units) == 1, f"both coordinates must have one unit, got {sorted(units)}")
-    sizes = {n: fields.sizes[n] // block * block for n in (north, east)}
-    require(all(sizes.values()), f"a grid of {fields.sizes[north]} x {fields.sizes[east]} holds no "
-            f"block of {block} x {block} pixels; choose a smaller block")
-    before = [fields.sizes[n] for n in (north, east)]
-    after = list(sizes.values())
-    done = [] if before == after else [
-        f"{before[0]} x {before[1]} pixels were trimmed to {after[0]} x {after[1]}, the last "
-        f"{before[0] - after[0]} of {north!r} and {before[1] - after[1]} of {east!r} as stored, to "
-        f"fill blocks of {block} x {block}"]
-    fields = fields.isel({n: slice(size) for n, size in sizes.items()})
-    fields = fields.sortby(north, ascending=False).sortby(east)
-    for name in (north, east):
-        along = np.asarray(fields[name].values, dtype=float)
-        even = np.linspace(along[0], along[-1], along.size)
-        step = np.ptp(along) / max(along.size - 1, 1)
-        require(along.size > 1 and step > 0 and np.abs(along - even).max() <= _UNEVEN * step,
-                f"coordinate {name!r} is not equally spaced; interpolate the fields to a regular "
-                "grid first")
-    return _Grid(fields, (str(north), str(east)), block, units.pop()), done
-
-
-def _directions(fields: xr.Dataset) -> tuple[str, str]:
-    found = []      # by axis attribute or by name
-    for letter, usual in (("Y", _NORTH), ("X", _EAST)):
-        hits = [str(n) for n in fields.sizes if str(n).lower() in usual
-                or (n in fields.coords and fields[n].attrs.get("axis") == letter)]
-        require(len(hits) == 1, f"cannot tell which of {[str(n) for n in fields.sizes]} runs "
-                f"{'north' if letter == 'Y' else 'east'}; pass dims=(north, east)")
-        found += hits
-    return found[0], found[1]
-
-
-def _gaps(whole: np.ndarray, place: np.ndarray, grid: _Grid, missing: str, done: list[str]):
+def _gaps(whole: np.ndarray, place: np.ndarray, grid: Grid, missing: str, done: list[str]):
     lost, occupied = int((~whole).sum()), np.unique(place[whole])
     require(lost == 0 or missing == "drop", f"{lost} of {whole.size} pixels lack the value, a "
             "covariate or a mediator; pass missing='drop' to leave them out, or fill them first")
@@ -256,11 +188,11 @@ def _gaps(whole: np.ndarray, place: np.ndarray, grid: _Grid, missing: str, done:
     empty = grid.blocks[0] * grid.blocks[1] - occupied.size
     part = np.unique(place[~whole]).size - empty
     return occupied, done + ([] if not lost else [
-        f"{lost} of {whole.size} pixels with gaps were left out: {empty} blocks are no bags, "
+        f"{lost} of {whole.size} pixels with gaps were left out: {empty} blocks are not bags, "
         f"{part} have fewer pixels"])
 
 
-def _coarse_means(coarse: xr.Dataset, grid: _Grid, collocate: str, edges: str, done: list[str]):
+def _coarse_means(coarse: xr.Dataset, grid: Grid, collocate: str, edges: str, done: list[str]):
     require(set(coarse.sizes) == set(grid.names), f"the coarse fields have dimensions "
             f"{list(coarse.sizes)}, the fine ones {list(grid.names)}; rename or choose with isel")
     north, east = grid.names
@@ -269,7 +201,7 @@ def _coarse_means(coarse: xr.Dataset, grid: _Grid, collocate: str, edges: str, d
         for i, name in enumerate(grid.names):
             at, side = np.asarray(coarse[name].values, dtype=float), abs(grid.step(i)) * grid.block
             require(at.size == grid.blocks[i]
-                    and np.abs(at - grid.centres(i)).max() <= _UNEVEN * side,
+                    and np.abs(at - grid.centres(i)).max() <= UNEVEN * side,
                     f"coarse {name!r} ({at.size} from {at[0]:g} to {at[-1]:g}) is not that of the "
                     f"blocks ({grid.blocks[i]} from {grid.centres(i)[0]:g} to "
                     f"{grid.centres(i)[-1]:g}); pass collocate='linear' to interpolate")
@@ -292,7 +224,7 @@ def _coarse_means(coarse: xr.Dataset, grid: _Grid, collocate: str, edges: str, d
             for n, f in fine.data_vars.items()}, done
 
 
-def _squares(grid: _Grid, row: np.ndarray, column: np.ndarray) -> np.ndarray:
+def _squares(grid: Grid, row: np.ndarray, column: np.ndarray) -> np.ndarray:
     shapely = package("shapely", extra="geo")
     dx, dy, side = grid.step(1), grid.step(0), grid.block
     west = grid.axis(1)[0] + dx * (side * column - 0.5)

@@ -32,6 +32,11 @@ def nodes_on(rule: str, count: int) -> tuple[np.ndarray, np.ndarray]:
         Midpoint is a uniform grid of equal weights.
     count : int
         Number of nodes.
+
+    Returns
+    -------
+    nodes, weights : array (count,)
+        On the unit interval.
     """
     choose("rule", rule, RULES)
     require(count >= 1, f"a rule needs at least one node, got {count}")
@@ -82,6 +87,14 @@ def bag_boxes(
     ------
     InputError
         If a column is missing, an end is not finite, or an interval ends before it begins.
+
+    Examples
+    --------
+    >>> import pandas as pd, workbench as wb
+    >>> table = pd.DataFrame({"from": [0.0, 2.0], "to": [2.0, 2.0], "y": [1.5, 0.3]})
+    >>> ds = wb.bag_boxes(table, "y", {"time": ("from", "to")}, nodes=5)
+    >>> ds.sizes["individual"]          # five nodes, and a point
+    6
     """
     require(len(table) > 0, "the table has no rows, so there is nothing to bag")
     require(len(ends) > 0, "name at least one axis, such as ends={'time': ('from', 'to')}")

@@ -122,6 +122,14 @@ def bag_grid(
     InputError
         If coordinates or individual values are not known, ``cells`` is below one, not one of
         ``cells`` and ``size`` is given, or individuals lie outside the extent.
+
+    Examples
+    --------
+    >>> import workbench as wb
+    >>> ds = wb.load("simulated-country", pixels=300, districts=12, regions=4, provinces=2)
+    >>> cells = wb.bag_grid(ds, size=40.0)
+    >>> float(cells["value"].sum()) == float(ds["value"].sum())
+    True
     """
     shapely = package("shapely", extra="geo")
     require("x" in points.coords and "y" in points.coords,
@@ -163,7 +171,7 @@ def rebag(
     bags: Sequence[str],
     bag_coords: Mapping[str, np.ndarray] | None = None,
 ) -> xr.Dataset:
-    """Bag individuals anew by a known membership, from their individual values.
+    """Bag individuals again by a known membership, from their individual values.
 
     Parameters
     ----------
@@ -184,7 +192,7 @@ def rebag(
     if "individual_value" not in points:
         raise InputError(
             "expected individuals with known values (individual_value), got totals of bags only; "
-            "these can be merged into larger bags with merge or merge_to, not split anew"
+            "these can be merged into larger bags with merge or merge_to, not re-split"
         )
     described = points["value"] if "value" in points else points["individual_value"]
     attrs = {"aggregation": "sum", "kind": "count"} | dict(described.attrs)

@@ -37,6 +37,13 @@ def add_mediators(ds: xr.Dataset, mediators: Sequence[str] | pd.DataFrame,
     ------
     InputError
         If a name or a bag is missing, or a value is not finite.
+
+    Examples
+    --------
+    >>> import workbench as wb
+    >>> ds = wb.load("simulated-country", pixels=300, districts=12, regions=4, provinces=2)
+    >>> wb.add_mediators(ds, ["elevation", "x"])["mediators"].sizes["mediator"]
+    2
     """
     schema.check(ds, valued=False)
     units = dict(units or {})
@@ -75,10 +82,22 @@ def targets_from_table(
     units : mapping, optional
         Units of any column.
 
+    Returns
+    -------
+    xr.Dataset
+        ``value`` (target), a mean, and ``mediators`` (target, mediator).
+
     Raises
     ------
     InputError
         If a column is missing or a value is not finite.
+
+    Examples
+    --------
+    >>> import pandas as pd, workbench as wb
+    >>> table = pd.DataFrame({"y": [1.0, 2.0], "altitude": [10.0, 30.0]})
+    >>> wb.targets_from_table(table, "y", ["altitude"])["mediators"].shape
+    (2, 1)
     """
     mediators = _names(mediators)
     wanted = [value, *mediators, *(c for c in (name, noise_variance) if c)]
@@ -115,11 +134,25 @@ def targets_from_grid(fields: xr.Dataset, value: str, mediators: Sequence[str],
     missing : {"refuse", "drop"}
         Pixels that lack the value or a mediator.
 
+    Returns
+    -------
+    xr.Dataset
+        As `targets_from_table` returns it, with ``target_x`` and ``target_y``.
+
     Raises
     ------
     InputError
         If a field is missing, fields have other dimensions, or pixels lack something and no
         treatment is named.
+
+    Examples
+    --------
+    >>> import numpy as np, xarray as xr, workbench as wb
+    >>> pressure = xr.DataArray(np.arange(48.0).reshape(6, 8), dims=("lat", "lon"), coords={
+    ...     "lat": np.arange(6.0), "lon": np.arange(8.0)})
+    >>> fields = xr.Dataset({"pressure": pressure, "temperature": 2 * pressure})
+    >>> wb.targets_from_grid(fields, "temperature", ["pressure", "x"]).sizes["target"]
+    48
     """
     choose("missing", missing, ("refuse", "drop"))
     mediators = _names(mediators)
@@ -164,6 +197,14 @@ def unmatch(ds: xr.Dataset, share: float = 0.5, seed: int = 0,
     References
     ----------
     Chau et al. 2021, section 5.1.2.
+
+    Examples
+    --------
+    >>> import workbench as wb
+    >>> ds = wb.load("simulated-country", pixels=300, districts=12, regions=4, provinces=2)
+    >>> bags, targets = wb.unmatch(wb.add_mediators(ds, ["elevation"]))
+    >>> bags.sizes["bag"], targets.sizes["target"]
+    (6, 6)
     """
     schema.check(ds)
     require("mediators" in ds, "the bags have no mediators; add them with workbench.add_mediators")

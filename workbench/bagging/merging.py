@@ -34,6 +34,13 @@ def merge(ds: xr.Dataset, by: str) -> xr.Dataset:
     ------
     InputError
         If there is no such label, or bags cross its borders.
+
+    Examples
+    --------
+    >>> import workbench as wb
+    >>> ds = wb.load("simulated-country", pixels=300, districts=12, regions=4, provinces=2)
+    >>> wb.merge(ds, "region").sizes["bag"]
+    4
     """
     schema.check(ds)
     labels = _bag_labels(ds, by)
@@ -68,6 +75,13 @@ def merge_to(ds: xr.Dataset, areas: int, seed: int | None = None) -> xr.Dataset:
     ------
     InputError
         If there are no coordinates, or the number of areas is not between 1 and the bags.
+
+    Examples
+    --------
+    >>> import workbench as wb
+    >>> ds = wb.load("simulated-country", pixels=300, districts=12, regions=4, provinces=2)
+    >>> wb.merge_to(ds, 5)["bag"].values.tolist()[:2]
+    ['area 1', 'area 2']
     """
     schema.check(ds)
     groups = contiguous_groups(ds, areas, seed)
@@ -158,9 +172,9 @@ def _merge(
 ) -> xr.Dataset:
     """Merge bags by their position ``groups`` among the new ``bags``."""
     require("trials" not in ds,
-            "the values are positives out of trials: added up over areas they are no survey of the "
-            "united area unless each was sampled in proportion to its people; add them up yourself "
-            "before bagging if they were")
+            "the values are positives out of trials: added up over areas they are not a survey of "
+            "the united area unless each was sampled in proportion to its people; add them up "
+            "yourself before bagging if they were")
     require(schema.statistic(ds) != "median", "medians of areas are not enough to know the median "
             "of their union; summarise the united areas' individuals instead")
     membership = ds["membership"].values

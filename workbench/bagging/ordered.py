@@ -9,8 +9,6 @@ from workbench import schema
 from workbench.bagging.individuals import rebag
 from workbench.checks import choose, require
 
-LAST = ("keep", "join")
-
 
 def bag_sizes(
     bags: int, mean: float, std: float, random_state: np.random.RandomState
@@ -66,7 +64,6 @@ def bag_along(
     *,
     sizes: np.ndarray | None = None,
     descending: bool = True,
-    last: str = "keep",
 ) -> xr.Dataset:
     """Sort individuals by a variable and cut them into consecutive bags of random sizes.
 
@@ -84,26 +81,31 @@ def bag_along(
         The sizes themselves, instead of drawing them; they must add up to the individuals.
     descending : bool
         Whether the first bag holds the largest entries.
-    last : {"keep", "join"}
-        The last bag gets what is left, so it is cut short: keep it so, or join it to the
-        one before.
 
     Returns
     -------
     xr.Dataset
         Bags labelled "0", "1", ... in order, with coordinates bag_from and bag_to giving the
-        range of the variable; attribute ``last_bag`` says what became of the last one.
+        range of the variable. The last bag gets the individuals that are left; attribute
+        ``last_bag`` says how many.
 
     Raises
     ------
     InputError
         If the variable is unknown, the moments are impossible or the sizes do not add up.
+
+    Examples
+    --------
+    >>> import workbench as wb
+    >>> ds = wb.load("swiss-roll", n_bags=20, mean_size=10, size_std=4)
+    >>> along = wb.bag_along(ds, "angle", mean_size=20, size_std=0)
+    >>> along.sizes["bag"] == -(-ds.sizes["individual"] // 20)
+    True
     """
-    choose("last", last, LAST)
     key = _ordering(points, by)
     total = key.size
     if sizes is None:
-        sizes, note = _sizes_up_to(total, mean_size, size_std, np.random.RandomState(seed), last)
+        sizes, note = _sizes_up_to(total, mean_size, size_std, np.random.RandomState(seed))
     else:
         sizes, note = np.asarray(sizes), "sizes were given"
         require(sizes.sum() == total and (sizes >= 1).all(),
@@ -140,7 +142,7 @@ def _ordering(points: xr.Dataset, by: str | np.ndarray) -> np.ndarray:
 
 
 def _sizes_up_to(
-    total: int, mean: float, std: float, random_state: np.random.RandomState, last: str
+    total: int, mean: float, std: float, random_state: np.random.RandomState
 ) -> tuple[np.ndarray, str]:
     """Sizes whose sum is exactly ``total``; the last is what is left."""
     draws = bag_sizes(2 * int(np.ceil(total / mean)) + 10, mean, std, random_state)
@@ -152,9 +154,4 @@ def _sizes_up_to(
     sizes[-1] -= cut
     if cut == 0:
         return sizes, "complete"
-    if last == "join" and count > 1:
-        left = sizes[-1]
-        sizes = sizes[:-1]
-        sizes[-1] += left
-        return sizes, f"the last {left} individuals were joined to the bag before"
     return sizes, f"the last bag holds {sizes[-1]} individuals instead of {draws[count - 1]}"

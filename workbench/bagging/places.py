@@ -1,4 +1,4 @@
-"""A regular grid of places where a map is wanted."""
+"""A regular grid of places to predict a map at."""
 
 from __future__ import annotations
 
@@ -32,6 +32,14 @@ def grid_places(ds: xr.Dataset, cells: int = 100, margin: float = 0.05) -> xr.Da
     ------
     InputError
         If there are covariates, which nobody knows at new places, or no coordinates.
+
+    Examples
+    --------
+    >>> import workbench as wb
+    >>> ds = wb.load("simulated-country", pixels=300, districts=12, regions=4, provinces=2)
+    >>> places = wb.grid_places(ds.isel(covariate=[]), cells=10)
+    >>> max(places.attrs["grid_shape"])
+    10
     """
     require("x" in ds and "y" in ds, "a grid of places needs coordinates x and y")
     require(ds.sizes["covariate"] == 0, "covariates "

@@ -2,18 +2,16 @@
 
 Each test is of a slip that people make when they prepare tables: another column, another unit,
 another kind of value. All can be false alarms; the sentences say what was seen, and what to do if
-it is no mistake.
+it is not a mistake.
 """
 
 from __future__ import annotations
-
-import warnings
 
 import numpy as np
 import xarray as xr
 
 from workbench import schema
-from workbench.checks import DataWarning
+from workbench.checks import DataWarning, warn
 
 MARK = "sanity"         # attribute of a dataset that was looked at: what was found, or "none"
 _PEOPLE = ("person", "people", "inhabitant", "resident", "population")
@@ -49,15 +47,18 @@ def oddities(ds: xr.Dataset) -> list[str]:
     return found + _of_covariates(ds)
 
 
-def looked_at(ds: xr.Dataset, stacklevel: int = 2) -> xr.Dataset:
+def looked_at(ds: xr.Dataset) -> xr.Dataset:
     """The dataset with `oddities` in its record of treatments, each also a warning; once.
 
     Parameters
     ----------
     ds : xr.Dataset
         Bagged dataset. One that was looked at before, or is a part of one, comes back as it is.
-    stacklevel : int
-        Of the warnings, as if they were raised by the caller.
+
+    Returns
+    -------
+    xr.Dataset
+        With the attributes ``sanity`` and ``treatments``.
 
     Warns
     -----
@@ -68,12 +69,25 @@ def looked_at(ds: xr.Dataset, stacklevel: int = 2) -> xr.Dataset:
         return ds
     found = oddities(ds)
     for sentence in found:
-        warnings.warn(sentence, DataWarning, stacklevel=stacklevel + 1)
+        warn(sentence, DataWarning)
     return noted(ds, found)
 
 
 def noted(ds: xr.Dataset, found: list[str]) -> xr.Dataset:
-    """The dataset with these findings in its attributes ``sanity`` and ``treatments``."""
+    """The dataset with these findings in its attributes ``sanity`` and ``treatments``.
+
+    Parameters
+    ----------
+    ds : xr.Dataset
+        Bagged dataset.
+    found : list of str
+        Of `oddities`.
+
+    Returns
+    -------
+    xr.Dataset
+        The same data.
+    """
     before = ds.attrs.get("treatments", "none")
     record = [] if before == "none" else [before]
     record += [f"look at this: {sentence}" for sentence in found]
@@ -81,11 +95,16 @@ def noted(ds: xr.Dataset, found: list[str]) -> xr.Dataset:
                             "treatments": "\n".join(record) or "none"})
 
 
+def truth_values(what: str) -> str:
+    """The finding that values are true or false; ``what`` ends in a verb, as "the values are"."""
+    return (f"{what} true and false, which are taken for 1 and 0. If they say whether something "
+            "occurred in an area, count how often instead")
+
+
 def _of_values(ds: xr.Dataset) -> list[str]:
     value = ds["value"].values
     if value.dtype == bool:
-        return ["the values are true or false, not numbers: they are taken for 1 and 0. If they "
-                "say whether something occurred in an area, count how often instead"]
+        return [truth_values("the values are")]
     value, counts = value.astype(float), schema.kind(ds) == "count" and "trials" not in ds
     sums = schema.aggregation(ds) == "sum"
     total = np.bincount(ds["membership"].values, ds["weight"].values, ds.sizes[schema.BAG])
@@ -208,7 +227,7 @@ def _collinear(table: np.ndarray, names: list[str]) -> list[str]:
                          for i, j in pairs[:_NAMED])
         more = f" and {len(pairs) - _NAMED} more pairs" if len(pairs) > _NAMED else ""
         return [f"covariates are nearly the same, by their correlation: {told}{more}; their "
-                "slopes cannot be told apart: leave one of each pair out"]
+                "slopes are not identifiable: leave one of each pair out"]
     values, vectors = np.linalg.eigh(correlation)
     null = values <= _DEPENDENT
     # More dependencies than that are a surface in a space of more dimensions, and meant.
@@ -216,4 +235,4 @@ def _collinear(table: np.ndarray, names: list[str]) -> list[str]:
         return []
     together = (np.abs(vectors[:, null]) > 0.05).any(1)
     return [f"{_listed(names, together)} together linearly dependent (as shares that add up to "
-            "one are): their slopes cannot be told apart; leave one of them out"]
+            "one are): their slopes are not identifiable; leave one of them out"]

@@ -20,6 +20,7 @@ from typing import Any
 import typer
 
 from workbench.checks import InputError, named_as_flags
+from workbench.outputs import versions
 
 _PACKAGES = ("aggregate-workbench", "torch", "numpy", "xarray", "geopandas", "pyogrio", "rasterio",
              "shapely", "h5netcdf")
@@ -88,28 +89,17 @@ def _unexpected(error: Exception) -> str:
 def _write_log(error: Exception) -> str:
     handle, path = tempfile.mkstemp(prefix=f"workbench-{time.strftime('%Y%m%d-%H%M%S')}-",
                                     suffix=".log")
+    told = "\n".join(f"{name} {found}" for name, found in versions(*_PACKAGES).items())
     with os.fdopen(handle, "w", encoding="utf-8") as log:
         log.write(f"command: {' '.join(sys.argv)}\nfolder: {os.getcwd()}\n"
                   f"python {platform.python_version()} on {platform.platform()}\n"
-                  f"{_versions()}\n\n")
+                  f"{told}\n\n")
         log.writelines(_trace(error))
     return path
 
 
 def _trace(error: Exception) -> list[str]:
     return traceback.format_exception(error)
-
-
-def _versions() -> str:
-    from importlib.metadata import PackageNotFoundError, version
-
-    found = []
-    for name in _PACKAGES:
-        try:
-            found.append(f"{name} {version(name)}")
-        except PackageNotFoundError:
-            found.append(f"{name} not installed")
-    return "\n".join(found)
 
 
 def _line(error: BaseException) -> str:

@@ -1,72 +1,112 @@
-"""Which model to use, in one call: plain methods and others by three tests, on the command line."""
+"""Which model to use, on the command line: by known areas found again, or by three tests."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from workbench.cli.options import (
-    Areas,
-    Covariates,
-    Dataset,
-    Level,
-    Polygons,
-    Quiet,
-    Resume,
-    Seed,
-    Value,
-    Weight,
-    Workers,
-    group_levels,
-    source,
-    specs_of,
-)
-from workbench.cli.running import data_files
+from workbench.cli.helping import ADVANCED, MODEL, OUTPUT
+from workbench.cli.options import Quiet, data_flags, specs_of
+from workbench.cli.sharing import takes
 from workbench.interrupt import Interrupt
 from workbench.outputs import check_output, deliver, unfinished, write_bytes
+from workbench.pipeline.spec import Spec
 
-OUTPUTS = (".html", ".nc", ".csv", ".txt")
+Draws = Annotated[int, typer.Option(
+    min=1, rich_help_panel=ADVANCED, help="Groupings of each level.")]
 
 
+def run_flags(
+    levels: Annotated[str | None, typer.Option(
+        rich_help_panel=ADVANCED, help="Numbers of groups to recover areas from, or labels of the "
+        "areas, with commas; default: a sixth, a quarter and a third of the areas.")] = None,
+    samples: Annotated[int, typer.Option(
+        min=2, rich_help_panel=ADVANCED, help="Draws from each predictive distribution.")] = 500,
+    workers: Annotated[int, typer.Option(
+        min=1, rich_help_panel=ADVANCED, help="Processes.")] = 1,
+    resume: Annotated[Path | None, typer.Option(
+        rich_help_panel=ADVANCED, help="Folder where finished fits are kept.")] = None,
+    seed: Annotated[int, typer.Option(
+        rich_help_panel=ADVANCED, help="Seed of every random choice.")] = 0,
+    quiet: Quiet = False,
+) -> dict[str, Any]:
+    """How areas are recovered and fits are done, as arguments of either function."""
+    parts = None if levels is None else [part.strip() for part in levels.split(",")]
+    groups = parts and [int(part) if part.isdigit() else part for part in parts]
+    return {"levels": groups, "samples": samples, "workers": workers, "resume": resume,
+            "seed": seed, "progress": not quiet}
+
+
+@takes(data=data_flags, run=run_flags)
+def recover(
+    ctx: typer.Context,
+    data: dict[str, Any],
+    model: Annotated[list[str] | None, typer.Option(
+        rich_help_panel=MODEL, metavar="NAME[:OPTIONS]", help="A model, as NAME or "
+        "NAME:option=value,option=value; repeat to compare; default: vbagg.")] = None,
+    out: Annotated[Path | None, typer.Option(
+        rich_help_panel=OUTPUT, help="Result (.nc), or its table (.csv).")] = None,
+    draws: Draws = 4,
+    *,
+    run: dict[str, Any],
+) -> None:
+    """Merge known areas, fit to the merged totals, and score how well the areas are found again.
+
+    The split by weight ("constant") always stands beside the models. Options that are given as
+    --option value go to every model that has them.
+
+    Example: workbench recover --dataset korea --model vbagg:kernel=linear,overdispersion=area
+    --model vbagg:kernel=matern32,overdispersion=area --workers 2 --out recovered.nc
+    """
+    specs, models, ds = _prepared(ctx, model or ["vbagg"], data, run, out, (".nc", ".csv"))
+    if "constant" not in models:
+        from workbench.labelled import Constant
+
+        models["constant"] = Constant()
+    from workbench import evaluation
+
+    def write(result, path: Path) -> None:
+        csv = path.suffix.lower() == ".csv"
+        write_bytes(path, evaluation.recovery_table(result).to_csv() if csv
+                    else result.to_netcdf(engine="h5netcdf"))
+
+    def show(result) -> str:
+        table = evaluation.recovery_table(result).T.map("{:g}".format)
+        told = "\n".join(result.attrs[name] for name in ("sentence", "comparison", "caveat"))
+        return f"{table.to_string()}\n\n{told}"
+
+    _finish(lambda: evaluation.recover(models, ds, draws=draws, **run), specs, out,
+            lambda result: result.attrs, show, write)
+
+
+@takes(data=data_flags, run=run_flags)
 def compare(
     ctx: typer.Context,
-    polygons: Polygons = None,
-    value: Value = None,
-    covariates: Covariates = None,
-    weight: Weight = None,
-    dataset: Dataset = None,
-    level: Level = None,
-    areas: Areas = None,
-    model: Annotated[
-        list[str] | None, typer.Option(help="A model beside those always compared, as NAME or "
-                                       "NAME:option=value,option=value; repeat for more.")] = None,
-    without: Annotated[
-        list[str] | None, typer.Option(help="A model to leave out, such as auto; repeat for more."
-                                       )] = None,
-    folds: Annotated[int, typer.Option(min=2, help="Folds of held-out areas.")] = 10,
-    scheme: Annotated[
-        str, typer.Option(help="How areas are held out, with commas: random, blocks, stratified, "
-                          "or a label of the areas.")] = "random,blocks",
-    levels: Annotated[
-        str | None, typer.Option(help="Numbers of groups to recover areas from, or labels of the "
-                                 "areas, with commas; default: a sixth, a quarter and a third of "
-                                 "the areas.")] = None,
-    draws: Annotated[int, typer.Option(min=1, help="Groupings of each level.")] = 2,
-    samples: Annotated[
-        int, typer.Option(min=2, help="Draws from each predictive distribution.")] = 500,
-    effort: Annotated[
-        str, typer.Option(help="Of the model auto: quick, normal or thorough.")] = "normal",
-    workers: Workers = 1,
-    resume: Resume = None,
-    out: Annotated[
-        Path | None, typer.Option(help="Report (.html, .txt), table (.csv) or all (.nc).")] = None,
-    seed: Seed = 0,
-    quiet: Quiet = False,
+    data: dict[str, Any],
+    model: Annotated[list[str] | None, typer.Option(
+        rich_help_panel=MODEL, metavar="NAME[:OPTIONS]", help="A model beside those always "
+        "compared, as NAME or NAME:option=value,option=value; repeat for more.")] = None,
+    without: Annotated[list[str] | None, typer.Option(
+        rich_help_panel=MODEL, metavar="NAME",
+        help="A model to leave out, such as auto; repeat for more.")] = None,
+    effort: Annotated[str, typer.Option(
+        rich_help_panel=MODEL, help="Of the model auto: quick, normal or thorough.")] = "normal",
+    out: Annotated[Path | None, typer.Option(
+        rich_help_panel=OUTPUT, help="Report (.html, .txt), table (.csv) or all (.nc).")] = None,
+    folds: Annotated[int, typer.Option(
+        min=2, rich_help_panel=ADVANCED, help="Folds of held-out areas.")] = 10,
+    scheme: Annotated[str, typer.Option(
+        rich_help_panel=ADVANCED, help="How areas are held out, with commas: random, blocks, "
+        "stratified, or a label of the areas.")] = "random,blocks",
+    draws: Draws = 2,
+    *,
+    run: dict[str, Any],
 ) -> None:
-    """Compare plain methods, the default model and others, and say which one to use.
+    """Compare simple baselines, the default model and others, and say which one to use.
 
     Always compared are the split by population, a GLM on totals, dasymetric classes, Poisson
     kriging and the model auto. Tests: areas held out, areas recovered from merged totals, and the
@@ -76,41 +116,60 @@ def compare(
     Example: workbench compare --dataset korea --model vbagg:kernel=matern32 --workers 2
     --resume kept --out verdict.html
     """
-    from workbench import evaluation, pipeline
+    specs, models, ds = _prepared(ctx, model or [], data, run, out,
+                                  (".html", ".nc", ".csv", ".txt"))
+    from workbench import comparison
+
+    schemes = [part.strip() for part in scheme.split(",")]
+    _finish(lambda: comparison.compare(
+        ds, models | dict.fromkeys(without or []), folds=folds, scheme=schemes, draws=draws,
+        effort=effort, **run), specs, out, lambda result: result.data.attrs,
+        lambda result: result.to_text(), _write_verdict)
+
+
+def _prepared(ctx: typer.Context, names: list[str], data: dict[str, Any],
+              run: dict[str, Any], out: Path | None, formats: tuple[str, ...]
+              ) -> tuple[dict, dict, Any]:
+    """Specs and models by the text that asks for them, and the data."""
+    from workbench.pipeline.inputs import data_of, input_files
+    from workbench.pipeline.problems import model_of
 
     if out is not None:
-        check_output(out, OUTPUTS, data_files(dataset, polygons, weight, covariates))
-    name, options = source(dataset, polygons=polygons, value=value, weight=weight,
-                           covariates=covariates)
-    specs, data = specs_of(ctx, model or [], name, options, level=level, areas=areas, seed=seed)
-    models = {full: pipeline.model_of(spec) for full, spec in specs.items()}
-    models |= dict.fromkeys(without or [])
-    if not quiet:
-        typer.echo(f"reading {name}", err=True)
-    ds = pipeline.data_of(data)
-    try:
-        with Interrupt() as interrupt:
-            result, stopped = evaluation.compare(
-                ds, models, folds=folds, scheme=[part.strip() for part in scheme.split(",")],
-                levels=group_levels(levels), draws=draws, samples=samples, seed=seed,
-                workers=workers, progress=not quiet, resume=resume, effort=effort), ""
-    except evaluation.Interrupted as stop:
-        if stop.partial is None:
-            raise
-        result, stopped = stop.partial, str(stop)
-    result.data.attrs["specs"] = json.dumps({full: spec.to_json(indent=None)
-                                             for full, spec in specs.items()})
-    typer.echo(result.to_text())
+        check_output(out, formats, input_files(Spec(**data)))
+    specs, of_data = specs_of(ctx, names, data, run["seed"])
+    models = {full: model_of(spec) for full, spec in specs.items()}
+    if run["progress"]:
+        typer.echo(f"reading {of_data.source}", err=True)
+    return specs, models, data_of(of_data)
+
+
+def _finish(work: Callable[[], Any], specs: dict[str, Spec], out: Path | None,
+            attributes: Callable[[Any], dict], show: Callable[[Any], str],
+            write: Callable[[Any, Path], None]) -> None:
+    """Do the work, show its result and write it, under another name if it was stopped."""
+    from workbench import evaluation
+
+    stopped = ""
+    with Interrupt() as interrupt:
+        try:
+            result = work()
+        except evaluation.Interrupted as stop:
+            if stop.partial is None:
+                raise
+            result, stopped = stop.partial, str(stop)
+    texts = {full: spec.to_json(indent=None) for full, spec in specs.items()}
+    attributes(result)["specs"] = json.dumps(texts)
+    typer.echo(show(result))
     if out is not None:
         out = unfinished(out) if stopped else out
-        deliver(lambda path: _write(result, path), out)
+        deliver(lambda path: write(result, path), out)
         typer.echo(f"wrote {out}")
     if stopped:
         typer.echo(f"stopped: {stopped}", err=True)
         raise typer.Exit(interrupt.code)
 
 
-def _write(result, out: Path) -> None:
+def _write_verdict(result, out: Path) -> None:
     suffix = out.suffix.lower()
     if suffix == ".nc":
         result.to_netcdf(out)

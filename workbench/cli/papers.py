@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Annotated
 
 import typer
 
 from workbench.checks import InputError
 
 
-def describe(name: str | None) -> None:
-    """Say what experiments there are, or what one does."""
-    from workbench.experiments import PRESETS, experiment_named, experiments
+def describe(name: Annotated[str | None, typer.Argument(help="One experiment.")] = None) -> None:
+    """List the papers' experiments, or what one deviates in and what the paper prints."""
+    from workbench.papers import PRESETS, experiment_named, experiments
 
     if name is None:
         for title, known in experiments().items():
@@ -30,8 +31,8 @@ def describe(name: str | None) -> None:
 
 def run(name: str, preset: str, only: list[str], out: Path | None, quiet: bool) -> None:
     """Do the runs of an experiment that its file does not hold yet, and show its table."""
-    from workbench.experiments import experiment_named, run_experiment
     from workbench.outputs import check_output
+    from workbench.papers import experiment_named, run_experiment
 
     chosen = experiment_named(name)
     out = out or Path(f"{name}-{preset}.nc")

@@ -2,34 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import json
 from pathlib import Path
 
 import typer
 
 from workbench.checks import require
 from workbench.interrupt import Interrupt
-from workbench.outputs import check_output, deliver, unfinished
-from workbench.spec import Spec
+from workbench.outputs import check_output, unfinished
+from workbench.pipeline.base import BaseSpec
 
 
-def make_map(spec: Spec, out: Path, quiet: bool, made_from: Path | None = None,
-             workers: int = 1) -> None:
+def make_map(spec: BaseSpec, out: Path, quiet: bool, threads: int = 1,
+             made_from: Path | None = None, workers: int = 0) -> None:
     """Run a Spec and write its map; with cross-validation first the map, then its scores.
 
     Parameters
     ----------
-    spec : Spec
-        What to do.
+    spec : BaseSpec
+        What to do, of any command.
     out : Path
         File to write. While cross-validation runs, the folder ``OUT.resume`` beside it keeps what
         is finished; the same command goes on from there.
     quiet : bool
         Whether to show no progress.
+    threads : int
+        Threads for linear algebra.
     made_from : Path, optional
         The file that the Spec comes from, which may not be overwritten.
     workers : int
-        Processes that share the folds of cross-validation.
+        Processes, see `workbench.pipeline.run.run`.
 
     Raises
     ------
@@ -38,23 +40,26 @@ def make_map(spec: Spec, out: Path, quiet: bool, made_from: Path | None = None,
     typer.Exit
         If the run was stopped: 128 + the signal's number, or 1 if cross-validation could not go on.
     """
-    check_output(out, _formats(), inputs(spec, made_from))
-    from workbench import pipeline, results
+    from workbench.pipeline import results, scoring
+    from workbench.pipeline import run as pipeline
+    from workbench.pipeline.inputs import input_files
 
-    resume = results.resume_folder(out) if spec.folds else None
+    check_output(out, results.OUTPUTS, [*input_files(spec), made_from])
+    set_threads(threads)
+    resume = scoring.resume_folder(out) if getattr(spec, "folds", 0) else None
     if resume is not None:
         require(not resume.is_file(), f"{str(resume)!r} is a file, but finished folds are kept in "
                 "a folder of this name; move it, or give another --out")
-    areas = pipeline.own_columns(spec, out)
+    areas = results.own_columns(spec, out)
     written: list[Path] = []
 
     def write(maps) -> None:
-        written[:] = pipeline.save(maps, out, areas)
+        written[:] = results.save(maps, out, areas)
         if not quiet:
             typer.echo(f"wrote {out}; cross-validation follows, and adds its scores", err=True)
 
     if not quiet:
-        typer.echo(f"reading {spec.dataset}", err=True)
+        typer.echo(f"reading {spec.source}", err=True)
     with Interrupt() as interrupt:
         try:
             maps = pipeline.run(spec, progress=not quiet, callback=interrupt.callback, out=out,
@@ -63,7 +68,7 @@ def make_map(spec: Spec, out: Path, quiet: bool, made_from: Path | None = None,
             stopped, whole = maps.attrs.get("partial"), bool(written)
             if stopped and not whole:
                 out = unfinished(out)
-            written[:] = pipeline.save(maps, out, areas)
+            written[:] = results.save(maps, out, areas)
         except KeyboardInterrupt as error:
             if not written:
                 raise
@@ -74,50 +79,39 @@ def make_map(spec: Spec, out: Path, quiet: bool, made_from: Path | None = None,
         further = "; the same command goes on from the finished folds" if whole else ""
         typer.echo(f"stopped: {stopped}; {kept} is kept in {out}{further}", err=True)
         raise typer.Exit(interrupt.code)
-    results.clear(resume)
+    if resume is not None:
+        scoring.clear(resume)
     typer.echo("\n".join(f"wrote {file}" for file in written))
 
 
-def deliver_map(maps, out: Path, stopped: bool) -> Path:
-    """Write a map, under another name if its fit was stopped; return where it is."""
-    from workbench import geo
+def set_threads(threads: int) -> None:
+    """Use so many threads for linear algebra.
 
-    out = unfinished(out) if stopped else out
-    deliver(lambda path: geo.write(maps, path), out, spare=".nc")
-    return out
+    Small matrices gain nothing from threads that wait for each other, and on a busy machine they
+    lose much.
 
+    Parameters
+    ----------
+    threads : int
+        At least one.
+    """
+    import torch
 
-def inputs(spec: Spec, made_from: Path | None = None) -> list[Path]:
-    """The files that a run reads."""
-    from workbench.results import input_files
-
-    return [*input_files(spec), *([made_from] if made_from is not None else [])]
-
-
-def data_files(*given: str | Path | Iterable[Path] | None) -> list[Path]:
-    """The files among the values of options: one path, several, or a dataset's name."""
-    files: list[Path] = []
-    for one in given:
-        several = one if isinstance(one, list | tuple) else [one] if one is not None else []
-        files += [Path(path) for path in several]
-    return [path for path in files if path.is_file()]
-
-
-def _formats() -> tuple[str, ...]:
-    from workbench.results import OUTPUTS
-
-    return OUTPUTS
+    torch.set_num_threads(threads)
 
 
 def _show(maps) -> None:
-    from workbench import pipeline
+    from workbench.pipeline import scoring
 
     if maps.attrs.get("treatments", "none") != "none":
         typer.echo(f"what was done to the input:\n{maps.attrs['treatments']}\n")
     typer.echo(maps.attrs["summary"])
-    scored = any(str(name).startswith(pipeline.CROSS_VALIDATION) for name in maps.data_vars)
-    if scored:
+    if "source_weights" in maps.attrs:
+        weights = json.loads(maps.attrs["source_weights"]).items()
+        told = ", ".join(f"{name} {weight:.3g}" for name, weight in weights)
+        typer.echo(f"weights of the sources: {told}")
+    if scoring.is_scored(maps):
         from workbench.evaluation import table
 
-        shown = table(pipeline.scores(maps)).T.map("{:g}".format)
-        typer.echo(f"\n{shown.to_string()}\n\n{maps.attrs[pipeline.COMPARISON]}\n")
+        shown = table(scoring.scores(maps)).T.map("{:g}".format)
+        typer.echo(f"\n{shown.to_string()}\n\n{maps.attrs[scoring.COMPARISON]}\n")

@@ -3,7 +3,12 @@
 Those of several sources are trees of bagged datasets: ``load_sources("marylebone", hours=5)``.
 """
 
-from workbench.datasets.networks import load_sources, source_datasets, source_options
-from workbench.datasets.registry import datasets, load, options
+from workbench.datasets.registry import datasets, load, load_sources, options
+from workbench.moved import moved
 
-__all__ = ["datasets", "load", "load_sources", "options", "source_datasets", "source_options"]
+__all__ = ["datasets", "load", "load_sources", "options"]
+
+__getattr__ = moved(__name__, {
+    "source_datasets": "workbench.datasets.datasets(several=True)",
+    "source_options": "workbench.datasets.options",
+})

@@ -12,7 +12,7 @@ import xarray as xr
 
 from workbench.bagging import from_table, rebag
 from workbench.checks import InputError, choose, require
-from workbench.datasets.sources import VARIABLE, locate
+from workbench.datasets.downloads import VARIABLE, locate
 
 OUTPUTS = {
     "MedInc": "10,000 dollars", "HouseAge": "years", "AveRooms": "rooms / household",
@@ -55,6 +55,11 @@ def load(
     download : bool
         Fetch the data once by scikit-learn's ``fetch_california_housing``.
 
+    Returns
+    -------
+    xr.Dataset
+        Bags of one block each; x and y are degrees.
+
     References
     ----------
     Pace and Barry 1997, Sparse spatial autoregressions; Shikuri 2025, section 6.
@@ -91,6 +96,11 @@ def read_table(directory: str | Path | None = None, download: bool = False) -> p
     ----------
     directory, download
         As in `load`.
+
+    Returns
+    -------
+    pd.DataFrame
+        One row per block.
 
     Raises
     ------

@@ -10,7 +10,7 @@ import xarray as xr
 
 from workbench.bagging import bag_along, from_table
 from workbench.checks import choose, require
-from workbench.datasets.sources import locate
+from workbench.datasets.downloads import locate
 
 FOLDS = {"train": 0.7, "val": 0.1, "estop": 0.1, "test": 0.1}
 COLUMNS = (

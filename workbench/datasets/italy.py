@@ -8,7 +8,7 @@ import xarray as xr
 
 from workbench.bagging import merge
 from workbench.checks import choose, package
-from workbench.datasets.climate.packaged import packaged_file
+from workbench.datasets.packaged import packaged_file
 from workbench.datasets.places import altitude_at
 
 # Lambert azimuthal equal area of Europe (as EPSG:3035), in kilometres.

@@ -117,7 +117,7 @@ def neighbourhood_polygons(simplify_km: float):  # a geopandas.GeoDataFrame
 
 
 def _keep(shapes, path: Path) -> None:
-    """Write to the cache in one move; a cache that cannot be written is no error."""
+    """Write to the cache in one move; a cache that cannot be written is not an error."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=path.parent) as folder:

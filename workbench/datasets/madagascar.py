@@ -8,7 +8,7 @@ import xarray as xr
 
 from workbench.bagging import merge
 from workbench.checks import choose
-from workbench.datasets.sources import locate
+from workbench.datasets.downloads import locate
 
 LEVELS = ("district", "region")
 COVARIATES = ("EVI", "Elevation", "LSTmean")

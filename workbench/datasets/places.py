@@ -12,7 +12,7 @@ import pandas
 from scipy.spatial import cKDTree
 
 from workbench.checks import package
-from workbench.datasets.climate.packaged import altitude_on, packaged_file
+from workbench.datasets.packaged import altitude_on, packaged_file
 
 _EARTH_KM = 6371.0
 _BOUNDARIES = ("bokeh_sampledata", "_data", "geographic_boundaries.db")
@@ -66,6 +66,11 @@ def altitude_at(north: np.ndarray, east: np.ndarray, degrees: float = 0.25) -> n
     degrees : float
         Side of the squares averaged over.
 
+    Returns
+    -------
+    array (n,)
+        Metres.
+
     Raises
     ------
     ImportError
@@ -82,6 +87,18 @@ def places_within(north: np.ndarray, east: np.ndarray, km: float) -> np.ndarray:
     """Number of towns and villages of the United States within so many kilometres of points.
 
     They are those of GeoNames as bokeh-sampledata has them (37,616; CC BY 3.0).
+
+    Parameters
+    ----------
+    north, east : array (n,)
+        Latitudes and longitudes in degrees.
+    km : float
+        Distance.
+
+    Returns
+    -------
+    int array (n,)
+        Numbers of places.
 
     Raises
     ------

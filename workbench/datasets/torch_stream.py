@@ -35,7 +35,7 @@ class TorchStream:
         """``torch.randn(size)``: standard normal, float32.
 
         From sixteen numbers on by Box-Muller on uniform numbers in blocks of sixteen, the last
-        sixteen being drawn anew where the size is not a multiple; fewer come one by one from
+        sixteen being redrawn where the size is not a multiple; fewer come one by one from
         53-bit numbers, in pairs of which the second waits for the next call.
         """
         if size < _BLOCK:

@@ -9,7 +9,7 @@ import pandas
 import xarray as xr
 
 from workbench.checks import choose, package
-from workbench.datasets.climate.packaged import packaged_file
+from workbench.datasets.packaged import packaged_file
 from workbench.datasets.places import (
     altitude_at,
     places_within,

@@ -1,4 +1,4 @@
-"""Scores of maps and totals: accuracy, proper scores, calibration, cross-validation."""
+"""Scores of maps and totals: accuracy, proper scores, calibration, recovery of known areas."""
 
 from workbench.evaluation.accuracy import (
     bias,
@@ -7,10 +7,11 @@ from workbench.evaluation.accuracy import (
     pin_to_totals,
     poisson_deviance,
     poisson_nll,
+    rescale_to_totals,
     rmse,
 )
 from workbench.evaluation.area_scores import score_areas
-from workbench.evaluation.assessment import evaluate
+from workbench.evaluation.baselines import bilinear_lapse
 from workbench.evaluation.calibration import (
     central_intervals,
     coverage,
@@ -20,9 +21,6 @@ from workbench.evaluation.calibration import (
     pit_histogram,
     reliability,
 )
-from workbench.evaluation.comparison import Comparison, compare, score_individuals
-from workbench.evaluation.crossvalidation import FoldWarning, Interrupted, cross_validate
-from workbench.evaluation.downscaling import bilinear_lapse
 from workbench.evaluation.folds import folds, subset
 from workbench.evaluation.groupings import default_levels, groupings
 from workbench.evaluation.images import field_scores, rank_correlation, structural_similarity
@@ -39,51 +37,23 @@ from workbench.evaluation.scoring import (
     poisson_log_density,
     weighted_interval_score,
 )
-from workbench.evaluation.stacking import cross_scores, stack, stack_log
+from workbench.evaluation.stacking import cross_scores, stack
 from workbench.evaluation.tables import table
+from workbench.evaluation.tasks import FoldWarning, Interrupted
+from workbench.moved import moved
 
 __all__ = [
-    "Comparison",
-    "FoldWarning",
-    "Interrupted",
-    "bias",
-    "bilinear_lapse",
-    "central_intervals",
-    "compare",
-    "correlation",
-    "coverage",
-    "covered",
-    "covered_by_pit",
-    "crps",
-    "cross_scores",
-    "cross_validate",
-    "default_levels",
-    "evaluate",
-    "field_scores",
-    "folds",
-    "groupings",
-    "interval_score",
-    "log_score",
-    "mae",
-    "pin_to_totals",
-    "pit",
-    "pit_histogram",
-    "poisson_deviance",
-    "poisson_log_density",
-    "poisson_nll",
-    "rank_correlation",
-    "recover",
-    "recover_draws",
-    "recovery_table",
-    "recovery_weights",
-    "reliability",
-    "rmse",
-    "score_areas",
-    "score_individuals",
-    "stack",
-    "stack_log",
-    "structural_similarity",
-    "subset",
-    "table",
-    "weighted_interval_score",
+    "FoldWarning", "Interrupted", "bias", "bilinear_lapse", "central_intervals", "correlation",
+    "coverage", "covered", "covered_by_pit", "crps", "cross_scores", "default_levels",
+    "field_scores", "folds", "groupings", "interval_score", "log_score", "mae", "pin_to_totals",
+    "pit", "pit_histogram", "poisson_deviance", "poisson_log_density", "poisson_nll",
+    "rank_correlation", "recover", "recover_draws", "recovery_table", "recovery_weights",
+    "reliability", "rescale_to_totals", "rmse", "score_areas", "stack", "structural_similarity",
+    "subset", "table", "weighted_interval_score",
 ]
+
+__getattr__ = moved(__name__, {
+    name: f"workbench.comparison.{name}" + (f" (and workbench.{name})" if short else "")
+    for name, short in (("compare", True), ("cross_validate", True), ("evaluate", True),
+                        ("score_individuals", False), ("Comparison", False))
+})

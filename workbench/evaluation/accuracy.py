@@ -7,7 +7,7 @@ import xarray as xr
 from numpy.typing import ArrayLike
 from scipy.special import gammaln, kl_div, xlogy
 
-from workbench.checks import InputError, choose, require
+from workbench.checks import InputError, choose, require, warn
 from workbench.schema import BAG, INDIVIDUAL
 
 CONVENTIONS = ("exact", "stirling")
@@ -54,43 +54,57 @@ def poisson_nll(observed: ArrayLike, rate: ArrayLike, convention: str = "exact")
 def poisson_deviance(observed: ArrayLike, rate: ArrayLike) -> float:
     r"""Mean Poisson deviance per unit, :math:`2\,(y\log(y/\lambda) - y + \lambda)`.
 
-    It is infinite when an expected count of zero met an observed one.
-
     Parameters
     ----------
     observed : array (n,), counts
     rate : array (n,), expected counts in the same units
+
+    Returns
+    -------
+    float
+        Zero or more; infinite when an expected count of zero met an observed one.
     """
     return float(2 * np.mean(kl_div(*_pair(observed, rate))))
 
 
 def rmse(observed: ArrayLike, predicted: ArrayLike) -> float:
-    """Root mean squared error, in the units of the values."""
+    """Root mean squared error.
+
+    Parameters
+    ----------
+    observed, predicted : array (n,)
+        Values and predictions.
+
+    Returns
+    -------
+    float
+        In the units of the values.
+    """
     y, p = _pair(observed, predicted)
     return float(np.sqrt(np.mean((p - y) ** 2)))
 
 
 def mae(observed: ArrayLike, predicted: ArrayLike) -> float:
-    """Mean absolute error, in the units of the values."""
+    """Mean absolute error, in the units of the values; arguments as of `rmse`."""
     y, p = _pair(observed, predicted)
     return float(np.mean(np.abs(p - y)))
 
 
 def bias(observed: ArrayLike, predicted: ArrayLike) -> float:
-    """Mean of predicted minus observed, in the units of the values."""
+    """Mean of predicted minus observed, in their units; arguments as of `rmse`."""
     y, p = _pair(observed, predicted)
     return float(np.mean(p - y))
 
 
 def correlation(observed: ArrayLike, predicted: ArrayLike) -> float:
-    """Pearson correlation; not a number where either side is constant."""
+    """Pearson correlation, NaN where either side is constant; arguments as of `rmse`."""
     y, p = _pair(observed, predicted)
     if y.size < 2 or np.ptp(y) == 0 or np.ptp(p) == 0:
         return float("nan")
     return float(np.corrcoef(y, p)[0, 1])
 
 
-def pin_to_totals(ds: xr.Dataset, expected: xr.DataArray | np.ndarray) -> xr.DataArray:
+def rescale_to_totals(ds: xr.Dataset, expected: xr.DataArray | np.ndarray) -> xr.DataArray:
     """Scale each bag's individual expectations so that they add up to the bag's observed total.
 
     Parameters
@@ -103,16 +117,25 @@ def pin_to_totals(ds: xr.Dataset, expected: xr.DataArray | np.ndarray) -> xr.Dat
     Returns
     -------
     xr.DataArray (individual,)
+        Expectations in units of ``value``; their sum over each bag is the bag's value.
 
     Raises
     ------
     InputError
         If the values are means, if an expectation is negative, or if a bag with a positive
         total expects nothing anywhere.
+
+    Examples
+    --------
+    >>> import workbench as wb
+    >>> ds = wb.load("swiss-roll", n_bags=20, mean_size=10, size_std=4)
+    >>> rescaled = wb.rescale_to_totals(ds, ds["weight"])
+    >>> bool(abs(rescaled.groupby(ds["membership"]).sum().values - ds["value"]).max() < 1e-9)
+    True
     """
     require(
         ds["value"].attrs.get("aggregation", "sum") == "sum",
-        "only totals can be pinned; the values of this dataset are means",
+        "only totals can be kept; the values of this dataset are means",
     )
     expected = np.asarray(expected, dtype=float)
     count = ds.sizes[INDIVIDUAL]
@@ -133,8 +156,15 @@ def pin_to_totals(ds: xr.Dataset, expected: xr.DataArray | np.ndarray) -> xr.Dat
     return xr.DataArray(
         expected * factor[membership],
         dims=INDIVIDUAL,
-        attrs={"long_name": "expectation pinned to the totals", **_units(ds)},
+        attrs={"long_name": "expectation rescaled to the totals", **_units(ds)},
     ).assign_coords({INDIVIDUAL: ds[INDIVIDUAL]})  # shared: the constructor copies every polygon
+
+
+def pin_to_totals(ds: xr.Dataset, expected: xr.DataArray | np.ndarray) -> xr.DataArray:
+    """Deprecated name of `rescale_to_totals`."""
+    warn("pin_to_totals is now called rescale_to_totals; the old name will be removed",
+         DeprecationWarning)
+    return rescale_to_totals(ds, expected)
 
 
 def _units(ds: xr.Dataset) -> dict[str, str]:

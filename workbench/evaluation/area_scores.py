@@ -21,7 +21,7 @@ _LEVELS = (0.5, 0.8, 0.95)
 
 
 def headline(counts: bool) -> str:
-    """The score by which models are compared first."""
+    """The score by which models of counts, or of other values, are compared first."""
     return "crps_sqrt" if counts else "crps"
 
 
@@ -52,7 +52,7 @@ def score_areas(observed: np.ndarray, draws: np.ndarray, groups: np.ndarray, wei
         NaN for an area alone in its group: its value is given. ``deviance`` is of the mean of the
         draws, with one draw more that is shared by weight, so that no mean is zero. ``log_score``
         is that of the beta-binomial share of the group's total with the mean and variance of the
-        draws (of the normal distribution, for values that are no counts): smooth, where a mass
+        draws (of the normal distribution, for values that are not counts): smooth, where a mass
         function counted from draws is not. Coverage is that of the shares, 1 or 0, by the
         randomised PIT.
     """
@@ -125,6 +125,18 @@ def relative(scores: np.ndarray, ratio: bool) -> np.ndarray:
     Their mean over areas is zero up to linearisation; their `clustered_error` is the standard error
     of ``log(mean score) - average over models of log(mean score)``. Without ``ratio`` plain
     differences from the average model.
+
+    Parameters
+    ----------
+    scores : array (model, area)
+        Scores of areas.
+    ratio : bool
+        Whether models are compared by ratios.
+
+    Returns
+    -------
+    array (model, area)
+        Zero on average over models.
     """
     scaled = scores / np.nanmean(scores, axis=1, keepdims=True) if ratio else scores
     return scaled - scaled.mean(0)

@@ -1,4 +1,4 @@
-"""Whether predictive laws are as sure as they should be: coverage, PIT and reliability."""
+"""Calibration of predictive distributions: coverage, PIT and reliability."""
 
 from __future__ import annotations
 
@@ -6,18 +6,29 @@ import numpy as np
 import xarray as xr
 from numpy.typing import ArrayLike
 
-from workbench.checks import choose, require
+from workbench.checks import require
 from workbench.evaluation.scoring import check_draws, chunks
 
 LEVELS = tuple(np.round(np.arange(0.05, 0.951, 0.05), 2)) + (0.99,)
-CONVENTIONS = ("inclusive", "randomised")
 
 
 def central_intervals(draws: ArrayLike, levels: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
-    """Lower and upper ends (level, n) of the central intervals of draws (sample, n).
+    """Central intervals of draws.
 
     The ends are draws themselves (inverse of the empirical distribution function), so the
     interval of a count has counts as ends.
+
+    Parameters
+    ----------
+    draws : array (sample, n)
+        Draws.
+    levels : array (level,)
+        Nominal coverages, between 0 and 1.
+
+    Returns
+    -------
+    lower, upper : array (level, n)
+        Ends of the intervals.
     """
     draws = np.asarray(draws)
     tail = (1 - np.atleast_1d(np.asarray(levels, dtype=float))) / 2
@@ -35,12 +46,14 @@ def pit(observed: ArrayLike, draws: ArrayLike, seed: int = 0) -> np.ndarray:
 
     With ties broken at random, :math:`u = (\#\{x_s < y\} + v\,(\#\{x_s = y\} + 1)) / (S + 1)`,
     v uniform: exactly uniform for counts and for continuous values alike when the observation is
-    one more draw from the same law.
+    one more draw from the same distribution.
 
     Parameters
     ----------
     observed : array (n,)
+        Observed values.
     draws : array (sample, n)
+        Draws from the predictive distribution of each.
     seed : int
         Seed of the tie breaking.
 
@@ -62,64 +75,67 @@ def pit(observed: ArrayLike, draws: ArrayLike, seed: int = 0) -> np.ndarray:
 
 
 def covered_by_pit(pit: ArrayLike, levels: ArrayLike = LEVELS) -> np.ndarray:
-    """Whether each unit lies in its central intervals (level, n), read off its PIT.
+    """Whether each unit lies in its central intervals, by its PIT.
 
-    From a distribution function the PIT is ``cdf(truth)``; from counts it is randomised, so
-    that a right law covers exactly at the nominal level.
+    Parameters
+    ----------
+    pit : array (n,)
+        Of a continuous distribution ``cdf(truth)``; of counts randomised, so that a calibrated
+        distribution covers exactly at the nominal level.
+    levels : array (level,)
+        Nominal coverages, between 0 and 1.
+
+    Returns
+    -------
+    bool array (level, n)
+        True inside.
     """
     levels = np.atleast_1d(np.asarray(levels, dtype=float))
     return np.abs(2 * np.asarray(pit, dtype=float) - 1) <= levels[:, None]
 
 
-def covered(
-    observed: ArrayLike,
-    draws: ArrayLike,
-    levels: ArrayLike = LEVELS,
-    convention: str = "inclusive",
-    seed: int = 0,
-) -> np.ndarray:
-    """Whether each observation lies in its central predictive intervals.
+def covered(observed: ArrayLike, draws: ArrayLike, levels: ArrayLike = LEVELS) -> np.ndarray:
+    """Whether each observation lies in its central predictive intervals, ends included.
+
+    For small counts even a calibrated distribution then covers more than the level;
+    ``covered_by_pit(pit(observed, draws))`` has exactly the level.
 
     Parameters
     ----------
-    observed : array (n,)
-    draws : array (sample, n)
+    observed, draws
+        As of `pit`.
     levels : array (level,)
-    convention : {"inclusive", "randomised"}
-        ``"inclusive"``: between the draws' quantiles, ends included, as a reader of the interval
-        understands it; for small counts even a right law then covers *more* than the level.
-        ``"randomised"``: by the randomised PIT, for which a right law covers exactly.
-    seed : int
-        Seed of the randomised convention.
+        As of `covered_by_pit`.
 
     Returns
     -------
     bool array (level, n)
+        True inside.
     """
     y, draws = check_draws(observed, draws)
-    if choose("convention", convention, CONVENTIONS) == "randomised":
-        return covered_by_pit(pit(y, draws, seed), levels)
     lower, upper = central_intervals(draws, levels)
     return (lower <= y) & (y <= upper)
 
 
-def coverage(
-    observed: ArrayLike, draws: ArrayLike, levels: ArrayLike = LEVELS, **how: str | int
-) -> np.ndarray:
-    """Share of observations inside their central intervals, one per level.
-
-    ``how`` takes the ``convention`` and the ``seed`` of `covered`.
-    """
-    return covered(observed, draws, levels, **how).mean(1)
+def coverage(observed: ArrayLike, draws: ArrayLike, levels: ArrayLike = LEVELS) -> np.ndarray:
+    """Share of observations inside their central intervals, (level,); arguments as of `covered`."""
+    return covered(observed, draws, levels).mean(1)
 
 
 def pit_histogram(pit: ArrayLike, bins: int = 10) -> xr.Dataset:
-    """Histogram of PIT values as a density, with the band in which a right law stays.
+    """Histogram of PIT values as a density, with the band of a calibrated distribution.
+
+    Parameters
+    ----------
+    pit : array (n,)
+        PIT values; those that are not finite are left out.
+    bins : int
+        Number of bins.
 
     Returns
     -------
     xr.Dataset
-        ``density`` (bin), 1 everywhere for a right law, and ``lower``, ``upper`` (bin): 1 +- 2
+        ``density`` (bin), 1 everywhere under calibration, and ``lower``, ``upper`` (bin): 1 +- 2
         binomial standard errors; coordinates ``bin`` (centres) and ``left``, ``right``.
     """
     values = np.asarray(pit, dtype=float)
@@ -145,13 +161,14 @@ def pit_histogram(pit: ArrayLike, bins: int = 10) -> xr.Dataset:
 def reliability(
     inside: ArrayLike, levels: ArrayLike = LEVELS, groups: ArrayLike | None = None
 ) -> xr.Dataset:
-    """Empirical against nominal coverage, with the band in which a right law stays.
+    """Empirical against nominal coverage, with the band of a calibrated distribution.
 
     Parameters
     ----------
     inside : bool array (level, n)
         From `covered` or `covered_by_pit`.
     levels : array (level,)
+        Nominal coverages.
     groups : array (n,), optional
         Units of one group (individuals of one bag) share their errors. With groups, the band
         uses the effective number of independent units, from the between-group variance of the

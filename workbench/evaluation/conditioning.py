@@ -26,7 +26,10 @@ _MOST = 500_000_000         # events that numpy draws hypergeometrically
 
 
 def bare(ds: xr.Dataset) -> xr.Dataset:
-    """The dataset with what models learn from alone: no outlines, no truth, no fine values."""
+    """What models learn from alone: covariates, weights, membership, values and x, y.
+
+    There are no outlines, no truth, no fine values.
+    """
     kept = ds[[name for name in _NEEDED if name in ds]].reset_coords(drop=True)
     for axis in ("x", "y"):
         if axis in ds.coords:

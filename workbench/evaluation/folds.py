@@ -25,10 +25,22 @@ def subset(ds: xr.Dataset, bags: ArrayLike) -> xr.Dataset:
     bags : array of int or bool
         Positions of the bags to keep, or one truth value per bag.
 
+    Returns
+    -------
+    xr.Dataset
+        Bagged dataset of these bags and their individuals.
+
     Raises
     ------
     InputError
         On positions that repeat, lie outside the dataset, or are none at all.
+
+    Examples
+    --------
+    >>> import workbench as wb
+    >>> ds = wb.load("simulated-country", pixels=300, districts=12, regions=4, provinces=2)
+    >>> wb.subset(ds, [3, 0])["bag"].values.tolist()
+    ['D04', 'D01']
     """
     bags, count = np.asarray(bags), ds.sizes[BAG]
     if bags.dtype == bool:

@@ -23,6 +23,16 @@ def default_levels(areas: int) -> list[int]:
     Rounded, never fewer than five groups (less can hardly be learnt from), and at least two areas
     per group on average.
 
+    Parameters
+    ----------
+    areas : int
+        Number of areas.
+
+    Returns
+    -------
+    list of int
+        Numbers of groups, ascending.
+
     Raises
     ------
     InputError
@@ -91,6 +101,18 @@ def groupings(ds: xr.Dataset, levels: Sequence[int | str] | None = None, draws: 
 
 def check_groupings(groups: xr.DataArray, ds: xr.Dataset) -> xr.DataArray:
     """Return groupings unchanged if they group the areas of a dataset, else say what is wrong.
+
+    Parameters
+    ----------
+    groups : xr.DataArray (level, draw, area)
+        As `groupings` returns it.
+    ds : xr.Dataset
+        Bagged dataset.
+
+    Returns
+    -------
+    xr.DataArray
+        The same groups.
 
     Raises
     ------

@@ -42,6 +42,7 @@ def structural_similarity(
     Returns
     -------
     float
+        At most 1.
 
     Raises
     ------
@@ -79,7 +80,18 @@ def structural_similarity(
 
 
 def rank_correlation(observed: ArrayLike, predicted: ArrayLike) -> float:
-    """Spearman's rank correlation; not a number where either side is constant."""
+    """Spearman's rank correlation; NaN where either side is constant.
+
+    Parameters
+    ----------
+    observed, predicted : array
+        Of one shape.
+
+    Returns
+    -------
+    float
+        From -1 to 1.
+    """
     y, p = (np.asarray(v, dtype=float).ravel() for v in (observed, predicted))
     require(y.shape == p.shape, f"observed has shape {y.shape} but the prediction has {p.shape}")
     if y.size < 2 or np.ptp(y) == 0 or np.ptp(p) == 0:
@@ -97,14 +109,20 @@ def to_image(ds: xr.Dataset, values: ArrayLike) -> np.ndarray:
     ds : xr.Dataset
         Bagged dataset of pixels: row, column and the attribute grid_shape.
     values : array (individual,)
+        One value for each pixel.
+
+    Returns
+    -------
+    array (rows, columns)
+        The image.
 
     Raises
     ------
     InputError
-        If individuals are no pixels, or two share a place.
+        If individuals are not pixels, or two share a place.
     """
     require(all(n in ds.coords for n in ("row", "column")) and "grid_shape" in ds.attrs,
-            "these individuals are no pixels (no row, column and grid_shape)")
+            "these individuals are not pixels (no row, column and grid_shape)")
     values = np.asarray(values, dtype=float)
     count = ds.sizes[INDIVIDUAL]
     require(values.shape == (count,), f"expected one value for each of {count} pixels, got shape "
@@ -122,7 +140,6 @@ def field_scores(
     ds: xr.Dataset,
     mean: ArrayLike,
     std: ArrayLike | None = None,
-    interval: tuple[ArrayLike, ArrayLike] | None = None,
     level: float = 0.95,
 ) -> dict[str, float]:
     """Scores of a predicted field against ``truth``, those of Chau et al. 2021 and coverage.
@@ -134,9 +151,7 @@ def field_scores(
     mean : array (individual,)
         The predicted field.
     std : array (individual,), optional
-        Standard deviations of Normal predictions.
-    interval : (array, array), optional
-        Instead of ``std``: lower and upper ends of the intervals of each individual.
+        Standard deviations of normal predictions.
     level : float
         What the intervals claim to cover.
 
@@ -154,7 +169,6 @@ def field_scores(
         If there is no truth, individuals are no pixels, or numbers do not match.
     """
     require("truth" in ds, "the dataset has no truth to compare with")
-    require(std is None or interval is None, "give either std or interval")
     require(0 < level < 1, f"level must be between 0 and 1, got {level}")
     truth, mean = ds["truth"].values.astype(float), np.asarray(mean, dtype=float)
     images = to_image(ds, truth), to_image(ds, mean)
@@ -166,11 +180,7 @@ def field_scores(
     }
     if std is not None:
         half = ndtri((1 + level) / 2) * np.asarray(std, dtype=float)
-        interval = mean - half, mean + half
-    if interval is not None:
-        low, high = (np.asarray(end, dtype=float) for end in interval)
-        require(low.shape == high.shape == truth.shape, "intervals need two ends for each of the "
-                f"{truth.size} pixels, got shapes {low.shape} and {high.shape}")
+        low, high = mean - half, mean + half
         scores |= {"coverage": float(((low <= truth) & (truth <= high)).mean()),
                    "sharpness": float((high - low).mean())}
     return scores

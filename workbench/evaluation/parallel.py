@@ -30,7 +30,7 @@ def completed(function: Callable, tasks: Sequence[tuple], workers: int = 1,
     Raises
     ------
     InputError
-        If workers is no whole number of 1 or more.
+        If workers is not a whole number of 1 or more.
     """
     workers = whole("workers", workers, least=1)
     if workers == 1 or len(tasks) < 2:

@@ -1,4 +1,4 @@
-"""Proper scores of whole predictive laws, from draws, quantiles or conditional densities."""
+"""Proper scores of predictive distributions, from draws, quantiles or conditional densities."""
 
 from __future__ import annotations
 
@@ -7,20 +7,43 @@ import scoringrules
 from numpy.typing import ArrayLike
 from scipy.special import gammaln, logsumexp, xlogy
 
-from workbench.checks import choose, require
+from workbench.checks import require
 
-ESTIMATORS = {"fair": "pwm", "energy": "qd"}  # both by sorting, so never draws x draws of memory
 CHUNK = 4_000_000  # draws x units held at once
 
 
-def chunks(draws: int, units: int, values: int = CHUNK) -> list[slice]:
-    """Slices of the units so that one slice holds at most ``values`` draws."""
-    step = max(1, values // max(draws, 1))
+def chunks(draws: int, units: int) -> list[slice]:
+    """Slices of the units so that one slice holds at most `CHUNK` draws.
+
+    Parameters
+    ----------
+    draws, units : int
+        Shape of the draws.
+
+    Returns
+    -------
+    list of slice
+        Together all units.
+    """
+    step = max(1, CHUNK // max(draws, 1))
     return [slice(start, min(start + step, units)) for start in range(0, units, step)]
 
 
 def check_draws(observed: ArrayLike, draws: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
-    """Observed values (n,) and their draws (sample, n), or an error with both shapes."""
+    """Observed values (n,) and their draws (sample, n), or an error with both shapes.
+
+    Parameters
+    ----------
+    observed : array (n,)
+        Values.
+    draws : array (sample, n)
+        Draws for each.
+
+    Returns
+    -------
+    observed, draws : array
+        The same as arrays.
+    """
     y, draws = np.asarray(observed, dtype=float), np.asarray(draws)
     require(
         y.ndim == 1 and draws.ndim == 2 and draws.shape[1] == y.size and draws.shape[0] > 1,
@@ -29,19 +52,18 @@ def check_draws(observed: ArrayLike, draws: ArrayLike) -> tuple[np.ndarray, np.n
     return y, draws
 
 
-def crps(observed: ArrayLike, draws: ArrayLike, estimator: str = "fair") -> np.ndarray:
+def crps(observed: ArrayLike, draws: ArrayLike) -> np.ndarray:
     r"""Continuous ranked probability score of each unit, estimated from draws.
 
     .. math:: \mathrm{E}|X - y| - \tfrac12 \mathrm{E}|X - X'|
+
+    The estimator is unbiased for the distribution that the draws come from, whatever their number.
 
     Parameters
     ----------
     observed : array (n,)
     draws : array (sample, n)
-        Draws from the predictive law of the *observation* (noise included).
-    estimator : {"fair", "energy"}
-        ``"fair"`` is unbiased for the law that the draws come from, whatever their number;
-        ``"energy"`` scores the draws' own empirical law.
+        Draws from the predictive distribution of the *observation* (noise included).
 
     Returns
     -------
@@ -53,11 +75,11 @@ def crps(observed: ArrayLike, draws: ArrayLike, estimator: str = "fair") -> np.n
     Gneiting and Raftery 2007; Zamo and Naveau 2018 (probability weighted moments).
     """
     y, draws = check_draws(observed, draws)
-    method = ESTIMATORS[choose("estimator", estimator, ESTIMATORS)]
     out = np.empty(y.size)
     for part in chunks(*draws.shape):
         ensemble = np.ascontiguousarray(draws[:, part].T, dtype=float)
-        out[part] = scoringrules.crps_ensemble(y[part], ensemble, estimator=method, backend="numpy")
+        # by sorting, so never draws x draws of memory
+        out[part] = scoringrules.crps_ensemble(y[part], ensemble, estimator="pwm", backend="numpy")
     return out
 
 
@@ -111,7 +133,7 @@ def weighted_interval_score(
     Returns
     -------
     array (n,)
-        In the units of the values; smaller is better.
+        As of `interval_score`.
 
     References
     ----------
@@ -152,6 +174,19 @@ def log_score(log_density: ArrayLike) -> np.ndarray:
 
 
 def poisson_log_density(observed: ArrayLike, rates: ArrayLike) -> np.ndarray:
-    """Log Poisson mass of counts (n,) under draws of the expected count (sample, n)."""
+    """Log Poisson mass of counts under draws of their expectation.
+
+    Parameters
+    ----------
+    observed : array (n,)
+        Counts.
+    rates : array (sample, n)
+        Draws of the expected count.
+
+    Returns
+    -------
+    array (sample, n)
+        Nats.
+    """
     y, rates = check_draws(observed, rates)
     return xlogy(y, rates) - rates - gammaln(y + 1)

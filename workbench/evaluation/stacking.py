@@ -1,4 +1,4 @@
-r"""Weights of models in a mixture, by how well their predictive draws or densities score together.
+r"""Weights of models in a mixture, by how well their predictive draws score together.
 
 The CRPS of a mixture is a convex quadratic form in its weights: with
 :math:`D_k(z) = F_k(z) - 1\{y \le z\}`,
@@ -86,56 +86,26 @@ def stack(draws: Sequence[ArrayLike], observed: ArrayLike, groups: ArrayLike | N
     return _minimise(lambda w: (w @ mean @ w, 2 * mean @ w, 2 * mean), target, strength)
 
 
-def stack_log(log_density: ArrayLike, groups: ArrayLike | None = None,
-              shrink: str | float = "auto", replicates: ArrayLike | None = None) -> np.ndarray:
-    """Weights that maximise the mean log density of the mixture, with shrinkage.
+def cross_scores(draws: Sequence[ArrayLike], observed: ArrayLike) -> np.ndarray:
+    """Matrices whose quadratic forms are the CRPS of mixtures.
 
     Parameters
     ----------
-    log_density : array (unit, model)
-        Log predictive density of what was observed at each unit; minus infinity is allowed where
-        another model's is finite.
-    groups, shrink, replicates
-        As of `stack`.
+    draws : sequence of array (sample, unit)
+        For each model draws from its predictive distributions.
+    observed : array (unit,)
+        Observed values.
 
     Returns
     -------
-    array (model,)
+    array (unit, model, model)
+        G: ``w @ G[u] @ w`` is the CRPS of the mixture at unit u. On the diagonal stand the models'
+        own CRPS, of their draws' empirical distributions.
 
     Raises
     ------
     InputError
-        If a unit is impossible under every model, or something is not a number.
-
-    References
-    ----------
-    Yao, Vehtari, Simpson and Gelman 2018, Using stacking to average Bayesian predictive
-    distributions.
-    """
-    density = np.asarray(log_density, dtype=float)
-    require(density.ndim == 2 and density.size > 0,
-            f"expected log densities (unit, model), got shape {density.shape}")
-    top = density.max(1, keepdims=True)
-    bad = np.flatnonzero(~np.isfinite(top[:, 0]) | np.isnan(density).any(1))
-    require(bad.size == 0, f"{bad.size} units have no finite log density under any model, or one "
-            f"that is not a number (first: unit {bad[:1].tolist()})")
-    p = np.exp(density - top)
-
-    def score(w: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
-        mixed = p @ w
-        ratio = p / mixed[:, None]
-        return -np.log(mixed).mean(), -ratio.mean(0), ratio.T @ ratio / len(p)
-
-    ratio = p / p.mean(1, keepdims=True)
-    strength, target = _shrinkage(-density, -ratio, ratio.T @ ratio / len(p), groups, replicates,
-                                  shrink)
-    return _minimise(score, target, strength)
-
-
-def cross_scores(draws: Sequence[ArrayLike], observed: ArrayLike) -> np.ndarray:
-    """The matrices G (unit, model, model): ``w @ G[u] @ w`` is the CRPS of the mixture at unit u.
-
-    On the diagonal stand the models' own CRPS, of their draws' empirical distributions.
+        If shapes disagree or something is not finite.
     """
     y, pool = _checked(draws, observed)
     return _forms(pool, y)

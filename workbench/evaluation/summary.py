@@ -77,7 +77,20 @@ SCORES: dict[str, Score] = {
 
 
 def average(units: xr.Dataset, counts: bool) -> xr.DataArray:
-    """Every score of the catalogue over the units; not a number where it has no meaning."""
+    """Every score of the catalogue over the units; NaN where it has no meaning.
+
+    Parameters
+    ----------
+    units : xr.Dataset
+        Of `workbench.evaluation.units.score_units`, one target.
+    counts : bool
+        Whether values are counts.
+
+    Returns
+    -------
+    xr.DataArray (score,)
+        In the order of the catalogue.
+    """
     values = [
         float("nan") if score.counts_only and not counts else score.of(units)
         for score in SCORES.values()
@@ -86,8 +99,23 @@ def average(units: xr.Dataset, counts: bool) -> xr.DataArray:
 
 
 def summarise(units: xr.Dataset, groups: np.ndarray | None, counts: bool) -> xr.Dataset:
-    """Scores, reliability curve and PIT histogram of one model at one target."""
-    # by the PIT, so that the curve of a right law lies on the diagonal even for small counts
+    """Scores, reliability curve and PIT histogram of one model at one target.
+
+    Parameters
+    ----------
+    units : xr.Dataset
+        Of `workbench.evaluation.units.score_units`, one target.
+    groups : array (unit,), optional
+        Units of one group share their errors.
+    counts : bool
+        Whether values are counts.
+
+    Returns
+    -------
+    xr.Dataset
+        ``scores``, ``coverage``, ``pit_density`` and their bands.
+    """
+    # By the PIT, so that a calibrated distribution lies on the diagonal even for small counts.
     inside = covered_by_pit(units["pit"].values, units["level"].values)
     curve = reliability(inside, units["level"].values, groups)
     histogram = pit_histogram(units["pit"].values).drop_vars(["left", "right"])
@@ -107,7 +135,20 @@ def summarise(units: xr.Dataset, groups: np.ndarray | None, counts: bool) -> xr.
 
 
 def describe(result: xr.Dataset, ds: xr.Dataset) -> xr.Dataset:
-    """Write titles, units and aims of the scores into the result."""
+    """Write titles, units and aims of the scores into the result.
+
+    Parameters
+    ----------
+    result : xr.Dataset
+        Of `workbench.evaluate`.
+    ds : xr.Dataset
+        The dataset that was scored.
+
+    Returns
+    -------
+    xr.Dataset
+        The result with ``score_title``, ``score_aim`` and ``score_units``.
+    """
     names = [str(n) for n in result["score"].values]
     value = ds["value"].attrs.get("units", "value units")
     own = {"bag": value, "individual": value, "rate": rate_units(ds)}
@@ -136,7 +177,7 @@ def describe(result: xr.Dataset, ds: xr.Dataset) -> xr.Dataset:
 
 
 def rate_units(ds: xr.Dataset) -> str:
-    """Units of the rate: of the value, per unit of weight where values are sums."""
+    """Units of the rate, such as "deaths per person", or of the value if that is a mean."""
     value = ds["value"].attrs.get("units", "value units")
     if ds["value"].attrs.get("aggregation", "sum") == "mean":
         return value

@@ -51,6 +51,14 @@ def table(
         ``"units predicted"`` and ``"units scored"`` say how many units it predicted and how many
         all models did, over which alone they are scored; a model that never could be fitted keeps
         its row, without scores.
+
+    Examples
+    --------
+    >>> import workbench as wb
+    >>> ds = wb.load("swiss-roll", n_bags=20, mean_size=10, size_std=4)
+    >>> fit = wb.Constant(max_steps=5).fit(ds)
+    >>> wb.table(wb.evaluate(fit, ds, samples=50)).index.tolist()
+    ['constant']
     """
     choose("target", target, [str(t) for t in result["target"].values])
     known = [str(s) for s in result["score"].values]

@@ -29,15 +29,27 @@ BUDGET = 20_000_000  # draws x individuals that a model is asked for at once
 
 
 def targets(ds: xr.Dataset) -> list[str]:
-    """What can be scored on this dataset: bags always, the finer ones where they are known."""
+    """What can be scored on this dataset: "bag" always, and "individual" and "rate" if known."""
     known = {"bag": True, "individual": "individual_value" in ds, "rate": "truth" in ds}
     return [name for name, there in known.items() if there]
 
 
-def judge(fit, ds: xr.Dataset, chosen: list[str], samples: int, seed: int) -> dict[str, xr.Dataset]:
+def score_units(fit, ds: xr.Dataset, chosen: list[str], samples: int, seed: int
+                ) -> dict[str, xr.Dataset]:
     """Scores of each unit of each chosen target, in the order of the dataset.
 
     Large datasets are taken some bags at a time, so that at most 20 million draws are held.
+
+    Parameters
+    ----------
+    fit : Fit
+        Has ``at`` and ``simulate``.
+    ds : xr.Dataset
+        Bagged dataset.
+    chosen : list of str
+        Targets, of `targets`.
+    samples, seed : int
+        Draws from each predictive distribution, and seed.
 
     Returns
     -------

@@ -5,9 +5,12 @@ from workbench.geo.columns import area_columns
 from workbench.geo.files import check_format, read, write
 from workbench.geo.maps import to_raster
 from workbench.geo.polygons import bag_polygons
-from workbench.geo.treatments import Treatments
+from workbench.geo.treatments import CleaningOptions
+from workbench.moved import moved
 
 __all__ = [
-    "Treatments", "area_columns", "bag_children", "bag_polygons", "check_format", "read",
+    "CleaningOptions", "area_columns", "bag_children", "bag_polygons", "check_format", "read",
     "to_raster", "write",
 ]
+
+__getattr__ = moved(__name__, {"Treatments": ".CleaningOptions"})

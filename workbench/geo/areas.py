@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
 
 from workbench import schema
-from workbench.checks import DataWarning, InputError, choose, option, package, require
+from workbench.bagging.sanity import truth_values
+from workbench.checks import DataWarning, InputError, choose, option, package, require, warn
 from workbench.geo.duplicates import refuse_copies, united
 from workbench.geo.shapes import repaired, usable_crs
-from workbench.geo.treatments import Record, Treatments
+from workbench.geo.treatments import CleaningOptions, Record
 from workbench.geo.vectors import open_polygons
 
 _THOUSANDS = r"-?\d{1,3}([,.'\s]\d{3})+"      # 12,345 and the like
@@ -65,8 +65,8 @@ def read_polygons(
 
 
 def read_areas(
-    polygons: object, id: str | None, value: str | None, treatments: Treatments, record: Record,
-    crs: str | None = None, layer: str | None = None,
+    polygons: object, id: str | None, value: str | None, treatments: CleaningOptions,
+    record: Record, crs: str | None = None, layer: str | None = None,
 ):
     """Read polygons, index them by their id as a string, and unite those that share one if asked.
 
@@ -78,7 +78,7 @@ def read_areas(
         Column with the ids; the index if None.
     value : str or None
         Column whose entries add up where polygons are united.
-    treatments : Treatments
+    treatments : CleaningOptions
         ``duplicates`` says what to do with an id of several polygons, ``overlap`` with copies of
         one outline under several ids.
     record : Record
@@ -108,7 +108,7 @@ def read_areas(
 
 
 def usable_values(
-    values: np.ndarray, labels: np.ndarray, kind: str, treatments: Treatments, record: Record
+    values: np.ndarray, labels: np.ndarray, kind: str, treatments: CleaningOptions, record: Record
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the values to use and the mask of the entries that are kept.
 
@@ -118,7 +118,7 @@ def usable_values(
         Value and label of each area.
     kind : {"count", "continuous"}
         What the values are.
-    treatments : Treatments
+    treatments : CleaningOptions
         ``missing_value`` and ``fractional`` apply.
     record : Record
         Receives what was done.
@@ -169,20 +169,49 @@ def usable_values(
 
 
 def value_column(
-    areas, name: str, kind: str, treatments: Treatments, record: Record
+    areas, name: str, kind: str, treatments: CleaningOptions, record: Record
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The usable values of a column, and the mask of the areas that are kept: `usable_values`."""
+    """The usable values of a column, and the mask of the areas that are kept: `usable_values`.
+
+    Parameters
+    ----------
+    areas : geopandas.GeoDataFrame
+        Indexed by id.
+    name : str
+        The column.
+    kind, treatments, record
+        As of `usable_values`.
+
+    Returns
+    -------
+    values : array (area,)
+        Numbers.
+    kept : bool array (area,)
+        False for areas to be dropped.
+    """
     numbers = numeric_column(areas, name, "value")
     if areas[name].map(lambda entry: isinstance(entry, bool | np.bool_)).any():
-        sentence = (f"column {name!r} holds true and false, which are taken for 1 and 0. If they "
-                    "say whether something occurred in an area, count how often instead")
+        sentence = truth_values(f"column {name!r} holds")
         record.note(f"look at this: {sentence}")
-        warnings.warn(sentence, DataWarning, stacklevel=4)
+        warn(sentence, DataWarning)
     return usable_values(numbers, areas.index.to_numpy(), kind, treatments, record)
 
 
 def label_columns(areas, labels: Mapping[str, str]) -> dict[str, np.ndarray]:
-    """Return label coordinates from columns, e.g. {"region": "Name_1"}."""
+    """Return label coordinates from columns, e.g. {"region": "Name_1"}.
+
+    Parameters
+    ----------
+    areas : geopandas.GeoDataFrame
+        Indexed by id.
+    labels : mapping of coordinate to column
+        Which.
+
+    Returns
+    -------
+    dict of str to array (area,)
+        Text, by coordinate.
+    """
     for coordinate, column in labels.items():
         require_column(areas, column, f"label {coordinate!r}")
     return {coordinate: areas[column].astype(str).to_numpy(dtype=str)
@@ -191,6 +220,18 @@ def label_columns(areas, labels: Mapping[str, str]) -> dict[str, np.ndarray]:
 
 def numeric_column(areas, name: str, role: str) -> np.ndarray:
     """Return a column as floats.
+
+    Parameters
+    ----------
+    areas : geopandas.GeoDataFrame
+        Indexed by id.
+    name, role : str
+        The column, and what it is for.
+
+    Returns
+    -------
+    array (area,)
+        Numbers.
 
     Raises
     ------
@@ -207,13 +248,6 @@ def numeric_column(areas, name: str, role: str) -> np.ndarray:
             f"; {split.iloc[0]!r} and {len(split) - 1} others have thousands separators: remove "
             "them")
         raise InputError(f"{role} column {name!r} does not hold numbers: {error}{hint}") from error
-
-
-def coordinate_units(crs: object) -> str:
-    """Units of a CRS's coordinates as the schema writes them: "degree", "m" or "km"."""
-    pyproj = package("pyproj", extra="geo")
-    unit = pyproj.CRS.from_user_input(crs).axis_info[0].unit_name
-    return {"metre": "m", "meter": "m", "kilometre": "km", "kilometer": "km"}.get(unit, unit)
 
 
 def require_column(areas, name: str, role: str) -> None:

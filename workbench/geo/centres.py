@@ -6,6 +6,7 @@ import numpy as np
 import xarray as xr
 
 from workbench.checks import InputError, package
+from workbench.geo.shapes import coordinate_units, usable_crs
 
 _LONGITUDE, _LATITUDE = 360.0, 90.0
 _DEGREES = ("lat", "latitude")
@@ -33,24 +34,16 @@ def place(ds: xr.Dataset, crs: str | None, y: str) -> xr.Dataset:
     InputError
         If the CRS is unknown, or degrees lie outside the globe.
     """
-    degrees, unit = y.lower() in _DEGREES, None
+    degrees, unit = y.lower() in _DEGREES, "degree"
     if crs is not None:
-        pyproj = package("pyproj", extra="geo")
-        try:
-            known = pyproj.CRS.from_user_input(crs)
-        except pyproj.exceptions.CRSError as error:
-            raise InputError(f"--crs {crs} is no coordinate reference system that is known; write "
-                             "EPSG:4326 for longitude and latitude, or the EPSG code of your map "
-                             "projection") from error
-        degrees = known.is_geographic
-        unit = "degree" if degrees else {"metre": "m", "kilometre": "km"}.get(
-            known.axis_info[0].unit_name, known.axis_info[0].unit_name)
+        known = package("pyproj", extra="geo").CRS.from_user_input(usable_crs(crs, "crs"))
+        degrees, unit = known.is_geographic, coordinate_units(known)
         ds = ds.assign_attrs(crs=known.to_string())
     if degrees:
         unit = "degree"
         _inside(ds, "latitudes", "y", _LATITUDE, crs)
         _inside(ds, "longitudes", "x", _LONGITUDE, crs)
-    if unit is None:
+    elif crs is None:
         return ds
     return ds.assign_coords({axis: ds[axis].assign_attrs(units=unit) for axis in ("x", "y")})
 

@@ -11,7 +11,6 @@ from workbench import schema
 from workbench.bagging import assemble, bag_values, looked_at
 from workbench.checks import InputError, choose, option, package, require
 from workbench.geo.areas import (
-    coordinate_units,
     label_columns,
     numeric_column,
     read_areas,
@@ -20,7 +19,8 @@ from workbench.geo.areas import (
     usable_values,
     value_column,
 )
-from workbench.geo.treatments import Record, Treatments, must_stop, treatments_from
+from workbench.geo.shapes import coordinate_units
+from workbench.geo.treatments import CleaningOptions, Record, must_stop, treatments_from
 
 
 def bag_children(
@@ -79,7 +79,7 @@ def bag_children(
     attrs : mapping, optional
         Title, source, licence and the like.
     **treatments
-        Choices for imperfect input, see `workbench.geo.Treatments`: missing, zero_weight,
+        Choices for imperfect input, see `workbench.geo.CleaningOptions`: missing, zero_weight,
         fractional, missing_value, empty, duplicates and (of exact copies) overlap apply.
 
     Returns
@@ -90,7 +90,19 @@ def bag_children(
     Raises
     ------
     InputError
-        For input that no treatment was chosen for; the message names the option to pass.
+        For imperfect input without a treatment; the message names the option to pass.
+
+    Examples
+    --------
+    >>> import geopandas, shapely, workbench as wb
+    >>> small = geopandas.GeoDataFrame(
+    ...     {"district": ["A", "A", "B"], "people": [10, 20, 30], "age": [40.0, 35.0, 50.0],
+    ...      "cases": [1, 0, 4]},
+    ...     geometry=shapely.box([0, 1, 2], 0, [1, 2, 3], 1), crs="EPSG:32633")
+    >>> ds = wb.bag_children(small, parent="district", covariates=["age"], weight="people",
+    ...                      value="cases")
+    >>> ds["value"].values.tolist()
+    [1.0, 4.0]
     """
     require((value is None) != (parent_values is None),
             "give either value (a column known for the small areas) or parent_values")
@@ -160,7 +172,7 @@ def bag_children(
     return looked_at(ds)
 
 
-def _positive(fine, weight: str, options: Treatments, record: Record) -> np.ndarray:
+def _positive(fine, weight: str, options: CleaningOptions, record: Record) -> np.ndarray:
     weights = numeric_column(fine, weight, "weight")
     bad = ~(weights >= 0)
     if bad.any():
@@ -178,7 +190,7 @@ def _positive(fine, weight: str, options: Treatments, record: Record) -> np.ndar
 
 
 def _complete(
-    fine, covariates: list[str], options: Treatments, record: Record
+    fine, covariates: list[str], options: CleaningOptions, record: Record
 ) -> tuple[np.ndarray, np.ndarray]:
     require(bool(covariates), "expected at least one covariate column")
     matrix = np.column_stack([numeric_column(fine, c, "covariate") for c in covariates])
@@ -209,7 +221,8 @@ def _complete(
 
 
 def _parent_values(
-    given: Mapping[str, float], bags: np.ndarray, kind: str, options: Treatments, record: Record
+    given: Mapping[str, float], bags: np.ndarray, kind: str, options: CleaningOptions,
+    record: Record,
 ) -> tuple[np.ndarray, np.ndarray]:
     values = {str(k): float(v) for k, v in dict(given).items()}
     childless = sorted(set(values) - set(bags.tolist()))

@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Mapping
 
 from workbench.geo.areas import read_areas
-from workbench.geo.treatments import Record, Treatments, treatments_from
+from workbench.geo.treatments import CleaningOptions, Record, treatments_from
 
 
 def area_columns(polygons: object, value: str, options: Mapping[str, object]):
@@ -31,7 +31,7 @@ def area_columns(polygons: object, value: str, options: Mapping[str, object]):
     InputError
         As `workbench.bag_polygons`.
     """
-    known = {field.name for field in dataclasses.fields(Treatments)}
+    known = {field.name for field in dataclasses.fields(CleaningOptions)}
     chosen = treatments_from({name: options[name] for name in known & options.keys()})
     areas = read_areas(polygons, options.get("id"), value, chosen, Record(),
                        options.get("polygon_crs"), options.get("layer"))

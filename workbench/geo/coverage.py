@@ -6,7 +6,7 @@ import numpy as np
 import xarray as xr
 
 from workbench.checks import InputError, option, package
-from workbench.geo.treatments import Record, Treatments
+from workbench.geo.treatments import CleaningOptions, Record
 
 SLIVERS = 1e-3      # share of the weight: shared borders drawn twice overlap by as little
 ROUNDING = 1e-6     # coverage fractions come in single precision
@@ -53,8 +53,8 @@ def coverage_fractions(areas, grid: xr.DataArray) -> tuple[np.ndarray, np.ndarra
 
 
 def account(
-    weight: np.ndarray, cell: np.ndarray, coverage: np.ndarray, options: Treatments, record: Record,
-    made: bool = False,
+    weight: np.ndarray, cell: np.ndarray, coverage: np.ndarray, options: CleaningOptions,
+    record: Record, made: bool = False,
 ) -> dict[str, float]:
     """Compare the raster's total weight with what the areas cover: overlaps and the outside.
 
@@ -67,7 +67,7 @@ def account(
         Weight per cell, NaN where there is none.
     cell, coverage : np.ndarray
         From `coverage_fractions`.
-    options : Treatments
+    options : CleaningOptions
         Whether overlaps and weight outside are errors.
     record : Record
         Receives what was found.

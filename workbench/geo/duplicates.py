@@ -18,7 +18,7 @@ def united(areas, value: str | None, duplicates: str, record: Record):
     value : str or None
         Column whose entries add up, but for those of exact copies (same id, outline and value).
     duplicates : {"error", "merge", "once"}
-        As of `Treatments`.
+        As of `CleaningOptions`.
     record : Record
         Receives the totals before and after.
 
@@ -54,7 +54,7 @@ def united(areas, value: str | None, duplicates: str, record: Record):
     if duplicates == "once" and valued:
         odd = different.index[different > 1]
         require(len(odd) == 0, f"the polygons of {len(odd)} ids have different values (first: "
-                f"{odd[:3].tolist()}), so none is that of the whole; pass "
+                f"{odd[:3].tolist()}), so none is that of the whole area; pass "
                 f"{option('duplicates', 'merge')} to add them")
     if parts.empty:
         return rest
@@ -80,7 +80,7 @@ def refuse_copies(areas, value: str | None, overlap: str, record: Record) -> Non
     value : str or None
         Column whose total with and without the copies is told.
     overlap : str
-        As of `Treatments`: under "keep" copies are recorded, else refused.
+        As of `CleaningOptions`: under "keep" copies are recorded, else refused.
     record : Record
         Receives the totals.
 
@@ -144,8 +144,8 @@ def _carried(parts, different, value: str) -> str:
     first = parts.groupby(level=0, sort=False)[value].first()
     ids = int(((different == 1) & first.notna() & (first != 0)).sum())
     return "" if not ids else (
-        f"; the polygons of {ids} ids all have the same value: if that is the total of the whole, "
-        f"{option('duplicates', 'once')} counts it once")
+        f"; the polygons of {ids} ids all have the same value: if that is the total of the whole "
+        f"area, {option('duplicates', 'once')} counts it once")
 
 
 def _before_and_after(parts, whole, value: str | None) -> str:

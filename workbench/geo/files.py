@@ -58,6 +58,15 @@ def write(ds: xr.Dataset, path: str | Path, layer: str | None = None, *, areas=N
     ------
     InputError
         If the suffix is unknown, or the dataset lacks what the format needs.
+
+    Examples
+    --------
+    >>> import workbench as wb
+    >>> ds = wb.load("simulated-country", pixels=300, districts=12, regions=4, provinces=2)
+    >>> import tempfile, pathlib
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     wb.write(ds, pathlib.Path(folder) / "country.gpkg").name
+    'country.gpkg'
     """
     path = Path(path)
     suffix = path.suffix.lower()
@@ -75,6 +84,13 @@ def write(ds: xr.Dataset, path: str | Path, layer: str | None = None, *, areas=N
 def check_format(ds: xr.Dataset, path: str | Path) -> None:
     """Refuse a file type that cannot hold a dataset, before anything is computed for it.
 
+    Parameters
+    ----------
+    ds : xr.Dataset
+        What is to be written.
+    path : path
+        The file, whose suffix tells its type.
+
     Warns
     -----
     UserWarning
@@ -83,12 +99,12 @@ def check_format(ds: xr.Dataset, path: str | Path) -> None:
     Raises
     ------
     InputError
-        For a raster of individuals that are no pixels, or polygons of data without geometries.
+        For a raster of individuals that are not pixels, or polygons of data without geometries.
     """
     suffix = Path(path).suffix.lower()
     if suffix in (".tif", ".tiff"):
         require("row" in ds.coords and "grid_transform" in ds.attrs,
-                "these individuals are no pixels of a raster; write .gpkg or .nc instead of .tif")
+                "these individuals are not pixels of a raster; write .gpkg or .nc instead of .tif")
     if suffix == ".gpkg":
         check_layers(ds)
 
@@ -111,6 +127,15 @@ def read(path: str | Path) -> xr.Dataset:
     InputError
         If there is no such file or it is no NetCDF file; for rasters and polygons the message
         says what reads them.
+
+    Examples
+    --------
+    >>> import workbench as wb
+    >>> ds = wb.load("swiss-roll", n_bags=20)
+    >>> import tempfile, pathlib
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     wb.read(wb.write(ds, pathlib.Path(folder) / "roll.nc")).sizes["bag"]
+    20
     """
     path = Path(path)
     require(path.is_file(), f"there is no file {str(path)!r}")

@@ -20,7 +20,20 @@ def is_word(weight: object) -> bool:
 
 
 def weight_units(weight: object, units: str | None) -> str:
-    """Units of a weight: as given, else persons of a raster, km² of an area."""
+    """Units of a weight: as given, else persons of a raster, km² of an area.
+
+    Parameters
+    ----------
+    weight : object
+        As of `workbench.bag_polygons`.
+    units : str, optional
+        As given.
+
+    Returns
+    -------
+    str
+        The units.
+    """
     if units is not None:
         return units
     if not is_word(weight):

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import sqlite3
-import warnings
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -17,7 +16,7 @@ import numpy as np
 import xarray as xr
 
 from workbench import schema
-from workbench.checks import ApproximationWarning, choose, package, require
+from workbench.checks import ApproximationWarning, choose, package, require, warn
 from workbench.geo.maps import to_raster, way_of
 from workbench.outputs import replacing
 
@@ -28,6 +27,11 @@ _RESERVED = {"fid", "geom", "geometry"}     # names that GeoPackages use themsel
 
 def check_layers(ds: xr.Dataset) -> None:
     """Refuse a dataset without any geometry; say before a fit if its pixels are too many.
+
+    Parameters
+    ----------
+    ds : xr.Dataset
+        What is to be written.
 
     Raises
     ------
@@ -40,9 +44,9 @@ def check_layers(ds: xr.Dataset) -> None:
     require(few or drawn, "the dataset has no geometries to write; write .tif for a raster, "
                           "anything as .nc")
     if cells is not None and not few:
-        warnings.warn(f"the .gpkg will hold the areas, not the fine map: {cells.size:,} pixels are "
-                      f"more than {MOST_PIXELS:,} polygons; write .tif or .nc for the fine map",
-                      ApproximationWarning, stacklevel=3)
+        warn(f"the .gpkg will hold the areas, not the fine map: {cells.size:,} pixels are "
+             f"more than {MOST_PIXELS:,} polygons; write .tif or .nc for the fine map",
+             ApproximationWarning)
 
 
 def write_layers(ds: xr.Dataset, path: Path, layer: str | None = None, areas=None,
@@ -93,7 +97,20 @@ def write_layers(ds: xr.Dataset, path: Path, layer: str | None = None, areas=Non
 
 
 def columns_of(ds: xr.Dataset, dim: str) -> dict[str, np.ndarray]:
-    """Every number along ``dim``, a column for each entry of the other dimensions."""
+    """Every number along ``dim``, a column for each entry of the other dimensions.
+
+    Parameters
+    ----------
+    ds : xr.Dataset
+        Any dataset.
+    dim : str
+        Dimension of the rows.
+
+    Returns
+    -------
+    dict of str to array (row,)
+        Columns by name.
+    """
     columns: dict[str, np.ndarray] = {}
     for name, variable in ds.data_vars.items():
         if dim not in variable.dims or variable.dtype.kind not in "iufb":

@@ -42,14 +42,21 @@ def to_raster(ds: xr.Dataset, values: str | xr.DataArray | np.ndarray, how: str 
     Raises
     ------
     InputError
-        If the individuals are no pixels, or the numbers do not match them.
+        If the individuals are not pixels, or the numbers do not match them.
+
+    Examples
+    --------
+    >>> import workbench as wb
+    >>> ds = wb.load("simulated-country", pixels=300, districts=12, regions=4, provinces=2)
+    >>> wb.to_raster(ds, "truth").shape == tuple(ds.attrs["grid_shape"])
+    True
     """
     package("rioxarray", extra="geo")
     choose("how", how, WAYS)
     require(
         "row" in ds.coords and "column" in ds.coords and "grid_shape" in ds.attrs
         and "grid_transform" in ds.attrs,
-        "these individuals are no pixels of a raster (no row, column and grid attributes); "
+        "these individuals are not pixels of a raster (no row, column and grid attributes); "
         "write them as polygons (.gpkg) instead",
     )
     if isinstance(values, str):

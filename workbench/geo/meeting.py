@@ -7,10 +7,10 @@ import xarray as xr
 
 from workbench.checks import InputError, option
 from workbench.geo.shapes import CORRECT_CRS, extent, named
-from workbench.geo.treatments import Record, Treatments
+from workbench.geo.treatments import CleaningOptions, Record
 
 
-def onto(areas, grid: xr.DataArray, options: Treatments, record: Record):
+def onto(areas, grid: xr.DataArray, options: CleaningOptions, record: Record):
     """Polygons in the CRS of the grid, some of which at least lie on it.
 
     Parameters
@@ -19,7 +19,7 @@ def onto(areas, grid: xr.DataArray, options: Treatments, record: Record):
         With a CRS.
     grid : xr.DataArray
         The weight raster.
-    options : Treatments
+    options : CleaningOptions
         ``crs`` says whether polygons may be reprojected.
     record : Record
         Receives what was done.
@@ -50,7 +50,7 @@ def onto(areas, grid: xr.DataArray, options: Treatments, record: Record):
 
 
 def without_empty(
-    areas, values: np.ndarray, area: np.ndarray, grid: xr.DataArray, options: Treatments,
+    areas, values: np.ndarray, area: np.ndarray, grid: xr.DataArray, options: CleaningOptions,
     record: Record,
 ):
     """Leave out the areas without any pixel of positive weight, if that is allowed.
@@ -65,7 +65,7 @@ def without_empty(
         Position of the area of each individual.
     grid : xr.DataArray
         The weight raster.
-    options : Treatments
+    options : CleaningOptions
         ``empty`` says what to do.
     record : Record
         Receives what was done.
@@ -103,7 +103,20 @@ def without_empty(
 
 
 def touching(areas, grid: xr.DataArray) -> np.ndarray:
-    """Whether the bounding box of each area reaches into the raster's."""
+    """Whether the bounding box of each area reaches into the raster's.
+
+    Parameters
+    ----------
+    areas : geopandas.GeoDataFrame
+        In the CRS of the grid.
+    grid : xr.DataArray
+        A raster.
+
+    Returns
+    -------
+    bool array (area,)
+        True where they meet.
+    """
     left, bottom, right, top = grid.rio.bounds()
     box = areas.geometry.bounds.to_numpy()
     # Of what cannot be projected the bounds are infinite: it touches nothing.

@@ -20,7 +20,7 @@ _CLASSIC = (b"CDF\x01", b"CDF\x02")
 
 
 def netcdf_engine(path: Path) -> str:
-    """The engine by which xarray reads a file: "scipy" if it is classic, else "h5netcdf"."""
+    """The engine by which xarray reads a NetCDF file: "scipy" if it is classic, else "h5netcdf"."""
     with path.open("rb") as file:
         return "scipy" if file.read(4) in _CLASSIC else "h5netcdf"
 
@@ -110,8 +110,19 @@ def rasters_in(
     return taken
 
 
-def axis_names(array: xr.DataArray) -> dict[str, str]:
-    """Names of the dimensions that are y and x, by their name or their coordinate's attributes."""
+def axis_names(array: xr.DataArray | xr.Dataset) -> dict[str, str]:
+    """Which dimensions are y and x, by their name or by the attributes of their coordinate.
+
+    Parameters
+    ----------
+    array : xr.DataArray or xr.Dataset
+        Anything with dimensions.
+
+    Returns
+    -------
+    dict of str to str
+        "y" and "x" by the dimension's name, as far as they are found.
+    """
     found = {}
     for dim in map(str, array.dims):
         axis = _axis(array, dim)

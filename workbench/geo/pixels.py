@@ -8,7 +8,7 @@ from scipy.ndimage import distance_transform_edt
 
 from workbench.checks import InputError, option, package, require
 from workbench.geo.rasters import Nodata, read_rasters, same_grid
-from workbench.geo.treatments import Record, Treatments, must_stop
+from workbench.geo.treatments import CleaningOptions, Record, must_stop
 from workbench.geo.windows import Extent
 
 
@@ -61,7 +61,7 @@ def weight_raster(
 
 
 def aligned(
-    layers: dict[str, xr.DataArray], grid: xr.DataArray, options: Treatments, record: Record
+    layers: dict[str, xr.DataArray], grid: xr.DataArray, options: CleaningOptions, record: Record
 ) -> dict[str, xr.DataArray]:
     """Resample to the weight's grid what is on another.
 
@@ -71,7 +71,7 @@ def aligned(
         Covariates by name.
     grid : xr.DataArray
         The weight raster.
-    options : Treatments
+    options : CleaningOptions
         ``align`` says how.
     record : Record
         Receives what was done.
@@ -105,7 +105,7 @@ def aligned(
 
 def weighted(
     weight: np.ndarray, area: np.ndarray, cell: np.ndarray, coverage: np.ndarray,
-    options: Treatments, record: Record,
+    options: CleaningOptions, record: Record,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Keep the individuals that have a positive weight.
 
@@ -115,7 +115,7 @@ def weighted(
         Weight of each cell of the grid.
     area, cell, coverage : np.ndarray
         Candidates, from `workbench.geo.coverage.coverage_fractions`.
-    options : Treatments
+    options : CleaningOptions
         ``zero_weight`` says what to do with weights of zero.
     record : Record
         Receives what was done.
@@ -133,7 +133,7 @@ def weighted(
     found = weight.ravel()[cell]
     unknown = int(np.isnan(found).sum())
     if unknown:
-        record.note(f"{unknown} covered pixels without a weight are no individuals")
+        record.note(f"{unknown} covered pixels without a weight are not individuals")
     zero = int((found == 0).sum())
     if zero:
         if options.zero_weight == "error":
@@ -147,7 +147,7 @@ def weighted(
 
 def pixel_covariates(
     layers: dict[str, xr.DataArray], cell: np.ndarray, weight: np.ndarray,
-    options: Treatments, record: Record,
+    options: CleaningOptions, record: Record,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the covariate matrix and which of its rows are to be kept.
 
@@ -157,7 +157,7 @@ def pixel_covariates(
         Covariates on the grid of the individuals.
     cell, weight : np.ndarray
         Cell and weight of each individual.
-    options : Treatments
+    options : CleaningOptions
         ``missing`` says what to do where a covariate has no value.
     record : Record
         Receives what was done.

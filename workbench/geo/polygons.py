@@ -10,13 +10,14 @@ import xarray as xr
 from workbench import schema
 from workbench.bagging import assemble, looked_at
 from workbench.checks import choose, require
-from workbench.geo.areas import coordinate_units, label_columns, read_areas, value_column
+from workbench.geo.areas import label_columns, read_areas, value_column
 from workbench.geo.coverage import account, coverage_fractions
 from workbench.geo.grids import is_word, made_weight
 from workbench.geo.grids import weight_units as units_of
 from workbench.geo.meeting import onto, without_empty
 from workbench.geo.pixels import aligned, pixel_covariates, weight_raster, weighted
 from workbench.geo.rasters import read_rasters
+from workbench.geo.shapes import coordinate_units
 from workbench.geo.treatments import Record, treatments_from
 from workbench.geo.windows import extent_of
 
@@ -57,7 +58,7 @@ def bag_polygons(
         place alone.
     weight : raster, "area", "uniform", optional
         Weight (population) per pixel; its grid is the grid of the individuals. Pixels without
-        a weight are no individuals. "area" weighs the first covariate's pixels by square
+        a weight are not individuals. "area" weighs the first covariate's pixels by square
         kilometres, "uniform" all alike; without covariates a grid of 100 pixels along the longer
         side is laid over the areas. Not given, it is "area", and the record says so.
     value : str
@@ -85,7 +86,7 @@ def bag_polygons(
     attrs : mapping, optional
         Title, source, licence and the like.
     **treatments
-        Choices for imperfect input, see `workbench.geo.Treatments`.
+        Choices for imperfect input, see `workbench.geo.CleaningOptions`.
 
     Returns
     -------
@@ -97,6 +98,19 @@ def bag_polygons(
     ------
     InputError
         For input that no treatment was chosen for; the message names the option to pass.
+
+    Examples
+    --------
+    >>> import geopandas, numpy as np, rioxarray, shapely, xarray as xr, workbench as wb
+    >>> areas = geopandas.GeoDataFrame(
+    ...     {"cases": [3, 8]}, geometry=shapely.box([0, 2000], 0, [2000, 4000], 2000),
+    ...     crs="EPSG:32633")
+    >>> height = xr.DataArray(
+    ...     np.random.default_rng(0).normal(size=(4, 8)), dims=("y", "x"), name="height",
+    ...     coords={"y": 1750.0 - 500 * np.arange(4), "x": 250.0 + 500 * np.arange(8)})
+    >>> ds = wb.bag_polygons(areas, height.rio.write_crs("EPSG:32633"), "uniform", "cases")
+    >>> ds.sizes["bag"], ds.sizes["individual"]
+    (2, 32)
     """
     choose("aggregation", aggregation, schema.AGGREGATIONS)
     options, record = treatments_from(treatments), Record()

@@ -96,7 +96,18 @@ def read_rasters(
 
 
 def same_grid(a: xr.DataArray, b: xr.DataArray) -> bool:
-    """Whether two rasters have the same CRS, shape and extent (to 1e-4 of a pixel)."""
+    """Whether two rasters have the same CRS, shape and extent (to 1e-4 of a pixel).
+
+    Parameters
+    ----------
+    a, b : xr.DataArray
+        Rasters with a CRS.
+
+    Returns
+    -------
+    bool
+        True if pixels coincide.
+    """
     if a.shape != b.shape or a.rio.crs != b.rio.crs:
         return False
     pixel = np.abs(np.subtract(a.rio.bounds()[2:], a.rio.bounds()[:2])) / a.shape[::-1]
@@ -135,8 +146,12 @@ def _bands(
     require(suffix in _SUFFIXES,
             f"raster {path.name!r} has an unknown type; expected one of {', '.join(_SUFFIXES)}")
     if suffix in (".nc", ".nc4"):
-        found = open_netcdf(path, window=lambda opened: window(opened, path.stem))
-        return _bands(found, record, wanted, lambda whole, _: whole, path.name)
+        def part(opened: xr.Dataset) -> xr.Dataset:     # of the variables asked for alone
+            present = [name for name in wanted if name in opened.data_vars]
+            return window(opened[present] if present else opened, path.stem)
+
+        return _bands(open_netcdf(path, window=part), record, wanted, lambda whole, _: whole,
+                      path.name)
     rioxarray = package("rioxarray", extra="geo")
     with reading(path, "a raster", "to download or write it again; gdalinfo -stats shows whether "
                                    "GDAL can read all of it"):

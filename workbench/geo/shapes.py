@@ -22,6 +22,11 @@ def usable_crs(crs: object, argument: str) -> object:
     argument : str
         Name of the argument it came by.
 
+    Returns
+    -------
+    object
+        The CRS as given.
+
     Raises
     ------
     InputError
@@ -32,10 +37,28 @@ def usable_crs(crs: object, argument: str) -> object:
         pyproj.CRS.from_user_input(crs)
     except pyproj.exceptions.CRSError as error:
         raise InputError(
-            f"{option(argument, crs)} is no coordinate reference system that is known; write it "
+            f"{option(argument, crs)} is not a known coordinate reference system; write it "
             f"as {option(argument, 'EPSG:4326')} (longitude and latitude) or another EPSG code"
         ) from error
     return crs
+
+
+def coordinate_units(crs: object) -> str:
+    """Units of a CRS's coordinates as the schema writes them: "degree", "m" or "km".
+
+    Parameters
+    ----------
+    crs : object
+        Anything that pyproj understands.
+
+    Returns
+    -------
+    str
+        The unit's own name where it is another one.
+    """
+    pyproj = package("pyproj", extra="geo")
+    unit = pyproj.CRS.from_user_input(crs).axis_info[0].unit_name
+    return {"metre": "m", "meter": "m", "kilometre": "km", "kilometer": "km"}.get(unit, unit)
 
 
 def check_degrees(what: str, crs: object, bounds: np.ndarray) -> None:
@@ -95,7 +118,7 @@ def repaired(areas, record: Record):
     Raises
     ------
     InputError
-        If a row has no shape, a corner that is no number, or no area.
+        If a row has no shape, a corner that is not a number, or no area.
     """
     shapely = package("shapely", extra="geo")
     absent = areas.geometry.isna() | areas.geometry.is_empty
@@ -105,7 +128,7 @@ def repaired(areas, record: Record):
     broken = np.unique(row[~np.isfinite(corners).all(axis=1)])
     require(broken.size == 0, f"{broken.size} polygons have corners whose coordinates are missing "
                               f"or infinite (first: row {broken[:1].tolist()}); draw these "
-                              "polygons anew or remove these rows")
+                              "polygons again or remove these rows")
     check_degrees("the polygons", areas.crs, areas.total_bounds)
     invalid = ~areas.geometry.is_valid
     if invalid.any():

@@ -9,7 +9,7 @@ from workbench.checks import choose
 
 
 @dataclass(frozen=True)
-class Treatments:
+class CleaningOptions:
     """What to do with input that cannot be used as it is.
 
     What changes no result goes ahead by default (pixels of zero weight are left out, counts
@@ -62,7 +62,8 @@ class Treatments:
     duplicates: Literal["error", "merge", "once"] = field(
         default="error", metadata={
             "help": "several polygons with one id: merge unites them and adds their values, exact "
-                    "copies counted once; once unites them where each has the value of the whole"}
+                    "copies counted once; once unites them where each has the value of the whole "
+                    "area"}
     )
     marks: Literal["error", "mask", "keep"] = field(
         default="error", metadata={
@@ -81,15 +82,39 @@ FEW = 0.01
 
 
 def must_stop(missing: str, lost_share: float) -> bool:
-    """Whether gaps that hold this share of the weight are an error under a treatment."""
+    """Whether gaps that hold this share of the weight are an error under a treatment.
+
+    Parameters
+    ----------
+    missing : str
+        Of `CleaningOptions`.
+    lost_share : float
+        Share of the weight without a covariate.
+
+    Returns
+    -------
+    bool
+        True if it is an error.
+    """
     return missing == "error" or (missing == "nearest-if-few" and lost_share >= FEW)
 
 
-def treatments_from(options: dict[str, object]) -> Treatments:
-    """Build `Treatments` from keyword options, naming the nearest for an unknown one."""
+def treatments_from(options: dict[str, object]) -> CleaningOptions:
+    """Build `CleaningOptions` from keyword options, naming the nearest for an unknown one.
+
+    Parameters
+    ----------
+    options : dict
+        Choices by name of the field.
+
+    Returns
+    -------
+    CleaningOptions
+        The others are at their defaults.
+    """
     for name in options:
-        choose("option", name, [f.name for f in fields(Treatments)])
-    return Treatments(**options)
+        choose("option", name, [f.name for f in fields(CleaningOptions)])
+    return CleaningOptions(**options)
 
 
 class Record(list):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from pathlib import Path
 
 from workbench.checks import InputError, choose, option, package, reading, require, unreadable
@@ -50,10 +51,19 @@ def open_polygons(path: str | Path, record: Record, layer: str | None = None):
         record.note(f"layer {chosen!r} of {path.name} was taken, the only one with polygons of "
                     f"{len(layers)} ({_listed(layers)})")
     with reading(path, "polygons", remedy):
-        areas = geopandas.read_file(path, layer=chosen)
+        if path.suffix.lower() == ".gpkg" and path.is_file():
+            areas = _read_once(path, chosen, path.stat().st_mtime_ns).copy()
+        else:
+            areas = geopandas.read_file(path, layer=chosen)
     if not isinstance(areas, geopandas.GeoDataFrame):
         raise unreadable(path, "polygons", "its rows have no shapes", remedy)
     return areas
+
+
+@lru_cache(maxsize=1)
+def _read_once(path: Path, layer: str, changed: int):
+    """The last file read: it is asked for its outlines, and once more for its own columns."""
+    return package("geopandas", extra="geo").read_file(path, layer=layer)
 
 
 def _choose(path: Path, layers: dict[str, str | None], layer: str | None) -> str:
@@ -94,7 +104,7 @@ def _remedy(path: Path) -> str:
         lacks = f" (not there: {', '.join(path.stem + s for s in missing)})" if missing else ""
         return ("to copy the shapefile again with all its parts, .shp, .shx, .dbf and .prj, in "
                 f"one folder{lacks}")
-    return "to open it in QGIS or with ogrinfo, and export it anew as GeoPackage"
+    return "to open it in QGIS or with ogrinfo, and export it again as GeoPackage"
 
 
 def _lacks(path: Path, suffix: str) -> bool:

@@ -13,13 +13,12 @@ import numpy as np
 import xarray as xr
 
 from workbench.checks import package
+from workbench.geo.netcdf import axis_names
 from workbench.geo.treatments import Record
 
 LARGE = 4_000_000       # pixels from which a raster is cut
 _WORTH = 0.5            # share of its pixels that the window may have at most
 _MARGIN = 64            # pixels around it, for gaps that are filled and grids that are resampled
-_X = ("x", "lon", "longitude", "easting")
-_Y = ("y", "lat", "latitude", "northing")
 
 
 @dataclass(frozen=True)
@@ -66,11 +65,11 @@ def cropped(raster: xr.DataArray | xr.Dataset, within: Extent | None, crs: objec
         The window with a margin of 64 pixels; the raster itself where it is small, the window is
         most of it, they do not meet, or nobody can tell.
     """
-    axes = [next((str(d) for d in raster.dims if str(d).lower() in names), "")
-            for names in (_X, _Y)]
+    found = {axis: name for name, axis in axis_names(raster).items() if name in raster.coords}
     own = raster.rio.crs or crs
-    if within is None or own is None or "" in axes or any(a not in raster.coords for a in axes):
+    if within is None or own is None or set(found) != {"x", "y"}:
         return raster
+    axes = found["x"], found["y"]
     before = raster.sizes[axes[0]] * raster.sizes[axes[1]]
     if before < LARGE:
         return raster
@@ -87,7 +86,7 @@ def cropped(raster: xr.DataArray | xr.Dataset, within: Extent | None, crs: objec
     if after > _WORTH * before:
         return raster
     record.note(f"raster {name!r}: {after:,} of {before:,} pixels were read, around the areas; "
-                "what is said of weight outside all areas is of this window")
+                "statements on weight outside all areas hold for this window")
     return raster.isel({axes[0]: columns, axes[1]: rows})
 
 

@@ -17,19 +17,17 @@ from workbench.granularity.bounds import InputErrorBound, input_error_bound, rms
 from workbench.granularity.cells import cell_rms
 from workbench.granularity.chi_square import LEAST_XI
 from workbench.granularity.correlations import CORRELATIONS, correlation
-from workbench.granularity.covariance_errors import (
-    covariance_error,
-    covariance_error_bound,
-    largest_change,
-    zeta_one,
-    zeta_two,
-)
-from workbench.granularity.kappa import trust_region_kappa
 from workbench.granularity.points import nearest
+from workbench.moved import moved
 
 __all__ = [
     "CORRELATIONS", "LEAST_XI", "CellAdvice", "Coarsening", "InputErrorBound",
     "TrustedLengthscales", "advise_cells", "cell_rms", "coarsening", "correlation",
-    "covariance_error", "covariance_error_bound", "input_error_bound", "largest_change", "nearest",
-    "rms_input_error", "trust_region_kappa", "trusted_lengthscales", "zeta_one", "zeta_two",
+    "input_error_bound", "nearest", "rms_input_error", "trusted_lengthscales",
 ]
+
+_ERRORS = "workbench.papers.shikuri2025.covariance_errors"
+__getattr__ = moved(__name__, {
+    name: f"{_ERRORS}.{name}" for name in (
+        "covariance_error", "covariance_error_bound", "largest_change", "zeta_one", "zeta_two")
+} | {"trust_region_kappa": "workbench.papers.shikuri2025.kappa.trust_region_kappa"})

@@ -106,6 +106,11 @@ def advise_cells(domain, tolerance: float, lengthscale, *, kernel: str | Correla
     points : int
         About as many grid points stand for the domain; not for ``rms``.
 
+    Returns
+    -------
+    CellAdvice
+        The cells and their error.
+
     Raises
     ------
     InputError
@@ -148,6 +153,11 @@ def trusted_lengthscales(sides, tolerance: float, *, centroids=None, counts=None
         See `advise_cells`.
     lengthscale : float, array (k,) or pair of arrays (values, weights), optional
         A prior, of which the trusted share is to be told.
+
+    Returns
+    -------
+    TrustedLengthscales
+        The shortest one, also by area.
 
     Raises
     ------
@@ -198,6 +208,11 @@ def coarsening(domain, side, tolerance: float, lengthscale, *, factors=(1, 2, 4,
         so that the sides told are rounded down, and never exceed the domain.
     factors : sequence of float
         Rising, from 1 on.
+
+    Returns
+    -------
+    Coarsening
+        Errors by factor.
 
     Raises
     ------

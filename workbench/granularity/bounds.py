@@ -55,7 +55,6 @@ from workbench.granularity.correlations import (
     correlation,
     gram,
 )
-from workbench.granularity.kappa import exact_kappa, trust_region_kappa
 from workbench.granularity.points import as_assignment, as_points
 
 _RIDGE = 1e-12          # of λ₁; then M keeps five digits and λ_B ten (checked with 80 digits)
@@ -80,7 +79,6 @@ class InputErrorBound:
         λ₁ of K_uu, λ₂ of the residual of f given u, and λ_B of (W - M) K_uu (W - M)ᵀ.
     bound, certificate, direct_certificate : float
         η, η' and the direct one; in units of f plus a probability, so meant for variance one.
-        With a κ by trust region η is no bound.
     bound_xi, certificate_xi : float
         The ξ that attain η and η'.
     rms : float
@@ -126,14 +124,19 @@ class InputErrorBound:
         method : {"paper", "mapped", "direct"}
             With κ and λ₁, with λ_B, or from the covariance of f - W u.
 
-        References
-        ----------
-        Shikuri 2025, Lemma 4.3 as in appendix A (eq. (7) lacks factors m and n).
+        Returns
+        -------
+        array
+            At most one, of the shape of ``distance``.
 
         Raises
         ------
         InputError
             If a distance is negative, or a part outside 0 to the distance.
+
+        References
+        ----------
+        Shikuri 2025, Lemma 4.3 as in appendix A (eq. (7) lacks factors m and n).
         """
         whole = np.asarray(distance, dtype=float)
         require(bool((whole >= 0).all()), f"a distance is zero or more, got {whole.min():g}")
@@ -154,7 +157,7 @@ class InputErrorBound:
 
 
 def input_error_bound(points, centroids, assignment, *, kernel: str | Correlation = "matern32",
-                      lengthscale=1.0, variance: float = 1.0, kappa: str = "exact",
+                      lengthscale=1.0, variance: float = 1.0,
                       jitter: float | None = None) -> InputErrorBound:
     """Bounds of the error of moving points to their centroids.
 
@@ -171,11 +174,14 @@ def input_error_bound(points, centroids, assignment, *, kernel: str | Correlatio
         In the unit of the points.
     variance : float
         Prior variance.
-    kappa : {"exact", "trust-region"}
-        By the largest singular value, or searched for as the paper does (slow, too large).
     jitter : float, optional
         Added to the diagonal of K_uu, in prior variances. By default 0 where the smallest
         eigenvalue is above 1e-12 of the largest, else that much.
+
+    Returns
+    -------
+    InputErrorBound
+        The bounds, and what they are made of.
 
     Raises
     ------
@@ -187,7 +193,6 @@ def input_error_bound(points, centroids, assignment, *, kernel: str | Correlatio
     ----------
     Shikuri 2025, section 4.
     """
-    choose("kappa", kappa, ("exact", "trust-region"))
     check_variance(variance)
     x, z = as_points(points, "points"), as_points(centroids, "centroids")
     n, m, w = len(x), len(z), as_assignment(assignment, len(x), len(z))
@@ -226,13 +231,12 @@ def input_error_bound(points, centroids, assignment, *, kernel: str | Correlatio
     total = max(float(np.trace(covariance)), 0.0)
     root, top = float(np.linalg.norm(covariance)), _top_eigenvalue(covariance, 1e-3)
 
-    of_kappa = (exact_kappa(n, m, spread) if kappa == "exact" else trust_region_kappa(
-        x, z, w, kernel=kernel, lengthscale=lengthscale))
+    kappa = n / m / spread if spread > 0 else float("inf")
     std, tail = np.sqrt(variance), np.sqrt(residual)
-    bound, xi = least_bound(float(std * (np.sqrt(values[-1] / of_kappa) + tail)), m)
+    bound, xi = least_bound(float(std * (np.sqrt(values[-1] / kappa) + tail)), m)
     sharp, sharp_xi = least_bound(float(std * (np.sqrt(m * mapped / n) + tail)), m)
     return InputErrorBound(
-        points=n, centroids=m, beta=variance * beta, kappa=of_kappa,
+        points=n, centroids=m, beta=variance * beta, kappa=kappa,
         gamma=float(np.abs(mapping @ vectors.T).max()),
         top_eigenvalue=float(variance * values[-1]), residual_eigenvalue=variance * residual,
         mapped_eigenvalue=variance * mapped, bound=bound, bound_xi=xi, certificate=sharp,
@@ -250,7 +254,15 @@ def rms_input_error(points, centroids, assignment, *, kernel: str | Correlation 
     the prior standard deviation it runs from 0 to √2, and the mean correlation of a value with
     that at its centroid is 1 - rms²/2.
 
-    Parameters are those of `input_error_bound`.
+    Parameters
+    ----------
+    points, centroids, assignment, kernel, lengthscale, variance
+        As of `input_error_bound`.
+
+    Returns
+    -------
+    float
+        Zero or more.
     """
     check_variance(variance)
     x, z = as_points(points, "points"), as_points(centroids, "centroids")

@@ -53,6 +53,16 @@ def cell_rms(sides, lengthscale, kernel: str | Correlation = "matern32") -> np.n
 def as_sides(sides) -> np.ndarray:
     """Sides of areas as (m, d): a number is a row of one, a vector (m,) is m intervals.
 
+    Parameters
+    ----------
+    sides : float, array (m,) or (m, d)
+        As given.
+
+    Returns
+    -------
+    array (m, d)
+        Positive.
+
     Raises
     ------
     InputError

@@ -17,6 +17,16 @@ LEAST_XI = 1.4519741958962475
 def upper_tail(degrees, value):
     """F(a, b): probability that a chi-square variable of ``a`` degrees exceeds ``b``.
 
+    Parameters
+    ----------
+    degrees, value : float or array
+        Degrees of freedom a, and b.
+
+    Returns
+    -------
+    float or array
+        Probabilities.
+
     References
     ----------
     Shikuri 2025, section 3.1.
@@ -37,6 +47,11 @@ def least_bound(slope: float, degrees: int) -> tuple[float, float]:
         Sum of the square roots that multiply √ξ; at zero the infimum is 0, approached as ξ → ∞.
     degrees : int
         Number of centroids m.
+
+    Returns
+    -------
+    bound, xi : float
+        The infimum and where it is attained.
 
     References
     ----------
@@ -72,6 +87,11 @@ def weighted_quantile(total: float, root: float, top: float, level) -> np.ndarra
     level : float or array
         Minus the logarithm of the probability.
 
+    Returns
+    -------
+    array
+        Of the shape of ``level``.
+
     References
     ----------
     Laurent and Massart 2000, Adaptive estimation of a quadratic functional, Lemma 1.
@@ -84,6 +104,18 @@ def weighted_tail(total: float, root: float, top: float, value) -> np.ndarray:
     """Bound of the probability that Σ cᵢ χ²₁ exceeds a value: the inverse of `weighted_quantile`.
 
     One for values up to the mean.
+
+    Parameters
+    ----------
+    total, root, top
+        As of `weighted_quantile`.
+    value : float or array
+        What may be exceeded.
+
+    Returns
+    -------
+    array
+        Of the shape of ``value``.
     """
     above = np.maximum(np.asarray(value, dtype=float) - total, 0)
     if top == 0:

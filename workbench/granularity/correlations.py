@@ -54,6 +54,11 @@ def correlation(kernel: str | Correlation) -> Correlation:
         A name or alias (``laplacian`` is matern12, ``gaussian`` is rbf), or a function of an array
         of scaled distances that is one at zero.
 
+    Returns
+    -------
+    callable
+        Correlations at an array of scaled distances.
+
     Raises
     ------
     InputError
@@ -83,6 +88,11 @@ def gram(a: np.ndarray, b: np.ndarray, kernel: str | Correlation, lengthscale=1.
         Lengthscale, one or one per dimension.
     variance : float
         Prior variance.
+
+    Returns
+    -------
+    array (n, m)
+        Covariances.
     """
     from scipy.spatial.distance import cdist  # here: it would double the time of the import
 

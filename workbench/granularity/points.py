@@ -10,6 +10,18 @@ from workbench.checks import reject, require
 def as_points(points, name: str) -> np.ndarray:
     """Points as a float array (n, d); a vector is n points on a line.
 
+    Parameters
+    ----------
+    points : array-like (n, d) or (n,)
+        As given.
+    name : str
+        For messages.
+
+    Returns
+    -------
+    array (n, d)
+        Finite.
+
     Raises
     ------
     InputError
@@ -42,7 +54,7 @@ def as_assignment(assignment, points: int, centroids: int) -> np.ndarray:
     require(np.issubdtype(array.dtype, np.integer),
             f"assignment has type {array.dtype}; give integers, the rows of the centroids")
     bad = np.flatnonzero((array < 0) | (array >= centroids))
-    require(not bad.size, f"assignment {array[bad[:1]]} of point {bad[:1]} is no row of the "
+    require(not bad.size, f"assignment {array[bad[:1]]} of point {bad[:1]} is not a row of the "
             f"{centroids} centroids; rows count from 0 to {centroids - 1}")
     return array
 
@@ -65,7 +77,18 @@ def as_domain(domain) -> np.ndarray:
 
 
 def nearest(points, centroids) -> np.ndarray:
-    """Row of the nearest centroid of each point, (n,): the first one where several are."""
+    """Row of the nearest centroid of each point, (n,): the first one where several are.
+
+    Parameters
+    ----------
+    points, centroids : array-like (n, d) and (m, d)
+        In one unit.
+
+    Returns
+    -------
+    int array (n,)
+        Rows of the centroids.
+    """
     from scipy.spatial.distance import cdist  # here: it would double the time of the import
 
     return cdist(as_points(points, "points"), as_points(centroids, "centroids")).argmin(1)

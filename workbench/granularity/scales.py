@@ -10,6 +10,16 @@ from workbench.checks import reject, require
 def as_draws(lengthscale) -> tuple[np.ndarray, np.ndarray]:
     """Values (k,) and weights (k,), which sum to one, of a lengthscale or of a prior on it.
 
+    Parameters
+    ----------
+    lengthscale : float, array (k,) or pair of arrays
+        As of `workbench.granularity.advise_cells`.
+
+    Returns
+    -------
+    values, weights : array (k,)
+        Weights sum to one.
+
     Raises
     ------
     InputError
@@ -33,7 +43,20 @@ def as_draws(lengthscale) -> tuple[np.ndarray, np.ndarray]:
 
 
 def lower_quantile(lengthscale, probability: float) -> float:
-    """The largest given lengthscale that is exceeded or met with at least this probability."""
+    """The largest given lengthscale that is exceeded or met with at least this probability.
+
+    Parameters
+    ----------
+    lengthscale
+        As of `as_draws`.
+    probability : float
+        Between 0 and 1.
+
+    Returns
+    -------
+    float
+        A lengthscale.
+    """
     require(0 < probability <= 1, f"probability {probability} is outside 0 to 1; give e.g. 0.95")
     values, weights = as_draws(lengthscale)
     order = np.argsort(values)[::-1]

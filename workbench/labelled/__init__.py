@@ -1,48 +1,36 @@
 """The bridge: a bagged Dataset goes in as a Source, a Fit answers with labels and units.
 
-This is the only place that knows both torch and xarray.
+This is the only place that knows both torch and xarray. Names are imported on first use, so that a
+model loads its own family alone; ``__init__.pyi`` lists them for editors.
 """
 
-from workbench.labelled.auto import Auto
-from workbench.labelled.auto_fit import AutoFit
-from workbench.labelled.conditional_mean import ConditionalMean, ConditionalMeanFit
-from workbench.labelled.fit import Fit
-from workbench.labelled.mediated import MediatedFit, impute
-from workbench.labelled.models import (
-    CMP,
-    MRDGP,
-    MRGP,
-    MRGPRN,
-    AggregatedGP,
-    BagConstant,
-    BagPixel,
-    CentrePointGP,
-    CentrePointGPRN,
-    CentroidGP,
-    Constant,
-    IndependentBagsGP,
-    LabelledModel,
-    MRCascade,
-    MRVBAgg,
-    NeuralNetwork,
-    Nystrom,
-    QuasiLikelihoodGP,
-    ShrinkageCMP,
-    VarCMP,
-    VBAgg,
-)
-from workbench.labelled.predictive import LabelledPredictive
-from workbench.labelled.registry import make_model, models
-from workbench.labelled.several import SourcesFit, datasets_of, to_sources
-from workbench.labelled.source import data_hash, to_bags, to_source
-from workbench.labelled.tuning import tune
+from __future__ import annotations
 
-__all__ = [
-    "AggregatedGP", "Auto", "AutoFit", "BagConstant", "BagPixel", "CMP", "CentrePointGP",
-    "CentrePointGPRN", "CentroidGP", "ConditionalMean", "ConditionalMeanFit", "Constant", "Fit",
-    "IndependentBagsGP",
-    "LabelledModel", "LabelledPredictive", "MRCascade", "MRDGP", "MRGP", "MRGPRN", "MRVBAgg",
-    "MediatedFit", "NeuralNetwork", "Nystrom", "QuasiLikelihoodGP", "ShrinkageCMP", "SourcesFit",
-    "VBAgg", "VarCMP", "data_hash", "datasets_of", "impute", "make_model", "models", "to_bags",
-    "to_source", "to_sources", "tune",
-]
+import importlib
+
+from workbench.labelled.classes.registry import PUBLIC, make_model, models, module_of
+
+_HOME = {entry.cls: module_of(entry) for entry in PUBLIC.values()} | {
+    "AutoFit": "workbench.labelled.auto_fit",
+    "ConditionalMean": "workbench.labelled.conditional_mean",
+    "ConditionalMeanFit": "workbench.labelled.conditional_mean",
+    "Fit": "workbench.labelled.fit",
+    "LabelledModel": "workbench.labelled.classes.base",
+    "LabelledPredictive": "workbench.labelled.predictive",
+    "MediatedFit": "workbench.labelled.mediated",
+    "SourcesFit": "workbench.labelled.several",
+    "data_hash": "workbench.labelled.source",
+    "datasets_of": "workbench.labelled.sources",
+    "impute": "workbench.labelled.mediated",
+    "to_bags": "workbench.labelled.source",
+    "to_source": "workbench.labelled.source",
+    "to_sources": "workbench.labelled.sources",
+    "tune": "workbench.labelled.tuning",
+}
+__all__ = ["make_model", "models", *sorted(_HOME)]
+
+
+def __getattr__(name: str):
+    if name not in _HOME:
+        raise AttributeError(f"module 'workbench.labelled' has no attribute {name!r}")
+    return getattr(importlib.import_module(_HOME[name]), name)

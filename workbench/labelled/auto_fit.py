@@ -7,15 +7,29 @@ import json
 import numpy as np
 import xarray as xr
 
+from workbench.gp.models.vbagg.mixture import MixtureFit
 from workbench.labelled.fit import Fit
-from workbench.models.mixture import MixtureFit
-from workbench.summary import ASSUMED
+from workbench.labelled.source import Converted
+from workbench.labelled.summary import ASSUMED
 
 _WORTH = 0.05           # weight from which a candidate is worth a word
 
 
 class AutoFit(Fit):
     """A mixture of fitted models; answers as any `Fit` does.
+
+    Parameters
+    ----------
+    inner : MixtureFit
+        The mixture in torch.
+    model : Auto
+        What was fitted.
+    data : Converted
+        What it was fitted to.
+    candidates, recovery, verdict
+        See the attributes.
+    says : dict of str to str
+        What the rate of each candidate depends on, in words.
 
     Attributes
     ----------
@@ -30,14 +44,14 @@ class AutoFit(Fit):
         The mixture beside the simple maps, in words.
     """
 
-    def __init__(self, inner: MixtureFit, model, ds: xr.Dataset, candidates: dict[str, Fit],
+    def __init__(self, inner: MixtureFit, model, data: Converted, candidates: dict[str, Fit],
                  recovery: xr.Dataset | None, verdict: str, says: dict[str, str]):
         self.candidates, self.recovery, self.verdict = candidates, recovery, verdict
         self._says = says
         self.weights = xr.DataArray(
             [inner.weight_of[name] for name in candidates], dims="model", name="weight",
             coords={"model": list(candidates)}, attrs={"long_name": "weight in the mixture"})
-        super().__init__(inner, model, ds)
+        super().__init__(inner, model, data)
 
     @property
     def converged(self) -> bool:
@@ -45,19 +59,20 @@ class AutoFit(Fit):
         return all(fit.converged for name, fit in self.candidates.items()
                    if self.inner.weight_of[name] >= _WORTH)
 
-    def extrapolation(self, ds: xr.Dataset) -> xr.DataArray:
-        """As of `Fit.extrapolation`, averaged over the candidates by weight.
-
-        A candidate that does not look at a covariate extrapolates nothing in it.
-        """
-        parts = [float(weight) * self.candidates[str(name)].extrapolation(ds)
+    def _beyond(self, data: Converted) -> xr.DataArray:
+        parts = [float(weight) * self.candidates[str(name)].extrapolation(data)
                  for name, weight in zip(self.weights["model"].values, self.weights.values,
                                          strict=True) if weight > 0]
-        return sum(parts[1:], parts[0]).assign_attrs(
-            units="between-area ranges", long_name="extrapolation")
+        return sum(parts[1:], parts[0])
 
     def summary(self) -> str:
-        """The candidates with weights and scores, and the verdict, as text."""
+        """The candidates with weights and scores, and the verdict.
+
+        Returns
+        -------
+        str
+            Text of several lines.
+        """
         name_width = max(len(name) for name in self.candidates)
         lines = [repr(self), f"{len(self.candidates)} models, {self.elapsed:.1f} s, "
                  f"{'converged' if self.converged else 'NOT converged'}", ""]
@@ -91,7 +106,13 @@ class AutoFit(Fit):
         return "\n".join(lines)
 
     def provenance(self) -> dict[str, str]:
-        """As of `Fit.provenance`, with the weights and the verdict."""
+        """As of `Fit.provenance`, with the weights and the verdict.
+
+        Returns
+        -------
+        dict of str to str
+            By name of the attribute.
+        """
         weights = {str(name): round(float(weight), 6) for name, weight in zip(
             self.weights["model"].values, np.asarray(self.weights), strict=True)}
         return {**super().provenance(), "weights": json.dumps(weights), "verdict": self.verdict}

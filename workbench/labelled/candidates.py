@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 import xarray as xr
 
-from workbench.bags import Source
 from workbench.checks import ConvergenceWarning, FitWarning, InputError, choose
-from workbench.linalg import FactorisationError
+from workbench.gp.data.bags import Source
+from workbench.gp.numerics.linalg import FactorisationError
 from workbench.schema import COVARIATE, aggregation, kind
 
 
@@ -21,7 +21,7 @@ class Candidate:
     Parameters
     ----------
     name : str
-        Short name, by which weights are told.
+        Short name, by which weights are listed.
     kernel : str
         Of `workbench.VBAgg`.
     transform : str
@@ -162,3 +162,23 @@ def fit_candidate(name: str, model, source: Source, callback: Callable | None, w
         return name, fit, told, ""
     q = fit.state.field.q_mean, fit.state.field.q_covariance
     return name, (fit.hyperparameters, q, fit.history), told, ""
+
+
+def reasons(notes: list[str]) -> str:
+    """Notes on candidates that failed, each reason once with all that failed by it.
+
+    Parameters
+    ----------
+    notes : list of str
+        As `Auto` writes them.
+
+    Returns
+    -------
+    str
+        In one line.
+    """
+    names: dict[str, list[str]] = {}
+    for note in notes:
+        name, _, reason = note.removeprefix("the candidate ").partition(" failed and is left out: ")
+        names.setdefault(reason or note, []).append(name)
+    return "; ".join(f"{', '.join(which)} failed: {reason}" for reason, which in names.items())

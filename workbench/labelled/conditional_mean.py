@@ -11,11 +11,11 @@ import xarray as xr
 
 from workbench import schema
 from workbench.checks import choose, reject, require
+from workbench.gp.fields.mediated import MEANS
+from workbench.gp.models.conditional_mean.mean_operator import EstimatedConditionalMean
 from workbench.labelled.mediated import mediator_table
 from workbench.labelled.predictive import coords_of, labelled
 from workbench.labelled.source import to_bags
-from workbench.models.cmp_options import MEANS
-from workbench.models.mean_operator import MeanOperator
 
 
 class ConditionalMean:
@@ -23,8 +23,8 @@ class ConditionalMean:
 
     A kernel ridge regression of individuals on the mediators of their bags, by one solve with as
     many equations as bags. No targets and no Gaussian process are needed: `wb.CMP` builds on it.
-    (`workbench.deconditioning.ConditionalMean` is the same over plain Gram matrices,
-    by which theory and costs are tried.)
+    (`workbench.papers.chau2021.theory.ConditionalMean` is the same over plain Gram matrices,
+    by which theory and costs are tested.)
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ class ConditionalMean:
         Conditional mean of the overall mean of a function: known to be itself, or shrunk towards
         zero by the ridge with all else, which is the paper's operator.
     embedding : str or gpytorch.kernels.Kernel
-        k, on individuals, in whose norm left-out bags are judged; looked at only to learn.
+        k, on individuals, in whose norm the error of left-out bags is measured, to learn by.
     hyperparameters : Mapping, optional
         By name in natural units: of ℓ ``mediator.rbf.lengthscale`` and so on, of k
         ``rbf.lengthscale`` (median distances where not given). Those of ℓ that are given are not
@@ -69,7 +69,12 @@ class ConditionalMean:
         Parameters
         ----------
         ds : xr.Dataset
-            Bagged dataset with ``mediators``; values of bags are not looked at.
+            Bagged dataset with ``mediators``; values of bags are ignored.
+
+        Returns
+        -------
+        ConditionalMeanFit
+            The estimated operator.
 
         Raises
         ------
@@ -79,14 +84,22 @@ class ConditionalMean:
         bags = to_bags(schema.check(ds, valued=False))
         form = "shrinkage" if self.shrinkage else "per-point"
         return ConditionalMeanFit(
-            MeanOperator(bags, self.kernel, self.embedding, form, self.mean == "estimated",
-                         self.given, self.seed), ds)
+            EstimatedConditionalMean(bags, self.kernel, self.embedding, form,
+                                     self.mean == "estimated", self.given, self.seed), ds)
 
 
 class ConditionalMeanFit:
-    """An estimated conditional mean operator; ``notes`` say what a user should know of it."""
+    """An estimated conditional mean operator; ``notes`` say what a user should know of it.
 
-    def __init__(self, inner: MeanOperator, ds: xr.Dataset):
+    Parameters
+    ----------
+    inner : MeanOperator
+        The operator in torch.
+    ds : xr.Dataset
+        Bags that it was estimated from.
+    """
+
+    def __init__(self, inner: EstimatedConditionalMean, ds: xr.Dataset):
         self.inner, self.notes = inner, inner.notes
         self._coords = {unit: coords_of(ds, unit) for unit in (schema.BAG, "individual")}
 
@@ -110,6 +123,11 @@ class ConditionalMeanFit:
         ----------
         mediators : DataFrame or xr.Dataset
             One row for each y with the mediators as columns; or bags or targets that have them.
+
+        Returns
+        -------
+        xr.DataArray
+            (bag, target), without unit.
         """
         values, dim, names = self._read(mediators)
         # A bag may meet itself: as a place to ask about it has another dimension.

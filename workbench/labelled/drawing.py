@@ -8,22 +8,22 @@ import numpy as np
 import torch
 import xarray as xr
 
-from workbench.bags import split
 from workbench.checks import InputError, require
 from workbench.labelled.functionals import apply_to_draws
 from workbench.labelled.groups import groups_of
 from workbench.labelled.predictive import coords_of, labelled
+from workbench.labelled.record import FitRecord
 
 BUDGET = 20_000_000     # draws x individuals that are held at once, where not all are asked for
 
 PRESERVED = "posterior given the areas' totals; every draw adds up to them"
 
 
-class Drawing:
+class Drawing(FitRecord):
     """The draws of a `Fit`."""
 
-    def simulate(self, ds: xr.Dataset, unit: str = "bag", samples: int = 1000, seed: int = 0
-                 ) -> xr.DataArray:
+    def simulate(self, ds: xr.Dataset, unit: str = "bag", samples: int = 1000, seed: int = 0,
+                 **which) -> xr.DataArray:
         """Posterior predictive draws of observations, with every source of noise.
 
         A draw holds one function, one effect for each area, and one observation of every unit:
@@ -42,6 +42,8 @@ class Drawing:
             Number of draws.
         seed : int
             Seed.
+        **which
+            ``source=``, of fits to several.
 
         Returns
         -------
@@ -50,8 +52,9 @@ class Drawing:
         """
         require(unit in ("bag", "individual"), f"unit must be 'bag' or 'individual', got {unit!r}")
         draw = getattr(self.inner, "simulate_bags" if unit == "bag" else "simulate_individuals")
-        values = draw(self._bags(ds), self._trained(ds), samples, seed)
-        return self._drawn(values, unit, coords_of(ds, unit))
+        data = self._data(ds)
+        values = draw(self._bags(data), self._trained(data), samples, seed, **which)
+        return self._drawn(values, unit, coords_of(data.ds, unit))
 
     def sample(self, ds: xr.Dataset, samples: int = 1000, *, preserve_totals: bool = False,
                by=None, seed: int = 0) -> xr.DataArray:
@@ -116,7 +119,7 @@ class Drawing:
             drawn = self.simulate(ds, "individual", samples, seed)
             return drawn if groups is None else self._drawn(
                 groups.sums(torch.as_tensor(drawn.values)), "group", {"group": names})
-        bags, trained, totals, said = self._totals(ds)
+        bags, trained, totals, said = self.totals_of(self._data(ds))
         if groups is not None:
             values = self.inner.preserve_sums(bags, trained, totals, groups.to(bags.x.device),
                                               samples, seed)
@@ -215,72 +218,50 @@ class Drawing:
             Which observations.
         samples, seed : int
             Number of draws, and their seed.
+
+        Returns
+        -------
+        xr.DataArray
+            (sample, unit), in nats.
         """
         require(unit in ("bag", "individual"), f"unit must be 'bag' or 'individual', got {unit!r}")
         name = "value" if unit == "bag" else "individual_value"
         require(name in ds, f"the dataset has no {name}, so there is no {unit} density to take")
-        bags = self._bags(ds)
+        data = self._data(ds)
+        bags = self._bags(data)
         y = torch.as_tensor(ds[name].values.copy()).to(bags.weight)
-        values = self.inner.log_density(y, bags, self._trained(ds), unit, samples, seed)
+        values = self.inner.log_density(y, bags, self._trained(data), unit, samples, seed)
         return labelled(values, ("sample", unit), coords_of(ds, unit), {"units": "nats"})
 
-    def _totals(self, ds: xr.Dataset):
-        """Bags, their training positions and totals, and an attribute about fractions of counts."""
+    def totals_of(self, data):
+        """What draws that preserve totals need of a dataset.
+
+        Parameters
+        ----------
+        data : Converted
+            A dataset with values.
+
+        Returns
+        -------
+        bags, trained, totals, attributes
+            The bags, their positions among the training bags, their totals, and attributes that
+            say how many totals of counts are not whole.
+        """
+        ds = data.ds
         if "value" not in ds:
             raise InputError("there are no totals to preserve: the dataset has no value; use "
                              "preserve_totals=False")
-        bags = self._bags(ds)
+        bags = self._bags(data)
         totals = torch.as_tensor(ds["value"].values.copy()).to(bags.weight)
         counts = ds["value"].attrs.get("kind", "count") == "count"
         fractional = int((totals != totals.round()).sum()) if counts else 0
-        return bags, self._trained(ds), totals, {
+        return bags, self._trained(data), totals, {
             "distribution": PRESERVED, "fractional_totals": fractional}
-
-    def _shared_out(self, ds: xr.Dataset, levels, threshold: float | None, samples: int, seed: int
-                    ) -> dict[str, xr.DataArray]:
-        """Map variables from draws that preserve totals; some bags at a time."""
-        require(samples > 1, f"maps of draws need at least 2 samples, got {samples}")
-        bags, trained, totals, said = self._totals(ds)
-        sums, found = self._aggregation == "sum", []
-        parts = split(bags, max(1, BUDGET // samples))
-        seeds = np.random.default_rng(seed).integers(2**31, size=bags.count)
-        for own, (part, which) in zip(seeds, parts, strict=False):
-            expected, drawn = (values.cpu().numpy() for values in self.inner.preserve(
-                part, trained[which], totals[which], samples, int(own)))
-            rate = expected / part.weight.cpu().numpy() if sums else expected
-            found.append([
-                rate.mean(0)[None], rate.std(0, ddof=1)[None], np.quantile(rate, levels, axis=0),
-                np.quantile(drawn, levels, axis=0), expected.mean(0)[None],
-                (rate > (np.inf if threshold is None else threshold)).mean(0)[None]])
-        mean, std, rates, values, expected, beyond = (
-            np.concatenate(part, 1) for part in zip(*found, strict=True))
-        places, of = coords_of(ds, "individual"), {"units": self.rate_units, **said}
-        level = {"quantile": levels, **places}
-        own_units = {"units": self._value_attrs.get("units", ""), **said}
-
-        def one(array, attrs, name, **extra):
-            return labelled(array[0], ("individual",), places,
-                            {**attrs, "long_name": name, **extra})
-
-        out = {
-            "mean": one(mean, of, "posterior mean rate"),
-            "std": one(std, of, "posterior std of the rate"),
-            "rate_quantile": labelled(rates, ("quantile", "individual"), level,
-                                      {**of, "long_name": "rate quantile"}),
-            "value_quantile": labelled(values, ("quantile", "individual"), level, {
-                **own_units, "long_name": "quantile of the individual's value"}),
-        }
-        if sums:
-            out["expected_count"] = one(expected, own_units, "expected value")
-        if threshold is not None:
-            out["exceedance"] = one(beyond, {**said, "units": "probability"},
-                                    f"P(rate > {threshold:g})", threshold=float(threshold))
-        return out
 
     def _drawn(self, values, unit: str, coords: Mapping) -> xr.DataArray:
         return labelled(
             values, ("sample", unit), {"sample": np.arange(len(values)), **coords},
-            {"units": self._value_attrs.get("units", ""),
+            {"units": self.value_units,
              "long_name": f"simulated {self._value_attrs.get('long_name', 'value')}"},
         )
 

@@ -3,96 +3,89 @@
 from __future__ import annotations
 
 import copy
-import json
 from collections.abc import Mapping
 
 import numpy as np
-import torch
 import xarray as xr
 
-from workbench import schema
-from workbench.bagging.sanity import MARK
-from workbench.bags import Bags
-from workbench.checks import require
+from workbench.checks import require, warn
+from workbench.gp.predictive import Point
 from workbench.labelled.drawing import PRESERVED, Drawing
+from workbench.labelled.maps import marginal_maps, preserving_maps
 from workbench.labelled.predictive import (
     DISTRIBUTIONS,
     LabelledPredictive,
     coords_of,
     keep_places,
-    labelled,
 )
-from workbench.labelled.source import bag_marks, data_hash, to_bags
-from workbench.labelled.versions import versions
-from workbench.models.options import cast_bags
-from workbench.predictive import Point
-from workbench.summary import summarise_fit
+from workbench.labelled.source import Converted
 
 
 class Fit(Drawing):
-    """A fitted model with labels: predictions, summaries, and maps with their provenance."""
+    """A fitted model with labels: predictions, summaries, and maps with their provenance.
 
-    def __init__(self, inner, model, ds: xr.Dataset, targets: xr.Dataset | None = None):
-        self.inner, self.model = inner, model
-        of = ds if targets is None else targets
-        observed, self._aggregation = of["value"], schema.aggregation(of)
-        self._value_attrs, self._values = dict(observed.attrs), observed.values.copy()
-        self._weight_units = ds["weight"].attrs.get("units", "")
-        self._names = [str(name) for name in observed[observed.dims[0]].values]
-        self._marks = bag_marks(ds) if targets is None else None    # targets alone are no bags
-        self._title, self._sanity = ds.attrs.get("title", ""), ds.attrs.get(MARK, "not looked at")
-        self._columns = to_bags(ds.isel(individual=slice(0, 0))).columns
-        self._hash = "+".join(data_hash(part) for part in (ds, targets) if part is not None)
-        self.outside_share = float((self.extrapolation(ds) > 1e-9).mean())
+    Parameters
+    ----------
+    inner : ModelFit
+        The fit in torch.
+    model : LabelledModel
+        What was fitted.
+    data : Converted
+        What it was fitted to.
+    targets : xr.Dataset, optional
+        Targets that belong to no bag.
+    """
 
-    def __repr__(self) -> str:
-        return f"<Fit of {self.model!r} to {self._title or 'data'}: {len(self._names)} bags>"
+    def with_hyperparameters(self, hyperparameters: Mapping) -> Fit:
+        """The posterior at other hyperparameters; faster than ``model.condition``.
 
-    def move(self, hyperparameters: Mapping) -> Fit:
-        """The posterior at other (natural) values of some; faster than ``model.condition``."""
+        Parameters
+        ----------
+        hyperparameters : mapping
+            Values in natural units, by name, of those that change.
+
+        Returns
+        -------
+        Fit
+            With the other hyperparameters as they are.
+        """
         moved = copy.copy(self)
-        moved.inner = self.inner.move(hyperparameters)
+        moved.inner = self.inner.with_hyperparameters(hyperparameters)
         return moved
 
-    @property
-    def hyperparameters(self) -> dict[str, dict]:
-        """``{name: {"value": ..., "unit": ...}}`` in natural units; goes back into condition."""
-        return self.inner.hyperparameters
+    def move(self, hyperparameters: Mapping) -> Fit:
+        """Deprecated: the former name of `with_hyperparameters`.
 
-    @property
-    def history(self) -> list[float]:
-        """Objective (with log priors) after each training step."""
-        return list(self.inner.history.objective)
+        Parameters
+        ----------
+        hyperparameters : mapping
+            As of `with_hyperparameters`.
 
-    @property
-    def notes(self) -> list[str]:
-        """What happened in training: back-offs, missed convergence, cancellation."""
-        return list(self.inner.history.notes)
-
-    @property
-    def converged(self) -> bool:
-        """Whether training met its tolerance."""
-        return self.inner.history.converged
-
-    @property
-    def cancelled(self) -> bool:
-        """Whether training was stopped early; the state is the best one reached."""
-        return self.inner.history.cancelled
-
-    @property
-    def elapsed(self) -> float:
-        """Training time in seconds."""
-        return self.inner.history.elapsed
-
-    @property
-    def objective(self) -> float:
-        """Evidence lower bound, its named approximation, or the exact log evidence."""
-        return self.inner.objective
+        Returns
+        -------
+        Fit
+            The same.
+        """
+        warn("Fit.move is now called Fit.with_hyperparameters", DeprecationWarning)
+        return self.with_hyperparameters(hyperparameters)
 
     def latent(self, ds: xr.Dataset) -> LabelledPredictive:
-        """Distribution of the Gaussian process f at the individuals; draws are joint."""
-        bags = self._bags(ds)
-        return self._individuals(self.inner.latent(bags), ds, "link scale", "latent f", "posterior",
+        """Distribution of the Gaussian process f at the individuals.
+
+        Parameters
+        ----------
+        ds : xr.Dataset
+            Any bagged dataset with the training covariates.
+
+        Returns
+        -------
+        LabelledPredictive
+            Its ``sample`` draws all individuals jointly.
+        """
+        data = self._data(ds)
+        bags = self._bags(data)
+        return self._individuals(self.inner.latent(bags), data, "link scale", "latent f",
+                                 "posterior",
                                  lambda count, seed: self.inner.draw_latent(bags, count, seed))
 
     def at(self, ds: xr.Dataset, area_effect: bool = False) -> LabelledPredictive:
@@ -114,59 +107,79 @@ class Fit(Drawing):
         Returns
         -------
         LabelledPredictive
-            Its ``sample`` draws all individuals jointly.
+            Along ``individual``, drawn jointly.
         """
-        bags, trained = self._bags(ds), self._trained(ds)
-        law = self.inner.at(bags, trained, area_effect)
+        data = self._data(ds)
+        bags, trained = self._bags(data), self._trained(data)
+        predictive = self.inner.at(bags, trained, area_effect)
         known = trained if area_effect else None
-        joint = law.sample if isinstance(law, Point) else (
+        joint = predictive.sample if isinstance(predictive, Point) else (
             lambda count, seed: self.inner.draw_rates(bags, known, count, seed))
         return self._individuals(
-            law, ds, self.rate_units, "rate", DISTRIBUTIONS[area_effect], joint)
+            predictive, data, self.rate_units, "rate", DISTRIBUTIONS[area_effect], joint)
 
     def over(self, ds: xr.Dataset, area_effect: bool = False) -> LabelledPredictive:
         """Distribution of the bag parameter: the expected total, mean, or share of positives.
 
         In the same sense as `at`, whose means add up to its mean.
+
+        Parameters
+        ----------
+        ds, area_effect
+            As of `at`.
+
+        Returns
+        -------
+        LabelledPredictive
+            Along ``bag``; its ``sample`` draws all of them jointly.
         """
-        bags, trained = self._bags(ds), self._trained(ds)
-        law = self.inner.over(bags, trained, area_effect)
+        data = self._data(ds)
+        bags, trained = self._bags(data), self._trained(data)
+        predictive = self.inner.over(bags, trained, area_effect)
         known, factor = trained if area_effect else None, 1.0
         if self.inner.state.rescaled:       # a Normal model of counts works per unit of weight
-            law, factor = law.scaled(bags.totals), bags.totals
-        joint = law.sample if isinstance(law, Point) else (
+            predictive, factor = predictive.scaled(bags.totals), bags.totals
+        joint = predictive.sample if isinstance(predictive, Point) else (
             lambda count, seed: factor * self.inner.draw_totals(bags, known, count, seed))
-        return LabelledPredictive(law, coords_of(ds, "bag"), "bag", self._units, "bag parameter",
-                                  DISTRIBUTIONS[area_effect], joint)
+        return LabelledPredictive(predictive, coords_of(data.ds, "bag"), "bag", self._units,
+                                  "bag parameter", DISTRIBUTIONS[area_effect], joint)
 
     def components(self, ds: xr.Dataset) -> xr.Dataset:
-        """Mean and std of each additive term of f at the individuals."""
+        """Mean and std of each additive term of f at the individuals.
+
+        Parameters
+        ----------
+        ds : xr.Dataset
+            As of `latent`.
+
+        Returns
+        -------
+        xr.Dataset
+            ``NAME_mean`` and ``NAME_std`` (individual,) of each term of the kernel.
+
+        Raises
+        ------
+        InputError
+            If the model does not keep its posterior term by term.
+        """
         require(hasattr(self.inner, "components"), f"{self.model.name} does not keep its posterior "
                 "term by term; vbagg does")
-        parts = self.inner.components(self._bags(ds))
+        data = self._data(ds)
+        parts = self.inner.components(self._bags(data))
         arrays = {}
-        for name, law in parts.items():
-            wrapped = self._individuals(law, ds, "link scale", f"{name} term")
+        for name, predictive in parts.items():
+            wrapped = self._individuals(predictive, data, "link scale", f"{name} term")
             arrays[f"{name}_mean"], arrays[f"{name}_std"] = wrapped.mean, wrapped.std
         return xr.Dataset(arrays)
 
-    def extrapolation(self, ds: xr.Dataset) -> xr.DataArray:
-        """How far each individual's covariates lie beyond the range of area means.
-
-        In units of that range, the largest over covariates; zero inside. Positive values mark
-        where the map extrapolates a relation that was only seen between areas.
-        """
-        bags = self._bags(ds)
-        # Of what the kernel looks at; a flat map extrapolates nothing.
-        used = sorted({c for term in self.inner.state.field.terms for c in term.columns})
-        beyond = torch.zeros(len(bags.x)).to(bags.x)
-        if used:
-            beyond = self.inner.state.transform.outside(bags.x)[:, used].amax(1)
-        return labelled(beyond, ("individual",), coords_of(ds, "individual"),
-                        {"units": "between-area ranges", "long_name": "extrapolation"})
-
     def coefficients(self) -> xr.Dataset:
-        """Posterior mean and std of the slopes of linear terms, per standardised covariate."""
+        """Posterior mean and std of the slopes of linear terms, per standardised covariate.
+
+        Returns
+        -------
+        xr.Dataset
+            ``mean`` and ``std`` (coefficient,).
+        """
         state, rows = self.inner.state, []
         terms = {term.name: term for term in state.field.terms}
         for name, (mean, std) in self.inner.coefficients().items():
@@ -177,10 +190,6 @@ class Fit(Drawing):
             {"mean": ("coefficient", [r[1] for r in rows]),
              "std": ("coefficient", [r[2] for r in rows])},
             coords={"coefficient": [r[0] for r in rows]})
-
-    def summary(self) -> str:
-        """Model, data, hyperparameters with units and priors, slopes and notes, as text."""
-        return summarise_fit(self)
 
     def to_dataset(self, ds: xr.Dataset, quantiles=(0.05, 0.5, 0.95),
                    threshold: float | None = None, area_effect: bool = False, *,
@@ -194,7 +203,7 @@ class Fit(Drawing):
         quantiles : sequence of float
             Levels of the rate's quantiles.
         threshold : float, optional
-            Rate whose exceedance probability is wanted.
+            Rate whose exceedance probability is returned.
         area_effect : bool
             See `at`.
         preserve_totals : bool
@@ -213,87 +222,27 @@ class Fit(Drawing):
             attribute ``distribution`` of each says what it is conditional on.
         """
         area_effect = area_effect or preserve_totals
-        rate, latent, total = self.at(ds, area_effect), self.latent(ds), self.over(ds, area_effect)
+        data = self._data(ds)       # converted once for all of the map
+        latent, total = self.latent(data), self.over(data, area_effect)
         maps = {name: ds[name] for name in ("value", "weight", "membership") if name in ds}
         maps |= {
             "latent_mean": latent.mean, "latent_std": latent.std,
-            "extrapolation": self.extrapolation(ds),
+            "extrapolation": self.extrapolation(data),
             "bag_mean": total.mean, "bag_std": total.std, "bag_quantile": total.quantile(quantiles),
         }
         if preserve_totals:
             levels = np.atleast_1d(np.asarray(quantiles, dtype=float))
-            maps |= self._shared_out(ds, levels, threshold, samples, seed)
+            maps |= preserving_maps(self, data, levels, threshold, samples, seed)
         else:
-            maps |= self._marginal_maps(rate, ds, quantiles, threshold)
+            maps |= marginal_maps(self.at(data, area_effect),
+                                  {"units": self.value_units} if self.sums else None,
+                                  ds["weight"], quantiles, threshold)
         maps = keep_places(xr.Dataset(maps), ds).assign_attrs({**ds.attrs, **self.provenance()})
         return maps.assign_attrs(
             distribution=PRESERVED if preserve_totals else DISTRIBUTIONS[area_effect])
 
-    def _marginal_maps(self, rate: LabelledPredictive, ds, quantiles, threshold) -> dict:
-        maps = {
-            "mean": rate.mean.assign_attrs(long_name="posterior mean rate"),
-            "std": rate.std.assign_attrs(long_name="posterior std of the rate"),
-            "rate_quantile": rate.quantile(quantiles).assign_attrs(long_name="rate quantile"),
-        }
-        if self._aggregation == "sum":
-            maps["expected_count"] = (rate.mean * ds["weight"]).assign_attrs(
-                units=self._value_attrs.get("units", ""), long_name="expected value",
-                distribution=rate.distribution)
-        if threshold is not None:
-            maps["exceedance"] = rate.exceedance(threshold).assign_attrs(
-                long_name=f"P(rate > {threshold:g})", threshold=float(threshold))
-        return maps
-
-    def provenance(self) -> dict[str, str]:
-        """Model, options, hyperparameters, data hash and versions, as strings for attributes."""
-        return {
-            "model": repr(self.model),
-            "hyperparameters": json.dumps(self.hyperparameters),
-            "objective": f"{self.objective:.6f}",
-            "converged": str(self.converged),
-            "cancelled": str(self.cancelled),
-            "data_sha256": self._hash,
-            "extrapolation": f"{self.outside_share:.1%} of individuals outside the areas' range",
-            "versions": json.dumps(versions()), MARK: self._sanity,
-        }
-
-    @property
-    def rate_units(self) -> str:
-        """Units of a rate: of the value, per unit of weight where values are totals."""
-        per = self._weight_units if self._aggregation == "sum" else ""
-        return f"{self._units or 1} / {per}" if per else self._units
-
-    @property
-    def _units(self) -> str:
-        if self.inner.state.likelihood_name in ("binomial", "bernoulli"):
-            return "share"
-        return self._value_attrs.get("units", "")
-
-    def _individuals(self, law, ds, units, long_name, distribution="posterior", joint=None
-                     ) -> LabelledPredictive:
-        return LabelledPredictive(law, coords_of(ds, "individual"), "individual", units, long_name,
+    def _individuals(self, predictive, data: Converted, units, long_name, distribution="posterior",
+                     joint=None) -> LabelledPredictive:
+        return LabelledPredictive(predictive, data.places, "individual", units, long_name,
                                   distribution, joint)
 
-    def _bags(self, ds: xr.Dataset) -> Bags:
-        bags = to_bags(schema.check(ds, valued=False))
-        require(
-            bags.columns.names == self._columns.names,
-            f"the model was trained on inputs {', '.join(self._columns.names)}, "
-            f"got {', '.join(bags.columns.names)}; pass the same covariates in the same order",
-        )
-        return cast_bags(bags, self.inner.state.options)
-
-    def _trained(self, ds: xr.Dataset) -> torch.Tensor:
-        """Position of each bag among the training bags, -1 for others.
-
-        Known by name, value, and the inputs and weights of its individuals, in any order: names
-        such as "0" and small counts recur between datasets.
-        """
-        if "value" not in ds or self._marks is None:
-            return torch.full((ds.sizes["bag"],), -1)
-        where = {name: i for i, name in enumerate(self._names)}
-        found = np.array([where.get(str(b), -1) for b in ds["bag"].values], dtype=np.int64)
-        same = (found >= 0) & (self._values[found] == ds["value"].values)
-        if same.any():
-            same &= self._marks[found] == bag_marks(ds)
-        return torch.as_tensor(np.where(same, found, -1))

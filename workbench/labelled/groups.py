@@ -6,7 +6,7 @@ import numpy as np
 import torch
 import xarray as xr
 
-from workbench.models.preserving import Groups
+from workbench.gp.likelihoods.preserving import Groups
 from workbench.schema import grouped
 
 

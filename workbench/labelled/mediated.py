@@ -8,19 +8,25 @@ import torch
 import xarray as xr
 
 from workbench import schema
-from workbench.bags import Bags, Source, Targets
 from workbench.checks import require
+from workbench.gp.data.bags import Bags, Source, Targets
+from workbench.gp.models.registry import MODELS
 from workbench.labelled.fit import Fit
 from workbench.labelled.predictive import LabelledPredictive
-from workbench.labelled.source import to_source
-from workbench.models.registry import MODELS
+from workbench.labelled.source import Converted, to_source
 
 
 class MediatedFit(Fit):
-    """A fitted conditional mean process; see `Fit`, and `conditional_mean`."""
+    """A fitted conditional mean process; see `Fit`, and `conditional_mean`.
 
-    def __init__(self, inner, model, ds: xr.Dataset, targets: xr.Dataset | None = None):
-        super().__init__(inner, model, ds, targets)
+    Parameters
+    ----------
+    inner, model, data, targets
+        As of `Fit`.
+    """
+
+    def __init__(self, inner, model, data: Converted, targets: xr.Dataset | None = None):
+        super().__init__(inner, model, data, targets)
         self._matched = targets is None
 
     def __repr__(self) -> str:
@@ -30,6 +36,16 @@ class MediatedFit(Fit):
     def log_density(self, ds: xr.Dataset, unit: str = "bag", samples: int = 1000, seed: int = 0
                     ) -> xr.DataArray:
         """As of `Fit`; what is scored must be what was learnt, means or sums.
+
+        Parameters
+        ----------
+        ds, unit, samples, seed
+            As of `Fit.log_density`.
+
+        Returns
+        -------
+        xr.DataArray
+            (sample, unit), in nats.
 
         Raises
         ------
@@ -42,12 +58,12 @@ class MediatedFit(Fit):
         return super().log_density(ds, unit, samples, seed)
 
     def conditional_mean(self, mediators: pd.DataFrame | xr.Dataset) -> LabelledPredictive:
-        """Law of g(y) = E[f(X) | Y = y], the mean of the field over a bag with covariates y.
+        """Distribution of g(y) = E[f(X) | Y = y], the mean of the field over a bag given y.
 
         Parameters
         ----------
         mediators : DataFrame or xr.Dataset
-            One row for each y with the mediators as columns; or bags or targets that have them.
+            The places y, as of `workbench.labelled.ConditionalMeanFit.weights`.
 
         Returns
         -------
@@ -60,8 +76,9 @@ class MediatedFit(Fit):
         """
         values, dim, names = mediator_table(
             mediators, self.inner.state.mediators.transform.columns.names)
-        law = self.inner.conditional_mean(values)
-        return LabelledPredictive(law, {dim: names}, dim, self.rate_units, "conditional mean")
+        predictive = self.inner.conditional_mean(values)
+        return LabelledPredictive(predictive, {dim: names}, dim, self.rate_units,
+                                  "conditional mean")
 
 
 def mediator_table(mediators: pd.DataFrame | xr.Dataset, columns: tuple[str, ...]
@@ -121,12 +138,12 @@ def impute(ds: xr.Dataset, targets: xr.Dataset, kernel: object = "rbf", **option
                    Targets(source.targets.value, source.targets.noise_variance), "mean",
                    "continuous")
     regression = MODELS["gpr"](kernel=kernel, **options).fit(given)
-    law = regression.latent(_points(bags.mediators, columns))
+    predictive = regression.latent(_points(bags.mediators, columns))
     attrs = {"units": targets["value"].attrs.get("units", ""),
              "long_name": "standard deviation of the imputed value"}
     out = ds.drop_vars(["noise_variance", "sample_variance", "trials"], errors="ignore").assign(
-        value=(schema.BAG, law.mean.numpy(force=True), dict(targets["value"].attrs)),
-        value_std=(schema.BAG, law.std.numpy(force=True), attrs))
+        value=(schema.BAG, predictive.mean.numpy(force=True), dict(targets["value"].attrs)),
+        value_std=(schema.BAG, predictive.std.numpy(force=True), attrs))
     out["value"].attrs |= {"aggregation": "mean", "kind": "continuous"}
     out.attrs["imputed"] = f"values by {regression.model!r} on {', '.join(columns.names)}"
     return out

@@ -1,16 +1,15 @@
-"""Laws of predictions as labelled arrays."""
+"""Predictive distributions as labelled arrays."""
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 
 import numpy as np
 import torch
 import xarray as xr
 
-from workbench.checks import FitWarning, require
-from workbench.predictive import Predictive
+from workbench.checks import require, warn
+from workbench.gp.predictive import Predictive
 
 _SHARED = ("x", "y", "row", "column", "coverage", "individual_geometry")
 
@@ -23,12 +22,12 @@ DISTRIBUTIONS = {
 
 
 class LabelledPredictive:
-    """A law per individual or bag, answering with labelled arrays and units.
+    """A predictive distribution per individual or bag, answering with labelled arrays and units.
 
     Parameters
     ----------
-    law : Predictive
-        The law in torch.
+    predictive : Predictive
+        The distribution in torch.
     coords : dict
         Coordinates of the unit dimension.
     dim : str
@@ -39,9 +38,9 @@ class LabelledPredictive:
         ``joint(count, seed)`` gives draws (count, units) that are joint across units.
     """
 
-    def __init__(self, law: Predictive, coords: dict, dim: str, units: str, long_name: str,
+    def __init__(self, predictive: Predictive, coords: dict, dim: str, units: str, long_name: str,
                  distribution: str = "", joint: Callable | None = None):
-        self.law, self._coords, self.dim = law, coords, dim
+        self.predictive, self._coords, self.dim = predictive, coords, dim
         self.distribution, self._joint = distribution, joint
         self._attrs = {"units": units, "long_name": long_name}
         if distribution:
@@ -55,20 +54,20 @@ class LabelledPredictive:
     @property
     def mean(self) -> xr.DataArray:
         """Expected value."""
-        return self._wrap(self._held("means", self.law.mean))
+        return self._wrap(self._finite("means", self.predictive.mean))
 
     @property
     def variance(self) -> xr.DataArray:
         """Variance, in squared units."""
-        return self._wrap(self._held("variances", self.law.variance),
+        return self._wrap(self._finite("variances", self.predictive.variance),
                           units=f"({self._attrs['units']})²")
 
     @property
     def std(self) -> xr.DataArray:
         """Standard deviation."""
-        return self._wrap(self._held("standard deviations", self.law.std))
+        return self._wrap(self._finite("standard deviations", self.predictive.std))
 
-    def _held(self, what: str, values: torch.Tensor) -> torch.Tensor:
+    def _finite(self, what: str, values: torch.Tensor) -> torch.Tensor:
         """Values of a moment, all of which the floating point type can hold.
 
         Raises
@@ -80,51 +79,107 @@ class LabelledPredictive:
         -----
         FitWarning
             In float64, of values that are not finite: distributions with tails so heavy that only
-            their quantiles can be told.
+            their quantiles exist.
         """
         lost = ~values.isfinite()
         if values.dtype == torch.float32 and what != "means":
-            mean = self.law.mean
+            mean = self.predictive.mean
             lost = lost | ((values == 0) & (mean != 0) & (mean.square() == 0))
         if not bool(lost.any()):
             return values
-        told = f"{int(lost.sum())} of {values.numel()} {what} of the {self._attrs['long_name']}"
-        require(values.dtype != torch.float32, f"{told} are beyond the range of float32; use "
+        said = f"{int(lost.sum())} of {values.numel()} {what} of the {self._attrs['long_name']}"
+        require(values.dtype != torch.float32, f"{said} are beyond the range of float32; use "
                 "dtype='float64', or weights in other units (such as thousands)")
-        warnings.warn(
-            f"{told} are infinite: so little is known there that only quantiles can be told; fix "
-            "or give priors to the kernel's variances, or ask for quantiles", FitWarning,
-            stacklevel=4)
+        warn(f"{said} are infinite: so little is known there that only quantiles exist; fix the "
+             "kernel's variances or give them priors, or ask for quantiles")
         return values
 
     def quantile(self, levels) -> xr.DataArray:
-        """Quantiles with a leading ``quantile`` dimension."""
+        """Quantiles.
+
+        Parameters
+        ----------
+        levels : float or sequence of float
+            Probabilities.
+
+        Returns
+        -------
+        xr.DataArray
+            With a leading ``quantile`` dimension.
+        """
         levels = np.atleast_1d(np.asarray(levels, dtype=float))
-        return self._wrap(self.law.quantile(levels), {"quantile": levels})
+        return self._wrap(self.predictive.quantile(levels), {"quantile": levels})
 
     def interval(self, level: float = 0.95) -> tuple[xr.DataArray, xr.DataArray]:
-        """Lower and upper end of the central interval that holds ``level``."""
-        lower, upper = self.law.interval(level)
+        """The central interval of a probability.
+
+        Parameters
+        ----------
+        level : float
+            That probability.
+
+        Returns
+        -------
+        lower, upper : xr.DataArray
+            Its ends.
+        """
+        lower, upper = self.predictive.interval(level)
         return self._wrap(lower), self._wrap(upper)
 
     def cdf(self, value) -> xr.DataArray:
-        """P(unit <= value); a number or one value per unit."""
-        return self._wrap(self.law.cdf(np.asarray(value)), units="probability")
+        """P(unit <= value).
+
+        Parameters
+        ----------
+        value : float or array
+            A number, or one per unit.
+
+        Returns
+        -------
+        xr.DataArray
+            Probabilities.
+        """
+        return self._wrap(self.predictive.cdf(np.asarray(value)), units="probability")
 
     def exceedance(self, threshold) -> xr.DataArray:
-        """P(unit > threshold)."""
-        return self._wrap(self.law.exceedance(np.asarray(threshold)), units="probability")
+        """P(unit > threshold), accurate far in the tail.
+
+        Parameters
+        ----------
+        threshold : float or array
+            As the value of `cdf`.
+
+        Returns
+        -------
+        xr.DataArray
+            From 0 to 1.
+        """
+        return self._wrap(self.predictive.exceedance(np.asarray(threshold)), units="probability")
 
     def sample(self, count: int, seed: int = 0, joint: bool = True) -> xr.DataArray:
-        """Draws with a leading ``sample`` dimension, joint across units.
+        """Draws, joint across units.
 
         The attribute ``draws`` says "joint"; or "of single units", independent of each other, for
         models that have no joint draws (some of several sources) and with ``joint=False``, which is
         much faster where only units one by one matter. Exact and quasi-likelihood models draw up
         to 5,000 individuals jointly, and more in runs of whole bags, independent of each other.
+
+        Parameters
+        ----------
+        count : int
+            Number of draws.
+        seed : int
+            Seed.
+        joint : bool
+            Whether they are to be joint, where the model can.
+
+        Returns
+        -------
+        xr.DataArray
+            With a leading ``sample`` dimension.
         """
         joint = joint and self._joint is not None
-        values = self._joint(count, seed) if joint else self.law.sample(count, seed)
+        values = self._joint(count, seed) if joint else self.predictive.sample(count, seed)
         return self._wrap(values, {"sample": np.arange(count)},
                           draws="joint" if joint else "of single units")
 

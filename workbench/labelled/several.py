@@ -1,19 +1,16 @@
-"""Several bagged datasets as sources, and the labelled fit to them."""
+"""The labelled fit to one source or several."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import replace
 
 import numpy as np
-import torch
 import xarray as xr
 
-from workbench import schema
-from workbench.bags import Source
-from workbench.checks import choose, reject, require
+from workbench.checks import require
 from workbench.labelled.fit import Fit
+from workbench.labelled.maps import field_maps
 from workbench.labelled.predictive import (
     DISTRIBUTIONS,
     LabelledPredictive,
@@ -21,113 +18,30 @@ from workbench.labelled.predictive import (
     keep_places,
     labelled,
 )
-from workbench.labelled.source import data_hash, to_source
-
-TASK = "task"
-Several = xr.Dataset | xr.DataTree | Mapping[str, xr.Dataset]
-
-
-def datasets_of(data: Several) -> dict[str, xr.Dataset]:
-    """One bagged dataset for each source and task.
-
-    Parameters
-    ----------
-    data : xr.Dataset, xr.DataTree or mapping of xr.Dataset
-        A bagged dataset; or several by name, of a tree the children (of its node ``sources``, if
-        there is one). The attribute ``task`` of ``value`` names what was observed. A ``value``
-        (bag, task) holds several tasks observed in the same bags, NaN where one is missing; it
-        becomes one source for each task, ``name.task``, with the bags that have it.
-
-    Raises
-    ------
-    InputError
-        If there is nothing, or a task has no value at all.
-    """
-    if isinstance(data, xr.DataTree):
-        node = data["sources"] if "sources" in data.children else data
-        given = {name: child.to_dataset() for name, child in node.children.items()}
-        require(bool(given), "the tree holds no sources; put bagged datasets under 'sources'")
-    elif isinstance(data, xr.Dataset):
-        given = {str(data.attrs.get("title", "source")): data}
-    elif isinstance(data, Mapping):
-        given = dict(data)
-        require(bool(given), "there are no sources; pass bagged datasets by name")
-    else:
-        raise reject("a bagged Dataset, a DataTree, or Datasets by name", type(data).__name__,
-                     "pass {'stations': ds, 'satellite': other}")
-    out: dict[str, xr.Dataset] = {}
-    for name, ds in given.items():
-        if isinstance(ds, xr.Dataset) and "value" in ds and TASK in ds["value"].dims:
-            out |= {f"{name}.{task}": part for task, part in _tasks(name, ds)}
-        else:
-            out[str(name)] = ds
-    return out
-
-
-def _tasks(name: str, ds: xr.Dataset):
-    require(TASK in ds.coords, f"source {name!r} has a dimension 'task' without names; give it a "
-            "coordinate")
-    for task in ds[TASK].values:
-        part = ds.sel({TASK: task}, drop=True)
-        seen = np.flatnonzero(~np.isnan(part["value"].values))
-        require(len(seen) > 0, f"source {name!r} has no value of task {str(task)!r}; leave it out")
-        members = part["membership"].values
-        rows = np.flatnonzero(np.isin(members, seen))
-        part = part.isel({schema.BAG: seen, schema.INDIVIDUAL: rows})
-        part["membership"] = (schema.INDIVIDUAL, np.searchsorted(seen, members[rows]))
-        part["value"].attrs = {**ds["value"].attrs, TASK: str(task)}
-        yield str(task), part
-
-
-def to_sources(data: Several, trust: Mapping[str, float] | None = None) -> list[Source]:
-    """Sources in torch, in their order; of several tasks or places.
-
-    Parameters
-    ----------
-    data : see `datasets_of`
-    trust : mapping, optional
-        Powers of the likelihoods by source; one for those not named.
-
-    Raises
-    ------
-    InputError
-        If a dataset is no bagged one (the source is named), or trust names no source.
-    """
-    found, trust = datasets_of(data), dict(trust or {})
-    for name, value in trust.items():
-        choose("source in trust", name, found)
-        require(np.isfinite(value) and value > 0, f"trust of {name!r} must be positive, got "
-                f"{value}; leave out a source that is not to count")
-    out, units = [], {}
-    for name, ds in found.items():
-        try:
-            source = to_source(ds)
-        except ValueError as error:
-            raise type(error)(f"source {name!r}: {error}") from error
-        task = str(ds["value"].attrs.get(TASK, "value"))
-        own = ds["value"].attrs.get("units", "")
-        first, theirs = units.setdefault(task, (name, own))
-        require(own == theirs or not own or not theirs, f"task {task!r} is in {theirs!r} in source "
-                f"{first!r} and in {own!r} in {name!r}; convert one, or give them different tasks "
-                "by value.attrs['task']")
-        out.append(replace(source, name=name, task=task, trust=float(trust.get(name, 1.0))))
-    return out
+from workbench.labelled.source import Converted, data_hash
+from workbench.labelled.sources import TASK
 
 
 class SourcesFit(Fit):
-    """A fit to one source or several: see `Fit`; predictions name a task, or a source.
+    """A fit to several sources: a `Fit` whose predictions are of the first one unless named.
 
-    Without a name they are of the first source.
+    Parameters
+    ----------
+    inner : SourcesFit
+        The fit in torch.
+    model : MultiSourceModel
+        What was fitted.
+    sources : mapping of str to Converted
+        What it was fitted to, by name.
     """
 
-    def __init__(self, inner, model, data: Several):
-        found = datasets_of(data)
-        first = next(iter(found.values()))
-        super().__init__(inner, model, first)
+    def __init__(self, inner, model, sources: Mapping[str, Converted]):
+        super().__init__(inner, model, next(iter(sources.values())))
+        found = {name: source.ds for name, source in sources.items()}
         self._attrs = {name: dict(ds["value"].attrs) for name, ds in found.items()}
         self._per = {name: ds["weight"].attrs.get("units", "") for name, ds in found.items()}
         self._hash = "+".join(data_hash(ds) for ds in found.values())
-        self._counts = {name: ds.sizes[schema.BAG] for name, ds in found.items()}
+        self._counts = {name: ds.sizes["bag"] for name, ds in found.items()}
 
     def __repr__(self) -> str:
         told = ", ".join(f"{name} ({count})" for name, count in self._counts.items())
@@ -148,7 +62,7 @@ class SourcesFit(Fit):
 
     def at(self, ds: xr.Dataset, area_effect: bool = False, task: str | None = None, **which
            ) -> LabelledPredictive:
-        """Law of a task's field at the individuals.
+        """Predictive distribution of a task's field at the individuals.
 
         Parameters
         ----------
@@ -161,36 +75,65 @@ class SourcesFit(Fit):
         **which
             ``source=`` for models that tell sources of one task apart (``mr-vbagg``, whose
             sources have links of their own).
+
+        Returns
+        -------
+        LabelledPredictive
+            Along ``individual``.
         """
-        bags, trained = self._bags(ds), self._trained(ds)
-        law = self.inner.at(bags, trained, area_effect, task=task, **which)
+        data = self._data(ds)
+        bags, trained = self._bags(data), self._trained(data)
+        predictive = self.inner.at(bags, trained, area_effect, task=task, **which)
         joint = self._joint(bags, trained if area_effect else None, task, which)
-        return self._individuals(law, ds, self._units_of(task, **which), "field",
+        return self._individuals(predictive, data, self._units_of(task, **which), "field",
                                  DISTRIBUTIONS[area_effect], joint)
 
     def _joint(self, bags, trained, task: str | None, which: dict):
         """Joint draws of what `at` is the distribution of, where the model has them."""
         if hasattr(self.inner, "of"):               # mr-vbagg: a fit for each source
-            source = which.get("source")
             return lambda count, seed: self.inner.draw_rates(
-                bags, trained, count, seed, task, source)
+                bags, trained, count, seed, task, which.get("source"))
         if hasattr(self.inner, "draw") and not which:
             return lambda count, seed: self.inner.draw(bags, count, seed, task)
         return None
 
     def latent(self, ds: xr.Dataset, task: str | None = None) -> LabelledPredictive:
-        """Law of the latent field; where there is no link the same as `at`."""
-        return self._individuals(self.inner.latent(self._bags(ds), task=task), ds, "link scale",
-                                 "latent f")
+        """Distribution of the latent field; where there is no link the same as `at`.
+
+        Parameters
+        ----------
+        ds, task
+            As of `at`.
+
+        Returns
+        -------
+        LabelledPredictive
+            Along ``individual``, on the link scale.
+        """
+        data = self._data(ds)
+        return self._individuals(self.inner.latent(self._bags(data), task=task), data,
+                                 "link scale", "latent f")
 
     def over(self, ds: xr.Dataset, area_effect: bool = False, task: str | None = None, **which
              ) -> LabelledPredictive:
-        """Law of the mean (or total) of a task's field over each bag; arguments as of `at`."""
-        bags = self._bags(ds)
-        law = self.inner.over(bags, self._trained(ds), area_effect, task=task, **which)
+        """Distribution of the mean (or total) of a task's field over each bag.
+
+        Parameters
+        ----------
+        ds, area_effect, task, **which
+            As of `at`.
+
+        Returns
+        -------
+        LabelledPredictive
+            Along ``bag``.
+        """
+        data = self._data(ds)
+        bags = self._bags(data)
+        predictive = self.inner.over(bags, self._trained(data), area_effect, task=task, **which)
         if self.inner.rescaled(task, **which):
-            law = law.scaled(bags.totals)
-        return LabelledPredictive(law, coords_of(ds, "bag"), "bag",
+            predictive = predictive.scaled(bags.totals)
+        return LabelledPredictive(predictive, coords_of(data.ds, "bag"), "bag",
                                   self._units_of(task, rates=False, **which), "bag parameter")
 
     def to_dataset(self, ds: xr.Dataset, quantiles=(0.05, 0.5, 0.95),
@@ -199,40 +142,67 @@ class SourcesFit(Fit):
         """The map of a task, with provenance: see `Fit.to_dataset`.
 
         Values of ``ds`` are kept only if they are of that task.
+
+        Parameters
+        ----------
+        ds, area_effect, task
+            As of `at`.
+        quantiles, threshold
+            As of `Fit.to_dataset`.
+
+        Returns
+        -------
+        xr.Dataset
+            mean, std, rate_quantile, exceedance and extrapolation per individual; bag_mean and
+            bag_std per bag.
         """
-        field = self.at(ds, area_effect, task=task)
-        total = self.over(ds, area_effect, task=task)
+        data = self._data(ds)       # converted once for all of the map
+        field = self.at(data, area_effect, task=task)
+        total = self.over(data, area_effect, task=task)
         wanted = self.tasks[0] if task is None else task
         mine = "value" in ds and str(ds["value"].attrs.get(TASK, "value")) == wanted
         maps = {name: ds[name] for name in ("weight", "membership") if name in ds}
         maps |= {"value": ds["value"]} if mine else {}
-        maps |= {
-            "mean": field.mean.assign_attrs(long_name=f"posterior mean of {wanted}"),
-            "std": field.std.assign_attrs(long_name=f"posterior std of {wanted}"),
-            "rate_quantile": field.quantile(quantiles).assign_attrs(long_name="quantile"),
-            "extrapolation": self.extrapolation(ds),
+        maps |= field_maps(field, wanted, quantiles, threshold) | {
+            "extrapolation": self.extrapolation(data),
             "bag_mean": total.mean, "bag_std": total.std,
         }
-        if threshold is not None:
-            maps["exceedance"] = field.exceedance(threshold).assign_attrs(
-                long_name=f"P({wanted} > {threshold:g})", threshold=float(threshold))
         weights = json.dumps({k: round(v, 6) for k, v in self.inner.composite_weights.items()})
         return keep_places(xr.Dataset(maps), ds).assign_attrs({
             **ds.attrs, **self.provenance(), "task": wanted, "source_weights": weights})
 
     def simulate(self, ds: xr.Dataset, unit: str = "bag", samples: int = 1000, seed: int = 0,
                  source: str | None = None) -> xr.DataArray:
-        """Posterior predictive observations by a source, with its noise (sample, unit)."""
-        require(unit in ("bag", "individual"), f"unit must be 'bag' or 'individual', got {unit!r}")
-        draw = getattr(self.inner, "simulate_bags" if unit == "bag" else "simulate_individuals")
-        values = draw(self._bags(ds), self._trained(ds), samples, seed, source=source)
-        return labelled(
-            values, ("sample", unit), {"sample": np.arange(samples), **coords_of(ds, unit)},
-            {"units": self._units_of(None, source, rates=False), "long_name": "simulated value"})
+        """Posterior predictive observations by a source, with its noise.
+
+        Parameters
+        ----------
+        ds, unit, samples, seed
+            As of `Fit.simulate`.
+        source : str, optional
+            Whose observations; the first source unless named.
+
+        Returns
+        -------
+        xr.DataArray
+            (sample, unit).
+        """
+        return super().simulate(ds, unit, samples, seed, source=source).assign_attrs(
+            units=self._units_of(None, source, rates=False), long_name="simulated value")
 
     def draw(self, ds: xr.Dataset, samples: int = 100, seed: int = 0, task: str | None = None
              ) -> xr.DataArray:
-        """Joint draws of a task's field at the individuals (sample, individual).
+        """Joint draws of a task's field at the individuals.
+
+        Parameters
+        ----------
+        ds, samples, seed, task
+            As of `simulate` and `at`.
+
+        Returns
+        -------
+        xr.DataArray
+            (sample, individual).
 
         Raises
         ------
@@ -241,13 +211,23 @@ class SourcesFit(Fit):
         """
         require(hasattr(self.inner, "draw"), f"{self.model.name} draws no joint fields; mr-gp and "
                 "mr-gprn do")
-        values = self.inner.draw(self._bags(ds), samples, seed, task)
+        values = self.inner.draw(self._bags(self._data(ds)), samples, seed, task)
         return labelled(values, ("sample", "individual"),
                         {"sample": np.arange(samples), **coords_of(ds, "individual")},
                         {"units": self._units_of(task), "long_name": "field"})
 
     def expert_weights(self, ds: xr.Dataset, task: str | None = None) -> xr.DataArray:
-        """Weights of a task's experts at the individuals (expert, individual), adding up to one.
+        """Weights of a task's experts at the individuals.
+
+        Parameters
+        ----------
+        ds, task
+            As of `at`.
+
+        Returns
+        -------
+        xr.DataArray
+            (expert, individual), which add up to one.
 
         Raises
         ------
@@ -255,25 +235,50 @@ class SourcesFit(Fit):
             If the model has no experts (``mr-dgp`` has).
         """
         self._require_experts()
-        values = self.inner.expert_weights(self._bags(ds), task)
+        values = self.inner.expert_weights(self._bags(self._data(ds)), task)
         return labelled(values, ("expert", "individual"),
                         {"expert": list(self.inner.expert_names(task)),
                          **coords_of(ds, "individual")},
                         {"units": "", "long_name": "weight of an expert"})
 
     def expert(self, ds: xr.Dataset, name: str, task: str | None = None) -> LabelledPredictive:
-        """Distribution of one expert's field: of a source mapped to the task's first."""
+        """Distribution of one expert's field: of a source mapped to the task's first.
+
+        Parameters
+        ----------
+        ds, task
+            As of `at`.
+        name : str
+            Of the expert, as `expert_weights` lists them.
+
+        Returns
+        -------
+        LabelledPredictive
+            Along ``individual``.
+        """
         self._require_experts()
-        law = self.inner.expert(self._bags(ds), name, task)
-        return self._individuals(law, ds, self._units_of(task), f"expert {name}")
+        data = self._data(ds)
+        predictive = self.inner.expert(self._bags(data), name, task)
+        return self._individuals(predictive, data, self._units_of(task), f"expert {name}")
 
     def _require_experts(self) -> None:
-        require(hasattr(self.inner, "expert_weights"), f"{self.model.name} is no mixture of "
+        require(hasattr(self.inner, "expert_weights"), f"{self.model.name} is not a mixture of "
                 "experts; mr-dgp is")
 
     def noise_std(self, ds: xr.Dataset, source: str | None = None) -> xr.DataArray:
-        """Standard deviation of an observation of each bag by a source."""
-        values: torch.Tensor = self.inner.noise_std(self._bags(ds), source)
+        """Standard deviation of an observation of each bag by a source.
+
+        Parameters
+        ----------
+        ds, source
+            As of `simulate`: whose noise.
+
+        Returns
+        -------
+        xr.DataArray
+            (bag,), in units of the source's values.
+        """
+        values = self.inner.noise_std(self._bags(self._data(ds)), source)
         return labelled(values, ("bag",), coords_of(ds, "bag"),
                         {"units": self._units_of(None, source), "long_name": "noise"})
 
@@ -287,13 +292,8 @@ class SourcesFit(Fit):
                 return f"{units or 1} / {per}" if per else units
         return ""
 
-    def _bags(self, ds: xr.Dataset):
-        """Bags of a dataset whose values may be of several tasks, and are not looked at."""
-        if "value" in ds and TASK in ds["value"].dims:
+    def _data(self, ds: xr.Dataset | Converted) -> Converted:
+        """As of `Fit`; values of several tasks are ignored."""
+        if isinstance(ds, xr.Dataset) and "value" in ds and TASK in ds["value"].dims:
             ds = ds.drop_vars("value")
-        return super()._bags(ds)
-
-    def _trained(self, ds: xr.Dataset) -> torch.Tensor:
-        if "value" in ds and TASK in ds["value"].dims:
-            ds = ds.drop_vars("value")
-        return super()._trained(ds)
+        return super()._data(ds)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import pandas as pd
@@ -10,8 +12,10 @@ import torch
 import xarray as xr
 
 from workbench import schema
-from workbench.bags import Bags, Columns, Source, Targets
 from workbench.checks import require
+from workbench.gp.data.bags import Bags, Columns, Source, Targets
+from workbench.gp.models.options import cast_bags
+from workbench.labelled.predictive import coords_of
 
 
 def to_source(ds: xr.Dataset, targets: xr.Dataset | None = None,
@@ -23,7 +27,7 @@ def to_source(ds: xr.Dataset, targets: xr.Dataset | None = None,
     ds : xr.Dataset
         Bagged dataset.
     targets : xr.Dataset, optional
-        Targets that belong to no bag; values of the bags are then not looked at.
+        Targets that belong to no bag; values of the bags are then ignored.
     dtype : torch.dtype
         Of all numbers.
 
@@ -31,12 +35,80 @@ def to_source(ds: xr.Dataset, targets: xr.Dataset | None = None,
     ------
     InputError
         If the dataset is not a valid bagged dataset, or bags and targets have other mediators.
+
+    Returns
+    -------
+    Source
+        Bags and targets.
     """
-    if targets is not None:
-        return _unmatched(ds, targets, dtype)
-    schema.check(ds)
+    return Converted(schema.check(ds, valued=targets is None)).source(targets, dtype)
+
+
+class Converted:
+    """A checked dataset and its bags, converted once for all that one call wants of it.
+
+    Parameters
+    ----------
+    ds : xr.Dataset
+        Bagged dataset that `workbench.schema.check` has accepted.
+    """
+
+    def __init__(self, ds: xr.Dataset):
+        self.ds, self._cast = ds, {}
+
+    @cached_property
+    def bags(self) -> Bags:
+        """The individuals in double precision."""
+        return to_bags(self.ds)
+
+    def cast(self, options) -> Bags:
+        """The individuals as a model computes with them.
+
+        Parameters
+        ----------
+        options : Options
+            Of the model; ``dtype`` and ``device`` are used.
+
+        Returns
+        -------
+        Bags
+        """
+        key = options.dtype, options.device
+        if key not in self._cast:
+            self._cast[key] = cast_bags(self.bags, options)
+        return self._cast[key]
+
+    @cached_property
+    def places(self) -> dict[str, xr.DataArray]:
+        """Coordinates of the individuals."""
+        return coords_of(self.ds, "individual")
+
+    @cached_property
+    def marks(self) -> np.ndarray:
+        """See `bag_marks`."""
+        return bag_marks(self.bags)
+
+    def source(self, targets: xr.Dataset | None = None, dtype: torch.dtype = torch.float64
+               ) -> Source:
+        """What a model learns from: the bags with their values, or with targets of no bag.
+
+        Parameters
+        ----------
+        targets, dtype
+            As of `to_source`.
+
+        Returns
+        -------
+        Source
+        """
+        bags = self.bags if dtype == torch.float64 else to_bags(self.ds, dtype)
+        return _matched(self.ds, bags, dtype) if targets is None else (
+            _unmatched(self.ds, bags, targets, dtype))
+
+
+def _matched(ds: xr.Dataset, bags: Bags, dtype: torch.dtype) -> Source:
     return Source(
-        bags=to_bags(ds, dtype),
+        bags=bags,
         targets=Targets(
             torch.as_tensor(ds["value"].values.copy(), dtype=dtype),
             *(None if name not in ds else torch.as_tensor(ds[name].values.copy(), dtype=dtype)
@@ -49,8 +121,7 @@ def to_source(ds: xr.Dataset, targets: xr.Dataset | None = None,
     )
 
 
-def _unmatched(ds: xr.Dataset, targets: xr.Dataset, dtype: torch.dtype) -> Source:
-    schema.check(ds, valued=False)
+def _unmatched(ds: xr.Dataset, bags: Bags, targets: xr.Dataset, dtype: torch.dtype) -> Source:
     schema.check_targets(targets)
     theirs = [str(m) for m in targets["mediator"].values]
     ours = [str(m) for m in ds["mediator"].values] if "mediators" in ds else []
@@ -64,7 +135,7 @@ def _unmatched(ds: xr.Dataset, targets: xr.Dataset, dtype: torch.dtype) -> Sourc
     tensor = {name: torch.as_tensor(targets[name].values.copy(), dtype=dtype)
               for name in ("value", "noise_variance", "mediators") if name in targets}
     return Source(
-        bags=to_bags(ds, dtype),
+        bags=bags,
         targets=Targets(tensor["value"], tensor.get("noise_variance"), None, tensor["mediators"]),
         aggregation="mean", kind="continuous", name=str(ds.attrs.get("title", "source")))
 
@@ -88,7 +159,20 @@ def _mediators(ds: xr.Dataset, dtype: torch.dtype) -> dict:
 
 
 def to_bags(ds: xr.Dataset, dtype: torch.dtype = torch.float64) -> Bags:
-    """The individuals of a bagged dataset as `Bags`, with numbers of trials but without values."""
+    """The individuals of a bagged dataset as `Bags`, with numbers of trials but without values.
+
+    Parameters
+    ----------
+    ds : xr.Dataset
+        Bagged dataset; it is not checked.
+    dtype : torch.dtype
+        Of all numbers but the membership.
+
+    Returns
+    -------
+    Bags
+        Columns are the covariates, then x and y where there are coordinates.
+    """
     names = [str(name) for name in ds["covariate"].values]
     units = [str(u) for u in ds["covariate_units"].values] if "covariate_units" in ds else [
         "" for _ in names]
@@ -112,7 +196,18 @@ def to_bags(ds: xr.Dataset, dtype: torch.dtype = torch.float64) -> Bags:
 
 
 def data_hash(ds: xr.Dataset) -> str:
-    """Short sha256 of all that a model sees: inputs, weights, bags, and what was observed."""
+    """Short sha256 of all that a model sees: inputs, weights, bags, and what was observed.
+
+    Parameters
+    ----------
+    ds : xr.Dataset
+        Bagged dataset, or targets of no bag.
+
+    Returns
+    -------
+    str
+        Sixteen hexadecimal digits.
+    """
     digest = hashlib.sha256()
     for name in ("covariates", "x", "y", "weight", "membership", "value", "noise_variance",
                  "sample_variance", "trials", "mediators"):
@@ -122,15 +217,59 @@ def data_hash(ds: xr.Dataset) -> str:
     return digest.hexdigest()[:16]
 
 
-def bag_marks(ds: xr.Dataset) -> np.ndarray:
+def bag_marks(bags: Bags) -> np.ndarray:
     """A number for each bag that tells it from others: its individuals' inputs and weights (bag,).
 
     Sums of hashes of the rows, so that neither the order of individuals nor that of bags matters;
     two different bags have one mark with probability 2⁻⁶⁴.
     """
-    bags = to_bags(ds)
     rows = np.column_stack([bags.x.numpy(), bags.weight.numpy()]) + 0.0     # no negative zeros
     marks = np.zeros(bags.count, dtype=np.uint64)
     hashed = pd.util.hash_pandas_object(pd.DataFrame(rows), index=False).to_numpy(np.uint64)
     np.add.at(marks, bags.membership.numpy(), hashed)
     return marks
+
+
+@dataclass(frozen=True)
+class TrainingBags:
+    """What bags that a fit was trained on are recognised by, in any order.
+
+    By name, value, and the inputs and weights of their individuals: names such as "0" and small
+    counts recur between datasets.
+
+    Parameters
+    ----------
+    names : list of str
+        Names of the bags.
+    values : ndarray
+        Their values.
+    marks : ndarray, optional
+        See `bag_marks`; None where targets alone were observed.
+    """
+
+    names: list[str]
+    values: np.ndarray
+    marks: np.ndarray | None
+
+    def positions(self, data: Converted) -> torch.Tensor:
+        """Position of each bag of a dataset among these, -1 for others.
+
+        Parameters
+        ----------
+        data : Converted
+            Any bagged dataset.
+
+        Returns
+        -------
+        Tensor (bag,)
+            Whole numbers.
+        """
+        ds = data.ds
+        if "value" not in ds or self.marks is None:
+            return torch.full((ds.sizes["bag"],), -1)
+        where = {name: i for i, name in enumerate(self.names)}
+        found = np.array([where.get(str(b), -1) for b in ds["bag"].values], dtype=np.int64)
+        same = (found >= 0) & (self.values[found] == ds["value"].values)
+        if same.any():
+            same &= self.marks[found] == data.marks
+        return torch.as_tensor(np.where(same, found, -1))

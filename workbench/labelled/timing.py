@@ -6,10 +6,10 @@ import time
 
 import xarray as xr
 
-from workbench.bags import Source
+from workbench.gp.data.bags import Source
+from workbench.gp.models.vbagg.model import VBAgg
+from workbench.gp.models.vbagg.state import MOST_FEATURES, VariationalState
 from workbench.labelled.source import to_source
-from workbench.models.state import MOST_FEATURES, VariationalState
-from workbench.models.vbagg import VBAgg
 
 _EVALUATIONS = 300      # of the objective in a typical fit
 _COPIES = 12            # arrays as large as the features that a fit holds at once, as measured
@@ -31,7 +31,7 @@ def evaluation_cost(model, source: Source) -> tuple[float, int]:
         What it would be fitted to.
     """
     state = VariationalState(model, source)
-    seen = state.view_of(state.learning).detach()
+    seen = state.project(state.learning).detach()
     mean, covariance = (part.requires_grad_() for part in state.narrow())
     state.objective(seen, mean, covariance).backward()      # what is loaded once is not counted
     started = time.perf_counter()

@@ -7,14 +7,14 @@ from collections.abc import Iterable, Mapping
 import pandas as pd
 import xarray as xr
 
-from workbench.baselines import tuning
+from workbench import schema
+from workbench.gp.models.baselines import tuning
 from workbench.labelled.fit import Fit
-from workbench.labelled.models import LabelledModel
-from workbench.labelled.source import to_source
+from workbench.labelled.source import Converted, to_source
 
 
 def tune(
-    model: type[LabelledModel],
+    model: type,
     grid: Mapping[str, Iterable] | Iterable[Mapping],
     ds: xr.Dataset,
     validation: xr.Dataset | None = None,
@@ -32,13 +32,22 @@ def tune(
     ds, validation, early_stop : xr.Dataset
         What is fitted to; what is selected on; what stops training early (baselines only).
     **how
-        ``select``, ``common``, ``progress`` and ``callback`` of `workbench.baselines.tuning.tune`,
-        which also lists the columns of the table and the errors raised.
+        ``select``, ``common``, ``progress`` and ``callback`` of
+        `workbench.gp.models.baselines.tuning.tune`, which also lists the columns of the table and
+        the errors raised.
+
+    Returns
+    -------
+    fit : Fit
+        The best one.
+    runs : pd.DataFrame
+        One row per run.
 
     References
     ----------
     Law et al. 2018, section 4.
     """
-    sources = [None if part is None else to_source(part) for part in (ds, validation, early_stop)]
-    tuned = tuning.tune(model.torch_model, grid, *sources, **how)
-    return Fit(tuned.fit, model(**tuned.options), ds), pd.DataFrame(tuned.runs)
+    data = Converted(schema.check(ds))
+    others = [None if part is None else to_source(part) for part in (validation, early_stop)]
+    tuned = tuning.tune(model.torch_model, grid, data.source(), *others, **how)
+    return Fit(tuned.fit, model(**tuned.options), data), pd.DataFrame(tuned.runs)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import xarray as xr
 
-from workbench.schema import aggregation, kind
+from workbench.schema import counts_add_up
 
 MIXTURE = "auto (mixture)"
 _FEW = 30               # areas below which the test is weak
@@ -17,7 +17,7 @@ def scored(recovered: xr.Dataset, weights: dict[str, float], ds: xr.Dataset, see
     """Errors of everyone, mixture included, for each grouping that all candidates finished."""
     from workbench.evaluation.area_scores import headline, score_areas
 
-    counts = kind(ds) == "count" and aggregation(ds) == "sum"
+    counts = counts_add_up(ds)
     weight = np.bincount(ds["membership"].values, weights=ds["weight"].values)
     observed, rows, errors = ds["value"].values.astype(float), [], []
     names = [str(name) for name in recovered["model"].values]

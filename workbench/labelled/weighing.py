@@ -17,7 +17,7 @@ from workbench.schema import BAG, INDIVIDUAL, aggregation, kind
 SPLIT, REGRESSION = "split by population", "regression on totals"
 _SAMPLES, _BUDGET = 400, 20_000_000     # joint draws of areas, and of individuals at once
 _PRIOR = 5.0            # groups that the weights of all that is plausible are worth
-_LEAST = 0.02           # weights below are none: a bad model's long tails would be seen in any sd
+_LEAST = 0.02           # weights below are none: a bad model's long tails would show in any sd
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ def weigh(models: Mapping[str, object], ds: xr.Dataset, effort: Effort, seed: in
         As of `Auto`.
     values : mapping of str to mapping, or None
         Hyperparameters of the fits to the areas, at which merged ones are conditioned on; None to
-        learn them anew (``benchmarks/recovery.py`` compares the two).
+        learn them again (``benchmarks/recovery.py`` compares the two).
     """
     from workbench.evaluation.groupings import FEWEST_AREAS, FEWEST_GROUPS, groupings
     from workbench.evaluation.recovery.draws import recover_draws
@@ -134,7 +134,7 @@ def weigh(models: Mapping[str, object], ds: xr.Dataset, effort: Effort, seed: in
 class _Held:
     """A candidate with the hyperparameters of its fit to the areas, for totals of merged ones.
 
-    Learnt anew from a few merged areas they would test how little a model needs to be learnt, not
+    Learnt again from a few merged areas they would test how little a model needs to be learnt, not
     how well it shares out a total.
     """
 
@@ -153,7 +153,7 @@ def _simple(ds: xr.Dataset) -> dict[str, object]:
     """The simple maps that the mixture has to beat; of totals of counts alone."""
     if kind(ds) != "count" or aggregation(ds) != "sum":
         return {}
-    from workbench.evaluation.plain import PopulationSplit, TotalsGLM
+    from workbench.evaluation.baselines import PopulationSplit, TotalsGLM
 
     found = {SPLIT: PopulationSplit()}
     if ds.sizes["covariate"]:

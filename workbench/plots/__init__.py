@@ -1,8 +1,8 @@
 """Maps and charts of disaggregations: labelled data in, HoloViews out, nothing computed."""
 
+from workbench.moved import moved
 from workbench.plots.calibration import pit_histogram, reliability_curve
 from workbench.plots.city import city_maps, city_scale, station_series
-from workbench.plots.dependence import contraction, full_bayes
 from workbench.plots.fields import field_panel, field_scales
 from workbench.plots.images import save_html, save_png
 from workbench.plots.maps import value_map
@@ -11,9 +11,8 @@ from workbench.plots.mediators import mediators
 from workbench.plots.notebook import notebook
 from workbench.plots.outlines import simplified
 from workbench.plots.panels import disaggregation_panel, map_scales
-from workbench.plots.rates import convergence_rates
 from workbench.plots.scales import ColourScale, colour_scale, observed_rate, rate_unit
-from workbench.plots.scores import observed_vs_predicted, score_bars, training_curve
+from workbench.plots.scores import observed_vs_predicted, score_bars
 from workbench.plots.sources import expert_weights, source_bands
 from workbench.plots.stored import map_picture
 from workbench.plots.support import covariate_support
@@ -23,14 +22,11 @@ __all__ = [
     "city_maps",
     "city_scale",
     "colour_scale",
-    "contraction",
-    "convergence_rates",
     "covariate_support",
     "disaggregation_panel",
     "expert_weights",
     "field_panel",
     "field_scales",
-    "full_bayes",
     "map_picture",
     "map_scales",
     "marked_areas",
@@ -48,6 +44,11 @@ __all__ = [
     "simplified",
     "source_bands",
     "station_series",
-    "training_curve",
     "value_map",
 ]
+
+__getattr__ = moved(__name__, {
+    "contraction": "workbench.papers.hamelijnck2019.plots.contraction",
+    "full_bayes": "workbench.papers.hamelijnck2019.plots.full_bayes",
+    "convergence_rates": "workbench.papers.chau2021.plots.convergence_rates",
+})

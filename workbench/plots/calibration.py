@@ -23,10 +23,15 @@ def reliability_curve(
     Parameters
     ----------
     result : xr.Dataset
-        From `workbench.evaluation.evaluate` or `cross_validate`.
+        From `workbench.evaluate` or `workbench.cross_validate`.
     target : {"bag", "individual", "rate"}
     models : list of str, optional
         Which to draw; by default all that were scored.
+
+    Returns
+    -------
+    hv.Overlay
+        The chart.
     """
     part, names = _scored(result, target, models, "coverage")
     level = part["level"].values
@@ -75,6 +80,11 @@ def pit_histogram(result: xr.Dataset, model: str, target: str = "bag") -> hv.Ove
         As in `reliability_curve`.
     model : str
         Whose PIT values.
+
+    Returns
+    -------
+    hv.Overlay
+        The chart.
     """
     part, _ = _scored(result, target, [model], "pit_density")
     colour = colours([str(m) for m in result["model"].values])[model]

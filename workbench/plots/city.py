@@ -46,17 +46,22 @@ def city_maps(
     columns : int
         Panels in a row.
 
+    Returns
+    -------
+    hv.Layout
+        Truth, satellite, and one panel for each model.
+
     Raises
     ------
     InputError
-        If the dataset is no grid, a map is of other pixels, no overpass came before, or outlines,
-        satellite or stations are other datasets than these.
+        If the dataset is not a grid, a map is of other pixels, no overpass came before, or
+        outlines, satellite or stations are other datasets than these.
 
     References
     ----------
     Hamelijnck et al. 2019, figure 4.
     """
-    require("grid_shape" in grid.attrs and "truth" in grid, "the dataset is no map of a "
+    require("grid_shape" in grid.attrs and "truth" in grid, "the dataset is not a map of a "
             "simulated city; make it with workbench.city_map(tree, hour)")
     check_maps(maps, grid, f"grid's {grid.sizes[INDIVIDUAL]} pixels", "fit.to_dataset(grid)",
                ("mean",))
@@ -83,7 +88,18 @@ def city_maps(
 
 
 def city_scale(*grids: xr.Dataset) -> ColourScale:
-    """One colour scale for the maps of several hours, from their truth."""
+    """One colour scale for the maps of several hours, from their truth.
+
+    Parameters
+    ----------
+    *grids : xr.Dataset
+        From `workbench.city_map`.
+
+    Returns
+    -------
+    ColourScale
+        From the 1st to the 99th percentile.
+    """
     value = grids[0]["value"].attrs
     return colour_scale(*(g["truth"] for g in grids), label=str(value.get("long_name", "value")),
                         unit=str(value.get("units", "")), quantiles=(0.01, 0.99))
@@ -108,14 +124,19 @@ def station_series(
     source : str
         Name of the stations' source.
     level : float
-        Of the bands of the field, those of a Normal law; between 0 and 1.
+        Of the bands of the field, those of a normal distribution; between 0 and 1.
+
+    Returns
+    -------
+    hv.Layout
+        One panel below the other.
 
     Raises
     ------
     InputError
         If a station or the source is unknown, or there is none; if a part has no stations or no
         time; if a map is of other individuals, the level is none, or there are more models than
-        can be told apart.
+        can be distinguished.
 
     References
     ----------

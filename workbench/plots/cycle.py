@@ -58,15 +58,20 @@ def looks(names: Iterable[str], colours: Sequence[str]) -> dict[str, Look]:
     colours : sequence of str
         Those that are used first, and again with every further dash.
 
+    Returns
+    -------
+    dict of str to Look
+        By series.
+
     Raises
     ------
     InputError
-        If there are more series than can be told apart.
+        If there are more series than can be distinguished.
     """
     names = list(names)
     most = len(colours) * len(DASHES)
-    require(len(names) <= most, f"{len(names)} series cannot be told apart in one picture, {most} "
-            "can; draw them in several")
+    require(len(names) <= most, f"{len(names)} series cannot be distinguished in one picture, "
+            f"{most} can; draw them in several")
     return {name: Look(colours[k % len(colours)], k // len(colours))
             for k, name in enumerate(names)}
 

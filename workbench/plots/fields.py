@@ -115,16 +115,21 @@ def field_panel(
     scales : dict, optional
         From `field_scales`, to keep colours locked from one panel to the next.
     level : float
-        Of the interval whose width is drawn (of a Normal law with ``std``).
+        Of the interval whose width is drawn (of a normal distribution with ``std``).
     name : str
         Of the model, put before the titles of its panels.
     size, columns : int
         Screen pixels along the longer side of an image; images in a row, all by default up to 5.
 
+    Returns
+    -------
+    hv.Layout
+        Images in the order of ``show``.
+
     Raises
     ------
     InputError
-        If what is to be shown is not there, individuals are no pixels, or bags and targets are of
+        If what is to be shown is not there, individuals are not pixels, or bags and targets are of
         another field.
 
     References
@@ -253,7 +258,7 @@ def _targets(ds: xr.Dataset, targets: xr.Dataset | None) -> np.ndarray:
         return ds["value"].values
     blocks = {str(name): at for at, name in enumerate(ds[BAG].values)}
     lost = [str(n) for n in targets[TARGET].values if str(n) not in blocks]
-    require(not lost, f"{len(lost)} targets are no blocks of the field (first: {lost[:3]})")
+    require(not lost, f"{len(lost)} targets are not blocks of the field (first: {lost[:3]})")
     values = np.full(ds.sizes[BAG], np.nan)
     values[[blocks[str(n)] for n in targets[TARGET].values]] = targets["value"].values
     return values

@@ -44,6 +44,11 @@ def save_html(element, path: str | Path, title: str = "", tools: bool = True) ->
         Title of the page.
     tools : bool
         Whether to keep the bar of zoom and hover tools.
+
+    Returns
+    -------
+    Path
+        The file.
     """
     path = Path(path)
     figure = hv.render(element, backend="bokeh") if isinstance(element, Dimensioned) else element
@@ -97,6 +102,11 @@ def save_png(element, path: str | Path, scale: float = 2.0, timeout: float = 60.
 
 def browser() -> str:
     """The Chromium that draws pictures.
+
+    Returns
+    -------
+    str
+        Its executable.
 
     Raises
     ------

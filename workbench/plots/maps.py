@@ -55,6 +55,11 @@ def value_map(
         Coordinates of the individuals to use as a map; any two numeric ones for data that have no
         geography.
 
+    Returns
+    -------
+    hv.Element or hv.Overlay
+        The map.
+
     Raises
     ------
     InputError

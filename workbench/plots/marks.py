@@ -62,6 +62,11 @@ def pixel_lines(ds: xr.Dataset, pixels: ArrayLike, color: str = "black") -> hv.P
         Which individuals, one truth value for each: ``river_distance == 0`` draws rivers.
     color : str
 
+    Returns
+    -------
+    hv.Path
+        To be laid over a map of the same dataset.
+
     Raises
     ------
     InputError

@@ -26,6 +26,11 @@ def simplified(ds: xr.Dataset, pixels: int = 900) -> xr.Dataset:
         Bagged dataset with bag_geometry or individual_geometry.
     pixels : int
         Resolution along the longer side of the map.
+
+    Returns
+    -------
+    xr.Dataset
+        The same data.
     """
     for name in GEOMETRY:
         if name in ds.coords:

@@ -27,6 +27,11 @@ def map_scales(ds: xr.Dataset, maps: xr.Dataset | None = None, log: bool = False
         From ``fit.to_dataset``; needed for the scale of the standard deviation.
     log : bool
         Logarithmic colours of the rate.
+
+    Returns
+    -------
+    dict of str to ColourScale
+        By quantity.
     """
     factor, unit = rate_unit(ds)
     known = known_rate(ds)
@@ -75,6 +80,11 @@ def disaggregation_panel(
         Pixels along the longer side of a map; maps in a row (2 for four maps, else 3).
     axes : (str, str)
         Coordinates of the individuals that make the map.
+
+    Returns
+    -------
+    hv.Layout
+        The panels.
     """
     require("mean" in maps, "maps lack 'mean'; make them with fit.to_dataset(ds)")
     ds = simplified(ds)

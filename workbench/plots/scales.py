@@ -87,6 +87,11 @@ def colour_scale(
     log : bool
         Whether equal steps of colour are equal ratios; all values must then be positive.
 
+    Returns
+    -------
+    ColourScale
+        The same for all maps drawn with it.
+
     Raises
     ------
     InputError
@@ -112,12 +117,9 @@ def colour_scale(
 
 
 def rate_unit(ds: xr.Dataset) -> tuple[float, str]:
-    """Factor and unit that make the rates of a dataset readable: deaths per 1,000 people.
+    """Factor by which the rates of a dataset become readable, and their unit then.
 
-    Returns
-    -------
-    (float, str)
-        Multiply rates by the factor to have them in the unit.
+    Such as 1,000 and "deaths per 1,000 people".
     """
     value = ds["value"].attrs.get("units", "value units")
     if ds["value"].attrs.get("aggregation", "sum") == "mean":
@@ -136,7 +138,7 @@ def singular(unit: str) -> str:
 
 
 def observed_rate(ds: xr.Dataset) -> xr.DataArray:
-    """Each bag's observed rate: its total per total weight, or its value if that is a mean."""
+    """Observed rates (bag,): totals per total weight, or values if they are means."""
     if ds["value"].attrs.get("aggregation", "sum") == "mean":
         return ds["value"]
     total = np.bincount(ds["membership"].values, weights=ds["weight"].values)

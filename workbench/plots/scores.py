@@ -1,8 +1,6 @@
-"""Scores beside the flat baselines, predictions against observations, and training curves."""
+"""Scores of models beside the flat baselines, and predictions against observations."""
 
 from __future__ import annotations
-
-from collections.abc import Sequence
 
 import holoviews as hv
 import numpy as np
@@ -20,11 +18,16 @@ def score_bars(
     Parameters
     ----------
     result : xr.Dataset
-        From `workbench.evaluation.evaluate` or `cross_validate`.
+        From `workbench.evaluate` or `workbench.cross_validate`.
     score : str
         Name in ``result.score``.
     target : {"bag", "individual", "rate"}
     models : list of str, optional
+
+    Returns
+    -------
+    hv.Overlay
+        The chart.
     """
     choose("score", score, [str(s) for s in result["score"].values])
     choose("target", target, [str(t) for t in result["target"].values])
@@ -62,14 +65,27 @@ def observed_vs_predicted(
     Parameters
     ----------
     result : xr.Dataset
-        From `workbench.evaluation.evaluate` or `cross_validate`.
+        From `workbench.evaluate` or `workbench.cross_validate`.
     model : str
+        Name in ``result.model``.
     target : {"bag", "individual", "rate"}
+        What was predicted.
     log : bool
         Logarithmic axes; values of zero are then drawn at the lower edge and counted in the title.
     level : float
         Level of the intervals; its ends must be among the stored quantiles. More than 400
         units are drawn without intervals, which would hide them.
+
+    Returns
+    -------
+    hv.Overlay
+        A dot for every unit that was predicted, in the units of the values, on the diagonal where
+        the prediction was right.
+
+    Raises
+    ------
+    InputError
+        If the model is unknown, or nothing was predicted or scored at the target.
     """
     choose("model", model, [str(m) for m in result["model"].values])
     require(f"{target}_mean" in result, f"nothing was scored at {target!r}")
@@ -115,32 +131,4 @@ def observed_vs_predicted(
     return hv.Overlay(shapes).opts(
         **CHART, logx=log, logy=log, show_legend=False, title=title,
         xlabel=axis("predicted mean", unit) + bars, ylabel=axis("observed", unit) + note,
-    )  # fmt: skip
-
-
-def training_curve(history: Sequence[float], label: str = "objective") -> hv.Overlay:
-    """Objective by training step, with the best so far.
-
-    Parameters
-    ----------
-    history : sequence of float
-        ``fit.history``, larger is better.
-    label : str
-        What the objective is, with its unit: "evidence lower bound (nats)".
-    """
-    values = np.asarray(history, dtype=float)
-    require(values.size > 0, "the fit has no history: nothing was trained")
-    steps = np.arange(1, values.size + 1)
-    best = np.fmax.accumulate(values)
-    low = np.nanquantile(values, 0.05)  # the first steps would flatten all the rest
-    pad = 0.05 * max(np.nanmax(values) - low, 1e-9)
-    curve = hv.Curve((steps, values), "step", "objective").opts(
-        color=CATEGORIES[0], line_width=1.5, tools=["hover"]
     )
-    so_far = hv.Curve((steps, best), "step", "objective").opts(
-        color=NEUTRAL, line_dash="dashed", line_width=1.5
-    )
-    return (so_far * curve).opts(
-        **CHART, title="Training", xlabel="step", ylabel=label, show_legend=False,
-        ylim=(low - pad, np.nanmax(values) + pad),
-    )  # fmt: skip

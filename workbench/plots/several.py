@@ -22,6 +22,13 @@ def parts(tree: Tree) -> tuple[dict[str, xr.Dataset], xr.Dataset]:
     tree : xr.DataTree or mapping of str to xr.Dataset
         ``sources/<name>`` and ``target``; or sources by name, and ``target`` among them.
 
+    Returns
+    -------
+    sources : dict of str to xr.Dataset
+        By name.
+    target : xr.Dataset
+        The target.
+
     Raises
     ------
     InputError

@@ -60,7 +60,7 @@ def source_bands(
         The target's (its first one, if it has several) if not given; a target that names none is
         of the first source's, as predictions are.
     level : float
-        Of the bands, those of a Normal law; between 0 and 1.
+        Of the bands, those of a normal distribution; between 0 and 1.
     xlim : (float, float), optional
         Part to draw.
     columns : int
@@ -76,7 +76,7 @@ def source_bands(
     InputError
         If there is no model, the covariate or task is unknown, a map is of other individuals or of
         another task, the level is none, nothing lies inside xlim, or there are more sources than
-        can be told apart.
+        can be distinguished.
 
     References
     ----------
@@ -130,7 +130,7 @@ def observations(ds: xr.Dataset, covariate: str, label: str, look: Look) -> hv.E
 
 
 def model_band(x: np.ndarray, ds: xr.Dataset, level: float, label: str, look: Look) -> hv.Overlay:
-    """Mean and central interval of a Normal law along x.
+    """Mean and central interval of a normal distribution along x.
 
     Raises
     ------
@@ -156,11 +156,16 @@ def expert_weights(weights: xr.DataArray, along: str = "x") -> hv.Overlay:
     along : str
         That coordinate.
 
+    Returns
+    -------
+    hv.Overlay
+        The chart.
+
     Raises
     ------
     InputError
         If the array has other dimensions, the coordinate is missing, columns do not add up to one,
-        or there are more experts than can be told apart.
+        or there are more experts than can be distinguished.
 
     References
     ----------
@@ -215,7 +220,7 @@ def _unit(ds: xr.Dataset, name: str) -> str:
 
 
 def _half(ds: xr.Dataset, level: float) -> np.ndarray:
-    """Half the width of the central interval of a Normal law."""
+    """Half the width of the central interval of a normal distribution."""
     require(0 < level < 1, f"level must be between 0 and 1, such as 0.95, got {level}")
     return ndtri((1 + level) / 2) * ds["std"].values
 

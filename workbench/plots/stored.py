@@ -9,7 +9,7 @@ import numpy as np
 import xarray as xr
 
 from workbench.checks import require
-from workbench.geo.areas import coordinate_units
+from workbench.geo.shapes import coordinate_units
 from workbench.plots.maps import AXES, value_map
 from workbench.plots.outlines import simplified
 from workbench.plots.panels import disaggregation_panel
@@ -37,10 +37,15 @@ def map_picture(maps: xr.Dataset, *, log: bool = False, size: int = SIZE,
     axes : (str, str)
         Coordinates of the individuals that make the map, for data without geography.
 
+    Returns
+    -------
+    hv.Layout
+        Maps in rows of two or three.
+
     Raises
     ------
     InputError
-        If the dataset is no map of individuals, or nothing says where they are.
+        If the dataset is not a map of individuals, or nothing says where they are.
     """
     require("mean" in maps and maps["mean"].dims == (INDIVIDUAL,),
             "there is no map to draw: the dataset has no 'mean' of individuals; "

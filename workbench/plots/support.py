@@ -21,9 +21,20 @@ def covariate_support(ds: xr.Dataset, training: xr.Dataset | None = None) -> hv.
     Parameters
     ----------
     ds : xr.Dataset
-        Where predictions are made.
+        Bagged dataset: where predictions are made.
     training : xr.Dataset, optional
-        What the model was fitted to; by default the same dataset.
+        Bagged dataset that the model was fitted to; by default the same.
+
+    Returns
+    -------
+    hv.Overlay
+        A row for each covariate, relative to the range of the area means.
+
+    Examples
+    --------
+    >>> import workbench as wb
+    >>> from workbench.plots import covariate_support
+    >>> drawn = covariate_support(wb.load("swiss-roll", n_bags=20))
     """
     training = ds if training is None else training
     names = [str(n) for n in ds["covariate"].values]
@@ -54,7 +65,7 @@ def covariate_support(ds: xr.Dataset, training: xr.Dataset | None = None) -> hv.
         xlim=(-reach, reach * 2.0),
         xlabel="individuals: all, 98 % and middle half\n(area means span -1 to 1)",
         title="Covariates beyond the range of areas",
-    )  # fmt: skip
+    )
 
 
 def _area_means(ds: xr.Dataset) -> np.ndarray:

@@ -10,8 +10,8 @@ import xarray as xr
 from workbench.bagging import bag_blocks
 from workbench.checks import InputError, choose, reading, require
 from workbench.datasets.climate.esgf import file_pattern, on_globe, read_fields
-from workbench.datasets.climate.packaged import altitude_on
-from workbench.datasets.sources import locate
+from workbench.datasets.downloads import locate
+from workbench.datasets.packaged import altitude_on
 
 SOURCES = ("annual", "esgf")
 TEMPERATURE, PRESSURE = "mean_ttop_1950_lat354_lon717.nc", "mean_pctisccp_1950_lat118_lon239.nc"

@@ -10,7 +10,7 @@ import xarray as xr
 
 from workbench.checks import choose, reading, require
 from workbench.datasets.climate.months import months
-from workbench.datasets.sources import VARIABLE
+from workbench.datasets.downloads import VARIABLE
 from workbench.geo.netcdf import netcdf_engine
 
 #: Variable: CF standard name, table, and source, experiment, member and grid label of its file.
@@ -27,7 +27,18 @@ LATITUDES, LONGITUDES = 360, 720
 
 
 def file_pattern(variable: str) -> str:
-    """Name of a variable's file as ESGF writes it, with ``*`` for the years."""
+    """Name of a variable's file as ESGF writes it, with ``*`` for the years.
+
+    Parameters
+    ----------
+    variable : str
+        One of `VARIABLES`.
+
+    Returns
+    -------
+    str
+        File name.
+    """
     _, table, rest = VARIABLES[variable]
     return f"{variable}_{table}_{rest}{'' if table == 'fx' else '_*'}.nc"
 
@@ -62,7 +73,7 @@ def read_fields(directory: str | Path | None, date: str) -> xr.Dataset:
     require(given is not None, f"the CMIP6 fields are the user's own; pass directory=... or set "
             f"{VARIABLE} to a folder with {', '.join(map(file_pattern, VARIABLES))} from ESGF")
     folder = Path(given)
-    require(folder.is_dir(), f"{str(folder)!r} is no directory")
+    require(folder.is_dir(), f"{str(folder)!r} is not a directory")
     paths = sorted({*folder.glob("*.nc"), *(folder / "cmip6").glob("*.nc")})
     fields = {name: _month(name, paths, date, folder) for name in VARIABLES}
     target = fields["ttop"]
@@ -86,6 +97,11 @@ def on_globe(field: xr.DataArray, north: np.ndarray, east: np.ndarray) -> xr.Dat
     north, east : array (rows,), (columns,)
         Latitudes and longitudes of the new grid; beyond the field's last latitudes its nearest
         row holds.
+
+    Returns
+    -------
+    xr.DataArray (lat, lon)
+        On the new grid.
     """
     field = field.assign_coords(lon=field["lon"] % 360).sortby("lon").sortby("lat")
     last, first = field.isel(lon=[-1]), field.isel(lon=[0])

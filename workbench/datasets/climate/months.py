@@ -26,6 +26,11 @@ def months(values: np.ndarray, units: str, calendar: str = "standard") -> list[s
     calendar : str
         standard, gregorian, proleptic_gregorian, 360_day, noleap or 365_day.
 
+    Returns
+    -------
+    list of str
+        One for each time.
+
     Raises
     ------
     InputError

@@ -10,7 +10,7 @@ import xarray as xr
 
 from workbench.bagging import bag_blocks
 from workbench.checks import require
-from workbench.datasets.climate.packaged import packaged_file
+from workbench.datasets.packaged import packaged_file
 
 #: Heights of the model levels over flat ground, metres.
 LEVELS = {1: 5, 4: 75, 7: 205, 10: 395, 13: 645, 16: 955, 19: 1325}
@@ -104,7 +104,7 @@ def read_pp(path: str) -> list[tuple[dict[str, object], np.ndarray]]:
     while at < len(raw):
         header, at = _record(raw, at)
         data, at = _record(raw, at)
-        require(len(header) == 4 * (_INTEGERS + _REALS), "a PP header has 64 words; this is no "
+        require(len(header) == 4 * (_INTEGERS + _REALS), "a PP header has 64 words; this is not a "
                 "32-bit PP file")
         whole = np.frombuffer(header, ">i4", _INTEGERS)
         real = np.frombuffer(header, ">f4", _REALS, 4 * _INTEGERS).astype(float)

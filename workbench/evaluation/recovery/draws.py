@@ -2,34 +2,56 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+import dataclasses
+import json
+import zlib
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import numpy as np
 import xarray as xr
-from tqdm import tqdm
 
-from workbench.checks import choose, require, whole
-from workbench.evaluation.conditioning import bare, coarsen
+from workbench.checks import require, whole
+from workbench.evaluation.conditioning import area_draws, bare, coarsen
 from workbench.evaluation.groupings import NO_GROUP, check_groupings
-from workbench.evaluation.parallel import completed
-from workbench.evaluation.recovery.tasks import Recovery, recover_one, started
-from workbench.evaluation.tasks import data_key, folder_of, kept, task_key
+from workbench.evaluation.tasks import Outcome, Progress, Store, Task, attempt, fitted, outcomes
 from workbench.schema import BAG, check
 
-Warm = Mapping[str, Mapping] | Callable[[str, str, int], Mapping | None]
-Progress = bool | Callable[[int, int, str], None]
+
+@dataclasses.dataclass
+class Recovery(Outcome):
+    """The outcome of one model fitted to the groups of one level and draw.
+
+    Parameters
+    ----------
+    model : str
+        Name of the model.
+    level, draw : int
+        Positions among the levels and draws.
+    draws : array (sample, area), optional
+        None if the fit failed.
+    how : str
+        See `workbench.evaluation.conditioning.area_draws`.
+    hyperparameters : str
+        Those of the fit, as JSON.
+    """
+
+    model: str
+    level: int
+    draw: int
+    draws: np.ndarray | None = None
+    how: str = ""
+    hyperparameters: str = ""
 
 
 def recover_draws(
     models: Mapping[str, object], ds: xr.Dataset, groups: xr.DataArray, *, samples: int = 500,
     seed: int = 0, workers: int = 1, progress: Progress = False, resume: str | Path | None = None,
-    warm: Warm | None = None,
 ) -> xr.Dataset:
     """Fit models to merged areas and draw the areas given the totals of their groups.
 
-    The building block of `recover`, for those who want the draws themselves: mixtures of models
-    are scored by theirs (see `workbench.evaluation.stack`).
+    `recover` scores these draws and forgets them; mixtures of models need the draws themselves
+    (see `workbench.evaluation.stack`).
 
     Parameters
     ----------
@@ -43,17 +65,14 @@ def recover_draws(
     samples : int
         Joint draws of the areas, for each model, level and draw.
     seed : int
-        Of the draws; results do not depend on the number of workers.
+        Seed of the draws; results do not depend on the number of workers.
     workers : int
-        Processes.
+        Number of processes.
     progress : bool or callable
-        True for a bar with the time left; a callable gets (done, in all, what was just done).
+        True for a progress bar; a callable gets (done, total, what was just done).
     resume : path, optional
-        Folder (made if missing) where each finished task is kept, by a hash of data, model,
+        Folder (made if missing) where the outcome of each fit is stored, by a hash of data, model,
         groups, samples and seed; what it holds already is not computed again.
-    warm : mapping or callable, optional
-        Hyperparameters to start from, in natural units: by name of the model, or
-        ``warm(model, level, draw)``. Models need the option ``initial``.
 
     Returns
     -------
@@ -69,7 +88,7 @@ def recover_draws(
         If the values cannot be merged, the groups are of other areas, or an option is wrong.
     """
     everything = list(recoveries(models, ds, groups, samples=samples, seed=seed, workers=workers,
-                                 progress=progress, resume=resume, warm=warm))
+                                 progress=progress, resume=resume))
     shape = (len(models), groups.sizes["level"], groups.sizes["draw"], samples, ds.sizes[BAG])
     types = [one.draws.dtype for one in everything if one.draws is not None]
     draws = np.full(shape, np.nan, dtype=np.result_type(*types) if types else np.float32)
@@ -83,7 +102,7 @@ def recover_draws(
 
 
 def about(models, groups: xr.DataArray, everything: list[Recovery]) -> dict[str, tuple]:
-    """Times, errors, notes and hyperparameters of tasks as variables (model, level, draw)."""
+    """Times, errors, notes and hyperparameters of fits as variables (model, level, draw)."""
     names, shape = list(models), (groups.sizes["level"], groups.sizes["draw"])
     dims, absent = ("model", "level", "draw"), (groups.values == NO_GROUP).all(-1)
     seconds = np.full((len(names), *shape), np.nan)
@@ -100,52 +119,46 @@ def about(models, groups: xr.DataArray, everything: list[Recovery]) -> dict[str,
 
 
 def recoveries(
-    models: Mapping[str, object], ds: xr.Dataset, groups: xr.DataArray, *, samples: int = 500,
-    seed: int = 0, workers: int = 1, progress: Progress = False, resume: str | Path | None = None,
-    warm: Warm | None = None,
+    models: Mapping[str, object], ds: xr.Dataset, groups: xr.DataArray, *, samples: int,
+    seed: int, workers: int, progress: Progress, resume: str | Path | None,
 ) -> Iterator[Recovery]:
-    """Yield each `Recovery` as it is done; arguments as of `recover_draws`."""
+    """Yield each `Recovery` when it is finished; arguments as of `recover_draws`."""
     check(ds)
     check_groupings(groups, ds)
     whole("samples", samples, least=2)
     whole("seed", seed, least=0)
     require(len(models) > 0, "give at least one model")
-    if isinstance(warm, Mapping):
-        for name in warm:
-            choose("model in warm", name, models)
-    known, tasks = bare(ds), []
-    folder = folder_of(resume)
-    data = data_key(known) if folder is not None else ""
+    known = bare(ds)
     present = [(i, k) for k in range(groups.sizes["draw"]) for i in range(groups.sizes["level"])
                if groups.values[i, k, 0] != NO_GROUP]
     coarsen(known, groups.values[present[0]])   # refuses at once what cannot be merged
-    finished = []
-    for i, k in present:
-        for name, model in models.items():
-            start = _start(warm, name, str(groups["level"].values[i]), k)
-            one = started(model, name, start) if start else model
-            file = None
-            if folder is not None:
-                key = task_key(data, one, groups.values[i, k], samples, seed)
-                file = folder / f"{key}.npz"
-            if file is not None and file.exists():
-                finished.append(Recovery(name, i, k, **kept(file)))
-            else:
-                tasks.append(((name, i, k), one, known, groups.values[i, k], samples, seed, file))
-    total = len(finished) + len(tasks)
-    show = progress if callable(progress) else None
-    with tqdm(total=total, initial=len(finished), disable=progress is not True, unit="fit") as bar:
-        yield from finished
-        for done, one in enumerate(completed(recover_one, tasks, workers), start=len(finished) + 1):
-            what = f"{one.model}, {groups['level'].values[one.level]} groups, draw {one.draw}"
-            bar.set_description(what)
-            bar.update()
-            if show is not None:
-                show(done, total, what)
-            yield one
+    store, levels = Store(resume, known, samples, seed), groups["level"].values
+    yield from outcomes(_recover_one, Recovery, [
+        Task(f"{name}, {levels[i]} groups, draw {k}", store.file(model, groups.values[i, k]),
+             ((name, i, k), model, known, groups.values[i, k], samples, seed))
+        for i, k in present for name, model in models.items()], workers, progress)
 
 
-def _start(warm: Warm | None, name: str, level: str, draw: int) -> Mapping | None:
-    if warm is None:
-        return None
-    return warm.get(name) if isinstance(warm, Mapping) else warm(name, level, draw)
+def _recover_one(place: tuple[str, int, int], model, ds: xr.Dataset, groups: np.ndarray,
+                 samples: int, seed: int) -> Recovery:
+    done = Recovery(*place)
+    with attempt(done):
+        merged = coarsen(ds, groups)
+        fit = fitted(model, merged, done)
+        drawn, done.how = area_draws(fit, merged, samples, _seed_of(seed, groups))
+        require(bool(np.isfinite(drawn).all()), "draws of the areas are not all finite")
+        done.hyperparameters = json.dumps(getattr(fit, "hyperparameters", {}), default=repr)
+        done.draws = _single_precision(drawn)
+    return done
+
+
+def _seed_of(seed: int, groups: np.ndarray) -> int:
+    """Seed of the draws for one grouping: the same for all models, in any order."""
+    code = zlib.crc32(np.ascontiguousarray(groups, dtype=np.int64).tobytes())
+    return int(np.random.SeedSequence([seed, code]).generate_state(1)[0] >> 1)
+
+
+def _single_precision(drawn: np.ndarray) -> np.ndarray:
+    """In single precision, if that is exact: whole numbers up to 16 million."""
+    half = drawn.astype(np.float32)
+    return half if (half == drawn).all() else drawn

@@ -6,7 +6,6 @@ individuals to areas.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -14,14 +13,13 @@ import numpy as np
 import xarray as xr
 
 from workbench.bagging import looked_at
-from workbench.checks import InputError
+from workbench.checks import InputError, warn
 from workbench.evaluation.area_scores import COUNT_SCORES, TITLES, VALUE_SCORES, score_areas
-from workbench.evaluation.crossvalidation import FoldWarning, Interrupted, named
 from workbench.evaluation.groupings import groupings
-from workbench.evaluation.recovery.draws import Progress, Warm, about, recoveries
+from workbench.evaluation.recovery.draws import Recovery, about, recoveries
 from workbench.evaluation.recovery.summary import summarise
-from workbench.evaluation.recovery.tasks import Recovery
-from workbench.schema import BAG, aggregation, check, kind
+from workbench.evaluation.tasks import FoldWarning, Interrupted, Progress, named
+from workbench.schema import BAG, check, counts_add_up
 
 
 def recover(
@@ -35,7 +33,6 @@ def recover(
     workers: int = 1,
     progress: Progress = False,
     resume: str | Path | None = None,
-    warm: Warm | None = None,
 ) -> xr.Dataset:
     """Merge neighbouring areas, fit to the totals of the groups, and predict the known areas.
 
@@ -55,15 +52,13 @@ def recover(
     samples : int
         Joint draws of the areas for each fit.
     seed : int
-        Of groupings and draws.
+        Seed of groupings and draws.
     workers : int
-        Processes; results do not depend on it.
+        Number of processes; results do not depend on it.
     progress : bool or callable
-        True for a bar with the time left; a callable gets (done, in all, what was just done).
+        True for a progress bar; a callable gets (done, total, what was just done).
     resume : path, optional
-        Folder where finished fits are kept, so that a run that was stopped can be taken up.
-    warm : mapping or callable, optional
-        Hyperparameters to start from, see `workbench.evaluation.recover_draws`.
+        Folder where finished fits are stored, so that an interrupted run can be resumed.
 
     Returns
     -------
@@ -107,7 +102,7 @@ def recover(
     total = len(chosen) * int((groups.values[..., 0] >= 0).sum())
     try:
         for one in recoveries(chosen, ds, groups, samples=samples, seed=seed, workers=workers,
-                              progress=progress, resume=resume, warm=warm):
+                              progress=progress, resume=resume):
             run.add(one)
     except KeyboardInterrupt as stop:
         partial = run.result() if run.finished else None
@@ -122,7 +117,7 @@ class _Run:
 
     def __init__(self, models: dict, ds: xr.Dataset, groups: xr.DataArray, seed: int) -> None:
         self.models, self.ds, self.groups, self.seed = models, ds, groups, seed
-        self.counts = kind(ds) == "count" and aggregation(ds) == "sum"
+        self.counts = counts_add_up(ds)
         self.names = COUNT_SCORES if self.counts else VALUE_SCORES
         self.weight = np.bincount(ds["membership"].values, weights=ds["weight"].values)
         shape = (len(models), *groups.shape)
@@ -140,8 +135,8 @@ class _Run:
         self.done.append(one)
         if one.draws is None:
             level = self.groups["level"].values[one.level]
-            warnings.warn(f"{one.model}, level {level}, draw {one.draw} failed and is left out of "
-                          f"the comparison of scores: {one.error}", FoldWarning, stacklevel=3)
+            warn(f"{one.model}, level {level}, draw {one.draw} failed and is left out of "
+                 f"the comparison of scores: {one.error}", FoldWarning)
             return
         where = list(self.models).index(one.model), one.level, one.draw
         scored = score_areas(self.ds["value"].values, one.draws,

@@ -27,6 +27,11 @@ def summarise(result: xr.Dataset, counts: bool, per_area: float) -> xr.Dataset:
     counts : bool
     per_area : float
         Individuals per area.
+
+    Returns
+    -------
+    xr.Dataset
+        See `workbench.recover`.
     """
     values, groups = result["area_scores"].values, result["group"].values
     shared, ever = _shared(values)
@@ -61,6 +66,11 @@ def recovery_table(result: xr.Dataset, digits: int = 3) -> pd.DataFrame:
         From `recover`.
     digits : int
         Significant digits; coverage is in per cent.
+
+    Returns
+    -------
+    pd.DataFrame
+        Indexed by model.
     """
     frame = result["scores"].to_pandas()
     main = result.attrs["headline"]

@@ -6,18 +6,17 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from workbench.ui.base.cache import Cache
+from workbench.ui.base.jobs import Run
 from workbench.ui.granularity import cells as cutting
-from workbench.ui.granularity import engine, theory, words
-from workbench.ui.granularity.bench import Answer, Bench, Recent
+from workbench.ui.granularity import learning, messages, theory
 from workbench.ui.granularity.cells import Summaries
-from workbench.ui.granularity.engine import Model
+from workbench.ui.granularity.engine import Answer, Bench, Model
 from workbench.ui.granularity.plane import Plane
 from workbench.ui.granularity.state import TOLERANCES
 from workbench.ui.granularity.worlds import World
-from workbench.ui.jobs import Run
 
 MOST_CELLS = 260        # for which theory is evaluated: it needs singular values
-STARTS = (0.08, 0.3)    # lengthscales to learn from, as shares of the map
 THEORY = 8              # about so many points of the theory's curves
 
 
@@ -53,7 +52,7 @@ class Plan:
     size: float
     plane: Plane
     stops: np.ndarray           # cell sizes of the curves
-    curves: Recent              # those of before, and pictures
+    curves: Cache               # those of before, and pictures
     key: tuple                  # of the curves: the world and the model
 
     def picture(self) -> Picture:
@@ -74,9 +73,9 @@ def equal_cells(world: World, size: float) -> Summaries:
     return cutting.squares(world.points, world.values, world.bounds, size)
 
 
-def settle(plan: Plan, answer: Answer, run: Run, pause: float) -> None:
+def complete(plan: Plan, answer: Answer, run: Run, pause: float) -> None:
     """Do what is missing, what is looked at first."""
-    run.settle(pause)
+    run.wait_for_page(pause)
     bench, plane = plan.bench, plan.plane
     if not answer.whole:
         run.send("answer", bench.answer(answer.cells, plan.model, whole=True))
@@ -92,7 +91,7 @@ def settle(plan: Plan, answer: Answer, run: Run, pause: float) -> None:
         model = replace(plan.model, lengthscale=float(plane.lengthscales[row]))
         return bench.error(cells[size], model)
 
-    run.send("work", words.PLANE)
+    run.send("work", messages.PLANE)
     if plane.ready:
         run.send("picture", plan.picture())
     for _ in plane.fill(compute):
@@ -101,27 +100,14 @@ def settle(plan: Plan, answer: Answer, run: Run, pause: float) -> None:
         pass
     run.send("picture", plan.picture())
     run.send("fresh", None)
-    run.send("work", words.THEORY)
+    run.send("work", messages.THEORY)
     _bounds(plan, curve, run)
 
 
-def learn(bench: Bench, cells: Summaries, model: Model, limits: dict, run: Run) -> None:
-    """Learn hyperparameters from summaries, and send ``(model, evidence)``.
-
-    A lengthscale far below the cells' size leaves the evidence flat, so that the search also
-    starts from shares of the map.
-    """
-    near, _ = bench.distances(cells)
-    extent = bench.world.extent
-
-    def tick(step: int, value: float) -> None:
-        run.tick(step, value, 0.0)
-
-    found = [engine.learn(replace(model, lengthscale=start), near,
-                          cells.statistic(model.likelihood), cells.counts, cells.spreads,
-                          bench.world.constant, limits, tick)
-             for start in (model.lengthscale, *(extent * share for share in STARTS))]
-    run.send("learnt", max(found, key=lambda pair: pair[1]))
+def learn(bench: Bench, cells: Summaries, model: Model, run: Run) -> None:
+    """Learn hyperparameters from summaries, and send ``(model, evidence)``."""
+    found = learning.learn(cells, model, bench.world.constant, bench.world.extent, run.tick)
+    run.tell("received", "learnt", found)
 
 
 def _errors(plan: Plan, run: Run) -> Curve:
@@ -150,5 +136,5 @@ def _bounds(plan: Plan, curve: Curve, run: Run) -> None:
         counts, bounds, certificates = np.array(found).T
         run.send("curve", replace(curve, bound_counts=counts, bounds=bounds,
                                   certificates=certificates))
-    plan.curves.put(plan.key, replace(curve, bound_counts=counts, bounds=bounds,
+    plan.curves.keep(plan.key, replace(curve, bound_counts=counts, bounds=bounds,
                                       certificates=certificates))

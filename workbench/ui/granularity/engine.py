@@ -1,23 +1,20 @@
-"""Gaussian processes from summaries and from complete data, in closed form and fast.
-
-What a slider moves must be answered within a tenth of a second, so distances are computed once
-per geometry and everything here starts from them. numpy and scipy.linalg alone: no torch.
-"""
+"""One world on the bench: posteriors from complete data and from summaries, and their error."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import cholesky, get_lapack_funcs, solve_triangular
+from scipy.spatial.distance import cdist
 
+from workbench.gp.models.exact.closed_form import Posterior, condition, condition_on_counts
 from workbench.granularity.correlations import CORRELATIONS
+from workbench.ui.base.bands import Band
+from workbench.ui.base.cache import Cache
+from workbench.ui.granularity.cells import Summaries
+from workbench.ui.granularity.worlds import World
 
-KERNELS = ("rbf", "matern12", "matern32", "matern52")
-JITTER = 1e-10          # of the variance; the summaries' own variances do the rest
-NEWTON_STEPS = 30
-_ROOT3, _ROOT5 = np.sqrt(3.0), np.sqrt(5.0)
+AT_ONCE = 7e8           # operations of a triangular solve that a slider can wait for
 
 
 @dataclass(frozen=True)
@@ -34,8 +31,6 @@ class Model:
     noise : float
         Standard deviation of one observation; unused by the Poisson likelihood.
     likelihood : {"normal", "poisson"}
-    nugget : float
-        Variance of white noise in the process, w in the formulas.
     """
 
     kernel: str = "rbf"
@@ -43,10 +38,9 @@ class Model:
     variance: float = 1.0
     noise: float = 0.3
     likelihood: str = "normal"
-    nugget: float = 0.0
 
     def covariance(self, distance: np.ndarray) -> np.ndarray:
-        """Kernel at distances, without the nugget."""
+        """Kernel at distances."""
         found = CORRELATIONS[self.kernel](distance / self.lengthscale)
         found *= self.variance
         return found
@@ -59,167 +53,124 @@ class Model:
 
 
 @dataclass(frozen=True)
-class Conditioned:
-    """A Gaussian process given observations: its posterior anywhere is one product away."""
+class Answer:
+    """What is shown of one setting; what is still being computed is None."""
 
+    world: World
     model: Model
-    root: np.ndarray        # lower Cholesky factor of K + diag(V + w)
-    coefficients: np.ndarray
-    constant: float
-    evidence: float
+    cells: Summaries
+    summary: Band
+    complete: Band | None
+    error: float | None                         # between the two means, share of the data's sd
+    against: tuple[float | None, float]         # errors against the truth, the same share
+    coverage: tuple[np.ndarray, np.ndarray] | None   # complete, summaries; at `LEVELS`
 
-    def mean(self, cross: np.ndarray) -> np.ndarray:
-        """Posterior mean where ``cross`` is the kernel between there (rows) and the data."""
-        return self.constant + cross @ self.coefficients
-
-    def sd(self, cross: np.ndarray) -> np.ndarray:
-        """Posterior standard deviation of the process, without the nugget."""
-        half = solve_triangular(self.root, cross.T, lower=True, check_finite=False)
-        explained = np.einsum("ij,ij->j", half, half)
-        return np.sqrt(np.maximum(self.model.variance - explained, 0.0))
+    @property
+    def whole(self) -> bool:
+        """Whether nothing is missing."""
+        return self.complete is not None and self.coverage is not None
 
 
-def condition(model: Model, distance: np.ndarray, statistic: np.ndarray, errors: np.ndarray,
-              constant: float = 0.0) -> Conditioned:
-    """Condition on noisy values of the process.
+class Bench:
+    """Answers questions about one world, and keeps what was answered.
 
-    Parameters
-    ----------
-    model : Model
-    distance : array, m x m
-        Between the places of the values.
-    statistic : array, m
-        The values, such as means of cells.
-    errors : array, m
-        Their variances V.
-    constant : float
-        Mean of the process.
+    ``evaluations`` counts the posteriors that were computed.
     """
-    gram = model.covariance(distance)
-    gram.flat[:: gram.shape[0] + 1] += errors + model.nugget + JITTER * model.variance
-    # The transpose is the same matrix in LAPACK's own order, so that nothing is copied.
-    root = cholesky(gram.T, lower=True, overwrite_a=True, check_finite=False)
-    residual = statistic - constant
-    half = solve_triangular(root, residual, lower=True, check_finite=False)
-    coefficients = solve_triangular(root, half, lower=True, trans=1, check_finite=False)
-    evidence = -0.5 * (half @ half + residual.size * np.log(2 * np.pi)) - np.log(
-        np.diagonal(root)).sum()
-    return Conditioned(model, root, coefficients, constant, float(evidence))
 
+    def __init__(self, world: World):
+        self.world, self.evaluations = world, 0
+        self._means, self._sds = Cache(400), Cache(100)
+        self._fits, self._near = Cache(2), Cache(6)
 
-def laplace(model: Model, distance: np.ndarray, values: np.ndarray,
-            constant: float = 0.0) -> Conditioned:
-    """Complete data under a Poisson likelihood: Laplace's approximation at the mode.
+    def complete(self, model: Model) -> np.ndarray:
+        """Posterior mean from complete data, at the places."""
+        return self._means.get(model, lambda: self.world.constant + self._fit(model).mean(
+            model.covariance(self.world.far)))
 
-    At the mode f, the posterior is that of values ``f + (y - exp f) / exp f`` with variances
-    ``exp(-f)``; Newton's method finds it by conditioning on them again and again.
-    """
-    f = np.full(values.shape, constant)
-    found = None
-    for _ in range(NEWTON_STEPS):
-        rate = np.exp(np.clip(f, -20, 20))
-        found = condition(model, distance, f + (values - rate) / rate, 1 / rate, constant)
-        new = constant + model.covariance(distance) @ found.coefficients
-        step = new - f
-        largest = np.abs(step).max()
-        f = f + step * min(1.0, 2.0 / max(largest, 1e-300))     # no leaps: exp would overflow
-        if largest < 1e-8:
-            break
-    return found
+    def complete_sd(self, model: Model) -> np.ndarray:
+        """Posterior standard deviation from complete data, at the probes."""
+        return self._sds.get(model, lambda: self._fit(model).std(
+            model.covariance(self.world.far[self.world.probes]), model.variance))
 
+    def summary(self, cells: Summaries, model: Model) -> tuple[Posterior, np.ndarray]:
+        """Posterior from summaries, and the kernel between places and cells."""
+        near, far = self.distances(cells)
+        statistic = cells.statistic(model.likelihood)
+        covariance = model.covariance(near)
+        covariance.flat[:: cells.size + 1] += model.errors(statistic, cells.counts)
+        self.evaluations += 1
+        return (condition(covariance, statistic - self.world.constant), model.covariance(far))
 
-def within(model: Model, counts: np.ndarray, spreads: np.ndarray) -> float:
-    """What complete outputs add to the evidence of the means, given the cells' variances.
+    def error(self, cells: Summaries, model: Model) -> float:
+        """Root mean square between both posterior means, as a share of the data's sd."""
+        fit, cross = self.summary(cells, model)
+        return self._share(self.world.constant + fit.mean(cross) - self.complete(model))
 
-    With it the noise can be learnt (Shikuri 2025, eq. 15, Normal likelihood); it is free of the
-    kernel, and zero under the Poisson likelihood.
+    def answer(self, cells: Summaries, model: Model, whole: bool = False) -> Answer:
+        """All that is shown of a setting; without ``whole``, only what is ready within a tick."""
+        world = self.world
+        fit, cross = self.summary(cells, model)
+        summary, complete = Band(world.constant + fit.mean(cross)), None
+        if whole or self.quick(model):
+            complete = Band(self.complete(model))
+        if complete is not None and (whole or self.light(cells, model)):
+            complete = Band(complete.mean, self.complete_sd(model))
+            summary = Band(summary.mean, fit.std(cross[world.probes], model.variance))
+        error = None if complete is None else self._share(summary.mean - complete.mean)
+        coverage = None
+        if summary.sd is not None:
+            coverage = self._coverage(complete, model), self._coverage(summary, model)
+        against = (None if complete is None else self._miss(complete.mean, model),
+                   self._miss(summary.mean, model))
+        return Answer(world, model, cells, summary, complete, error, against, coverage)
 
-    Parameters
-    ----------
-    model : Model
-    counts, spreads : arrays, m
-        Number of outputs in each cell, and their variance (divided by the count).
-    """
-    if model.likelihood == "poisson":
-        return 0.0
-    square = model.noise**2
-    inner = -0.5 * counts * (np.log(2 * np.pi * square) + spreads / square)
-    return float((inner + 0.5 * np.log(2 * np.pi * square / counts)).sum())
+    def quick(self, model: Model) -> bool:
+        """Whether the mean from complete data is known or needs a single solve."""
+        return model in self._means or model.likelihood == "normal"
 
+    def light(self, cells: Summaries, model: Model) -> bool:
+        """Whether standard deviations can be computed at every tick of a slider."""
+        work = cells.size**2
+        if model not in self._sds:
+            work += self.world.values.size**2
+        return work * self.world.probes.size < AT_ONCE
 
-def learn(model: Model, distance: np.ndarray, statistic: np.ndarray, counts: np.ndarray,
-          spreads: np.ndarray, constant: float, bounds: dict[str, tuple[float, float]],
-          tick: Callable[[int, float], None] = lambda step, value: None) -> tuple[Model, float]:
-    """Maximise the evidence of the summaries over what has bounds, by L-BFGS-B on logarithms.
+    def distances(self, cells: Summaries) -> tuple[np.ndarray, np.ndarray]:
+        """Distances between cells, and of the places from them."""
+        return self._near.get(cells.places.tobytes(), lambda: (
+            cdist(cells.places, cells.places), cdist(self.world.places, cells.places)))
 
-    Parameters
-    ----------
-    model : Model
-        Where to start, and what is held.
-    distance, statistic, counts, spreads : arrays
-        Of the summaries.
-    constant : float
-        Mean of the process.
-    bounds : dict
-        Of lengthscale, variance, noise: those named are learnt.
-    tick : callable
-        Called with step and evidence; what it raises ends the search.
+    def _fit(self, model: Model) -> Posterior:
+        return self._fits.get(model, lambda: self._condition(model))
 
-    Returns
-    -------
-    (Model, float)
-        The model learnt and its log evidence.
-    """
-    from scipy.optimize import minimize  # a fifth of a second that the page need not wait
+    def _condition(self, model: Model) -> Posterior:
+        world = self.world
+        self.evaluations += 1
+        gram = model.covariance(world.near)
+        if model.likelihood == "poisson":
+            return condition_on_counts(gram, world.values, world.constant)
+        gram.flat[:: world.values.size + 1] += model.noise**2
+        return condition(gram, world.values - world.constant)
 
-    names = list(bounds)
-    limits = np.log([bounds[name] for name in names])
-    start = np.clip(np.log([getattr(model, name) for name in names]), limits[:, 0], limits[:, 1])
-    steps = [0]
+    def _share(self, difference: np.ndarray) -> float:
+        return float(np.sqrt(np.mean(difference[self.world.scored] ** 2)) / self.world.spread)
 
-    def at(logs: np.ndarray) -> Model:
-        return replace(model, **dict(zip(names, np.exp(logs).tolist(), strict=True)))
+    def _reference(self) -> np.ndarray:
+        """What predictions are compared with, at the scored places."""
+        world = self.world
+        if world.truth is not None:
+            return world.truth
+        return np.log(np.maximum(world.held_out, 1e-3)) if (
+            world.likelihood == "poisson") else world.held_out
 
-    def loss(logs: np.ndarray) -> tuple[float, np.ndarray]:
-        here = at(logs)
-        value, slopes = evidence_and_slopes(here, distance, statistic, counts, spreads, constant)
-        steps[0] += 1
-        tick(steps[0], value)
-        return -value, -np.array([slopes[name] for name in names])
+    def _miss(self, mean: np.ndarray, model: Model) -> float:
+        difference = mean[self.world.scored] - self._reference()
+        return float(np.sqrt(np.mean(difference**2)) / self.world.spread)
 
-    found = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=limits)
-    return at(found.x), -float(found.fun)
-
-
-def evidence_and_slopes(model: Model, distance: np.ndarray, statistic: np.ndarray,
-                        counts: np.ndarray, spreads: np.ndarray, constant: float,
-                        ) -> tuple[float, dict[str, float]]:
-    """Log evidence of summaries and its derivatives by the logarithms of the hyperparameters."""
-    errors = model.errors(statistic, counts)
-    fit = condition(model, distance, statistic, errors, constant)
-    (invert,) = get_lapack_funcs(("potri",), (fit.root,))
-    inverse, _ = invert(fit.root, lower=1)
-    inverse = np.tril(inverse) + np.tril(inverse, -1).T
-    slope = 0.5 * (np.outer(fit.coefficients, fit.coefficients) - inverse)
-    signal = model.covariance(distance)
-    slopes = {
-        "variance": float((slope * signal).sum()),
-        "lengthscale": float((slope * signal * _growth(model, distance)).sum()),
-        "noise": 0.0,
-    }
-    if model.likelihood == "normal":
-        own = -counts + counts * spreads / model.noise**2 + 1
-        slopes["noise"] = float(2 * (np.diagonal(slope) * errors).sum() + own.sum())
-    return fit.evidence + within(model, counts, spreads), slopes
-
-
-def _growth(model: Model, distance: np.ndarray) -> np.ndarray:
-    """Derivative of log correlation by log lengthscale."""
-    r = distance / model.lengthscale
-    if model.kernel == "rbf":
-        return r**2
-    if model.kernel == "matern12":
-        return r
-    if model.kernel == "matern32":
-        return 3 * r**2 / (1 + _ROOT3 * r)
-    return (5 / 3) * r**2 * (1 + _ROOT5 * r) / (1 + _ROOT5 * r + 5 * r**2 / 3)
+    def _coverage(self, band: Band, model: Model) -> np.ndarray:
+        """Share of the truth, or of held-out outputs, inside central intervals."""
+        world, mean, sd = self.world, band.mean[self.world.probes], band.sd
+        reference = self._reference()[world.probes - (world.scored.start or 0)]
+        if world.truth is None:                 # an output has noise of its own
+            sd = np.sqrt(sd**2 + model.errors(mean, 1.0))
+        return Band(mean, sd).coverage(reference)

@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 import param
 
-from workbench.ui.granularity import california, cells, story, words
+from workbench.ui.base import state
+from workbench.ui.base.state import named, nearest
+from workbench.ui.granularity import california, cells, messages, story
 from workbench.ui.granularity.engine import Model
 from workbench.ui.granularity.worlds import (
     END,
@@ -17,7 +19,6 @@ from workbench.ui.granularity.worlds import (
     line,
     made_map,
 )
-from workbench.ui.urls import Linked
 
 LINE, MAP = "line", "map"
 KERNELS = {"Gaussian": "rbf", "Laplacian (Matérn 1/2)": "matern12", "Matérn 3/2": "matern32",
@@ -33,46 +34,42 @@ TRUE = "true"
 MOST_MOVABLE = 64       # cells whose boundaries can be moved by hand
 
 
-def _named(values: list, form: str) -> dict:
-    return {form.format(f"{value:,g}"): value for value in values}
-
-
-class State(Linked):
+class State(state.State):
     """All choices of the app."""
 
     tab = param.Selector(objects={"1-D line": LINE, "2-D map": MAP}, doc="Which world is shown.")
     story = param.Selector(objects=[0, *range(1, len(story.STEPS) + 1)], doc="Step of the story.")
     kernel = param.Selector(objects=KERNELS, doc="Covariance function of the Gaussian process.")
     tolerance = param.Selector(
-        objects=_named(TOLERANCES, "{} sd"), default=0.1,
+        objects=named(TOLERANCES, "{} sd"), default=0.1,
         doc="Error that one is willing to pay for summaries instead of complete data.")
     known = param.Selector(objects={title: name for name, (title, _) in KNOWN.items()},
                            doc="The function that is observed.")
-    points = param.Selector(objects=_named([100, 200, 400, 700, 1000], "{} points"), default=400,
+    points = param.Selector(objects=named([100, 200, 400, 700, 1000], "{} points"), default=400,
                             doc="Complete data: number of observations.")
-    noise = param.Selector(objects=_named(NOISES, "{}"), default=0.3,
+    noise = param.Selector(objects=named(NOISES, "{}"), default=0.3,
                            doc="Standard deviation of one observation in the data.")
     draw = param.Selector(objects=list(range(1, 21)), doc="Which draw of the noise.")
-    cells = param.Selector(objects=_named(COUNTS, "{} cells"), default=12,
+    cells = param.Selector(objects=named(COUNTS, "{} cells"), default=12,
                            doc="Number of equal cells that the line is cut into.")
     edges = param.String("", doc="Boundaries moved by hand; empty if cells are equal.")
     cell = param.Integer(-1, bounds=(-1, 999), doc="Cell chosen for merging and splitting.")
-    lengthscale = param.Selector(objects=_named(LENGTHS, "{} rad"), default=1.0,
+    lengthscale = param.Selector(objects=named(LENGTHS, "{} rad"), default=1.0,
                                  doc="Distance over which the process changes.")
-    variance = param.Selector(objects=_named(VARIANCES, "{}"), default=1.0,
+    variance = param.Selector(objects=named(VARIANCES, "{}"), default=1.0,
                               doc="Variance of the process before data.")
-    assumed = param.Selector(objects={"as in the data": TRUE} | _named(NOISES, "{}"),
-                             doc="Noise (sd of one observation) that the model believes in.")
+    assumed = param.Selector(objects={"as in the data": TRUE} | named(NOISES, "{}"),
+                             doc="Noise (sd of one observation) that the model assumes.")
     source = param.Selector(doc="The map: made, or California where its file is found.")
     output = param.Selector(doc="Variable that is mapped.")
     likelihood = param.Selector(
         objects={"Normal": "normal", "Poisson": "poisson"},
-        doc="Normal: a cell tells its mean. Poisson: log of the mean, variance 1 / total count.")
+        doc="Normal: a cell reports its mean. Poisson: log of the mean, variance 1 / total count.")
     side = param.Selector(doc="Side of the square cells.")
     map_lengthscale = param.Selector(doc="Distance over which the process changes.")
-    map_variance = param.Selector(objects=_named(VARIANCES, "{}"), default=1.0,
+    map_variance = param.Selector(objects=named(VARIANCES, "{}"), default=1.0,
                                   doc="Variance of the process, in units of the data's variance.")
-    map_noise = param.Selector(objects=_named(NOISES, "{}"), default=NOISE,
+    map_noise = param.Selector(objects=named(NOISES, "{}"), default=NOISE,
                                doc="Noise of one observation, in units of the data's sd.")
 
     def __init__(self, **given):
@@ -88,15 +85,11 @@ class State(Linked):
     def _offer(self) -> None:
         made = self.source == "made"
         unit = "km" if made else "°"
-        outputs = {title: name for name, title in MADE.items()} if made else {
-            f"{label} ({unit})": name for name, (label, unit) in california.OUTPUTS.items()}
         with param.parameterized.batch_call_watchers(self):
-            for name, objects in (("output", outputs), ("side", _named(SIDES, f"{{}} {unit}")),
-                                  ("map_lengthscale", _named(LENGTHS, f"{{}} {unit}"))):
-                slot, kept = self.param[name], getattr(self, name)
-                slot.objects = objects
-                if kept not in objects.values():
-                    setattr(self, name, next(iter(objects.values())))
+            self.offer("output", {title: name for name, title in MADE.items()} if made else {
+                f"{label} ({unit})": name for name, (label, unit) in california.OUTPUTS.items()})
+            self.offer("side", named(SIDES, f"{{}} {unit}"))
+            self.offer("map_lengthscale", named(LENGTHS, f"{{}} {unit}"))
 
     @param.depends("cells", watch=True)
     def _equal_again(self) -> None:
@@ -155,18 +148,18 @@ class State(Linked):
     def go(self, size: float, lengthscale: float) -> None:
         """Choose the stops nearest to a cell size and a lengthscale."""
         name = "lengthscale" if self.tab == LINE else "map_lengthscale"
-        there = {name: _nearest(LENGTHS, lengthscale)}
+        there = {name: nearest(LENGTHS, lengthscale)}
         if self.tab == LINE:
-            there |= {"cells": _nearest(COUNTS, END / size), "edges": "", "cell": -1}
+            there |= {"cells": nearest(COUNTS, END / size), "edges": "", "cell": -1}
         else:
-            there["side"] = _nearest(SIDES, size)
+            there["side"] = nearest(SIDES, size)
         self.param.update(**there)
 
     def learnt(self, model: Model) -> None:
         """Put the sliders on the stops nearest to a model."""
         stops = {"lengthscale": LENGTHS, "variance": VARIANCES}
-        found = {name: _nearest(values, getattr(model, name)) for name, values in stops.items()}
-        noise = _nearest(NOISES, model.noise)
+        found = {name: nearest(values, getattr(model, name)) for name, values in stops.items()}
+        noise = nearest(NOISES, model.noise)
         if self.tab == LINE:
             self.param.update(**found, assumed=noise)
         else:
@@ -184,19 +177,15 @@ class State(Linked):
             good = (text.lstrip("-").isdecimal() and len(text) < 9
                     and -1 <= int(text) < self.boundaries.size - 1)
             self.cell = int(text) if good else -1
-            return [] if good else [words.no_cell(text, self.boundaries.size - 1)]
+            return [] if good else [messages.no_cell(text, self.boundaries.size - 1)]
         return super()._read(name, text)
 
     def _read_edges(self, text: str) -> list[str]:
         edges = cells.read(text, END)
         if edges is None or edges.size - 1 > MOST_MOVABLE:
-            return [words.bad_edges(text)]
+            return [messages.bad_edges(text)]
         if text:
             self.edit(edges)
         else:
             self.edges = ""
         return []
-
-
-def _nearest(stops: list, value: float):
-    return min(stops, key=lambda stop: abs(np.log(stop / value)))

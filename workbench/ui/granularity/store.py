@@ -6,45 +6,38 @@ is computed in a thread once the sliders rest, and dropped when they move again.
 
 from __future__ import annotations
 
-import logging
 import time
-from collections import deque
-from collections.abc import Callable
-from contextlib import nullcontext
 from dataclasses import dataclass, replace
 
 import numpy as np
 import param
 
+from workbench.ui.base import store
+from workbench.ui.base.cache import Cache
 from workbench.ui.granularity import cells as cutting
-from workbench.ui.granularity import words
-from workbench.ui.granularity.background import Curve, Picture, Plan, equal_cells, learn, settle
-from workbench.ui.granularity.bench import Answer, Bench, Recent
+from workbench.ui.granularity import messages
+from workbench.ui.granularity.background import Curve, Picture, Plan, complete, equal_cells, learn
 from workbench.ui.granularity.cells import Summaries
-from workbench.ui.granularity.engine import Model
+from workbench.ui.granularity.engine import Answer, Bench, Model
 from workbench.ui.granularity.plane import Plane
 from workbench.ui.granularity.state import COUNTS, LENGTHS, LINE, MAP, SIDES, State
 from workbench.ui.granularity.worlds import END
-from workbench.ui.jobs import Job
-from workbench.ui.results import Results
 
 PAUSE = 0.25            # seconds without an event, after which a slider counts as released
 SHOWN_ONLY = ("story", "tolerance", "cell")     # of the views, not of the answer
 CURVE = [2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256]      # cells on the line
-_LOG = logging.getLogger("workbench.ui.granularity")
 
 
 @dataclass(frozen=True)
 class Tick:
     """What one event cost on the server, views included."""
 
-    event: str
     milliseconds: float
     evaluations: int
 
 
-class Store(Results):
-    """Posteriors, plane and curves; learning works beside them. Parameters as of `Results`."""
+class Store(store.Store):
+    """Posteriors, plane and curves; learning works beside them. Parameters as of the base."""
 
     answer = param.ClassSelector(class_=Answer, doc="the present setting's posteriors")
     picture = param.ClassSelector(class_=Picture, doc="the plane; None until begun")
@@ -55,22 +48,9 @@ class Store(Results):
 
     watched = tuple(name for name in State.names() if name not in SHOWN_ONLY)
 
-    def __init__(self, state: State, hop: Callable = lambda function: function(),
-                 together: Callable = nullcontext):
-        super().__init__(state, hop, together)
-        self.ticks, self._moving = deque(maxlen=500), False
-        self._benches, self._planes, self._curves = Recent(4), Recent(12), Recent(60)
-        self._learner = Job(self._hear, hop)
-
-    def close(self) -> None:
-        """Drop all work: the session is over."""
-        super().close()
-        self._learner.drop()
-
-    def cancel(self) -> None:
-        """Stop the work and the learning at their next steps."""
-        super().cancel()
-        self._learner.cancel()
+    def _set_up(self) -> None:
+        self._moving, self._learner = False, self._line(self._hear)
+        self._benches, self._planes, self._curves = Cache(4), Cache(12), Cache(60)
 
     @property
     def bench(self) -> Bench:
@@ -86,13 +66,9 @@ class Store(Results):
 
     def learn(self) -> None:
         """Learn the hyperparameters from the present summaries, in a thread."""
-        state, bench, cells = self.state, self.bench, self.cut()
-        limits = {"lengthscale": (LENGTHS[0], LENGTHS[-1]), "variance": (0.05, 20.0)}
-        if state.model.likelihood == "normal":
-            limits["noise"] = (0.03, 2.0)
-        start = state.model
-        self.param.update(work=words.LEARNING, learnt="")
-        self._learner.start(lambda run: learn(bench, cells, start, limits, run))
+        bench, cells, start = self.bench, self.cut(), self.state.model
+        self.param.update(work=messages.LEARNING, learnt="")
+        self._learner.start(lambda run: learn(bench, cells, start, run))
 
     def _changed(self, *events) -> None:
         start, bench = time.perf_counter(), self.bench
@@ -102,18 +78,13 @@ class Store(Results):
             self._learner.drop()
         answer = bench.answer(self.cut(), self.state.model)
         learnt = {} if self._moving else {"learnt": ""}
-        name = ", ".join(event.name for event in events) or "start"
         with self._together():
-            self.param.update(answer=answer, stale=True, work=words.UPDATING, error="", **learnt)
-            self._note(name, start, bench.evaluations - before)
+            self.param.update(answer=answer, stale=True, work=messages.UPDATING, error="", **learnt)
+            self._spend(", ".join(event.name for event in events) or "start",
+                        1000 * (time.perf_counter() - start))
+            self.tick = Tick(self.costs[-1], bench.evaluations - before)
         plan = self._plan()
-        self._job.start(lambda run: settle(plan, answer, run, PAUSE))
-
-    def _note(self, name: str, start: float, evaluations: int) -> None:
-        tick = Tick(name, 1000 * (time.perf_counter() - start), evaluations)
-        self.ticks.append(tick)
-        _LOG.info("%s: %.1f ms, %d posteriors", tick.event, tick.milliseconds, tick.evaluations)
-        self.tick = tick
+        self._job.start(lambda run: complete(plan, answer, run, PAUSE))
 
     def _plan(self) -> Plan:
         state, model = self.state, self.state.model
@@ -124,7 +95,7 @@ class Store(Results):
         return Plan(self.bench, model, state.size, plane, np.array(stops), self._curves,
                     (*state.world_key, model))
 
-    def _take(self, name: str, result: object) -> None:
+    def _receive(self, name: str, result: object) -> None:
         if name == "learnt":
             self._adopt(*result)
         elif name == "fresh":
@@ -139,5 +110,5 @@ class Store(Results):
             self.state.learnt(model)
         finally:
             self._moving = False
-        self.learnt = words.learnt(model.lengthscale, model.variance, noise, evidence,
+        self.learnt = messages.learnt(model.lengthscale, model.variance, noise, evidence,
                                    self.bench.world.unit)

@@ -7,16 +7,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from workbench.ui.jobs import Run
-from workbench.ui.mediated import words
+from workbench.ui.base.bands import HALF_95
+from workbench.ui.base.jobs import Run
+from workbench.ui.mediated import messages
 from workbench.ui.mediated.data import Data, cut
 from workbench.ui.mediated.engine import Bench, Posterior
 from workbench.ui.mediated.model import INDUCING, MEDIATED, Model
 from workbench.ui.mediated.worlds import world
 
-LEVELS = np.round(np.arange(0.05, 1.0, 0.05), 2)
 STEPS = 60              # most evaluations of the evidence from each start
-WIDTH = 2 * 1.959964    # of a 95 % interval, in standard deviations
 
 
 @dataclass(frozen=True)
@@ -58,8 +57,8 @@ class Answer:
     @property
     def width(self) -> np.ndarray:
         """Of the 95 % interval at each pixel."""
-        sd = self.posterior.sd
-        return np.full(self.posterior.mean.shape, np.nan) if sd is None else WIDTH * sd
+        band = self.posterior.columns(HALF_95)
+        return band["high"] - band["low"]
 
     @property
     def squared_error(self) -> np.ndarray:
@@ -74,8 +73,8 @@ def answer(setting: Setting, bench: Bench, model: Model, tick=lambda share: None
     start, before = time.perf_counter(), bench.evaluations
     posterior = bench.posterior(model, tick)
     scores = field_scores(bench.data.pixels, posterior.mean, posterior.sd)
-    coverage = None if posterior.sd is None else _coverage(
-        bench.data.pixels["truth"].values, posterior)
+    coverage = None if posterior.sd is None else posterior.coverage(
+        bench.data.pixels["truth"].values)
     return Answer(setting, model, bench.data, posterior, scores, coverage,
                   1000 * (time.perf_counter() - start), bench.evaluations - before)
 
@@ -96,11 +95,9 @@ def whole(setting: Setting, model: Model, run: Run) -> None:
 
 def learn(bench: Bench, model: Model, run: Run) -> None:
     """Maximise the evidence, and send ``(values, evidence, whether it was cancelled)``."""
-    import workbench as wb
+    from workbench.labelled import make_model
 
     data = bench.data
-    classes = {"cmp": wb.CMP, "s-cmp": wb.ShrinkageCMP, "aggregated-gp": wb.AggregatedGP,
-               "var-cmp": wb.VarCMP, "gpr": wb.CentroidGP, "bagg-gp": wb.IndependentBagsGP}
     mediated = model.kind in MEDIATED
     values = data.values if mediated else bench.values()
     options = {"kernel": bench.kernel, "max_steps": STEPS, "noise": "constant",
@@ -111,36 +108,29 @@ def learn(bench: Bench, model: Model, run: Run) -> None:
         given = (data.bags, data.targets)
     else:
         given = (data.imputed(bench.mediator_kernel),)
-    fit = classes[model.kind](**options).fit(*given, callback=run.tick)
+    fit = make_model(model.kind, **options).fit(*given, callback=run.tick)
     found = {name: entry["value"] for name, entry in fit.hyperparameters.items()}
     run.tell("received", "learnt",
              (model.learnt(found, bench.labels), fit.objective, fit.cancelled))
 
 
 def row(found: Answer) -> dict:
-    """The answer as a row of the table, by the heads of `words.HEADS`."""
+    """The answer as a row of the table, by the heads of `messages.HEADS`."""
     data, scores, model = found.data, found.scores, found.model
     unit, place = data.world.place.unit, data.world.place
     block = found.setting.side * place.thin * place.pixel
     bilinear = model.kind == "bilinear"
-    cells = (words.NAMES[model.kind], words.quantity(block, unit),
+    cells = (messages.NAMES[model.kind], messages.quantity(block, unit),
              "matched" if data.matched else f"{100 * found.setting.share:g} %",
-             words.quantity(data.world.pixel(data.fine), unit),
-             "–" if bilinear else words.quantity(model.lengthscale, unit),
+             messages.quantity(data.world.pixel(data.fine), unit),
+             "–" if bilinear else messages.quantity(model.lengthscale, unit),
              f"{scores['rmse']:.3f}", f"{scores['mae']:.3f}", f"{scores['pearson']:.3f}",
              f"{scores['ssim']:.3f}",
              "–" if bilinear else f"{100 * scores['coverage']:.1f} %",
              "–" if bilinear else f"{found.posterior.evidence:,.1f}")
-    return dict(zip(words.HEADS, cells, strict=True))
+    return dict(zip(messages.HEADS, cells, strict=True))
 
 
 def key(found: Answer) -> tuple:
     """What a row of the table is kept by."""
     return (*found.setting.data, found.data.fine, found.model.kind)
-
-
-def _coverage(truth: np.ndarray, law: Posterior) -> np.ndarray:
-    from scipy.special import ndtri
-
-    off = np.abs(truth - law.mean) / np.maximum(law.sd, 1e-300)
-    return np.mean(off[:, None] <= ndtri((1 + LEVELS) / 2), axis=0)

@@ -72,6 +72,19 @@ class Data:
         position[~self.has_bag] = -1
         return position[self.pixels["membership"].values]
 
+    def lattice(self, x, columns: tuple[int, ...]):
+        """The pixels as a lattice, for standardised inputs (n, D) with x and y in two columns.
+
+        None where individuals differ in weight, so that blocks are not plain means.
+        """
+        from workbench.gp.kernels.lattice import Lattice
+
+        if np.ptp(self.bags["weight"].values):
+            return None
+        pixels, blocks = (np.stack([ds[name].values for name in names], 1) for ds, names in (
+            (self.pixels, ("column", "row")), (self.bags, ("block_column", "block_row"))))
+        return Lattice(x, columns, pixels, blocks, int(self.pixels.attrs["block"]))
+
     def imputed(self, kernel: str) -> xr.Dataset:
         """The bags with values: their own, or by a regression of targets on mediators."""
         import torch

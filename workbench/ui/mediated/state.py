@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import numpy as np
 import param
 
+from workbench.ui.base import state
+from workbench.ui.base.state import named, nearest
 from workbench.ui.mediated.model import KERNELS, KINDS, MEDIATED, Model
 from workbench.ui.mediated.worlds import HOURS, LEVELS, PLACES, Place, offered, stops
-from workbench.ui.urls import Linked
 
 SHARES = {"none: every bag has its target": 0.0, "25 % of blocks are targets only": 0.25,
           "50 % of blocks are targets only": 0.5, "75 % of blocks are targets only": 0.75}
@@ -17,36 +17,32 @@ SPREADS, NOISES = stops(0.05, 60), stops(0.01, 6)
 DATA = ("source", "hour", "level", "draw", "side", "share", "split")
 
 
-def _named(values: list, form: str) -> dict:
-    return {form.format(f"{value:,g}"): value for value in values}
-
-
-class State(Linked):
+class State(state.State):
     """All choices of the app."""
 
     source = param.Selector(doc="Fields that are known everywhere, so that maps can be checked.")
-    hour = param.Selector(objects=_named(list(HOURS), "{} UTC"), doc="Hour of the forecast.")
+    hour = param.Selector(objects=named(list(HOURS), "{} UTC"), doc="Hour of the forecast.")
     level = param.Selector(
         objects={f"{height:,} m above ground": level for level, height in LEVELS.items()},
-        doc="Height of the temperature that is wanted.")
+        doc="Height of the temperature to be predicted.")
     draw = param.Selector(objects=list(range(10)), doc="Another globe for every draw.")
     side = param.Selector(doc="Side of the blocks: a bag is the pixels of a block, a target their "
                               "mean temperature.")
     share = param.Selector(
         objects=SHARES, default=0.5,
-        doc="These blocks tell their temperature and not their covariates; all others tell their "
+        doc="These blocks report their temperature and not their covariates; all others their "
             "covariates and not their temperature.")
     split = param.Selector(objects=list(range(10)), doc="Which blocks are targets: a seed.")
     model = param.Selector(objects=KINDS, doc="How the fine map is made of the coarse targets.")
     kernel = param.Selector(objects=KERNELS, doc="Covariance of the field at two pixels: a sum "
                                                  "of a kernel on place and one on covariates.")
     lengthscale = param.Selector(doc="Distance over which the field changes by itself.")
-    spread = param.Selector(objects=_named(SPREADS, "{} K"), default=0.56,
+    spread = param.Selector(objects=named(SPREADS, "{} K"), default=0.56,
                             doc="Standard deviation of what depends on place alone.")
     detail = param.Selector(doc="Difference of covariates over which the field changes.")
-    detail_spread = param.Selector(objects=_named(SPREADS, "{} K"), default=0.8,
+    detail_spread = param.Selector(objects=named(SPREADS, "{} K"), default=0.8,
                                    doc="Standard deviation of what depends on covariates.")
-    noise = param.Selector(objects=_named(NOISES, "{} K"), default=0.1,
+    noise = param.Selector(objects=named(NOISES, "{} K"), default=0.1,
                            doc="Standard deviation σ of a target about its conditional mean.")
     mediator = param.Selector(doc="What is known of every block, bag or target: it says which "
                                   "bags a target is like.")
@@ -55,9 +51,9 @@ class State(Linked):
         doc="How ℓ joins place and mediating field; the paper's is the sum.")
     far = param.Selector(doc="Distance over which blocks are alike.")
     near = param.Selector(doc="Difference of the mediating field over which blocks are alike.")
-    share_of_place = param.Selector(objects=_named(SHARES_OF_PLACE, "{}"), default=0.9,
+    share_of_place = param.Selector(objects=named(SHARES_OF_PLACE, "{}"), default=0.9,
                                     doc="Share of place in the sum.")
-    ridge = param.Selector(objects=_named(RIDGES, "{}"), default=1e-7,
+    ridge = param.Selector(objects=named(RIDGES, "{}"), default=1e-7,
                            doc="Ridge λ of the conditional mean operator: more draws on more bags.")
     covariate = param.Selector(doc="Which covariate is drawn; the model sees all.")
 
@@ -66,9 +62,7 @@ class State(Linked):
         self._place = self._field = None
         super().__init__(source="uk")
         self._offer()
-        for name in self.names():
-            if name in given:
-                setattr(self, name, given[name])
+        self.choose(given)
 
     @property
     def place(self) -> Place:
@@ -93,14 +87,14 @@ class State(Linked):
         moved = self._place != self.source
         self._place = self.source
         with param.parameterized.batch_call_watchers(self):
-            self._options("side", {self._block(side): side for side in place.sides})
-            self._options("lengthscale", _named(stops(*place.reach), f"{{}}{unit}"))
+            self.offer("side", {self._block(side): side for side in place.sides})
+            self.offer("lengthscale", named(stops(*place.reach), f"{{}}{unit}"))
             low, high = place.reach     # blocks may be alike far beyond the map
-            self._options("far", _named(stops(low, 8 * high), f"{{}}{unit}"))
+            self.offer("far", named(stops(low, 8 * high), f"{{}}{unit}"))
             low, high, of = place.detail
-            self._options("detail", _named(stops(low, high), f"{{}} {of}"))
-            self._options("covariate", {n.replace("_", " "): n for n in covariates(self.source)})
-            self._options("mediator", self._mediators())
+            self.offer("detail", named(stops(low, high), f"{{}} {of}"))
+            self.offer("covariate", {n.replace("_", " "): n for n in covariates(self.source)})
+            self.offer("mediator", self._mediators())
             start = dict(place.start)
             near = start.pop("near")
             if moved:
@@ -123,16 +117,9 @@ class State(Linked):
         field = self.field or next(iter(self.place.mediators))
         _, unit, scale = self.place.mediators[field]
         values = stops(scale / 40, 40 * scale)
-        self._options("near", _named(values, f"{{}} {unit}"))
+        self.offer("near", named(values, f"{{}} {unit}"))
         if start is not None or self._field != field:
             self._field, self.near = field, nearest(values, start or scale)
-
-    def _options(self, name: str, objects: dict) -> None:
-        slot, kept = self.param[name], getattr(self, name)
-        if dict(slot.names or {}) != objects:
-            slot.objects = objects
-        if kept not in objects.values():
-            setattr(self, name, next(iter(objects.values())))
 
     # what the choices mean
 
@@ -213,8 +200,3 @@ def covariates(source: str) -> tuple[str, ...]:
     """Covariates of the pixels of a source."""
     return {"uk": ("orography",), "cmip6": ("altitude",)}.get(
         source, ("altitude", "cloud_albedo", "cloud_cover"))
-
-
-def nearest(values: list, value: float):
-    """The nearest of positive stops, by ratio."""
-    return min(values, key=lambda stop: abs(np.log(stop / max(value, 1e-300))))

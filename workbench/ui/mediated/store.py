@@ -6,25 +6,17 @@ are dropped when something else is asked for.
 
 from __future__ import annotations
 
-import logging
-from collections import OrderedDict, deque
-from collections.abc import Callable
-from contextlib import nullcontext
-from typing import TYPE_CHECKING
-
 import param
 
-from workbench.ui.mediated import background, words
+from workbench.ui.base import store
+from workbench.ui.base.cache import Cache
+from workbench.ui.mediated import background, messages
 from workbench.ui.mediated.background import Answer, Setting
+from workbench.ui.mediated.engine import Bench
 from workbench.ui.mediated.state import State
-from workbench.ui.results import Results
-
-if TYPE_CHECKING:
-    from workbench.ui.mediated.engine import Bench
 
 SHOWN_ONLY = ("covariate",)     # of the views, not of the answer
 BENCHES, ROWS = 5, 40           # kept
-_LOG = logging.getLogger("workbench.ui.mediated")
 
 
 def setting_of(state: State) -> Setting:
@@ -34,8 +26,8 @@ def setting_of(state: State) -> Setting:
                    state.chosen.grammar, state.mediator_kernel)
 
 
-class Store(Results):
-    """An answer, and a row of the table for each. Parameters as of `Results`."""
+class Store(store.Store):
+    """An answer, and a row of the table for each. Parameters as of the base."""
 
     answer = param.ClassSelector(class_=Answer, doc="the present setting; None until there is one")
     stale = param.Boolean(True, doc="whether the answer belongs to a former setting")
@@ -44,11 +36,8 @@ class Store(Results):
 
     watched = tuple(name for name in State.names() if name not in SHOWN_ONLY)
 
-    def __init__(self, state: State, hop: Callable = lambda function: function(),
-                 together: Callable = nullcontext):
-        super().__init__(state, hop, together)
-        self._benches: OrderedDict[Setting, Bench] = OrderedDict()
-        self.costs, self._moving = deque(maxlen=500), False
+    def _set_up(self) -> None:
+        self._benches, self._moving = Cache(BENCHES), False
 
     @property
     def setting(self) -> Setting:
@@ -58,20 +47,20 @@ class Store(Results):
     @property
     def bench(self) -> Bench | None:
         """Of the present setting; None until it is built."""
-        return self._benches.get(self.setting)
+        return self._benches.peek(self.setting)
 
     def learn(self) -> None:
         """Learn the present model's hyperparameters from the targets, in a thread."""
         bench, model = self.bench, self.state.chosen
         if bench is None or model.kind == "bilinear":
             return
-        self.param.update(work=words.LEARNING, fraction=0.0, learnt="", error="")
+        self.param.update(work=messages.LEARNING, fraction=0.0, learnt="", error="")
         self._job.start(lambda run: background.learn(bench, model, run))
 
     def whole(self) -> None:
         """Compute the map on the full grid, in a thread."""
         setting, model = self.setting, self.state.chosen
-        self.param.update(work=words.WHOLE, fraction=0.0, error="")
+        self.param.update(work=messages.WHOLE, fraction=0.0, error="")
         self._job.start(lambda run: background.whole(setting, model, run))
 
     def forget(self) -> None:
@@ -86,18 +75,18 @@ class Store(Results):
         learnt = {} if self._moving else {"learnt": ""}
         if bench is None:
             with self._together():
-                self.param.update(stale=True, work=words.LOADING, fraction=0.0, error="", **learnt)
+                self.param.update(stale=True, work=messages.LOADING, fraction=0.0, error="",
+                                  **learnt)
             self._job.start(lambda run: background.prepare(setting, model, run))
             return
-        self._benches.move_to_end(setting)
         with self._together():
             self.param.update(work="", fraction=0.0, error="", **learnt)
             self._show(background.answer(setting, bench, model))
 
-    def _take(self, name: str, result: object) -> None:
+    def _receive(self, name: str, result: object) -> None:
         if name == "bench":
             setting, bench, found = result
-            self._keep(setting, bench)
+            self._benches.keep(setting, bench)
             self._show(found)
         elif name == "answer":
             self._show(result)
@@ -105,9 +94,7 @@ class Store(Results):
             self._adopt(*result)
 
     def _show(self, found: Answer) -> None:
-        _LOG.info("%s: %.1f ms, %d values of k", found.model.kind, found.milliseconds,
-                  found.evaluations)
-        self.costs.append(found.milliseconds)
+        self._spend(f"{found.model.kind}, {found.evaluations} values of k", found.milliseconds)
         self.param.update(answer=found, stale=False)
         self._note(found)
 
@@ -115,11 +102,6 @@ class Store(Results):
         key = background.key(found)
         rows = {k: row for k, row in self.rows.items() if k != key} | {key: background.row(found)}
         self.rows = dict(list(rows.items())[-ROWS:])
-
-    def _keep(self, setting: Setting, bench: Bench) -> None:
-        self._benches[setting] = bench
-        while len(self._benches) > BENCHES:
-            self._benches.popitem(last=False)
 
     def _adopt(self, values: dict, evidence: float, cancelled: bool) -> None:
         place = self.state.place
@@ -130,4 +112,4 @@ class Store(Results):
             self.state.learnt(values)
         finally:
             self._moving = False
-        self.learnt = words.learnt(values, units, evidence, cancelled)
+        self.learnt = messages.learnt(values, units, evidence, cancelled)

@@ -134,7 +134,7 @@ def offered() -> dict[str, str]:
     """Sources by title: the user's own only where their files are."""
     from workbench.checks import InputError
     from workbench.datasets.climate.cmip6 import SHA256
-    from workbench.datasets.sources import locate
+    from workbench.datasets.downloads import locate
 
     names = ["uk", "made"]
     try:

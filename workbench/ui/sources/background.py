@@ -10,10 +10,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from workbench.interrupt import Cancelled
-from workbench.ui.cache import Cache
-from workbench.ui.jobs import Run
+from workbench.ui.base.bands import Band
+from workbench.ui.base.cache import Cache
+from workbench.ui.base.jobs import Run
 from workbench.ui.sources import line
-from workbench.ui.sources.engine import Law, Model
+from workbench.ui.sources.engine import Model
 from workbench.ui.sources.line import World
 from workbench.ui.sources.state import KERNEL, SET
 
@@ -78,14 +79,14 @@ class Estimate:
 class Experts:
     """MR-DGP: its posterior, and the experts with their weights at the places (A, places)."""
 
-    law: Law
+    band: Band
     means: np.ndarray
     weights: np.ndarray
     seconds: float
     cancelled: bool
 
 
-def settle(plan: Plan, run: Run) -> None:
+def complete(plan: Plan, run: Run) -> None:
     """Make all that is wanted and not there, once the sliders rest; each is sent when made."""
     run.rest(PAUSE)
     world = line.make(*plan.data)
@@ -103,7 +104,7 @@ def sources_of(world: World) -> list:
     """The sources of a line in torch, named "source 1" and so on."""
     import torch
 
-    from workbench.bags import Source, Targets
+    from workbench.gp.data.bags import Source, Targets
 
     return [Source(bags_of(shown.x), Targets(torch.as_tensor(shown.values)), "mean", "continuous",
                    f"source {k}") for k, shown in enumerate(world.sources, 1)]
@@ -113,7 +114,7 @@ def bags_of(x: np.ndarray):
     """Bags in torch, one for each row of points (B, size)."""
     import torch
 
-    from workbench.bags import Bags, Columns
+    from workbench.gp.data.bags import Bags, Columns
 
     count, size = x.shape
     return Bags(torch.as_tensor(x.reshape(-1, 1)), torch.arange(count).repeat_interleave(size),
@@ -123,7 +124,7 @@ def bags_of(x: np.ndarray):
 
 def learn(world: World, plan: Plan, run: Run) -> Learnt:
     """Hyperparameters of MR-GP under the product of all likelihoods."""
-    from workbench.multisource.mr_gp import MRGP
+    from workbench.gp.models.several_sources.mr_gp import MRGP
 
     fixed = noise_as_made(world) if plan.hyper == KERNEL else {}
     fit = MRGP(kernel=plan.kernel, max_steps=STEPS, hyperparameters=fixed).fit(
@@ -139,7 +140,7 @@ def learn(world: World, plan: Plan, run: Run) -> Learnt:
 
 def estimate(world: World, plan: Plan, run: Run) -> Estimate:
     """Ribatet's and Lyddon's weight, with the noise as it was made."""
-    from workbench.multisource.mr_gp import MRGP
+    from workbench.gp.models.several_sources.mr_gp import MRGP
 
     if len(world.sources) < 2:
         return Estimate(1.0, 1.0)
@@ -152,14 +153,14 @@ def estimate(world: World, plan: Plan, run: Run) -> Estimate:
 
 def experts(world: World, plan: Plan, run: Run) -> Experts:
     """MR-DGP, source 1 first in the order of trust."""
-    from workbench.multisource.tree.mr_dgp import MRDGP
+    from workbench.gp.models.several_sources.tree.mr_dgp import MRDGP
 
     fit = MRDGP(kernel=plan.kernel, inducing=INDUCING, max_steps=STEPS, samples=SAMPLES).fit(
         sources_of(world), callback=run.tick)
     there = bags_of(world.places[:, None])
-    law = fit.at(there)
+    predictive = fit.at(there)
     means = np.stack([_array(fit.expert(there, name).mean) for name in fit.expert_names()])
-    return Experts(Law(_array(law.mean), _array(law.std)), means,
+    return Experts(Band(_array(predictive.mean), _array(predictive.std)), means,
                    _array(fit.expert_weights(there)), fit.history.elapsed, fit.history.cancelled)
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from workbench.ui.cache import Cache
+from workbench.ui.base.cache import Cache
 
 SPACING = 0.5           # km, of a pixel
 POINTS = 4              # of a satellite cell's bag, each way
@@ -25,7 +25,7 @@ class Places:
     features : array (n, 3)
         Covariates that do not change.
     still : dict
-        What of the air does not change: for `workbench.datasets.networks.city_air.City.no2`.
+        What of the air does not change: for `workbench.datasets.several_sources.city_air.City.no2`.
     """
 
     xy: np.ndarray
@@ -102,9 +102,10 @@ def city(seed: int, stations: int, hours: int) -> CityData:
 
 
 def _make(seed: int, stations: int, hours: int) -> CityData:
-    from workbench.datasets.networks import city_map, city_outlines, load_sources
-    from workbench.datasets.networks.city_air import make_city
-    from workbench.datasets.networks.tree import settings
+    from workbench.datasets import load_sources
+    from workbench.datasets.several_sources import city_map, city_outlines
+    from workbench.datasets.several_sources.city_air import make_city
+    from workbench.datasets.several_sources.tree import settings
 
     tree = load_sources("simulated-city", seed=seed, stations=stations, hours=hours, points=POINTS)
     sources = {name: node.to_dataset() for name, node in tree["sources"].children.items()}

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from workbench.ui.cache import Cache
-from workbench.ui.jobs import Run
+from workbench.ui.base.bands import HALF_95
+from workbench.ui.base.cache import Cache
+from workbench.ui.base.jobs import Run
 from workbench.ui.sources.city import CityData, Places, city
-from workbench.ui.sources.engine import LEVEL
 
 KERNEL = "matern32(covariates)+matern32"
 STEPS = {"quick": 20, "paper": 40}
@@ -55,7 +55,7 @@ class Fitted:
     @property
     def coverage(self) -> float:
         """Share of it inside 95 % bands."""
-        inside = np.abs(self.mean - self.data.truth) <= LEVEL * self.sd
+        inside = np.abs(self.mean - self.data.truth) <= HALF_95 * self.sd
         return float(inside[:, self.data.half:].mean())
 
     def at(self, hour: int) -> Hour:
@@ -107,7 +107,7 @@ def learn(key: tuple, run: Run) -> Fitted:
 
 def fit(data: CityData, key: tuple, seen: tuple[str, ...], name: str, callback=None) -> Fitted:
     """Learn a model on some sources of a city."""
-    from workbench.labelled.several import to_sources
+    from workbench.labelled.sources import to_sources
 
     start = time.perf_counter()
     sources = to_sources({source: data.sources[source] for source in seen})
@@ -120,14 +120,14 @@ def fit(data: CityData, key: tuple, seen: tuple[str, ...], name: str, callback=N
 
 def make(name: str, scope: str):
     """A model by name; few inducing inputs and steps, so that it is learnt while one waits."""
-    from workbench.multisource.gprn import MRGPRN, CentrePointGPRN
-    from workbench.multisource.mr_gp import MRGP
+    from workbench.gp.models.several_sources.gprn import MRGPRN, CentrePointGPRN
+    from workbench.gp.models.several_sources.mr_gp import MRGP
 
     options = {"kernel": KERNEL, "inducing": INDUCING[scope], "max_steps": STEPS[scope]}
     if name in ("product", "composite"):
         return MRGP(composite="ribatet" if name == "composite" else "none", **options)
     if name == "dgp":
-        from workbench.multisource.tree.mr_dgp import MRDGP
+        from workbench.gp.models.several_sources.tree.mr_dgp import MRDGP
 
         return MRDGP(samples=8, joint_steps=30, **options)
     options |= {"inducing": 2 * INDUCING[scope] // 3, "weight_kernel": "matern32"}
@@ -139,14 +139,15 @@ def predict(found, data: CityData, places: Places, hours: np.ndarray
     """Mean and sd of NO2 at all places for each hour (n, h)."""
     import torch
 
-    from workbench.bags import Bags
+    from workbench.gp.data.bags import Bags
 
     x = torch.as_tensor(places.inputs(hours))
     columns = found.state.source.bags.columns
-    law = found.at(Bags(x, torch.arange(len(x)), torch.ones(len(x), dtype=x.dtype), len(x),
+    predictive = found.at(Bags(x, torch.arange(len(x)), torch.ones(len(x), dtype=x.dtype), len(x),
                         columns))
     shape = len(hours), len(places.xy)
-    return tuple(v.detach().cpu().numpy().reshape(shape).T for v in (law.mean, law.std))
+    return tuple(v.detach().cpu().numpy().reshape(shape).T
+                 for v in (predictive.mean, predictive.std))
 
 
 def work(key: tuple, hour: int, run: Run) -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import param
 
-from workbench.ui.results import Results
-from workbench.ui.sources import city_models, words
+from workbench.ui.base.store import Store
+from workbench.ui.sources import city_models, messages
 from workbench.ui.sources.city import CityData
 from workbench.ui.sources.city_models import Fitted, Hour
 from workbench.ui.sources.state import CITY
@@ -13,8 +13,8 @@ from workbench.ui.sources.state import CITY
 ROWS = 20
 
 
-class CityStore(Results):
-    """What the city shows. Parameters as of `Results`."""
+class CityStore(Store):
+    """What the city shows. Parameters as of the base."""
 
     data = param.ClassSelector(class_=CityData, doc="the city that is shown; None until made")
     fitted = param.ClassSelector(class_=Fitted, doc="the model that is shown; None until learnt")
@@ -37,16 +37,16 @@ class CityStore(Results):
         with self._together():
             known = self.fitted is not None and self.fitted.key == key
             self.param.update(stale=not known, fraction=0.0, error="",
-                              work=words.WORK["hour" if known else "fit"])
+                              work=messages.WORK["hour" if known else "fit"])
         if known:       # also one that was stopped early and is not kept
             fitted = self.fitted
             self._job.start(lambda run: run.send("hour", fitted.at(hour)))
         else:
             self._job.start(lambda run: city_models.work(key, hour, run))
 
-    def _take(self, name: str, result: object) -> None:
+    def _receive(self, name: str, result: object) -> None:
         if name == "doing":
-            self.param.update(work=words.WORK[result], fraction=0.0)
+            self.param.update(work=messages.WORK[result], fraction=0.0)
         elif name == "data":
             if result is not self.data:
                 self.data = result
@@ -56,6 +56,6 @@ class CityStore(Results):
             self.hour = result
             fitted = result.fitted
             row = (fitted.rmse, fitted.coverage, result.rmse,
-                   words.learnt_in(fitted.seconds, fitted.cancelled, fitted.converged))
+                   messages.learnt_in(fitted.seconds, fitted.cancelled, fitted.converged))
             kept = {k: v for k, v in self.rows.items() if k != fitted.key}
             self.rows = dict(list((kept | {fitted.key: row}).items())[-ROWS:])

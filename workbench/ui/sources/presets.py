@@ -41,7 +41,7 @@ PRESETS = (
                      Design(-2, 15, 100, 3, noise=0.5, copied=1.0))),
     _preset("Biased (Fig. 2 right)",
             "Sources 2 and 3 show the function scaled down. No weight corrects a bias: MR-DGP "
-            "learns it where sources overlap, and takes each source for what it tells.",
+            "learns it where sources overlap, and takes each source for what it shows.",
             WIDE, (Design(6, 13, 50, 1, noise=0.1), Design(-10, 10, 100, 5, 0.5, 0.0, 0.05),
                    Design(10, 20, 100, 5, 0.3, 0.0, 0.03)),
             experts=True, chosen=2),

@@ -6,10 +6,11 @@ import numpy as np
 import param
 
 from workbench.checks import require
-from workbench.ui.sources import designs, line, words
+from workbench.ui.base import state
+from workbench.ui.base.state import named
+from workbench.ui.sources import designs, line, messages
 from workbench.ui.sources.designs import Design
 from workbench.ui.sources.presets import NARROW, PRESETS, WIDE
-from workbench.ui.urls import Linked
 
 LINE, CITY = "line", "city"
 SPANS = {"-2 to 15": NARROW, "-10 to 20": WIDE}
@@ -30,11 +31,7 @@ SHOWN = {"mean": "mean", "width": "width", "error": "error", "truth": "truth",
 _START = PRESETS[0].setting
 
 
-def _named(values: list, form: str = "{}") -> dict:
-    return {form.format(f"{value:g}"): value for value in values}
-
-
-class State(Linked):
+class State(state.State):
     """All choices of the app."""
 
     tab = param.Selector(objects={"One dimension": LINE, "A city": CITY},
@@ -50,11 +47,11 @@ class State(Linked):
     kernel = param.Selector(objects=KERNELS, doc="Covariance of the function.")
     hyper = param.Selector(objects=HYPER, doc="Where the model's hyperparameters come from: the "
                            "sliders, or the likelihood of all sources (as a product).")
-    lengthscale = param.Selector(objects=_named(LENGTHS), default=1.1,
+    lengthscale = param.Selector(objects=named(LENGTHS), default=1.1,
                                  doc="Distance in x over which the function changes.")
-    spread = param.Selector(objects=_named(SPREADS), default=3.2,
+    spread = param.Selector(objects=named(SPREADS), default=3.2,
                             doc="Standard deviation of the function before data.")
-    weight = param.Selector(objects=_named(WEIGHTS), default=0.5,
+    weight = param.Selector(objects=named(WEIGHTS), default=0.5,
                             doc="Power φ of all likelihoods in the composite posterior; 1 is the "
                                 "product.")
     experts = param.Boolean(False, doc="Learn MR-DGP as well, in the background.")
@@ -75,18 +72,12 @@ class State(Linked):
     def __init__(self, **given):
         super().__init__()
         self._offer()
-        for name in self.names():
-            if name in given:
-                setattr(self, name, given[name])
+        self.choose(given)
 
     @param.depends("scope", watch=True)
     def _offer(self) -> None:
-        names = [f"S{k + 1:02d}" for k in range(STATIONS[self.scope])]
-        for name, objects in (("station", names), ("hour", list(range(2 * HOURS[self.scope])))):
-            slot, kept = self.param[name], getattr(self, name)
-            slot.objects = objects
-            if kept not in objects:
-                setattr(self, name, objects[0])
+        self.offer("station", [f"S{k + 1:02d}" for k in range(STATIONS[self.scope])])
+        self.offer("hour", list(range(2 * HOURS[self.scope])), self.param.hour.default)
 
     @param.depends("span", watch=True)
     def _move_in(self) -> None:
@@ -182,7 +173,7 @@ class State(Linked):
         inside = np.clip(np.round(values, line.DIGITS), line.LOWEST, line.HIGHEST)
         self.drawn = line.written(inside)
 
-    def take(self, preset: int) -> None:
+    def choose_preset(self, preset: int) -> None:
         """Go to a preset."""
         self.param.update(**PRESETS[preset].setting)
 
@@ -192,18 +183,13 @@ class State(Linked):
         if name == "drawn":
             good = line.read(text) is not None
             self.drawn = text if good else self.drawn
-            return [] if good else [words.bad_drawing(text)]
+            return [] if good else [messages.bad_drawing(text)]
         if name == "sources":
             found = designs.read(text, self.ends)
             if found is None:
-                return [words.bad_sources(text)]
+                return [messages.bad_sources(text)]
             self.edit(found)
             return []
         if name == "chosen" and text.isdecimal() and int(text[:9]) > len(self.designs):
-            return [words.no_source(text, len(self.designs))]
+            return [messages.no_source(text, len(self.designs))]
         return super()._read(name, text)
-
-
-def nearest(stops: list, value: float):
-    """The nearest of positive stops, by ratio."""
-    return min(stops, key=lambda stop: abs(np.log(stop / max(value, 1e-300))))

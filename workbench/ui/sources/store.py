@@ -2,29 +2,23 @@
 
 from __future__ import annotations
 
-import logging
 import time
-from collections import deque
-from collections.abc import Callable
-from contextlib import nullcontext
 from dataclasses import replace
 
 import numpy as np
 import param
 
-from workbench.ui.granularity.bench import Recent
-from workbench.ui.results import Results
-from workbench.ui.sources import background, line, words
+from workbench.ui.base import store
+from workbench.ui.base.cache import Cache
+from workbench.ui.sources import background, line, messages
 from workbench.ui.sources.background import Estimate, Experts, Learnt, Plan
 from workbench.ui.sources.city_store import CityStore
 from workbench.ui.sources.engine import Answer, Bench, Model, answer
-from workbench.ui.sources.state import LINE, SET, State
-
-_LOG = logging.getLogger("workbench.ui.sources")
+from workbench.ui.sources.state import LINE, SET
 
 
-class Store(Results):
-    """What the line shows; what the other tab shows is in ``city``. Parameters as of `Results`."""
+class Store(store.Store):
+    """What the line shows; what the other tab shows is in ``city``. Parameters as of the base."""
 
     answer = param.ClassSelector(class_=Answer, doc="the present world's posteriors")
     learnt = param.ClassSelector(class_=Learnt, doc="hyperparameters; None unless asked and known")
@@ -36,11 +30,9 @@ class Store(Results):
     watched = ("tab", "span", "truth", "drawn", "draw", "sources", "kernel", "hyper",
                "lengthscale", "spread", "weight", "experts")
 
-    def __init__(self, state: State, hop: Callable = lambda function: function(),
-                 together: Callable = nullcontext):
-        super().__init__(state, hop, together)
-        self.city = CityStore(state, hop, together)
-        self.costs, self._benches, self._plan = deque(maxlen=500), Recent(4), None
+    def _set_up(self) -> None:
+        self.city = CityStore(self.state, self._schedule, self._together)
+        self._benches, self._plan = Cache(4), None
 
     def refresh(self) -> None:
         """Answer the state as it is."""
@@ -85,7 +77,7 @@ class Store(Results):
                 self._begin(plan)
             self._reply()
         if moved and plan.wanted:
-            self._job.start(lambda run: background.settle(plan, run))
+            self._job.start(lambda run: background.complete(plan, run))
 
     def _begin(self, plan: Plan) -> None:
         """Other data or another model: what is known of it already, and what is not."""
@@ -96,19 +88,18 @@ class Store(Results):
         self.param.update(
             learnt=known["learnt"] if plan.hyper != SET else None, estimate=known["estimate"],
             experts=shown if plan.experts else None, fresh=known["experts"] is not None,
-            work=words.WORK[plan.wanted[0]] if plan.wanted else "", fraction=0.0, error="")
+            work=messages.WORK[plan.wanted[0]] if plan.wanted else "", fraction=0.0, error="")
 
     def _reply(self) -> None:
         start = time.perf_counter()
         found = answer(self.bench, self.model, self.state.weight)
         spent = 1000 * (time.perf_counter() - start)
-        self.costs.append(spent)
-        _LOG.info("line: %.1f ms", spent)
+        self._spend("line", spent)
         self.answer = replace(found, milliseconds=spent)
 
-    def _take(self, name: str, result: object) -> None:
+    def _receive(self, name: str, result: object) -> None:
         if name == "doing":
-            self.param.update(work=words.WORK[result], fraction=0.0)
+            self.param.update(work=messages.WORK[result], fraction=0.0)
         elif name == "experts":
             self.param.update(experts=result, fresh=True)
         else:

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-import panel as pn
-import param
 from bokeh.events import Tap
 from bokeh.models import (
     BasicTickFormatter,
-    BoxAnnotation,
     ColorBar,
     FixedTicker,
-    HoverTool,
     Label,
     LogColorMapper,
     Range1d,
@@ -20,26 +16,19 @@ from bokeh.models import (
 from bokeh.palettes import Viridis256
 
 from workbench.granularity.correlations import CORRELATIONS
-from workbench.plots.theme import NEUTRAL
-from workbench.ui.granularity import words
-from workbench.ui.granularity.bench import LEVELS
+from workbench.plots.theme import CATEGORIES
+from workbench.ui.base.bands import LEVELS
+from workbench.ui.base.views.figures import HERE, chart, empty, hover, legend, push, shown, source
+from workbench.ui.base.views.layout import View, wrapping
+from workbench.ui.base.views.line_charts import DistanceCurves, calibration
+from workbench.ui.base.views.text import note, paragraph
+from workbench.ui.granularity import messages
 from workbench.ui.granularity.plane import contour, edges
 from workbench.ui.granularity.state import LINE
 from workbench.ui.granularity.store import Store
-from workbench.ui.granularity.views.look import (
-    BOUND,
-    CERTIFICATE,
-    COMPLETE,
-    HERE,
-    SUMMARY,
-    chart,
-    legend,
-    push,
-    source,
-)
-from workbench.ui.views.layout import wrapping
-from workbench.ui.views.text import note, paragraph
 
+COMPLETE, SUMMARY = CATEGORIES[0], CATEGORIES[1]
+BOUND, CERTIFICATE = CATEGORIES[3], CATEGORIES[2]
 SIZE, HEIGHT = 255, 215
 LIMIT = "#CC3311"       # what is tolerated
 TICKS = [0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10]
@@ -47,39 +36,35 @@ LOWEST, HIGHEST = 0.003, 1.0        # of the plane's colours, shares of the data
 DIM = {True: {"opacity": "0.5"}, False: {"opacity": "1"}}
 
 
-class Charts(pn.viewable.Viewer):
+class Charts(View):
     """The row of charts under the line or the map."""
 
-    store = param.ClassSelector(class_=Store)
-
     def __init__(self, store: Store, **params):
-        super().__init__(store=store, **params)
-        self.cells = source(left=[], right=[], bottom=[], top=[], error=[], size=[], length=[])
-        self.tolerance, self.advised = source(limit=[], y=[]), source(x=[], y=[])
-        self.here = source(x=[], y=[])
-        self.errors, self.bounds = source(m=[], error=[]), source(m=[], bound=[], certificate=[])
-        self.now = source(m=[], error=[])
-        self.held = source(level=LEVELS, complete=LEVELS * np.nan, summary=LEVELS * np.nan)
+        super().__init__(store, **params)
+        self.cells = empty("left", "right", "bottom", "top", "error", "size", "length")
+        self.tolerance, self.advised = empty("limit", "y"), empty("x", "y")
+        self.here, self.now = empty("x", "y"), empty("m", "error")
+        self.errors, self.bounds = empty("m", "error"), empty("m", "bound", "certificate")
+        self.coverage = source(level=LEVELS, complete=LEVELS * np.nan, summary=LEVELS * np.nan)
         self.plane, self.curve = self._plane(), self._curve()
-        self.calibration = self._calibration()
-        self._note = note(words.CALIBRATION_NOTE, SIZE + 50)
-        self._advice = note(words.PLANE_NOTE, SIZE + 90)
+        self.calibration = calibration(messages.calibration(True), HEIGHT, self.coverage,
+                                       {"complete": COMPLETE, "summary": SUMMARY})
+        legend(self.calibration, {label: self.calibration.select({"name": name})
+                                  for name, label in (("complete", messages.COMPLETE),
+                                                      ("summary", messages.SUMMARY))}, "top_left")
+        self._note = note(messages.CALIBRATION_NOTE, SIZE + 50)
+        self._advice = note(messages.PLANE_NOTE, SIZE + 90)
         self._cells = {
-            "plane": pn.Column(pn.pane.Bokeh(self.plane, margin=(0, 2)),
-                               self._advice, margin=0),
-            "curve": pn.Column(pn.pane.Bokeh(self.curve, margin=(0, 2)),
-                               note(words.CURVE_NOTE, SIZE + 60), margin=0),
-            "calibration": pn.Column(pn.pane.Bokeh(self.calibration, margin=(0, 2)), self._note,
-                                     margin=0),
+            "plane": shown(self.plane, self._advice),
+            "curve": shown(self.curve, note(messages.CURVE_NOTE, SIZE + 60)),
+            "calibration": shown(self.calibration, self._note),
         }
         self._panel = wrapping(*self._cells.values(), gap=10)
-        store.param.watch(self._answer, "answer")
-        store.param.watch(self._picture, "picture")
-        store.param.watch(self._line, "curve")
-        store.param.watch(self._dim, ["stale", "answer"])
-        store.state.param.watch(self._tolerance, "tolerance")
-        for draw in (self._answer, self._picture, self._line, self._tolerance, self._dim):
-            draw()
+        self.follow(self._answer, "answer")
+        self.follow(self._picture, "picture")
+        self.follow(self._line, "curve")
+        self.follow(self._tolerance, "tolerance", of=store.state)
+        self.follow(self._dim, "stale", "answer")
 
     # figures
 
@@ -105,9 +90,9 @@ class Charts(pn.viewable.Viewer):
         plot.renderers.extend([self.across, self.up])
         plot.scatter("x", "y", source=self.here, marker="circle", size=11, line_color="black",
                      fill_color=HERE, line_width=1.5)
-        plot.add_tools(HoverTool(renderers=[cells], tooltips=[
+        hover(plot, cells, [
             ("cell", "@size{0.000}"), ("lengthscale", "@length{0.000}"),
-            ("error", "@error{0.000} of the data's sd")]))
+            ("error", "@error{0.000} of the data's sd")])
         bar = ColorBar(color_mapper=mapper, width=10, padding=2, margin=4,
                        ticker=FixedTicker(ticks=[0.003, 0.01, 0.03, 0.1, 0.3, 1]),
                        title="", major_label_text_font_size="11px", background_fill_alpha=0)
@@ -139,20 +124,6 @@ class Charts(pn.viewable.Viewer):
         legend(plot, marks, "bottom_left")
         return plot
 
-    def _calibration(self):
-        plot = chart(words.calibration(True), "nominal coverage of the interval",
-                     "share inside", HEIGHT, HEIGHT, x_range=(0, 1), y_range=(0, 1.005),
-                     name="calibration")
-        plot.line([0, 1], [0, 1], line_color=NEUTRAL, line_dash="dashed", line_width=1.5)
-        marks = {}
-        for name, label, colour in (("complete", words.COMPLETE, COMPLETE),
-                                    ("summary", words.SUMMARY, SUMMARY)):
-            marks[label] = [
-                plot.line("level", name, source=self.held, line_color=colour, line_width=2.5),
-                plot.scatter("level", name, source=self.held, color=colour, size=4)]
-        legend(plot, marks, "top_left")
-        return plot
-
     # updates
 
     def _answer(self, *events) -> None:
@@ -166,11 +137,12 @@ class Charts(pn.viewable.Viewer):
         push(self.now, {"m": [answer.cells.size] * len(error), "error": error})
         if answer.coverage is not None:
             complete, summary = answer.coverage
-            push(self.held, {"level": LEVELS, "complete": complete, "summary": summary})
+            push(self.coverage, {"level": LEVELS, "complete": complete, "summary": summary})
         known = answer.world.truth is not None
-        self.calibration.title.text = words.calibration(known)
-        extra = words.DRAWS_NOTE if state.tab == LINE else "" if known else words.HELD_OUT_NOTE
-        self._note.object = paragraph(words.CALIBRATION_NOTE + extra)
+        self.calibration.title.text = messages.calibration(known)
+        extra = (messages.DRAWS_NOTE if state.tab == LINE else
+                 "" if known else messages.HELD_OUT_NOTE)
+        self._note.object = paragraph(messages.CALIBRATION_NOTE + extra)
         self._advise()
 
     def _picture(self, *events) -> None:
@@ -218,10 +190,10 @@ class Charts(pn.viewable.Viewer):
 
     def _advise(self) -> None:
         picture, answer, state = self.store.picture, self.store.answer, self.store.state
-        text = words.PLANE_NOTE
+        text = messages.PLANE_NOTE
         if picture is not None and answer is not None:
             length = answer.model.lengthscale
-            text += " " + words.advice(state.size, length, state.tolerance, picture.unit,
+            text += " " + messages.advice(state.size, length, state.tolerance, picture.unit,
                                        length / picture.trusted[state.tolerance])
         self._advice.object = paragraph(text)
 
@@ -245,40 +217,21 @@ class Charts(pn.viewable.Viewer):
         if event.x is not None and event.x > 0 and event.y > 0:
             self.store.state.go(event.x, event.y)
 
-    def __panel__(self):
-        return self._panel
 
-
-class KernelCurve(pn.viewable.Viewer):
+class KernelCurve(View):
     """The kernel over distance, with one cell shaded."""
 
-    store = param.ClassSelector(class_=Store)
-
     def __init__(self, store: Store, **params):
-        super().__init__(store=store, **params)
-        self.curve = source(r=[], k=[])
-        self.figure = chart("Correlation over distance", "distance", "", 215, 75,
-                            y_range=(0, 1.05), x_range=Range1d(0, 3), name="kernel")
-        self.box = BoxAnnotation(left=0, right=1, fill_color=SUMMARY, fill_alpha=0.2)
-        self.figure.add_layout(self.box)
-        self.figure.line("r", "k", source=self.curve, line_color=COMPLETE, line_width=2.5)
-        self.figure.yaxis.ticker = FixedTicker(ticks=[0, 0.5, 1])
-        self._panel = pn.Column(pn.pane.Bokeh(self.figure, margin=0),
-                                note(words.KERNEL_NOTE, 280), margin=(0, 5))
-        store.param.watch(self._update, "answer")
-        self._update()
+        super().__init__(store, **params)
+        self._curves = DistanceCurves(
+            "Correlation over distance", "kernel", 75, {"k": {"line_color": COMPLETE}},
+            {"fill_color": SUMMARY, "fill_alpha": 0.2})
+        self.curve, self.figure = self._curves.curve, self._curves.figure
+        self._panel = shown(self.figure, note(messages.KERNEL_NOTE, 280), margin=(0, 3))
+        self.follow_answer(self._update)
 
-    def _update(self, *events) -> None:
-        answer = self.store.answer
-        if answer is None:
-            return
-        end = answer.world.extent / 2
-        r = np.linspace(0, end, 120)
-        push(self.curve, {"r": r, "k": CORRELATIONS[answer.model.kernel](
-            r / answer.model.lengthscale)})
-        self.box.right = self.store.state.size
-        self.figure.x_range.end = end
-        self.figure.xaxis.axis_label = f"distance ({answer.world.unit}); shaded: one cell"
-
-    def __panel__(self):
-        return self._panel
+    def _update(self, answer) -> None:
+        model, world = answer.model, answer.world
+        self._curves.push(
+            world.extent / 2, self.store.state.size, f"distance ({world.unit}); shaded: one cell",
+            k=lambda r: CORRELATIONS[model.kernel](r / model.lengthscale))

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-import panel as pn
-import panel_material_ui as pmui
-import param
-
-from workbench.ui.granularity import words
+from workbench.ui.base.views.controls import (
+    SELECT,
+    SLIDER,
+    learn_button,
+    small_button,
+    title,
+    widget,
+)
+from workbench.ui.base.views.layout import View, stretched
+from workbench.ui.base.views.text import note
+from workbench.ui.granularity import messages
 from workbench.ui.granularity.state import LINE, MAP
 from workbench.ui.granularity.store import Store
 from workbench.ui.granularity.views.charts import KernelCurve
-from workbench.ui.views.text import note
 
 LABELS = {
     "known": "Known function", "points": "Points n", "noise": "Noise (sd) in the data",
@@ -31,32 +36,20 @@ SLIDERS = ("points", "noise", "cells", "side", "lengthscale", "map_lengthscale",
            "map_variance", "map_noise")
 
 
-class Controls(pn.viewable.Viewer):
+class Controls(View):
     """Widgets of a store's state, the kernel, and the button that learns."""
 
-    store = param.ClassSelector(class_=Store)
-
     def __init__(self, store: Store, **params):
-        super().__init__(store=store, **params)
+        super().__init__(store, **params)
         state = store.state
-        self.widgets = {name: self._widget(name) for name in LABELS}
-        self.kernel = KernelCurve(store)
-        self.learn = pmui.Button(
-            label=words.LEARN, icon="auto_fix_high", color="primary", variant="contained",
-            size="small", margin=(4, 10), sizing_mode="stretch_width",
-            on_click=lambda _: store.learn())
-        self.draw = pmui.Button(label=words.NEW_DRAW, size="small", variant="outlined",
-                                margin=(2, 10), sizing_mode="stretch_width",
-                                on_click=lambda _: state.param.update(draw=state.draw % 20 + 1))
-        state.param.watch(self._shown, ["tab", "likelihood"])
-        self._shown()
-
-    def _widget(self, name: str):
-        slot = self.store.state.param[name]
-        kind = pmui.DiscreteSlider if name in SLIDERS else pmui.Select
-        more = {"tooltips": False} if kind is pmui.DiscreteSlider else {}
-        return kind.from_param(slot, label=LABELS[name], description=slot.doc, size="small",
-                               sizing_mode="stretch_width", margin=(3, 10), **more)
+        self.widgets = {name: widget(state, name, label, SLIDER if name in SLIDERS else SELECT)
+                        for name, label in LABELS.items()}
+        self.kernel, self.learn = KernelCurve(store), learn_button(messages.LEARN, store.learn)
+        self.draw = small_button(messages.NEW_DRAW,
+                                 lambda: state.param.update(draw=state.draw % 20 + 1),
+                                 sizing_mode="stretch_width")
+        self._panel = stretched(*self._parts())
+        self.follow(self._shown, "tab", "likelihood", of=state)
 
     def _shown(self, *events) -> None:
         state = self.store.state
@@ -67,16 +60,16 @@ class Controls(pn.viewable.Viewer):
         self.draw.visible = state.tab == LINE
         self.widgets["map_noise"].disabled = state.likelihood == "poisson"
 
-    def __panel__(self):
-        parts = [note(words.ABOUT, inset=10)]   # few words: all is to be seen without scrolling
-        for title, names in SECTIONS.items():
-            if title != "More":
-                parts.append(pmui.Typography(title, variant="overline", margin=(3, 10, 0, 10)))
+    def _parts(self) -> list:
+        parts = [note(messages.ABOUT, inset=10)]   # few words: all is to be seen unscrolled
+        for heading, names in SECTIONS.items():
+            if heading != "More":
+                parts.append(title(heading))
             parts += [self.widgets[n] for n in dict.fromkeys((*names[LINE], *names[MAP]))]
-            if title == "Data":
+            if heading == "Data":
                 parts.append(self.draw)
-            if title == "Model":
+            if heading == "Model":
                 parts.append(self.kernel)
-            if title == "More":
-                parts += [self.learn, note(words.LEARN_NOTE, inset=10)]
-        return pn.Column(*parts, sizing_mode="stretch_width")
+            if heading == "More":
+                parts += [self.learn, note(messages.LEARN_NOTE, inset=10)]
+        return parts

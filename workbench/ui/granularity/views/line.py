@@ -3,33 +3,24 @@
 from __future__ import annotations
 
 import numpy as np
-import panel as pn
 import panel_material_ui as pmui
-import param
-from bokeh.events import Pan, PanEnd, PanStart, Tap
-from bokeh.models import CustomJS, HoverTool
+from bokeh.events import Tap
+from bokeh.models import CustomJS
 
 from workbench.plots.theme import NEUTRAL
+from workbench.ui.base.bands import HALF_90
+from workbench.ui.base.views.controls import small_button
+from workbench.ui.base.views.figures import HERE, chart, empty, hover, legend, on_drag, push, shown
+from workbench.ui.base.views.layout import View, wrapping
+from workbench.ui.base.views.text import note, paragraph
 from workbench.ui.granularity import cells as cutting
-from workbench.ui.granularity import words
+from workbench.ui.granularity import messages
 from workbench.ui.granularity.state import LINE, MOST_MOVABLE
 from workbench.ui.granularity.store import Store
-from workbench.ui.granularity.views.look import (
-    COMPLETE,
-    HERE,
-    SUMMARY,
-    TRUTH,
-    chart,
-    legend,
-    push,
-    source,
-)
+from workbench.ui.granularity.views.charts import COMPLETE, SUMMARY
 from workbench.ui.granularity.worlds import END
-from workbench.ui.views.layout import wrapping
-from workbench.ui.views.text import note, paragraph
 
 WIDTH, HEIGHT = 965, 215
-BAND = 1.645            # standard deviations: 90 %
 NUDGE = 0.1             # rad that a button moves a boundary
 # A boundary follows the pointer; the server hears of it at most every 60 ms, and at the end.
 GRAB = """
@@ -54,33 +45,26 @@ if (end || now - last > 60) {
 """
 
 
-class Line(pn.viewable.Viewer):
+class Line(View):
     """The figure of the line, and the buttons that edit its cells."""
 
-    store = param.ClassSelector(class_=Store)
-
     def __init__(self, store: Store, **params):
-        super().__init__(store=store, **params)
-        self.points = source(x=[], y=[])
-        self.fine = source(x=[], truth=[], complete=[], complete_low=[], complete_high=[],
-                           summary=[], summary_low=[], summary_high=[])
-        self.bars = source(left=[], right=[], mean=[], low=[], high=[], count=[])
-        self.handles = source(x=[], y=[])
-        self.chosen = source(left=[], right=[])
-        self.drag = source(which=[], x=[])
+        super().__init__(store, **params)
+        self.points, self.handles = empty("x", "y"), empty("x", "y")
+        self.fine = empty("x", "truth", "complete", "complete_low", "complete_high",
+                          "summary", "summary_low", "summary_high")
+        self.bars = empty("left", "right", "mean", "low", "high", "count")
+        self.chosen, self.drag = empty("left", "right"), empty("which", "x")
         self.figure = self._figure()
         self.drag.on_change("data", self._dragged)
         self.figure.on_event(Tap, self._tapped)
-        self._text = note(words.LINE_NOTE, 330)
+        self._text = note(messages.LINE_NOTE, 330)
         self._buttons = self._editors()
         self._world = None
-        self._panel = pn.Column(
-            pn.pane.Bokeh(self.figure, margin=(0, 2)),
-            wrapping(*self._buttons.values(), self._text),
-            sizing_mode="stretch_width", margin=0)
-        store.param.watch(self._update, "answer")
+        self._panel = shown(self.figure, wrapping(*self._buttons.values(), self._text),
+                            sizing_mode="stretch_width")
         store.state.param.watch(lambda _: self._choose(), "cell")
-        self._update()
+        self.follow_answer(self._update)
 
     def _figure(self):
         plot = chart("What is known of the function", "position x (rad)", "value", WIDTH, HEIGHT,
@@ -96,7 +80,7 @@ class Line(pn.viewable.Viewer):
                           fill_alpha=0.22, line_color=SUMMARY, line_alpha=0.35)
         bars = plot.segment("left", "mean", "right", "mean", source=self.bars, line_color=SUMMARY,
                             line_width=3)
-        truth = plot.line("x", "truth", source=self.fine, line_color=TRUTH, line_width=2,
+        truth = plot.line("x", "truth", source=self.fine, line_color=NEUTRAL, line_width=2,
                           line_dash="dashed")
         means = [plot.line("x", name, source=self.fine, line_color=colour, line_width=2.5)
                  for name, colour in (("complete", COMPLETE), ("summary", SUMMARY))]
@@ -104,9 +88,8 @@ class Line(pn.viewable.Viewer):
                      line_dash="dotted")
         self._marks = plot.scatter("x", "y", source=self.handles, marker="triangle", size=13,
                                    color=HERE, line_color=NEUTRAL).glyph
-        plot.add_tools(HoverTool(renderers=[boxes], tooltips=[
-            ("cell", "@left{0.00} to @right{0.00} rad"), ("mean", "@mean{0.000}"),
-            ("points", "@count")]))
+        hover(plot, boxes, [("cell", "@left{0.00} to @right{0.00} rad"), ("mean", "@mean{0.000}"),
+                            ("points", "@count")])
         legend(plot, {"truth": [truth], "points": [dots], "cell: its mean ± 1 standard error":
                       [boxes, bars], "posterior from complete data, 90 %": [means[0], bands[0]],
                       "posterior from summaries, 90 %": [means[1], bands[1]]},
@@ -114,27 +97,25 @@ class Line(pn.viewable.Viewer):
         grab = CustomJS(args={"plot": plot, "handles": self.handles, "drag": self.drag}, code=GRAB)
         pull = CustomJS(args={"handles": self.handles, "drag": self.drag, "gap": cutting.GAP,
                               "limit": END}, code=PULL)
-        plot.js_on_event(PanStart, grab)
-        plot.js_on_event(Pan, pull)
-        plot.js_on_event(PanEnd, pull)
+        on_drag(plot, grab, pull)
         return plot
 
     def _editors(self) -> dict[str, pmui.Button]:
         made = {
-            "previous": ("‹ Previous cell", lambda _: self._step(-1)),
-            "next": ("Next cell ›", lambda _: self._step(1)),
-            "merge": ("Merge with next", lambda _: self._edit(cutting.merged)),
-            "split": ("Split in half", lambda _: self._edit(cutting.split)),
-            "left": ("Right edge ←", lambda _: self._nudge(-NUDGE)),
-            "right": ("Right edge →", lambda _: self._nudge(NUDGE)),
-            "equal": ("Equal cells", lambda _: self.store.state.param.update(edges="", cell=-1)),
+            "previous": ("‹ Previous cell", lambda: self._step(-1)),
+            "next": ("Next cell ›", lambda: self._step(1)),
+            "merge": ("Merge with next", lambda: self._edit(cutting.merged)),
+            "split": ("Split in half", lambda: self._edit(cutting.split)),
+            "left": ("Right edge ←", lambda: self._nudge(-NUDGE)),
+            "right": ("Right edge →", lambda: self._nudge(NUDGE)),
+            "equal": ("Equal cells", lambda: self.store.state.param.update(edges="", cell=-1)),
         }
-        return {name: pmui.Button(label=label, size="small", variant="outlined", margin=(2, 0),
-                                  on_click=function) for name, (label, function) in made.items()}
+        return {name: small_button(label, click, margin=(2, 0))
+                for name, (label, click) in made.items()}
 
-    def _update(self, *events) -> None:
-        answer, state = self.store.answer, self.store.state
-        if answer is None or state.tab != LINE:
+    def _update(self, answer) -> None:
+        state = self.store.state
+        if state.tab != LINE:
             return
         world, model, cells = answer.world, answer.model, answer.cells
         if world is not self._world:
@@ -143,10 +124,8 @@ class Line(pn.viewable.Viewer):
             reach = np.abs(world.truth).max() + min(2.2 * state.noise, 1.6)
             self.figure.y_range.update(start=-reach, end=reach)
         columns = {"x": world.places[:, 0], "truth": world.truth}
-        for name, law in (("complete", answer.complete), ("summary", answer.summary)):
-            half = np.full(law.mean.size, np.nan) if law.sd is None else BAND * law.sd
-            columns |= {name: law.mean, f"{name}_low": law.mean - half,
-                        f"{name}_high": law.mean + half}
+        for name, band in (("complete", answer.complete), ("summary", answer.summary)):
+            columns |= band.columns(HALF_90, (name, f"{name}_low", f"{name}_high"))
         push(self.fine, columns)
         error = np.sqrt(model.errors(cells.means, cells.counts))
         push(self.bars, {"left": cells.left[:, 0], "right": cells.right[:, 0],
@@ -168,13 +147,13 @@ class Line(pn.viewable.Viewer):
         for name in ("merge", "split", "left", "right"):
             self._buttons[name].disabled = not there
         self._buttons["equal"].disabled = not state.edges
-        text = words.LINE_NOTE if movable else words.TOO_MANY
+        text = messages.LINE_NOTE if movable else messages.TOO_MANY
         if there:
             bars = self.bars.data
             found = np.flatnonzero(np.isclose(bars["left"], edges[cell]))
             mean = float(bars["mean"][found[0]]) if found.size else None
             count = int(bars["count"][found[0]]) if found.size else 0
-            text = words.chosen(cell, edges[cell], edges[cell + 1], mean, count)
+            text = messages.chosen(cell, edges[cell], edges[cell + 1], mean, count)
         self._text.object = paragraph(text)
 
     def _dragged(self, attribute: str, old: dict, new: dict) -> None:
@@ -206,6 +185,3 @@ class Line(pn.viewable.Viewer):
         edges, which = state.boundaries, state.cell + 1
         if which < edges.size - 1:
             state.edit(cutting.moved(edges, which, edges[which] + by))
-
-    def __panel__(self):
-        return self._panel

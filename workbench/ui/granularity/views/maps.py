@@ -5,29 +5,18 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import panel as pn
-import param
-from bokeh.models import (
-    BasicTicker,
-    BasicTickFormatter,
-    ColorBar,
-    HoverTool,
-    LinearColorMapper,
-    Range1d,
-)
+from bokeh.models import ColorBar, Range1d
 from bokeh.plotting import figure
-from holoviews.plotting.util import process_cmap
 
 from workbench.plots.theme import NEUTRAL, PALETTES
-from workbench.ui.granularity import words
-from workbench.ui.granularity.bench import Answer
+from workbench.ui.base.views.figures import colours, crosshair, empty, hover, push, shown, value_map
+from workbench.ui.base.views.layout import View, stretched, wrapping
+from workbench.ui.base.views.text import note
+from workbench.ui.granularity import messages
+from workbench.ui.granularity.engine import Answer
 from workbench.ui.granularity.state import MAP
 from workbench.ui.granularity.store import Store
-from workbench.ui.granularity.views.look import chart, push, source
 from workbench.ui.granularity.worlds import World
-from workbench.ui.views.figures import crosshair
-from workbench.ui.views.layout import wrapping
-from workbench.ui.views.text import note
 
 SIDE = 222              # pixels across a map
 NOWHERE = "#00000000"   # pixels far from data are transparent
@@ -40,45 +29,36 @@ MAPS = {
 QUANTILES = (0.02, 0.98)
 
 
-class Maps(pn.viewable.Viewer):
+class Maps(View):
     """Four linked maps on two locked colour scales."""
 
-    store = param.ClassSelector(class_=Store)
-
     def __init__(self, store: Store, **params):
-        super().__init__(store=store, **params)
+        super().__init__(store, **params)
         self.ranges = Range1d(0, 10), Range1d(0, 10)
-        self.value = LinearColorMapper(process_cmap(PALETTES["rate"], 256), nan_color=NOWHERE)
-        self.change = LinearColorMapper(process_cmap(PALETTES["difference"], 256),
-                                        nan_color=NOWHERE)
-        self.squares = source(left=[], right=[], bottom=[], top=[], mean=[], count=[])
-        self.points = source(x=[], y=[])
-        self.pixels = source(left=[], bottom=[], width=[], height=[], complete=[], summary=[],
-                             difference=[])
+        self.value = colours(PALETTES["rate"], nan_color=NOWHERE)
+        self.change = colours(PALETTES["difference"], nan_color=NOWHERE)
+        self.squares = empty("left", "right", "bottom", "top", "mean", "count")
+        self.points = empty("x", "y")
+        self.pixels = empty("left", "bottom", "width", "height", "complete", "summary",
+                            "difference")
         self.figures = {name: self._figure(name, title) for name, title in MAPS.items()}
         crosshair(list(self.figures.values()))
         self._world = None
-        self._panes = {name: pn.Column(pn.pane.Bokeh(plot, margin=(0, 2)), margin=0)
-                       for name, plot in self.figures.items()}
-        self._panel = pn.Column(wrapping(*self._panes.values(), gap=4), note(words.MAP_NOTE),
-                                sizing_mode="stretch_width", margin=0)
-        store.param.watch(self._update, "answer")
-        self._update()
+        self._panes = {name: shown(plot) for name, plot in self.figures.items()}
+        self._panel = stretched(wrapping(*self._panes.values(), gap=4), note(messages.MAP_NOTE))
+        self.follow_answer(self._update)
 
     def _figure(self, name: str, title: str) -> figure:
-        plot = chart(title, "", "", SIDE, SIDE, x_range=self.ranges[0], y_range=self.ranges[1],
-                     tools="pan,wheel_zoom,box_zoom,reset,save", toolbar_location="above",
-                     name=name)
-        plot.toolbar.autohide, plot.grid.visible = True, False
-        colours = self.change if name == "difference" else self.value
+        mapper = self.change if name == "difference" else self.value
+        plot = value_map(title, SIDE, self.ranges, name, mapper)
         if name == "cells":
             drawn = plot.quad("left", "right", "top", "bottom", source=self.squares,
                               line_color=NEUTRAL, line_width=0.4,
-                              fill_color={"field": "mean", "transform": colours})
+                              fill_color={"field": "mean", "transform": mapper})
             tips = [("mean", "@mean{0.[000]}"), ("points", "@count")]
         else:
             drawn = plot.image(name, source=self.pixels, x="left", y="bottom", dw="width",
-                               dh="height", color_mapper=colours)
+                               dh="height", color_mapper=mapper)
             tips = [("complete", "@complete{0.[000]}"), ("summaries", "@summary{0.[000]}"),
                     ("difference", "@difference{0.[000]}")]
         if name == "complete":
@@ -86,19 +66,13 @@ class Maps(pn.viewable.Viewer):
         elif name != "cells":
             plot.quad("left", "right", "top", "bottom", source=self.squares, fill_color=None,
                       line_color=NEUTRAL, line_width=0.4, line_alpha=0.8)
-        plot.add_tools(HoverTool(renderers=[drawn], tooltips=tips, point_policy="follow_mouse"))
-        bar = ColorBar(color_mapper=colours, height=9, width=SIDE - 12, padding=4, margin=0,
-                       major_label_text_font_size="11px", background_fill_alpha=0,
-                       title_text_font_size="12px", title_text_font_style="normal", title=" ",
-                       ticker=BasicTicker(desired_num_ticks=4), formatter=BasicTickFormatter())
-        plot.add_layout(bar, "below")
-        plot.xaxis.ticker.desired_num_ticks = plot.yaxis.ticker.desired_num_ticks = 4
+        hover(plot, drawn, tips, point_policy="follow_mouse")
         plot.yaxis.visible = name == "cells"
         return plot
 
-    def _update(self, *events) -> None:
-        answer, state = self.store.answer, self.store.state
-        if answer is None or state.tab != MAP:
+    def _update(self, answer) -> None:
+        state = self.store.state
+        if state.tab != MAP:
             return
         if answer.world is not self._world:
             self._enter(answer.world)
@@ -143,9 +117,6 @@ class Maps(pn.viewable.Viewer):
         empty = [np.full(world.shape, np.nan, dtype=np.float32)]
         push(self.pixels, {"left": [x0], "bottom": [y0], "width": [x1 - x0], "height": [y1 - y0],
                            "complete": empty, "summary": empty, "difference": empty})
-
-    def __panel__(self):
-        return self._panel
 
 
 def image(world: World, mean: np.ndarray) -> np.ndarray:

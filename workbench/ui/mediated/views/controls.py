@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import panel as pn
-import panel_material_ui as pmui
-import param
-
-from workbench.ui.mediated import words
+from workbench.ui.base.views.controls import SELECT, SLIDER, column, learn_button, title, widget
+from workbench.ui.base.views.layout import View, stretched
+from workbench.ui.base.views.text import note
+from workbench.ui.mediated import messages
 from workbench.ui.mediated.store import Store
 from workbench.ui.mediated.views.charts import Curves
-from workbench.ui.views.text import note
 
 LABELS = {
     "source": "Fields", "hour": "Hour", "level": "Height", "draw": "Draw of the globe",
@@ -30,34 +28,31 @@ SECTIONS = {
                                       "detail_spread", "noise"),
 }
 SELECTS = ("source", "hour", "level", "covariate", "share", "kernel", "mediator", "joint")
-class Controls(pn.viewable.Viewer):
+
+
+class Controls(View):
     """Widgets of a store's state, curves over distance, and the button that learns."""
 
-    store = param.ClassSelector(class_=Store)
-
     def __init__(self, store: Store, **params):
-        super().__init__(store=store, **params)
+        super().__init__(store, **params)
+        state = store.state
         self.widgets = {name: self._widget(name) for name in LABELS}
         # Around each, what is hidden: a widget that itself was hidden stays light on dark pages.
-        self.cells = {name: _cell(widget) for name, widget in self.widgets.items()}
-        self.titles = {title: _cell(pmui.Typography(
-            title, variant="overline", margin=(3, 10, 0, 10))) for title in SECTIONS}
-        self.curves = Curves(store)
-        self.learn = pmui.Button(
-            label=words.LEARN, icon="auto_fix_high", color="primary", variant="contained",
-            size="small", margin=(4, 10), sizing_mode="stretch_width",
-            on_click=lambda _: store.learn())
-        store.state.param.watch(self._shown, store.state.names())
+        self.cells = {name: column(each) for name, each in self.widgets.items()}
+        self.titles = {text: column(title(text)) for text in SECTIONS}
+        self.curves, self.learn = Curves(store), learn_button(messages.LEARN, store.learn)
+        parts = [note(messages.ABOUT, inset=10)]    # few words: much is to be seen unscrolled
+        for text, names in SECTIONS.items():
+            parts += [self.titles[text], *(self.cells[name] for name in names)]
+        self._panel = stretched(*parts, self.curves, self.learn,
+                                note(messages.LEARN_NOTE, inset=10))
         store.param.watch(self._shown, ["stale", "work"])
-        self._shown()
+        self.follow(self._shown, *state.names(), of=state)
 
     def _widget(self, name: str):
-        slot = self.store.state.param[name]
-        kind = pmui.Select if name in SELECTS else pmui.DiscreteSlider
-        more = {"margin": (7, 10, 3, 10)} if kind is pmui.Select else {
-            "margin": (3, 10), "tooltips": False}
-        return kind.from_param(slot, label=LABELS[name], description=slot.doc, size="small",
-                               sizing_mode="stretch_width", **more)
+        kind = SELECT if name in SELECTS else SLIDER
+        return widget(self.store.state, name, LABELS[name], kind,
+                      (7, 10, 3, 10) if kind is SELECT else (3, 10))
 
     def _shown(self, *events) -> None:
         store, state = self.store, self.store.state
@@ -66,20 +61,8 @@ class Controls(pn.viewable.Viewer):
             if name == "covariate":
                 seen = len(state.param.covariate.objects) > 1
             cell.visible = seen
-        for title, names in SECTIONS.items():
-            self.titles[title].visible = any(self.cells[name].visible for name in names)
+        for text, names in SECTIONS.items():
+            self.titles[text].visible = any(self.cells[name].visible for name in names)
         self.curves.figure.visible = state.model != "bilinear"
         self.learn.disabled = (state.model == "bilinear" or store.stale
-                               or store.work == words.LEARNING)
-
-    def __panel__(self):
-        parts = [note(words.ABOUT, inset=10)]   # few words: much is to be seen without scrolling
-        for title, names in SECTIONS.items():
-            parts.append(self.titles[title])
-            parts += [self.cells[name] for name in names]
-        return pn.Column(*parts, self.curves, self.learn, note(words.LEARN_NOTE, inset=10),
-                         sizing_mode="stretch_width")
-
-
-def _cell(part) -> pn.Column:
-    return pn.Column(part, sizing_mode="stretch_width", margin=0)
+                               or store.work == messages.LEARNING)

@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 import panel as pn
-import param
-from bokeh.models import BasicTicker, ColorBar, FixedTicker, HoverTool, Range1d
+from bokeh.models import ColorBar, FixedTicker, Range1d
 from bokeh.plotting import figure
 
 from workbench.plots.theme import NEUTRAL
-from workbench.ui.granularity.views.look import chart, push, source
-from workbench.ui.mediated import words
+from workbench.ui.base.views.figures import colours, crosshair, empty, hover, push, shown, value_map
+from workbench.ui.base.views.layout import View, stretched, wrapping
+from workbench.ui.base.views.text import note
+from workbench.ui.mediated import messages
 from workbench.ui.mediated.background import Answer
 from workbench.ui.mediated.data import Data
 from workbench.ui.mediated.store import Store
 from workbench.ui.mediated.views.charts import Calibration
-from workbench.ui.views.figures import crosshair
-from workbench.ui.views.layout import wrapping
-from workbench.ui.views.scales import colour_bar, mappers
-from workbench.ui.views.text import note
 
 TALL, WIDE = 214, 238           # pixels across a map: four in a row of a laptop
 TEMPERATURES = ("target", "truth", "mean")
@@ -29,68 +26,54 @@ LEFT = ("target", "mean")       # of a row: these have a vertical axis
 NARROW, WIDEST = 20, 1          # widths span so much of the range of temperatures
 WIDTHS = [0.03, 0.1, 0.3, 1, 3, 10, 30, 100]
 SHARP = 5                       # share of the range of temperatures that is a large error
-EMPTY = {name: [] for name in words.MAPS}
 
 
-class Maps(pn.viewable.Viewer):
+class Maps(View):
     """The maps of a store, in rows that wrap, and calibration after them."""
 
-    store = param.ClassSelector(class_=Store)
-
     def __init__(self, store: Store, **params):
-        super().__init__(store=store, **params)
+        super().__init__(store, **params)
         self.ranges = Range1d(0, 1), Range1d(0, 1)
-        self.mappers = mappers(PALETTES, low=0.1, high=1, nan_color=words.UNKNOWN)
-        self.pixels = source(left=[], bottom=[], across=[], up=[], **EMPTY)
-        self.blocks = source(left=[], right=[], bottom=[], top=[])
-        self.figures = {name: self._figure(name, title) for name, title in words.MAPS.items()}
+        self.mappers = {name: colours(palette, name == "width", low=0.1, high=1,
+                                      nan_color=messages.UNKNOWN)
+                        for name, palette in PALETTES.items()}
+        self.pixels = empty("left", "bottom", "across", "up", *messages.MAPS)
+        self.blocks = empty("left", "right", "bottom", "top")
+        self.figures = {name: self._figure(name, title) for name, title in messages.MAPS.items()}
         crosshair(list(self.figures.values()))
         self.calibration = Calibration(store)
         self._data: Data | None = None
-        self._panes = [pn.Column(pn.pane.Bokeh(plot, margin=(0, 2)), margin=0)
-                       for plot in self.figures.values()]
-        self._row = wrapping(*self._panes, self.calibration, gap=4)
-        self._panel = pn.Column(self._row, note(words.MAPS_NOTE), sizing_mode="stretch_width",
-                                margin=0)
-        store.param.watch(self._update, "answer")
-        store.param.watch(self._dim, "stale")
+        self._row = wrapping(*(shown(plot) for plot in self.figures.values()), self.calibration,
+                             gap=4)
+        self._panel = stretched(self._row, note(messages.MAPS_NOTE))
         store.state.param.watch(self._covariate, "covariate")
-        self._update()
-        self._dim()
+        self.follow_answer(self._update)
+        self.follow(self._dim, "stale")
 
     def _figure(self, name: str, title: str) -> figure:
-        plot = chart(title, "", "", TALL, TALL, x_range=self.ranges[0], y_range=self.ranges[1],
-                     tools="pan,wheel_zoom,box_zoom,reset,save", toolbar_location="above",
-                     name=name)
-        plot.toolbar.autohide, plot.grid.visible, plot.outline_line_color = True, False, None
-        colours = self.mappers["value" if name in TEMPERATURES else name]
+        mapper = self.mappers["value" if name in TEMPERATURES else name]
+        plot = value_map(title, TALL, self.ranges, name, mapper,
+                         FixedTicker(ticks=WIDTHS) if name == "width" else None)
+        plot.outline_line_color = None
         drawn = plot.image(name, source=self.pixels, x="left", y="bottom", dw="across", dh="up",
-                           color_mapper=colours)
+                           color_mapper=mapper)
         plot.quad("left", "right", "top", "bottom", source=self.blocks, fill_color=None,
                   line_color=NEUTRAL, line_width=0.4,
                   line_alpha=0.6 if name in COARSE else 0.25)
         units = dict.fromkeys((*TEMPERATURES, "width"), " K") | {"error": " K²"}
-        tips = [(words.MAPS[n].split(":")[0].split(",")[0].lower(),
-                 f"@{n}{{0,0.[000]}}{units.get(n, '')}") for n in words.MAPS]
-        plot.add_tools(HoverTool(renderers=[drawn], tooltips=tips, point_policy="follow_mouse"))
-        ticker = FixedTicker(ticks=WIDTHS) if name == "width" else BasicTicker(desired_num_ticks=4)
-        plot.add_layout(colour_bar(
-            colours, TALL - 12, ticker=ticker, title=" ", title_text_font_size="12px",
-            title_text_font_style="normal"), "below")
-        plot.xaxis.ticker.desired_num_ticks = plot.yaxis.ticker.desired_num_ticks = 4
+        hover(plot, drawn, [(messages.MAPS[n].split(":")[0].split(",")[0].lower(),
+                             f"@{n}{{0,0.[000]}}{units.get(n, '')}") for n in messages.MAPS],
+              point_policy="follow_mouse")
         plot.yaxis.visible = name in LEFT
         plot.xaxis.axis_label_standoff = 0          # two rows are to fit on a laptop
         return plot
 
-    def _update(self, *events) -> None:
-        answer = self.store.answer
-        if answer is None:
-            return
+    def _update(self, answer) -> None:
         with pn.io.hold():
             if answer.data is not self._data:
                 self._enter(answer)
-            law = answer.posterior
-            columns = {"mean": law.mean, "width": answer.width, "error": answer.squared_error}
+            columns = {"mean": answer.posterior.mean, "width": answer.width,
+                       "error": answer.squared_error}
             self.pixels.data.update({name: [image(answer.data, v)]
                                      for name, v in columns.items()})
 
@@ -110,7 +93,7 @@ class Maps(pn.viewable.Viewer):
         columns = {"target": data.observed[members], "covariate": covariate[1],
                    "mediator": mediator[1], "truth": pixels["truth"].values}
         nothing = np.full(members.size, np.nan)
-        columns |= {name: nothing for name in words.MAPS if name not in columns}
+        columns |= {name: nothing for name in messages.MAPS if name not in columns}
         push(self.pixels, {"left": [left], "bottom": [bottom], "across": [width],
                            "up": [height]} | {n: [image(data, v)]
                                                   for n, v in columns.items()})
@@ -158,7 +141,7 @@ class Maps(pn.viewable.Viewer):
             plot.yaxis.axis_label = "latitude (°)" if degrees else "north (km)"
         for name in ("covariate", "mediator"):
             what = titles[name].rsplit(" (", 1)[0]
-            self.figures[name].title.text = f"{words.MAPS[name]} {what}"
+            self.figures[name].title.text = f"{messages.MAPS[name]} {what}"
 
     def _covariate(self, *events) -> None:
         if self._data is None or self.store.state.covariate not in self._data.world.covariates:
@@ -188,9 +171,6 @@ class Maps(pn.viewable.Viewer):
             return f"place alone, northing ({data.world.place.unit})", values
         title, unit, _ = data.world.place.mediators[name]
         return f"{title} ({unit})", values
-
-    def __panel__(self):
-        return self._panel
 
 
 def extent(data: Data) -> tuple[float, float, float, float]:

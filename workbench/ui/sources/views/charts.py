@@ -2,37 +2,31 @@
 
 from __future__ import annotations
 
-from html import escape
-
 import numpy as np
-import panel as pn
-import param
 from bokeh.events import Tap
 from bokeh.models import BasicTickFormatter, FixedTicker, Label, Range1d, Span
 
 from workbench.plots.theme import CATEGORIES, NEUTRAL
-from workbench.ui.granularity.views.look import HERE, chart, push, source
-from workbench.ui.sources import words
+from workbench.ui.base.state import nearest
+from workbench.ui.base.views.figures import HERE, chart, empty, push, shown
+from workbench.ui.base.views.layout import View, wrapping
+from workbench.ui.base.views.text import block, note, table
+from workbench.ui.sources import messages
 from workbench.ui.sources.engine import WEIGHTS, Score, score
 from workbench.ui.sources.state import WEIGHTS as STOPS
-from workbench.ui.sources.state import nearest
 from workbench.ui.sources.store import Store
-from workbench.ui.views.layout import wrapping
-from workbench.ui.views.text import block, note
 
 WIDTH, HEIGHT = 400, 165
 RIBATET, LYDDON = CATEGORIES[2], CATEGORIES[3]
 TICKS = [0.05, 0.1, 0.2, 0.5, 1, 1.5]
 
 
-class Charts(pn.viewable.Viewer):
+class Charts(View):
     """The row under the line."""
 
-    store = param.ClassSelector(class_=Store)
-
     def __init__(self, store: Store, **params):
-        super().__init__(store=store, **params)
-        self.curve, self.now = source(weight=[], variance=[]), source(x=[], y=[])
+        super().__init__(store, **params)
+        self.curve, self.now = empty("weight", "variance"), empty("x", "y")
         self.marks = {name: Span(dimension="height", line_color=colour, line_width=2,
                                  line_dash=dash, visible=False)
                       for name, colour, dash in (("ribatet", RIBATET, "solid"),
@@ -45,17 +39,14 @@ class Charts(pn.viewable.Viewer):
         self.figure = self._figure()
         self.table = block()
         self._panel = wrapping(
-            pn.Column(pn.pane.Bokeh(self.figure, margin=(0, 2)),
-                      note(words.CURVE_NOTE, WIDTH + 70), margin=0),
-            pn.Column(self.table, note(words.TABLE_NOTE, 460), margin=(6, 0), width=480), gap=14)
-        store.param.watch(self._update, "answer")
-        store.param.watch(self._estimated, ["estimate", "answer"])
-        store.param.watch(self._rows, ["answer", "experts", "fresh"])
-        for draw in (self._update, self._estimated, self._rows):
-            draw()
+            shown(self.figure, note(messages.CURVE_NOTE, WIDTH + 70)),
+            shown(self.table, note(messages.TABLE_NOTE, 460), margin=(6, 0), width=480), gap=14)
+        self.follow_answer(self._update)
+        self.follow(self._estimated, "estimate", "answer")
+        self.follow(self._rows, "answer", "experts", "fresh")
 
     def _figure(self):
-        plot = chart(words.CURVE_TITLE, "composite weight φ", "relative variance", WIDTH, HEIGHT,
+        plot = chart(messages.CURVE_TITLE, "composite weight φ", "relative variance", WIDTH, HEIGHT,
                      x_axis_type="log", y_axis_type="log", x_range=Range1d(0.05, 1.5),
                      y_range=Range1d(0.1, 4), name="curve")
         plot.renderers.append(Span(location=1, dimension="width", line_color=NEUTRAL,
@@ -73,10 +64,7 @@ class Charts(pn.viewable.Viewer):
         plot.on_event(Tap, self._tapped)
         return plot
 
-    def _update(self, *events) -> None:
-        answer = self.store.answer
-        if answer is None:
-            return
+    def _update(self, answer) -> None:
         push(self.curve, {"weight": WEIGHTS, "variance": answer.relative})
         push(self.now, {"x": [answer.weight], "y": [answer.scores["composite"].variance]})
         low, high = float(answer.relative.min()), float(answer.relative.max())
@@ -98,24 +86,18 @@ class Charts(pn.viewable.Viewer):
             return
         scores = dict(answer.scores)
         if found is not None and self.store.fresh:
-            scores["experts"] = score(found.law, answer.laws["alone"], answer.world)
-        self.table.object = _table(scores, answer.weight)
+            scores["experts"] = score(found.band, answer.bands["alone"], answer.world)
+        self.table.object = _rows_of(scores, answer.weight)
 
     def _tapped(self, event: Tap) -> None:
         if event.x is not None and event.x > 0:
             self.store.state.weight = nearest(STOPS, event.x)
 
-    def __panel__(self):
-        return self._panel
 
-
-def _table(scores: dict[str, Score], weight: float) -> str:
-    heads = "".join(f"<th>{escape(head)}</th>" for head in words.HEADS)
-    lines = []
+def _rows_of(scores: dict[str, Score], weight: float) -> str:
+    rows = []
     for name, found in scores.items():
-        label = words.NAMES[name] + (f" (φ = {weight:g})" if name == "composite" else "")
-        lines.append(f"<tr><th scope='row' style='font-weight: inherit'>{escape(label)}</th>"
-                     f"<td>{found.variance:.2f}</td>"
-                     f"<td>{found.rmse:.3f}</td><td>{100 * found.coverage:.0f} %</td></tr>")
-    return (f"<div class='wb-scroll'><table class='wb-table'><thead><tr>{heads}</tr></thead>"
-            f"<tbody>{''.join(lines)}</tbody></table></div>")
+        label = messages.NAMES[name] + (f" (φ = {weight:g})" if name == "composite" else "")
+        rows.append(((label, f"{found.variance:.2f}", f"{found.rmse:.3f}",
+                      f"{100 * found.coverage:.0f} %"), ""))
+    return table(messages.HEADS, rows)

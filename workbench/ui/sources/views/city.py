@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 import numpy as np
-import panel as pn
 import panel_material_ui as pmui
-import param
 from bokeh.events import Tap
-from bokeh.models import BasicTicker, FixedTicker, HoverTool, Range1d
+from bokeh.models import BasicTicker, FixedTicker, Range1d
 
 from workbench.plots.theme import NEUTRAL
-from workbench.ui.granularity.views.look import HERE, chart, push, source
-from workbench.ui.sources import words
+from workbench.ui.base.bands import HALF_95
+from workbench.ui.base.views.figures import (
+    HERE,
+    colour_bar,
+    colours,
+    empty,
+    hover,
+    map_chart,
+    push,
+    shown,
+)
+from workbench.ui.base.views.layout import View, wrapping
+from workbench.ui.base.views.text import note
+from workbench.ui.sources import messages
 from workbench.ui.sources.city import CityData
-from workbench.ui.sources.engine import LEVEL
 from workbench.ui.sources.store import Store
-from workbench.ui.views.layout import wrapping
-from workbench.ui.views.scales import colour_bar, mappers
-from workbench.ui.views.text import note
 
 WIDTH = 470             # pixels across the map
 NEAR = 1.5              # km within which a click finds a station
@@ -30,24 +36,22 @@ TICKS = {"value": BasicTicker(desired_num_ticks=6), "error": BasicTicker(desired
          "width": FixedTicker(ticks=[3, 5, 10, 20, 40, 80])}
 
 
-class Map(pn.viewable.Viewer):
+class Map(View):
     """One map with a colour scale for each kind of number, and stations to click."""
 
-    store = param.ClassSelector(class_=Store)
-
     def __init__(self, store: Store, **params):
-        super().__init__(store=store, **params)
-        self.mappers = mappers(PALETTES, low=1, high=2)
+        super().__init__(store, **params)
+        self.mappers = {name: colours(palette, name == "width", low=1, high=2)
+                        for name, palette in PALETTES.items()}
         self.mappers["width"].update(low=WIDTHS[0], high=WIDTHS[1])
         self.mappers["error"].update(low=-ERROR, high=ERROR)
-        self.pixels = source(image=[], mean=[], width=[], error=[], truth=[], left=[], bottom=[],
-                             across=[], up=[])
-        self.cells = source(left=[], right=[], bottom=[], top=[], value=[])
-        self.dots = source(x=[], y=[], value=[], name=[], kind=[])
-        self.hollow = source(x=[], y=[], name=[])
-        self.chosen = source(x=[], y=[])
-        self.roads, self.parks = source(xs=[], ys=[], width=[]), source(xs=[], ys=[])
-        self.river = source(x=[], y=[])
+        self.pixels = empty("image", "mean", "width", "error", "truth", "left", "bottom",
+                            "across", "up")
+        self.cells = empty("left", "right", "bottom", "top", "value")
+        self.dots = empty("x", "y", "value", "name", "kind")
+        self.hollow, self.chosen, self.river = empty("x", "y", "name"), empty("x", "y"), empty(
+            "x", "y")
+        self.roads, self.parks = empty("xs", "ys", "width"), empty("xs", "ys")
         self.figure = self._figure()
         state = store.state
         self.shown = pmui.RadioButtonGroup.from_param(state.param.shown, label="", size="small",
@@ -55,23 +59,18 @@ class Map(pn.viewable.Viewer):
         self.outlined = pmui.Switch.from_param(state.param.cells, label="cells' outlines",
                                                size="small", margin=(4, 8))
         self._data: CityData | None = None
-        self._pane = pn.Column(pn.pane.Bokeh(self.figure, margin=(0, 2)), margin=0)
-        self._panel = pn.Column(wrapping(self.shown, self.outlined), self._pane,
-                                note(words.MAP_NOTE, WIDTH + 50), width=WIDTH + 75, margin=0)
-        store.city.param.watch(self._enter, "data")
-        store.city.param.watch(self._update, "hour")
-        store.city.param.watch(self._dim, ["stale", "hour"])
+        self._pane = shown(self.figure)
+        self._panel = shown(wrapping(self.shown, self.outlined), self._pane,
+                            note(messages.MAP_NOTE, WIDTH + 50), width=WIDTH + 75)
         state.param.watch(self._show, ["shown", "cells"])
         state.param.watch(self._seen, ["hour", "station"])
-        self._enter()
-        self._update()
-        self._dim()
+        self.follow(self._enter, "data", of=store.city)
+        self.follow(self._update, "hour", of=store.city)
+        self.follow(self._dim, "stale", "hour", of=store.city)
 
     def _figure(self):
-        plot = chart("", "east (km)", "north (km)", WIDTH, round(WIDTH * 35 / 42),
-                     x_range=Range1d(0, 42), y_range=Range1d(0, 35), name="city",
-                     tools="pan,wheel_zoom,box_zoom,reset,save", toolbar_location="above")
-        plot.toolbar.autohide, plot.grid.visible = True, False
+        plot = map_chart("", "east (km)", "north (km)", WIDTH, round(WIDTH * 35 / 42),
+                         x_range=Range1d(0, 42), y_range=Range1d(0, 35), name="city")
         # One image for each scale: an image does not follow another mapper.
         self.drawn = {kind: plot.image(column, source=self.pixels, x="left", y="bottom",
                                        dw="across", dh="up", color_mapper=self.mappers[kind])
@@ -93,13 +92,11 @@ class Map(pn.viewable.Viewer):
         self.outlines, self.points = (roads.glyph, parks.glyph, hollow.glyph), dots.glyph
         plot.scatter("x", "y", source=self.chosen, size=18, fill_color=None, line_color=HERE,
                      line_width=3)
-        plot.add_tools(
-            HoverTool(renderers=[dots], tooltips=[("station", "@name"), ("kind", "@kind"),
-                                                  ("read", "@value{0.0} µg/m³")]),
-            HoverTool(renderers=[hollow], tooltips=[("station", "@name"),
-                                                    ("read", "nothing in this hour")]),
-            HoverTool(renderers=list(self.drawn.values()), point_policy="follow_mouse", tooltips=[
-                (name, f"@{name}{{0.0}}") for name in ("mean", "width", "error", "truth")]))
+        hover(plot, dots, [("station", "@name"), ("kind", "@kind"), ("read", "@value{0.0} µg/m³")])
+        hover(plot, hollow, [("station", "@name"), ("read", "nothing in this hour")])
+        hover(plot, list(self.drawn.values()), [
+            (name, f"@{name}{{0.0}}") for name in ("mean", "width", "error", "truth")],
+            point_policy="follow_mouse")
         self.bar = colour_bar(self.mappers["value"], WIDTH - 12)
         plot.add_layout(self.bar, "below")
         plot.on_event(Tap, self._tapped)
@@ -146,7 +143,7 @@ class Map(pn.viewable.Viewer):
         if hour is None:
             return
         data = hour.fitted.data
-        maps = {"mean": hour.mean, "width": 2 * LEVEL * hour.sd, "error": hour.error,
+        maps = {"mean": hour.mean, "width": 2 * HALF_95 * hour.sd, "error": hour.error,
                 "truth": hour.truth}
         images = {name: [image(data, values)] for name, values in maps.items()}
         state = self.store.state
@@ -172,9 +169,9 @@ class Map(pn.viewable.Viewer):
         self.squares.glyph.fill_color = {
             "field": "value", "transform": self.mappers["value"]} if over else None
         self.squares.visible = over or state.cells
-        title = words.MAP_TITLES[shown]
+        title = messages.MAP_TITLES[shown]
         if over and self._data is not None:
-            title += f", {words.clock(self._data.overpass(state.hour))}"
+            title += f", {messages.clock(self._data.overpass(state.hour))}"
         self.figure.title.text = title
 
     def _dim(self, *events) -> None:
@@ -186,9 +183,6 @@ class Map(pn.viewable.Viewer):
             away = np.hypot(*(self._data.stations.xy - (event.x, event.y)).T)
             if away.min() <= NEAR:
                 self.store.state.station = self._data.names[int(away.argmin())]
-
-    def __panel__(self):
-        return self._panel
 
 
 def image(data: CityData, values: np.ndarray) -> np.ndarray:

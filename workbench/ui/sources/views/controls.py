@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import panel as pn
 import panel_material_ui as pmui
-import param
+from panel import Column
 
-from workbench.ui.sources import words
+from workbench.ui.base.views.controls import SELECT, SLIDER, column, small_button, title, widget
+from workbench.ui.base.views.layout import View, stretched, wrapping
+from workbench.ui.base.views.text import note, paragraph
+from workbench.ui.sources import messages
 from workbench.ui.sources.designs import MOST, SIZES, STEP, STOPS
 from workbench.ui.sources.state import CITY, LINE, SET, WEIGHTS
 from workbench.ui.sources.store import Store, usable
-from workbench.ui.views.layout import wrapping
-from workbench.ui.views.text import note, paragraph
 
 LABELS = {
     "truth": "Function f", "span": "Line", "kernel": "Kernel", "hyper": "Hyperparameters",
@@ -31,13 +31,11 @@ MARGIN = (3, 10)
 CLOSE = 12              # stops of the weight, within which two labels would overlap
 
 
-class Editor(pn.viewable.Viewer):
+class Editor(View):
     """The chosen source: buttons for each, its support, and sliders for all else of it."""
 
-    store = param.ClassSelector(class_=Store)
-
     def __init__(self, store: Store, **params):
-        super().__init__(store=store, **params)
+        super().__init__(store, **params)
         state = store.state
         self._showing = False
         self.chosen = pmui.RadioButtonGroup(label="Source", options=[1], value=1, size="small",
@@ -50,17 +48,19 @@ class Editor(pn.viewable.Viewer):
             label=label, options=STOPS[name], value=STOPS[name][0], size="small",
             tooltips=False, margin=MARGIN, sizing_mode="stretch_width")
             for name, label in EDITED.items()}
-        button = {"size": "small", "variant": "outlined", "margin": (3, 0, 3, 10)}
-        self.add = pmui.Button(label=words.ADD, on_click=lambda _: state.add(), **button)
-        self.remove = pmui.Button(label=words.REMOVE, on_click=lambda _: state.remove(), **button)
-        self._copied = pn.Column(self.sliders["copied"], sizing_mode="stretch_width", margin=0)
+        self.add = small_button(messages.ADD, state.add, margin=(3, 0, 3, 10))
+        self.remove = small_button(messages.REMOVE, state.remove, margin=(3, 0, 3, 10))
+        self._copied = column(self.sliders["copied"])
+        self._panel = column(
+            wrapping(self.chosen), self.support,
+            *[s for name, s in self.sliders.items() if name != "copied"], self._copied,
+            wrapping(self.add, self.remove))
         self.chosen.param.watch(self._pick, "value")
         self.support.param.watch(self._place, "value_throttled")
         for name, slider in self.sliders.items():
             slider.param.watch(lambda event, name=name: self._edit(name, event.new), "value")
         state.param.watch(self._show, ["sources", "chosen", "span"])
-        store.param.watch(self._show, "dragging")
-        self._show()
+        self.follow(self._show, "dragging")
 
     def _show(self, *events) -> None:
         state, self._showing = self.store.state, True
@@ -97,65 +97,48 @@ class Editor(pn.viewable.Viewer):
             design = replace(design, size=max(s for s in SIZES if s <= design.points))
         state.change(state.chosen - 1, design)
 
-    def __panel__(self):
-        return pn.Column(
-            wrapping(self.chosen), self.support,
-            *[s for name, s in self.sliders.items() if name != "copied"], self._copied,
-            wrapping(self.add, self.remove), sizing_mode="stretch_width", margin=0)
 
-
-class Controls(pn.viewable.Viewer):
+class Controls(View):
     """Widgets of a store's state, of either tab."""
 
-    store = param.ClassSelector(class_=Store)
-
     def __init__(self, store: Store, **params):
-        super().__init__(store=store, **params)
+        super().__init__(store, **params)
         state = store.state
         self.widgets = {name: self._widget(name) for name in LABELS}
-        self.editor, self.about = Editor(store), note(inset=10)
-        self.draw = pmui.Button(
-            label=words.NEW_DRAW, size="small", variant="outlined", margin=(2, 10),
-            sizing_mode="stretch_width",
-            on_click=lambda _: state.param.update(draw=(state.draw + 1) % 20))
-        self.use = {name: pmui.Button(label="", size="small", variant="outlined", margin=(2, 10),
-                                      on_click=lambda _, name=name: self._take(name))
+        self.editor, self.about, self.learnt = Editor(store), note(inset=10), note(inset=10)
+        self.draw = small_button(messages.NEW_DRAW,
+                                 lambda: state.param.update(draw=(state.draw + 1) % 20),
+                                 sizing_mode="stretch_width")
+        self.use = {name: small_button("", lambda name=name: self._take(name))
                     for name in ("ribatet", "lyddon")}
-        self.learnt = note(inset=10)
         self._parts = {LINE: self._line(), CITY: self._city()}
-        state.param.watch(self._shown, ["tab", "hyper"])
-        store.param.watch(self._estimated, "estimate")
-        store.param.watch(self._learnt, "learnt")
-        self._shown()
-        self._estimated()
-        self._learnt()
+        self._panel = stretched(self.about, *self._parts.values())
+        self.follow(self._shown, "tab", "hyper", of=state)
+        self.follow(self._estimated, "estimate")
+        self.follow(self._learnt, "learnt")
 
     def _widget(self, name: str):
-        slot = self.store.state.param[name]
-        kind = (pmui.DiscreteSlider if name in SLIDERS else pmui.Switch if name in SWITCHES
-                else pmui.Select)
-        more = {"tooltips": False} if kind is pmui.DiscreteSlider else {}
-        return kind.from_param(slot, label=LABELS[name], description=slot.doc, size="small",
-                               sizing_mode="stretch_width",
-                               margin=(8, 10, 3, 10) if kind is pmui.Select else MARGIN, **more)
+        kind = SLIDER if name in SLIDERS else pmui.Switch if name in SWITCHES else SELECT
+        return widget(self.store.state, name, LABELS[name], kind,
+                      (8, 10, 3, 10) if kind is SELECT else MARGIN)
 
-    def _line(self) -> pn.Column:
+    def _line(self) -> Column:
         w = self.widgets
-        return _column(
-            _title("Likelihoods"), w["weight"], wrapping(*self.use.values(), gap=0),
-            w["experts"], _title("Sources"), self.editor, self.draw,
-            _title("Function"), w["truth"], w["span"], _title("Model"), w["kernel"],
+        return column(
+            title("Likelihoods"), w["weight"], wrapping(*self.use.values(), gap=0),
+            w["experts"], title("Sources"), self.editor, self.draw,
+            title("Function"), w["truth"], w["span"], title("Model"), w["kernel"],
             w["lengthscale"], w["spread"], w["hyper"], self.learnt)
 
-    def _city(self) -> pn.Column:
+    def _city(self) -> Column:
         w = self.widgets
-        return _column(
-            _title("City"), w["hour"], w["city"], w["scope"], _title("Sources"), w["stations"],
-            w["satellite"], _title("Model"), w["model"])
+        return column(
+            title("City"), w["hour"], w["city"], w["scope"], title("Sources"), w["stations"],
+            w["satellite"], title("Model"), w["model"])
 
     def _shown(self, *events) -> None:
         state = self.store.state
-        self.about.object = paragraph(words.ABOUT[state.tab])
+        self.about.object = paragraph(messages.ABOUT[state.tab])
         for tab, part in self._parts.items():
             part.visible = tab == state.tab
         for name in ("lengthscale", "spread"):
@@ -165,7 +148,7 @@ class Controls(pn.viewable.Viewer):
         found = self.store.estimate
         for name, button in self.use.items():
             value = None if found is None else getattr(found, name)
-            button.label = words.mark(name.capitalize(), value, WEIGHTS[0], WEIGHTS[-1])
+            button.label = messages.mark(name.capitalize(), value, WEIGHTS[0], WEIGHTS[-1])
             button.disabled = usable(found, name, WEIGHTS) is None
         places = {name: usable(found, name, WEIGHTS) for name in self.use}
         marks = [{"value": WEIGHTS.index(v), "label": name[0].upper()}
@@ -183,16 +166,5 @@ class Controls(pn.viewable.Viewer):
 
     def _learnt(self, *events) -> None:
         found = self.store.learnt
-        self.learnt.object = "" if found is None else paragraph(words.learnt(
+        self.learnt.object = "" if found is None else paragraph(messages.learnt(
             found.model, found.objective, self.store.state.hyper == "all"))
-
-    def __panel__(self):
-        return pn.Column(self.about, *self._parts.values(), sizing_mode="stretch_width")
-
-
-def _column(*parts) -> pn.Column:
-    return pn.Column(*parts, sizing_mode="stretch_width", margin=0)
-
-
-def _title(text: str) -> pmui.Typography:
-    return pmui.Typography(text, variant="overline", margin=(3, 10, 0, 10))

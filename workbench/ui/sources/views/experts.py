@@ -3,46 +3,39 @@
 from __future__ import annotations
 
 import numpy as np
-import panel as pn
-import param
 from bokeh.models import FixedTicker, Range1d
 
 from workbench.plots.theme import CATEGORIES, NEUTRAL
-from workbench.ui.granularity.views.look import chart, legend, push, source
-from workbench.ui.sources import words
+from workbench.ui.base.bands import HALF_95
+from workbench.ui.base.views.figures import chart, empty, hideable_legend, push, shown
+from workbench.ui.base.views.layout import View
+from workbench.ui.base.views.text import note
+from workbench.ui.sources import messages
 from workbench.ui.sources.designs import MOST
-from workbench.ui.sources.engine import LEVEL
 from workbench.ui.sources.store import Store
 from workbench.ui.sources.views.line import BORDER, LOOKS, WIDTH
-from workbench.ui.views.text import note
 
 HEIGHT, LOW = 170, 62
 MIXED = CATEGORIES[0]
 NAMES = [f"source {k}" for k in range(1, MOST + 1)]
 
 
-class Experts(pn.viewable.Viewer):
+class Experts(View):
     """Two figures on the axis of the line; a sentence where nothing was asked for."""
 
-    store = param.ClassSelector(class_=Store)
-
     def __init__(self, store: Store, x_range: Range1d, **params):
-        super().__init__(store=store, **params)
-        columns = [f"{kind}{k}" for kind in ("mean", "low", "high") for k in range(MOST)]
-        self.fine = source(x=[], truth=[], mean=[], low=[], high=[], **{c: [] for c in columns})
+        super().__init__(store, **params)
+        self.fine = empty("x", "truth", "mean", "low", "high", *(
+            f"{kind}{k}" for kind in ("mean", "low", "high") for k in range(MOST)))
         self.figure, self.shares = self._figure(x_range), self._shares(x_range)
-        self._off = note(words.EXPERTS_OFF)
-        self._row = pn.Column(pn.pane.Bokeh(self.figure, margin=(0, 2)),
-                              pn.pane.Bokeh(self.shares, margin=(0, 2)), margin=0)
-        self._panel = pn.Column(self._off, self._row, margin=0)
-        store.param.watch(self._update, ["experts", "answer"])
-        store.param.watch(self._dim, ["fresh", "experts"])
+        self._off, self._row = note(messages.EXPERTS_OFF), shown(self.figure, self.shares)
+        self._panel = shown(self._off, self._row)
         store.state.param.watch(self._dim, "experts")
-        self._update()
-        self._dim()
+        self.follow(self._update, "experts", "answer")
+        self.follow(self._dim, "fresh", "experts")
 
     def _figure(self, x_range: Range1d):
-        plot = chart(words.EXPERTS_TITLE, "", "f", WIDTH, HEIGHT, x_range=x_range,
+        plot = chart(messages.EXPERTS_TITLE, "", "f", WIDTH, HEIGHT, x_range=x_range,
                      y_range=Range1d(-2, 7), name="experts", min_border_left=BORDER)
         band = plot.varea("x", "low", "high", source=self.fine, fill_color=MIXED, fill_alpha=0.25)
         self._lines = [plot.line("x", f"mean{k}", source=self.fine, line_color=colour,
@@ -51,15 +44,12 @@ class Experts(pn.viewable.Viewer):
         truth = plot.line("x", "truth", source=self.fine, line_color=NEUTRAL, line_width=2,
                           line_dash="dashed")
         mean = plot.line("x", "mean", source=self.fine, line_color=MIXED, line_width=2.2)
-        legend(plot, {"f": [truth], "MR-DGP": [band, mean]} | {
-            f"expert of {name}": [drawn] for name, drawn in zip(NAMES, self._lines, strict=True)},
-            "top_left", side="above")
-        plot.legend.click_policy = "hide"
-        plot.legend.inactive_fill_color, plot.legend.inactive_fill_alpha = NEUTRAL, 0.35
+        hideable_legend(plot, {"f": [truth], "MR-DGP": [band, mean]} | {
+            f"expert of {name}": [drawn] for name, drawn in zip(NAMES, self._lines, strict=True)})
         return plot
 
     def _shares(self, x_range: Range1d):
-        plot = chart(words.WEIGHTS_TITLE, "x", "weight", WIDTH, LOW, x_range=x_range,
+        plot = chart(messages.WEIGHTS_TITLE, "x", "weight", WIDTH, LOW, x_range=x_range,
                      y_range=Range1d(0, 1), name="shares", min_border_left=BORDER)
         plot.yaxis.ticker = FixedTicker(ticks=[0, 0.5, 1])
         for k, (colour, _) in enumerate(LOOKS):
@@ -71,11 +61,10 @@ class Experts(pn.viewable.Viewer):
         found, answer = self.store.experts, self.store.answer
         if found is None or answer is None:
             return
-        half = LEVEL * found.law.sd
-        nothing = np.full(found.law.mean.size, np.nan)
+        nothing = np.full(found.band.mean.size, np.nan)
         edges = np.vstack([np.zeros(nothing.size), found.weights.cumsum(0)])
-        columns = {"x": answer.world.places, "truth": answer.world.known, "mean": found.law.mean,
-                   "low": found.law.mean - half, "high": found.law.mean + half}
+        columns = {"x": answer.world.places, "truth": answer.world.known}
+        columns |= found.band.columns(HALF_95)
         for k in range(MOST):
             there = k < len(found.means)
             columns |= {f"mean{k}": found.means[k] if there else nothing,
@@ -92,6 +81,3 @@ class Experts(pn.viewable.Viewer):
         self._off.visible = not asked
         self._row.visible = asked
         self._row.styles = {"opacity": "1" if self.store.fresh and found else "0.4"}
-
-    def __panel__(self):
-        return self._panel

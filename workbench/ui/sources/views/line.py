@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 import numpy as np
-import panel as pn
-import param
-from bokeh.events import Pan, PanEnd, PanStart, Tap
-from bokeh.models import CustomJS, FixedTicker, HoverTool, Range1d
+from bokeh.events import Tap
+from bokeh.models import CustomJS, FixedTicker, Range1d
 
 from workbench.plots.theme import CATEGORIES, NEUTRAL
-from workbench.ui.granularity.views.look import HERE, chart, legend, push, source
-from workbench.ui.sources import line, words
+from workbench.ui.base.bands import HALF_95
+from workbench.ui.base.views.figures import (
+    HERE,
+    chart,
+    empty,
+    hideable_legend,
+    hover,
+    on_drag,
+    push,
+    shown,
+)
+from workbench.ui.base.views.layout import View
+from workbench.ui.base.views.text import note, paragraph
+from workbench.ui.sources import line, messages
 from workbench.ui.sources.designs import MOST, NARROWEST
-from workbench.ui.sources.engine import LEVEL
 from workbench.ui.sources.line import DRAWN, Shown
 from workbench.ui.sources.store import Store
-from workbench.ui.views.text import note, paragraph
 
 WIDTH, HEIGHT, ROW = 950, 250, 22       # pixels
 BORDER = 62                             # left of the frame, alike in all figures over x
@@ -67,34 +75,28 @@ drag.data = {which: [k], left: [a], right: [b], end: [end]}
 """
 
 
-class Line(pn.viewable.Viewer):
+class Line(View):
     """The figure of the line and the strip of supports under it, on one axis."""
 
-    store = param.ClassSelector(class_=Store)
-
     def __init__(self, store: Store, x_range: Range1d, **params):
-        super().__init__(store=store, **params)
-        self.fine = source(x=[], truth=[], **{f"{name}{end}": [] for name in (
-            "alone", "product", "composite") for end in ("", "_low", "_high")})
-        self.seen = [source(x=[], left=[], right=[], y=[]) for _ in range(MOST)]
-        self.knots, self.drawn = source(x=[], y=[]), source(y=[])
-        self.bars = source(left=[], right=[], row=[], top=[], bottom=[], colour=[], text=[],
-                           edge=[])
-        self.moved = source(which=[], left=[], right=[], end=[])
+        super().__init__(store, **params)
+        self.fine = empty("x", "truth", *(f"{name}{end}" for name in (
+            "alone", "product", "composite") for end in ("", "_low", "_high")))
+        self.seen = [empty("x", "left", "right", "y") for _ in range(MOST)]
+        self.knots, self.drawn = empty("x", "y"), empty("y")
+        self.bars = empty("left", "right", "row", "top", "bottom", "colour", "text", "edge")
+        self.moved = empty("which", "left", "right", "end")
         self.figure, self.strip = self._figure(x_range), self._strip(x_range)
         self.drawn.on_change("data", self._drew)
         self.moved.on_change("data", self._dragged)
         self.strip.on_event(Tap, self._tapped)
         self._world, self._hint = None, note("", WIDTH)
-        self._panel = pn.Column(
-            pn.pane.Bokeh(self.figure, margin=(0, 2)), self._hint,
-            pn.pane.Bokeh(self.strip, margin=(0, 2)), margin=0)
-        store.param.watch(self._update, "answer")
+        self._panel = shown(self.figure, self._hint, self.strip)
         store.state.param.watch(self._choose, ["chosen", "sources"])
-        self._update()
+        self.follow_answer(self._update)
 
     def _figure(self, x_range: Range1d):
-        plot = chart(words.LINE_TITLE, "", "f and observations", WIDTH, HEIGHT, x_range=x_range,
+        plot = chart(messages.LINE_TITLE, "", "f and observations", WIDTH, HEIGHT, x_range=x_range,
                      y_range=Range1d(-2, 7), name="line", min_border_left=BORDER)
         looks = {"alone": NEUTRAL, "composite": COMPOSITE, "product": PRODUCT}
         bands = {name: plot.varea("x", f"{name}_low", f"{name}_high", source=self.fine,
@@ -102,10 +104,10 @@ class Line(pn.viewable.Viewer):
                  for name, colour in looks.items()}
         self._marks = []
         # Smaller ones later, so that a copy does not hide what it copies.
-        for size, held, (colour, shape) in zip(SIZES, self.seen, LOOKS, strict=True):
-            bar = plot.segment("left", "y", "right", "y", source=held, line_color=colour,
+        for size, columns, (colour, shape) in zip(SIZES, self.seen, LOOKS, strict=True):
+            bar = plot.segment("left", "y", "right", "y", source=columns, line_color=colour,
                                line_width=3.5)
-            dot = plot.scatter("x", "y", source=held, marker=shape, size=size, color=colour)
+            dot = plot.scatter("x", "y", source=columns, marker=shape, size=size, color=colour)
             self._marks.append((bar, dot))
         truth = plot.line("x", "truth", source=self.fine, line_color=NEUTRAL, line_width=2,
                           line_dash="dashed")
@@ -114,22 +116,18 @@ class Line(pn.viewable.Viewer):
         bands["alone"].visible = means["alone"].visible = False
         knots = plot.scatter("x", "y", source=self.knots, size=9, fill_color=HERE,
                              line_color=NEUTRAL)
-        plot.add_tools(HoverTool(renderers=[m for pair in self._marks for m in pair], tooltips=[
-            ("x", "@left{0.00} to @right{0.00}"), ("value", "@y{0.00}")]))
-        legend(plot, {"f": [truth, knots]} | {
-            words.NAMES[name]: [bands[name], means[name]] for name in looks}
-            | {f"source {k}": list(marks) for k, marks in enumerate(self._marks, 1)},
-            "top_left", side="above")
-        plot.legend.click_policy = "hide"
-        plot.legend.inactive_fill_color, plot.legend.inactive_fill_alpha = NEUTRAL, 0.35
+        hover(plot, [m for pair in self._marks for m in pair], [
+            ("x", "@left{0.00} to @right{0.00}"), ("value", "@y{0.00}")])
+        hideable_legend(plot, {"f": [truth, knots]} | {
+            messages.NAMES[name]: [bands[name], means[name]] for name in looks}
+            | {f"source {k}": list(marks) for k, marks in enumerate(self._marks, 1)})
         draw = CustomJS(args={"knots": self.knots, "drag": self.drawn, "low": line.LOWEST,
                               "high": line.HIGHEST}, code=DRAWING)
-        for event in (PanStart, Pan, PanEnd):
-            plot.js_on_event(event, draw)
+        on_drag(plot, draw, draw)
         return plot
 
     def _strip(self, x_range: Range1d):
-        plot = chart(words.STRIP_TITLE, "x", "", WIDTH, 2 * ROW, x_range=x_range,
+        plot = chart(messages.STRIP_TITLE, "x", "", WIDTH, 2 * ROW, x_range=x_range,
                      y_range=Range1d(2.5, 0.5), name="strip", min_border_left=BORDER)
         plot.ygrid.visible = False
         plot.yaxis.axis_label, plot.yaxis.ticker = "source", FixedTicker(ticks=[1, 2, 3, 4])
@@ -139,23 +137,16 @@ class Line(pn.viewable.Viewer):
                   text_baseline="middle", text_color="black")
         args = {"plot": plot, "bars": self.bars, "drag": self.moved, "least": NARROWEST}
         grab, pull = CustomJS(args=args, code=GRAB), CustomJS(args=args, code=PULL)
-        plot.js_on_event(PanStart, grab)
-        plot.js_on_event(Pan, pull)
-        plot.js_on_event(PanEnd, pull)
+        on_drag(plot, grab, pull)
         return plot
 
-    def _update(self, *events) -> None:
-        answer = self.store.answer
-        if answer is None:
-            return
+    def _update(self, answer) -> None:
         world = answer.world
         if world is not self._world:
             self._enter(world)
         columns = {"x": world.places, "truth": world.known}
-        for name, law in answer.laws.items():
-            half = LEVEL * law.sd
-            columns |= {name: law.mean, f"{name}_low": law.mean - half,
-                        f"{name}_high": law.mean + half}
+        for name, band in answer.bands.items():
+            columns |= band.columns(HALF_95, (name, f"{name}_low", f"{name}_high"))
         push(self.fine, {name: np.asarray(v, dtype=np.float32) for name, v in columns.items()})
 
     def _enter(self, world) -> None:
@@ -165,9 +156,9 @@ class Line(pn.viewable.Viewer):
         axis = self.figure.x_range
         if (axis.reset_start, axis.reset_end) != world.span:
             axis.update(start=low, end=high, reset_start=low, reset_end=high)
-        for k, held in enumerate(self.seen):
+        for k, columns in enumerate(self.seen):
             there = world.sources[k] if k < len(world.sources) else None
-            push(held, _observations(there))
+            push(columns, _observations(there))
             for mark in self._marks[k]:
                 mark.visible = there is not None
             self.figure.legend[0].items[k + 4].visible = there is not None
@@ -180,7 +171,7 @@ class Line(pn.viewable.Viewer):
                                        end=max(self.figure.y_range.end, line.HIGHEST + 0.5))
         knots = line.knots(world.span) if drawn else np.empty(0)
         push(self.knots, {"x": knots, "y": world.truth(knots) if drawn else knots})
-        self._hint.object = paragraph(words.DRAW_NOTE if drawn else "")
+        self._hint.object = paragraph(messages.DRAW_NOTE if drawn else "")
         self._hint.visible = drawn
         self._choose()
 
@@ -191,7 +182,7 @@ class Line(pn.viewable.Viewer):
             "left": [d.low for d in found], "right": [d.high for d in found], "row": rows,
             "top": rows - 0.36, "bottom": rows + 0.36,
             "colour": [colour for colour, _ in LOOKS[: len(found)]],
-            "text": [words.observer(k, d, k == state.chosen) for k, d in zip(
+            "text": [messages.observer(k, d, k == state.chosen) for k, d in zip(
                 rows, found, strict=True)],
             "edge": [2.5 if k == state.chosen else 0.5 for k in rows]})
         self.strip.frame_height = ROW * len(found) + 6
@@ -215,9 +206,6 @@ class Line(pn.viewable.Viewer):
         row = round(event.y)
         if 1 <= row <= len(self.store.state.designs):
             self.store.state.chosen = row
-
-    def __panel__(self):
-        return self._panel
 
 
 def _observations(shown: Shown | None) -> dict:

@@ -2,49 +2,41 @@
 
 from __future__ import annotations
 
-from html import escape
-
 import numpy as np
-import panel as pn
 import panel_material_ui as pmui
-import param
 from bokeh.events import Tap
 from bokeh.models import BoxAnnotation, Range1d, Span
 
 from workbench.plots.theme import CATEGORIES, NEUTRAL
-from workbench.ui.granularity.views.look import HERE, chart, legend, push, source
-from workbench.ui.sources import words
-from workbench.ui.sources.engine import LEVEL
+from workbench.ui.base.bands import HALF_95, Band
+from workbench.ui.base.views.figures import HERE, chart, empty, legend, push, shown
+from workbench.ui.base.views.layout import View, stretched
+from workbench.ui.base.views.text import block, note, table
+from workbench.ui.sources import messages
 from workbench.ui.sources.store import Store
-from workbench.ui.views.text import block, note
 
 WIDTH, HEIGHT = 415, 270
 PREDICTED, READ = CATEGORIES[0], CATEGORIES[1]
 
 
-class Series(pn.viewable.Viewer):
+class Series(View):
     """The chooser of stations, and what is known and predicted of the chosen one."""
 
-    store = param.ClassSelector(class_=Store)
-
     def __init__(self, store: Store, **params):
-        super().__init__(store=store, **params)
-        self.fine = source(hour=[], truth=[], mean=[], low=[], high=[])
-        self.early, self.late = source(hour=[], value=[]), source(hour=[], value=[])
-        self.passes = source(hour=[], value=[])
+        super().__init__(store, **params)
+        self.fine = empty("hour", "truth", "mean", "low", "high")
+        self.early, self.late = empty("hour", "value"), empty("hour", "value")
+        self.passes = empty("hour", "value")
         self.now = Span(dimension="height", line_color=HERE, line_width=2)
         self.held_out = BoxAnnotation(fill_color=NEUTRAL, fill_alpha=0.15)
         self.figure = self._figure()
         self.station = pmui.Select.from_param(store.state.param.station, label="Station",
                                               size="small", width=130, margin=(8, 5, 2, 5))
-        self._panel = pn.Column(
-            self.station, pn.pane.Bokeh(self.figure, margin=(0, 2)),
-            note(words.SERIES_NOTE, WIDTH + 60), width=WIDTH + 80, margin=0)
-        store.city.param.watch(self._update, ["data", "fitted"])
+        self._panel = shown(self.station, self.figure, note(messages.SERIES_NOTE, WIDTH + 60),
+                            width=WIDTH + 80)
         store.state.param.watch(self._update, "station")
-        store.state.param.watch(self._move, "hour")
-        self._update()
-        self._move()
+        self.follow(self._update, "data", "fitted", of=store.city)
+        self.follow(self._move, "hour", of=store.state)
 
     def _figure(self):
         plot = chart("", "hours since midnight of 19 February 2019", "NO₂ (µg/m³)", WIDTH, HEIGHT,
@@ -77,21 +69,20 @@ class Series(pn.viewable.Viewer):
         kind = "by a main road" if data.stations.features[k, 0] > 0 else "background"
         self.figure.title.text = f"Station {state.station}, {kind}"
         read, early = data.readings[k], hours < data.half
-        for held, part in ((self.early, early), (self.late, ~early)):
+        for where, part in ((self.early, early), (self.late, ~early)):
             there = part & np.isfinite(read)
-            push(held, {"hour": hours[there], "value": read[there]})
+            push(where, {"hour": hours[there], "value": read[there]})
         fitted = self.store.city.fitted
         known = fitted is not None and fitted.data is data
         nothing = np.full(hours.size, np.nan)
-        mean, sd = (fitted.mean[k], fitted.sd[k]) if known else (nothing, nothing)
-        push(self.fine, {"hour": hours, "truth": data.truth[k], "mean": mean,
-                         "low": mean - LEVEL * sd, "high": mean + LEVEL * sd})
+        band = (Band(fitted.mean[k], fitted.sd[k]) if known else Band(nothing)).columns(HALF_95)
+        push(self.fine, {"hour": hours, "truth": data.truth[k]} | band)
         low = -0.04 * data.truth.max()
         push(self.passes, {"hour": list(data.seen), "value": [low / 2] * len(data.seen)})
         self.held_out.update(left=data.half - 0.5, right=2 * data.half - 0.5)
         self.figure.x_range.update(start=-0.5, end=2 * data.half - 0.5)
-        top = np.nanmax(np.r_[read, data.truth[k], (mean + LEVEL * sd)[np.isfinite(mean)], 40.0])
-        bottom = np.nanmin(np.r_[low, (mean - LEVEL * sd)[np.isfinite(mean)]])
+        top = np.nanmax(np.r_[read, data.truth[k], band["high"], 40.0])
+        bottom = np.nanmin(np.r_[low, band["low"]])
         self.figure.y_range.update(start=float(min(bottom, low)), end=float(1.05 * top))
 
     def _move(self, *events) -> None:
@@ -102,41 +93,24 @@ class Series(pn.viewable.Viewer):
         if data is not None:
             self.store.state.hour = int(np.clip(round(event.x), 0, len(data.hours) - 1))
 
-    def __panel__(self):
-        return self._panel
 
-
-class Models(pn.viewable.Viewer):
+class Models(View):
     """One row for each model learnt on the present city."""
 
-    store = param.ClassSelector(class_=Store)
-
     def __init__(self, store: Store, **params):
-        super().__init__(store=store, **params)
+        super().__init__(store, **params)
         self.table = block()
-        self._panel = pn.Column(self.table, note(words.CITY_NOTE), sizing_mode="stretch_width",
-                                margin=(6, 0))
-        store.city.param.watch(self._update, ["rows", "fitted"])
-        self._update()
+        self._panel = stretched(self.table, note(messages.CITY_NOTE), margin=(6, 0))
+        self.follow(self._update, "rows", "fitted", of=store.city)
 
     def _update(self, *events) -> None:
         city = self.store.city
         present = None if city.fitted is None else city.fitted.key
-        heads = "".join(f"<th>{escape(head)}</th>" for head in words.CITY_HEADS)
-        lines = []
+        rows = []
         for key, (rmse, coverage, here, learnt) in city.rows.items():
             *place, seen, name = key
-            if present is None or tuple(place) != present[:-2]:
-                continue
-            style = "font-weight: 600" if key == present else ""
-            cells = (words.MODELS[name], " + ".join(seen), f"{rmse:.1f}",
-                     f"{100 * coverage:.0f} %", f"{here:.1f}", learnt)
-            name = f"<th scope='row' style='font-weight: inherit'>{escape(cells[0])}</th>"
-            lines.append(f"<tr style='{style}'>{name}" + "".join(
-                f"<td>{escape(cell)}</td>" for cell in cells[1:]) + "</tr>")
-        self.table.object = (f"<div class='wb-scroll'><table class='wb-table'><thead><tr>{heads}"
-                             f"</tr></thead><tbody>{''.join(lines)}</tbody></table></div>"
-                             if lines else "")
-
-    def __panel__(self):
-        return self._panel
+            if present is not None and tuple(place) == present[:-2]:
+                rows.append(((messages.MODELS[name], " + ".join(seen), f"{rmse:.1f}",
+                              f"{100 * coverage:.0f} %", f"{here:.1f}", learnt),
+                             "font-weight: 600" if key == present else ""))
+        self.table.object = table(messages.CITY_HEADS, rows) if rows else ""

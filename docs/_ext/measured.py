@@ -1,0 +1,170 @@
+"""Tables of the benchmarks on real data."""
+
+from __future__ import annotations
+
+import pandas as pd
+from tables import RESULTS, digits, figures, pick, plain, stored
+
+PLAIN = ("population split", "GLM on totals", "GLM on area means", "dasymetric classes",
+         "Poisson kriging")
+COVER = {f"cover {level}": (f"cover {level}", lambda v: f"{100 * v:.1f}")
+         for level in ("50%", "80%", "95%")}
+
+
+def _korea(level: str) -> pd.DataFrame:
+    raw = pd.read_csv(RESULTS / f"korea_{level}.csv", index_col="method")
+    return pick(raw, None, {
+        "deviance raw": ("deviance raw", digits(2)),
+        "deviance pinned": ("deviance pinned", digits(2)),
+        "RMSE pinned": ("RMSE pinned", digits(1)),
+        "correlation pinned": ("correlation pinned", digits(3)),
+        "CRPS": ("CRPS", digits(2)), **COVER}, "method")
+
+
+for _level in ("district", "province"):
+    stored(f"korea-{_level}", f"korea_{_level}.csv", command="python benchmarks/korea.py")(
+        lambda level=_level: _korea(level))
+
+
+@stored("cases", "cases.csv", command="python benchmarks/cases.py")
+def cases() -> pd.DataFrame:
+    """The best plain method of each case beside the split by population and `auto`."""
+    raw = pd.read_csv(RESULTS / "cases.csv", index_col=["case", "method"])
+    out = {}
+    for case in dict.fromkeys(raw.index.get_level_values(0)):
+        one = raw.loc[case]
+        deviance, crps = one["deviance pinned"], one["CRPS"]
+        best, first = deviance[list(PLAIN)].idxmin(), crps[list(PLAIN)].idxmin()
+        out[case] = {
+            "best plain method": best, "its deviance": f"{deviance[best]:.4g}",
+            "split by population": f"{deviance['population split']:.4g}",
+            "auto": f"{deviance['auto']:.4g}",
+            "CRPS: best plain method": f"{crps[first]:.4g} ({first})",
+            "CRPS: auto": f"{crps['auto']:.4g}",
+            "auto covers at 95 %": f"{100 * one['cover 95%']['auto']:.1f} %"}
+    return pd.DataFrame(out).T.rename_axis("case")
+
+
+@stored("all-cases", "cases.csv", command="python benchmarks/cases.py")
+def all_cases() -> pd.DataFrame:
+    """Every method on every case."""
+    raw = pd.read_csv(RESULTS / "cases.csv", index_col=["case", "method"])
+    raw.index = raw.index.map(": ".join)
+    return pick(raw, None, {
+        "deviance pinned": ("deviance pinned", figures(3)), "RMSE pinned": ("RMSE pinned",
+                                                                          figures(3)),
+        "CRPS": ("CRPS", figures(3)), **COVER, "log-sd": ("log-sd", digits(2))}, "case: method")
+
+
+@stored("recovery", "recovery.csv", command="python benchmarks/recovery.py")
+def recovery() -> pd.DataFrame:
+    """Rank correlation of candidates' recovery errors with their pinned deviances, by case."""
+    raw = pd.read_csv(RESULTS / "recovery.csv", index_col=["case", "candidate"])
+    out = {}
+    for case in dict.fromkeys(raw.index.get_level_values(0)):
+        one = raw.loc[case]
+        ranks = one.rank().corr()["pinned deviance"]
+        out[case] = {"best candidate": one["pinned deviance"].idxmin(),
+                     "largest weight": one["weight"].idxmax(),
+                     **{name: f"{ranks[name]:.2f}" for name in ("error, held",
+                                                                "error, learnt anew")}}
+    return pd.DataFrame(out).T.rename_axis("case")
+
+
+@stored("stacking", "stacking.csv", command="python benchmarks/stacking.py")
+def stacking() -> pd.DataFrame:
+    """Excess CRPS of mixtures with weights learnt from few groups, mean over scenarios."""
+    raw = pd.read_csv(RESULTS / "stacking.csv")
+    means = raw.groupby("groups")[["0", "1", "to equal", "best one", "equal"]].mean()
+    names = {"0": "no shrinkage", "1": "ours", "to equal": "to equal weights",
+             "best one": "best one alone", "equal": "equal weights"}
+    return pick(means, None, {title: (name, digits(2)) for name, title in names.items()},
+                "groups of areas: excess CRPS in %")
+
+
+@stored("madagascar-scores", "madagascar_scores.csv",
+        command="python benchmarks/madagascar.py --part scores")
+def madagascar() -> pd.DataFrame:
+    """Scores of held-out districts, rounded; sorted by CRPS, the worst first."""
+    raw = pd.read_csv(RESULTS / "madagascar_scores.csv", index_col="model")
+    raw = raw.sort_values("CRPS (cases)", ascending=False)
+    return pick(raw, None, {
+        "CRPS": ("CRPS (cases)", digits(0)), "log score": ("log score (nats)", digits(1)),
+        "RMSE (cases)": ("RMSE (cases)", digits(0)), "correlation": ("correlation", digits(2)),
+        "cover 50 %": ("50 % coverage (%)", digits(0)),
+        "cover 80 %": ("80 % coverage (%)", digits(0)),
+        "cover 95 %": ("95 % coverage (%)", digits(1))}, "model, held-out districts")
+
+
+@stored("madagascar-slopes", "madagascar_slopes.csv",
+        command="python benchmarks/madagascar.py --part slopes")
+def slopes() -> pd.DataFrame:
+    """Slopes and other parameters beside the published fit."""
+    raw = pd.read_csv(RESULTS / "madagascar_slopes.csv", index_col="parameter", dtype=str)
+    raw = raw.apply(lambda column: column.str.replace(" (nan)", ""))
+    titles = {"ours": "ours, mean (sd)", "TMB": "TMB", "MCMC": "MCMC"}
+    return pick(raw, None, {title: (name, plain) for name, title in titles.items()}, "parameter")
+
+
+@stored("pixels", "pixels.csv", command="python benchmarks/pixels.py --compress 10 --threads 1")
+def pixels() -> pd.DataFrame:
+    """Time and memory against the number of pixels."""
+    raw = pd.read_csv(RESULTS / "pixels.csv", index_col="pixels")
+    raw.index = [f"{n:,}" for n in raw.index]
+    return pick(raw, None, {
+        "fit, s": ("fit_seconds", digits(0)), "map, s": ("map_seconds", digits(1)),
+        "peak memory, GiB": ("peak_gib", digits(2)),
+        "correlation of log rates": ("log_rate_correlation", digits(3)),
+        "pixels in 95 % intervals, %": ("coverage_95", lambda v: f"{100 * v:.0f}")}, "pixels")
+
+
+@stored("summaries-size", "summaries.csv", command="python benchmarks/summaries.py")
+def summaries() -> pd.DataFrame:
+    """Time and memory of a GP on summaries against the number of areas."""
+    raw = pd.read_csv(RESULTS / "summaries.csv")
+    raw.index = [f"{n:,}, {solver}" for n, solver in zip(raw["areas"], raw["solver"], strict=True)]
+    return pick(raw, None, {
+        "fit, processor s": ("fit processor", digits(1)), "fit, s": ("fit seconds", digits(0)),
+        "map, s": ("map seconds", digits(1)), "peak memory, GiB": ("peak GiB", digits(2)),
+        "RMSE": ("rmse", digits(3))}, "areas, solver")
+
+
+@stored("bounds-gap", "bounds_gap.csv", command="python benchmarks/bounds.py")
+def bounds_gap() -> pd.DataFrame:
+    """The largest error of E log η of every form, by the sd of an individual's f."""
+    raw = pd.read_csv(RESULTS / "bounds_gap.csv")
+    raw = raw[raw["bound"] != "monte-carlo"].assign(gap=raw["gap"].abs())
+    narrow = raw[raw["sd"] < 1.01].groupby(["link", "bound"])["gap"].max()
+    wide = raw[raw["sd"] > 1.01].groupby(["link", "bound"])["gap"].max()
+    both = pd.DataFrame({"narrow": narrow, "wide": wide})
+    both.index = both.index.map(", ".join)
+    return pick(both, None, {"largest error, sd of f up to 1": ("narrow", digits(3)),
+                             "above": ("wide", digits(3))}, "link, bound")
+
+
+@stored("posterior-bounds", "posterior_bounds.csv", command="python benchmarks/posterior.py")
+def posterior_bounds() -> pd.DataFrame:
+    """Posterior sds relative to MCMC's at common hyperparameters, and scores of the true rates."""
+    raw = pd.read_csv(RESULTS / "posterior_bounds.csv")
+    raw = raw[(raw["hyperparameters"] == "common") & raw["sd_median"].notna()]
+    grouped = raw.groupby(["link", "bound"])
+    both = grouped[["sd_median", "error", "cover_95", "mse", "seconds"]].mean()
+    both.index = both.index.map(", ".join)
+    return pick(both, None, {
+        "sd / MCMC's": ("sd_median", digits(2)), "error of means, in sds": ("error", digits(2)),
+        "95 % intervals cover, %": ("cover_95", lambda v: f"{100 * v:.0f}"),
+        "MSE": ("mse", digits(3))}, "link, bound")
+
+
+@stored("posterior-lengthscale", "posterior_lengthscale.csv",
+        command="python benchmarks/posterior.py")
+def posterior_lengthscale() -> pd.DataFrame:
+    """Where each objective's lengthscale lies in its posterior."""
+    raw = pd.read_csv(RESULTS / "posterior_lengthscale.csv")
+    raw = raw[raw["below rbf.lengthscale"].notna()]
+    share = raw.groupby(["link", "method"])["below rbf.lengthscale"].agg(["mean", "min", "max"])
+    share.index = share.index.map(", ".join)
+    return pick(share, None, {
+        title: (name, lambda v: f"{100 * v:.0f}") for name, title in
+        {"mean": "mean, %", "min": "least, %", "max": "most, %"}.items()},
+        "posterior mass below the learnt lengthscale")

@@ -1,0 +1,91 @@
+"""Tables of the experiments of Shikuri 2025."""
+
+from __future__ import annotations
+
+import pandas as pd
+from tables import digits, experiment, percent, pick, summary
+
+KERNELS = {"matern12": "Laplacian", "rbf": "Gaussian"}
+#: Columns of the table of predictions, and those of the experiment that they are from.
+COLUMNS = {
+    "paper's summaries": ("summaries", "PAPER rmse"),
+    "paper's summarised VI": ("summarised VI", "PAPER rmse"),
+    "ours, white noise as there": ("summaries", "rmse"),
+    "ours without": ("summaries, no white noise", "rmse"),
+    "our summarised VI": ("summarised VI", "rmse"),
+    "GPy's summarised VI": ("summarised VI (GPy)", "rmse"),
+    "our complete VI": ("complete VI", "rmse"),
+    "GPy's complete VI": ("complete VI (GPy)", "rmse"),
+}
+DUELS = [("paper's summaries", "paper's summarised VI"),
+         ("ours, white noise as there", "our summarised VI"),
+         ("ours, white noise as there", "GPy's summarised VI"),
+         ("ours without", "our summarised VI"),
+         ("ours without", "GPy's summarised VI")]
+MARGIN = 0.01       # of RMSE, by which the paper calls two losses different
+OUTPUTS = ["MedInc", "HouseAge", "AveRooms", "AveBedrms", "Population", "AveOccup", "MedValue"]
+
+
+@experiment("granularity-toy")
+def granularity_toy() -> pd.DataFrame:
+    """Bounds beside the measured error, at three numbers of areas."""
+    raw = summary("granularity-toy")
+    raw = raw[raw.index.get_level_values("areas").isin([5, 15, 40])]
+    raw.index = [f"{KERNELS.get(kernel, kernel)}, θ = {theta:g}, {areas:.0f} areas"
+                 for kernel, theta, areas in raw.index]
+    return pick(raw, None, {
+        "η, κ as the paper searches it": ("eta_search", digits(3)),
+        "η, κ exact": ("eta", digits(3)), "certificate η'": ("certificate", digits(3)),
+        "direct certificate": ("direct", digits(3)), "prior RMS": ("rms", digits(3)),
+        "measured RMSE": ("rmse", digits(3))}, "kernel, lengthscale, areas")
+
+
+@experiment("california-grids")
+def california_grids() -> pd.DataFrame:
+    """Distance from the map of complete data, by the cells' size, beside the paper's values."""
+    raw = summary("california-grids").drop(columns="trials")
+    raw = raw[raw.index.get_level_values("reading").isin(["PAPER", "flat", "logarithms"])]
+    names = {"PAPER": "paper", "flat": "flat map", "logarithms": "ours"}
+    raw.index = [f"{output}, {kernel}: {names[reading]}" for output, kernel, reading in raw.index]
+    return pick(raw, None, {size: (size, digits(2)) for size in raw.columns}, "RMSE, cells of")
+
+
+def california(grid: float) -> pd.DataFrame:
+    """RMSE of Tables 3 and 5 by output and likelihood, NaN where a fit failed."""
+    table = summary("california-prediction").loc[grid]
+    wide = {score: table[score].unstack("model") for score in ("rmse", "PAPER rmse")}
+    return pd.DataFrame({name: wide[score][model] for name, (model, score) in COLUMNS.items()})
+
+
+@experiment("california-prediction")
+def california_prediction(grid: float = 0.4) -> pd.DataFrame:
+    """One row for each output, Normal / Poisson."""
+    raw = california(grid)
+    text = raw.map(lambda v: "–" if pd.isna(v) else f"{v:.3f}")
+    pairs = text.xs("normal", level=1) + " / " + text.xs("poisson", level=1)
+    return pairs.loc[OUTPUTS].rename_axis("output, Normal / Poisson")
+
+
+@experiment("california-prediction", "california-duels")
+def duels() -> pd.DataFrame:
+    """In how many rows summaries are ahead of summarised VI, level, and behind, on both grids."""
+    out = {}
+    for one, other in DUELS:
+        for grid in (0.4, 0.8):
+            raw = california(grid)
+            away = (raw[one] - raw[other]).dropna()
+            ahead, behind = int((away < -MARGIN).sum()), int((away > MARGIN).sum())
+            out[f"{one}, against {other}", f"{grid}°"] = (
+                f"{ahead}, {len(away) - ahead - behind}, {behind}")
+    return pd.Series(out).unstack(sort=False).rename_axis("ahead, level, behind")
+
+
+@experiment("summary-statistics")
+def summary_statistics() -> pd.DataFrame:
+    """Coverage and bias by the number of observations a cell."""
+    raw = summary("summary-statistics").xs("half", level="boundary")
+    raw.index = [f"{case}, {count} a cell" for case, count in raw.index]
+    return pick(raw, None, {
+        "RMSE": ("rmse", digits(3)), "bias": ("bias", digits(2)),
+        "80 % intervals cover, %": ("cover_80", percent),
+        "95 % intervals cover, %": ("cover_95", percent)}, "statistic, observations")

@@ -1,0 +1,68 @@
+"""Priors: they integrate to one on the log scale and keep their promises about tails."""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+from scipy import integrate
+
+from workbench.checks import InputError
+from workbench.gp.optimisation.priors import LogNormal, PCLengthscale, PCStd, log_prior, parse
+
+PRIORS = {
+    "log-normal": (LogNormal(130.0, 0.8), 130.0, 0.5),
+    "lengthscale 1": (PCLengthscale(3.0, 0.05, 1), 3.0, 0.05),
+    "lengthscale 2": (PCLengthscale(12.0, 0.1, 2), 12.0, 0.1),
+    "std": (PCStd(2.5, 0.05), 2.5, 0.95),
+    "variance": (PCStd(2.5, 0.02, of_variance=True), 2.5**2, 0.98),
+}
+
+
+def probability(prior, low, high):
+    def density(log_value):
+        value = torch.tensor(math.exp(log_value), dtype=torch.float64)
+        return math.exp(float(prior.log_density(value)))
+
+    return integrate.quad(density, math.log(low), math.log(high), limit=400)[0]
+
+
+@pytest.mark.parametrize("name", PRIORS)
+def test_total_and_tail_probability(name):
+    prior, threshold, below = PRIORS[name]
+    assert probability(prior, 1e-9, threshold) == pytest.approx(below, abs=1e-3)
+    assert probability(prior, 1e-9, threshold) + probability(prior, threshold, 1e9) == (
+        pytest.approx(1.0, abs=1e-3))
+
+
+def test_a_median_per_entry():
+    value = torch.tensor([2.0, 500.0]).double()
+    joint = LogNormal((1.0, 700.0), 0.5).log_density(value)
+    single = [LogNormal(m, 0.5).log_density(v) for m, v in zip((1.0, 700.0), value, strict=True)]
+    torch.testing.assert_close(joint, torch.stack(single))
+
+
+def test_priors_are_read_from_text():
+    assert parse("none", "rbf.lengthscale") is None
+    assert parse("lognormal:2:1", "rbf.variance") == LogNormal(2.0, 1.0)
+    assert parse("pc:0.5:0.05", "rbf.lengthscale") == PCLengthscale(0.5, 0.05)
+    assert parse("pc:0.5:0.05", "rbf.variance") == PCStd(0.5, 0.05, of_variance=True)
+    assert parse("pc:0.5:0.05", "area.std") == PCStd(0.5, 0.05)
+
+
+@pytest.mark.parametrize("text", ["gamma:1:2", "pc:1", "lognormal", "pc:a:b", "lognormal:0:1",
+                                  "lognormal:1:-1", "pc:1:1.5", "pc:-1:0.1"])
+def test_errors_of_priors(text):
+    with pytest.raises(InputError, match="prior.*of area.std"):
+        parse(text, "area.std")
+
+
+def test_log_prior_sums_entries():
+    value = torch.tensor([1.0, 2.0, 3.0]).double()
+    prior = LogNormal(2.0, 1.0)
+    assert float(log_prior(prior, value)) == pytest.approx(float(prior.log_density(value).sum()))
+    assert float(log_prior(None, value)) == 0
+    assert "median 2" in str(prior)
+    assert "P(std > 3) = 0.05" in str(PCStd(3.0))
+    assert "P(lengthscale < 3) = 0.05" in str(PCLengthscale(3.0))
+    assert np.isfinite(float(log_prior(PCStd(3.0), value)))

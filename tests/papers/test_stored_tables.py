@@ -1,0 +1,108 @@
+"""Stored tables have the columns that scripts write; what is said of them is what they hold."""
+
+import importlib.util
+from pathlib import Path
+
+import all_tables as tables
+import numpy as np
+import pandas as pd
+import pytest
+
+from tests.docs.pages import DOCS
+from tests.reference import country
+from workbench.evaluation import correlation, rescale_to_totals, rmse
+
+ROOT = Path(__file__).parents[2]
+
+
+def script(name):
+    spec = importlib.util.spec_from_file_location(name, ROOT / "benchmarks" / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_random_features_table_is_the_one_that_the_script_writes():
+    stored = pd.read_csv(ROOT / "data" / "results" / "random_features.csv")
+    module = script("random_features")
+    assert list(stored.columns) == module.COLUMNS
+    assert tuple(stored["features"]) == module.FEATURES
+    assert (stored["zero_sds"] == 0).all() and stored["sd_ratio"].between(0.9, 1.1).all()
+
+
+@pytest.mark.parametrize("level", ["district", "province"])
+def test_korea_tables_say_which_scores_are_of_pinned_maps(level):
+    ds, module = country(bags=6, size=5), script("korea")
+    y = ds["individual_value"].values
+    expected = ds["weight"].values * np.linspace(0.1, 0.9, y.size)
+    draws = np.random.default_rng(0).poisson(expected, (20, y.size))
+    got = module.scores(ds, expected, draws)
+    pinned = rescale_to_totals(ds, expected).values
+    assert got["RMSE pinned"] == pytest.approx(rmse(y, pinned))
+    assert got["RMSE pinned"] != pytest.approx(rmse(y, expected))
+    assert got["correlation pinned"] == pytest.approx(correlation(y, pinned))
+    stored = pd.read_csv(ROOT / "data" / "results" / f"korea_{level}.csv", index_col="method")
+    assert list(stored.columns) == [*got, "seconds", "objective"]
+    shown = tables.TABLES[f"korea-{level}"].make()
+    assert list(shown.columns[2:4]) == ["RMSE pinned", "correlation pinned"]
+    assert list(shown.index) == list(stored.index)
+
+
+def _said(page: str) -> str:
+    return " ".join((DOCS / "results" / f"{page}.md").read_text(encoding="utf-8").split())
+
+
+def test_what_the_pages_say_of_auto_is_what_is_stored():
+    cases = pd.read_csv(ROOT / "data" / "results" / "cases.csv", index_col=["case", "method"])
+    text, ahead, shown = _said("cases"), 0, tables.TABLES["cases"].make()
+    plain = list(tables.measured.PLAIN)
+    for case in dict.fromkeys(cases.index.get_level_values(0)):
+        one = cases.loc[case]
+        deviance, crps = one["deviance pinned"], one["CRPS"]
+        best, first = deviance[plain].idxmin(), crps[plain].idxmin()
+        assert shown.loc[case, "best plain method"] == best
+        assert shown.loc[case, "auto"] == f"{deviance['auto']:.4g}"
+        ahead += deviance["auto"] < deviance[best] and crps["auto"] < crps[first]
+    assert ahead == 4 and "`auto` has the best map and CRPS in four of the six cases" in text
+    korea = cases.loc["korea, 250 districts"]
+    assert korea["deviance pinned"]["auto"] <= 3.40             # what was asked of it
+    assert 0.92 <= korea["cover 95%"]["auto"] <= 0.98
+    assert cases.loc["korea, 17 provinces"]["deviance pinned"]["auto"] <= 7.6
+    covered = 100 * cases.xs("auto", level="method")["cover 95%"]
+    assert f"intervals of `auto` cover {covered.min():.0f} to {covered.max():.0f} %" in text
+    left = cases.xs("oracle GLM (saw the truth)", level="method")["log-sd"]
+    assert f"with an sd of {left.min():.2f} to {left.max():.2f} in these data" in text
+
+
+def test_what_the_pages_say_of_korea_is_what_is_stored():
+    text = _said("korea")
+    stored = {level: pd.read_csv(ROOT / "data" / "results" / f"korea_{level}.csv",
+                                 index_col="method") for level in ("district", "province")}
+    one = stored["district"].loc["auto"]
+    inside = "{:.0f}, {:.0f} and {:.0f} %".format(
+        *(100 * one[f"cover {level}"] for level in ("50%", "80%", "95%")))
+    assert (f"pinned deviance of {one['deviance pinned']:.2f} and a CRPS of {one['CRPS']:.2f}, "
+            "ahead of every plain method") in text
+    assert f"Its 50, 80 and 95 % intervals cover {inside}." in text
+    default = stored["district"].loc["VBAgg, no option"]
+    assert (f"without any option: {default['deviance pinned']:.2f} and "
+            f"{100 * default['cover 95%']:.0f} %.") in text
+    one = stored["province"].loc["auto"]
+    assert f"`auto` ({one['deviance pinned']:.1f}, {one['CRPS']:.1f}) is behind" in text
+    assert f"Its 95 % intervals cover {100 * one['cover 95%']:.1f} %;" in text
+
+
+def test_what_the_pages_say_of_recovery_is_what_is_stored():
+    table = tables.measured.recovery()
+    held, anew = (table[name].astype(float) for name in ("error, held", "error, learnt anew"))
+    unseen = {"korea, 17 provinces", "us, 48 states"}
+    assert (held[list(unseen)] < 0.3).all() and (held.drop(list(unseen)) > 0.6).all()
+    assert (held > anew).drop("korea, 250 districts").all()
+
+
+def test_what_the_pages_say_of_madagascar_is_what_is_stored():
+    text = _said("madagascar")
+    crps = tables.measured.madagascar()["CRPS"].str.replace(",", "").astype(float)
+    assert crps.idxmin() == "auto, quick" and sorted(crps)[1] == crps["auto"]
+    assert f"({crps['auto, quick']:,.0f} quick, {crps['auto']:,.0f} normal; its 95 %" in text
+    assert crps["auto"] <= 4090                                 # the best row before it

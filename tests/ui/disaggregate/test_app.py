@@ -1,0 +1,205 @@
+"""The app in a browser: offline, alive while it works, linkable, and plain about errors.
+
+To load a page takes seconds, so each test is a journey over one page, or two.
+"""
+
+import json
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+import workbench as wb
+from tests.ui.kit import FIGURE, WAIT, press, status
+
+pytestmark = pytest.mark.ui
+
+QUICK = "/disaggregate?dataset=simulated-country&granularity=region&model=vbagg&kernel=linear"
+# What is shown of the fine maps, as one number per column of their source. Models that a page no
+# longer shows stay for a while: the last is the one shown.
+FINGERPRINT = """() => {
+  const column = (model, name) => model.data.get?.(name) ?? model.data[name]
+  const shown = Bokeh.documents.flatMap(doc => [...doc._all_models.values()])
+    .filter(m => m.type === 'ColumnDataSource' && column(m, 'mean') !== undefined).at(-1)
+  return shown && ['mean', 'std', 'exceedance'].map(name => {
+    let total = 0, k = 0
+    for (const part of column(shown, name))
+      for (const v of (part.length === undefined ? [part] : part))
+        if (Number.isFinite(v)) total += v * (1 + (k++ % 97))
+    return Math.round(total * 1000)
+  })
+}"""
+# Kind and ends of the colours of a map.
+COLOURS = """name => {
+  const shown = (FIGURE)(name)
+  const glyph = shown.renderers[0].glyph
+  const mapper = glyph.color_mapper ?? glyph.fill_color.transform
+  return [mapper.type, mapper.low, mapper.high]
+}""".replace("FIGURE", FIGURE)
+
+
+def open_app(page, url):
+    """Open a page and wait for its maps; what is done before the scores come spares them."""
+    page.goto(url, timeout=WAIT)
+    expect(status(page)).to_contain_text("Mean rate", timeout=WAIT)
+    page.wait_for_function(f"() => ({FINGERPRINT})()?.[0]", timeout=WAIT)
+
+
+def badge(page):
+    return page.locator(".MuiChip-label").first
+
+
+def fingerprint(page):
+    found = page.evaluate(FINGERPRINT)
+    assert found, "no fine maps on the page"
+    return found
+
+
+def moved_from(page, before, column=0):
+    """The maps once a column of them is another than before; text and maps come one by one."""
+    page.wait_for_function(f"([before, k]) => ({FINGERPRINT})()[k] !== before[k]",
+                           arg=[before, column], timeout=WAIT)
+    return fingerprint(page)
+
+
+def choose(page, label, option):
+    page.get_by_role("combobox", name=re.compile(f"^{label}")).click()
+    page.get_by_role("menuitem", name=option, exact=True).click()
+
+
+def test_the_first_page_and_a_fit_that_is_cancelled(page, apps_url):
+    """The fixture fails the test on any request off this machine and on any script error."""
+    open_app(page, f"{apps_url}/disaggregate")
+    expect(status(page)).to_contain_text("120 areas → 10,000 individuals")
+    expect(badge(page)).to_contain_text("quick look: one model at its starting values")
+    assert all(fingerprint(page))
+    snapshot = page.locator("body").aria_snapshot()
+    controls = re.findall(r"- (button|slider|combobox|textbox|radio|checkbox|switch|link)\b(.*)",
+                          snapshot)
+    assert len(controls) >= 16
+    assert [c for c in controls if '"' not in c[1]] == []
+    for name in ("Lengthscale", "Variance"):
+        expect(page.get_by_role("slider", name=name)).to_have_count(1)
+    for name in ("Fit", "Maps (NetCDF)", "Settings (JSON)", "autoscale"):
+        expect(page.get_by_role("button", name=name, exact=True)).to_have_count(1)
+
+    press(page, "Fit")
+    expect(page.get_by_text(re.compile(r"learning.*step \d"))).to_be_visible(timeout=WAIT)
+    locked = page.evaluate(COLOURS, "mean")
+    press(page, "autoscale")                                # the page answers meanwhile
+    expect(page).to_have_url(re.compile("colours=auto"))
+    page.wait_for_function(f"([name, before]) => ({COLOURS})(name)[2] !== before[2]",
+                           arg=["mean", locked], timeout=WAIT)
+    press(page, "Cancel")
+    expect(badge(page)).to_contain_text("stopped early", timeout=WAIT)
+    expect(page.get_by_text("ready", exact=True)).to_be_visible(timeout=WAIT)
+
+
+def test_auto_is_fitted_and_says_what_weighs_what(page, apps_url):
+    open_app(page, f"{apps_url}/disaggregate?dataset=swiss-roll&granularity=10")
+    before = fingerprint(page)
+    for name in ("Kernel", "Link"):
+        expect(page.get_by_role("combobox", name=re.compile(f"^{name}"))).to_be_disabled()
+    press(page, "Fit")
+    expect(badge(page)).to_contain_text("hyperparameters learnt", timeout=WAIT)
+    moved_from(page, before)
+    expect(page.get_by_role("row", name=re.compile("^auto"))).to_be_visible(timeout=WAIT)
+    choose(page, "Model", "VBAgg: GP on individuals, variational")
+    expect(page).to_have_url(re.compile("model=vbagg"))
+    expect(badge(page)).to_contain_text("starting values, press Fit to learn them", timeout=WAIT)
+    expect(page.get_by_role("combobox", name=re.compile("^Kernel"))).to_be_enabled()
+
+
+def test_controls_move_map_text_and_url_and_results_can_be_downloaded(page, apps_url, tmp_path):
+    open_app(page, apps_url + QUICK)
+    before, text = fingerprint(page), status(page).inner_text()
+    page.get_by_role("slider", name="Variance").focus()
+    page.keyboard.press("ArrowRight")
+    expect(status(page)).not_to_have_text(text, timeout=WAIT)
+    expect(page).to_have_url(re.compile("variance=0.001"))
+    moved = moved_from(page, before)
+    choose(page, "Threshold", "150")
+    expect(status(page)).to_contain_text("above 150", timeout=WAIT)
+    assert moved_from(page, moved, 2)[:2] == moved[:2]
+    page.get_by_label("Logarithmic colours").click()
+    page.wait_for_function(f"name => ({COLOURS})(name)[0] === 'LogColorMapper'", arg="known",
+                           timeout=WAIT)
+    page.get_by_role("slider", name="Variance").focus()
+    page.keyboard.press("ArrowLeft")
+
+    press(page, "Fit")
+    expect(badge(page)).to_contain_text("hyperparameters learnt", timeout=WAIT)
+    smooth = fingerprint(page)
+    page.get_by_label("Include area effect").click()
+    expect(badge(page)).to_contain_text("area effect included", timeout=WAIT)
+    moved_from(page, smooth)
+    expect(page).to_have_url(re.compile("area_effect=yes"))
+    with page.expect_download() as download:
+        press(page, "Settings (JSON)")
+    download.value.save_as(tmp_path / "spec.json")
+    spec = json.loads((tmp_path / "spec.json").read_text())
+    assert (spec["dataset"], spec["level"], spec["options"]["kernel"], spec["area_effect"]) == (
+        "simulated-country", "region", "linear", True)
+    with page.expect_download() as download:
+        press(page, "Maps (NetCDF)")
+    download.value.save_as(tmp_path / "maps.nc")
+    maps = wb.read(tmp_path / "maps.nc")
+    assert maps.sizes["individual"] == 10_000 and "exceedance" in maps
+    carried = wb.Spec.from_json(maps.attrs["spec"])
+    assert (carried.model, carried.threshold, carried.area_effect) == ("vbagg", 0.15, True)
+
+    choose(page, "Overdispersion", "none")
+    choose(page, "Nugget", "none")
+    expect(page.get_by_label("Include area effect")).to_be_hidden()
+    expect(badge(page)).not_to_contain_text("area effect", timeout=WAIT)
+
+
+def test_urls_restore_states_sessions_are_apart_and_errors_are_said(page, apps_url, context):
+    open_app(page, apps_url + QUICK + "&threshold=30&variance=0.1&lengthscale=7&link=cubic")
+    expect(status(page)).to_contain_text("24 areas")
+    expect(status(page)).to_contain_text("above 30")
+    expect(page.get_by_text("link=cubic is not offered here")).to_be_visible(timeout=WAIT)
+    expect(page.get_by_text("lengthscale=7 is not offered here")).to_be_visible()
+    expect(page).to_have_url(re.compile("link=exp"))
+    expect(page).to_have_url(re.compile("variance=0.1&"))
+
+    other = context.new_page()
+    open_app(other, apps_url + QUICK)
+    mine, theirs = fingerprint(page), fingerprint(other)
+    choose(other, "Threshold", "20")
+    expect(status(other)).to_contain_text("above 20", timeout=WAIT)
+    moved_from(other, theirs, 2)
+    assert fingerprint(page) == mine
+    expect(status(page)).to_contain_text("above 30")
+    other.close()
+
+    choose(page, "Link", "identity")
+    expect(page.get_by_text("needs positive rates").first).to_be_visible(timeout=WAIT)
+    assert fingerprint(page) == mine                        # the last maps stay
+    choose(page, "Likelihood", "Normal")
+    expect(page.get_by_text("needs positive rates")).to_have_count(0, timeout=WAIT)
+    moved_from(page, mine)
+    choose(page, "Areas seen", "6 provinces")
+    expect(status(page)).to_contain_text("6 areas", timeout=WAIT)
+
+
+def test_points_and_polygons_scores_and_a_narrow_page(page, apps_url):
+    open_app(page, f"{apps_url}/disaggregate?dataset=swiss-roll&model=constant")
+    expect(status(page)).to_contain_text("50 areas")
+    points = fingerprint(page)
+    assert points[0] != 0
+    expect(page.get_by_role("row", name=re.compile("^constant"))).to_be_visible(timeout=WAIT)
+    press(page, "bars")
+    expect(page.get_by_role("row", name=re.compile("^constant"))).to_be_hidden()
+    page.wait_for_function("""() => [...Bokeh.documents[0]._all_models.values()].filter(
+        m => m.type === 'Figure' && m.title?.text?.includes('lower is better')).length === 2""",
+                           timeout=WAIT)
+
+    page.set_viewport_size({"width": 900, "height": 700})
+    maps, charts = page.get_by_text("surely above"), page.get_by_text("Calibration and scores of")
+    below = maps.bounding_box()
+    assert charts.bounding_box()["y"] >= below["y"] + below["height"]   # nothing lies over the maps
+
+    choose(page, "Dataset", "Korea: deaths 2020 (real)")
+    expect(status(page)).to_contain_text("250 areas → 3,487 individuals. Mean", timeout=WAIT)
+    moved_from(page, points)

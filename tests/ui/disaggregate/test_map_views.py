@@ -1,0 +1,217 @@
+"""The maps: every value at its place, one locked scale, and pushing equals drawing anew."""
+
+from dataclasses import replace
+
+import holoviews as hv
+import numpy as np
+import pytest
+import xarray as xr
+from bokeh.core.serialization import Serializer
+from bokeh.document import Document
+from bokeh.models import ColorBar, LinearColorMapper, LogColorMapper, Row
+
+from workbench.ui.disaggregate import engine
+from workbench.ui.disaggregate.state import State
+from workbench.ui.disaggregate.store import Store
+from workbench.ui.disaggregate.views import map_figures
+from workbench.ui.disaggregate.views.colours import mapper_of, scales
+from workbench.ui.disaggregate.views.maps import Atlas, Maps
+from workbench.ui.disaggregate.views.page import Numbers
+from workbench.ui.disaggregate.views.scores import Scores
+
+
+def scene_of(query):
+    state = State()
+    assert state.read(query) == []
+    return state, engine.scene(state.spec())
+
+
+@pytest.fixture(scope="module")
+def country():
+    return scene_of("dataset=simulated-country&granularity=province")
+
+
+def test_every_pixel_is_at_its_place(country):
+    _, scene = country
+    atlas = Atlas(scene, ("x", "y"))
+    x, y = scene.data["x"].values, scene.data["y"].values
+    atlas.push(x, y, np.zeros(x.size), np.zeros(x.size))
+    data = atlas.fine.source.data
+    image, rows, columns = data["mean"][0], *data["mean"][0].shape
+    centres_x = data["left"][0] + (np.arange(columns) + 0.5) * data["width"][0] / columns
+    centres_y = data["bottom"][0] + (np.arange(rows) + 0.5) * data["height"][0] / rows
+    drawn = np.isfinite(image)
+    assert drawn.sum() == x.size
+    expected = np.broadcast_to(centres_x, image.shape)[drawn] * scene.factor
+    np.testing.assert_allclose(image[drawn], expected, rtol=1e-5)
+    expected = np.broadcast_to(centres_y[:, None], image.shape)[drawn] * scene.factor
+    np.testing.assert_allclose(data["std"][0][drawn], expected, rtol=1e-5)
+
+
+def test_pixels_cut_by_a_border_average_by_coverage():
+    ds = xr.Dataset(
+        {"weight": ("individual", [1.0, 1.0, 1.0])},
+        coords={"row": ("individual", [0, 0, 1]), "column": ("individual", [0, 0, 1]),
+                "coverage": ("individual", [0.25, 0.75, 1.0])},
+        attrs={"grid_transform": (1.0, 0, 10.0, 0, -1.0, 50.0), "grid_shape": (2, 2)},
+    )
+    place = map_figures.place(ds, "individual", ("x", "y"))
+    (image,) = place.column(np.array([4.0, 8.0, 1.0]))
+    assert image[1, 0] == pytest.approx(7.0) and image[0, 1] == pytest.approx(1.0)
+    assert np.isnan(image[0, 0]) and np.isnan(image[1, 1])
+    assert place.source.data["bottom"] == [48.0] and place.source.data["left"] == [10.0]
+
+
+def test_the_rate_has_one_colour_scale_whatever_happens(country):
+    _, scene = country
+    atlas = Atlas(scene, ("x", "y"))
+    atlas.rescale(replace(scene.rate, lower=1.0, upper=2.0), scene.spread)
+    mappers = {name: mapper_of(plot) for name, plot in atlas.figures.items()}
+    assert mappers["observed"] is mappers["mean"] is mappers["known"]
+    assert (mappers["mean"].low, mappers["mean"].high) == (1.0, 2.0)
+    assert (mappers["exceedance"].low, mappers["exceedance"].high) == (0.0, 1.0)
+
+
+@pytest.mark.parametrize("query, axes", [
+    ("dataset=simulated-country&granularity=province", ("x", "y")),         # pixels
+    ("dataset=korea&granularity=province", ("x", "y")),                     # polygons
+    ("dataset=swiss-roll&granularity=10", ("roll_1", "roll_3"))])           # points
+def test_colours_become_logarithmic_and_back_on_maps_and_bars_alike(query, axes):
+    _, scene = scene_of(query)
+    atlas = Atlas(scene, axes)
+    linear = [(type(m), m.low, m.high) for m in map(mapper_of, atlas.figures.values())]
+    rate, spread = scales(scene, None, log=True)
+    assert rate.log and 0 < rate.lower < rate.upper and spread.upper == rate.upper / 2
+    atlas.rescale(rate, spread)
+    for name, plot in atlas.figures.items():
+        expected = LinearColorMapper if name in ("exceedance", "beyond") else LogColorMapper
+        bar = plot.select_one({"type": ColorBar})
+        assert type(mapper_of(plot)) is expected and bar.color_mapper is mapper_of(plot)
+    shown = [atlas.figures[name] for name in ("observed", "mean", "known")]
+    assert len({id(mapper_of(plot)) for plot in shown}) == 1
+    ticks = shown[0].select_one({"type": ColorBar}).ticker.ticks
+    assert 2 <= len(ticks) <= 6 and rate.lower <= min(ticks) and max(ticks) <= rate.upper
+    atlas.rescale(*scales(scene, None, log=False))
+    again = [mapper_of(plot) for plot in atlas.figures.values()]
+    assert [(type(m), m.low, m.high) for m in again] == linear
+
+
+def test_stretched_colours_span_the_maps_shown(country):
+    state, scene = country
+    answer = engine.quick(state.spec())
+    for log in (False, True):
+        rate, spread = scales(scene, answer, log)
+        ends = np.quantile(answer.mean * scene.factor, [0.01, 0.99])
+        np.testing.assert_allclose([rate.lower, rate.upper], ends)
+        assert rate.log is spread.log is log
+
+
+def test_zeros_have_the_lowest_logarithmic_colour(country):
+    _, scene = country
+    some = scene.observed.copy()
+    some[0] = 0.0
+    rate, _ = scales(replace(scene, observed=some), None, log=True)
+    assert rate.lower > 0
+
+
+def test_the_data_are_drawn_before_there_are_maps(country):
+    _, scene = country
+    store = Store(State())
+    store._stage(scene)
+    maps, status = Maps(store), Numbers(store)
+    assert np.isfinite(maps.atlas.areas.source.data["observed"]).all()
+    assert np.isnan(maps.atlas.fine.source.data["mean"][0]).all()
+    assert status.text.text == "6 areas → 10,000 individuals. No fine map yet."
+    assert not status.cost.visible
+
+
+def test_scores_are_a_table_or_bars():
+    state = State()
+    assert state.read("dataset=swiss-roll&granularity=10&kernel=linear") == []
+    result = engine.scores(engine.quick(state.spec()))
+    view = Scores(scores=result, target="rate")
+    assert view.table.visible and view.bars[0].object is None       # not drawn unseen
+    body = view.table.object
+    assert "CRPS (count / point)" in body or "CRPS (count per point)" in body
+    assert all(f"<th>{name}</th>" in body for name in ("vbagg", "constant"))
+    assert "NaN" not in body
+    view.shape.value = "bars"
+    assert not view.table.visible
+    titles = [pane.object.opts.get("plot").kwargs.get("title") or
+              hv.render(pane.object).title.text for pane in view.bars]
+    assert [title.split(" (")[0] for title in titles] == ["CRPS", "RMSE", "95 % coverage"]
+
+
+def test_maps_are_linked_with_equal_aspect(country):
+    atlas = Atlas(country[1], ("x", "y"))
+    plots = list(atlas.figures.values())
+    assert len({id(p.x_range) for p in plots}) == len({id(p.y_range) for p in plots}) == 1
+    one = plots[0]
+    across = (one.x_range.end - one.x_range.start) / one.frame_width
+    up = (one.y_range.end - one.y_range.start) / one.frame_height
+    assert across == pytest.approx(up, rel=0.01)
+
+
+def test_colour_bars_carry_units(country):
+    atlas = Atlas(country[1], ("x", "y"))
+    titles = {name: plot.below[-1].title for name, plot in atlas.figures.items()}
+    assert titles["mean"] == titles["known"] == "cases per 1,000 persons"
+    assert titles["exceedance"] == "probability"
+
+
+def test_pushing_equals_drawing_anew(country):
+    _, scene = country
+    values = [np.random.default_rng(k).uniform(size=scene.data.sizes["individual"])
+              for k in range(8)]
+    pushed, fresh = Atlas(scene, ("x", "y")), Atlas(scene, ("x", "y"))
+    pushed.push(*values[:4])
+    pushed.push(*values[4:])
+    fresh.push(*values[4:])
+    for name in ("mean", "std", "exceedance", "beyond", "known", "observed"):
+        np.testing.assert_array_equal(pushed.fine.source.data[name][0],
+                                      fresh.fine.source.data[name][0])
+
+
+def test_polygons_and_points_take_values_in_order():
+    for query, axes in (("dataset=swiss-roll&granularity=10", ("roll_1", "roll_3")),
+                        ("dataset=korea&granularity=province", ("x", "y"))):
+        _, scene = scene_of(query)
+        atlas = Atlas(scene, axes)
+        mean = np.arange(scene.data.sizes["individual"], dtype=float)
+        atlas.push(mean, mean, mean, mean)
+        data = atlas.fine.source.data
+        np.testing.assert_allclose(data["mean"], mean * scene.factor, rtol=1e-6)
+        assert len(data["name"]) == mean.size
+        if "xs" in data:
+            west = [min(min(ring) for part in shape for ring in part) for shape in data["xs"]]
+            drawn = [g.bounds[0] for g in scene.drawn["individual_geometry"].values]
+            np.testing.assert_allclose(west, drawn, rtol=1e-5)
+
+
+def test_a_page_of_many_polygons_is_sent_in_few_pieces():
+    """Every array is a message, and thousands of them hold up a browser for half a minute."""
+    _, scene = scene_of("dataset=korea&granularity=province")
+    document = Document()
+    document.add_root(Row(*Atlas(scene, ("x", "y")).figures.values()))
+    serializer = Serializer()
+    serializer.encode(document.roots[0])
+    assert len(scene.drawn["individual_geometry"]) > 3_000
+    assert len(serializer.buffers) < 40
+
+
+def test_without_a_truth_no_map_pretends_one():
+    _, scene = scene_of("dataset=korea&granularity=province")
+    atlas = Atlas(replace(scene, known=None), ("x", "y"))
+    assert "known" not in atlas.figures and len(atlas.figures) == 5
+
+
+def test_the_app_says_how_much_and_where_a_fit_extrapolates():
+    store = Store(state := scene_of("dataset=korea&granularity=province&model=vbagg")[0])
+    store.param.update(scene=engine.scene(state.spec()), answer=engine.quick(state.spec()),
+                       exceedance=np.zeros(3_487))
+    fit, maps, status = store.answer.fit, Maps(store), Numbers(store)
+    expected = fit.extrapolation(store.scene.plain).values
+    assert 0 < (expected > 0).mean() < 1
+    np.testing.assert_allclose(maps.atlas.fine.source.data["beyond"], expected, rtol=1e-6)
+    assert f"extrapolates for {100 * fit.outside_share:.3g} % of the individuals" in (
+        status.text.text)

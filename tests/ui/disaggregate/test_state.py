@@ -1,0 +1,134 @@
+"""The state of the app: canonical values, URLs there and back, choices that depend on others."""
+
+import math
+
+import pytest
+
+import workbench as wb
+from workbench import plots
+from workbench.ui.disaggregate.catalogue import LEARNT, choices, lengthscales, variances
+from workbench.ui.disaggregate.state import State
+
+
+def test_a_state_survives_its_url():
+    state = State()
+    state.param.update(dataset="korea")
+    state.param.update(granularity="60", model="centre-point", kernel="linear+matern52",
+                       lengthscale=50.0, nugget="learn", threshold=10, colours="auto",
+                       log_colours=True, area_effect=True)
+    again = State()
+    assert again.read("?" + state.query()) == []
+    assert again.query() == state.query()
+    assert again.spec() == state.spec()
+
+
+def test_bad_values_keep_the_default_and_are_named():
+    state, default = State(), State().query()
+    problems = state.read("?dataset=atlantis&lengthscale=-3&link=log&colour=red")
+    assert state.query() == default
+    assert [p.split(" ")[0] for p in problems] == [
+        "dataset=atlantis", "link=log", "lengthscale=-3", "colour"]
+    assert "offered: simulated-country, korea" in problems[0]
+
+
+def test_changing_the_dataset_resets_only_what_it_does_not_offer():
+    state = State(dataset="korea", granularity="60", lengthscale=50.0, link="square")
+    state.dataset = "swiss-roll"
+    assert state.granularity in state.choice.granularities.values()
+    assert state.lengthscale == LEARNT
+    assert state.link == "square"
+
+
+def test_another_dataset_starts_at_its_own_threshold():
+    state = State(dataset="korea", threshold=5)
+    state.dataset = "swiss-roll"            # which offers 5 as well, in another unit
+    state.threshold = 4
+    state.dataset = "korea"
+    assert state.threshold == state.choice.threshold
+    state.model = "constant"
+    state.threshold = 5
+    state.model = "vbagg"
+    assert state.threshold == 5
+
+
+def test_sliders_hold_the_last_term_of_the_kernel():
+    state = State(model="vbagg", lengthscale=50.0, variance=0.1,
+                  kernel="rbf(covariates)+matern32(coordinates)")
+    assert state.fixed() == {"matern32.lengthscale": 50.0, "matern32.variance": 0.1}
+    assert dict(state.spec().hyperparameters) == state.fixed()
+    state.kernel = "linear"
+    assert state.fixed() == {"linear.variance": 0.1}
+    state.model = "constant"
+    assert state.fixed() == {}
+
+
+def test_what_has_no_effect_is_said_and_left_out_of_the_spec():
+    state = State(model="aggregated-gp", link="exp")
+    assert "identity" in state.inapplicable("link")
+    assert set(state.spec().options) == {"kernel"}
+
+
+def test_auto_is_the_default_and_chooses_for_itself():
+    state = State(lengthscale=50.0, variance=0.1)
+    assert state.model == "auto" and state.fixed() == {} and state.neighbours() == []
+    for name in ("link", "likelihood", "overdispersion", "nugget", "kernel", "lengthscale",
+                 "variance"):
+        assert "auto tries several kernels" in state.inapplicable(name)
+    assert dict(state.spec().options) == {"effort": "quick", "workers": 1}
+    state.model = "vbagg"                                   # what was chosen is still there
+    assert len(state.fixed()) == 2 and state.inapplicable("kernel") == ""
+
+
+def test_watchers_see_all_changes_of_a_dataset_at_once():
+    state, seen = State(), []
+    state.param.watch(lambda *events: seen.append(state.spec()), ["granularity", "threshold"])
+    state.dataset = "swiss-roll"
+    assert {s.dataset_options["n_bags"] for s in seen} == {50}
+    assert len(seen) == 1
+
+
+@pytest.mark.parametrize("choice", choices().values(), ids=list(choices()))
+def test_sliders_are_logarithmic_with_three_digits(choice):
+    for grid in (lengthscales(choice), variances(choice, "exp"), variances(choice, "identity")):
+        ratios = [b / a for a, b in zip(grid, grid[1:], strict=False)]
+        assert max(ratios) / min(ratios) < 1.02
+        assert all(float(f"{v:.3g}") == v for v in grid)
+    assert choice.threshold in choice.thresholds
+
+
+@pytest.mark.parametrize("name", ["simulated-country", "swiss-roll", "korea"])
+def test_the_catalogue_describes_the_data(name):
+    choice = choices()[name]
+    for granularity in list(choice.granularities.values())[:2]:
+        loader, level, areas = choice.options(granularity)
+        ds = wb.load(name, **loader, **({"level": level} if level else {}))
+        label = next(k for k, v in choice.granularities.items() if v == granularity)
+        assert int(label.split(" ")[0]) == (areas or ds.sizes["bag"])
+    factor, _ = plots.rate_unit(ds)
+    rates = plots.observed_rate(ds).values * factor
+    assert factor == choice.factor
+    assert rates.min() < choice.threshold < 2 * rates.max()
+    if "x" in ds:
+        extent = max(float(ds[c].max() - ds[c].min()) for c in "xy")
+        low, high = choice.lengthscales
+        assert low < extent / 20 and extent / 4 < high < 3 * extent
+        assert ds["x"].attrs["units"] == choice.unit
+    assert math.isclose(choice.spread, float(plots.observed_rate(ds).std()), rel_tol=0.8)
+
+
+@pytest.mark.parametrize("choices, offered", [
+    ({}, True),
+    ({"overdispersion": "none"}, True),                     # nuggets are learnt by default
+    ({"overdispersion": "none", "nugget": 0.0}, False),
+    ({"overdispersion": "none", "nugget": 0.2}, True),
+    ({"overdispersion": "none", "nugget": "learn"}, True),
+    ({"likelihood": "negative-binomial"}, True),
+    ({"likelihood": "negative-binomial", "nugget": 0.0}, False),
+    ({"link": "identity", "likelihood": "normal"}, False),
+    ({"model": "aggregated-gp"}, False),
+    ({"model": "auto"}, True),
+    ({"model": "auto", "overdispersion": "none", "nugget": 0.0}, True)])
+def test_the_area_effect_is_offered_where_there_is_one(choices, offered):
+    state = State(**{"model": "vbagg", "area_effect": True} | choices)
+    assert (state.inapplicable("area_effect") == "") is offered
+    assert state.spec().area_effect is offered

@@ -1,0 +1,195 @@
+"""The app "granularity" in a browser: offline, linked, editable by hand, and a URL for each state.
+
+To load a page takes seconds, so each test is a journey over one page. Milliseconds are printed,
+not asserted: the machine may serve other jobs too.
+"""
+
+import math
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.ui.kit import FIGURE, WAIT, idle, move, press, status, url
+from workbench.ui.granularity.story import STEPS
+
+pytestmark = pytest.mark.ui
+
+# A number that says what columns of the page's sources hold, by the figure that draws them.
+COLUMNS = """([name, columns]) => {
+  const plot = (FIGURE)(name)
+  return columns.map(column => {
+    const held = source => source.data.get?.(column) ?? source.data[column]
+    const found = plot.renderers.map(r => r.data_source && held(r.data_source)).find(v => v)
+    let total = 0, k = 0
+    for (const part of found ?? [])
+      for (const v of (part.length === undefined ? [part] : part))
+        if (Number.isFinite(v)) total += v * (1 + (k++ % 97))
+    return Math.round(total * 1e4)
+  })
+}""".replace("FIGURE", FIGURE)
+# Where the frame of a figure is on the screen, and its ranges.
+FRAME = """name => {
+  const plot = (FIGURE)(name)
+  const walk = view => view.model === plot ? view
+    : [...(view.children?.() ?? [])].map(walk).find(found => found)
+  const view = [...Bokeh.index.roots].map(walk).find(found => found)
+  const box = view.canvas_view.el.getBoundingClientRect(), frame = view.frame.bbox
+  return {left: box.left + frame.left, top: box.top + frame.top, width: frame.width,
+          height: frame.height, x: [plot.x_range.start, plot.x_range.end],
+          y: [plot.y_range.start, plot.y_range.end]}
+}""".replace("FIGURE", FIGURE)
+
+
+def open_app(page, url):
+    page.goto(url, timeout=WAIT)
+    expect(status(page)).to_contain_text("Summaries differ", timeout=WAIT)
+    idle(page)
+
+
+def columns(page, figure, *names):
+    return page.evaluate(COLUMNS, [figure, names])
+
+
+def changed(page, figure, name, before):
+    page.wait_for_function(f"([figure, name, before]) => ({COLUMNS})([figure, [name]])[0] !== "
+                           "before", arg=[figure, name, before], timeout=WAIT)
+
+
+def at(page, figure, x, y, log=False):
+    """Where a point of a figure is on the screen."""
+    frame, scale = page.evaluate(FRAME, figure), math.log if log else float
+    along = [(scale(v) - scale(low)) / (scale(high) - scale(low))
+             for v, (low, high) in ((x, frame["x"]), (y, frame["y"]))]
+    return (frame["left"] + along[0] * frame["width"],
+            frame["top"] + (1 - along[1]) * frame["height"])
+
+
+def cost(page, event):
+    chip = page.locator(".MuiChip-label").filter(has_text="posterior").first
+    print(f"{event}: {chip.inner_text()}")
+    return chip
+
+
+def test_the_line_by_slider_and_by_hand(page, apps_url):
+    """The fixture fails the test on any request off this machine and on any script error."""
+    open_app(page, f"{apps_url}/granularity")
+    expect(status(page)).to_contain_text("12 cells of 0.524 rad instead of 400 points")
+    cost(page, "start")
+    controls = re.findall(r"- (button|slider|combobox|radio|checkbox|switch|link)\b(.*)",
+                          page.locator("body").aria_snapshot())
+    assert len(controls) >= 16
+    assert [c for c in controls if '"' not in c[1]] == []
+
+    complete, summary = columns(page, "line", "complete", "summary")
+    kernel = columns(page, "kernel", "k")
+    assert complete and summary and kernel[0]
+    move(page, "Cells m", "ArrowRight")
+    expect(status(page)).to_contain_text("13 cells", timeout=WAIT)
+    changed(page, "line", "summary", summary)
+    assert columns(page, "line", "complete") == [complete]          # these data are the same
+    url(page, "cells=13&edges=&")
+    expect(cost(page, "cells")).to_contain_text("1 posterior", timeout=WAIT)
+    move(page, "Lengthscale", "ArrowLeft")
+    expect(status(page)).to_contain_text("13 cells")
+    changed(page, "line", "complete", complete)
+    changed(page, "kernel", "k", kernel[0])
+    url(page, "lengthscale=0.8&")
+    expect(cost(page, "lengthscale")).to_contain_text("2 posteriors", timeout=WAIT)
+
+    x, y = at(page, "line", 2 * math.pi * 4 / 13, 0.0)              # a boundary is dragged
+    page.mouse.move(x, y)
+    page.mouse.down()
+    for step in range(1, 9):
+        page.mouse.move(x + 6 * step, y + step)
+    page.mouse.up()
+    found = 2 * math.pi * (4 / 13 + 48 / page.evaluate(FRAME, "line")["width"])
+    url(page, rf"cells=13&edges=0.483_0.967_1.45_{str(found)[:3]}\d*_2.417_")
+    page.mouse.click(*at(page, "line", 0.7, 0.0))                   # a cell is chosen
+    url(page, "cell=1&")
+    expect(page.get_by_text("Cell 2: 0.48 to 0.97 rad")).to_be_visible(timeout=WAIT)
+    press(page, "Merge with next")
+    expect(status(page)).to_contain_text("12 cells", timeout=WAIT)
+    url(page, "cells=12&edges=0.483_1.45_")
+    press(page, "Split in half")
+    expect(status(page)).to_contain_text("13 cells", timeout=WAIT)
+    url(page, "edges=0.483_0.96[67]_1.45_")
+    press(page, "Right edge →")
+    url(page, "edges=0.483_1.06[67]_1.45_")
+    cost(page, "edges")
+    press(page, "Equal cells")
+    url(page, "edges=&cell=-1&")
+
+    press(page, "Learn it")
+    expect(page.get_by_text("Learnt from the summaries")).to_be_visible(timeout=WAIT)
+    url(page, "lengthscale=(1.25|1.6|2|2.5)&")
+    cost(page, "learn it")
+
+
+def test_the_plane_calibration_and_curves_follow(page, apps_url):
+    open_app(page, f"{apps_url}/granularity?points=100&cells=4")
+    expect(page.get_by_text("ready", exact=True)).to_be_visible(timeout=WAIT)
+    error, held = columns(page, "plane", "error"), columns(page, "calibration", "summary")
+    curves = columns(page, "curve", "error", "bound", "certificate")
+    assert error[0] and held[0] and all(curves)
+    text = status(page).inner_text()
+    page.mouse.click(*at(page, "plane", 2 * math.pi / 24, 0.5, log=True))
+    url(page, "cells=24&edges=&cell=-1&lengthscale=0.5&")
+    expect(status(page)).to_contain_text("24 cells", timeout=WAIT)
+    cost(page, "click on the plane")
+    changed(page, "calibration", "summary", held[0])
+    changed(page, "curve", "error", curves[0])
+    changed(page, "plane", "error", error[0])                       # refined where one looks
+    assert status(page).inner_text() != text
+    line = columns(page, "plane", "limit")
+    page.get_by_role("combobox", name=re.compile("^Tolerance")).click()
+    page.get_by_role("menuitem", name="0.3 sd", exact=True).click()
+    expect(status(page)).to_contain_text("tolerance of 0.3", timeout=WAIT)
+    changed(page, "plane", "limit", line[0])
+
+
+def test_the_story_leads_to_the_map(page, apps_url):
+    open_app(page, f"{apps_url}/granularity?story=5")
+    press(page, "‹ Back")
+    expect(page.get_by_text(STEPS[3].name)).to_be_visible(timeout=WAIT)
+    url(page, "story=4&.*known=rougher")
+    press(page, "Next ›")
+    press(page, "Next ›")
+    expect(page.get_by_text(STEPS[5].name)).to_be_visible(timeout=WAIT)
+    url(page, "tab=map&story=6")
+    expect(status(page)).to_contain_text("of 1.6 km instead of 700 points", timeout=WAIT)
+    complete, summary, gap = columns(page, "difference", "complete", "summary", "difference")
+    assert complete and summary and gap
+    move(page, "Cell side", "ArrowRight")
+    expect(status(page)).to_contain_text("of 1.25 km", timeout=WAIT)
+    changed(page, "difference", "summary", summary)
+    assert columns(page, "difference", "complete") == [complete]
+    cost(page, "cell side")
+    move(page, "Lengthscale", "ArrowRight")
+    url(page, "map_lengthscale=1.25&")
+    changed(page, "difference", "complete", complete)
+    cost(page, "lengthscale of the map")
+    before = page.evaluate(FRAME, "summary")["x"]                   # zoom is linked
+    page.mouse.move(*at(page, "complete", 5, 5))
+    page.evaluate("""() => { for (const m of Bokeh.documents[0]._all_models.values())
+        if (m.type === 'Figure' && m.name === 'complete') m.x_range.setv({start: 2, end: 6}) }""")
+    assert page.evaluate(FRAME, "summary")["x"] == [2, 6] != before
+    page.get_by_role("combobox", name=re.compile("^Likelihood")).click()
+    page.get_by_role("menuitem", name="Poisson", exact=True).click()
+    url(page, "likelihood=poisson")
+    expect(status(page)).to_contain_text("Summaries differ", timeout=WAIT)
+    press(page, "1-D line")
+    expect(status(page)).to_contain_text("20 cells of 0.314 rad", timeout=WAIT)
+    press(page, "Leave")
+    url(page, "tab=line&story=0")
+
+
+def test_urls_restore_states_and_what_cannot_be_is_said(page, apps_url):
+    open_app(page, f"{apps_url}/granularity?cells=9&edges=1_2.5_4&cell=2&lengthscale=0.5"
+                   "&kernel=matern12&tolerance=0.05&noise=7&shape=hexagon")
+    expect(status(page)).to_contain_text("4 cells of 1.57 rad")
+    expect(status(page)).to_contain_text("tolerance of 0.05")
+    expect(page.get_by_text("noise=7 is not offered here")).to_be_visible()
+    expect(page.get_by_text("shape is not a setting of this app")).to_be_visible()
+    expect(page.get_by_text("Cell 3: 2.50 to 4.00 rad")).to_be_visible()
+    url(page, "kernel=matern12.*noise=0.3&draw=1&cells=4&edges=1_2.5_4&cell=2&lengthscale=0.5")

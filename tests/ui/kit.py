@@ -1,0 +1,69 @@
+"""Waiting for the work of stores, and driving pages of apps in a browser."""
+
+import re
+import subprocess
+import sys
+import time
+
+from playwright.sync_api import expect
+
+WAIT = 150_000     # milliseconds; generous, for two cores may serve other jobs too
+# The figure of a name that was drawn last: models that a page no longer shows stay for a while.
+FIGURE = """name => Bokeh.documents.flatMap(doc => [...doc._all_models.values()])
+    .filter(m => m.type === 'Figure' && m.name === name).at(-1)"""
+
+
+def settled(store, seconds=100):
+    """The store once its work in threads is done."""
+    deadline = time.monotonic() + seconds
+    while store.work and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert not store.work and not store.error, store.error or store.work
+    return store
+
+
+def restored(state, given):
+    """Another state read from the URL of one, in which choices are as they were given."""
+    for name, value in given.items():
+        assert getattr(state, name) == value
+    again = type(state)()
+    assert again.read("?" + state.query()) == []
+    assert again.query() == state.query()
+    return again
+
+
+def status(page):
+    """The live region of a page."""
+    return page.get_by_role("status").first
+
+
+def idle(page):
+    """Wait until a page is drawn."""
+    page.wait_for_function("() => Bokeh.documents.length && Bokeh.documents[0].is_idle",
+                           timeout=WAIT)
+
+
+def url(page, pattern):
+    """Wait until the URL is like a pattern."""
+    expect(page).to_have_url(re.compile(pattern), timeout=WAIT)
+
+
+def press(page, label):
+    """Press a button."""
+    page.get_by_role("button", name=label, exact=True).click()
+
+
+def move(page, slider, key):
+    """Press a key on a slider."""
+    page.get_by_role("slider", name=slider).focus()
+    page.keyboard.press(key)
+
+
+def slow_imports(code):
+    """Which packages that take seconds to load a fresh interpreter has loaded after some code."""
+    done = subprocess.run(
+        [sys.executable, "-c", f"import sys\n{code}\n"
+         "print({'torch', 'scipy.stats', 'sklearn'} & set(sys.modules) or '')"],
+        capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()

@@ -1,0 +1,122 @@
+"""The app "mediated" in a browser: offline, linked, models on one scale, and a URL for each state.
+
+To load a page takes seconds, so each test is a journey over one page. Milliseconds are printed,
+not asserted: the machine may serve other jobs too.
+"""
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.ui.kit import FIGURE, WAIT, idle, move, press, status, url
+
+pytestmark = pytest.mark.ui
+
+# A number that says what an image of the maps holds.
+IMAGE = """name => {
+  const plot = (FIGURE)(name)
+  const held = plot.renderers[0].data_source.data
+  const found = (held.get?.(name) ?? held[name])[0]
+  let total = 0
+  for (let k = 0; k < found.length; k++)
+    if (Number.isFinite(found[k])) total += found[k] * (1 + (k % 97))
+  return [Math.round(total * 1e2), found.length]
+}""".replace("FIGURE", FIGURE)
+SCALES = """() => ['target', 'truth', 'mean'].map(name => {
+  const plot = (FIGURE)(name)
+  const colours = plot.renderers[0].glyph.color_mapper
+  return [colours.low, colours.high]
+})""".replace("FIGURE", FIGURE)
+RANGE = """name => { const plot = (FIGURE)(name)
+  return [plot.x_range.start, plot.x_range.end] }""".replace("FIGURE", FIGURE)
+
+
+def open_app(page, url):
+    page.goto(url, timeout=WAIT)
+    expect(status(page)).to_contain_text("RMSE", timeout=WAIT)
+    idle(page)
+
+
+def image(page, name):
+    return page.evaluate(IMAGE, name)
+
+
+def changed(page, name, before):
+    page.wait_for_function(f"([name, before]) => ({IMAGE})(name)[0] !== before",
+                           arg=[name, before[0]], timeout=WAIT)
+
+
+def cost(page, event):
+    chip = page.locator(".MuiChip-label").filter(
+        has_text=re.compile("exact|interpolated|inducing")).first
+    print(f"{event}: {chip.inner_text()}")
+    return chip
+
+
+def test_sliders_and_models_move_the_maps_on_one_scale(page, apps_url):
+    """The fixture fails the test on any request off this machine and on any script error."""
+    open_app(page, f"{apps_url}/mediated?side=8")
+    expect(page.get_by_text("28 bags report covariates, 28 other blocks of 36 km")).to_be_visible()
+    expect(page.get_by_text("pixels of 4.5 km.")).to_be_visible()
+    controls = re.findall(r"- (button|slider|combobox|radio|checkbox|switch|link)\b(.*)",
+                          page.locator("body").aria_snapshot())
+    assert len(controls) >= 20
+    assert [c for c in controls if '"' not in c[1]] == []
+    cost(page, "start")
+    scales = page.evaluate(SCALES)
+    assert scales[0] == scales[1] == scales[2]
+    shown = {name: image(page, name) for name in ("target", "truth", "mean", "width", "error")}
+
+    move(page, "Lengthscale of k (places)", "ArrowRight")
+    url(page, "lengthscale=100&")
+    changed(page, "mean", shown["mean"])
+    expect(cost(page, "lengthscale of k")).to_contain_text(
+        re.compile(r"\d values of k"), timeout=WAIT)      # of the grid's displacements alone
+    moved = image(page, "mean")
+    move(page, "Ridge λ", "ArrowRight")
+    url(page, "ridge=1e-05&")
+    changed(page, "mean", moved)
+    expect(cost(page, "ridge")).to_contain_text("no new values of k", timeout=WAIT)
+    assert image(page, "target") == shown["target"] and image(page, "truth") == shown["truth"]
+
+    for label, name in (("VarCMP", "var-cmp"), ("Aggregated GP", "aggregated-gp"),
+                        ("BAGG-GP", "bagg-gp"), ("Bilinear + lapse", "bilinear")):
+        before = image(page, "mean")
+        press(page, label)
+        url(page, f"model={name}&")
+        changed(page, "mean", before)
+        expect(status(page)).to_contain_text(f"{label}: RMSE")
+        cost(page, label)
+        assert page.evaluate(SCALES) == scales
+    assert page.locator("table.wb-table tbody tr").count() == 5
+    page.evaluate("""() => { for (const m of Bokeh.documents[0]._all_models.values())
+        if (m.type === 'Figure' && m.name === 'truth') m.x_range.setv({start: -200, end: 0}) }""")
+    assert page.evaluate(RANGE, "mean") == [-200, 0]                # zoom is linked
+
+
+def test_new_bags_learning_and_the_map_in_full(page, apps_url):
+    open_app(page, f"{apps_url}/mediated?side=12&share=0&mediator=place&far=4&ridge=1e-07")
+    expect(status(page)).to_contain_text("CMP is the aggregated GP")
+    page.get_by_role("combobox", name=re.compile("^Unmatched")).click()
+    page.get_by_role("menuitem", name=re.compile("^50 %")).click()
+    expect(status(page)).to_contain_text("unmatched targets cannot be used", timeout=WAIT)
+    url(page, "share=0.5&")
+    press(page, "Learn it")
+    expect(page.get_by_text("Learnt from the targets")).to_be_visible(timeout=WAIT)
+    cost(page, "learn it")
+    coarse = image(page, "mean")
+    press(page, "Map in full: 1.5 km pixels")
+    expect(page.get_by_text("pixels of 1.5 km.")).to_be_visible(timeout=WAIT)
+    assert image(page, "mean")[1] == 9 * coarse[1]
+    cost(page, "map in full")
+    move(page, "Noise σ of a target", "ArrowRight")
+    expect(page.get_by_text("pixels of 4.5 km.")).to_be_visible(timeout=WAIT)
+
+
+def test_urls_restore_states_and_what_cannot_be_is_said(page, apps_url):
+    open_app(page, f"{apps_url}/mediated?source=made&side=9&model=gpr&noise=7&shape=hexagon")
+    expect(status(page)).to_contain_text("GPR: RMSE")
+    expect(page.get_by_text("noise=7 is not offered here")).to_be_visible()
+    expect(page.get_by_text("shape is not a setting of this app")).to_be_visible()
+    url(page, "source=made.*side=9.*model=gpr.*noise=1.4")

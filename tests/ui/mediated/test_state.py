@@ -1,0 +1,186 @@
+"""State and store of the app "mediated": URLs, what is offered, learning, and the table."""
+
+import time
+
+import numpy as np
+import pytest
+
+from tests.ui.kit import restored, settled
+from workbench.ui.mediated import messages
+from workbench.ui.mediated.model import KINDS
+from workbench.ui.mediated.state import State
+from workbench.ui.mediated.store import Store
+from workbench.ui.mediated.views.charts import Calibration, Charts, Curves
+from workbench.ui.mediated.views.controls import LABELS, Controls
+from workbench.ui.mediated.views.maps import Maps
+from workbench.ui.mediated.views.page import headline
+
+
+def small(**given) -> Store:
+    store = Store(State(**{"side": 12} | given))
+    store.refresh()
+    return settled(store)
+
+
+@pytest.mark.parametrize("given", [
+    {"hour": 12, "level": 4, "side": 6, "share": 0.25, "split": 3, "model": "gpr",
+     "mediator": "orography.place", "near": 56.0, "joint": "product"},
+    {"source": "made", "draw": 2, "mediator": "cloud_cover", "near": 10.0, "kernel": "matern12.rbf",
+     "lengthscale": 14.0, "detail": 0.8, "covariate": "cloud_albedo", "model": "s-cmp"}])
+def test_a_state_survives_its_url(given):
+    state = State(**given)
+    assert restored(state, given).chosen == state.chosen
+
+
+def test_bad_values_keep_the_default_and_are_named():
+    state, default = State(), State().query()
+    problems = state.read("?lengthscale=81&model=kriging&mediator=theta_1.place&colour=red")
+    assert state.query() == default
+    assert [p.split(" ")[0] for p in problems] == [
+        "model=kriging", "lengthscale=81", "mediator=theta_1.place", "colour"]
+
+
+def test_the_target_is_never_its_own_mediator():
+    state = State(level=1)
+    state.level = 19
+    assert "theta_19" not in state.mediator
+    assert not any("theta_19" in value for value in state.param.mediator.names.values())
+
+
+def test_sliders_without_effect_say_why():
+    state = State()
+    assert state.inapplicable("draw") and not state.inapplicable("hour")
+    state.param.update(model="gpr")
+    assert state.inapplicable("far") and not state.inapplicable("lengthscale")
+    state.param.update(model="cmp", mediator="place")
+    assert state.inapplicable("near") and state.inapplicable("joint")
+    state.param.update(share=0.0)
+    assert state.inapplicable("split")
+    assert {name for name in LABELS if name not in state.param} == set()
+
+
+def test_files_of_the_users_own_are_offered_only_where_they_are(monkeypatch, tmp_path):
+    monkeypatch.setenv("WORKBENCH_DATA", str(tmp_path))
+    assert "cmip6" not in State().param.source.names.values()
+    assert State().read("source=cmip6")[0].startswith("source=cmip6 is not offered")
+
+
+def test_models_share_bags_and_colours_and_keep_a_row_each():
+    store = small()
+    maps = Maps(store)
+    ends = maps.mappers["value"].low, maps.mappers["value"].high
+    bench, data = store.bench, store.answer.data
+    for kind in KINDS.values():
+        store.state.model = kind
+        assert not store.work and store.bench is bench and store.answer.data is data
+        assert (maps.mappers["value"].low, maps.mappers["value"].high) == ends
+        assert messages.NAMES[kind] in headline(store.answer)
+    assert [row["model"] for row in store.rows.values()] == list(messages.NAMES.values())
+    store.state.model = "cmp"
+    assert len(store.rows) == len(KINDS)
+    store.state.split = 1                       # other data: rows beside those
+    settled(store)
+    assert len(store.rows) == len(KINDS) + 1
+    store.forget()
+    assert len(store.rows) == 1
+    store.close()
+
+
+def test_only_new_bags_wait():
+    store = small()
+    first = store.answer
+    store.state.param.update(far=100.0, lengthscale=40.0)
+    assert not store.work and store.answer is not first
+    store.state.side = 15
+    assert store.work == messages.LOADING and store.stale
+    settled(store)
+    assert not store.stale and store.answer.setting.side == 15
+    store.state.side = 12                       # kept
+    assert not store.work
+    store.close()
+
+
+def test_learning_moves_the_sliders_and_raises_the_evidence():
+    store = small(side=15, lengthscale=11.0, noise=0.56, model="aggregated-gp", share=0.0)
+    before = store.answer.posterior.evidence
+    store.learn()
+    assert store.work == messages.LEARNING
+    deadline = time.monotonic() + 120
+    while not store.learnt and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert "Learnt" in store.learnt and not store.work and store.answer.posterior.evidence > before
+    store.state.noise = 1.0
+    assert store.learnt == ""
+    store.close()
+
+
+def test_a_cancelled_fit_keeps_its_best_and_a_cancelled_map_the_old_one():
+    store = small(side=10)
+    store.learn()
+    store.cancel()
+    settled(store)
+    shown = store.answer
+    store.whole()
+    store.cancel()
+    settled(store)
+    assert store.answer is shown
+    store.close()
+
+
+def test_the_map_in_full_is_finer_and_gives_way_to_sliders():
+    store = small(side=15, share=0.75)
+    store.whole()
+    settled(store)
+    assert store.answer.data.fine
+    thin = store.answer.data.world.place.thin
+    store.state.noise = 0.2
+    assert not store.answer.data.fine and len(store.rows) == 2
+    assert thin == 3
+    store.close()
+
+
+def test_what_is_seen_is_said():
+    store = small(side=8, mediator="place", far=4.0, ridge=1e-4)
+    assert "unmatched targets cannot be used" in headline(store.answer)
+    store.state.share = 0.0
+    settled(store)
+    store.state.ridge = 1e-7
+    assert "CMP is the aggregated GP" in headline(store.answer)
+    store.state.far = 800.0
+    assert "mediation smooths" in headline(store.answer)
+    store.close()
+
+
+def test_what_is_pushed_is_what_would_be_drawn_anew():
+    store = Store(State(side=10))
+    maps, covered, charts = Maps(store), Calibration(store), Charts(store)
+    curves, controls = Curves(store), Controls(store)
+    store.refresh()
+    settled(store)
+    store.state.param.update(far=100.0, lengthscale=40.0)
+    store.state.side = 12
+    settled(store)
+    anew = Maps(store), Calibration(store), Charts(store), Curves(store)
+    compared = 0
+    for one, other in ((maps.pixels, anew[0].pixels), (maps.blocks, anew[0].blocks),
+                       (covered.coverage, anew[1].coverage), (curves.curve, anew[3].curve)):
+        for column, values in other.data.items():
+            np.testing.assert_array_equal(np.asarray(one.data[column]), np.asarray(values),
+                                          err_msg=column)
+            compared += 1
+    assert compared > 18 and charts.table.object == anew[2].table.object
+    assert not controls.cells["draw"].visible and controls.cells["hour"].visible
+    store.close()
+
+
+def test_images_are_the_right_way_up():
+    store = small()
+    from workbench.ui.mediated.views.maps import extent, image
+
+    data = store.answer.data
+    north, east = (image(data, data.pixels[axis].values) for axis in ("y", "x"))
+    assert (np.diff(north, axis=0) > 0).all() and (np.diff(east, axis=1) > 0).all()
+    left, bottom, width, height = extent(data)
+    assert left < east.min() and bottom < north.min()
+    assert left + width > east.max() and bottom + height > north.max()
+    store.close()

@@ -1,0 +1,108 @@
+"""Summaries from tables with one row per area."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import xarray as xr
+
+from workbench import schema
+from workbench.bagging.summaries import as_summary
+from workbench.bagging.tables import numbers_of, read_table, separated
+from workbench.checks import choose, require
+
+
+def from_summaries(
+    table: object, statistic: str, count: str, *, x: str | None = None, y: str | None = None,
+    covariates: Sequence[str] = (), variance: str | None = None, name: str | None = None,
+    is_a: str = "mean", kind: str = "continuous", units: Mapping[str, str] | None = None,
+) -> xr.Dataset:
+    """Turn a table with one row per area into a summary.
+
+    Parameters
+    ----------
+    table : DataFrame, str or Path
+        The table, or a CSV or Parquet file.
+    statistic, count : str
+        Columns with each area's statistic and the number of observations behind it.
+    x, y : str, optional
+        Columns with the centre's coordinates; both or neither.
+    covariates : sequence of str
+        Columns with further inputs.
+    variance : str, optional
+        Column with the variance of the observations inside each area; its divisor is the count.
+    name : str, optional
+        Column that names the areas.
+    is_a : {"mean", "median", "proportion"}
+        What the statistic is.
+    kind : {"count", "continuous"}
+        What single observations are.
+    units : mapping, optional
+        Units of any column.
+
+    Returns
+    -------
+    xr.Dataset
+        One individual per area, as `summarise` returns it.
+
+    Raises
+    ------
+    InputError
+        If a column is missing, a value is not finite, a count is below one, two areas have one
+        centre, or a proportion is not between 0 and 1.
+
+    Examples
+    --------
+    >>> import pandas as pd, workbench as wb
+    >>> table = pd.DataFrame({"mean": [1.0, 2.0], "n": [10, 30], "x": [0.0, 5.0], "y": [1.0, 1.0]})
+    >>> wb.from_summaries(table, "mean", "n", x="x", y="y")["weight"].values.tolist()
+    [10.0, 30.0]
+    """
+    frame = read_table(table)
+    choose("is_a", is_a, schema.STATISTICS)
+    choose("kind", kind, schema.KINDS)
+    require((x is None) == (y is None), "give both x and y, or neither")
+    inputs = [*covariates, *(c for c in (x, y) if c)]
+    require(bool(inputs), "a summary needs a centre: name the columns x and y, or covariates")
+    used = [statistic, count, *inputs, *(c for c in (variance, name) if c)]
+    missing = [column for column in used if column not in frame]
+    require(not missing, f"the table lacks columns {missing}; it has {list(frame)}"
+            f"{separated(table)}")
+    require(len(frame) > 0, "the table has no rows")
+    frame = numbers_of(frame, [c for c in used if c != name])
+    few = frame[frame[count] < 1]
+    require(few.empty, f"{len(few)} areas have a count below one, the first in row "
+            f"{_first(few)} ({float(few[count].iloc[0]) if len(few) else 0:g}); a statistic needs "
+            "at least one observation: drop these rows")
+    twice = frame[frame.duplicated(inputs, keep=False)]
+    require(twice.empty, f"{len(twice)} areas share their centre with another, the first in row "
+            f"{_first(twice)}; combine such rows (counts add up, means are weighted by them) or "
+            "tell them apart by a covariate")
+    if is_a == "proportion":
+        odd = frame[(frame[statistic] < 0) | (frame[statistic] > 1)]
+        require(odd.empty, f"{len(odd)} proportions are not between 0 and 1, the first in row "
+                f"{_first(odd)}; divide percentages by 100")
+    unit = dict(units or {})
+    individuals = xr.Dataset(
+        {"covariates": ((schema.INDIVIDUAL, schema.COVARIATE),
+                        frame[list(covariates)].to_numpy(float)),
+         "weight": (schema.INDIVIDUAL, frame[count].to_numpy(float),
+                    {"units": unit.get(count, "1"), "long_name": "observations"})},
+        coords={"individual": np.arange(len(frame)), "covariate": list(covariates),
+                "covariate_units": (schema.COVARIATE, [unit.get(c, "1") for c in covariates])})
+    for axis, column in (("x", x), ("y", y)):
+        if column:
+            about = {"units": unit.get(column, "1")}
+            individuals = individuals.assign_coords(
+                {axis: (schema.INDIVIDUAL, frame[column].to_numpy(float), about)})
+    names = frame[name] if name else np.arange(len(frame))
+    return as_summary(
+        individuals, frame[statistic].to_numpy(float), np.asarray(names),
+        frame[variance].to_numpy(float) if variance else None,
+        {"long_name": statistic, "units": unit.get(statistic, "1"), "aggregation": "mean",
+         "kind": kind, "statistic": is_a})
+
+
+def _first(rows) -> object:
+    return rows.index[0] if len(rows) else None

@@ -1,1 +1,0 @@
-"""Baselines that predict a single value: Nyström, neural network, bag-pixel, bag-constant."""

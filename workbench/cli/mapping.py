@@ -1,0 +1,103 @@
+"""The commands that make a map: each parses into its Spec."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from workbench.checks import choose
+from workbench.cli import running
+from workbench.cli.helping import ADVANCED, MODEL, USUAL, dataset_flags, model_flags
+from workbench.cli.options import data_flags, default_model, further, output_flags
+from workbench.cli.sharing import fields_of, takes
+from workbench.outputs import check_output, write_bytes
+from workbench.pipeline.base import BaseSpec
+from workbench.pipeline.spec import CombineSpec, MediateSpec, SmoothSpec, Spec
+
+_OF_DATA = ("dataset", "dataset_options", "level", "areas", "model")
+
+
+@takes(data=data_flags, fields=fields_of(Spec, without=_OF_DATA), output=output_flags)
+def disaggregate(
+    ctx: typer.Context,
+    data: dict[str, Any],
+    output: dict[str, Any],
+    fields: dict[str, Any],
+    model: Annotated[str | None, typer.Option(
+        rich_help_panel=MODEL, help="See `workbench models`; default auto, or vbagg if options of "
+        "it are given.")] = None,
+    workers: Annotated[int, typer.Option(
+        min=0, rich_help_panel=ADVANCED, help="Processes of auto and of --cv; 0: own.")] = 0,
+) -> None:
+    """Turn totals of areas into a fine map, with its uncertainty.
+
+    Example: workbench disaggregate --polygons P.shp --value inc --covariates a.tif
+    --covariates b.tif --weight pop.tif --out map.nc
+    """
+    usual = (USUAL,) if model is None else ()
+    model = model or default_model(ctx.args, bool(fields["hyperparameters"]))
+    known = {name: flag for name, flag in model_flags(model).items() if name != "workers"}
+    extra = further(ctx, {"options": known, "dataset_options": dataset_flags(data["dataset"])},
+                    (model, *usual))
+    options = data.pop("dataset_options") | extra["dataset_options"]
+    _make(Spec(**data, **fields, dataset_options=options, model=model, options=extra["options"]),
+          **output, workers=workers)
+
+
+@takes(fields=fields_of(SmoothSpec, ["table"], ["model"]), output=output_flags)
+def smooth(ctx: typer.Context, output: dict[str, Any], fields: dict[str, Any]) -> None:
+    """Turn a table of summaries (centre, statistic, count) into a map on a grid.
+
+    Example: workbench smooth areas.csv --statistic mean --count n --x lon --y lat --out map.nc
+    """
+    _make(_with_options(ctx, SmoothSpec, fields), **output)
+
+
+@takes(fields=fields_of(MediateSpec, ["bags", "targets"]), output=output_flags)
+def mediate(ctx: typer.Context, output: dict[str, Any], fields: dict[str, Any]) -> None:
+    """Turn bags of fine covariates and targets that belong to none of them into a fine map.
+
+    Bags and targets need the same mediators: covariates that are known of both.
+
+    Example: workbench mediate bags.nc targets.csv --value temperature --out map.nc
+    """
+    _make(_with_options(ctx, MediateSpec, fields), **output)
+
+
+@takes(fields=fields_of(CombineSpec, ["sources"]), output=output_flags)
+def combine(
+    ctx: typer.Context,
+    output: dict[str, Any],
+    fields: dict[str, Any],
+    option: Annotated[list[str] | None, typer.Option(
+        hidden=True, help="Option of the model: NAME=VALUE, the same as --NAME VALUE.")] = None,
+) -> None:
+    """Learn one map from several sources: stations and satellites, points and areas.
+
+    Example: workbench combine stations=stations.nc satellite=cells.nc --at grid.nc
+    --model mr-gp --composite ribatet --out map.nc
+    """
+    ctx.args += [f"--{pair}" for pair in option or []]
+    _make(_with_options(ctx, CombineSpec, fields), **output)
+
+
+def _with_options(ctx: typer.Context, kind: type[BaseSpec], fields: dict[str, Any]) -> BaseSpec:
+    from workbench.pipeline.problems import models_for
+
+    model = choose("model", fields.get("model", kind.model), models_for(kind.command))
+    known = {name: flag for name, flag in model_flags(model).items() if name not in fields}
+    return kind(**fields, options=further(ctx, {"options": known}, [model])["options"])
+
+
+def _make(spec: BaseSpec, out: Path, spec_only: bool, quiet: bool, threads: int,
+          workers: int = 0) -> None:
+    if not spec_only:
+        running.make_map(spec, out, quiet, threads, workers=workers)
+        return
+    from workbench.pipeline.inputs import input_files
+
+    check_output(out, inputs=input_files(spec))
+    write_bytes(out, spec.to_json() + "\n")
+    typer.echo(f"wrote {out}; run it with: workbench run {out}")

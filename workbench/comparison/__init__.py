@@ -1,0 +1,9 @@
+"""Models beside each other on one dataset: evaluated, cross-validated, compared."""
+
+from workbench.comparison.assessment import evaluate
+from workbench.comparison.compare import compare
+from workbench.comparison.crossvalidation import cross_validate
+from workbench.comparison.individuals import score_individuals
+from workbench.comparison.result import Comparison
+
+__all__ = ["Comparison", "compare", "cross_validate", "evaluate", "score_individuals"]

@@ -1,1 +1,0 @@
-"""What q(f) is: exact conditioning on bags, or whitened inducing features."""

@@ -1,0 +1,1 @@
+"""What models learn from, as tensors: bags, inputs and their compression."""

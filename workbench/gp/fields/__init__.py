@@ -1,0 +1,1 @@
+"""Representations of f: inducing inputs, exact, residual, mediated."""

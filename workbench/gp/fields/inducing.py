@@ -1,0 +1,162 @@
+"""A Gaussian process seen through whitened inducing features, with a Gaussian q over them.
+
+Every additive term of the kernel has inducing features of its own: a stationary term its values at
+k-means++ inputs in *its* columns, a linear or constant term its weights, which represent it
+exactly. In whitened form the prior of all features is N(0, I), and
+f(x) = mean + φ(x)ᵀv + residual, with φ(x) stacked from L⁻¹k(Z, x) of each term.
+
+References
+----------
+Law et al. 2018, eq. (9), whitened; Hensman et al. 2015 for the whitening.
+
+Deviation: the paper uses one set of landmarks for the whole kernel; ``layout="joint"`` gives that.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import torch
+from torch import Tensor, nn
+
+from workbench.gp.kernels.grammar import Term
+from workbench.gp.kernels.operators import AggregationOperator
+from workbench.gp.numerics.linalg import cholesky
+from workbench.gp.numerics.shapes import (
+    Features,
+    InducingCovariance,
+    InducingMean,
+    Inputs,
+    PerIndividual,
+)
+
+
+@dataclass(frozen=True)
+class Projection:
+    """Inputs seen through the features at fixed hyperparameters.
+
+    Parameters
+    ----------
+    features : Tensor (N, M)
+        Whitened features φ.
+    residual : Tensor (N,)
+        Prior variance that the features do not explain, k(x, x) - φ(x)ᵀφ(x) >= 0.
+    offset : Tensor (N,)
+        Prior mean of f.
+    """
+
+    features: Features
+    residual: PerIndividual
+    offset: PerIndividual
+    _last: dict = field(default_factory=dict, repr=False, compare=False)
+
+    def detach(self) -> Projection:
+        """The same numbers without gradients."""
+        return Projection(self.features.detach(), self.residual.detach(), self.offset.detach())
+
+    def marginals(self, mean: InducingMean, covariance: InducingCovariance):
+        """Mean and variance (N,) of f at each input when v ~ N(mean, covariance)."""
+        return self.offset + self.features @ mean, self.residual + self._explained(covariance)
+
+    def _explained(self, covariance: InducingCovariance) -> PerIndividual:
+        """φᵀ C φ of each input, kept for the last C: a search for the best mean asks it of one."""
+        if covariance.requires_grad or self.features.requires_grad:
+            return ((self.features @ covariance) * self.features).sum(1)
+        kept = self._last.get("explained")      # one entry, for threads share a view
+        if kept is None or kept[0] is not covariance or kept[1] != covariance._version:
+            value = ((self.features @ covariance) * self.features).sum(1)
+            self._last["explained"] = kept = (covariance, covariance._version, value)
+        return kept[2]
+
+
+class InducingField(nn.Module):
+    """q(f) through whitened inducing features: v ~ N(``q_mean``, ``q_covariance``).
+
+    Parameters
+    ----------
+    terms : list of Term
+        Additive terms of the kernel on standardised inputs.
+    inducing : list of Tensor (M_t, D) or None
+        Inducing inputs of each term; None for terms of finite rank.
+    """
+
+    def __init__(self, terms: list[Term], inducing: list[Tensor | None]):
+        super().__init__()
+        self.terms, self.inducing = nn.ModuleList(terms), inducing
+        like = next(z for z in [*inducing, *(p for t in terms for p in t.parameters())]
+                    if z is not None)
+        self.mean = nn.Parameter(torch.zeros(1, dtype=like.dtype, device=like.device))
+        count = sum(stop - start for start, stop in self.blocks().values())
+        self.q_mean = torch.zeros(count).to(like)
+        self.q_covariance = torch.eye(count).to(like)
+
+    def blocks(self) -> dict[str, tuple[int, int]]:
+        """First and last + 1 feature of each term, by the term's name."""
+        out, start = {}, 0
+        for term, z in zip(self.terms, self.inducing, strict=True):
+            width = len(z) if z is not None else (len(term.columns) or 1)
+            out[term.name] = (start, start + width)
+            start += width
+        return out
+
+    def project(self, x: Inputs) -> Projection:
+        """Features and residual variance at standardised inputs."""
+        features, residual = [], torch.zeros(len(x)).to(x)
+        for term, z in zip(self.terms, self.inducing, strict=True):
+            if z is None:
+                features.append(term.basis(x))
+                continue
+            root = cholesky(term(z, z), f"inducing covariance of {term.name}")
+            part = torch.linalg.solve_triangular(root, term(z, x), upper=False).mT
+            features.append(part)
+            residual = residual + (term.diagonal(x) - part.square().sum(1)).clamp_min(0)
+        return Projection(torch.cat(features, 1), residual, self.mean.expand(len(x)))
+
+    def prior(self, x1: Inputs, x2: Inputs) -> Tensor:
+        """Dense prior covariance between inputs, summed over terms (..., n, m)."""
+        return sum(term(x1, x2) for term in self.terms)
+
+    def unexplained(self, x: Inputs, features: Features) -> Tensor:
+        """Prior covariance between inputs that their features leave unexplained (..., n, n).
+
+        Terms of finite rank are explained exactly and left out.
+        """
+        total = torch.zeros(*x.shape[:-1], x.shape[-2]).to(x)
+        for term, (start, stop) in self._inexact():
+            part = features[..., start:stop]
+            total = total + term(x, x) - part @ part.mT
+        return total
+
+    def unexplained_between(self, x1: Inputs, x2: Inputs, features1: Features, features2: Features
+                            ) -> PerIndividual:
+        """The same of each input with its partner in the other set alone (n,)."""
+        total = torch.zeros(len(x1)).to(x1)
+        for term, (start, stop) in self._inexact():
+            explained = (features1[:, start:stop] * features2[:, start:stop]).sum(1)
+            total = total + term.between(x1, x2) - explained
+        return total
+
+    def _inexact(self) -> list[tuple[Term, tuple[int, int]]]:
+        blocks = self.blocks().values()
+        return [(term, block) for term, block in zip(self.terms, blocks, strict=True)
+                if not term.finite_rank]
+
+    def marginals(self, x: Inputs) -> tuple[PerIndividual, PerIndividual]:
+        """Mean and variance of f at standardised inputs under q."""
+        return self.project(x).marginals(self.q_mean, self.q_covariance)
+
+    def aggregate(self, x: Inputs, operator: AggregationOperator) -> tuple[Tensor, Tensor]:
+        """Mean and variance of A f under q: aggregate first, then project.
+
+        The prior variance of each bag is the full double sum over the bag's pairs, so that no
+        covariance inside a bag is lost whatever the number of inducing inputs.
+        """
+        projection = self.project(x)
+        rows = operator.rows(projection.features)
+        prior = operator.quad_diag(self.prior, x)
+        explained = rows.square().sum(1) - ((rows @ self.q_covariance) * rows).sum(1)
+        return operator(projection.offset) + rows @ self.q_mean, prior - explained
+
+    def set_q(self, mean: InducingMean, covariance: InducingCovariance) -> None:
+        """Replace q."""
+        self.q_mean, self.q_covariance = mean.detach(), covariance.detach()

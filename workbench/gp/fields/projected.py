@@ -1,0 +1,99 @@
+"""A source at fixed hyperparameters: all that an objective or a prediction needs, computed once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from workbench.gp.fields.geometry import Geometry
+from workbench.gp.fields.inducing import InducingField, Projection
+from workbench.gp.fields.residual import Residual, residual_of
+from workbench.gp.kernels.operators import AggregationOperator, weighted_rows
+from workbench.gp.numerics.shapes import PerBag, PerIndividual
+
+
+@dataclass(frozen=True)
+class ProjectedData:
+    """A source at fixed hyperparameters.
+
+    Parameters
+    ----------
+    projection : Projection
+        Inputs through the inducing features.
+    operator : AggregationOperator
+        The bags.
+    residual : Residual
+        Prior covariance inside bags that the features do not explain.
+    nugget_variance : Tensor ()
+        Variance of the individual white noise in f.
+    effect_std : Tensor () or None
+        Standard deviation of the area's iid effect on the scale of f.
+    concentration : Tensor (N,) or None
+        As of `Geometry`.
+    """
+
+    projection: Projection
+    operator: AggregationOperator
+    residual: Residual
+    nugget_variance: Tensor
+    effect_std: Tensor | None
+    concentration: PerIndividual | None = None
+
+    def detach(self) -> ProjectedData:
+        """The same numbers without gradients."""
+        effect = None if self.effect_std is None else self.effect_std.detach()
+        return ProjectedData(self.projection.detach(), self.operator, self.residual.detach(),
+                    self.nugget_variance.detach(), effect, self.concentration)
+
+    def noise_shares(self, share: Tensor) -> Tensor:
+        """Squared shares by which white noise of individuals enters each bag's total (B, ...)."""
+        squares = share.square()
+        if self.concentration is not None:
+            squares = squares * self.concentration.reshape(-1, *[1] * (share.ndim - 1))
+        return self.sum(squares)
+
+    def sum(self, values: Tensor) -> Tensor:
+        """Unweighted sum over each bag along the first axis (B, ...)."""
+        bags = self.operator.bags
+        out = torch.zeros(bags.count, *values.shape[1:]).to(values)
+        return out.index_add(0, bags.membership, values)
+
+    def weighted_features(self, values: PerIndividual) -> Tensor:
+        """Φᵀv of each bag: the sum of its individuals' features, weighted by values (B, M)."""
+        return weighted_rows(values, self.projection.features, self.operator.bags)
+
+    def logsumexp(self, values: Tensor) -> PerBag:
+        """Log of the sum of exponentials over each bag (B,)."""
+        members = self.operator.bags.membership
+        top = torch.full((self.operator.bags.count,), -torch.inf).to(values)
+        top = top.scatter_reduce(0, members, values.detach(), "amax")
+        return self.sum((values - top[members]).exp()).log() + top
+
+
+def project_data(field: InducingField, seen: Geometry, nugget_variance: Tensor,
+         effect_std: Tensor | None) -> ProjectedData:
+    """Project a source at the field's present hyperparameters, once per outer step."""
+    projection = field.project(seen.x)
+    residual = residual_of(field, projection, seen)
+    return ProjectedData(projection, seen.operator, residual, nugget_variance, effect_std,
+                seen.concentration)
+
+
+def with_effects(seen: ProjectedData, mean: Tensor, covariance: Tensor
+                 ) -> tuple[ProjectedData, Tensor, Tensor]:
+    """Data in which nugget and area effect are parts of f, and q's moments with them.
+
+    Of individuals whose effects are known by their prior alone. The area effect becomes one more
+    feature with a weight N(0, 1): right inside each bag, where all that is asked of them is.
+    """
+    residual = seen.residual.with_white(seen.nugget_variance)
+    features = seen.projection.features
+    if seen.effect_std is not None:
+        features = torch.cat([features, seen.effect_std.expand(len(features), 1)], 1)
+        mean = torch.cat([mean, mean.new_zeros(1)])
+        covariance = torch.block_diag(covariance, covariance.new_ones(1, 1))
+    projection = Projection(features, residual.diagonal, seen.projection.offset)
+    zero = torch.zeros_like(seen.nugget_variance)
+    return ProjectedData(projection, seen.operator, residual, zero, None), mean, covariance

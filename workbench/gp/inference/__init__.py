@@ -1,0 +1,1 @@
+"""Objectives, and the training of variational models by them."""

@@ -1,0 +1,63 @@
+"""The optimal q of the Normal likelihood in closed form, and the bound with q eliminated.
+
+With G = A Φ the aggregated features (B, M), r the residual variance of each bag and V its noise,
+the bound at the best q is log N(y; A mean, V + G Gᵀ) - Σ r_b / (2 V_b), of which M x M matrices are
+all that is factorised.
+
+References
+----------
+Titsias 2009, Variational learning of inducing variables in sparse Gaussian processes; for bags, the
+inter-domain form of Law et al. 2018, appendix A.
+"""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor
+
+from workbench.gp.fields.projected import ProjectedData
+from workbench.gp.numerics.linalg import FactorisationError
+from workbench.gp.numerics.shapes import PerBag
+
+
+def collapsed(view: ProjectedData, y: PerBag, variance: PerBag,
+              likelihood_power: float | PerBag = 1.0) -> tuple[Tensor, Tensor, Tensor]:
+    """The bound at the best q, and that q.
+
+    Parameters
+    ----------
+    view : ProjectedData
+        A source under the identity link.
+    y, variance : Tensor (B,)
+        Observations and their noise variances.
+    likelihood_power : float or Tensor (B,)
+        Power of the likelihood, of each observation if they differ.
+
+    Returns
+    -------
+    value, mean, covariance : Tensor (), (M,), (M, M)
+        All differentiable in the hyperparameters.
+
+    Raises
+    ------
+    FactorisationError
+        If the precision is not finite.
+    """
+    operator = view.operator
+    rows = operator.rows(view.projection.features)
+    residual = operator(view.residual.times(operator.coefficients()))
+    gap, tempered = y - operator(view.projection.offset), variance / likelihood_power
+    scaled = rows / tempered[:, None]
+    precision = torch.eye(rows.shape[1]).to(rows) + rows.mT @ scaled
+    root, info = torch.linalg.cholesky_ex(precision)
+    if info:
+        raise FactorisationError("the precision of q is not positive definite")
+    covariance = torch.cholesky_inverse(root)
+    mean = covariance @ (scaled.mT @ gap)
+    fit = (gap.square() / tempered).sum() - (scaled.mT @ gap) @ mean
+    log_determinant = 2 * root.diagonal().log().sum()
+    constant = (likelihood_power * (2 * math.pi * variance).log()).sum()
+    value = -0.5 * (fit + log_determinant + constant + (residual / tempered).sum())
+    return value, mean, covariance

@@ -1,0 +1,1 @@
+"""Kernels: their grammar, bag Gram matrices, Fourier features and bag operators."""

@@ -1,0 +1,1 @@
+"""The models, one folder a family, with what they share and their registry."""

@@ -1,0 +1,256 @@
+"""What all models, states and fits are: how a model is assembled for a source, trained, asked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+
+import torch
+from torch import Tensor
+
+from workbench.checks import InputError, NotExact
+from workbench.gp.data.bags import Bags, Source
+from workbench.gp.likelihoods import Units
+from workbench.gp.likelihoods.noise import individual_noise
+from workbench.gp.likelihoods.preserving import Groups, preserve
+from workbench.gp.models.options import Options, build_options, non_defaults
+from workbench.gp.optimisation.hyperparameters import HyperparameterSet
+from workbench.gp.optimisation.training import History, maximise_evidence
+
+
+class Model:
+    """A model before it is fitted; keyword arguments are the fields of ``options_type``.
+
+    A model is assembled for its data by ``state_type(model, source)``, which has
+    ``hyperparameters`` and ``train(progress, callback)``; what is then asked of it, by
+    ``fit_type(model, state, history)``.
+
+    Raises
+    ------
+    InputError
+        On an unknown option or choice (the nearest is suggested).
+    """
+
+    name: str
+    summary: str
+    paper: str
+    options_type: type[Options]
+    state_type: type
+    fit_type: type[ModelFit]
+    stops_early = False
+    mediated = False        # whether it can learn from targets that belong to no bag
+    several = False         # whether it can learn from several sources
+    at_centres = False      # whether it takes every bag as one individual
+
+    def __init__(self, **options):
+        self.options = build_options(self.options_type, options, self.name)
+
+    def __repr__(self) -> str:
+        given = ", ".join(f"{k}={v!r}" for k, v in non_defaults(self.options).items())
+        return f"{type(self).__name__}({given})"
+
+    def reduce(self, bags: Bags) -> Bags:
+        """The bags as this model sees them, with ``at_centres`` at their weighted mean inputs."""
+        return bags.centres() if self.at_centres else bags
+
+    def fit(self, source: Source, *, progress: bool = False, callback=None) -> ModelFit:
+        """Learn the free hyperparameters and the posterior; returns the fit, also when cancelled.
+
+        Parameters
+        ----------
+        source : Source
+            Bags and targets.
+        progress : bool
+            Show a progress bar.
+        callback : callable, optional
+            ``callback(step, objective, fraction)``; may raise `workbench.interrupt.Cancelled`.
+        """
+        state = self._assemble(source, callback)
+        return self.fit_type(self, state, state.train(progress, callback))
+
+    def condition(self, source: Source, hyperparameters: Mapping) -> ModelFit:
+        """The posterior with all hyperparameters given and none trained.
+
+        Parameters
+        ----------
+        source : Source
+            Bags and targets.
+        hyperparameters : mapping
+            Values by name in natural units, as a fit's ``hyperparameters`` gives them.
+
+        Raises
+        ------
+        InputError
+            If a hyperparameter has no value; the message lists those missing.
+        """
+        return self._conditioned(self._assemble(source), hyperparameters)
+
+    def _assemble(self, source: Source, callback=None):
+        """The state of the model on its data, with nothing learnt."""
+        return self.state_type(self, source)
+
+    def _conditioned(self, state, given: Mapping) -> ModelFit:
+        """The fit of a state at hyperparameters that are all given."""
+        state.hyperparameters.fix(given)
+        state.hyperparameters.require_all(given)
+        return self.fit_type(self, state, state.train(False, None))
+
+
+class EvidenceState:
+    """A model assembled for a source, whose posterior has a closed form at its hyperparameters."""
+
+    options: Options
+    given: Source
+    hyperparameters: HyperparameterSet
+
+    def evidence(self) -> Tensor:
+        """The log evidence () at the present hyperparameters, differentiable."""
+        raise NotImplementedError
+
+    def compute_posterior(self) -> None:
+        """Keep the posterior at the present hyperparameters."""
+        raise NotImplementedError
+
+    def train(self, progress: bool, callback) -> History:
+        """Maximise evidence plus log prior, then keep the posterior."""
+        history = maximise_evidence(self.evidence, self.hyperparameters, self.options,
+                                    progress=progress, callback=callback)
+        self.compute_posterior()
+        return history
+
+
+def units_of(state, bags: Bags, individual: bool) -> Units:
+    """What is observed of the bags, or of the individuals in them, by a state's likelihood.
+
+    Parameters
+    ----------
+    state : object
+        With ``likelihood``, ``source``, ``rescaled``, and ``noise`` where the likelihood has one.
+    bags : Bags
+        Where they are.
+    individual : bool
+        Whether observations are of individuals.
+
+    Raises
+    ------
+    InputError
+        If the noise of these units is not known.
+    """
+    std = None
+    if state.likelihood.has_noise:
+        std = state.noise.std(bags.singletons() if individual else bags)
+    return Units(bags, individual, state.source.aggregation == "sum", state.rescaled, std)
+
+
+def noise_given_totals(state, bags: Bags) -> Tensor | None:
+    """Standard deviation of a Normal observation of each individual (N,); None of others."""
+    return individual_noise(state.noise, bags) if state.likelihood.has_noise else None
+
+
+class ModelFit:
+    """A model fitted to a source, at the hyperparameters of its state, which stays as it is.
+
+    What takes long, such as the objective, is found once.
+
+    Parameters
+    ----------
+    model : Model
+        What was fitted.
+    state : object
+        The model assembled for the source: ``hyperparameters``, ``given`` (the source), and for
+        exact models ``evidence()``.
+    history : History
+        What happened in training.
+    """
+
+    def __init__(self, model, state, history):
+        self.model, self.state, self.history = model, state, history
+
+    @property
+    def hyperparameters(self) -> dict[str, dict]:
+        """Values by name in natural units; goes back into ``condition``."""
+        return self.state.hyperparameters.report()
+
+    @cached_property
+    def objective(self) -> float:
+        """The log evidence."""
+        with torch.no_grad():
+            return float(self.state.evidence())
+
+    def with_hyperparameters(self, values: Mapping):
+        """The posterior with some hyperparameters at other values and the rest as they are."""
+        return self.model.condition(self.state.given, {**self.hyperparameters, **values})
+
+    def draw_latent(self, bags: Bags, samples: int, seed: int) -> Tensor:
+        """Joint draws of f at the individuals (samples, N).
+
+        Raises
+        ------
+        InputError
+            If the model has none.
+        """
+        raise self._no_joint_draws()
+
+    def draw_rates(self, bags: Bags, trained: Tensor | None, samples: int, seed: int) -> Tensor:
+        """Joint draws of the rate at the individuals (samples, N), see `draw_latent`.
+
+        Effects of ``trained`` bags are conditional on their totals, others' have their prior.
+        """
+        raise self._no_joint_draws()
+
+    def draw_totals(self, bags: Bags, trained: Tensor | None, samples: int, seed: int) -> Tensor:
+        """Joint draws of the parameters of bags (samples, B), see `draw_latent`."""
+        raise self._no_joint_draws()
+
+    def preserve(self, bags: Bags, trained: Tensor | None, totals: Tensor, samples: int, seed: int
+                 ) -> tuple[Tensor, Tensor]:
+        """Expectations and observations of individuals given totals, see `draw_latent`."""
+        raise NotExact(f"{self.model.name} has no draws that preserve totals; vbagg, the exact "
+                         "models of one source and the baselines have: use preserve_totals=False "
+                         "or one of them")
+
+    def preserve_sums(self, bags: Bags, trained: Tensor | None, totals: Tensor, groups: Groups,
+                      samples: int, seed: int) -> Tensor:
+        """Observations given totals, added up over groups of individuals (samples, G)."""
+        return groups.sums(self.preserve(bags, trained, totals, samples, seed)[1])
+
+    def log_density(self, y: Tensor, bags: Bags, trained: Tensor | None, unit: str, samples: int,
+                    seed: int) -> Tensor:
+        """log p(y | draw of the parameter), (samples, units); one row where it is exact.
+
+        Closed form or one-dimensional quadrature where there is one, of Normal observations of a
+        Normal parameter and of counts with a log-normal one; else the parameter is drawn, and the
+        density is the mean over draws (take logsumexp). An individual's binomial observation is its
+        own positives among its bag's participants.
+
+        Parameters
+        ----------
+        y : Tensor (units,)
+            Observations of bags, or of individuals.
+        bags : Bags
+            Where they were made.
+        trained : Tensor or None
+            Position of each bag among the training bags, or -1.
+        unit : {"bag", "individual"}
+            Which of the two ``y`` is.
+        samples, seed : int
+            Draws where there is no closed form.
+        """
+        individual = unit == "individual"
+        predicted = (self.at if individual else self.over)(bags, trained, area_effect=True)
+        units = units_of(self.state, bags, individual)
+        return self.state.likelihood.log_density(y, predicted, units, samples, seed)
+
+    def _preserved(self, drawn: Tensor, bags: Bags, totals: Tensor, generator
+                   ) -> tuple[Tensor, Tensor]:
+        """`preserve` of draws of rates (samples, N)."""
+        return preserve(self.state, drawn, bags, totals, noise_given_totals(self.state, bags),
+                        generator)
+
+    def _no_joint_draws(self) -> InputError:
+        return InputError(f"{self.model.name} has no joint draws; draws of single places are "
+                          "those of sample(..., joint=False)")
+
+    def coefficients(self) -> dict:
+        """Weights of linear terms; empty where a field keeps none of its own."""
+        return {}

@@ -1,0 +1,1 @@
+"""Baselines of Law et al. (2018): constant, Nyström, network, bag-pixel."""

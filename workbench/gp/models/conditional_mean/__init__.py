@@ -1,0 +1,1 @@
+"""Conditional mean processes CMP, S-CMP and VarCMP (Chau et al. 2021)."""

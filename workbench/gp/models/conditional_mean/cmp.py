@@ -1,0 +1,164 @@
+"""Conditional mean processes: exact GP regression on what bags say of conditional means.
+
+References
+----------
+Chau, Bouabid and Sejdinovic 2021, Deconditional Downscaling with Gaussian Processes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from workbench.gp.data.bags import Bags
+from workbench.gp.fields.mediated import squares
+from workbench.gp.kernels.operators import SegmentMean
+from workbench.gp.models.base import Model
+from workbench.gp.models.conditional_mean.cmp_options import CMPOptions
+from workbench.gp.models.conditional_mean.cmp_state import CMPState
+from workbench.gp.models.conditional_mean.mean_function import evaluate
+from workbench.gp.models.conditional_mean.mediators import warn_where_no_bag_is
+from workbench.gp.models.exact.bagged_gp import ExactFit
+from workbench.gp.models.joint import sum_bags
+from workbench.gp.models.options import cast_bags
+from workbench.gp.predictive import Normal
+
+
+class CMPFit(ExactFit):
+    """A fitted conditional mean process; the same calls as other fits, and `conditional_mean`."""
+
+    def with_hyperparameters(self, values: Mapping) -> CMPFit:
+        """The posterior with some hyperparameters at other values and the rest as they are.
+
+        Means of the kernel over pairs of bags are kept while the kernel k stays as it is.
+        """
+        return self.model.warm_start(self, {**self.hyperparameters, **values})
+
+    def latent(self, bags: Bags) -> Normal:
+        """Predictive distribution of f at the individuals, mean function included."""
+        found = super().latent(bags)
+        return Normal(found.mean + self._known(bags), found.std)
+
+    def at(self, bags: Bags, trained=None, area_effect: bool = False) -> Normal:
+        """Predictive distribution of the field at new individuals, their white noise included."""
+        found, white = self.latent(bags), self.state.noise.white.detach()
+        return Normal(found.mean, (found.variance + white).sqrt())
+
+    def over(self, bags: Bags, trained=None, area_effect: bool = False) -> Normal:
+        """Predictive distribution of bags' means over new individuals, white noise included."""
+        bags = cast_bags(bags, self.state.options)
+        mean, variance = self.state.field.aggregate(
+            self.state.transform(bags.x), SegmentMean(bags))
+        white = self.state.noise.white.detach() * squares(bags)
+        known = SegmentMean(bags)(self._known(bags))
+        return Normal(mean.detach() + known, (variance.detach() + white).sqrt())
+
+    def _joint(self, bags: Bags, samples: int, generator) -> Tensor:
+        return super()._joint(bags, samples, generator) + self._known(bags)
+
+    def draw_rates(self, bags: Bags, trained, samples: int, seed: int) -> Tensor:
+        """Joint draws of the field at new individuals, their white noise included (samples, N)."""
+        drawn = self.draw_latent(bags, samples, seed)
+        noise = np.random.default_rng([seed, 2]).standard_normal(tuple(drawn.shape))
+        return drawn + self.state.noise.white.detach().sqrt() * torch.as_tensor(noise).to(drawn)
+
+    def draw_totals(self, bags: Bags, trained, samples: int, seed: int) -> Tensor:
+        """Joint draws of the means over new individuals of bags (samples, B)."""
+        bags = cast_bags(bags, self.state.options)
+        return sum_bags(SegmentMean(bags), self.draw_rates(bags, None, samples, seed))
+
+    def _known(self, bags: Bags) -> Tensor:
+        """The mean function at individuals in natural units (N,)."""
+        function, bags = self.model.options.mean_function, cast_bags(bags, self.state.options)
+        return torch.zeros(len(bags.x)).to(bags.x) if function is None else evaluate(function, bags)
+
+    @torch.no_grad()
+    def conditional_mean(self, mediators: Tensor) -> Normal:
+        """Distribution of g(y) = E[f(X) | Y = y] at covariates of bags (n, E) in natural units.
+
+        Given the estimated conditional mean operator: where no bag is (a warning), the weights of
+        bags vanish and with them the variance.
+
+        References
+        ----------
+        Chau et al. 2021, definition 3.1 and eq. (3).
+        """
+        state = self.state
+        y = state.mediators.transform(mediators.to(state.x))
+        warn_where_no_bag_is(state.mediators, y,
+                             "the estimate there is the prior mean, and its variance says nothing")
+        weights = state.mean.weights(y)
+        mean, variance = state.conditional_means(weights)
+        return Normal(mean + state.known_mean(weights), variance.sqrt())
+
+
+class CMP(Model):
+    """Conditional mean process: z̃ = E[f(X) | Y = ỹ] + ε, exact, for unmatched bags and targets.
+
+    The conditional expectation is learnt from bags of individuals and the covariates y of each bag;
+    targets need covariates ỹ alone, not bags. The paper's estimator by a B x B solve and the means
+    of the kernel over pairs of bags (see `workbench.gp.fields.mediated`). Without mediators the
+    centres of the bags are taken. For unmatched targets ℓ and λ are learnt in a stage of their own,
+    by leaving out bags (``mediation``).
+
+    The prior mean is a learnt constant plus, with ``mean_function``, any function m of the inputs;
+    targets have Aᵀm for it (eq. 3). A trend whose slopes are to be estimated is a linear term of
+    the kernel (``kernel="linear(altitude)+matern32"``): its slopes have a Normal prior of a learnt
+    variance, and the flat one of universal kriging is the limit of a large variance.
+
+    Parameters
+    ----------
+    **options
+        Fields of `CMPOptions`.
+
+    References
+    ----------
+    Chau et al. 2021, eq. (5) to (8).
+    """
+
+    name = "cmp"
+    summary = "exact GP on conditional means, for targets that belong to no bag"
+    paper = "Chau et al. 2021"
+    options_type = CMPOptions
+    state_type = CMPState
+    fit_type = CMPFit
+    mediated = True
+
+    ridge = "per-point"         # N λ / n_j for each bag, see `BagWeights`
+
+    def warm_start(self, fit: CMPFit, hyperparameters: Mapping) -> CMPFit:
+        """The posterior of a fit's source at other values; what they leave as it is is kept.
+
+        Parameters
+        ----------
+        fit : CMPFit
+            Of this model.
+        hyperparameters : mapping
+            Values of all, by name in natural units.
+        """
+        state = self._assemble(fit.state.given)
+        state.operator.share_cache(fit.state.operator)
+        return self._conditioned(state, hyperparameters)
+
+
+class ShrinkageCMP(CMP):
+    """The conditional mean process with the shrinkage estimator: one ridge B λ for all bags.
+
+    It differs from `CMP` where bags differ in size: small bags count as much as large ones.
+
+    Parameters
+    ----------
+    **options
+        Fields of `CMPOptions`.
+
+    References
+    ----------
+    Chau et al. 2021, eq. (9) and appendix C.
+    """
+
+    name = "s-cmp"
+    summary = "the same with one ridge for all bags, large or small"
+    ridge = "shrinkage"

@@ -1,0 +1,1 @@
+"""Exact Gaussian processes on aggregates and on their centroids."""

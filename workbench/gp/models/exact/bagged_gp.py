@@ -1,0 +1,149 @@
+"""The aggregated GP: exact Gaussian conditioning on bags with their full covariance.
+
+References
+----------
+Chau et al. 2021, section 4.1, name BAGG-GP a model with bags independent a priori; this one keeps
+the whole covariance A K Aᵀ between bags, block kriging's block-to-block covariance.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from workbench.gp.data.bags import Bags, Source
+from workbench.gp.data.inputs import fit_inputs
+from workbench.gp.fields.exact import ExactField
+from workbench.gp.kernels.operators import OPERATORS
+from workbench.gp.likelihoods import Normal as NormalLikelihood
+from workbench.gp.likelihoods.links import link_named
+from workbench.gp.models import assembly
+from workbench.gp.models.base import EvidenceState, Model, ModelFit, units_of
+from workbench.gp.models.joint import gaussian, in_parts, sum_bags
+from workbench.gp.models.options import AggregatedOptions, cast_bags
+from workbench.gp.optimisation.hyperparameters import Hyperparameter
+from workbench.gp.predictive import Normal
+
+
+class ExactState(EvidenceState):
+    """An aggregated GP assembled for one source."""
+
+    def __init__(self, model: Model, source: Source):
+        self.options, self.link = model.options, link_named("identity")
+        self.given, options = source, self.options
+        self.source, self.rescaled = assembly.per_weight(source, options)
+        bags = model.reduce(self.source.bags)
+        self.transform = fit_inputs(self.source.bags, options.transform, options.extrapolation)
+        x = self.transform(bags.x)
+        scale = self.link.scale(self.source)
+        terms = assembly.kernel_terms(options.kernel, bags.columns, x, options.seed, scale)
+        self.field = ExactField(terms, x, OPERATORS[self.source.aggregation](bags))
+        with torch.no_grad():
+            self.field.mean.fill_(float(self.source.mean_rate))
+        extent = bags.x.amax(0) - bags.x.amin(0)
+        self.likelihood = NormalLikelihood.assemble(self.source, options.noise)
+        self.noise = self.likelihood.noise
+        items = [
+            Hyperparameter("mean", self.field.mean, None, "value"),
+            *assembly.kernel_hyperparameters(terms, self.transform, extent, scale),
+            *self.likelihood.items,
+        ]
+        self.hyperparameters = assembly.finish(items, options)
+
+    def evidence(self) -> Tensor:
+        """Log evidence of the source at the present hyperparameters."""
+        return self.field.evidence(self.source.targets.value, self.noise())
+
+    def compute_posterior(self) -> None:
+        """Keep the posterior at the present hyperparameters."""
+        self.field.condition(self.source.targets.value, self.noise())
+
+
+class ExactFit(ModelFit):
+    """A fitted aggregated GP; the same calls as `VariationalFit`.
+
+    ``trained`` and ``area_effect`` are accepted for a uniform interface: this model has no
+    separate area effect, so they change nothing.
+    """
+
+    def latent(self, bags: Bags) -> Normal:
+        """Distribution of f at the individuals."""
+        bags = cast_bags(bags, self.state.options)
+        mean, variance = self.state.field.marginals(self.state.transform(bags.x))
+        return Normal(mean.detach(), variance.detach().sqrt())
+
+    def at(self, bags: Bags, trained=None, area_effect: bool = False) -> Normal:
+        """Distribution of the rate at the individuals, the same as `latent`."""
+        return self.latent(bags)
+
+    def over(self, bags: Bags, trained=None, area_effect: bool = False) -> Normal:
+        """Distribution of the bag parameter."""
+        bags = self.model.reduce(cast_bags(bags, self.state.options))
+        operator = OPERATORS[self.state.source.aggregation](bags)
+        mean, variance = self.state.field.aggregate(self.state.transform(bags.x), operator)
+        return Normal(mean.detach(), variance.detach().sqrt())
+
+    def draw_latent(self, bags: Bags, samples: int, seed: int) -> Tensor:
+        """Joint draws of f at the individuals (samples, N); see `workbench.gp.models.joint`."""
+        generator, bags = np.random.default_rng(seed), cast_bags(bags, self.state.options)
+        return in_parts(bags, lambda part, _: self._joint(part, samples, generator))
+
+    def _joint(self, bags: Bags, samples: int, generator) -> Tensor:
+        mean, covariance = self.state.field.joint(self.state.transform(bags.x))
+        return gaussian(mean.detach(), covariance.detach(), samples, generator)
+
+    def draw_rates(self, bags: Bags, trained, samples: int, seed: int) -> Tensor:
+        """Joint draws of the rate at the individuals, the same as `draw_latent`."""
+        return self.draw_latent(bags, samples, seed)
+
+    def draw_totals(self, bags: Bags, trained, samples: int, seed: int) -> Tensor:
+        """Joint draws of the bag parameters (samples, B)."""
+        bags = self.model.reduce(cast_bags(bags, self.state.options))
+        return sum_bags(OPERATORS[self.state.source.aggregation](bags),
+                        self.draw_rates(bags, None, samples, seed))
+
+    def simulate_bags(self, bags: Bags, trained, samples: int, seed: int) -> Tensor:
+        """Joint posterior predictive observations of bags (samples, B)."""
+        bags = cast_bags(bags, self.state.options)
+        drawn = self.draw_totals(bags, None, samples, seed)
+        return self._observe(drawn, bags, False, seed)
+
+    def simulate_individuals(self, bags: Bags, trained, samples: int, seed: int) -> Tensor:
+        """Joint posterior predictive observations of individuals (samples, N)."""
+        bags = cast_bags(bags, self.state.options)
+        drawn = self.draw_rates(bags, None, samples, seed)
+        return self._observe(drawn, bags, True, seed)
+
+    def preserve(self, bags: Bags, trained, totals: Tensor, samples: int, seed: int
+                 ) -> tuple[Tensor, Tensor]:
+        """Expectations and observations of individuals given totals (samples, N) each.
+
+        See `workbench.gp.likelihoods.preserving`.
+        """
+        bags = cast_bags(bags, self.state.options)
+        drawn = self.draw_rates(bags, trained, samples, seed)
+        return self._preserved(drawn, bags, totals, np.random.default_rng([seed, 1]))
+
+    def _observe(self, drawn: Tensor, bags: Bags, individual: bool, seed: int) -> Tensor:
+        return self.state.likelihood.observe(drawn, units_of(self.state, bags, individual),
+                                             np.random.default_rng([seed, 1]))
+
+
+class AggregatedGP(Model):
+    """Exact GP regression on weighted bag means or sums, Normal observations, identity link.
+
+    Counts are modelled as rates per unit of weight. Needs all pairs of individuals per evaluation:
+    meant for up to some thousands of them; `VBAgg` with ``likelihood="normal"`` scales further.
+
+    Parameters
+    ----------
+    **options
+        Fields of `AggregatedOptions`.
+    """
+
+    name = "aggregated-gp"
+    summary = "exact GP on bag means, full covariance between bags"
+    paper = "Chau et al. 2021 (true aggregated GP); Hamelijnck et al. 2019"
+    options_type = AggregatedOptions
+    state_type, fit_type = ExactState, ExactFit

@@ -1,0 +1,294 @@
+"""Options of the models: frozen dataclasses whose fields carry help, choices, bounds and units.
+
+Command-line flags, app widgets, contract tests and the README's table are derived from these.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import MISSING, dataclass, field, fields, replace
+from numbers import Integral, Real
+
+import torch
+from gpytorch.kernels import Kernel
+from torch import Tensor
+
+from workbench.checks import InputError, choose, reject, require
+from workbench.gp.data.bags import Bags, Source, Targets
+from workbench.gp.data.inputs import EXTRAPOLATIONS, TRANSFORMS
+from workbench.gp.expectations import BOUND_NAMES
+from workbench.gp.kernels.grammar import ALIASES, KERNELS
+from workbench.gp.likelihoods import LIKELIHOODS, Likelihood
+from workbench.gp.likelihoods.links import LINKS
+from workbench.gp.models.retired import refuse_retired
+
+NOISES = ("constant", "size", "weight", "known")
+OVERDISPERSIONS = ("auto", "none", "area")
+LAYOUTS = ("additive", "joint")
+
+
+def option(default, help: str, *, choices=None, bounds=None, unit: str = ""):
+    """A dataclass field with the metadata that flags and widgets are derived from."""
+    metadata = dict(help=help, choices=choices, bounds=bounds, unit=unit)
+    if isinstance(default, dict):
+        return field(default_factory=lambda: dict(default), metadata=metadata)
+    return field(default=default, metadata=metadata)
+
+
+@dataclass(frozen=True)
+class Options:
+    """Options that every model has.
+
+    Raises
+    ------
+    InputError
+        On a value outside its choices or bounds; the message names the option.
+    """
+
+    kernel: object = option(
+        "matern32", "kernel: names joined by + and *, of " + ", ".join(KERNELS)
+        + "; or " + ", ".join(ALIASES)
+        + "; groups in parentheses, ard- for one lengthscale per column", unit="")
+    transform: str = option("standardise", "what is done to covariates first", choices=TRANSFORMS)
+    extrapolation: str = option(
+        "linear", "covariates beyond the range of area means: used as they are, or clamped",
+        choices=EXTRAPOLATIONS)
+    hyperparameters: Mapping = option({}, "hyperparameters to fix, by name, in natural units")
+    initial: Mapping = option({}, "hyperparameters to start from, by name, in natural units")
+    priors: Mapping = option(
+        {}, "priors by hyperparameter: none, lognormal:MEDIAN:SIGMA or pc:VALUE:PROBABILITY")
+    max_steps: int = option(100, "most evaluations of the objective", bounds=(1, 100_000))
+    tolerance: float = option(1e-6, "relative change that counts as converged", bounds=(0, 1))
+    seed: int = option(0, "seed of inducing inputs and subsamples", bounds=(0, 2**31 - 1))
+    dtype: str = option("float64", "floating point type", choices=("float64", "float32"))
+    device: str = option("cpu", "torch device, such as cpu or cuda")
+
+    def __post_init__(self):
+        check_options(self)
+
+    @property
+    def torch_dtype(self) -> torch.dtype:
+        """The torch dtype named by ``dtype``."""
+        return getattr(torch, self.dtype)
+
+
+def check_options(options) -> None:
+    """Refuse values outside the choices, types and bounds of an options dataclass.
+
+    Raises
+    ------
+    InputError
+        Naming the option and what it can be.
+    """
+    for entry in fields(options):
+        value, about = getattr(options, entry.name), entry.metadata
+        if about["choices"] is not None:
+            choose(f"option {entry.name}", value, about["choices"])
+        _require_type(entry, value)
+        if about["bounds"] is not None and isinstance(value, (int, float)):
+            low, high = about["bounds"]
+            if not low <= value <= high:
+                raise reject(f"option {entry.name} in [{low}, {high}]", repr(value),
+                             "choose a value in this range")
+    _require_device(options.device)
+
+
+def _require_type(entry, value) -> None:
+    """Numbers where numbers belong, whole ones where the default is whole."""
+    default, name = entry.default, f"option {entry.name}"
+    if entry.name in ("kernel", "mediator_kernel", "weight_kernel"):
+        if not isinstance(value, (str, Kernel)):
+            raise reject(f"{name} a name or a gpytorch kernel", repr(value),
+                         "write kernel='linear+matern32'")
+    elif name == "option average" and value == "auto":
+        return
+    elif isinstance(default, int) and (isinstance(value, bool) or not isinstance(value, Integral)):
+        raise reject(f"{name} a whole number", repr(value), f"write {entry.name}={default}")
+    elif isinstance(default, float) and not isinstance(value, (Real, str)):
+        raise reject(f"{name} a number", repr(value), f"write {entry.name}={default}")
+    elif isinstance(default, float) and isinstance(value, str) and entry.name != "nugget":
+        raise reject(f"{name} a number", repr(value), f"write {entry.name}={default}")
+    elif default is MISSING and not isinstance(value, Mapping):
+        raise reject(f"{name} a mapping from hyperparameter names", repr(value),
+                     f"write {entry.name}={{'matern32.lengthscale': ...}}")
+
+
+def _require_device(device: str) -> None:
+    try:
+        torch.empty(0, device=device)
+    except (RuntimeError, AssertionError, TypeError) as error:
+        raise reject("a torch device that is there", repr(device),
+                     f"use device='cpu' ({str(error).splitlines()[0]})") from error
+
+
+@dataclass(frozen=True)
+class AggregatedOptions(Options):
+    """Options of the exact aggregated GP."""
+
+    noise: str = option(
+        "size", "variance of a bag's observation: constant σ²; by size, σ²/N_a of a mean and "
+        "N_a σ² of a sum; by weight, σ² inversely to the bag's weight; known V_a", choices=NOISES)
+
+
+@dataclass(frozen=True)
+class VariationalOptions(AggregatedOptions):
+    """Options of the variational models."""
+
+    likelihood: str = option(
+        "auto", "distribution of a bag's observation; auto is binomial for positives out of "
+        "trials, Poisson for other counts, else Normal",
+        choices=("auto", *LIKELIHOODS))
+    link: str = option(
+        "auto", "from the Gaussian process to the rate; auto is logit for positives out of trials, "
+        "else exp", choices=("auto", *LINKS))
+    bound: str = option(
+        "default", "how E log η is obtained: moment or jensen (exp), taylor (-lowrank), gamma or "
+        "jensen (square), moment (logit); monte-carlo is the yardstick of all",
+        choices=("default", *BOUND_NAMES))
+    overdispersion: str = option(
+        "auto", "area: an iid Gaussian effect of each area on the link scale, its std learnt; auto "
+        "is area for Poisson counts, else none", choices=OVERDISPERSIONS)
+    nugget: float | str = option(
+        "auto", "std of individual white noise in f on the link scale: a number, or learn; auto is "
+        "learn for Poisson counts, else 0", bounds=(0.0, 10.0))
+    inducing: int = option(100, "inducing inputs of each stationary term", bounds=(1, 20_000))
+    compress: int = option(
+        40, "most clusters per area while hyperparameters are learnt on more than 4,000 "
+        "individuals; 0 uses all", bounds=(0, 1_000_000))
+    average: int | str = option(
+        0, "most settings of the hyperparameters that predictions are averaged over, weighted by "
+        "their posterior; draws end when they are worth a third as many; 0 uses the best setting "
+        "alone; auto ends when they are worth 12, allows 8 for each hyperparameter, at least 32, "
+        "and is 0 with more than 12, or where (settings + 3 x hyperparameters) x features x "
+        "individuals (clusters with compress; not fewer than features) is above 40 million",
+        bounds=(0, 1000))
+    layout: str = option(
+        "additive", "additive: inducing inputs per term; joint: one set for the whole kernel",
+        choices=LAYOUTS)
+
+    def __post_init__(self):
+        super().__post_init__()
+        if isinstance(self.nugget, str) and self.nugget not in ("learn", "auto"):
+            raise reject("nugget a number, 'learn' or 'auto'", repr(self.nugget),
+                         "write nugget=0.2")
+        chosen = LIKELIHOODS.get(self.likelihood)
+        if chosen is not None and chosen.multiplied and self.overdispersion == "area":
+            raise InputError(
+                f"the {self.likelihood} likelihood already is overdispersed; use it with "
+                "overdispersion='none', or likelihood='poisson' with overdispersion='area'"
+            )
+
+    def resolved(self, likelihood: type[Likelihood], given: Mapping | None = None
+                 ) -> VariationalOptions:
+        """These options with ``auto`` of overdispersion and nugget as the likelihood has them.
+
+        Counts vary more between areas and individuals than Poisson variables do, as long as nobody
+        has shown otherwise: they get an area effect and a nugget, both learnt. Where all
+        hyperparameters are given, an effect is there if its standard deviation is.
+
+        Parameters
+        ----------
+        likelihood : type
+            Of the source.
+        given : mapping, optional
+            Hyperparameters of ``condition``, all of them.
+        """
+        named = None if given is None else {**self.hyperparameters, **given}
+
+        def wanted(effect: str) -> bool:
+            return likelihood.overdispersed if named is None else effect in named
+
+        area, nugget = self.overdispersion, self.nugget
+        if area == "auto":
+            area = "area" if wanted("area.std") else "none"
+        if nugget == "auto":
+            nugget = "learn" if wanted("nugget.std") else 0.0
+        return replace(self, overdispersion=area, nugget=nugget)
+
+
+@dataclass(frozen=True)
+class AutoOptions:
+    """Options of the mixture that chooses for itself; refused as `Options` are."""
+
+    effort: str = option(
+        "normal", "quick: five models, one grouping; normal: eight models, four groupings; "
+        "thorough: twelve groupings, each model averaged over its hyperparameters",
+        choices=("quick", "normal", "thorough"))
+    workers: int = option(
+        0, "processes that share the fits; 0 is as many as there are processors, at most eight",
+        bounds=(0, 1024))
+    seed: int = option(0, "seed of inducing inputs, groupings and draws", bounds=(0, 2**31 - 1))
+    dtype: str = option("float64", "floating point type", choices=("float64", "float32"))
+    device: str = option("cpu", "torch device, such as cpu or cuda")
+
+    def __post_init__(self):
+        check_options(self)
+
+
+@dataclass(frozen=True)
+class ConstantOptions(VariationalOptions):
+    """Options of the flat model: the constant kernel and no inputs."""
+
+    kernel: object = option("constant", "always constant", choices=("constant",))
+
+
+def build_options(kind: type[Options], given: Mapping, model: str = "") -> Options:
+    """Options of a model from keyword arguments.
+
+    Raises
+    ------
+    InputError
+        On an unknown name; the nearest is suggested, or what replaces one that ``model`` had.
+    """
+    names = [entry.name for entry in fields(kind)]
+    refuse_retired(model, given, {e.name: e.metadata["choices"] for e in fields(kind)})
+    for name in given:
+        choose(f"option of {kind.__name__.removesuffix('Options')} model", name, names)
+    return kind(**given)
+
+
+def non_defaults(options: Options) -> dict:
+    """The options that differ from their defaults, for reprs and provenance."""
+    out = {}
+    for entry in fields(options):
+        default = (
+            entry.default if entry.default is not MISSING else entry.default_factory()
+        )
+        value = getattr(options, entry.name)
+        if value != default:
+            out[entry.name] = value
+    return out
+
+
+def cast_bags(bags: Bags, options: Options) -> Bags:
+    """The bags on the device and in the dtype of the options; themselves if that is so already."""
+    device, dtype = torch.device(options.device), options.torch_dtype
+    parts = (bags.x, bags.membership, bags.weight, bags.trials, bags.mediators)
+    if all(part is None or (part.device == device and (
+            part.dtype == dtype or not part.is_floating_point())) for part in parts):
+        return bags
+    return replace(bags, x=_to(bags.x, options), membership=_to(bags.membership, options),
+                   weight=_to(bags.weight, options, positive=True),
+                   trials=_to(bags.trials, options), mediators=_to(bags.mediators, options))
+
+
+def cast_source(source: Source, options: Options) -> Source:
+    """The source on the device and in the dtype of the options."""
+    targets = Targets(*(_to(getattr(source.targets, entry.name), options)
+                        for entry in fields(Targets)))
+    return replace(source, bags=cast_bags(source.bags, options), targets=targets)
+
+
+def _to(value: Tensor | None, options: Options, positive: bool = False) -> Tensor | None:
+    if value is None:
+        return None
+    if not value.is_floating_point():
+        return value.to(options.device)
+    cast = value.to(device=options.device, dtype=options.torch_dtype)
+    if cast.dtype != value.dtype:
+        lost = (cast.isfinite().to(value.device) != value.isfinite()).sum() + (
+            positive * (cast < torch.finfo(cast.dtype).tiny).sum().to(value.device))
+        require(int(lost) == 0, f"{int(lost)} of {value.numel()} numbers, from "
+                f"{float(value.abs().min()):.3g} to {float(value.abs().max()):.3g} in size, are "
+                f"beyond the range of {options.dtype}; use dtype='float64', or other units")
+    return cast

@@ -1,0 +1,1 @@
+"""Several sources: MR-GP, MR-GPRN, MR-VBAgg (Hamelijnck et al. 2019)."""

@@ -1,0 +1,1 @@
+"""MR-DGP and MR-Cascade: a tree of Gaussian processes over the sources."""

@@ -1,0 +1,146 @@
+"""The posterior of a GP regression network: closed-form updates of one factor given the others.
+
+Given the moments of all else the bound is quadratic in each latent function, whose best q(u) is
+Gaussian and known; rounds of such updates never lower the bound.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from workbench.gp.models.several_sources.products import bag_mean, best_factor, moments
+from workbench.gp.numerics.linalg import FactorisationError
+from workbench.gp.optimisation.starts import scan_lengthscales
+from workbench.interrupt import Cancelled
+
+_GAIN = 3e-7            # relative gain of a round that counts as none
+_MOST_ROUNDS = 200      # that bring q to its best
+#: Most rounds in one evaluation: W and f are so coupled that more cost time and gain little.
+ROUNDS = 8
+
+
+def start(state) -> list[tuple[Tensor, Tensor]]:
+    """q with weights near one and basis functions at their prior."""
+    q, rng = [], np.random.default_rng(state.options.seed)
+    for g, field in enumerate(state.fields):
+        width = len(field.q_mean)
+        mean = torch.zeros(width).to(state.sources.x)
+        if g >= state.q_count:
+            mean = _of_ones(field, state.sources.x)
+            if (g - state.q_count) % state.q_count:
+                mean = mean + 0.5 * torch.as_tensor(rng.standard_normal(width)).to(mean)
+        q.append((mean, 0.01 * torch.eye(width).to(mean)))
+    return q
+
+
+@torch.no_grad()
+def _of_ones(field, x: Tensor) -> Tensor:
+    """Features' values that make a function close to one."""
+    phi = field.project(x[:: max(1, len(x) // 2000)]).features
+    square = phi.mT @ phi + 1e-3 * len(phi) * torch.eye(phi.shape[1]).to(phi)
+    return torch.linalg.solve(square, phi.sum(0))
+
+
+@torch.no_grad()
+def choose_start(state) -> None:
+    """Initial lengthscales of the basis by the bound after a few rounds."""
+    def value():
+        state.q = start(state)
+        optimise_q(state, state.learning, [state.projections(s) for s in state.learning],
+                   rounds=ROUNDS)
+        return state.bound(state.learning, state.q)
+
+    scan_lengthscales(state.basis_items, value, set(state.options.initial))
+    state.q = start(state)
+
+
+@torch.no_grad()
+def optimise_q(state, seen, projections, pulse=None, rounds: int = _MOST_ROUNDS,
+               gain: float = _GAIN) -> float:
+    """Rounds of updates of every latent function, until they gain no more; the bound reached.
+
+    Parameters
+    ----------
+    state : GPRNState
+        Its q is moved.
+    seen : list of ProjectedSource
+        What q is learnt on.
+    projections : list of dict of int to BagProjection
+        Latent functions there, by source, without gradients.
+    pulse : callable, optional
+        Called before every update; what it raises leaves q as it is then.
+    rounds : int
+        Most rounds.
+    gain : float
+        Relative gain of a round that counts as none.
+
+    Returns
+    -------
+    float
+        The bound reached.
+
+    Raises
+    ------
+    FactorisationError
+        If the precision of a latent function is not positive definite.
+    """
+    found = [{g: moments(v, *state.q[g]) for g, v in one.items()} for one in projections]
+    value = float(state.bound_of(seen, state.q, found))
+    for _ in range(rounds):
+        before = value
+        for g in range(len(state.fields)):
+            if pulse is not None:
+                pulse()
+            _update(state, seen, projections, found, g)
+        value = float(state.bound_of(seen, state.q, found))
+        if value - before < gain * max(1.0, abs(value)):
+            break
+    return value
+
+
+@torch.no_grad()
+def optimise_q_on_all_data(state, callback, history) -> bool:
+    """Bring q to its best on all individuals; whether nobody cancelled on the way."""
+    def pulse():
+        if callback is not None and history.objective:
+            callback(len(history.objective), history.objective[-1], 1.0)
+
+    try:
+        optimise_q(state, state.full, [state.projections(s) for s in state.full], pulse)
+    except (Cancelled, KeyboardInterrupt):
+        history.cancelled = True
+        history.notes.append("cancelled while q was brought to its best on all individuals")
+        return False
+    return True
+
+
+def _update(state, seen, projections, found, g: int) -> None:
+    """The best q of one latent function; the moments it changes are renewed in ``found``."""
+    linear = square = 0.0
+    basis, p, q = _role(state, g)
+    for s, v, known in zip(seen, projections, found, strict=True):
+        if not basis and s.part.task != p:
+            continue
+        weights, bases = state.factors(s, known)
+        rest = bag_mean(s.pairs, [w for i, w in enumerate(weights) if i != q],
+                        [f for i, f in enumerate(bases) if i != q]) if state.q_count > 1 else 0.0
+        one, two = best_factor(s.pairs, v[g], weights[q] if basis else bases[q],
+                               state.residual(s) - rest, state.power(s) / state.noise_variance(s))
+        linear, square = linear + one, square + two
+    root, info = torch.linalg.cholesky_ex(torch.eye(len(square)).to(square) + square)
+    if info:
+        raise FactorisationError("the precision of a latent function is not positive definite")
+    covariance = torch.cholesky_inverse(root)
+    state.q[g] = covariance @ linear, covariance
+    for v, known in zip(projections, found, strict=True):
+        if g in v:
+            known[g] = moments(v[g], *state.q[g])
+
+
+def _role(state, g: int) -> tuple[bool, int, int]:
+    """Whether a latent function is of the basis, its task, and which product it belongs to."""
+    if g < state.q_count:
+        return True, -1, g
+    return False, (g - state.q_count) // state.q_count, (g - state.q_count) % state.q_count

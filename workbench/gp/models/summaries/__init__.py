@@ -1,0 +1,1 @@
+"""The sample quasi-likelihood for summarised data (Shikuri 2025)."""

@@ -1,0 +1,288 @@
+"""Predictions averaged over what the data leave open about the hyperparameters.
+
+Totals of areas tell little of a lengthscale, and of how overdispersion splits between areas and
+individuals; predictions at the single best setting are then too sure. Here settings are drawn
+around the best one, in raw (logarithmic) coordinates, and weighted by importance; predictions are
+mixtures over them. Draws go on until they are worth a third as many draws from the posterior as
+were allowed; where they fall far short of it, the fit says so.
+
+References
+----------
+Rue, Martino and Chopin 2009, sections 3 and 6.5 (integration over hyperparameters); Owen 2013,
+chapter 9 (self-normalised importance sampling).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import torch
+from torch import Tensor
+from tqdm import tqdm
+
+from workbench.checks import ApproximationWarning, warn
+from workbench.gp.data.bags import Bags
+from workbench.gp.likelihoods.preserving import Groups
+from workbench.gp.models.vbagg.exploring import Explorer, Setting
+from workbench.gp.models.vbagg.fit import VariationalFit
+from workbench.gp.models.vbagg.proposal import (
+    Kernels,
+    Proposal,
+    effective_number,
+    importance_weights,
+    spread_points,
+)
+from workbench.gp.models.vbagg.state import VariationalState
+from workbench.gp.optimisation.training import History
+from workbench.gp.predictive import Mixture, Normal, Predictive
+from workbench.interrupt import Cancelled
+
+_NEGLIGIBLE = 1e-3      # weight below which settings together are left out
+_BATCH = 8              # settings drawn before the weights are looked at again
+_HEAVY = 0.7            # k̂ that is too large
+# With average="auto": draws from the posterior that the settings should be worth, settings per
+# hyperparameter and their bounds, most hyperparameters, and most entries of features that all
+# settings together may take (about a minute of one core).
+_ENOUGH, _EACH, _FEWEST, _MOST, _DIMENSIONS, _AFFORDABLE = 12, 8, 32, 96, 12, 4e7
+
+
+class AveragedFit(VariationalFit):
+    """A fit whose predictions are averaged over settings of the hyperparameters.
+
+    What is reported of it (hyperparameters, objective, history) is that of the best setting.
+
+    Parameters
+    ----------
+    best : VariationalFit
+        The fit at the best setting.
+    members : list of VariationalFit
+        Fits at the settings.
+    weights : Tensor (members,)
+        Their posterior weights, which sum to one.
+    effective_number : float
+        How many draws from the posterior the settings are worth.
+    tail : float
+        k̂ of the largest importance ratios, not a number of fewer than 25 settings: above 0.7 the
+        average is not to be trusted.
+    """
+
+    def __init__(self, best: VariationalFit, members: list[VariationalFit], weights: Tensor,
+                 effective_number: float = float("nan"), tail: float = float("nan")):
+        super().__init__(best.model, best.state, best.history)
+        self.members, self.weights = members, weights
+        self.effective_number, self.tail = effective_number, tail
+
+    def with_hyperparameters(self, values: Mapping) -> VariationalFit:
+        """The posterior at one setting, no longer averaged over settings; its notes say so."""
+        moved = super().with_hyperparameters(values)
+        moved.history.notes.append(
+            f"predictions are at the one setting moved to, not averaged over {len(self.members)} "
+            "settings as those of the fit it was moved from")
+        return moved
+
+    def latent(self, bags: Bags) -> Predictive:
+        """Distribution of f at the individuals, without nugget and area effect."""
+        return self._mix(lambda fit: fit.latent(bags))
+
+    def at(self, bags: Bags, trained: Tensor | None = None, area_effect: bool = False
+           ) -> Predictive:
+        """Distribution of the rate at the individuals; see `VariationalFit.at`."""
+        return self._mix(lambda fit: fit.at(bags, trained, area_effect))
+
+    def over(self, bags: Bags, trained: Tensor | None = None, area_effect: bool = False
+             ) -> Predictive:
+        """Distribution of the bag parameter; see `VariationalFit.over`."""
+        return self._mix(lambda fit: fit.over(bags, trained, area_effect))
+
+    def draw_latent(self, bags: Bags, samples: int, seed: int) -> Tensor:
+        """Joint draws of f, each at one setting (samples, N)."""
+        return self._draw(samples, seed, lambda fit, count, own: fit.draw_latent(bags, count, own))
+
+    def draw_rates(self, bags: Bags, trained: Tensor | None, samples: int, seed: int) -> Tensor:
+        """Joint draws of rates, each at one setting (samples, N)."""
+        return self._draw(samples, seed, lambda fit, count, own: fit.draw_rates(
+            bags, trained, count, own))
+
+    def draw_totals(self, bags: Bags, trained: Tensor | None, samples: int, seed: int) -> Tensor:
+        """Joint draws of bag parameters, each at one setting (samples, B)."""
+        return self._draw(samples, seed, lambda fit, count, own: fit.draw_totals(
+            bags, trained, count, own))
+
+    def simulate_bags(self, bags: Bags, trained: Tensor | None, samples: int, seed: int) -> Tensor:
+        """Joint posterior predictive observations of bags (samples, B)."""
+        return self._draw(samples, seed, lambda fit, count, own: fit.simulate_bags(
+            bags, trained, count, own))
+
+    def simulate_individuals(self, bags: Bags, trained: Tensor | None, samples: int, seed: int
+                             ) -> Tensor:
+        """Joint posterior predictive observations of individuals (samples, N)."""
+        return self._draw(samples, seed, lambda fit, count, own: fit.simulate_individuals(
+            bags, trained, count, own))
+
+    def preserve(self, bags: Bags, trained: Tensor | None, totals: Tensor, samples: int, seed: int
+                 ) -> tuple[Tensor, Tensor]:
+        """Draws given the bags' totals; see `VariationalFit.preserve`."""
+        both = self._draw(samples, seed, lambda fit, count, own: torch.stack(
+            fit.preserve(bags, trained, totals, count, own), 1))
+        return both[:, 0], both[:, 1]
+
+    def preserve_sums(self, bags: Bags, trained: Tensor | None, totals: Tensor, groups: Groups,
+                      samples: int, seed: int) -> Tensor:
+        """Sums over groups given the bags' totals; see `VariationalFit.preserve_sums`."""
+        return self._draw(samples, seed, lambda fit, count, own: fit.preserve_sums(
+            bags, trained, totals, groups, count, own))
+
+    def log_density(self, y: Tensor, bags: Bags, trained: Tensor | None, unit: str, samples: int,
+                    seed: int) -> Tensor:
+        """Rows of log p(y | setting and draw) whose log mean exp is the log predictive density."""
+        parts = [fit.log_density(y, bags, trained, unit, samples, seed) for fit in self.members]
+        rows = sum(len(part) for part in parts)
+        return torch.cat([part + (weight * rows / len(part)).log()
+                          for part, weight in zip(parts, self.weights, strict=True)])
+
+    def coefficients(self) -> dict[str, tuple[Tensor, Tensor]]:
+        """Mean and sd of the weights of linear and constant terms, over the settings too."""
+        parts, out = [fit.coefficients() for fit in self.members], {}
+        for name in parts[0]:
+            predicted = Mixture(self.weights, [Normal(*part[name]) for part in parts])
+            out[name] = (predicted.mean, predicted.std)
+        return out
+
+    def components(self, bags: Bags) -> dict[str, Predictive]:
+        """Distribution of each additive term of f at the individuals, by the term's name."""
+        parts = [fit.components(bags) for fit in self.members]
+        return {name: Mixture(self.weights, [part[name] for part in parts]) for name in parts[0]}
+
+    def _mix(self, predicted) -> Mixture:
+        return Mixture(self.weights, [predicted(fit) for fit in self.members])
+
+    def _draw(self, samples: int, seed: int, simulate) -> Tensor:
+        """Draws of the members in numbers by their weights, in random order."""
+        generator = np.random.default_rng(seed)
+        probabilities = self.weights.cpu().double().numpy()
+        counts = generator.multinomial(samples, probabilities / probabilities.sum())
+        draws = torch.cat([
+            simulate(fit, int(count), int(generator.integers(2**31)))
+            for fit, count in zip(self.members, counts, strict=True) if count])
+        order = torch.as_tensor(generator.permutation(samples), device=draws.device)
+        return draws[order]
+
+
+def average(fit: VariationalFit, progress: bool = False, callback=None) -> VariationalFit:
+    """The fit with predictions averaged over up to ``fit.model.options.average`` settings.
+
+    Parameters
+    ----------
+    fit : VariationalFit
+        A fit with its hyperparameters at their best.
+    progress : bool
+        Show a progress bar.
+    callback : callable, optional
+        As in ``fit``; if it raises `Cancelled`, the fit at the best setting is returned.
+
+    Warns
+    -----
+    ApproximationWarning
+        If the settings are worth less than half the draws they should be, or k̂ is above 0.7.
+    """
+    state, history, most = fit.state, fit.history, fit.model.options.average
+    best, q = state.hyperparameters.vector(), (state.field.q_mean, state.field.q_covariance)
+    auto = most == "auto"
+    if auto:
+        most = affordable(len(best), len(state.learning.x), len(q[0]))
+        if not most:
+            history.notes.append("predictions are at the best setting of the hyperparameters: "
+                                 "averaging takes too long here (option average)")
+            return fit
+    enough = _ENOUGH if auto else most / 3
+    total = 3 * len(best) + most
+    bar = tqdm(total=total, disable=not progress, desc="average", unit="setting")
+
+    def step() -> None:
+        bar.update()
+        if callback is not None:
+            callback(len(history.objective), history.objective[-1], min(1.0, bar.n / total))
+
+    try:
+        found, weights, tail = _draw(Explorer(state, step), most, enough,
+                                     fit.model.options.seed)
+    except (Cancelled, KeyboardInterrupt):
+        history.notes.append("averaging over hyperparameters was cancelled; the best setting alone")
+        history.cancelled = True
+        return fit
+    finally:
+        bar.close()
+        state.hyperparameters.assign(best)
+        state.field.set_q(*q)
+    return _averaged(fit, found, weights, tail, enough)
+
+
+def affordable(dimension: int, individuals: int, features: int) -> int:
+    """Most settings with ``average="auto"``, by counts alone: the same on every machine.
+
+    Eight for each hyperparameter, 32 to 96; none of more than twelve hyperparameters, which so few
+    settings do not cover, nor where exploring takes more than 40 million entries of features.
+
+    Parameters
+    ----------
+    dimension : int
+        Free hyperparameters.
+    individuals : int
+        Individuals or clusters that hyperparameters are learnt on.
+    features : int
+        Entries of q's mean.
+    """
+    most = min(max(_EACH * dimension, _FEWEST), _MOST)
+    work = (3 * dimension + most) * features * max(individuals, features)
+    return 0 if dimension > _DIMENSIONS or work > _AFFORDABLE else most
+
+
+def _draw(explorer: Explorer, most: int, enough: float, seed: int
+          ) -> tuple[list[Setting], np.ndarray, float]:
+    """Settings, their weights and k̂; the best setting is the first of them."""
+    first = explorer.proposal()
+    points = np.vstack([first.centre, spread_points(first, most - 1, seed)])[:most]
+    found: list[Setting] = []
+    drawn: list[tuple[int, Proposal]] = [(0, first)]
+    while True:
+        batch = [explorer.at(point) for point in points[len(found):len(found) + _BATCH]]
+        found, drawn[-1] = found + batch, (drawn[-1][0] + len(batch), drawn[-1][1])
+        count = len(found)
+        weights, tail = importance_weights(
+            np.array([one.value for one in found]), points[:count], drawn)
+        size, heavy = effective_number(weights), tail > _HEAVY
+        if count == most or (size >= enough and not heavy):
+            return found, weights, tail
+        # At this rate the rest would not do: draw it where mass has been found.
+        if 2 * count >= most and (size * most < enough * count or heavy):
+            kernels = Kernels(points[:count], weights, first)
+            more = spread_points(kernels, most - count, seed + len(drawn))
+            points, drawn = np.vstack([points[:count], more]), [*drawn, (0, kernels)]
+
+
+def _averaged(fit: VariationalFit, found: list[Setting], weights: np.ndarray, tail: float,
+              enough: float) -> AveragedFit:
+    order = np.argsort(weights)[::-1]
+    kept = order[: int(np.searchsorted(np.cumsum(weights[order]), 1 - _NEGLIGIBLE)) + 1]
+    size = effective_number(weights)
+    known = "" if np.isnan(tail) else f", k̂ {tail:.2f}"
+    fit.history.notes.append(
+        f"predictions are averaged over {len(kept)} settings of the hyperparameters "
+        f"(of {len(found)} drawn; effective number {size:.1f}{known})")
+    if size < enough / 2 or tail > _HEAVY:
+        fit.history.notes.append(
+            f"the average over hyperparameters is poor: effective number {size:.1f}, "
+            f"wanted {enough:.1f}{known}; raise average, or fix or give priors to hyperparameters "
+            "that the data leave open")
+        warn(fit.history.notes[-1], ApproximationWarning)
+    chosen = torch.as_tensor(weights[kept] / weights[kept].sum()).to(fit.state.x)
+    return AveragedFit(fit, [_member(fit, found[i]) for i in kept], chosen, size, tail)
+
+
+def _member(fit: VariationalFit, setting: Setting) -> VariationalFit:
+    """A fit at a setting, with the q that was found there."""
+    state = VariationalState(fit.model, fit.state.given, fit.state.design)
+    state.hyperparameters.fix(setting.hyperparameters)
+    state.field.set_q(*setting.q)
+    return VariationalFit(fit.model, state, History([setting.value], converged=True))

@@ -1,0 +1,100 @@
+"""What a variational model makes of a source before any hyperparameter is set.
+
+Standardised inputs, bags, clusters and inducing inputs are the same at every setting of the
+hyperparameters: they are computed once and shared by all states of the model on that source.
+"""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass, replace
+
+from torch import Tensor
+
+from workbench.gp.data.bags import Bags, Source
+from workbench.gp.data.compression import compress
+from workbench.gp.data.inputs import InputTransform, fit_inputs
+from workbench.gp.fields.geometry import Geometry, geometry
+from workbench.gp.fields.inducing import InducingField
+from workbench.gp.kernels.grammar import JointTerm, Term
+from workbench.gp.kernels.operators import OPERATORS
+from workbench.gp.likelihoods.links import Link
+from workbench.gp.models import assembly
+from workbench.gp.models.options import VariationalOptions, cast_bags
+
+# Below this many individuals an evaluation is quick and compression not worth its approximation.
+SMALL = 4_000
+# So are this many pairs of individuals inside bags.
+FEW_PAIRS = 500_000
+
+
+@dataclass(frozen=True)
+class Design:
+    """Parts of a model that do not depend on hyperparameters.
+
+    Parameters
+    ----------
+    bags : Bags
+        Training bags as the model sees them.
+    transform : InputTransform
+        From natural units to standardised inputs.
+    geometry : Geometry
+        All individuals.
+    learning : Geometry
+        What hyperparameters are learnt on: the same, or clusters of them.
+    terms : list of Term
+        The kernel's terms at their starting values.
+    inducing : list of Tensor (M_t, D) or None
+        Inducing inputs of each term.
+    scale : float
+        One unit of relative change of the rate, on the scale of f.
+    """
+
+    bags: Bags
+    transform: InputTransform
+    geometry: Geometry
+    learning: Geometry
+    terms: list[Term]
+    inducing: list[Tensor | None]
+    scale: float
+
+    def field(self) -> InducingField:
+        """A field of its own, at the starting values."""
+        return InducingField(copy.deepcopy(self.terms), self.inducing)
+
+
+def design_of(options: VariationalOptions, source: Source, link: Link, reduce) -> Design:
+    """Design of a source already cast to the options' dtype and device.
+
+    ``reduce`` turns bags into those the model sees.
+    """
+    bags = reduce(cast_bags(source.bags, options))
+    operator = OPERATORS[source.aggregation](bags)
+    transform = fit_inputs(source.bags, options.transform, options.extrapolation)
+    individuals = transform(source.bags.x)
+    whole = geometry(transform(bags.x), operator)
+    scale = link.scale(source)
+    terms = assembly.kernel_terms(options.kernel, bags.columns, individuals, options.seed, scale)
+    if options.layout == "joint" and len(terms) > 1:
+        terms = [JointTerm(terms)]
+    inducing = assembly.inducing_of(terms, individuals, options.inducing, options.seed)
+    return Design(bags, transform, whole, learning_geometry(options, whole), terms, inducing, scale)
+
+
+def learning_geometry(options: VariationalOptions, whole: Geometry) -> Geometry:
+    """All individuals, or clusters of them.
+
+    A nugget lives on individuals: of a cluster that part of its variance counts that its members
+    do not average out.
+    """
+    most = options.compress
+    sizes = whole.operator.bags.sizes
+    few = len(whole.x) <= SMALL and float(sizes.square().sum()) <= FEW_PAIRS
+    if most == 0 or few or float(sizes.max()) <= most:
+        return whole
+    clusters = whole.clusters
+    if clusters is None or clusters.most != most:
+        clusters = compress(replace(whole.operator.bags, x=whole.x), most)
+    operator = type(whole.operator)(clusters.bags)
+    return geometry(clusters.bags.x, operator,
+                    clusters.concentration(whole.operator.bags.weight))

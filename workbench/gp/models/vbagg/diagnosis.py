@@ -1,0 +1,117 @@
+"""What tells a failed fit from a good one: the models nested in it, and the totals it fits."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from dataclasses import replace
+
+import torch
+
+from workbench.checks import ConvergenceWarning, FitWarning, warn
+from workbench.gp.models.base import Model
+from workbench.gp.numerics.linalg import FactorisationError
+from workbench.gp.numerics.recent import ResultCache
+
+# Nats by which a fit may lie below the flat model: priors keep variances away from zero.
+_BELOW = 10.0
+_NOTHING = 1e-8         # of a term's variance, of a term that is as good as left out
+# Standard deviations by which half the totals may miss; of a right model it is 0.67.
+_MISS = 2.0
+_RECENT = ResultCache(8)    # objectives of flat models, common to candidates of a mixture
+
+
+def diagnose(fit, source) -> None:
+    """Note and warn of a fit that is worse than a model nested in it, or misses its totals.
+
+    Parameters
+    ----------
+    fit : VariationalFit
+        As trained; its history takes the notes, and counts as failed if the flat model explains the
+        data better, or, of a kernel of several terms, the same one without one of them.
+    source : Source
+        What it was fitted to.
+    """
+    history = fit.history
+    if history.cancelled or not fit.state.link.positive:
+        return
+    for nested, objective in _nested(fit, source):
+        if fit.objective < objective - _BELOW:
+            history.converged, history.failed = False, True
+            _tell(history, f"the optimisation failed: the objective, {fit.objective:.1f}, is below "
+                  f"that of {nested}, {objective:.1f}, which the model can be; do not use this "
+                  "fit. Try another seed, overdispersion='area', or fixed lengthscales",
+                  ConvergenceWarning)
+            break
+    miss, allowed = _miss(fit)
+    if allowed > _MISS:
+        _tell(history, f"the fitted totals miss the data by {miss:.1%} in the median, "
+              f"{allowed:.1f} standard deviations of what the {fit.state.likelihood.name} "
+              "likelihood allows: the totals vary more than it says. Use overdispersion='area' "
+              "and nugget='learn'", FitWarning)
+
+
+def _tell(history, text: str, kind: type[Warning]) -> None:
+    history.notes.append(text)
+    warn(text, kind)
+
+
+def _nested(fit, source) -> Iterator[tuple[str, float]]:
+    """Names and objectives of models nested in a fit."""
+    flat = _flat_objective(fit.model, source)
+    if flat is not None:
+        yield "a flat map", flat
+    free = {item.name for item in fit.state.hyperparameters.free}
+    variances = [f"{term.name}.variance" for term in fit.state.field.terms]
+    for name in variances if len(variances) > 1 else ():
+        if name in free:
+            value = fit.hyperparameters[name]["value"]
+            try:
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")
+                    without = fit.with_hyperparameters({name: _NOTHING * value}).objective
+            except FactorisationError:
+                continue
+            yield f"the kernel without its term {name.removesuffix('.variance')}", without
+
+
+def _flat_objective(model, source) -> float | None:
+    """Objective of the same model with a constant kernel; None for one that is flat itself."""
+    options = model.options
+    if options.kernel == "constant":
+        return None
+    own = ("mean", "area.std", "nugget.std", "dispersion", "noise.variance")
+    mapped = {entry: {name: value for name, value in getattr(options, entry).items()
+                      if name in own} for entry in ("hyperparameters", "initial", "priors")}
+    flat = type(model).__new__(type(model))
+    flat.options = replace(options, kernel="constant", average=0, max_steps=100,
+                           layout="additive", **mapped)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")     # only its objective is wanted
+            return _RECENT.get(lambda: _objective_of(Model.fit(flat, source)),
+                               type(flat).__qualname__, flat.options, source)
+    except FactorisationError:
+        return None
+
+
+def _objective_of(fit) -> float:
+    if fit.history.cancelled:       # Ctrl-C is the user's, and what it stopped is not kept
+        raise KeyboardInterrupt
+    return fit.objective
+
+
+@torch.no_grad()
+def _miss(fit) -> tuple[float, float]:
+    """Medians over bags of the relative miss of the total, and of it in standard deviations."""
+    state = fit.state
+    seen = state.trained_data or state.project(state.learning).detach()
+    moments, y = fit.moments(seen), state.source.targets.value
+    mean, spread = moments.mean, state.likelihood.total_variance(moments)
+    if spread is None:
+        return 0.0, 0.0
+    if moments.effect_variance is not None:
+        spread = spread + mean.square() * moments.effect_variance.expm1()
+    away = (y - mean).abs()
+    return float((away / mean.abs().clamp_min(1e-300)).median()), float(
+        (away / spread.sqrt()).median())

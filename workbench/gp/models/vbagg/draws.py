@@ -1,0 +1,175 @@
+"""Joint draws of a variational posterior: f, rates, totals of bags and what is observed of them.
+
+One draw holds one function f for all individuals, one effect for each area and one multiplier: sums
+of its individuals, and any other functional of it, are draws of that functional.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from workbench.gp.data.bags import Bags
+from workbench.gp.expectations import sensitivity_named
+from workbench.gp.kernels.operators import OPERATORS
+from workbench.gp.likelihoods import preserving
+from workbench.gp.likelihoods.base import standard_normal
+from workbench.gp.likelihoods.preserving import Groups
+from workbench.gp.models.base import noise_given_totals, units_of
+from workbench.gp.models.joint import sum_bags, sum_runs
+from workbench.gp.models.vbagg.effects import (
+    has_effects,
+    posterior_effects,
+    regression,
+)
+
+# Rates that are drawn at once where only sums of them are kept: 8 MB in float64.
+_ENTRIES = 1_000_000
+
+
+def latent(fit, bags: Bags, samples: int, generator) -> Tensor:
+    """Draws of f at individuals, without nugget and area effect (samples, N)."""
+    weights = _features(fit, samples, generator)
+    return torch.cat([_f(fit.individual_view(part), weights, generator)
+                      for part, _ in fit.parts(bags, None)], 1)
+
+
+def rates(fit, bags: Bags, trained: Tensor | None, samples: int, generator) -> Tensor:
+    """Draws of rates at individuals, with nugget, area effects and multipliers (samples, N).
+
+    Effects and multipliers of ``trained`` bags are conditional on their totals, others' are from
+    their prior.
+    """
+    weights = _features(fit, samples, generator)
+    return torch.cat([_Rates(fit, part, known)(weights, generator)
+                      for part, known in fit.parts(bags, trained)], 1)
+
+
+def preserved_sums(fit, bags: Bags, trained: Tensor | None, totals: Tensor, groups: Groups,
+                   samples: int, generator) -> Tensor:
+    """Draws of observations given the bags' totals, added up over groups (samples, G).
+
+    Rates are as of `rates`, but never held for all draws: few draws at a time stay in a processor's
+    cache, where all together take three times as long.
+    """
+    noise, weights = noise_given_totals(fit.state, bags), _features(fit, samples, generator)
+    out = torch.zeros(samples, groups.count).to(weights)
+    inside = which = slice(0, 0)
+    for part, known in fit.parts(bags, trained):
+        inside = slice(inside.stop, inside.stop + len(part.x))
+        which = slice(which.stop, which.stop + part.count)
+        drawn = _Rates(fit, part, known)
+        added = preserving.summing(fit.state, part, totals[which],
+                                   None if noise is None else noise[inside],
+                                   groups.part(inside), generator)
+        rows = max(1, _ENTRIES // len(part.x))
+        out += torch.cat([added(drawn(some, generator)) for some in weights.split(rows)])
+    return out
+
+
+def totals(fit, bags: Bags, trained: Tensor | None, samples: int, generator) -> Tensor:
+    """Draws of bag parameters η (samples, B), of the bags as the model sees them."""
+    weights, out = _features(fit, samples, generator), []
+    operator = OPERATORS[fit.state.source.aggregation]
+    for part, known in fit.parts(bags, trained):
+        seen = fit.state.model_bags(part)
+        drawn = _Rates(fit, seen, known)(weights, generator)
+        out.append(sum_bags(operator(seen), drawn))
+    return torch.cat(out, 1)
+
+
+def observe_bags(fit, parameter: Tensor, bags: Bags, generator) -> Tensor:
+    """Observations of bags with parameters (samples, B)."""
+    return fit.state.likelihood.observe(parameter, units_of(fit.state, bags, False), generator)
+
+
+def observe_individuals(fit, drawn: Tensor, bags: Bags, generator) -> Tensor:
+    """Observations of individuals with rates (samples, N); see `simulate_individuals`."""
+    return fit.state.likelihood.observe(drawn, units_of(fit.state, bags, True), generator)
+
+
+def _features(fit, samples: int, generator) -> Tensor:
+    field = fit.state.field
+    root = torch.linalg.cholesky(field.q_covariance)
+    noise = torch.as_tensor(generator.standard_normal((samples, len(root)))).to(root)
+    return field.q_mean + noise @ root.mT
+
+
+def _f(seen, weights: Tensor, generator) -> Tensor:
+    f = seen.projection.offset + weights @ seen.projection.features.mT
+    return f + seen.residual.draw(len(weights), generator)
+
+
+class _Rates:
+    """Draws of rates at the individuals of some bags, and what all draws have in common."""
+
+    def __init__(self, fit, bags: Bags, trained: Tensor | None):
+        self.fit, self.bags, self.trained = fit, bags, trained
+        self.state, self.seen = fit.state, fit.individual_view(bags)
+        if not has_effects(self.state) or self.state.likelihood.multiplied:
+            return
+        field = self.state.field
+        self.share = sensitivity_named(self.state.link.name)(
+            self.seen, field.q_mean, field.q_covariance)
+        self.moments = fit.moments(self.seen)
+        self.effects = posterior_effects(self.state, self.moments, trained)
+        self.regression = regression(self.state, self.share, bags, self.effects)
+        self.known = (self.effects.gain > 0).to(self.share)
+        centre = self.seen.projection.offset + self.seen.projection.features @ field.q_mean
+        self.centre = sum_runs((self.share * centre)[None], bags)
+
+    def __call__(self, weights: Tensor, generator: np.random.Generator) -> Tensor:
+        """Rates (samples, M) for draws of q's features (samples, features)."""
+        state = self.state
+        f = _f(self.seen, weights, generator)
+        if state.likelihood.multiplied:
+            f = f + state.nugget_variance.sqrt() * standard_normal(generator, f)
+            return _with_multipliers(
+                self.fit, state.link.psi(f), self.bags, self.trained, generator)
+        if not has_effects(state):
+            return state.link.psi(f + state.nugget_variance.sqrt() * standard_normal(generator, f))
+        return self._with_effects(f, generator)
+
+    def _with_effects(self, f: Tensor, generator: np.random.Generator) -> Tensor:
+        """Effects from their prior, moved to the posterior of the bag's, given the draw's total.
+
+        That is Matheron's rule.
+        """
+        state, seen, effects, members = self.state, self.seen, self.effects, self.bags.membership
+        # In place, for this is where most of the time of draws goes.
+        own = standard_normal(generator, f).mul_(state.nugget_variance.sqrt())
+        if state.area_std is not None:
+            one = f[:, :1].expand(-1, self.bags.count)
+            areas = state.area_std * standard_normal(generator, one)
+            own += areas.index_select(1, members)
+        drawn = sum_runs(self.share * own, self.bags)
+        g = sum_runs(self.share * f, self.bags) - self.centre
+        noise = standard_normal(generator, drawn)
+        wanted = effects.location - effects.gain * g + effects.spread.sqrt() * noise
+        moved = ((wanted - drawn) * self.known).index_select(1, members)
+        found = state.link.psi(own.add_(f).add_(moved.mul_(self.regression)))
+        # All this is first order in the effects; the bag's total is known beyond that.
+        reached = sum_runs(seen.operator.coefficients() * found, self.bags).log()
+        factor = ((self.moments.log_mean + g + wanted - reached) * self.known).exp()
+        return found.mul_(factor.index_select(1, members))
+
+
+def _with_multipliers(fit, found: Tensor, bags: Bags, trained, generator) -> Tensor:
+    """Rates times the Gamma multipliers of the negative binomial, one per area and draw.
+
+    Given a trained area's count y and the draw's total η it is Gamma(r + y, r + η), else
+    Gamma(r, r).
+    """
+    state = fit.state
+    r = float(state.likelihood.dispersion())
+    seen = torch.zeros(bags.count).to(found)
+    exposure = torch.full((len(found), bags.count), r).to(found)
+    if trained is not None:
+        known = trained >= 0
+        seen[known] = state.source.targets.value[trained[known]]
+        sums = torch.zeros_like(exposure).index_add(1, bags.membership, found * bags.weight)
+        exposure = torch.where(known, r + sums, exposure)
+    shape = (r + seen).expand_as(exposure).cpu().numpy()
+    drawn = torch.as_tensor(generator.gamma(shape, 1 / exposure.cpu().numpy())).to(found)
+    return found * drawn[:, bags.membership]

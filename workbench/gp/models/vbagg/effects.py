@@ -1,0 +1,193 @@
+"""The iid effects below a map: the area's own, and the nugget's sum over its individuals.
+
+Their prior is on the scale of f; on log η of a bag they add up to one Gaussian effect a, which the
+likelihood integrates out. Given a bag's observation its posterior is known, and with it the
+distribution of f plus effects at each individual, conditional on the total that was observed. Of an
+area whose total is not known the effects have their prior. A negative binomial has Gamma
+multipliers instead.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from workbench.checks import require
+from workbench.gp.data.bags import Bags
+from workbench.gp.expectations import sensitivity_named
+from workbench.gp.fields.projected import ProjectedData
+from workbench.gp.likelihoods import BagMoments
+from workbench.gp.likelihoods.moments import LOG_WEIGHTS
+from workbench.gp.likelihoods.moments import POINTS as LOG_POINTS
+from workbench.gp.predictive import LogNormal, Normal
+
+
+@dataclass(frozen=True)
+class AreaEffects:
+    """Posterior of each bag's total iid effect a on log η, given the bag's observation.
+
+    With g = log η without the effect, a | g ≈ N(location - gain (g - E g), spread): where g is
+    larger the effect must be smaller, for the total is known. ``spread`` is the posterior variance
+    of a at g = E g, and E exp(a) there is exact, too; see `likelihoods.effect_quadrature`.
+
+    Parameters
+    ----------
+    location, gain, spread, prior : Tensor (B,)
+        As above; ``prior`` is the prior variance of a. Untrained bags have location and gain zero
+        and spread equal to prior.
+    """
+
+    location: Tensor
+    gain: Tensor
+    spread: Tensor
+    prior: Tensor
+
+
+def has_effects(state) -> bool:
+    """Whether the model has an area effect or a nugget on a positive link."""
+    return state.link.positive and (
+        state.area_std is not None or float(state.nugget_variance.detach()) > 0
+    )
+
+
+def require_one_per_bag(trained: Tensor | None, count: int) -> None:
+    """Raise unless ``trained`` says of every bag where it was trained on."""
+    got = count if trained is None else len(trained)
+    require(got == count, f"expected one entry per bag ({count}), got {got}")
+
+
+def posterior_effects(state, moments: BagMoments, trained: Tensor | None) -> AreaEffects:
+    """Effects of bags; ``trained`` gives each bag's training position, or -1.
+
+    Poisson and exponential likelihoods learn them; a negative binomial has its own multipliers.
+    """
+    prior = moments.effect_variance
+    location, gain, spread = torch.zeros_like(prior), torch.zeros_like(prior), prior.clone()
+    require_one_per_bag(trained, len(prior))
+    known = torch.full((len(prior),), -1) if trained is None else trained
+    where = known >= 0
+    if state.likelihood.learns_effects and bool(where.any()):
+        y = state.source.targets.value[known[where]]
+        location[where], spread[where] = state.likelihood.effect_posterior(
+            y, moments.log_mean[where], prior[where])
+        # -dE[a | g]/dg: exactly this for any likelihood of g + a, as the prior of a is Gaussian.
+        gain[where] = 1 - spread[where] / prior[where].clamp_min(1e-10)
+    return AreaEffects(location, gain, spread, prior)
+
+
+def given_total(moments: BagMoments, effects: AreaEffects) -> LogNormal:
+    """Distribution of η e^a given the bags' observations."""
+    variance = (1 - effects.gain).square() * moments.log_variance + effects.spread
+    return LogNormal(moments.log_mean + effects.location, variance.sqrt())
+
+
+def regression(state, share: Tensor, bags: Bags, effects: AreaEffects) -> Tensor:
+    """Coefficient of an individual's own effect on its bag's effect a, a priori (N,)."""
+    covariance = state.nugget_variance * share
+    if state.area_std is not None:
+        slope = torch.zeros(bags.count).to(share).index_add(0, bags.membership, share)
+        covariance = covariance + state.area_std.square() * slope[bags.membership]
+    return covariance / effects.prior[bags.membership].clamp_min(1e-12)
+
+
+def conditional(state, seen: ProjectedData, moments: BagMoments, bags: Bags, trained: Tensor | None
+                ) -> Normal:
+    """Distribution of f + its iid effects at individuals, given the totals of trained bags.
+
+    With g = log η, b the regression of the individual's effect on a, and a | g as in `AreaEffects`:
+    mean m + b location; variance S - 2 b gain cov(f, g) + (b gain)² var g + b² spread + what a does
+    not tell of the individual's effect.
+    """
+    effects = posterior_effects(state, moments, trained)
+    share, with_total, (m, s) = _with_total(state, seen, bags)
+    members = bags.membership
+    b = regression(state, share, bags, effects)
+    own = state.nugget_variance
+    own = own if state.area_std is None else own + state.area_std.square()
+    gain = b * effects.gain[members]
+    variance = (
+        s - 2 * gain * with_total + gain.square() * moments.log_variance[members]
+        + b.square() * (effects.spread[members] - effects.prior[members]) + own
+    )
+    return Normal(m + b * effects.location[members], variance.clamp_min(1e-12).sqrt())
+
+
+@dataclass(frozen=True)
+class Multipliers:
+    """Gamma multipliers u of a negative binomial's bags, given their counts.
+
+    With g = log η, u | g ~ Gamma(shape, 1) / (r + e^g known), so that a total's log is
+    h(g) = g + log shape - log(r + e^g) plus that of a Gamma(shape, shape) multiplier.
+
+    Parameters
+    ----------
+    shape : Tensor (B,)
+        r + y of trained bags, r of others.
+    known : Tensor (B,) of bool
+        Which bags' counts are known.
+    gain : Tensor (B,)
+        -∂ log E[u | g] / ∂ g at E g; zero where the count is not known.
+    location, scale : Tensor (B,)
+        Log-normal distribution of e^h, with its mean.
+    """
+
+    shape: Tensor
+    known: Tensor
+    gain: Tensor
+    location: Tensor
+    scale: Tensor
+
+
+def multipliers(state, moments: BagMoments, trained: Tensor | None) -> Multipliers:
+    """Multipliers of bags, log η taken as Gaussian; only trained bags' are known."""
+    r = state.likelihood.dispersion().detach()
+    log_mean = moments.log_mean
+    known = torch.zeros(len(log_mean), dtype=torch.bool) if trained is None else trained >= 0
+    shape = r.expand(len(log_mean)).clone()
+    if bool(known.any()):
+        shape[known] += state.source.targets.value[trained[known]]
+    variance = moments.log_variance
+    if moments.effect_variance is not None:
+        variance = variance + moments.effect_variance
+    points = LOG_POINTS.to(log_mean)
+    g = log_mean[:, None] + variance.clamp_min(1e-16).sqrt()[:, None] * points
+    h = g + shape.log()[:, None] - torch.logaddexp(r.log(), g)
+    weights = LOG_WEIGHTS.to(log_mean).exp()
+    log_expected = torch.logsumexp(h + LOG_WEIGHTS.to(log_mean), 1)
+    spread = ((h - (h @ weights)[:, None]).square() @ weights).clamp_min(1e-16)
+    gain = torch.sigmoid(log_mean - r.log()) * known
+    return Multipliers(shape, known, gain, log_expected - spread / 2, spread.sqrt())
+
+
+def multiplied(state, seen: ProjectedData, moments: BagMoments, bags: Bags, found: Multipliers
+               ) -> Normal:
+    """Distribution of f with its nugget at individuals, and what g tells of a known multiplier.
+
+    Of log rate = f - gain (g - E g) to first order under exp; under square a rate's factor acts on
+    f by half its logarithm, at the mean. The rest of the multiplier is Gamma(shape, shape).
+    """
+    members = bags.membership
+    share, with_total, (m, s) = _with_total(state, seen, bags)
+    nugget = state.nugget_variance
+    spread = moments.log_variance
+    if moments.effect_variance is not None:
+        spread = spread + moments.effect_variance
+    factor = found.gain[members] * state.link.per_log_rate(m)
+    variance = (s + nugget - 2 * factor * (with_total + nugget * share)
+                + factor.square() * spread[members])
+    return Normal(m, variance.clamp_min(1e-12).sqrt())
+
+
+def _with_total(state, seen: ProjectedData, bags: Bags
+                ) -> tuple[Tensor, Tensor, tuple[Tensor, Tensor]]:
+    """Shares, cov(f_i, g) = Σ_j share_j S_ij to first order, and marginals of f."""
+    q_mean, q_covariance = state.field.q_mean, state.field.q_covariance
+    share = sensitivity_named(state.link.name)(seen, q_mean, q_covariance)
+    members, features = bags.membership, seen.projection.features
+    rows = torch.zeros(bags.count, features.shape[1]).to(features)
+    rows = rows.index_add(0, members, share[:, None] * features)
+    with_total = (features @ q_covariance * rows[members]).sum(1)
+    with_total = with_total + seen.residual.times(share)
+    return share, with_total, seen.projection.marginals(q_mean, q_covariance)

@@ -1,0 +1,297 @@
+"""What a fitted variational model predicts: distributions of individuals and bags, and draws."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from workbench.gp.data.bags import Bags, split
+from workbench.gp.expectations import bound_named, prediction_named
+from workbench.gp.fields.projected import ProjectedData, with_effects
+from workbench.gp.likelihoods import BagMoments
+from workbench.gp.likelihoods.preserving import Groups
+from workbench.gp.models.base import ModelFit
+from workbench.gp.models.options import cast_bags
+from workbench.gp.models.vbagg import draws
+from workbench.gp.models.vbagg.effects import (
+    conditional,
+    given_total,
+    has_effects,
+    multiplied,
+    multipliers,
+    posterior_effects,
+    require_one_per_bag,
+)
+from workbench.gp.models.vbagg.state import MOST_FEATURES
+from workbench.gp.numerics.recent import LastResult
+from workbench.gp.predictive import (
+    GammaMultiplied,
+    LogNormal,
+    Normal,
+    Predictive,
+    join,
+)
+
+_CHUNK = 100_000
+
+
+class VariationalFit(ModelFit):
+    """A fitted VBAgg, centre-point or constant model.
+
+    ``trained`` arguments give, for each bag asked about, its position among the training bags or
+    -1; only trained bags have posterior knowledge of their area effect.
+    """
+
+    def __init__(self, model, state, history):
+        super().__init__(model, state, history)
+        self._last_marginals = LastResult()
+
+    @cached_property
+    def objective(self) -> float:
+        """The final evidence lower bound (without log priors).
+
+        Of the clusters that q was found on, where all individuals do not fit into memory.
+        """
+        state = self.state
+        with torch.no_grad():
+            seen = state.trained_data
+            if seen is None:
+                seen = state.project() if state.fits else state.project(state.learning)
+            return float(state.objective(seen, state.field.q_mean, state.field.q_covariance))
+
+    def with_hyperparameters(self, values: Mapping) -> VariationalFit:
+        """The posterior with some hyperparameters at other values and the rest as they are.
+
+        Much faster than ``condition``: what does not depend on them is kept, and the search for q
+        starts from this one's. Of a fit that is averaged over settings it is the posterior at one
+        setting alone, and its notes say so.
+        """
+        return self.model.warm_start(self, {**self.hyperparameters, **values})
+
+    @torch.no_grad()
+    def latent(self, bags: Bags) -> Normal:
+        """Distribution of f at the individuals, without nugget and area effect."""
+        mean, variance = self._marginals(bags)
+        return Normal(mean, variance.sqrt())
+
+    @torch.no_grad()
+    def at(self, bags: Bags, trained: Tensor | None = None, area_effect: bool = False
+           ) -> Predictive:
+        """Distribution of the rate at the individuals: nugget, area effect and multiplier included.
+
+        The effect of an area (or its Gamma multiplier under a negative binomial) has its prior:
+        the rate in an area of which nothing was observed, and its mean an expected rate. With
+        ``area_effect`` those of trained bags are conditional on the bag's observed total instead.
+        """
+        known = trained if area_effect else None
+        parts = [self._at(part, which) for part, which in self.parts(bags, known)]
+        if not self.state.likelihood.multiplied:
+            return join(parts)
+        return GammaMultiplied(join([p.base for p in parts]), torch.cat([p.shape for p in parts]))
+
+    def _at(self, bags: Bags, trained: Tensor | None) -> Predictive:
+        state = self.state
+        if state.likelihood.multiplied:
+            seen = self.individual_view(bags)
+            moments = self.moments(seen)
+            found = multipliers(state, moments, trained)
+            predicted = multiplied(state, seen, moments, bags, found)
+            rate = state.link.distribution(predicted.mean, predicted.variance)
+            base = self._reach(rate, seen, found.known,
+                               (found.location + found.scale.square() / 2).exp())
+            return GammaMultiplied(base, found.shape[bags.membership])
+        if not has_effects(state):
+            mean, variance = self._marginals(bags)
+            return state.link.distribution(mean, variance + state.nugget_variance)
+        if trained is None or not bool((trained >= 0).any()):
+            require_one_per_bag(trained, bags.count)
+            mean, variance = self._marginals(bags)
+            std = state.area_std
+            area = 0.0 if std is None else std.square()
+            return state.link.distribution(mean, variance + state.nugget_variance + area)
+        seen = self.individual_view(bags)
+        moments = self.moments(seen)
+        effects = posterior_effects(state, moments, trained)
+        predicted = conditional(state, seen, moments, bags, trained)
+        rate = state.link.distribution(predicted.mean, predicted.variance)
+        return self._reach(rate, seen, effects.gain > 0, given_total(moments, effects).mean)
+
+    @staticmethod
+    def _reach(predicted, seen: ProjectedData, known: Tensor, expected: Tensor):
+        """The distribution scaled so that means in known bags add up to the bag's expected total.
+
+        The effects act to first order, the bag's total is known beyond that.
+        """
+        reached = seen.sum(seen.operator.coefficients() * predicted.mean)
+        factor = torch.where(known, expected / reached, torch.ones_like(reached))
+        return predicted.scaled(factor[seen.operator.bags.membership])
+
+    @torch.no_grad()
+    def over(self, bags: Bags, trained: Tensor | None = None, area_effect: bool = False
+             ) -> Predictive:
+        """Distribution of the bag parameter η, in the sense of `at`: its mean is the sum of theirs.
+
+        Log-normal under exp, Gamma under square (log-normal if totals of bags are known), logit-
+        normal under logit, else Normal; times a Gamma multiplier under the negative binomial.
+        """
+        known = trained if area_effect and self._knows_any(trained) else None
+        parts = [self._over(part, which) for part, which in self.parts(bags, known)]
+        if not self.state.likelihood.multiplied:
+            return join(parts)
+        return GammaMultiplied(join([p.base for p in parts]), torch.cat([p.shape for p in parts]))
+
+    def _over(self, bags: Bags, trained: Tensor | None) -> Predictive:
+        state, field = self.state, self.state.field
+        seen = self._view(bags)
+        whole = prediction_named(state.link.name)(
+            *with_effects(seen, field.q_mean, field.q_covariance))
+        # Known totals are log-normal, and joined with those that are not.
+        predicted = (state.link.of_bags(whole) if trained is None
+                     else LogNormal.matched(whole.mean, whole.variance))
+        if state.likelihood.multiplied:
+            found = multipliers(state, self.moments(seen), trained)
+            if trained is not None:
+                predicted = _where(found.known, LogNormal(found.location, found.scale), predicted)
+            return GammaMultiplied(predicted, found.shape)
+        if trained is None:
+            return predicted
+        moments = self.moments(seen)
+        found = posterior_effects(state, moments, trained)
+        return _where(found.gain > 0, given_total(moments, found), predicted)
+
+    def _knows_any(self, trained: Tensor | None) -> bool:
+        """Whether effects or multipliers of some bags are conditional on their totals."""
+        learns = has_effects(self.state) or self.state.likelihood.multiplied
+        return learns and trained is not None and bool((trained >= 0).any())
+
+    @torch.no_grad()
+    def draw_latent(self, bags: Bags, samples: int, seed: int) -> Tensor:
+        """Joint draws of f at the individuals (samples, N)."""
+        return draws.latent(self, bags, samples, np.random.default_rng(seed))
+
+    @torch.no_grad()
+    def draw_rates(self, bags: Bags, trained: Tensor | None, samples: int, seed: int) -> Tensor:
+        """Joint draws of rates, see `at` (samples, N); trained bags given their totals."""
+        return draws.rates(self, bags, trained, samples, np.random.default_rng(seed))
+
+    @torch.no_grad()
+    def draw_totals(self, bags: Bags, trained: Tensor | None, samples: int, seed: int) -> Tensor:
+        """Joint draws of bag parameters, see `over` (samples, B)."""
+        return draws.totals(self, bags, trained, samples, np.random.default_rng(seed))
+
+    @torch.no_grad()
+    def simulate_bags(self, bags: Bags, trained: Tensor | None, samples: int, seed: int) -> Tensor:
+        """Joint posterior predictive observations of bags (samples, B)."""
+        generator = np.random.default_rng(seed)
+        parameter = draws.totals(self, bags, trained, samples, generator)
+        return draws.observe_bags(self, parameter, bags, generator)
+
+    @torch.no_grad()
+    def simulate_individuals(self, bags: Bags, trained: Tensor | None, samples: int, seed: int
+                             ) -> Tensor:
+        """Joint posterior predictive observations of individuals (samples, N).
+
+        Draws share the function f and the area effects, so that sums over individuals are
+        themselves posterior predictive draws. Of positives out of trials an individual's are those
+        of its bag's participants who come from it, in proportion to weight.
+        """
+        generator = np.random.default_rng(seed)
+        drawn = draws.rates(self, bags, trained, samples, generator)
+        return draws.observe_individuals(self, drawn, bags, generator)
+
+    @torch.no_grad()
+    def preserve(self, bags: Bags, trained: Tensor | None, totals: Tensor, samples: int, seed: int
+                 ) -> tuple[Tensor, Tensor]:
+        """Draws given the bags' totals: expectations and observations (samples, N) of each.
+
+        See `workbench.gp.likelihoods.preserving`.
+        """
+        generator = np.random.default_rng(seed)
+        drawn = draws.rates(self, bags, trained, samples, generator)
+        return self._preserved(drawn, bags, totals, generator)
+
+    @torch.no_grad()
+    def preserve_sums(self, bags: Bags, trained: Tensor | None, totals: Tensor, groups: Groups,
+                      samples: int, seed: int) -> Tensor:
+        """As of `ModelFit.preserve_sums`; individuals are never held for all draws."""
+        return draws.preserved_sums(self, bags, trained, totals, groups, samples,
+                                    np.random.default_rng(seed))
+
+    @torch.no_grad()
+    def coefficients(self) -> dict[str, tuple[Tensor, Tensor]]:
+        """Posterior mean and sd of the weights of linear and constant terms.
+
+        Slopes are per standardised covariate, in the order of the term's columns.
+        """
+        state, out = self.state, {}
+        for term, (start, stop) in zip(
+            state.field.terms, state.field.blocks().values(), strict=True
+        ):
+            if term.finite_rank:
+                root = term.kernel.outputscale.sqrt()
+                block = slice(start, stop)
+                std = state.field.q_covariance.diagonal()[block].sqrt()
+                out[term.name] = (root * state.field.q_mean[block], root * std)
+        return out
+
+    @torch.no_grad()
+    def components(self, bags: Bags) -> dict[str, Normal]:
+        """Distribution of each additive term of f at the individuals, by the term's name."""
+        state, out = self.state, {}
+        x = state.transform(bags.x.to(state.x))
+        for term, z, (start, stop) in zip(
+            state.field.terms, state.field.inducing, state.field.blocks().values(), strict=True
+        ):
+            alone = type(state.field)([term], [z])
+            block = slice(start, stop)
+            mean, variance = alone.project(x).marginals(
+                state.field.q_mean[block], state.field.q_covariance[block, block])
+            out[term.name] = Normal(mean, variance.sqrt())
+        return out
+
+    def _marginals(self, bags: Bags) -> tuple[Tensor, Tensor]:
+        """Mean and variance (N,) of f at the individuals; a map asks for both f and the rate."""
+        return self._last_marginals.get(lambda: self._find_marginals(bags), bags,
+                                        self.state.field.q_mean)
+
+    def _find_marginals(self, bags: Bags) -> tuple[Tensor, Tensor]:
+        state, means, variances = self.state, [], []
+        for chunk in bags.x.to(state.x).split(_CHUNK):
+            mean, variance = state.field.marginals(state.transform(chunk))
+            means.append(mean)
+            variances.append(variance)
+        return torch.cat(means), torch.cat(variances).clamp_min(0)
+
+    def _view(self, bags: Bags) -> ProjectedData:
+        state = self.state
+        return self._project(state.model_bags(bags))
+
+    def _project(self, bags: Bags) -> ProjectedData:
+        state = self.state
+        if state.trained_data is not None and state.sees(bags):
+            return state.trained_data
+        return state.project(state.geometry_of(bags)).detach()
+
+    def moments(self, seen: ProjectedData) -> BagMoments:
+        """Moments by the link's best form: a lower bound trains q, but predicts too low."""
+        field, link = self.state.field, self.state.link.name
+        return bound_named("default", link).moments(seen, field.q_mean, field.q_covariance)
+
+    def individual_view(self, bags: Bags) -> ProjectedData:
+        """The bags with all their individuals, also for a model that reduces them."""
+        return self._project(cast_bags(bags, self.state.options))
+
+    def parts(self, bags: Bags, trained: Tensor | None):
+        """Runs of whole bags whose features fit into memory, and their training positions."""
+        most = max(1, MOST_FEATURES // len(self.state.field.q_mean))
+        for part, which in split(bags, most):
+            yield part, None if trained is None else trained[which]
+
+
+def _where(known: Tensor, first: LogNormal, second: LogNormal) -> LogNormal:
+    return LogNormal(torch.where(known, first.location, second.location),
+                     torch.where(known, first.scale, second.scale))

@@ -1,0 +1,102 @@
+"""A mixture of fits of different models to one source, with given weights."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import torch
+
+from workbench.checks import InputError
+from workbench.gp.models.base import Model
+from workbench.gp.models.options import AutoOptions
+from workbench.gp.models.vbagg.averaging import AveragedFit
+from workbench.gp.models.vbagg.fit import VariationalFit
+
+
+class Auto(Model):
+    """A mixture of structurally different models, weighted by coarsen and recover.
+
+    A few models are fitted: a flat rate, slopes of covariates, a smooth map, smooth functions of
+    covariates, and their combinations; counts with an effect of each area and of each individual.
+    Each is then conditioned, with the hyperparameters of that fit, on totals of *merged*
+    neighbouring areas and has to recover the known areas from them. Weights minimise the error of
+    the mixture there (stacking), shrunk, the more the fewer the areas, towards equal weights of all
+    that are not certainly worse than the best; a weight below 2 % is set to zero. Two simple maps,
+    fitted to the merged totals alone, stand beside it: the split by population and a regression on
+    the totals. The fit warns where one of them recovers the areas better.
+
+    (This class has its name and options; the mixture is assembled where datasets are.)
+
+    Parameters
+    ----------
+    **options
+        Fields of `AutoOptions`.
+
+    Raises
+    ------
+    InputError
+        On an unknown option or choice (the nearest is suggested).
+
+    References
+    ----------
+    Yao, Vehtari, Simpson and Gelman 2018, Using stacking to average Bayesian predictive
+    distributions.
+    """
+
+    name = "auto"
+    summary = "a mixture of models, weighted by how well each recovers known areas"
+    paper = "Yao et al. 2018 (stacking)"
+    options_type = AutoOptions
+
+
+class MixtureFit(AveragedFit):
+    """Fits by name, whose predictions are mixed by weight.
+
+    State, objective and history are those of the fit with most weight.
+
+    Parameters
+    ----------
+    fits : mapping of str to VariationalFit
+        Fits to the same source.
+    weights : mapping of str to float
+        Weight of each; those of weight zero are kept, but not asked for predictions.
+    """
+
+    def __init__(self, fits: Mapping[str, VariationalFit], weights: Mapping[str, float]):
+        used = [name for name in fits if weights[name] > 0]
+        top = fits[max(used, key=lambda name: weights[name])]
+        share = torch.tensor([float(weights[name]) for name in used], dtype=torch.float64)
+        super().__init__(top, [fits[name] for name in used], (share / share.sum()).to(top.state.x))
+        self.fits, self.weight_of = dict(fits), dict(weights)
+
+    @property
+    def hyperparameters(self) -> dict[str, dict]:
+        """By candidate: its weight and its hyperparameters in natural units."""
+        return {name: {"weight": self.weight_of[name], "hyperparameters": fit.hyperparameters}
+                for name, fit in self.fits.items()}
+
+    def with_hyperparameters(self, values: Mapping):
+        """Raise: a mixture has no hyperparameters of its own.
+
+        Raises
+        ------
+        InputError
+            Always.
+        """
+        raise InputError("a mixture of models has no hyperparameters of its own to move; move one "
+                         "of its candidates")
+
+    def coefficients(self) -> dict:
+        """None of its own: they are those of its members."""
+        return {}
+
+    def components(self, bags):
+        """Raise: candidates have different terms.
+
+        Raises
+        ------
+        InputError
+            Always.
+        """
+        raise InputError("the candidates of a mixture have different terms; ask one of "
+                         "fit.candidates for its components")

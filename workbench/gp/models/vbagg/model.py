@@ -1,0 +1,127 @@
+"""VBAgg: variational learning on aggregate outputs, with overdispersion; and its special cases.
+
+References
+----------
+Law et al. 2018, Variational Learning on Aggregate Outputs with Gaussian Processes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import torch
+from torch import Tensor
+
+from workbench.gp.data.bags import Source
+from workbench.gp.models.base import Model
+from workbench.gp.models.options import (
+    ConstantOptions,
+    Options,
+    VariationalOptions,
+)
+from workbench.gp.models.vbagg.averaging import average
+from workbench.gp.models.vbagg.diagnosis import diagnose
+from workbench.gp.models.vbagg.fit import VariationalFit
+from workbench.gp.models.vbagg.state import VariationalState
+from workbench.gp.optimisation.training import History
+
+
+class VBAgg(Model):
+    """Gaussian process on individuals, observed through weighted bags, by variational inference.
+
+    f ~ GP(mean, k);  η_b = Σ_i w_i ψ(f(x_i));  y_b ~ Poisson, negative binomial or Normal.
+
+    Parameters
+    ----------
+    **options
+        Fields of `VariationalOptions`.
+
+    Raises
+    ------
+    InputError
+        On an unknown option, choice, kernel or hyperparameter (the nearest is suggested).
+
+    References
+    ----------
+    Law et al. 2018, sections 2 and 3.
+    """
+
+    name = "vbagg"
+    summary = "Gaussian process on individuals, variational (VBAgg)"
+    paper = "Law et al. 2018"
+    options_type: type[Options] = VariationalOptions
+    state_type, fit_type = VariationalState, VariationalFit
+
+    def fit(self, source: Source, *, progress: bool = False, callback=None) -> VariationalFit:
+        """As `Model.fit`; then look at whether the fit is any good, and average if asked to."""
+        fit = super().fit(source, progress=progress, callback=callback)
+        diagnose(fit, source)
+        if self.options.average and fit.state.hyperparameters.free and not fit.history.cancelled:
+            return average(fit, progress, callback)
+        return fit
+
+    def condition(self, source: Source, hyperparameters: Mapping) -> VariationalFit:
+        """As `Model.condition`; the hyperparameters say which effects there are."""
+        return self._conditioned(VariationalState(self, source, given=hyperparameters),
+                                 hyperparameters)
+
+    def warm_start(self, fit: VariationalFit, values: Mapping) -> VariationalFit:
+        """The fit's posterior at other hyperparameters, from its q and with its design.
+
+        For speed q is found on the clusters that hyperparameters are learnt on, where there are.
+
+        Parameters
+        ----------
+        fit : VariationalFit
+            A fit of this model.
+        values : mapping
+            Every hyperparameter, in natural units.
+        """
+        state = VariationalState(self, fit.state.given, fit.state.design, values)
+        state.hyperparameters.fix(values)
+        state.field.set_q(fit.state.field.q_mean, fit.state.field.q_covariance)
+        return VariationalFit(self, state, state.compute_posterior())
+
+    def restored(self, source: Source, values: Mapping, q: tuple[Tensor, Tensor],
+                 history: History) -> VariationalFit:
+        """The fit that another process ended with, from its hyperparameters and q.
+
+        Parameters
+        ----------
+        source : Source
+            What it was fitted to.
+        values : mapping
+            Every hyperparameter, in natural units.
+        q : two Tensors (M,), (M, M)
+            Mean and covariance of q in whitened coordinates.
+        history : History
+            Of its training.
+        """
+        state = VariationalState(self, source, given=values)
+        free = {item.name for item in state.hyperparameters.free}
+        state.hyperparameters.fix(values)
+        for item in state.hyperparameters:
+            item.fixed = item.name not in free
+        state.field.set_q(*q)
+        if state.fits:
+            with torch.no_grad():
+                state.trained_data = state.project().detach()
+        return VariationalFit(self, state, history)
+
+
+class CentrePointGP(VBAgg):
+    """Each area as one point at its weighted mean input: the usual short cut, as a baseline."""
+
+    name = "centre-point"
+    summary = "Gaussian process on the areas' centres"
+    paper = "baseline; Hamelijnck et al. 2019 (CENTER-POINT)"
+    at_centres = True
+
+
+class Constant(VBAgg):
+    """One rate everywhere: the baseline everything is compared with."""
+
+    name = "constant"
+    summary = "one flat rate"
+    paper = "baseline"
+    options_type = ConstantOptions

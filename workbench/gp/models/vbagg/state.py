@@ -1,0 +1,259 @@
+"""The parts of a variational model put together for one source, and their training."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+
+import torch
+from torch import Tensor
+
+from workbench.checks import require
+from workbench.gp.data.bags import Bags, Source
+from workbench.gp.expectations import Bound, bound_named
+from workbench.gp.fields.geometry import Geometry, geometry
+from workbench.gp.fields.projected import ProjectedData, project_data
+from workbench.gp.inference.objectives import elbo, expected_log_likelihood
+from workbench.gp.inference.trainers import train
+from workbench.gp.kernels.grammar import JointTerm, Term
+from workbench.gp.kernels.operators import OPERATORS
+from workbench.gp.likelihoods import Likelihood, likelihood_for
+from workbench.gp.models import assembly
+from workbench.gp.models.options import VariationalOptions, cast_bags, cast_source
+from workbench.gp.models.vbagg.design import Design, design_of
+from workbench.gp.numerics.linalg import FactorisationError
+from workbench.gp.optimisation.hyperparameters import Hyperparameter
+from workbench.gp.optimisation.natural_gradient import Optimum, optimise, reachable
+from workbench.gp.optimisation.priors import PCStd
+from workbench.gp.optimisation.training import History
+
+# Entries of the features of all individuals that are kept at once: 400 MB in float64.
+MOST_FEATURES = 50_000_000
+# Steps of q on all individuals after it was found on clusters: it starts near its optimum, and an
+# evaluation on hundreds of thousands of pairs is expensive.
+_FEW = 30
+# Totals tell little of how much individuals of the same covariates differ. Beside a regression that
+# saw the fine truth they did by a log-sd of 0.18 to 0.31, in six cases (the oracle's log-sd in
+# data/results/cases.csv): P(std > 0.6) = 5 % has its mode, of the logarithm, at 0.2.
+_NUGGET = 0.6
+# Decrement of q in nats: at which the profiled objective and its gradient are good enough to climb,
+# where an answer must come at once, and above which a fit has not converged.
+_PROFILE, _ROUGH, _LEFT = 1e-4, 1e-3, 1e-2
+
+
+class VariationalState:
+    """A variational model assembled for one source: parts, hyperparameters and q.
+
+    Everything that is trained lives here; a `VariationalFit` reads it. A ``design`` of the same
+    model and source saves making it again; hyperparameters that are all ``given`` say which
+    effects there are.
+    """
+
+    def __init__(self, model, source: Source, design: Design | None = None,
+                 given: Mapping | None = None):
+        kind = likelihood_for(model.options.likelihood, source)
+        options: VariationalOptions = model.options.resolved(kind, given)
+        self.options, self.link, self.given = options, kind.link(options.link), source
+        kind.check(options, source)
+        self.rescaled = kind.rescales(source)
+        self.source = cast_source(kind.observed(source), options)
+        self.reduce = model.reduce
+        require(options.kernel == "constant" or self.source.bags.x.shape[1] > 0,
+                "the data have neither covariates nor coordinates, so that nothing tells "
+                "individuals apart: use the flat model, wb.Constant()")
+        self.bound: Bound = bound_named(options.bound, self.link.name)
+        self.design = design or design_of(options, self.source, self.link, model.reduce)
+        self.bags, self.transform = self.design.bags, self.design.transform
+        self.geometry, self.learning = self.design.geometry, self.design.learning
+        self.x, self.operator = self.geometry.x, self.geometry.operator
+        self.scale, self.field = self.design.scale, self.design.field()
+        self.trained_data: ProjectedData | None = None
+        self._scales: Tensor | None = None      # of the terms when q was last optimised
+        self.tempering = 1.0        # power of the likelihood while training is annealed
+        self._hyperparameters(kind)
+        self._start_q()
+
+    def model_bags(self, bags: Bags) -> Bags:
+        """Bags as the model sees them, in its dtype and on its device."""
+        return self.reduce(cast_bags(bags, self.options))
+
+    def _kernel_terms(self) -> list[Term]:
+        out = []
+        for term in self.field.terms:
+            out.extend(term.parts if isinstance(term, JointTerm) else [term])
+        return out
+
+    def _hyperparameters(self, kind: type[Likelihood]) -> None:
+        options, like = self.options, self.x
+        extent = self.source.bags.x.amax(0) - self.source.bags.x.amin(0)
+        items = [Hyperparameter("mean", self.field.mean, None, self.link.unit)]
+        items += assembly.kernel_hyperparameters(
+            self._kernel_terms(), self.transform, extent, self.scale)
+        self._area = None
+        prior = PCStd(self.scale, 0.05)
+        if options.overdispersion == "area":
+            self._area = assembly.scalar_hyperparameter(
+                "area.std", 0.2 * self.scale, "link scale", prior, like)
+            items.append(self._area)
+        self._nugget = assembly.nugget_hyperparameter(
+            options.nugget, self.scale, "link scale", like, _NUGGET)
+        items += [] if self._nugget is None else [self._nugget]
+        # Under the identity link the nugget adds its bag variance to the noise, exactly.
+        self.likelihood = kind.assemble(
+            self.source, options.noise, self._white_noise() if self.link.linear else None)
+        self.noise = getattr(self.likelihood, "noise", None)
+        self.hyperparameters = assembly.finish([*items, *self.likelihood.items], options)
+
+    def _white_noise(self) -> Callable[[], Tensor]:
+        """Variance of the nugget in each bag's observation (B,)."""
+        squares = self.operator.coefficients().square()
+        per_bag = torch.zeros(self.bags.count).to(squares).index_add(
+            0, self.bags.membership, squares)
+        return lambda: self.nugget_variance * per_bag
+
+    def _start_q(self) -> None:
+        start = self.link.initial(self.source.mean_rate)
+        with torch.no_grad():
+            if not self.hyperparameters["mean"].fixed and "mean" not in self.options.initial:
+                self.field.mean.fill_(float(start))
+        self.field.set_q(*self.narrow())
+
+    def narrow(self) -> tuple[Tensor, Tensor]:
+        """A narrow start: the prior covariance is hundreds of nats per bag away."""
+        width = len(self.field.q_mean)
+        return torch.zeros(width).to(self.x), 0.01 * torch.eye(width).to(self.x)
+
+    def restart(self, mean: Tensor, covariance: Tensor) -> None:
+        """Go on from this q, whatever the hyperparameters were where it was found."""
+        self.field.set_q(mean, covariance)
+        self._scales = None
+
+    @property
+    def nugget_variance(self) -> Tensor:
+        """Variance of the individual white noise in f, zero without a nugget."""
+        return assembly.variance_of(self._nugget, self.x)
+
+    @property
+    def area_std(self) -> Tensor | None:
+        """Standard deviation of the area's iid effect, None without one."""
+        return None if self._area is None else self._area.natural.reshape(())
+
+    def project(self, geometry: Geometry | None = None) -> ProjectedData:
+        """A geometry, by default that of all individuals, at the present hyperparameters."""
+        return project_data(self.field, geometry or self.geometry, self.nugget_variance,
+                            self.area_std)
+
+    def geometry_of(self, bags: Bags) -> Geometry:
+        """Geometry of other (model) bags."""
+        return geometry(self.transform(bags.x), OPERATORS[self.source.aggregation](bags))
+
+    def objective(self, seen: ProjectedData, mean: Tensor, covariance: Tensor) -> Tensor:
+        """The evidence lower bound (or its named approximation) of the source."""
+        expected = expected_log_likelihood(
+            seen, self.bound, self.likelihood, self.source.targets.value, mean, covariance,
+            self.source.likelihood_power * self.tempering)
+        return elbo([expected], mean, covariance)
+
+    def optimise_q(self, seen: ProjectedData, steps: int = 200, nats: float = 1e-7,
+                   pulse=None) -> Optimum:
+        """Bring q to its optimum at fixed hyperparameters, starting from the present one.
+
+        ``pulse`` is called before every evaluation; what it raises ends the search.
+
+        Where the present q has no finite objective (a far step of the hyperparameters), the
+        narrow start is tried before the failure is passed on.
+        """
+        fixed = seen.detach()
+
+        def objective(mean, covariance):
+            if pulse is not None:
+                pulse()
+            return self.objective(fixed, mean, covariance)
+
+        try:
+            found = optimise(objective, *self._carried(fixed), steps, nats)
+        except FactorisationError:
+            found = optimise(objective, *self.narrow(), steps, nats)
+        self.field.set_q(found.mean, found.covariance)
+        return found
+
+    def _carried(self, seen: ProjectedData) -> tuple[Tensor, Tensor]:
+        """The present q, or the same function f where scales of terms have changed under it.
+
+        In whitened coordinates a term that the data determine moves with its scale.
+        """
+        scales = torch.cat([
+            _scale_of(term).to(self.x).expand(stop - start)
+            for term, (start, stop) in zip(
+                self.field.terms, self.field.blocks().values(), strict=True)
+        ])
+        before, self._scales = self._scales, scales
+        q = self.field.q_mean, self.field.q_covariance
+        if before is None or torch.equal(before, scales):
+            return q
+        ratio = before / scales
+        moved = ratio * q[0], ratio[:, None] * q[1] * ratio
+        with torch.no_grad():
+            values = [float(self.objective(seen, *one)) for one in (q, moved)]
+        return moved if values[1] > values[0] else q
+
+    def profile(self, pulse=None) -> Tensor:
+        """Objective at the best q plus log prior, differentiable in the free hyperparameters."""
+        seen = self.project(self.learning)
+        self.optimise_q(seen, nats=_PROFILE, pulse=pulse)
+        value = self.objective(seen, self.field.q_mean, self.field.q_covariance)
+        return value + self.hyperparameters.log_prior()
+
+    def compute_posterior(self) -> History:
+        """Bring q to its optimum on what is learnt on, and keep no view of all individuals."""
+        started = time.perf_counter()
+        with torch.no_grad():
+            found = self.optimise_q(self.project(self.learning), nats=_ROUGH)
+        least = reachable(found.value, _LEFT, self.x.dtype)
+        return History([found.value], converged=found.decrement <= least,
+                       elapsed=time.perf_counter() - started)
+
+    def train(self, progress: bool, callback) -> History:
+        """Maximise the objective plus log prior, then find q on all individuals."""
+        if not self.hyperparameters.free and self.learning is not self.geometry:
+            # q is exact, of all individuals; clusters bring it near.
+            with torch.no_grad():
+                self.optimise_q(self.project(self.learning), nats=_ROUGH)
+            self.learning = self.geometry
+        history = train(self, progress, callback)
+        clustered = self.learning is not self.geometry
+        if clustered:
+            history.notes.append(
+                f"hyperparameters learnt on {len(self.learning.x)} clusters of {len(self.x)} "
+                "individuals (option compress); the map uses all individuals")
+        if not self.fits:
+            if clustered:
+                history.notes.append("q was found on the clusters, too: features of all "
+                                     "individuals would not fit into memory")
+            return history
+        with torch.no_grad():
+            self.trained_data = self.project().detach()
+            found = self.optimise_q(self.trained_data, *((_FEW, _ROUGH) if clustered else ()))
+        if found.decrement > reachable(found.value, _LEFT, self.x.dtype):
+            history.converged = False
+            history.notes.append(f"q is not at its optimum: to second order {found.decrement:.3g} "
+                                 "nats of the objective are left")
+        return history
+
+    @property
+    def fits(self) -> bool:
+        """Whether the features of all individuals fit into memory at once."""
+        return len(self.x) * len(self.field.q_mean) <= MOST_FEATURES
+
+    def sees(self, bags: Bags) -> bool:
+        """Whether these (model) bags are the ones that were trained on."""
+        return self.bags.same_as(bags)
+
+
+def _scale_of(term: Term | JointTerm) -> Tensor:
+    """Standard deviation of a term (); one of those that have no scale as a whole.
+
+    Joint terms have none, nor have sums and bare kernels that a user brings.
+    """
+    variance = getattr(getattr(term, "kernel", None), "outputscale", None)
+    return torch.ones(()) if variance is None else variance.detach().sqrt()

@@ -1,0 +1,1 @@
+"""Linear algebra and special functions that everything in `workbench.gp` shares."""

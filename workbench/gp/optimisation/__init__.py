@@ -1,0 +1,1 @@
+"""Hyperparameters with priors, and the optimisers that move them."""

@@ -1,0 +1,182 @@
+"""Named hyperparameters in natural units: learnt, or fixed by name at a value."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from gpytorch.constraints import Positive
+from torch import Tensor, nn
+
+from workbench.checks import InputError, choose
+from workbench.gp.optimisation.priors import Prior, log_prior
+
+
+@dataclass
+class Hyperparameter:
+    """One named hyperparameter: a raw tensor, its constraint, its unit and its prior.
+
+    Parameters
+    ----------
+    name : str
+        For example ``matern32.lengthscale``.
+    raw : nn.Parameter
+        Unconstrained value that the optimiser moves.
+    constraint : gpytorch constraint or None
+        Maps raw to the internal value; None is the identity.
+    unit : str
+        Unit of the natural value.
+    factor : Tensor
+        natural = factor x internal.
+    prior : Prior or None
+        Density in natural units.
+    fixed : bool
+        Whether the value is held.
+    """
+
+    name: str
+    raw: nn.Parameter
+    constraint: object = None
+    unit: str = ""
+    factor: Tensor | float = 1.0
+    prior: Prior | None = None
+    fixed: bool = False
+
+    @property
+    def natural(self) -> Tensor:
+        """Value in natural units, differentiable in ``raw``."""
+        value = self.raw if self.constraint is None else self.constraint.transform(self.raw)
+        return value * self.factor
+
+    def set(self, value: float | list[float]) -> None:
+        """Set from natural units.
+
+        Raises
+        ------
+        InputError
+            If the value is not finite, not positive where it must be, or of the wrong length.
+        """
+        try:
+            given = torch.as_tensor(value, dtype=torch.float64).to(self.raw)
+        except (TypeError, ValueError) as error:
+            raise InputError(
+                f"{self.name} must be a number or a list of numbers, got {value!r}"
+            ) from error
+        if given.numel() not in (1, self.raw.numel()):
+            raise InputError(
+                f"{self.name} has {self.raw.numel()} values, got {given.numel()}; "
+                "pass one value, or one per column"
+            )
+        internal = (given.reshape(-1) / torch.as_tensor(self.factor).to(self.raw).reshape(-1))
+        if not torch.isfinite(internal).all() or (self.constraint and (internal <= 0).any()):
+            positive = "positive and " if self.constraint else ""
+            raise InputError(f"{self.name} must be {positive}finite, got {value}")
+        raw = internal if self.constraint is None else self.constraint.inverse_transform(internal)
+        with torch.no_grad():
+            self.raw.copy_(raw.expand(self.raw.numel()).reshape(self.raw.shape))
+
+    def report(self) -> dict:
+        """``{"value": float or list, "unit": str}`` in natural units."""
+        values = self.natural.detach().cpu().reshape(-1).tolist()
+        return {"value": values[0] if len(values) == 1 else values, "unit": self.unit}
+
+
+def scalar_hyperparameter(name: str, value: float, unit: str, prior: Prior | None, like: Tensor
+                          ) -> Hyperparameter:
+    """A positive scalar hyperparameter on its own, such as ``area.std``, as its logarithm.
+
+    Parameters
+    ----------
+    name, unit : str
+        As of `Hyperparameter`.
+    value : float
+        Where it starts.
+    prior : Prior or None
+        Density in natural units.
+    like : Tensor
+        Gives dtype and device.
+    """
+    constraint = Positive(transform=torch.exp, inv_transform=torch.log)
+    raw = nn.Parameter(torch.tensor([math.log(value)], dtype=torch.float64).to(like))
+    return Hyperparameter(name, raw, constraint, unit, 1.0, prior)
+
+
+class HyperparameterSet:
+    """The hyperparameters of a model by name, and the free ones as one vector for an optimiser."""
+
+    def __init__(self, items: list[Hyperparameter]):
+        self._items = {item.name: item for item in items}
+
+    def __iter__(self):
+        return iter(self._items.values())
+
+    def __getitem__(self, name: str) -> Hyperparameter:
+        return self._items[choose("hyperparameter", name, self._items)]
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._items
+
+    def fix(self, values: Mapping[str, object]) -> None:
+        """Fix hyperparameters by name at values in natural units.
+
+        A value is a number, a list, or an entry of `report` (``{"value": ..., "unit": ...}``).
+        """
+        for name, value in values.items():
+            item = self[name]
+            item.set(value["value"] if isinstance(value, Mapping) else value)
+            item.fixed = True
+
+    def require_all(self, values: Mapping[str, object]) -> None:
+        """Raise unless every hyperparameter has a value.
+
+        Raises
+        ------
+        InputError
+            With the names that are missing.
+        """
+        missing = [item.name for item in self if item.name not in values and not item.fixed]
+        if missing:
+            raise InputError(
+                "condition() trains nothing, so every hyperparameter needs a value; missing: "
+                + ", ".join(missing)
+            )
+
+    @property
+    def free(self) -> list[Hyperparameter]:
+        """Those that are learnt."""
+        return [item for item in self if not item.fixed]
+
+    def log_prior(self) -> Tensor:
+        """Sum of the log prior densities of the free hyperparameters (of their logarithms)."""
+        return sum((log_prior(item.prior, item.natural) for item in self.free), torch.zeros(()))
+
+    def vector(self) -> np.ndarray:
+        """Raw values of the free hyperparameters in one vector."""
+        parts = [item.raw.detach().cpu().reshape(-1).numpy() for item in self.free]
+        return np.concatenate(parts).astype(float) if parts else np.zeros(0)
+
+    def assign(self, vector: np.ndarray) -> None:
+        """Write a vector of raw values back."""
+        start = 0
+        with torch.no_grad():
+            for item in self.free:
+                stop = start + item.raw.numel()
+                item.raw.copy_(torch.as_tensor(vector[start:stop]).to(item.raw).reshape(
+                    item.raw.shape))
+                start = stop
+
+    def gradient(self) -> np.ndarray:
+        """Gradients of the free raw values in one vector (zero where there is none)."""
+        parts = [
+            (torch.zeros_like(item.raw) if item.raw.grad is None else item.raw.grad)
+            .detach().cpu().reshape(-1).numpy()
+            for item in self.free
+        ]
+        return np.concatenate(parts).astype(float) if parts else np.zeros(0)
+
+    def report(self) -> dict[str, dict]:
+        """All values by name in natural units, ready to be passed back in."""
+        return {item.name: item.report() for item in self}

@@ -1,0 +1,89 @@
+"""Warnings about a fit: extrapolation, too few areas, totals that are far from the data's."""
+
+from __future__ import annotations
+
+from workbench import schema
+from workbench.checks import ExtrapolationWarning, FewAreasWarning, warn
+from workbench.labelled.fit import Fit
+from workbench.labelled.source import Converted
+
+_ALL = 0.995            # share that is said to be everywhere
+_MUCH = 0.5             # share of the individuals beyond the areas' range that is worth a warning
+_FAR = 2.0              # times the sum of the data that fitted totals may add up to
+_FEW = 10               # areas below which nothing can be tested; as in `wb.recover`
+
+
+def warn_of_extrapolation(fit: Fit) -> bool:
+    """Warn where most of a map rests on covariates beyond what the areas' means span.
+
+    Parameters
+    ----------
+    fit : Fit
+        A fit to one dataset.
+
+    Returns
+    -------
+    bool
+        Whether there was anything to warn of.
+    """
+    much = fit.outside_share > _MUCH and fit.inner.state.source.kind == "count"
+    if much:
+        everywhere = "the map extrapolates everywhere: " if fit.outside_share > _ALL else ""
+        warn(
+            f"{everywhere}{fit.outside_share:.0%} of the individuals lie outside the range of area "
+            f"means in some covariate, and {len(fit.inner.state.source.targets.value)} totals "
+            "cannot test what the map says there: a split by population may be as good or better; "
+            "wb.compare(ds) sets them against each other", ExtrapolationWarning)
+    return much
+
+
+def warn_of_few_areas(fit: Fit) -> None:
+    """Warn where totals are too few to test what a map of counts says inside the areas."""
+    state = fit.inner.state
+    areas, used = len(state.source.targets.value), any(t.columns for t in state.field.terms)
+    if areas < _FEW and used and state.source.kind == "count":
+        warn(
+            f"{areas} totals cannot test what a map says inside the areas: a "
+            "split by population or a regression may be as good or better; wb.compare(ds) sets "
+            "them against each other, wb.Auto() stays nearer to the split", FewAreasWarning)
+
+
+def warn_of_one_area(fit: Fit) -> None:
+    """Warn, and note, that one total says nothing of how a rate varies."""
+    fit.inner.history.notes.append(
+        "there is one area: its total gives the level of the rate, not where it is high; every "
+        "difference inside the map comes from the prior. Give the areas that it is made of, or "
+        "use the flat map, wb.Constant()")
+    warn(fit.notes[-1], FewAreasWarning)
+
+
+def warn_of_totals(fit: Fit, data: Converted) -> None:
+    """Warn, and note, where all fitted totals of counts together are far from the data's."""
+    ds = data.ds
+    counted = schema.counts_add_up(ds)
+    if fit.cancelled or not counted or "trials" in ds:
+        return
+    fitted, observed = float(fit.over(data).mean.sum()), float(ds["value"].sum())
+    if observed > 0 and not 1 / _FAR <= fitted / observed <= _FAR:
+        fit.inner.history.notes.append(
+            f"the fitted totals add up to {fitted:,.6g}, the data to {observed:,.6g}: do not use "
+            "this map without knowing why. Try overdispersion='area', other covariates, or "
+            "link='exp'; a total that is wrong by orders of magnitude does it, too")
+        warn(fit.notes[-1])
+
+
+def warn_of_fit(fit: Fit, data: Converted) -> None:
+    """Everything that a user should know of a fit to one dataset, as warnings and notes.
+
+    Parameters
+    ----------
+    fit : Fit
+        The fit.
+    data : Converted
+        What it was fitted to.
+    """
+    if data.bags.count == 1 and any(t.columns for t in fit.inner.state.field.terms):
+        warn_of_one_area(fit)
+    elif not warn_of_extrapolation(fit):
+        warn_of_few_areas(fit)
+    warn_of_totals(fit, data)

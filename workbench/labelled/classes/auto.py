@@ -1,0 +1,297 @@
+"""`Auto`: the model that chooses among structures by what the data can test, and averages."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Callable, Mapping
+
+import xarray as xr
+
+from workbench import schema
+from workbench.checks import ConvergenceWarning, choose, require, warn
+from workbench.gp.models.options import non_defaults
+from workbench.gp.models.vbagg.mixture import Auto as Inner
+from workbench.gp.models.vbagg.mixture import MixtureFit
+from workbench.gp.optimisation.training import History, scaled_callback
+from workbench.interrupt import Cancelled
+from workbench.labelled.auto_fit import AutoFit
+from workbench.labelled.candidates import (
+    Candidate,
+    Effort,
+    candidates_for,
+    effort_named,
+    fit_candidate,
+    options_for,
+    reasons,
+)
+from workbench.labelled.caveats import warn_of_extrapolation, warn_of_one_area, warn_of_totals
+from workbench.labelled.classes.base import LabelledModel
+from workbench.labelled.classes.vbagg import VBAgg
+from workbench.labelled.fit import Fit
+from workbench.labelled.source import Converted, to_source
+from workbench.labelled.weighing import Weighing, equal_weights, weigh
+
+_EVALUATIONS = 300      # of the objective in a typical fit, for the estimate of time
+_WEIGHING = 0.5         # time of a fit to merged areas, started from the fit to areas, relative
+
+
+class Auto(LabelledModel):
+    """A mixture of structurally different models, weighted by coarsen and recover.
+
+    A few models are fitted: a flat rate, slopes of covariates, a smooth map, smooth functions of
+    covariates, and their combinations; counts with an effect of each area and of each individual.
+    Each is then conditioned, with the hyperparameters of that fit, on totals of *merged*
+    neighbouring areas and has to recover the known areas from them. Weights minimise the error of
+    the mixture there (stacking), shrunk, the more the fewer the areas, towards equal weights of all
+    that are not certainly worse than the best; a weight below 2 % is set to zero. Two simple maps,
+    fitted to the merged totals alone, stand beside it: the split by population and a regression on
+    the totals. The fit warns where one of them recovers the areas better.
+
+    (This class has its name and options; the mixture is assembled where datasets are.)
+
+    Parameters
+    ----------
+    effort : {"quick", "normal", "thorough"}, default "normal"
+        quick: five models, one grouping; normal: eight models, four groupings; thorough: twelve
+        groupings, each model averaged over its hyperparameters.
+    workers : int, default 0
+        Processes that share the fits; 0 is as many as there are processors, at most eight; from 0
+        to 1,024.
+    seed : int, default 0
+        Seed of inducing inputs, groupings and draws; from 0 to 2,147,483,647.
+    dtype : {"float64", "float32"}, default "float64"
+        Floating point type.
+    device : str, default "cpu"
+        Torch device, such as cpu or cuda.
+
+    Raises
+    ------
+    InputError
+        On an unknown option or choice (the nearest is suggested).
+
+    References
+    ----------
+    Yao, Vehtari, Simpson and Gelman 2018, Using stacking to average Bayesian predictive
+    distributions.
+
+    Examples
+    --------
+    >>> import workbench as wb
+    >>> ds = wb.load("swiss-roll", n_bags=30, mean_size=10, size_std=4)
+    >>> fit = wb.Auto(effort="quick", workers=1).fit(ds)
+    >>> float(fit.weights.sum().round(6))
+    1.0
+    >>> fit.at(ds).mean.sizes["individual"] == ds.sizes["individual"]
+    True
+    """
+
+    torch_model = Inner
+
+    def __init__(self, *, effort: str = "normal", workers: int = 0, seed: int = 0,
+                 dtype: str = "float64", device: str = "cpu") -> None:
+        self._set(locals())
+
+    def __repr__(self) -> str:
+        """Without the processes, on which no result depends."""
+        return repr(Inner(**non_defaults(self.options) | {"workers": 0}))
+
+    def fit(self, ds: xr.Dataset, *, progress: bool = False, callback: Callable | None = None
+            ) -> AutoFit:
+        """Fit the candidates, weigh them, and mix them.
+
+        Parameters
+        ----------
+        ds : xr.Dataset
+            Bagged dataset; only covariates, coordinates, weights, membership and bag values are
+            used, never ``truth`` or ``individual_value``.
+        progress : bool
+            Show an estimate of the time, and bars with the time left.
+        callback : callable, optional
+            ``callback(step, objective, fraction)`` as work goes on; it may raise
+            `workbench.interrupt.Cancelled` to stop with the candidates fitted so far.
+
+        Returns
+        -------
+        AutoFit
+            Also when cancelled (``fit.cancelled``).
+
+        Raises
+        ------
+        InputError
+            If the dataset cannot be used, or no candidate could be fitted.
+        """
+        data, started = self._learnable(ds), time.perf_counter()
+        ds = data.ds
+        effort = effort_named(self.options.effort)
+        chosen, workers = candidates_for(ds, effort), self._workers(ds)
+        if "noise_variance" in ds:
+            warn("auto learns the noise and does not look at noise_variance; a model with "
+                 "noise='known' does")
+        if progress:
+            from workbench.labelled.timing import auto_bytes, duration
+
+            told = (f"auto: {len(chosen)} models on {workers} "
+                    f"{'process' if workers == 1 else 'processes'}, about "
+                    f"{duration(self.estimate(ds))} and {workers * auto_bytes(ds) / 2**30:.1f} GiB")
+            print(told, file=sys.stderr)
+        fits, notes, cancelled = self._candidates(data, chosen, effort, workers, progress, callback)
+        require(bool(fits), "no candidate could be fitted: " + reasons(notes))
+        weighing = None
+        if not cancelled:
+            try:
+                weighing = weigh({name: fit.model for name, fit in fits.items()}, ds, effort,
+                                 self.options.seed, workers, progress, _part(callback, 0.4, 1.0),
+                                 {name: fit.hyperparameters for name, fit in fits.items()})
+            except (Cancelled, KeyboardInterrupt):
+                cancelled = True
+                notes.append("weighing the candidates was cancelled")
+        weighing = weighing or equal_weights(list(fits), "the work was stopped")
+        return self._mixed(data, chosen, fits, weighing, notes, cancelled, started)
+
+    def condition(self, ds: xr.Dataset, hyperparameters: Mapping) -> AutoFit:
+        """Mix candidates with given weights and hyperparameters, and none trained.
+
+        Parameters
+        ----------
+        ds : xr.Dataset
+            Bagged dataset.
+        hyperparameters : mapping
+            ``{candidate: {"weight": w, "hyperparameters": {...}}}`` as `Fit.hyperparameters` of a
+            fitted `Auto` gives.
+
+        Returns
+        -------
+        AutoFit
+            The mixture at these values.
+
+        Raises
+        ------
+        InputError
+            On a candidate that these data do not allow, or where nothing has any weight.
+        """
+        data = Converted(schema.check_learnable(ds))
+        effort, started = effort_named(self.options.effort), time.perf_counter()
+        possible = {one.name: one for one in candidates_for(ds, effort_named("thorough"))}
+        chosen = [possible[choose("candidate", name, possible)] for name in hyperparameters]
+        for name, given in hyperparameters.items():
+            require(isinstance(given, Mapping) and {"weight", "hyperparameters"} <= given.keys(),
+                    f"the candidate {name!r} needs a weight and hyperparameters, as "
+                    "fit.hyperparameters has them")
+        weights = {name: float(given["weight"]) for name, given in hyperparameters.items()}
+        total = sum(weights.values())
+        require(total > 0 and min(weights.values()) >= 0, "weights must not be negative, and one "
+                f"of them must be positive, got {weights}")
+        fits = {one.name: self._model(ds, one, effort).condition(
+            ds, hyperparameters[one.name]["hyperparameters"]) for one in chosen}
+        weights = {name: weight / total for name, weight in weights.items()}
+        return self._mixed(data, chosen, fits, Weighing(weights, None, "weights were given", ()),
+                           [], False, started)
+
+    def estimate(self, ds: xr.Dataset) -> float:
+        """Roughly how many seconds `fit` will take, from one evaluation of each candidate.
+
+        Parameters
+        ----------
+        ds : xr.Dataset
+            Bagged dataset.
+
+        Returns
+        -------
+        float
+            Seconds.
+        """
+        from workbench.labelled.timing import evaluation_seconds
+
+        effort, source = effort_named(self.options.effort), to_source(ds)
+        workers = self._workers(ds)
+        groupings = len(effort.shares) * effort.draws
+        each = [evaluation_seconds(self._model(ds, one, effort)._inner, source)
+                for one in candidates_for(ds, effort)]
+        fits = _EVALUATIONS * sum(each) * (1 + 0.3 * int(effort.average or 0))
+        share = 1 if effort.average else min(workers, len(each))    # see `_candidates`
+        return fits / share + groupings * _WEIGHING * fits / min(workers, len(each) * groupings)
+
+    def _workers(self, ds: xr.Dataset) -> int:
+        if self.options.device != "cpu":
+            return 1
+        if self.options.workers:
+            return self.options.workers
+        # A process takes some seconds to start: not worth it where the fits are done by then.
+        small = ds.sizes["individual"] < 1_000 or self.options.effort == "quick"
+        return 1 if small else min(8, os.cpu_count() or 1)
+
+    def _model(self, ds: xr.Dataset, candidate: Candidate, effort: Effort) -> VBAgg:
+        return VBAgg(**options_for(ds, candidate, effort, self.options.seed),
+                     dtype=self.options.dtype, device=self.options.device)
+
+    def _candidates(self, data, chosen, effort, workers, progress, callback
+                    ) -> tuple[dict[str, Fit], list[str], bool]:
+        """Fits by name, notes on those that failed, and whether the work was stopped."""
+        from tqdm import tqdm
+
+        from workbench.evaluation.parallel import completed
+
+        models = {one.name: self._model(data.ds, one, effort) for one in chosen}
+        source, fits, notes = data.source(), {}, []
+        # Averaged fits have too many parts to be sent about.
+        inside = workers == 1 or bool(effort.average)
+        tasks = [(name, models[name]._inner, source,
+                  _part(callback, 0.4 * k / len(models), 0.4 * (k + 1) / len(models))
+                  if inside else None, inside) for k, name in enumerate(models)]
+        try:
+            with tqdm(total=len(tasks), disable=not progress, desc="models", unit="fit") as bar:
+                for name, found, told, error in completed(fit_candidate, tasks,
+                                                          1 if inside else workers):
+                    bar.update()
+                    if error:
+                        notes.append(f"the candidate {name!r} failed and is left out: {error}")
+                        continue
+                    inner = found if inside else models[name]._inner.restored(source, *found)
+                    fits[name] = Fit(inner, models[name], data)
+                    notes += [f"{name}: {text}" for text in told]
+                    if fits[name].cancelled:
+                        raise Cancelled
+                    if callback is not None and not inside:
+                        callback(len(fits), inner.objective, 0.4 * len(fits) / len(tasks))
+        except (Cancelled, KeyboardInterrupt):
+            if not fits:
+                raise
+            notes.append(f"cancelled: {len(fits)} of {len(models)} candidates are in the mixture")
+            return fits, notes, True
+        failed = [name for name, fit in fits.items() if fit.inner.history.failed]
+        if failed and len(failed) < len(fits):
+            notes.append(f"left out, as their optimisation failed: {', '.join(failed)}")
+        elif failed:
+            warn("the optimisation of every candidate failed; do not use this fit",
+                 ConvergenceWarning)
+            failed = []
+        ordered = {name: fits[name] for name in models if name in fits and name not in failed}
+        return ordered, notes, False
+
+    def _mixed(self, data: Converted, chosen: list[Candidate], fits: dict[str, Fit],
+               weighing: Weighing, notes: list[str], cancelled: bool, started: float) -> AutoFit:
+        inner = MixtureFit({name: fit.inner for name, fit in fits.items()}, weighing.weights)
+        inner.history = History(
+            list(inner.history.objective), [*notes, *weighing.notes],
+            all(fit.converged for fit in fits.values()), cancelled,
+            time.perf_counter() - started)
+        says = {one.name: one.says for one in chosen}
+        fit = AutoFit(inner, self, data, fits, weighing.recovery, weighing.verdict, says)
+        if data.bags.count == 1:
+            warn_of_one_area(fit)
+        elif weighing.simple_wins or weighing.untested and not cancelled:
+            warn(weighing.verdict)
+        warn_of_extrapolation(fit)
+        warn_of_totals(fit, data)
+        return fit
+
+
+def _part(callback, low: float, high: float):
+    """A callback for the part of the work from one share of the whole to another."""
+    if callback is None:
+        return None
+    scaled = scaled_callback(callback, 0, 1)
+    return lambda step, objective, fraction: scaled(step, objective,
+                                                    low + (high - low) * fraction)

@@ -1,0 +1,68 @@
+"""`IndependentBagsGP`: its keywords are written by ``make signatures``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from gpytorch.kernels import Kernel
+
+from workbench.gp.models.exact.bagged_baselines import IndependentBagsGP as Inner
+from workbench.labelled.classes.base import LabelledModel
+
+
+class IndependentBagsGP(LabelledModel):
+    """Exact GP on bag means with bags taken as independent of each other, BAGG-GP as published.
+
+    A bag's value teaches about its own individuals alone: Cov(f(x), z_j) is zero unless x belongs
+    to bag j. Individuals of other bags keep their prior. `AggregatedGP` is the exact model.
+
+    Parameters
+    ----------
+    kernel : str or gpytorch.kernels.Kernel, default "matern32"
+        Names joined by + and ``*``, of constant, linear, rbf, matern12, matern32, matern52, rq,
+        periodic; or malaria; groups in parentheses, ard- for one lengthscale per column.
+    transform : {"standardise", "yeo-johnson"}, default "standardise"
+        What is done to covariates first.
+    extrapolation : {"linear", "clamp"}, default "linear"
+        Covariates beyond the range of area means: used as they are, or clamped.
+    hyperparameters : mapping, optional
+        Hyperparameters to fix, by name, in natural units.
+    initial : mapping, optional
+        Hyperparameters to start from, by name, in natural units.
+    priors : mapping, optional
+        Priors by hyperparameter: none, lognormal:MEDIAN:SIGMA or pc:VALUE:PROBABILITY.
+    max_steps : int, default 100
+        Most evaluations of the objective; from 1 to 100,000.
+    tolerance : float, default 1e-06
+        Relative change that counts as converged; from 0 to 1.
+    seed : int, default 0
+        Seed of inducing inputs and subsamples; from 0 to 2,147,483,647.
+    dtype : {"float64", "float32"}, default "float64"
+        Floating point type.
+    device : str, default "cpu"
+        Torch device, such as cpu or cuda.
+    noise : {"constant", "size", "weight", "known"}, default "size"
+        Variance of a bag's observation: constant σ²; by size, σ²/N_a of a mean and N_a σ² of a sum;
+        by weight, σ² inversely to the bag's weight; known V_a.
+
+    References
+    ----------
+    Chau et al. 2021, section 5 and their code; see the remark there on an exact version of VBAGG.
+
+    Examples
+    --------
+    >>> import workbench as wb
+    >>> ds = wb.load("swiss-roll", n_bags=20)
+    >>> fit = wb.IndependentBagsGP(kernel="rbf", max_steps=5).fit(ds)
+    >>> fit.at(ds).mean.dims
+    ('individual',)
+    """
+
+    torch_model = Inner
+
+    def __init__(self, *, kernel: str | Kernel = "matern32", transform: str = "standardise",
+                 extrapolation: str = "linear", hyperparameters: Mapping | None = None,
+                 initial: Mapping | None = None, priors: Mapping | None = None,
+                 max_steps: int = 100, tolerance: float = 1e-06, seed: int = 0,
+                 dtype: str = "float64", device: str = "cpu", noise: str = "size") -> None:
+        self._set(locals())

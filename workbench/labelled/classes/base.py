@@ -1,0 +1,146 @@
+"""What all models have as users see them: Dataset in, `Fit` out.
+
+Each model is a class in a module of its own with its keywords written out, which
+``make signatures`` keeps equal to the options of the torch model.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+import xarray as xr
+
+from workbench import schema
+from workbench.bagging import looked_at
+from workbench.checks import choose
+from workbench.gp.models.retired import refuse_retired
+from workbench.labelled.caveats import warn_of_fit
+from workbench.labelled.fit import Fit
+from workbench.labelled.source import Converted, to_source
+
+if TYPE_CHECKING:
+    from workbench.gp.models.options import Options
+
+
+class LabelledModel:
+    """A model that takes bagged datasets and returns a labelled `Fit`.
+
+    Its options are keyword arguments, described with each model.
+    """
+
+    torch_model: type
+
+    def __init_subclass__(cls) -> None:
+        """Refuse unknown options with the nearest name, where Python raises a bare TypeError."""
+        written = cls.__dict__.get("__init__")
+        if written is None:
+            return
+
+        @functools.wraps(written)
+        def checked(self, *args, **options):
+            had = getattr(getattr(cls, "torch_model", None), "name", "")
+            refuse_retired(had, options, dict.fromkeys(written.__kwdefaults__))
+            for name in options:
+                choose(f"option of {cls.__name__}", name, written.__kwdefaults__)
+            written(self, *args, **options)
+
+        cls.__init__ = checked
+
+    def _set(self, given: Mapping) -> None:
+        """Build the torch model from the local variables of ``__init__``.
+
+        None stands for a mapping that is empty, as a default cannot be mutable.
+        """
+        chosen = {name: value for name, value in given.items() if value is not None}
+        del chosen["self"]
+        self._inner = self.torch_model(**chosen)
+
+    def __repr__(self) -> str:
+        return repr(self._inner)
+
+    @property
+    def name(self) -> str:
+        """Registry name, such as ``vbagg``."""
+        return self.torch_model.name
+
+    @property
+    def options(self) -> Options:
+        """The options as a frozen dataclass."""
+        return self._inner.options
+
+    def fit(self, ds: xr.Dataset, *, progress: bool = False, callback: Callable | None = None
+            ) -> Fit:
+        """Learn from a bagged dataset.
+
+        Parameters
+        ----------
+        ds : xr.Dataset
+            Bagged dataset; only covariates, coordinates, weights, membership and bag values are
+            used, never ``truth`` or ``individual_value``.
+        progress : bool
+            Show a progress bar with objective and time left.
+        callback : callable, optional
+            ``callback(step, objective, fraction)`` after each step; it may raise
+            `workbench.interrupt.Cancelled` to stop with the best state so far.
+
+        Returns
+        -------
+        Fit
+            Also when cancelled (``fit.cancelled``).
+        """
+        data = self._learnable(ds)
+        fit = Fit(self._inner.fit(data.source(), progress=progress, callback=callback), self, data)
+        warn_of_fit(fit, data)
+        return fit
+
+    def condition(self, ds: xr.Dataset, hyperparameters: Mapping) -> Fit:
+        """Condition on a bagged dataset with every hyperparameter given and none trained.
+
+        Parameters
+        ----------
+        ds : xr.Dataset
+            Bagged dataset.
+        hyperparameters : mapping
+            Values by name in natural units, as `Fit.hyperparameters` gives them.
+
+        Returns
+        -------
+        Fit
+            The posterior at these values.
+        """
+        data = Converted(schema.check(ds))
+        return Fit(self._inner.condition(data.source(), hyperparameters), self, data)
+
+    @staticmethod
+    def _learnable(ds: xr.Dataset) -> Converted:
+        return Converted(looked_at(schema.check_learnable(ds)))
+
+
+class EarlyStoppedModel(LabelledModel):
+    """A model whose training may stop early, by bags that are held out."""
+
+    def fit(self, ds: xr.Dataset, *, early_stop: xr.Dataset | None = None, progress: bool = False,
+            callback: Callable | None = None) -> Fit:
+        """Learn from a bagged dataset.
+
+        Parameters
+        ----------
+        ds : xr.Dataset
+            Bagged dataset.
+        early_stop : xr.Dataset, optional
+            Other bags of the same kind: training by adam stops when their likelihood no longer
+            improves, and the state in which it was best is kept.
+        progress, callback
+            As of `LabelledModel.fit`.
+
+        Returns
+        -------
+        Fit
+            Also when cancelled (``fit.cancelled``).
+        """
+        held_out = None if early_stop is None else to_source(early_stop)
+        data = self._learnable(ds)
+        return Fit(self._inner.fit(data.source(), early_stop=held_out, progress=progress,
+                                   callback=callback), self, data)

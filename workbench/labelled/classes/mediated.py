@@ -1,0 +1,63 @@
+"""The class of models that can also learn from targets that belong to no bag."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import xarray as xr
+
+from workbench import schema
+from workbench.bagging import looked_at
+from workbench.labelled.classes.base import LabelledModel
+from workbench.labelled.mediated import MediatedFit
+from workbench.labelled.source import Converted
+
+
+class MediatedModel(LabelledModel):
+    """A model that can also learn from targets that belong to no bag."""
+
+    def fit(self, ds: xr.Dataset, targets: xr.Dataset | None = None, *, progress: bool = False,
+            callback: Callable | None = None) -> MediatedFit:
+        """Learn from bags, and from their values or from targets that belong to none of them.
+
+        Parameters
+        ----------
+        ds : xr.Dataset
+            Bagged dataset; with ``mediators`` if there are targets.
+        targets : xr.Dataset, optional
+            Targets with the same mediators (`workbench.targets_from_table`, `workbench.unmatch`);
+            values of the bags are then ignored.
+        progress, callback
+            As of `LabelledModel.fit`.
+
+        Returns
+        -------
+        MediatedFit
+            Also when cancelled (``fit.cancelled``).
+        """
+        data = self._learnable(ds) if targets is None else (
+            Converted(looked_at(schema.check(ds, valued=False))))
+        inner = self._inner.fit(data.source(targets), progress=progress, callback=callback)
+        return MediatedFit(inner, self, data, targets)
+
+    def condition(self, ds: xr.Dataset, hyperparameters: Mapping,
+                  targets: xr.Dataset | None = None) -> MediatedFit:
+        """Condition with every hyperparameter given and none trained.
+
+        Parameters
+        ----------
+        ds : xr.Dataset
+            Bagged dataset.
+        hyperparameters : mapping
+            As of `LabelledModel.condition`.
+        targets : xr.Dataset, optional
+            As of `fit`.
+
+        Returns
+        -------
+        MediatedFit
+            The posterior at these values.
+        """
+        data = Converted(schema.check(ds, valued=targets is None))
+        inner = self._inner.condition(data.source(targets), hyperparameters)
+        return MediatedFit(inner, self, data, targets)

@@ -1,0 +1,90 @@
+"""`MRGP`: its keywords are written by ``make signatures``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from gpytorch.kernels import Kernel
+
+from workbench.gp.models.several_sources.mr_gp import MRGP as Inner
+from workbench.labelled.classes.several import MultiSourceModel
+
+
+class MRGP(MultiSourceModel):
+    """Multi-resolution GP: one field behind several sources of one quantity, in closed form.
+
+    Every source has bags of its own, of any size and wherever they lie, and a noise of its own.
+    Sources that depend on each other make the posterior too narrow under the product of their
+    likelihoods; ``composite`` estimates powers that correct it.
+
+    Parameters
+    ----------
+    kernel : str or gpytorch.kernels.Kernel, default "matern32"
+        Names joined by + and ``*``, of constant, linear, rbf, matern12, matern32, matern52, rq,
+        periodic; or malaria; groups in parentheses, ard- for one lengthscale per column.
+    transform : {"standardise", "yeo-johnson"}, default "standardise"
+        What is done to covariates first.
+    extrapolation : {"linear", "clamp"}, default "linear"
+        Covariates beyond the range of area means: used as they are, or clamped.
+    hyperparameters : mapping, optional
+        Hyperparameters to fix, by name, in natural units.
+    initial : mapping, optional
+        Hyperparameters to start from, by name, in natural units.
+    priors : mapping, optional
+        Priors by hyperparameter: none, lognormal:MEDIAN:SIGMA or pc:VALUE:PROBABILITY.
+    max_steps : int, default 100
+        Most evaluations of the objective; from 1 to 100,000.
+    tolerance : float, default 1e-06
+        Relative change that counts as converged; from 0 to 1.
+    seed : int, default 0
+        Seed of inducing inputs and subsamples; from 0 to 2,147,483,647.
+    dtype : {"float64", "float32"}, default "float64"
+        Floating point type.
+    device : str, default "cpu"
+        Torch device, such as cpu or cuda.
+    noise : {"constant", "size", "weight", "known"}, default "constant"
+        Variance of a source's observations: constant σ²; by size, σ²/N_a of a mean and N_a σ² of a
+        sum; by weight; known V_a.
+    noises : mapping, optional
+        The same of a source, by its name, where it differs.
+    composite : {"none", "ribatet", "lyddon"}, default "none"
+        Weights of the sources' likelihoods, for sources that depend on each other: none, the
+        product; ribatet or lyddon, estimated.
+    composite_per : {"all", "source"}, default "all"
+        One estimated weight for all sources, or one per source.
+    compress : int, default 10
+        Most clusters per bag while hyperparameters are learnt on more than 4,000 individuals; 0
+        uses all; from 0 to 1,000,000.
+    inducing : int, default 0
+        Inducing inputs of each stationary term; 0 conditions exactly; from 0 to 20,000.
+
+    Raises
+    ------
+    InputError
+        If the sources are of several tasks.
+
+    References
+    ----------
+    Hamelijnck et al. 2019, section 3; appendix E for its relation to VBAGG-NORMAL.
+
+    Examples
+    --------
+    >>> import workbench as wb
+    >>> ds = wb.load("swiss-roll", n_bags=20)
+    >>> ds["value"] = ds["value"].assign_attrs(kind="continuous")
+    >>> sources = {"all": ds, "some": wb.subset(ds, range(10))}
+    >>> fit = wb.MRGP(kernel="rbf", max_steps=5).fit(sources)
+    >>> fit.at(ds).mean.dims
+    ('individual',)
+    """
+
+    torch_model = Inner
+
+    def __init__(self, *, kernel: str | Kernel = "matern32", transform: str = "standardise",
+                 extrapolation: str = "linear", hyperparameters: Mapping | None = None,
+                 initial: Mapping | None = None, priors: Mapping | None = None,
+                 max_steps: int = 100, tolerance: float = 1e-06, seed: int = 0,
+                 dtype: str = "float64", device: str = "cpu", noise: str = "constant",
+                 noises: Mapping | None = None, composite: str = "none", composite_per: str = "all",
+                 compress: int = 10, inducing: int = 0) -> None:
+        self._set(locals())

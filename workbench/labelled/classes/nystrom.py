@@ -1,0 +1,90 @@
+"""`Nystrom`: its keywords are written by ``make signatures``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from gpytorch.kernels import Kernel
+
+from workbench.gp.models.baselines.models import Nystrom as Inner
+from workbench.labelled.classes.base import EarlyStoppedModel
+
+
+class Nystrom(EarlyStoppedModel):
+    """Regression on Nyström features of a kernel, maximum a posteriori: VBAgg without a posterior.
+
+    f(x) = φ(x)ᵀw, φ(x)ᵀφ(x') = K_xW K_WW⁻¹ K_Wx'; lengthscale and variance are learnt.
+
+    Parameters
+    ----------
+    kernel : str or gpytorch.kernels.Kernel, default "matern32"
+        Names joined by + and ``*``, of constant, linear, rbf, matern12, matern32, matern52, rq,
+        periodic; or malaria; groups in parentheses, ard- for one lengthscale per column.
+    transform : {"standardise", "yeo-johnson"}, default "standardise"
+        What is done to covariates first.
+    extrapolation : {"linear", "clamp"}, default "linear"
+        Covariates beyond the range of area means: used as they are, or clamped.
+    hyperparameters : mapping, optional
+        Hyperparameters to fix, by name, in natural units.
+    initial : mapping, optional
+        Hyperparameters to start from, by name, in natural units.
+    priors : mapping, optional
+        Priors by hyperparameter: none, lognormal:MEDIAN:SIGMA or pc:VALUE:PROBABILITY.
+    max_steps : int, default 450
+        Most evaluations of l-bfgs, or passes over the bags of adam, which trains where there are
+        early-stop bags or more than 100,000 individuals; from 1 to 100,000.
+    tolerance : float, default 1e-06
+        Relative change that counts as converged; from 0 to 1.
+    seed : int, default 0
+        Seed of inducing inputs and subsamples; from 0 to 2,147,483,647.
+    dtype : {"float64", "float32"}, default "float64"
+        Floating point type.
+    device : str, default "cpu"
+        Torch device, such as cpu or cuda.
+    noise : {"constant", "size", "weight", "known"}, default "size"
+        Variance of a bag's observation: constant σ²; by size, σ²/N_a of a mean and N_a σ² of a sum;
+        by weight, σ² inversely to the bag's weight; known V_a.
+    likelihood : {"auto", "poisson", "normal"}, default "auto"
+        Distribution of a bag's observation; auto is Poisson for counts, else Normal.
+    link : {"exp", "square", "identity"}, default "exp"
+        From f to the rate.
+    intercept : {"none", "learn"}, default "none"
+        none: f has no constant, as in the paper (fixed at zero, or at the value of mean in
+        hyperparameters); learn: a constant, mean, is learnt, as it also is when initial names mean.
+    weight_penalty : float, default 1
+        Precision of the Gaussian prior of the weights (reg_out); 1 is the prior of the Gaussian
+        process; from 0 to 1e+09.
+    manifold_penalty : float, default 10
+        Weight of the graph-Laplacian penalty on f in the loss (reg_indiv); from 0 to 1e+09.
+    learning_rate : float, default 0.01
+        Learning rate of adam; from 1e-08 to 10.
+    inducing : int, default 100
+        Landmarks of each stationary term; from 1 to 20,000.
+    layout : {"additive", "joint"}, default "additive"
+        additive: landmarks per term; joint: one set for the whole kernel.
+
+    References
+    ----------
+    Law et al. 2018, section 4 and appendix B.
+
+    Examples
+    --------
+    >>> import workbench as wb
+    >>> ds = wb.load("swiss-roll", n_bags=20)
+    >>> fit = wb.Nystrom(kernel="rbf", inducing=15, max_steps=5).fit(ds)
+    >>> fit.at(ds).mean.dims
+    ('individual',)
+    """
+
+    torch_model = Inner
+
+    def __init__(self, *, kernel: str | Kernel = "matern32", transform: str = "standardise",
+                 extrapolation: str = "linear", hyperparameters: Mapping | None = None,
+                 initial: Mapping | None = None, priors: Mapping | None = None,
+                 max_steps: int = 450, tolerance: float = 1e-06, seed: int = 0,
+                 dtype: str = "float64", device: str = "cpu", noise: str = "size",
+                 likelihood: str = "auto", link: str = "exp", intercept: str = "none",
+                 weight_penalty: float = 1.0, manifold_penalty: float = 10.0,
+                 learning_rate: float = 0.01, inducing: int = 100,
+                 layout: str = "additive") -> None:
+        self._set(locals())

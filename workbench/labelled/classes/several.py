@@ -1,0 +1,57 @@
+"""The class of models that learn from several sources."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from workbench.labelled.classes.base import LabelledModel
+from workbench.labelled.several import SourcesFit
+from workbench.labelled.sources import Several, converted, to_sources
+
+
+class MultiSourceModel(LabelledModel):
+    """A model of one source or of several, with one task or several."""
+
+    def fit(self, data: Several, *, trust: Mapping[str, float] | None = None,
+            progress: bool = False, callback: Callable | None = None) -> SourcesFit:
+        """Learn from a bagged dataset, or from several by name.
+
+        Parameters
+        ----------
+        data : xr.Dataset, xr.DataTree or mapping of xr.Dataset
+            Sources; the first is the one that predictions are asked of unless they say otherwise.
+            ``value.attrs["task"]`` names the quantity of a source; a ``value`` (bag, task) holds
+            several, NaN where missing.
+        trust : mapping, optional
+            Power of a source's likelihood, by name; multiplied with estimated composite weights.
+        progress, callback
+            As of `LabelledModel.fit`.
+
+        Returns
+        -------
+        SourcesFit
+            Also when cancelled (``fit.cancelled``).
+        """
+        found = converted(data)
+        inner = self._inner.fit(to_sources(found, trust), progress=progress, callback=callback)
+        return SourcesFit(inner, self, found)
+
+    def condition(self, data: Several, hyperparameters: Mapping,
+                  trust: Mapping[str, float] | None = None) -> SourcesFit:
+        """Condition with every hyperparameter given and none trained.
+
+        Parameters
+        ----------
+        data, trust
+            As of `fit`.
+        hyperparameters : mapping
+            As of `LabelledModel.condition`.
+
+        Returns
+        -------
+        SourcesFit
+            The posterior at these values.
+        """
+        found = converted(data)
+        inner = self._inner.condition(to_sources(found, trust), hyperparameters)
+        return SourcesFit(inner, self, found)

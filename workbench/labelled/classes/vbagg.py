@@ -1,0 +1,106 @@
+"""`VBAgg`: its keywords are written by ``make signatures``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from gpytorch.kernels import Kernel
+
+from workbench.gp.models.vbagg.model import VBAgg as Inner
+from workbench.labelled.classes.base import LabelledModel
+
+
+class VBAgg(LabelledModel):
+    """Gaussian process on individuals, observed through weighted bags, by variational inference.
+
+    f ~ GP(mean, k);  η_b = Σ_i w_i ψ(f(x_i));  y_b ~ Poisson, negative binomial or Normal.
+
+    Parameters
+    ----------
+    kernel : str or gpytorch.kernels.Kernel, default "matern32"
+        Names joined by + and ``*``, of constant, linear, rbf, matern12, matern32, matern52, rq,
+        periodic; or malaria; groups in parentheses, ard- for one lengthscale per column.
+    transform : {"standardise", "yeo-johnson"}, default "standardise"
+        What is done to covariates first.
+    extrapolation : {"linear", "clamp"}, default "linear"
+        Covariates beyond the range of area means: used as they are, or clamped.
+    hyperparameters : mapping, optional
+        Hyperparameters to fix, by name, in natural units.
+    initial : mapping, optional
+        Hyperparameters to start from, by name, in natural units.
+    priors : mapping, optional
+        Priors by hyperparameter: none, lognormal:MEDIAN:SIGMA or pc:VALUE:PROBABILITY.
+    max_steps : int, default 100
+        Most evaluations of the objective; from 1 to 100,000.
+    tolerance : float, default 1e-06
+        Relative change that counts as converged; from 0 to 1.
+    seed : int, default 0
+        Seed of inducing inputs and subsamples; from 0 to 2,147,483,647.
+    dtype : {"float64", "float32"}, default "float64"
+        Floating point type.
+    device : str, default "cpu"
+        Torch device, such as cpu or cuda.
+    noise : {"constant", "size", "weight", "known"}, default "size"
+        Variance of a bag's observation: constant σ²; by size, σ²/N_a of a mean and N_a σ² of a sum;
+        by weight, σ² inversely to the bag's weight; known V_a.
+    likelihood : str, default "auto"
+        Distribution of a bag's observation; auto is binomial for positives out of trials, Poisson
+        for other counts, else Normal; one of "auto", "poisson", "negative-binomial", "normal",
+        "exponential", "binomial".
+    link : {"auto", "identity", "exp", "square", "logit"}, default "auto"
+        From the Gaussian process to the rate; auto is logit for positives out of trials, else exp.
+    bound : str, default "default"
+        How E log η is obtained: moment or jensen (exp), taylor (-lowrank), gamma or jensen
+        (square), moment (logit); monte-carlo is the yardstick of all; one of "default", "gaussian",
+        "moment", "jensen", "monte-carlo", "taylor", "taylor-lowrank", "gamma".
+    overdispersion : {"auto", "none", "area"}, default "auto"
+        area: an iid Gaussian effect of each area on the link scale, its std learnt; auto is area
+        for Poisson counts, else none.
+    nugget : float or str, default "auto"
+        Std of individual white noise in f on the link scale: a number, or learn; auto is learn for
+        Poisson counts, else 0; from 0 to 10.
+    inducing : int, default 100
+        Inducing inputs of each stationary term; from 1 to 20,000.
+    compress : int, default 40
+        Most clusters per area while hyperparameters are learnt on more than 4,000 individuals; 0
+        uses all; from 0 to 1,000,000.
+    average : int or str, default 0
+        Most settings of the hyperparameters that predictions are averaged over, weighted by their
+        posterior; draws end when they are worth a third as many; 0 uses the best setting alone;
+        auto ends when they are worth 12, allows 8 for each hyperparameter, at least 32, and is 0
+        with more than 12, or where (settings + 3 x hyperparameters) x features x individuals
+        (clusters with compress; not fewer than features) is above 40 million; from 0 to 1,000.
+    layout : {"additive", "joint"}, default "additive"
+        additive: inducing inputs per term; joint: one set for the whole kernel.
+
+    Raises
+    ------
+    InputError
+        On an unknown option, choice, kernel or hyperparameter (the nearest is suggested).
+
+    References
+    ----------
+    Law et al. 2018, sections 2 and 3.
+
+    Examples
+    --------
+    >>> import workbench as wb
+    >>> ds = wb.load("swiss-roll", n_bags=20)
+    >>> fit = wb.VBAgg(kernel="rbf", inducing=20, max_steps=5).fit(ds)
+    >>> fit.at(ds).mean.dims               # the rate of each individual
+    ('individual',)
+    >>> fit.over(ds).interval(0.9)[0].dims  # the lower end of a 90 % interval of each total
+    ('bag',)
+    """
+
+    torch_model = Inner
+
+    def __init__(self, *, kernel: str | Kernel = "matern32", transform: str = "standardise",
+                 extrapolation: str = "linear", hyperparameters: Mapping | None = None,
+                 initial: Mapping | None = None, priors: Mapping | None = None,
+                 max_steps: int = 100, tolerance: float = 1e-06, seed: int = 0,
+                 dtype: str = "float64", device: str = "cpu", noise: str = "size",
+                 likelihood: str = "auto", link: str = "auto", bound: str = "default",
+                 overdispersion: str = "auto", nugget: float | str = "auto", inducing: int = 100,
+                 compress: int = 40, average: int | str = 0, layout: str = "additive") -> None:
+        self._set(locals())

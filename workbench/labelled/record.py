@@ -1,0 +1,191 @@
+"""What a labelled fit knows of itself: its data and their range, training and provenance."""
+
+from __future__ import annotations
+
+import json
+
+import torch
+import xarray as xr
+
+from workbench import schema
+from workbench.bagging.sanity import MARK
+from workbench.checks import require
+from workbench.gp.data.bags import Bags
+from workbench.labelled.predictive import labelled
+from workbench.labelled.source import Converted, TrainingBags, data_hash
+from workbench.labelled.summary import summarise_fit
+from workbench.outputs import versions
+
+#: What a result depends on.
+PACKAGES = ("aggregate-workbench", "torch", "gpytorch", "xarray", "numpy", "python")
+
+
+class FitRecord:
+    """A fit with its data, units, training and provenance; `Fit` adds the predictions.
+
+    Parameters
+    ----------
+    inner : ModelFit
+        The fit in torch.
+    model : LabelledModel
+        What was fitted.
+    data : Converted
+        What it was fitted to.
+    targets : xr.Dataset, optional
+        Targets that belong to no bag.
+    """
+
+    def __init__(self, inner, model, data: Converted, targets: xr.Dataset | None = None):
+        self.inner, self.model = inner, model
+        ds = data.ds
+        of = ds if targets is None else targets
+        observed, self._aggregation = of["value"], schema.aggregation(of)
+        self._value_attrs, self._training = dict(observed.attrs), TrainingBags(
+            [str(name) for name in observed[observed.dims[0]].values], observed.values.copy(),
+            data.marks if targets is None else None)        # targets alone are no bags
+        self._weight_units = ds["weight"].attrs.get("units", "")
+        self._title, self._sanity = ds.attrs.get("title", ""), ds.attrs.get(MARK, "not looked at")
+        self._columns = data.bags.columns
+        self._hash = "+".join(data_hash(part) for part in (ds, targets) if part is not None)
+        self.outside_share = float((self.extrapolation(data) > 1e-9).mean())
+
+    def __repr__(self) -> str:
+        count = len(self._training.names)
+        return f"<Fit of {self.model!r} to {self._title or 'data'}: {count} bags>"
+
+    @property
+    def hyperparameters(self) -> dict[str, dict]:
+        """``{name: {"value": ..., "unit": ...}}`` in natural units; goes back into condition."""
+        return self.inner.hyperparameters
+
+    @property
+    def history(self) -> list[float]:
+        """Objective (with log priors) after each training step."""
+        return list(self.inner.history.objective)
+
+    @property
+    def notes(self) -> list[str]:
+        """What happened in training: back-offs, missed convergence, cancellation."""
+        return list(self.inner.history.notes)
+
+    @property
+    def converged(self) -> bool:
+        """Whether training met its tolerance."""
+        return self.inner.history.converged
+
+    @property
+    def cancelled(self) -> bool:
+        """Whether training was stopped early; the state is the best one reached."""
+        return self.inner.history.cancelled
+
+    @property
+    def elapsed(self) -> float:
+        """Training time in seconds."""
+        return self.inner.history.elapsed
+
+    @property
+    def objective(self) -> float:
+        """Evidence lower bound, its named approximation, or the exact log evidence."""
+        return self.inner.objective
+
+    def summary(self) -> str:
+        """Model, data, hyperparameters with units and priors, slopes and notes.
+
+        Returns
+        -------
+        str
+            Text of several lines.
+        """
+        return summarise_fit(self)
+
+    def provenance(self) -> dict[str, str]:
+        """Model, options, hyperparameters, data hash and versions, for attributes.
+
+        Returns
+        -------
+        dict of str to str
+            By name of the attribute.
+        """
+        return {
+            "model": repr(self.model),
+            "hyperparameters": json.dumps(self.hyperparameters),
+            "objective": f"{self.objective:.6f}",
+            "converged": str(self.converged),
+            "cancelled": str(self.cancelled),
+            "data_sha256": self._hash,
+            "extrapolation": f"{self.outside_share:.1%} of individuals outside the areas' range",
+            "versions": json.dumps(versions(*PACKAGES)), MARK: self._sanity,
+        }
+
+    def extrapolation(self, ds: xr.Dataset) -> xr.DataArray:
+        """How far each individual's covariates lie beyond the range of area means.
+
+        In units of that range, the largest over covariates; zero inside. Positive values mark
+        where the map extrapolates a relation that was only seen between areas. Of a mixture it is
+        averaged over the models by weight; one that does not use a covariate extrapolates nothing
+        in it.
+
+        Parameters
+        ----------
+        ds : xr.Dataset
+            As of `Fit.latent`.
+
+        Returns
+        -------
+        xr.DataArray
+            (individual,), zero or more.
+        """
+        return self._beyond(self._data(ds)).assign_attrs(
+            units="between-area ranges", long_name="extrapolation")
+
+    def _beyond(self, data: Converted) -> xr.DataArray:
+        bags = self._bags(data)
+        # Of what the kernel looks at; a flat map extrapolates nothing.
+        used = sorted({c for term in self.inner.state.field.terms for c in term.columns})
+        beyond = torch.zeros(len(bags.x)).to(bags.x)
+        if used:
+            beyond = self.inner.state.transform.outside(bags.x)[:, used].amax(1)
+        return labelled(beyond, ("individual",), data.places, {})
+
+    @property
+    def sums(self) -> bool:
+        """Whether values are totals, so that a rate is per unit of weight."""
+        return self._aggregation == "sum"
+
+    @property
+    def value_units(self) -> str:
+        """Units of the observed values."""
+        return self._value_attrs.get("units", "")
+
+    @property
+    def rate_units(self) -> str:
+        """Units of a rate: of the value, per unit of weight where values are totals."""
+        per = self._weight_units if self.sums else ""
+        return f"{self._units or 1} / {per}" if per else self._units
+
+    @property
+    def _units(self) -> str:
+        if self.inner.state.likelihood.proportions:
+            return "share"
+        return self.value_units
+
+    def _data(self, ds: xr.Dataset | Converted) -> Converted:
+        """A dataset checked and converted, unless that was done earlier in the same call."""
+        if isinstance(ds, Converted):
+            return ds
+        data = Converted(schema.check(ds, valued=False))
+        columns = data.bags.columns
+        require(
+            columns.names == self._columns.names,
+            f"the model was trained on inputs {', '.join(self._columns.names)}, "
+            f"got {', '.join(columns.names)}; pass the same covariates in the same order",
+        )
+        return data
+
+    def _bags(self, data: Converted) -> Bags:
+        """Its bags as this fit's model sees them."""
+        return data.cast(self.inner.state.options)
+
+    def _trained(self, data: Converted) -> torch.Tensor:
+        """Position of each bag among the training bags, -1 for others."""
+        return self._training.positions(data)

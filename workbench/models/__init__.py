@@ -1,1 +1,0 @@
-"""Models: assemblies of operators, links, likelihoods and fields, by name in the registry."""

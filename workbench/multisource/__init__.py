@@ -1,1 +1,0 @@
-"""Models of several sources and tasks: Hamelijnck et al. 2019."""

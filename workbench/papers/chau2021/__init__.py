@@ -1,0 +1,1 @@
+"""Experiments and theorems of Chau et al. (2021), Deconditional downscaling."""

@@ -1,0 +1,1 @@
+"""Experiments of Hamelijnck et al. (2019), Multi-resolution multi-task GPs."""

@@ -1,0 +1,1 @@
+"""Experiments of Law et al. (2018), Variational learning on aggregate outputs."""

@@ -1,0 +1,1 @@
+"""Experiments of Shikuri (2025), the sample quasi-likelihood for summarised data."""

@@ -1,0 +1,1 @@
+"""What the experiments of every paper share: rows, settings, runs, scores."""

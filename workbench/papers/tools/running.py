@@ -1,0 +1,161 @@
+"""Doing the runs of an experiment: one after the other, kept after each, gone on with later."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import pandas as pd
+import xarray as xr
+from tqdm import tqdm
+
+from workbench.checks import InputError, choose, require
+from workbench.interrupt import Cancelled
+from workbench.labelled.record import PACKAGES
+from workbench.outputs import versions, write_bytes
+from workbench.papers.tools.base import PRESETS, Experiment, Row, Settings
+
+RUN, ERROR, SECONDS = "run", "error", "seconds"
+
+
+def run_experiment(
+    experiment: Experiment, preset: str = "quick", *, out: Path | None = None,
+    only: Mapping[str, str] | None = None, progress: bool = False,
+    callback: Callable[[int, int], None] | None = None,
+) -> xr.Dataset:
+    """Do the runs of a preset that are not yet in ``out``.
+
+    Parameters
+    ----------
+    experiment : Experiment
+        What to do.
+    preset : {"quick", "paper"}
+        A small version of the same code, or the full one.
+    out : Path, optional
+        NetCDF file written after every run. Runs that it holds are not done again, unless they
+        failed.
+    only : Mapping, optional
+        Settings that runs must have, as text: ``{"model": "vbagg-square"}``.
+    progress : bool
+        Show a bar on standard error.
+    callback : callable, optional
+        ``callback(done, of)`` after each run; it may raise `workbench.interrupt.Cancelled` to stop
+        with what there is.
+
+    Returns
+    -------
+    xr.Dataset
+        One entry of ``run`` for each run: its settings, its scores (NaN where a run failed, with
+        the message in ``error``), ``seconds``. Attributes: experiment, preset, source, notes,
+        settings (names of the settings), versions.
+
+    Raises
+    ------
+    InputError
+        On an unknown preset or setting, if nothing is left to do by ``only``, or if ``out`` holds
+        another experiment or preset.
+    """
+    choose("preset", preset, PRESETS)
+    todo = _chosen(experiment.runs(preset), only or {})
+    rows = _stored(experiment, preset, out)
+    done = {_key(settings) for settings, row in rows if not row[ERROR]}
+    left = [settings for settings in todo if _key(settings) not in done]
+    bar = tqdm(left, disable=not progress, desc=experiment.name, unit="run")
+    for number, settings in enumerate(bar):
+        bar.set_postfix_str(" ".join(str(v) for v in settings.values()))
+        row = _one(experiment, settings)
+        rows = [(s, r) for s, r in rows if _key(s) != _key(settings)] + [(settings, row)]
+        if out is not None:
+            _write(_dataset(experiment, preset, rows), out)
+        try:
+            if callback is not None:
+                callback(number + 1, len(left))
+        except Cancelled:
+            break
+    return _dataset(experiment, preset, rows)
+
+
+def read_results(path: str | Path) -> xr.Dataset:
+    """Stored results of an experiment.
+
+    Raises
+    ------
+    InputError
+        If the file is missing or holds something else.
+    """
+    path = Path(path)
+    require(path.is_file(), f"there are no results at {path}; make them with workbench run "
+            "--experiment NAME --preset paper --out FILE.nc")
+    results = xr.load_dataset(path, engine="h5netcdf")
+    require("experiment" in results.attrs, f"{path} holds no results of an experiment")
+    return results
+
+
+def frame(results: xr.Dataset) -> pd.DataFrame:
+    """Results as a table of runs, failed ones left out."""
+    table = results.to_dataframe().reset_index(drop=True)
+    return table[table[ERROR] == ""]
+
+
+def _chosen(runs: list[Settings], only: Mapping[str, str]) -> list[Settings]:
+    for name, value in only.items():
+        choose("setting of the experiment", name, list(runs[0]))
+        known = sorted({str(settings[name]) for settings in runs if name in settings})
+        choose(f"value of {name}", str(value), known)
+    chosen = [s for s in runs if all(str(s[n]) == str(v) for n, v in only.items())]
+    require(bool(chosen), f"no run has all of {dict(only)}")
+    return chosen
+
+
+def _one(experiment: Experiment, settings: Settings) -> Row:
+    started = time.perf_counter()
+    try:
+        row = experiment.score(dict(settings))
+        row[ERROR] = ""
+    except Cancelled:
+        raise
+    except Exception as error:          # the other runs must not be lost
+        row = {ERROR: f"{type(error).__name__}: {error}"}
+    row[SECONDS] = time.perf_counter() - started
+    return row
+
+
+def _dataset(experiment: Experiment, preset: str, rows: list[tuple[Settings, Row]]) -> xr.Dataset:
+    table = pd.DataFrame([settings | row for settings, row in rows])
+    names = list(dict.fromkeys(name for settings, _ in rows for name in settings))
+    texts = [c for c in table.columns if table[c].dtype == object]
+    table[texts] = table[texts].fillna("").astype(str)
+    results = xr.Dataset({name: (RUN, table[name].to_numpy()) for name in table.columns})
+    for name in texts:
+        results[name] = results[name].astype(str)
+    results.attrs = {
+        "experiment": experiment.name, "preset": preset, "title": experiment.title,
+        "source": experiment.source, "notes": experiment.notes, "settings": json.dumps(names),
+        "paper": json.dumps(dict(experiment.paper)), "versions": json.dumps(versions(*PACKAGES)),
+    }
+    return results
+
+
+def _stored(experiment: Experiment, preset: str, out: Path | None) -> list[tuple[Settings, Row]]:
+    if out is None or not out.exists():
+        return []
+    results = read_results(out)
+    found = (results.attrs["experiment"], results.attrs["preset"])
+    if found != (experiment.name, preset):
+        raise InputError(f"{out} holds the results of {found[0]!r} ({found[1]}); choose another "
+                         "file")
+    names = json.loads(results.attrs["settings"])
+    records = results.to_dataframe().to_dict("records")
+    return [({n: r[n] for n in names}, {n: v for n, v in r.items() if n not in names})
+            for r in records]
+
+
+def _key(settings: Settings) -> str:
+    return json.dumps({k: str(v) for k, v in settings.items()}, sort_keys=True)
+
+
+def _write(results: xr.Dataset, out: Path) -> None:
+    """Replace the file in one step: a stop in the middle must not lose what it held."""
+    write_bytes(out, results.to_netcdf(engine="h5netcdf"))

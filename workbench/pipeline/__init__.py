@@ -1,0 +1,1 @@
+"""From a Spec to a file: options, models, data, training, output."""

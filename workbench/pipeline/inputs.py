@@ -1,0 +1,137 @@
+"""The data that a Spec names, read from files or made by a loader, and which files these are."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import xarray as xr
+
+from workbench import bagging, datasets, geo, schema
+from workbench.checks import InputError, choose, option, require
+from workbench.geo.grids import is_word
+from workbench.pipeline import flags
+from workbench.pipeline.base import BaseSpec, existing
+from workbench.pipeline.settings import thaw
+from workbench.pipeline.spec import Spec
+
+POLYGONS = "polygons"
+_INPUTS = ("polygons", "covariates", "weight", "value", "attrs")
+
+
+def input_files(spec: BaseSpec) -> list[Path]:
+    """The files that a Spec reads: whatever of its texts about data is the name of one."""
+    texts = _texts([thaw(getattr(spec, f.name)) for f in fields(spec) if not f.kw_only])
+    named = [text.rpartition("=")[2] for text in texts if "=" in text]
+    return [path for path in map(Path, [*texts, *named]) if _is_file(path)]
+
+
+def data_of(spec: Spec) -> xr.Dataset:
+    """The bagged dataset of a Spec, merged to its level or number of areas.
+
+    Parameters
+    ----------
+    spec : Spec
+        Its dataset, dataset_options, level and areas apply.
+
+    Returns
+    -------
+    xr.Dataset
+        Checked, and looked at for what is improbable.
+
+    Raises
+    ------
+    InputError
+        If the dataset or an option is unknown, or a file is missing or cannot be used.
+    """
+    options = spec.dataset_options.plain()
+    if spec.dataset == POLYGONS:
+        ds = _bag_files(options, spec.level)
+    else:
+        require(not options or not is_file(spec.dataset),
+                f"a stored dataset has no options, got {', '.join(options)}")
+        ds = named_or_file(spec.dataset, valued=True, **options)
+    if spec.level is not None and spec.level != ds.attrs.get("level"):
+        ds = bagging.merge(ds, spec.level)
+    if spec.areas is not None:
+        ds = bagging.merge_to(ds, spec.areas)
+    if spec.level is not None or spec.areas is not None:
+        ds.attrs.pop("sanity", None)        # said of the areas before they were merged
+    return bagging.looked_at(ds)
+
+
+def named_or_file(dataset: str, valued: bool = False, **options: Any) -> xr.Dataset:
+    """A dataset by name, or the bagged one in a NetCDF file.
+
+    Parameters
+    ----------
+    dataset : str
+        Name, or path of a file.
+    valued : bool
+        Whether bags in a file must have values.
+    **options
+        Of the named dataset's loader.
+
+    Returns
+    -------
+    xr.Dataset
+        Bagged dataset.
+    """
+    if is_file(dataset):
+        return schema.check(geo.read(existing("dataset", dataset)), valued=valued)
+    return datasets.load(dataset, **options)
+
+
+def is_file(dataset: str) -> bool:
+    """Whether a Spec's dataset is the path of a stored file rather than a name."""
+    return Path(dataset).suffix.lower() == ".nc"
+
+
+def polygon_flags() -> dict[str, flags.Flag]:
+    """How polygons and rasters may be read and treated: arguments of `workbench.bag_polygons`.
+
+    Returns
+    -------
+    dict
+        Flags by name.
+    """
+    return flags.of_signature(geo.bag_polygons, _INPUTS) | flags.of_options(geo.CleaningOptions)
+
+
+def _bag_files(options: dict, level: str | None) -> xr.Dataset:
+    missing = [repr(name) for name in ("polygons", "value") if name not in options]
+    require(not missing, f"the dataset {POLYGONS!r} needs {' and '.join(missing)} among "
+            "dataset_options (covariates and weight may be left out)")
+    covariates = options.get("covariates", [])
+    if isinstance(covariates, str):
+        covariates = options["covariates"] = [covariates]
+    paths = covariates.values() if isinstance(covariates, dict) else covariates
+    weight = options.get("weight")
+    files = [("polygons", options["polygons"]), *(("covariate", path) for path in paths)]
+    for role, path in files if is_word(weight) else [*files, ("weight", weight)]:
+        existing(role, path, directory=role == "polygons")
+    for name in options:
+        choose("option of bag_polygons", name, (*_INPUTS, *polygon_flags()))
+    labels = {**(options.get("labels") or {}), **({"bag_name": 0} if "name" in options else {})}
+    if level is not None and level not in labels:
+        raise InputError(
+            f"level {level!r} is not a label of the areas: {', '.join(labels) or 'they have none'}"
+            f"; pass {option('labels', {level: 'COLUMN'})} with the column of the polygons "
+            f"that names the {level} of each area")
+    return geo.bag_polygons(**options)
+
+
+def _texts(value: Any) -> list[str]:
+    if isinstance(value, dict):
+        value = list(value.values())
+    if isinstance(value, list):
+        return [text for one in value for text in _texts(one)]
+    return [value] if isinstance(value, str) else []
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except OSError:                     # a text too long for a name
+        return False

@@ -1,0 +1,206 @@
+"""What each command's model learns from, where its map is wanted, and how the map is labelled."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import singledispatch
+from pathlib import Path
+
+import xarray as xr
+
+from workbench import bagging, datasets
+from workbench.bagging.tables import read_table, separated
+from workbench.checks import FitWarning, InputError, NotExact, choose, require, warn
+from workbench.geo.centres import place
+from workbench.gp.models.registry import ENTRIES, Entry
+from workbench.labelled import make_model, models
+from workbench.pipeline.base import BaseSpec, existing
+from workbench.pipeline.inputs import data_of, named_or_file
+from workbench.pipeline.spec import CombineSpec, MediateSpec, SmoothSpec, Spec
+
+_MODELS: dict[str, Callable[[Entry], bool]] = {     # which models a command can use, if not all
+    "smooth": lambda entry: entry.name == "quasi-likelihood",
+    "mediate": lambda entry: entry.mediated,
+    "combine": lambda entry: entry.several,
+}
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What a model learns from, and the map that is wanted of its fit.
+
+    Parameters
+    ----------
+    learn : tuple
+        Positional arguments of the model's ``fit``.
+    ds : xr.Dataset
+        Bagged dataset at whose individuals the map is wanted.
+    label : callable
+        ``label(fit)`` makes the map.
+    keywords : Mapping
+        Further arguments of ``fit``.
+    told : str
+        What was read, in a line; may be empty.
+    """
+
+    learn: tuple
+    ds: xr.Dataset
+    label: Callable[[object], xr.Dataset]
+    keywords: Mapping = field(default_factory=dict)
+    told: str = ""
+
+
+def models_for(command: str) -> list[str]:
+    """Names of the models that a command can use.
+
+    Parameters
+    ----------
+    command : str
+        A command with Specs, or any other: all models.
+
+    Returns
+    -------
+    list of str
+        Registry names.
+    """
+    if command not in _MODELS:
+        return list(models())
+    return [entry.name for entry in ENTRIES.values() if _MODELS[command](entry)]
+
+
+def model_of(spec: BaseSpec, workers: int | None = None) -> object:
+    """The model of a Spec, ready to fit.
+
+    Parameters
+    ----------
+    spec : BaseSpec
+        Of any command.
+    workers : int, optional
+        Processes of a model that can use several, instead of what its options say.
+
+    Returns
+    -------
+    LabelledModel
+
+    Raises
+    ------
+    InputError
+        If the command cannot use the model, or an option is unknown or given twice.
+    """
+    choose("model", spec.model, models_for(spec.command))
+    options = {"seed": spec.seed} | spec.options.plain()
+    if isinstance(spec, MediateSpec) and spec.noise_variance is not None:
+        options = {"noise": "known"} | options
+    if spec.hyperparameters:
+        require("hyperparameters" not in options,
+                "the Spec gives hyperparameters twice, also in its options; keep one of them")
+        options["hyperparameters"] = spec.hyperparameters.plain()
+    if workers is not None and hasattr(make_model(spec.model).options, "workers"):
+        options["workers"] = workers
+    return make_model(spec.model, **options)
+
+
+@singledispatch
+def problem_of(spec: BaseSpec) -> Problem:
+    """Read what a Spec names: data to learn from, and where its map is wanted.
+
+    Parameters
+    ----------
+    spec : BaseSpec
+        Of any command.
+
+    Returns
+    -------
+    Problem
+
+    Raises
+    ------
+    InputError
+        If the data cannot be used; the message says what to change.
+    """
+    raise TypeError(f"no command makes a map of a {type(spec).__name__}")
+
+
+@problem_of.register
+def _disaggregate(spec: Spec) -> Problem:
+    ds = data_of(spec)
+    return Problem((ds,), ds, lambda fit: _rescaled(fit, ds, spec))
+
+
+@problem_of.register
+def _smooth(spec: SmoothSpec) -> Problem:
+    table = existing("table", spec.table)
+    ds = place(bagging.from_summaries(
+        table, spec.statistic, spec.count, x=spec.x, y=spec.y, variance=spec.variance,
+        name=spec.name, is_a=spec.is_a), spec.crs, spec.y)
+    require(ds.sizes["bag"] > 1, f"{table.name} has one area, which says nothing about how values "
+            "vary in space: there is nothing to smooth; give a table of several areas")
+    places = bagging.grid_places(ds, spec.cells)
+
+    def label(fit) -> xr.Dataset:
+        maps = fit.to_dataset(places, spec.quantiles, spec.threshold)
+        of_places = ["value", "bag_mean", "bag_std", "bag_quantile"]    # each pixel is its own bag
+        return maps.drop_vars(of_places, errors="ignore").assign_attrs(
+            summaries=table.name, areas=ds.sizes["bag"])
+
+    return Problem((ds,), places, label,
+                   told=f"read {ds.sizes['bag']} areas from {table.name}{separated(table)}")
+
+
+@problem_of.register
+def _mediate(spec: MediateSpec) -> Problem:
+    ds = named_or_file(spec.bags)
+    if spec.mediators:
+        ds = bagging.add_mediators(ds, list(spec.mediators))
+    require("mediators" in ds, "the bags have no mediators; name covariates whose means they are "
+            "with --mediators")
+    table = existing("targets", spec.targets)
+    targets = bagging.targets_from_table(
+        read_table(table), spec.value, [str(m) for m in ds["mediator"].values],
+        noise_variance=spec.noise_variance)
+
+    def label(fit) -> xr.Dataset:
+        maps = fit.to_dataset(ds, spec.quantiles, spec.threshold)
+        return maps.drop_vars("value", errors="ignore").assign_attrs(
+            targets=table.name, target_count=targets.sizes["target"])
+
+    return Problem((ds, targets), ds, label)
+
+
+@problem_of.register
+def _combine(spec: CombineSpec) -> Problem:
+    if len(spec.sources) == 1 and spec.sources[0] in datasets.datasets(several=True):
+        tree: xr.DataTree = datasets.load_sources(spec.sources[0])
+        data = {name: child.to_dataset() for name, child in tree["sources"].children.items()}
+        ds = tree["target"].to_dataset()
+    else:
+        data = dict(map(_source, spec.sources))
+        require(len(data) == len(spec.sources), "two sources have one name; write NAME=FILE")
+        ds = next(iter(data.values()))
+    if spec.at is not None:
+        ds = named_or_file(spec.at)
+    return Problem((data,), ds, lambda fit: fit.to_dataset(
+        ds, spec.quantiles, spec.threshold, task=spec.task), {"trust": spec.trust.plain()})
+
+
+def _source(text: str) -> tuple[str, xr.Dataset]:
+    name, given, path = text.rpartition("=")
+    if given and not name:
+        raise InputError(f"{text!r} has no name before the equals sign; write NAME=FILE")
+    return name or Path(path).stem, named_or_file(path)
+
+
+def _rescaled(fit, ds: xr.Dataset, spec: Spec) -> xr.Dataset:
+    """The map; one that cannot be made to add up to the totals is not lost, and says so."""
+    asked = (ds, spec.quantiles, spec.threshold, spec.area_effect)
+    if not spec.rescale_to_totals:
+        return fit.to_dataset(*asked)
+    try:
+        return fit.to_dataset(*asked, preserve_totals=True, seed=spec.seed)
+    except NotExact as error:
+        told = f"the map does not add up to the totals, as was asked for: {error}"
+        warn(told, FitWarning)
+        maps = fit.to_dataset(*asked)
+        before = maps.attrs.get("treatments", "none")
+        return maps.assign_attrs(treatments=told if before == "none" else f"{before}\n{told}")

@@ -1,0 +1,83 @@
+"""The result of a run on its way to a file, with the areas' own columns and the scores."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import xarray as xr
+
+from workbench import geo
+from workbench.outputs import deliver, write_bytes
+from workbench.pipeline.base import BaseSpec
+from workbench.pipeline.inputs import POLYGONS
+from workbench.pipeline.scoring import is_scored, scores
+from workbench.pipeline.spec import Spec
+
+OUTPUTS = (".nc", ".tif", ".tiff", ".gpkg")
+
+
+def own_columns(spec: BaseSpec, out: Path):
+    """The columns of a Spec's polygon file, by area; None where the output does not hold them.
+
+    Areas that were merged (``level``, ``areas``) have no columns of their own.
+
+    Parameters
+    ----------
+    spec : BaseSpec
+        Of any command.
+    out : Path
+        File to write.
+
+    Returns
+    -------
+    pd.DataFrame or None
+        Indexed by the areas' names.
+    """
+    if out.suffix.lower() != ".gpkg" or not isinstance(spec, Spec) or spec.dataset != POLYGONS:
+        return None
+    if spec.level is not None or spec.areas is not None:
+        return None
+    options = spec.dataset_options.plain()
+    if not {"polygons", "value"} <= options.keys() or not Path(options["polygons"]).exists():
+        return None                         # which the run itself will refuse, and say why
+    return geo.area_columns(options["polygons"], options["value"], options)
+
+
+def save(maps: xr.Dataset, out: Path, areas=None) -> list[Path]:
+    """Write a result; one that cannot go to its file must not lose a long fit.
+
+    Parameters
+    ----------
+    maps : xr.Dataset
+        From `workbench.pipeline.run.run`.
+    out : Path
+        ``.nc`` holds everything. A raster has no place for scores: they go beside it as CSV. In a
+        GeoPackage they are a table.
+    areas : pd.DataFrame, optional
+        From `own_columns`.
+
+    Returns
+    -------
+    list of Path
+        The files written, the map first.
+
+    Raises
+    ------
+    OutputError
+        If it could not be written; the message says where the result is kept.
+    """
+    suffix = out.suffix.lower()
+    table = _score_rows(maps) if is_scored(maps) and suffix != ".nc" else None
+    inside = {"scores": table} if table is not None and suffix == ".gpkg" else {}
+    deliver(lambda path: geo.write(maps, path, areas=areas, tables=inside), out, spare=".nc")
+    if table is None or inside:
+        return [out]
+    beside = out.with_name(f"{out.stem}.scores.csv")
+    deliver(lambda path: write_bytes(path, table.to_csv(index=False)), beside)
+    return [out, beside]
+
+
+def _score_rows(maps: xr.Dataset):
+    """The scores of a result as a table: a row for each model and what it predicted."""
+    found = scores(maps)["scores"].reset_coords(drop=True).to_series().unstack("score")
+    return found.dropna(how="all").reset_index().rename_axis(columns=None)

@@ -1,0 +1,169 @@
+"""The line from data to map: load or read, bag, fit, label, score; one Spec in, one Dataset out.
+
+Nothing is decided here: every choice is in the Spec, and the result carries it, with the versions
+of the packages and a hash of the data, so that it can be made again and told from another.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import xarray as xr
+
+from workbench import geo
+from workbench.checks import require
+from workbench.gp.likelihoods.links import link_named
+from workbench.labelled.timing import cost_told
+from workbench.pipeline.base import BaseSpec, existing
+from workbench.pipeline.inputs import data_of
+from workbench.pipeline.problems import Problem, model_of, problem_of
+from workbench.pipeline.scoring import kept_map, with_scores
+from workbench.pipeline.spec import Spec
+
+UNSCORED = "cross-validation has not finished"
+Callback = Callable[[int, float, float], None]
+
+__all__ = ["data_of", "model_of", "run", "spec_of"]
+
+
+def run(spec: BaseSpec, progress: bool = False, callback: Callback | None = None,
+        out: Path | None = None, finished: Callable[[xr.Dataset], object] | None = None,
+        resume: Path | None = None, workers: int = 0) -> xr.Dataset:
+    """Do what a Spec says: load or read, bag, fit, label, and score on held-out areas.
+
+    Parameters
+    ----------
+    spec : BaseSpec
+        What to do: a `Spec`, `SmoothSpec`, `MediateSpec` or `CombineSpec`.
+    progress : bool
+        Show bars on standard error.
+    callback : callable, optional
+        ``callback(step, objective, fraction)`` at every step of every fit; it may raise
+        `workbench.interrupt.Cancelled` to stop, and what is finished by then is returned.
+    out : Path, optional
+        Where the result will be written: a format that cannot hold it is refused before the fit.
+    finished : callable, optional
+        Called with the finished map before cross-validation begins, to write it.
+    resume : Path, optional
+        Folder where the map and finished folds are kept while cross-validation runs; a run of the
+        same Spec on the same data goes on from there.
+    workers : int
+        Processes of a model that can use several (0: as its options say), and then of the folds
+        of cross-validation (0: one); results do not depend on it.
+
+    Returns
+    -------
+    xr.Dataset
+        The maps of ``Fit.to_dataset``; with ``spec.folds``, also the scores of cross-validation
+        beside the constant model, as variables ``cv_...``
+        (`workbench.pipeline.scoring.scores` takes them out again).
+        Attributes: those of the data and of the fit (versions, data_sha256), spec, spec_key,
+        summary, ``comparison`` (on which bags the scores compare the models, and what failed), and
+        ``partial`` (what is missing, and why) if the run was stopped.
+
+    Raises
+    ------
+    InputError
+        If the data or an option cannot be used; the message says what to change.
+
+    Examples
+    --------
+    >>> maps = run(Spec("swiss-roll", options=dict(link="square", max_steps=5)))
+    >>> maps.attrs["spec_key"] == Spec.from_json(maps.attrs["spec"]).key
+    True
+    """
+    model = model_of(spec, workers or None)     # first, so that a wrong option costs no loading
+    if isinstance(spec, Spec):
+        _check_threshold(spec.threshold, model)
+    problem = problem_of(spec)
+    if out is not None:
+        geo.check_format(problem.ds, out)
+    folds = spec.folds if isinstance(spec, Spec) else 0
+    if folds:
+        _check_folds(spec, problem.ds)
+    if progress:
+        _say(problem.told)
+        _say(_cost(spec, model, problem.ds, folds, workers))
+    stored = kept_map(resume, problem.ds, spec) if folds and resume is not None else None
+    if stored is not None and stored.exists():
+        maps = geo.read(stored)
+    else:
+        maps = _map(spec, model, problem, progress, callback)
+    if not folds or "partial" in maps.attrs:
+        return maps
+    if stored is not None and not stored.exists():
+        with contextlib.suppress(OSError):      # only the next run would miss it
+            stored.parent.mkdir(exist_ok=True)
+            geo.write(maps, stored)
+    if finished is not None:
+        finished(maps.assign_attrs(partial=UNSCORED))
+    return with_scores(maps, problem.ds, spec, progress=progress, callback=callback, resume=resume,
+                       workers=workers)
+
+
+def spec_of(path: str | Path) -> BaseSpec:
+    """The Spec that a stored result carries.
+
+    Parameters
+    ----------
+    path : str or Path
+        A NetCDF file that a command wrote.
+
+    Returns
+    -------
+    BaseSpec
+        Of the command that wrote it.
+
+    Raises
+    ------
+    InputError
+        If the file is missing or carries none.
+    """
+    with xr.open_dataset(existing("result", path), engine="h5netcdf") as maps:
+        require("spec" in maps.attrs, f"{path} carries no Spec; was it written by this workbench?")
+        return BaseSpec.from_json(maps.attrs["spec"])
+
+
+def _map(spec: BaseSpec, model, problem: Problem, progress: bool, callback) -> xr.Dataset:
+    fit = model.fit(*problem.learn, **problem.keywords, progress=progress, callback=callback)
+    maps = problem.label(fit)
+    maps.attrs |= {"spec": spec.to_json(indent=None), "spec_key": spec.key,
+                   "summary": fit.summary()}
+    if fit.cancelled:
+        maps.attrs["partial"] = f"the fit was stopped after {len(fit.history)} steps"
+        if isinstance(spec, Spec) and spec.folds:
+            maps.attrs["partial"] += "; there was no cross-validation"
+    return maps
+
+
+def _check_threshold(threshold: float | None, model: object) -> None:
+    # A model without a choice of link has the identity, under which rates may be negative.
+    link = link_named(getattr(model.options, "link", "identity"))
+    require(threshold is None or threshold >= 0 or not link.positive,
+            f"the threshold {threshold} is negative, but under link {link.name!r} every rate is "
+            "positive and exceeds it; give a threshold of zero or more, or link='identity'")
+
+
+def _check_folds(spec: Spec, ds: xr.Dataset) -> None:
+    """Refuse folds that the data do not allow, before the fit."""
+    from workbench import evaluation  # here: it takes a second to load, and few runs need it
+
+    require(spec.folds <= ds.sizes["bag"],
+            f"expected 2 to {ds.sizes['bag']} folds, one area each at most, got {spec.folds}")
+    evaluation.folds(ds, spec.folds, spec.folds_scheme, spec.seed)
+
+
+def _cost(spec: BaseSpec, model, ds: xr.Dataset, folds: int, workers: int) -> str:
+    if not isinstance(spec, Spec):
+        return ""
+    if hasattr(model, "estimate"):          # which tells it itself as its fit begins
+        return f"{folds} folds follow, each about as long as the map" if folds else ""
+    return cost_told(model, ds, folds, max(1, workers))
+
+
+def _say(line: str) -> None:
+    if line:
+        print(line, file=sys.stderr)

@@ -1,0 +1,1 @@
+"""What all apps share: page, state, store, jobs, caches."""

@@ -1,0 +1,155 @@
+"""The page around an app: set-up, errors, the URL, and the frame with sidebar and theme."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import holoviews as hv
+import panel as pn
+import panel_material_ui as pmui
+
+from workbench.ui.base import messages
+from workbench.ui.base.jobs import PAGE_DRAWN, Run
+from workbench.ui.base.state import State
+from workbench.ui.base.store import Store
+
+_LOG = logging.getLogger("workbench.ui")
+
+
+@dataclass(frozen=True)
+class App:
+    """All that makes an app.
+
+    Parameters
+    ----------
+    title : str
+    state, store : type
+    controls : type
+        The sidebar, a view of the store.
+    views : tuple of type
+        What is shown beside it, from top to bottom, each a view of the store.
+    first : callable or None
+        Makes what the first page waits for, ahead of it: imports, results that stay in caches.
+    later : callable or None
+        Makes ahead what nobody waits for yet; it is to give way.
+    """
+
+    title: str
+    state: type[State]
+    store: type[Store]
+    controls: type
+    views: tuple[type, ...]
+    first: Callable[[Run], None] | None = None
+    later: Callable[[Run], None] | None = None
+
+
+def show(app: App) -> None:
+    """Make an app the page of this session."""
+    prepare()
+    state = app.state()
+    follow_url(state)
+    store = app.store(state, session_scheduler(), pn.io.hold)
+    on_close(store.close)
+    store.refresh()
+    page(app.title, [app.controls(store)], [view(store) for view in app.views]).servable()
+
+
+def prepare() -> None:
+    """Set Panel up for a session; call it first in an app."""
+    hv.renderer("bokeh").webgl = False  # slower than canvas wherever there is no graphics card
+    pn.config.nthreads = None           # callbacks in threads would change models unlocked
+    pn.extension(notifications=True, exception_handler=_failed)
+
+
+def session_scheduler() -> Callable:
+    """What runs a function in this session's own thread; to be made while the app is built.
+
+    Functions run one after the other, in the order given. Before the browser connects they change
+    the document that it will fetch, and after the page has loaded what it shows; between the two
+    they wait, for what is sent to a page that is still connecting is lost on it.
+    """
+    document, waiting = pn.state.curdoc, deque()
+    built, loaded = threading.Event(), threading.Event()
+
+    def connecting() -> bool:
+        session = document.session_context and document.session_context.session
+        return not loaded.is_set() and session is not None and session.connection_count > 0
+
+    def work_off() -> None:
+        built.set()
+        PAGE_DRAWN.set()
+        while waiting and not connecting():
+            try:
+                waiting.popleft()()
+            except Exception as error:  # Panel's handler does not see callbacks of the document
+                _failed(error)
+
+    def schedule() -> None:
+        document.add_next_tick_callback(lambda: work_off())
+
+    def begin() -> None:
+        loaded.set()
+        schedule()                      # not here: Panel may call this in another thread
+
+    def into_session(function: Callable) -> None:
+        waiting.append(function)
+        if built.is_set():              # a document still being built is no other thread's
+            schedule()
+
+    schedule()
+    pn.state.onload(begin)
+    return into_session
+
+
+def on_close(function: Callable) -> None:
+    """Call a function when this session ends."""
+    # bound here, because an app's own names are gone by then
+    pn.state.on_session_destroyed(lambda context: function())
+
+
+def follow_url(state: State) -> None:
+    """Read the state from the URL, warn about what could not be used, and keep the URL current."""
+    location = pn.state.location
+    if location is None:
+        return
+    problems = state.read(location.search or "")
+    if problems:
+        _LOG.warning("URL: %s", "; ".join(problems))
+        pn.state.onload(lambda: [pn.state.notifications.warning(p, duration=0)
+                                 for p in problems])
+
+    def write(*events) -> None:
+        location.search = f"?{state.query()}"
+
+    pn.state.onload(write)              # before that, the page's own URL would win
+
+    def back(event) -> None:            # the browser's back button changes the URL by itself
+        if event.new.lstrip("?") != state.query():
+            state.read(event.new)
+
+    state.param.watch(write, state.names())
+    location.param.watch(back, "search")
+
+
+def page(title: str, sidebar: list, main: list) -> pmui.Page:
+    """The page: a sidebar of controls and the main column."""
+    # Bokeh keeps an element within the height of its parent, here that of the window: rows that
+    # wrap would be cut off there and lie over what is below them.
+    column = pn.Column(*main, sizing_mode="stretch_width", styles={"max-height": "none"})
+    return pmui.Page(
+        title=title, sidebar=sidebar, main=[column],
+        sidebar_width=310,
+        theme_config={"typography": {"fontSize": 13}},
+    )
+
+
+def _failed(error: Exception) -> None:
+    """Show what a callback raised: without this, the user would see nothing at all."""
+    _LOG.error("callback failed", exc_info=error)
+    if pn.state.notifications:
+        pn.state.notifications.error(f"{messages.UNEXPECTED}: {type(error).__name__}: {error}",
+                                     duration=10_000)

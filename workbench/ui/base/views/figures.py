@@ -1,0 +1,150 @@
+"""Figures whose sources are pushed to: charts, maps, legends, bars of colours."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import panel as pn
+from bokeh.events import Pan, PanEnd, PanStart
+from bokeh.models import (
+    BasicTicker,
+    BasicTickFormatter,
+    ColorBar,
+    ColumnDataSource,
+    CrosshairTool,
+    CustomJS,
+    GlyphRenderer,
+    HoverTool,
+    Legend,
+    LegendItem,
+    LinearColorMapper,
+    LogColorMapper,
+    Range1d,
+    Span,
+    Ticker,
+)
+from bokeh.plotting import figure
+from holoviews.plotting.util import process_cmap
+
+from workbench.plots.theme import NEUTRAL
+
+HERE = "#E69F00"        # the present setting
+UNCERTAIN = "0.5"       # opacity of what belongs to a former setting
+_SMALL = "12px"
+_MAP_TOOLS = "pan,wheel_zoom,box_zoom,reset,save"
+
+
+def chart(title: str, x: str, y: str, width: int, height: int, **options) -> figure:
+    """An empty figure that does not move unless asked to."""
+    plot = figure(
+        title=title, x_axis_label=x, y_axis_label=y, frame_width=width, frame_height=height,
+        width=None, height=None, output_backend="canvas", min_border=4,
+        **{"tools": "", "toolbar_location": None, **options})
+    plot.title.text_font_style, plot.title.text_font_size = "normal", "14px"
+    plot.axis.axis_label_text_font_size = plot.axis.major_label_text_font_size = _SMALL
+    plot.axis.axis_label_text_font_style = "normal"
+    plot.grid.grid_line_color, plot.grid.grid_line_alpha = NEUTRAL, 0.25
+    plot.toolbar.logo = None
+    return plot
+
+
+def map_chart(title: str, x: str, y: str, width: int, height: int, **options) -> figure:
+    """An empty map that can be panned, zoomed and saved."""
+    plot = chart(title, x, y, width, height, tools=_MAP_TOOLS, toolbar_location="above", **options)
+    plot.toolbar.autohide, plot.grid.visible = True, False
+    return plot
+
+
+def source(**columns) -> ColumnDataSource:
+    """A source with columns, empty ones by default."""
+    return ColumnDataSource({name: list(value) for name, value in columns.items()})
+
+
+def empty(*names: str) -> ColumnDataSource:
+    """A source with empty columns."""
+    return source(**dict.fromkeys(names, ()))
+
+
+def push(where: ColumnDataSource, columns: Mapping) -> None:
+    """Replace all columns at once: their lengths may change together."""
+    where.data = dict(columns)
+
+
+def shown(*parts, **options) -> pn.Column:
+    """Figures and texts below each other, as part of a page."""
+    return pn.Column(*(pn.pane.Bokeh(part, margin=(0, 2)) if isinstance(part, figure) else part
+                       for part in parts), **{"margin": 0} | options)
+
+
+def legend(plot: figure, items: Mapping[str, list], location: str = "top_right",
+           side: str | None = None) -> None:
+    """Names beside their marks, inside the figure or above it."""
+    made = Legend(items=[LegendItem(label=name, renderers=marks)
+                         for name, marks in items.items()],
+                  location=location, label_text_font_size=_SMALL, spacing=1, padding=4,
+                  background_fill_alpha=0.0, border_line_alpha=0, glyph_height=14, margin=2,
+                  orientation="horizontal" if side else "vertical")
+    plot.add_layout(made, side or "center")
+
+
+def hideable_legend(plot: figure, items: Mapping[str, list]) -> None:
+    """A legend above a figure; a click on a name hides its marks."""
+    legend(plot, items, "top_left", side="above")
+    plot.legend.click_policy = "hide"
+    plot.legend.inactive_fill_color, plot.legend.inactive_fill_alpha = NEUTRAL, 0.35
+
+
+def hover(plot: figure, drawn: GlyphRenderer | list, tips: list[tuple[str, str]],
+          **options) -> None:
+    """Say numbers where the pointer is."""
+    renderers = drawn if isinstance(drawn, list) else [drawn]
+    plot.add_tools(HoverTool(renderers=renderers, tooltips=tips, **options))
+
+
+def on_drag(plot: figure, grab: CustomJS, pull: CustomJS) -> None:
+    """Run scripts when something is taken hold of in a figure, and while it is moved."""
+    for event, script in ((PanStart, grab), (Pan, pull), (PanEnd, pull)):
+        plot.js_on_event(event, script)
+
+
+def crosshair(plots: list[figure]) -> None:
+    """One crosshair across all maps."""
+    lines = [Span(dimension=d, line_color=NEUTRAL, line_dash="dotted") for d in ("width", "height")]
+    for plot in plots:
+        plot.add_tools(CrosshairTool(overlay=lines))
+
+
+def colours(palette: str, log: bool = False, **options) -> LinearColorMapper | LogColorMapper:
+    """What colours numbers, by the name of a palette."""
+    kind = LogColorMapper if log else LinearColorMapper
+    return kind(process_cmap(palette, 256, categorical=False), **options)
+
+
+def colour_bar(mapper: LinearColorMapper | LogColorMapper, width: int, **options) -> ColorBar:
+    """A thin bar of colours, so many pixels long."""
+    return ColorBar(color_mapper=mapper, height=9, width=width, padding=4, margin=0,
+                    background_fill_alpha=0, major_label_text_font_size="11px",
+                    formatter=BasicTickFormatter(), **options)
+
+
+def value_map(title: str, side: int, ranges: tuple[Range1d, Range1d], name: str,
+              mapper: LinearColorMapper | LogColorMapper, ticks: Ticker | None = None) -> figure:
+    """An empty map with a bar of colours below it, whose title is to be filled in.
+
+    Parameters
+    ----------
+    title, name : str
+    side : int
+        Pixels across the frame.
+    ranges : (Range1d, Range1d)
+        Share them to link panning and zooming.
+    mapper : ColorMapper
+    ticks : Ticker or None
+        Of the bar of colours.
+    """
+    plot = map_chart(title, "", "", side, side, x_range=ranges[0], y_range=ranges[1], name=name)
+    plot.add_layout(colour_bar(
+        mapper, side - 12, title=" ", title_text_font_size=_SMALL,
+        title_text_font_style="normal", ticker=ticks or BasicTicker(desired_num_ticks=4)), "below")
+    plot.xaxis.ticker.desired_num_ticks = plot.yaxis.ticker.desired_num_ticks = 4
+    return plot

@@ -1,0 +1,73 @@
+"""How views lie on a page: rows that wrap where it is narrow, and columns behind tabs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import panel as pn
+import param
+
+from workbench.ui.base.state import State
+from workbench.ui.base.store import Store
+
+
+class View(pn.viewable.Viewer):
+    """A part of a page that shows what a store holds; a subclass draws it into ``_panel``.
+
+    Parameters
+    ----------
+    store : Store
+    """
+
+    store = param.ClassSelector(class_=Store)
+
+    def __init__(self, store: Store, **params):
+        super().__init__(store=store, **params)
+
+    def follow(self, draw: Callable, *names: str, of: param.Parameterized | None = None) -> None:
+        """Draw now, and whenever parameters of the store, or of something else, change."""
+        (of or self.store).param.watch(draw, list(names))
+        draw()
+
+    def follow_answer(self, draw: Callable) -> None:
+        """Draw the store's answer, now if there is one, and every further one."""
+        def drawn(*events) -> None:
+            if self.store.answer is not None:
+                draw(self.store.answer)
+
+        self.follow(drawn, "answer")
+
+    def __panel__(self):
+        return self._panel
+
+
+def wrapping(*objects, gap: int = 6, **options) -> pn.Row:
+    """A row that wraps, with so many pixels between its parts.
+
+    Not Panel's FlexBox, to whose figures the theme of the page does not reach.
+    """
+    style = f":host {{flex-wrap: wrap; gap: 6px {gap}px; align-items: flex-start;}}"
+    return pn.Row(*objects, sizing_mode="stretch_width", margin=0, stylesheets=[style], **options)
+
+
+def stretched(*parts, **options) -> pn.Column:
+    """Parts below each other, as wide as the page."""
+    return pn.Column(*parts, sizing_mode="stretch_width", **{"margin": 0} | options)
+
+
+class ByTab(pn.viewable.Viewer):
+    """A column of views for each tab; only that of the tab which a state has open is seen."""
+
+    def __init__(self, state: State, views: Mapping[str, list], **params):
+        super().__init__(**params)
+        self._state = state
+        self._columns = {tab: pn.Column(*parts, margin=0) for tab, parts in views.items()}
+        state.param.watch(self._update, "tab")
+        self._update()
+
+    def _update(self, *events) -> None:
+        for tab, column in self._columns.items():
+            column.visible = tab == self._state.tab
+
+    def __panel__(self):
+        return stretched(*self._columns.values())

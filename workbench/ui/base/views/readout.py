@@ -1,0 +1,102 @@
+"""The top of a page: numbers in a live region, chips, what is being worked on, and errors."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import panel as pn
+import panel_material_ui as pmui
+import param
+
+from workbench.ui.base import messages
+from workbench.ui.base.store import Store
+from workbench.ui.base.views.layout import View, stretched, wrapping
+
+
+class LiveText(pn.custom.JSComponent):
+    """Text that screen readers speak when it changes."""
+
+    text = param.String()
+    role = param.String("status")
+
+    _esm = """
+    export function render({model, el}) {
+      const line = document.createElement('div')
+      line.setAttribute('role', model.role)
+      line.setAttribute('aria-live', model.role === 'alert' ? 'assertive' : 'polite')
+      const show = () => { line.textContent = model.text }
+      model.on('text', show)
+      show()
+      return line
+    }
+    """
+
+
+class Readout(View):
+    """Numbers and work of a store; a subclass fills in the numbers.
+
+    Parameters
+    ----------
+    store : Store
+    beside : tuple
+        What else is in the row of chips.
+    under, over : tuple
+        What is below that row, and between the numbers and it.
+    lines : int
+        Lines that the numbers take at least, so that nothing below them moves.
+    """
+
+    #: Chips that the app fills in.
+    chips: ClassVar[tuple[str, ...]] = ("verdict", "cost")
+
+    def __init__(self, store: Store, beside: tuple = (), under: tuple = (), over: tuple = (),
+                 lines: int = 1, **params):
+        super().__init__(store, **params)
+        self.text = LiveText(sizing_mode="stretch_width", margin=(2, 5),
+                             styles={"font-size": "15px"}, min_height=20 * lines)
+        chip = {"size": "small", "margin": (4, 5), "visible": False}
+        self.verdict = pmui.Chip("", variant="filled", **chip)
+        self.cost = pmui.Chip("", variant="outlined", **chip)
+        self.doing = pmui.Typography("", variant="body2", margin=(6, 5))
+        self.bar = pmui.LinearProgress(value=0, variant="determinate", margin=(14, 10, 0, 5),
+                                       width=150)
+        self.stop = pmui.Button(label=messages.CANCEL, color="error", variant="outlined",
+                                size="small", margin=(2, 5),
+                                on_click=lambda _: self.results.cancel())
+        self.error = pmui.Alert("", severity="error", visible=False, margin=(4, 10),
+                                sizing_mode="stretch_width")
+        self._panel = stretched(
+            self.error, self.text, *over,
+            wrapping(*(getattr(self, name) for name in self.chips), *beside, self.doing, self.bar,
+                     self.stop, min_height=36), *under)
+
+    @property
+    def results(self) -> Store:
+        """The store whose work is shown."""
+        return self.store
+
+    @property
+    def stoppable(self) -> bool:
+        """Whether there is work that the user may stop."""
+        return bool(self.results.work)
+
+    @property
+    def present(self) -> str:
+        """What is being worked on, in words."""
+        return self.results.work or messages.READY
+
+    def judge(self, verdict: tuple[str, str], visible: bool = True) -> None:
+        """Show what the setting means: a label and a colour."""
+        self.verdict.param.update(label=verdict[0], color=verdict[1], visible=visible)
+
+    def _numbers(self, *events) -> None:
+        """Fill in the numbers."""
+
+    def _work(self, *events) -> None:
+        results = self.results
+        self.doing.object = self.present
+        self.bar.param.update(
+            visible=bool(results.work), value=round(100 * results.fraction),
+            variant="determinate" if results.fraction > 0 else "indeterminate")
+        self.stop.visible = self.stoppable
+        self.error.param.update(object=results.error, visible=bool(results.error))

@@ -1,0 +1,57 @@
+"""Small texts under and beside plots, styled to read on white and on dark pages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from html import escape
+
+import panel as pn
+
+NOTE = """
+p.wb-note {margin: 0 0 8px; font-size: 13px; line-height: 1.4; opacity: 0.8;}
+p.wb-legend {margin: 0 0 4px; font-size: 12px;}
+p.wb-legend span {display: inline-block; margin-right: 12px; white-space: nowrap;}
+p.wb-legend i {display: inline-block; width: 22px; margin-right: 5px; vertical-align: middle;}
+pre {white-space: pre-wrap; font-size: 12.5px; line-height: 1.45; margin: 4px 0;}
+div.wb-scroll {overflow-x: auto;}
+table.wb-table {border-collapse: collapse; font-size: 13px; color: inherit;}
+table.wb-table th, table.wb-table td {padding: 4px 14px 4px 0; text-align: right;
+  border-bottom: 1px solid rgba(128, 128, 128, 0.35); color: inherit; background: none;}
+table.wb-table th:first-child {text-align: left;}
+"""
+
+
+def note(text: str = "", width: int | None = None, html: bool = False, inset: int = 5
+         ) -> pn.pane.HTML:
+    """One quiet sentence, as wide as said or as the page, so many pixels from its sides."""
+    size = {"width": width} if width else {"sizing_mode": "stretch_width"}
+    return pn.pane.HTML(paragraph(text, html), margin=(0, inset), stylesheets=[NOTE], **size)
+
+
+def block(content: str = "") -> pn.pane.HTML:
+    """A piece of HTML, such as a table."""
+    return pn.pane.HTML(content, margin=(0, 5), stylesheets=[NOTE], sizing_mode="stretch_width")
+
+
+def paragraph(text: str, html: bool = False) -> str:
+    """The HTML of a quiet sentence."""
+    return f"<p class='wb-note'>{text if html else escape(text)}</p>" if text else ""
+
+
+def table(heads: Sequence[str], rows: Iterable[tuple[Sequence[str], str]]) -> str:
+    """The HTML of a table.
+
+    Parameters
+    ----------
+    heads : sequence of str
+    rows : iterable of (sequence of str, str)
+        Cells of each row, of which the first is its head, and its style.
+    """
+    top = "".join(f"<th>{escape(head)}</th>" for head in heads)
+    body = ""
+    for (first, *others), style in rows:
+        cells = "".join(f"<td>{escape(cell)}</td>" for cell in others)
+        body += (f"<tr style='{style}'><th scope='row' style='font-weight: inherit'>"
+                 f"{escape(first)}</th>{cells}</tr>")
+    return (f"<div class='wb-scroll'><table class='wb-table'><thead><tr>{top}</tr></thead>"
+            f"<tbody>{body}</tbody></table></div>")

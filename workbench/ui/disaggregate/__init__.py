@@ -1,0 +1,1 @@
+"""The app "disaggregate": a fine map from totals of areas, and its calibration."""

@@ -1,0 +1,178 @@
+"""What the user has chosen: parameters only, readable from and written to a URL."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import param
+
+from workbench.pipeline.spec import Spec
+from workbench.ui.base import state
+from workbench.ui.disaggregate.catalogue import LEARNT, Choice, choices, lengthscales, variances
+
+EXACT = "aggregated-gp"
+FLAT = "constant"
+AUTO = "auto"
+MODELS = {
+    "Auto: several models, weighted by what the areas can test": AUTO,
+    "VBAgg: GP on individuals, variational": "vbagg",
+    "Aggregated GP: exact, Normal errors": EXACT,
+    "Centre-point GP: areas as points": "centre-point",
+    "Constant: one flat rate": FLAT,
+}
+_NORMAL_ONLY = "the exact model always has the identity link and Normal errors"
+_FLAT_ONLY = "the flat model has no kernel"
+_AUTO_ONLY = "auto tries several kernels, with area effects and a nugget, and weighs them"
+_NO_EFFECT = "this model has no random effect of areas or individuals"
+
+
+class State(state.State):
+    """All choices of the disaggregation app; every one is a selection of canonical values.
+
+    What can be chosen depends on the dataset (granularity, kernel, lengthscale, threshold) and
+    on model and link (variance); a choice that is no longer offered returns to its default.
+    """
+
+    dataset = param.Selector(doc="Data: totals of areas that are to be made fine again.")
+    granularity = param.Selector(
+        doc="Areas whose totals the model sees: an administrative level, or neighbouring areas "
+        "merged until so many are left.")
+    model = param.Selector(objects=MODELS, doc="How the fine map is learnt from the totals.")
+    link = param.Selector(
+        objects={"exp (log rate)": "exp", "square": "square", "identity": "identity"},
+        doc="From the Gaussian process f to the rate: exp keeps it positive and multiplies "
+        "effects; identity needs the Normal likelihood.")
+    likelihood = param.Selector(
+        objects={"Poisson": "poisson", "negative binomial": "negative-binomial",
+                 "Normal": "normal"},
+        doc="Distribution of an area's count around its expectation.")
+    overdispersion = param.Selector(
+        objects={"area effect (recommended)": "area", "none": "none"},
+        doc="Counts of real areas vary more than Poisson: an iid effect of each area takes up "
+        "what covariates and map cannot, or else the map overfits.")
+    kernel = param.Selector(doc="Terms of the Gaussian process: covariates and map.")
+    lengthscale = param.Selector(
+        doc="Distance over which the map term changes: learnt, or fixed where you put it.")
+    variance = param.Selector(
+        doc="Variance of the map term on the scale of the link: learnt, or fixed.")
+    nugget = param.Selector(
+        objects={"learnt": "learn", "none": 0.0, "0.1": 0.1, "0.2": 0.2, "0.3": 0.3, "0.5": 0.5},
+        doc="Standard deviation of each individual's own random effect, on the scale of the "
+        "link: widens fine intervals and leaves totals nearly alone.")
+    threshold = param.Selector(
+        doc="The exceedance map shows the probability that the rate is above this.")
+    colours = param.Selector(
+        objects={"locked to the data": "locked", "autoscale": "auto"},
+        doc="Locked: the same value has the same colour in every fit. Autoscale: stretch the "
+        "colours over the present maps, for detail.")
+    log_colours = param.Boolean(
+        False, doc="Equal steps of colour are equal ratios: for rates of which few are high.")
+    area_effect = param.Boolean(
+        False, doc="Off: the smooth map that covariates and neighbours explain. On: with the "
+        "random effect of each area or individual, given the area's total; to predict what is "
+        "observed there.")
+
+    def __init__(self, **given):
+        self._choices = choices()
+        self.param.dataset.objects = {c.title: name for name, c in self._choices.items()}
+        self._offered_for = None
+        super().__init__(dataset=given.pop("dataset", next(iter(self._choices))))
+        self._refresh()
+        self.choose(given)
+
+    @classmethod
+    def names(cls) -> list[str]:
+        """The choices, those that others depend on first."""
+        first = ["dataset", "model", "link"]
+        return first + [n for n in cls.param if n not in (*first, "name")]
+
+    @property
+    def choice(self) -> Choice:
+        """What the present dataset offers."""
+        return self._choices[self.dataset]
+
+    @param.depends("dataset", "model", "link", watch=True)
+    def _refresh(self) -> None:
+        offered, link = self.choice, "identity" if self.model == EXACT else self.link
+        unit = "rate²" if link == "identity" else ""
+        with param.parameterized.batch_call_watchers(self):     # watchers see all or nothing
+            self.offer("granularity", offered.granularities)
+            self.offer("kernel", offered.kernels)
+            self.offer("lengthscale", _stops(lengthscales(offered), offered.unit))
+            self.offer("variance", _stops(variances(offered, link), unit))
+            self.offer("threshold", {f"{t:g}": t for t in offered.thresholds}, offered.threshold)
+            if self.dataset != self._offered_for:   # the same number means nothing elsewhere
+                self._offered_for, self.threshold = self.dataset, offered.threshold
+
+    def inapplicable(self, name: str) -> str:
+        """Why a choice has no effect at present; empty if it has."""
+        if self.model == AUTO and name in ("link", "likelihood", "overdispersion", "nugget",
+                                           "kernel", "lengthscale", "variance"):
+            return _AUTO_ONLY
+        if self.model == EXACT and name in ("link", "likelihood", "overdispersion", "nugget"):
+            return _NORMAL_ONLY
+        if self.model == FLAT and name == "kernel":
+            return _FLAT_ONLY
+        if name in ("lengthscale", "variance"):
+            if self.model == FLAT:
+                return _FLAT_ONLY
+            if name == "lengthscale" and _map_term(self.kernel) == "linear":
+                return "regression alone has no lengthscale"
+        if name == "overdispersion" and self.likelihood != "poisson":
+            return "this likelihood is already overdispersed"
+        if name == "area_effect" and not self._has_effect():
+            return _NO_EFFECT
+        return ""
+
+    def _has_effect(self) -> bool:
+        """Whether the model gives areas or individuals iid effects under a positive link."""
+        if self.model == AUTO:
+            return True
+        if self.model == EXACT or self.link == "identity":
+            return False
+        area = self.overdispersion == "area" and not self.inapplicable("overdispersion")
+        return area or self.nugget != 0
+
+    def fixed(self) -> dict[str, float]:
+        """Hyperparameters of the map term that a slider fixes, by name, natural units."""
+        term = _map_term(self.kernel)
+        return {f"{term}.{name}": getattr(self, name) for name in ("lengthscale", "variance")
+                if getattr(self, name) != LEARNT and not self.inapplicable(name)}
+
+    def spec(self) -> Spec:
+        """The choices as a `Spec`, whose JSON runs on the command line too."""
+        loader, level, areas = self.choice.options(self.granularity)
+        options = {}
+        if self.model == AUTO:
+            options |= {"effort": "quick", "workers": 1}
+        elif self.model != FLAT:
+            options["kernel"] = self.kernel
+        for name in ("link", "likelihood", "overdispersion", "nugget"):
+            if not self.inapplicable(name):
+                options[name] = getattr(self, name)
+        return Spec(
+            dataset=self.dataset, dataset_options=loader, level=level, areas=areas,
+            model=self.model, options=options, hyperparameters=self.fixed(),
+            threshold=self.threshold / self.choice.factor,
+            area_effect=self.area_effect and not self.inapplicable("area_effect"),
+        )
+
+    def neighbours(self) -> list[Spec]:
+        """Specs at the stops beside that of each slider that fixes something."""
+        spec, fixed, found = self.spec(), self.fixed(), []
+        for name, value in fixed.items():
+            stops = list(self.param[name.split(".")[-1]].names.values())[1:]    # without "learnt"
+            here = stops.index(value)
+            found += [replace(spec, hyperparameters=fixed | {name: stops[k]})
+                      for k in (here + 1, here - 1) if 0 <= k < len(stops)]
+        return found
+
+
+def _map_term(kernel: str) -> str:
+    """Name of the last term of a kernel, which the sliders move."""
+    return re.sub(r"\(.*?\)|ard-", "", kernel).split("+")[-1]
+
+
+def _stops(values: list[float], unit: str) -> dict:
+    return {LEARNT: LEARNT} | {f"{value:g} {unit}".strip(): value for value in values}

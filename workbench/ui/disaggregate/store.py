@@ -1,0 +1,165 @@
+"""One session's results: watches the state, answers at once what it can, works on the rest.
+
+Three lines of work, each in its own `Job`: what was asked for; the same fit's maps with or without
+the area effect, which must not stop a fit; and ahead of the user, what a slider's next move needs.
+"""
+
+from __future__ import annotations
+
+import param
+import xarray as xr
+
+from workbench.pipeline.spec import Spec
+from workbench.ui.base import store
+from workbench.ui.base.jobs import Run
+from workbench.ui.base.store import alone, in_words
+from workbench.ui.disaggregate import engine
+from workbench.ui.disaggregate.engine import Answer, Scene
+from workbench.ui.disaggregate.state import State
+
+PAUSE = 0.5     # seconds
+SHOWN_ONLY = ("colours", "log_colours")     # choices of the views, not of the answer
+
+
+class Store(store.Store):
+    """The data, the maps of one fit, and their scores. Parameters as of the base."""
+
+    scene = param.ClassSelector(class_=Scene, doc="the data, ready to be shown")
+    answer = param.ClassSelector(class_=Answer, doc="the maps shown; None until there are some")
+    exceedance = param.Array(doc="P(rate > threshold) of each individual, or None")
+    scores = param.ClassSelector(class_=xr.Dataset, doc="scores of the maps shown, or None")
+    history = param.List(doc="(step, objective) of the present or last fit")
+
+    watched = tuple(name for name in State.names() if name not in SHOWN_ONLY)
+
+    def _set_up(self) -> None:
+        self._spec, self._side = None, self._line(self._hear_side)
+        self._ahead = self._line(self._hear_side, spare=True)
+
+    @property
+    def fitting(self) -> bool:
+        """Whether hyperparameters are being learnt, which can be cancelled."""
+        return self.work.startswith("learning")
+
+    @alone
+    def fit(self) -> None:
+        """Learn the hyperparameters that no slider fixes, in a thread."""
+        spec = self._spec = self.state.spec()
+        self.close()
+        self.param.update(error="", history=[], fraction=0.0, work="learning hyperparameters")
+        self._job.start(lambda run: _fit(spec, run))
+
+    @alone
+    def cancel(self) -> None:
+        """Stop learning at the next step; the best state so far is shown."""
+        if self.fitting:
+            self.work = "learning: stopping after this step"
+        self._job.cancel()
+
+    @alone
+    def _changed(self, *events) -> None:
+        spec = self.state.spec()
+        before, self._spec = self._spec, spec
+        if before is not None and engine.fit_spec(before) == engine.fit_spec(spec):
+            self._exceed()
+            self._include(spec.area_effect)
+            return
+        self.close()
+        found, scene = engine.ready(spec), engine.ready_scene(spec)
+        self.param.update(error="", work="updating the maps", fraction=0.0)
+        if found is None or scene is None:
+            self._job.start(lambda run: _answer(spec, run))
+            return
+        self._show(scene, found)
+        if self.scores is None:
+            self.work = "scoring"
+            self._job.start(lambda run: _score(found, run))
+        else:
+            self._end()
+
+    def _show(self, scene: Scene, answer: Answer) -> None:
+        history = list(enumerate(answer.history, 1)) or self.history
+        exceedance = answer.exceedance(self.state.spec().threshold)
+        scores = self.scores if self._same_fit(answer) else engine.ready_scores(answer)
+        self.param.update(scene=scene, answer=answer, exceedance=exceedance, history=history,
+                          scores=scores)
+
+    def _same_fit(self, answer: Answer) -> bool:
+        return self.answer is not None and self.answer.fit is answer.fit
+
+    def _stage(self, scene: Scene) -> None:
+        """Show the data of a scene while its maps are worked on."""
+        if scene is not self.scene:
+            self.param.update(scene=scene, answer=None, exceedance=None, scores=None, history=[])
+
+    def _include(self, area_effect: bool) -> None:
+        scene, answer = self.scene, self.answer
+        self._side.drop()
+        if answer is not None and answer.area_effect != area_effect:
+            self._side.start(lambda run: run.send(
+                "maps", (scene, engine.including(answer, area_effect))))
+
+    def _exceed(self) -> None:
+        if self.answer is not None and self._spec is not None:
+            self.exceedance = self.answer.exceedance(self._spec.threshold)
+
+    def _tick(self, step: int, objective: float, fraction: float) -> None:
+        self.param.update(history=[*self.history, (step, objective)], fraction=fraction)
+
+    def _receive(self, name: str, result: object) -> None:
+        if name == "scene":
+            self._stage(result)
+        elif name == "maps":
+            self._show(*result)
+            self.param.update(work="scoring", fraction=0.0)
+            self._include(self._spec.area_effect)   # it may have been switched meanwhile
+        else:
+            self.param.update(**{name: result})
+
+    def _end(self) -> None:
+        """All that was asked for is shown: work ahead."""
+        super()._end()
+        neighbours = self.state.neighbours()
+        if neighbours:
+            self._ahead.start(lambda run: _work_ahead(neighbours, run))
+
+    @alone
+    def _hear_side(self, event: str, *values) -> None:
+        if event == "received":
+            scene, answer = values[1]
+            if self._same_fit(answer):      # a fit may have ended meanwhile
+                self._show(scene, answer)
+        elif event == "failed":
+            self.error = in_words(values[0])
+
+
+def _answer(spec: Spec, run: Run) -> None:
+    run.wait_for_page(0)        # before the models, which take seconds to load
+    scene = engine.scene(spec)
+    run.send("scene", scene)
+    answer = engine.quick(spec)
+    run.send("maps", (scene, answer))
+    _score(answer, run)
+
+
+def _score(answer: Answer, run: Run) -> None:
+    if engine.ready_scores(answer) is None:
+        run.wait_for_page(PAUSE)       # scores take seconds: not while a slider is being moved
+    run.send("scores", engine.scores(answer))
+
+
+def _fit(spec: Spec, run: Run) -> None:
+    scene = engine.scene(spec)
+    run.send("scene", scene)
+    answer = engine.learn(spec, run.tick)
+    run.send("maps", (scene, engine.including(answer, spec.area_effect)))
+    run.send("scores", engine.scores(answer))
+
+
+def _work_ahead(specs: list[Spec], run: Run) -> None:
+    """Answer what the next move of a slider asks for, as long as nobody wants anything else."""
+    run.rest(PAUSE)
+    for spec in specs:
+        run.give_way()
+        if engine.ready(spec) is None:
+            engine.quick(spec)

@@ -1,0 +1,100 @@
+"""Calibration, scores and training beside each other."""
+
+from __future__ import annotations
+
+from html import escape
+
+import panel as pn
+import panel_material_ui as pmui
+from bokeh.plotting import figure
+
+from workbench.plots import pit_histogram, reliability_curve
+from workbench.plots.theme import CATEGORIES, NEUTRAL, OWN_BAG
+from workbench.plots.theme import colours as colours_of
+from workbench.ui.base.views.figures import chart, push, shown, source
+from workbench.ui.base.views.layout import View, stretched, wrapping
+from workbench.ui.base.views.text import note
+from workbench.ui.disaggregate import messages
+from workbench.ui.disaggregate.store import Store
+from workbench.ui.disaggregate.views.scores import Scores
+
+SIZE = 260
+TARGETS = {"bag": "areas", "individual": "fine values", "rate": "true rate"}
+
+
+class Charts(View):
+    """Reliability curve, PIT histogram, scores against the flat model, and training curve."""
+
+    def __init__(self, store: Store, **params):
+        super().__init__(store, **params)
+        self.target = pmui.RadioButtonGroup(
+            label="Calibration and scores of", options={"areas": "bag"}, value="bag", size="small",
+            width=360, margin=(5, 5))
+        self._coverage = pn.pane.HoloViews(None, margin=0, linked_axes=False)
+        self._legend = note(width=SIZE + 50)
+        self._pit = pn.pane.HoloViews(None, margin=0, linked_axes=False)
+        self.scores = Scores()
+        self._steps = source(step=[], objective=[])
+        self._training, self._empty = self._training_figure(), note(messages.NO_CURVE, SIZE)
+        self._row = wrapping(*(shown(*parts, note(messages.CHARTS[what], SIZE + 50))
+                               for what, parts in (("coverage", (self._coverage, self._legend)),
+                                                   ("pit", (self._pit,)),
+                                                   ("training", (self._training, self._empty)))),
+                             gap=12)
+        self._panel = stretched(self.target, self._row, self.scores, note(messages.TRAINED_ON))
+        self.follow(self._scored, "scores")
+        self.follow(self._learn, "history")
+        self.target.param.watch(lambda _: self._draw(), "value")
+
+    def _scored(self, *events) -> None:
+        scores = self.store.scores
+        self._row.styles = {"opacity": "0.45" if scores is None else "1"}
+        if scores is None:
+            return
+        targets = {TARGETS[str(t)]: str(t) for t in scores["target"].values}
+        finest = list(targets.values())[-1]
+        if targets != self.target.options:
+            self.target.param.update(options=targets, value=finest)
+        self._draw()
+
+    def _draw(self) -> None:
+        scores, target = self.store.scores, self.target.value
+        if scores is None:
+            return
+        name = self.store.answer.fit.model.name
+        size = {"frame_width": SIZE, "frame_height": SIZE, "toolbar": None}
+        with pn.io.hold():
+            self._coverage.object = reliability_curve(scores, target).opts(
+                **size, show_legend=False)      # it would cover the curves
+            self._legend.object = _legend([str(m) for m in scores["model"].values])
+            self._pit.object = pit_histogram(scores, name, target).opts(**size)
+            self.scores.param.update(scores=scores, target=target)
+
+    def _learn(self, *events) -> None:
+        steps, values = zip(*self.store.history, strict=True) if self.store.history else ((), ())
+        push(self._steps, {"step": steps, "objective": values})
+        if values:
+            self._training.x_range.update(start=0, end=max(steps) + 1)
+            low = sorted(values)[len(values) // 20]      # the first steps would flatten the rest
+            pad = 0.05 * max(max(values) - low, 1e-9)
+            self._training.y_range.update(start=low - pad, end=max(values) + pad)
+        self._empty.visible = not values
+
+    def _training_figure(self) -> figure:
+        plot = chart("Training", "step", "objective (nats)", SIZE, SIZE, name="training",
+                     tools="pan,wheel_zoom,reset", toolbar_location="right", active_scroll=None,
+                     x_range=(0, 1), y_range=(0, 1))
+        plot.toolbar.autohide = True
+        plot.line("step", "objective", source=self._steps, line_color=CATEGORIES[0],
+                  line_width=1.5)
+        plot.scatter("step", "objective", source=self._steps, color=CATEGORIES[0], size=4)
+        return plot
+
+
+def _legend(models: list[str]) -> str:
+    """Models beside their lines, as HTML."""
+    styles = {OWN_BAG: "dotted"}
+    lines = [f"<span><i style='border-top: 3px {styles.get(name, 'solid')} {colour}'></i>"
+             f"{escape(name)}</span>" for name, colour in colours_of(models).items()]
+    band = f"<span><i style='border-top: 9px solid {NEUTRAL}66'></i>±2 standard errors</span>"
+    return f"<p class='wb-legend'>{''.join(lines)}{band}</p>"

@@ -1,0 +1,27 @@
+"""The fit in words, folded away until asked for."""
+
+from __future__ import annotations
+
+from html import escape
+
+import panel_material_ui as pmui
+
+from workbench.ui.base.views.layout import View
+from workbench.ui.base.views.text import block
+from workbench.ui.disaggregate import messages
+from workbench.ui.disaggregate.store import Store
+
+
+class Report(View):
+    """Summary of the fit shown and its notes."""
+
+    def __init__(self, store: Store, **params):
+        super().__init__(store, **params)
+        self._text = block()
+        self._panel = pmui.Card(self._text, title=messages.SUMMARY, collapsed=True,
+                                variant="outlined", sizing_mode="stretch_width", margin=(10, 10))
+        self.follow(self._update, "answer")
+
+    def _update(self, *events) -> None:
+        answer = self.store.answer
+        self._text.object = "" if answer is None else f"<pre>{escape(answer.summary)}</pre>"

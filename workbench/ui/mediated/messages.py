@@ -1,0 +1,131 @@
+"""Every sentence that the app shows, so that words can be read in one place."""
+
+from __future__ import annotations
+
+from workbench.ui.base.messages import resolution
+from workbench.ui.mediated.model import INDUCING
+
+TITLE = "Mediated: fine maps from bags and targets that do not lie together"
+ABOUT = ("Some blocks report their covariates, others their mean temperature. A field that is "
+         "known for all blocks, the mediator, says which are alike.")
+LEARN, LEARN_NOTE = "Learn it", "Puts the sliders where the targets are most probable."
+FULL = "Map in full"
+LOADING, LEARNING, WHOLE = "preparing bags and targets", "learning", "map in full"
+WAITING = "Bags and targets are being prepared."
+FORGET = "Forget these rows"
+UNKNOWN = "#88888855"
+
+MAPS = {
+    "target": "Targets: observed means",
+    "covariate": "Bags:",
+    "mediator": "Mediator:",
+    "truth": "Truth, never seen",
+    "mean": "Posterior mean",
+    "width": "Width of the 95 % interval",
+    "error": "Squared error",
+}
+MAPS_NOTE = (
+    "Grey: not known there. Targets, posterior mean and truth share one colour scale, the same for "
+    "every model; width and error have scales that stay, too. Zoom and pan are linked; pointing at "
+    "a pixel shows all its values.")
+CALIBRATION = "Calibration"
+CALIBRATION_NOTE = ("On the diagonal, coverage is as stated; below it intervals are too "
+                    "narrow.")
+CURVES = "Which bags are similar?"
+SCORES = "Models tried"
+SCORES_NOTE = ("One row for each model on each set of bags and targets, as last seen; the present "
+               "one is bold, those of other data are pale. Scores need the truth, log evidence "
+               "does not, and can be compared between models of the same values alone: imputed "
+               "values differ.")
+HEADS = ("model", "blocks", "targets", "pixels", "lengthscale of k", "RMSE (K)", "MAE (K)",
+         "correlation", "SSIM", "95 % coverage", "log evidence")
+NAMES = {"cmp": "CMP", "s-cmp": "S-CMP", "var-cmp": "VarCMP", "aggregated-gp": "Aggregated GP",
+         "gpr": "GPR", "bagg-gp": "BAGG-GP", "bilinear": "Bilinear + lapse"}
+
+
+def quantity(value: float, unit: str) -> str:
+    """A number with its unit, degrees as a sign."""
+    return f"{value:,g}°" if unit == "degree" else f"{value:,g} {unit}"
+
+
+def setting(bags: int, targets: int, matched: bool, block: str, pixels: int, pixel: str) -> str:
+    """Bags and targets in numbers."""
+    what = (f"{bags} blocks of {block} are both bags and targets" if matched else
+            f"{bags} bags report covariates, {targets} other blocks of {block} their temperature")
+    return f"{what}; predicted are {pixels:,} pixels of {pixel}."
+
+
+def scored(name: str, rmse: float, coverage: float | None) -> str:
+    """The answer in numbers."""
+    covered = "; it gives no intervals" if coverage is None else (
+        f"; 95 % intervals cover {100 * coverage:.0f} % of the truth")
+    return f"{name}: RMSE {rmse:.3g} K{covered}."
+
+
+def seen(kind: str, matched: bool, weights, spacing: str, slope: str) -> str:
+    """What the present setting shows."""
+    imputed = "" if matched else (
+        "Targets were first carried over to the bags by a regression on the mediators (imputed), "
+        "as if known exactly. ")
+    if kind == "bilinear":
+        more = "" if matched else " It sees the covariates of the observed blocks, unlike models."
+        return f"Interpolation between blocks, corrected by {slope}; no uncertainty.{more}"
+    if kind == "aggregated-gp":
+        return imputed + "Bags are related by the means of k over all their pairs of pixels."
+    if kind == "gpr":
+        return imputed + "Every bag is taken for one point at its mean place and covariates."
+    if kind == "bagg-gp":
+        return imputed + ("Bags share no information: pixels outside a valued bag keep "
+                          "what was assumed, and borders show.")
+    more = {"s-cmp": " All bags are of one size, so that S-CMP and CMP are the same.",
+            "var-cmp": f" Each term of k is seen through {INDUCING} inducing inputs, which smooths "
+                       "what is finer than they lie; the evidence is a lower bound."}
+    return _mediated(matched, weights, spacing) + more.get(kind, "")
+
+
+def _mediated(matched: bool, weights, spacing: str) -> str:
+    if weights.total < 0.3 and matched:
+        return ("λ is so large that little is left of what was observed: most of the map is what "
+                "was assumed.")
+    if weights.total < 0.3:
+        return (f"No bag is like any target: the lengthscales of ℓ are short beside the spacing of "
+                f"bags ({spacing}), or λ is large. Bags share no information, and unmatched "
+                "targets cannot be used: what they show is put down to noise, or read into the "
+                "map wrongly.")
+    count = max(1, round(weights.partners))
+    if matched and weights.own > 0.9:
+        return ("Every target draws on its own bag alone: the lengthscales of ℓ are short beside "
+                f"the spacing of bags ({spacing}), and CMP is the aggregated GP.")
+    if matched:
+        return (f"Every target draws on about {count} bags, its own with "
+                f"{100 * weights.own:.0f} % of the weight: mediation smooths what was matched.")
+    return (f"Every target draws on about {count} {'bag' if count == 1 else 'bags'} like it; "
+            "detail inside blocks comes from covariates, by k.")
+
+
+def ratio(value: float) -> tuple[str, str]:
+    """What k's lengthscale in blocks means, and a colour for it."""
+    verdict, colour = resolution(value, "blocks")
+    return f"lengthscale of k = {value:.2g} blocks: {verdict}", colour
+
+
+def cost(milliseconds: float, evaluations: int, kind: str) -> str:
+    """How long the last answer took on the server, and how good the numbers are."""
+    how = {"bilinear": "interpolated", "var-cmp": f"{INDUCING} inducing inputs"}.get(kind, "exact")
+    took = (f"{milliseconds:.0f} ms" if milliseconds < 1000 else f"{milliseconds / 1000:.1f} s")
+    if kind == "bilinear":
+        return f"{how} · {took}"
+    new = (f"{evaluations / 1e6:.1f} million" if evaluations >= 1e5 else
+           f"{evaluations:,}" if evaluations else "no new")
+    return f"{how} · {took} · {new} values of k"
+
+
+def learnt(values: dict, units: dict, evidence: float, notes: bool) -> str:
+    """What was learnt from the targets."""
+    names = {"lengthscale": "lengthscale of k", "spread": "sd by place", "detail": "of covariates",
+             "detail_spread": "sd by covariates", "noise": "noise", "far": "ℓ over places",
+             "near": "ℓ over the mediator", "share_of_place": "share of place", "ridge": "λ"}
+    told = ", ".join(f"{names[name]} {values[name]:.3g} {units.get(name, '')}".strip()
+                     for name in names if name in values)
+    return (f"Learnt from the targets: {told}; log evidence with priors {evidence:.1f}. The "
+            f"sliders are at the nearest stops.{' Stopped early.' if notes else ''}")

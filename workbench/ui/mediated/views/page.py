@@ -1,0 +1,111 @@
+"""The page: models beside each other, the setting in words, and below them maps and scores."""
+
+from __future__ import annotations
+
+import panel_material_ui as pmui
+
+from workbench.ui.base.jobs import Run
+from workbench.ui.base.shell import App
+from workbench.ui.base.views.controls import small_button
+from workbench.ui.base.views.layout import View, stretched
+from workbench.ui.base.views.readout import Readout
+from workbench.ui.base.views.text import note, paragraph
+from workbench.ui.mediated import background, messages
+from workbench.ui.mediated.background import Answer
+from workbench.ui.mediated.state import State
+from workbench.ui.mediated.store import Store, setting_of
+from workbench.ui.mediated.views.charts import Charts
+from workbench.ui.mediated.views.controls import Controls
+from workbench.ui.mediated.views.maps import Maps
+from workbench.ui.mediated.worlds import world
+
+
+class Toggle(View):
+    """Models beside each other."""
+
+    def __init__(self, store: Store, **params):
+        super().__init__(store, **params)
+        self.model = pmui.RadioButtonGroup.from_param(
+            store.state.param.model, label="", size="small", margin=(4, 5),
+            sizing_mode="stretch_width", max_width=860)
+        self._panel = stretched(self.model)
+
+
+class Numbers(Readout):
+    """The setting and what it shows in a live region, and what is going on."""
+
+    def __init__(self, store: Store, **params):
+        self.setting, self.learnt = note(messages.WAITING), note()
+        self.full = small_button(messages.FULL, store.whole, margin=(2, 5), icon="grid_on")
+        super().__init__(store, (self.full,), (self.learnt,), (self.setting,), **params)
+        self.follow_answer(self._numbers)
+        self.follow(self._work, "work", "fraction", "learnt", "error", "stale")
+
+    def _numbers(self, answer) -> None:
+        self.text.text = headline(answer)
+        self.setting.object = paragraph(_setting(answer))
+        bilinear = answer.model.kind == "bilinear"
+        side = _block(answer)
+        self.judge(messages.ratio(answer.model.lengthscale / side), not bilinear)
+        self.cost.param.update(visible=True, label=messages.cost(
+            answer.milliseconds, answer.evaluations, answer.model.kind))
+
+    @property
+    def stoppable(self) -> bool:
+        """Whether there is work that the user may stop."""
+        return self.store.work in (messages.LEARNING, messages.WHOLE)
+
+    def _work(self, *events) -> None:
+        super()._work()
+        store, place = self.store, self.store.state.place
+        self.full.param.update(
+            label=f"{messages.FULL}: {messages.quantity(place.pixel, place.unit)} pixels",
+            visible=place.fine, disabled=store.stale or bool(store.work))
+        self.learnt.object = paragraph(store.learnt)
+
+
+def headline(answer: Answer) -> str:
+    """The numbers that matter and what they show."""
+    found, unit = answer.posterior, answer.data.world.place.unit
+    slope = ""
+    if found.slope is not None:
+        name = next(n for n in answer.data.world.covariates if n in ("orography", "altitude"))
+        slope = f"{1000 * found.slope:.2g} K per km of {name}"
+    held = answer.scores.get("coverage")
+    return " ".join((
+        messages.scored(messages.NAMES[answer.model.kind], answer.scores["rmse"], held),
+        messages.seen(answer.model.kind, answer.data.matched, found.weights,
+                   messages.quantity(_block(answer), unit), slope)))
+
+
+def _block(answer: Answer) -> float:
+    place = answer.data.world.place
+    return answer.setting.side * place.thin * place.pixel
+
+
+def _setting(answer: Answer) -> str:
+    data, unit = answer.data, answer.data.world.place.unit
+    return f"{data.world.title}. " + messages.setting(
+        data.bags.sizes["bag"], data.values.size, data.matched,
+        messages.quantity(_block(answer), unit), data.pixels.sizes["individual"],
+        messages.quantity(data.world.pixel(data.fine), unit))
+
+
+def _import_models(run: Run) -> None:
+    import workbench.gp.models.registry  # noqa: F401
+
+
+def _first_answer(run: Run) -> None:
+    """The fields of the first setting, and one answer; benches belong to sessions."""
+    state = State()
+    setting = setting_of(state)
+    run.give_way()
+    world(*setting.world)
+    run.give_way()
+    bench = setting.build()
+    run.give_way()
+    background.answer(setting, bench, state.chosen)
+
+
+APP = App(messages.TITLE, State, Store, Controls, (Toggle, Numbers, Maps, Charts),
+          _import_models, _first_answer)

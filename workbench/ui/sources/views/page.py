@@ -1,0 +1,133 @@
+"""The top of the page: tabs and presets, what is seen in words, and the stage of each tab."""
+
+from __future__ import annotations
+
+import panel as pn
+import panel_material_ui as pmui
+from bokeh.models import Range1d
+
+from workbench.ui.base.jobs import Run
+from workbench.ui.base.shell import App
+from workbench.ui.base.views.controls import small_button
+from workbench.ui.base.views.layout import ByTab, View, stretched, wrapping
+from workbench.ui.base.views.readout import Readout
+from workbench.ui.base.views.text import note, paragraph
+from workbench.ui.sources import messages
+from workbench.ui.sources.city_store import CityStore
+from workbench.ui.sources.presets import PRESETS
+from workbench.ui.sources.state import CITY, LINE, State
+from workbench.ui.sources.store import Store
+from workbench.ui.sources.views.charts import Charts
+from workbench.ui.sources.views.city import Map
+from workbench.ui.sources.views.controls import Controls
+from workbench.ui.sources.views.experts import Experts
+from workbench.ui.sources.views.line import Line
+from workbench.ui.sources.views.series import Models, Series
+
+STEP = 900              # milliseconds between hours that are played
+
+
+class Top(View):
+    """Tabs, and the presets of the line."""
+
+    def __init__(self, store: Store, **params):
+        super().__init__(store, **params)
+        state = store.state
+        self.tab = pmui.RadioButtonGroup.from_param(state.param.tab, label="", size="small",
+                                                    margin=(4, 5), width=250)
+        self.presets = [small_button(preset.name, lambda k=k: state.choose_preset(k),
+                                     margin=(4, 0)) for k, preset in enumerate(PRESETS)]
+        self.play = small_button(messages.PLAY, self._play, icon="play_arrow", margin=(4, 5))
+        self.sentence, self._clock = note(), None
+        self.sentence.min_height = 27       # nothing may move below it while a bar is dragged
+        self._panel = stretched(wrapping(self.tab, *self.presets, self.play), self.sentence)
+        self.follow(self._update, *state.names(), of=state)
+
+    def _update(self, *events) -> None:
+        state = self.store.state
+        for button in self.presets:
+            button.visible = state.tab == LINE
+        self.sentence.visible = state.tab == LINE
+        self.play.visible = state.tab == CITY
+        if state.tab != CITY and self._clock is not None:
+            self._play()
+        known = next((p for p in PRESETS if all(
+            getattr(state, n) == v for n, v in p.setting.items()
+            if n in ("tab", "span", "truth", "sources"))), None)
+        self.sentence.object = paragraph(known.sentence if known else "")
+
+    def _play(self) -> None:
+        if self._clock is not None:
+            self._clock.stop()
+            self._clock = None
+        elif pn.state.curdoc is not None:
+            self._clock = pn.state.add_periodic_callback(self._tick, period=STEP)
+        playing = self._clock is not None
+        self.play.param.update(label=messages.PAUSE if playing else messages.PLAY,
+                               icon="pause" if playing else "play_arrow")
+
+    def _tick(self) -> None:
+        """The next hour, once the map of the present one is there."""
+        state, city = self.store.state, self.store.city
+        if not city.work and city.hour is not None:
+            hours = state.param.hour.objects
+            state.hour = hours[(hours.index(state.hour) + 1) % len(hours)]
+
+
+class Numbers(Readout):
+    """What is seen in a live region, what is being worked on, and errors; of the tab shown."""
+
+    def __init__(self, store: Store, **params):
+        super().__init__(store, lines=2, **params)
+        store.param.watch(self._numbers, ["answer", "estimate"])
+        store.city.param.watch(self._numbers, ["hour", "stale"])
+        for each in (store, store.city):
+            each.param.watch(self._work, ["work", "fraction", "error"])
+        self.follow(self._both, "tab", of=store.state)
+
+    @property
+    def results(self) -> Store | CityStore:
+        """The store of the tab shown."""
+        return self.store if self.store.state.tab == LINE else self.store.city
+
+    def _both(self, *events) -> None:
+        self._numbers()
+        self._work()
+
+    def _numbers(self, *events) -> None:
+        store, state = self.store, self.store.state
+        on_line = state.tab == LINE
+        self.verdict.visible = self.cost.visible = on_line and store.answer is not None
+        if on_line and store.answer is not None:
+            answer, designs = store.answer, state.designs
+            self.text.text = messages.line_headline(answer.scores, answer.weight, store.estimate)
+            self.judge(messages.verdict(answer.scores, any(d.copied for d in designs),
+                                        any(d.biased for d in designs)))
+            self.cost.label = messages.cost(answer.milliseconds)
+        elif not on_line:
+            hour = store.city.hour
+            self.text.text = messages.ABOUT["city"] if hour is None else _of_city(hour)
+
+
+class Stage(ByTab):
+    """The line or the city, whichever tab is open."""
+
+    def __init__(self, store: Store, **params):
+        x_range = Range1d(-2, 15)
+        super().__init__(store.state, {
+            LINE: [Line(store, x_range), Experts(store, x_range), Charts(store)],
+            CITY: [wrapping(Map(store), Series(store), gap=10), Models(store)]}, **params)
+
+
+def _of_city(hour) -> str:
+    fitted = hour.fitted
+    *_, seen, name = fitted.key
+    return messages.city_headline(messages.MODELS[name], " and ".join(seen), fitted.rmse,
+                               fitted.coverage, messages.clock(hour.hour))
+
+
+def _import_models(run: Run) -> None:
+    import workbench.gp.models.several_sources.mr_gp  # noqa: F401
+
+
+APP = App(messages.TITLE, State, Store, Controls, (Top, Numbers, Stage), first=_import_models)

@@ -1,1 +1,0 @@
-"""Views: what is shown of a store's results, and nothing computed."""
