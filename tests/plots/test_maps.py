@@ -161,7 +161,7 @@ def test_panel_locks_colours_of_observed_mean_and_truth():
     assert ends[0] == ends[1] == ends[4] != ends[2]
     assert ends[3] == (0, 1)
     titles = [bar(f).title for f in drawn]
-    assert titles[:2] == ["cases per person"] * 2 and titles[3] == "P(> 0.5 per person)"
+    assert titles[:2] == ["cases per house"] * 2 and titles[3] == "P(> 0.5 per house)"
     ranges = {(f.x_range.id, f.y_range.id) for f in drawn}
     assert len(ranges) == 1  # linked axes
     assert map_scales(ds, maps)["rate"] == map_scales(ds, maps * 5)["rate"]
@@ -202,9 +202,9 @@ def test_points_need_axes_and_say_which_there_are():
 
 def test_scales_are_named_and_bad_ones_refused():
     ds = country()
-    assert rate_unit(ds) == (1.0, "cases per person")
+    assert rate_unit(ds) == (1.0, "cases per house")
     rare = ds.assign(value=ds["value"].copy(data=ds["value"] / 200))
-    assert rate_unit(rare) == (1000.0, "cases per 1,000 people")
+    assert rate_unit(rare) == (1000.0, "cases per 1,000 houses")
     scale = colour_scale([0.0, 1.0], label="rate", unit="cases", quantiles=(0.0, 1.0), factor=10)
     assert (scale.lower, scale.upper) == (0, 10)
     assert "0 to 10 cases" in scale.caption and scale.title == "rate (cases)"

@@ -161,12 +161,15 @@ def maximise(
                 blur = 50 * eps * (1 + abs(best["value"]))
                 rest = max(_REST, blur)
                 gained = best["value"] - before > rest
-                if (not ended or decrement < rest or not gained
+                # A round of few steps knows little of the curvature: one that gains nothing, and
+                # yet says that much is left, is not believed at once.
+                left = max(_LEFT, 100 * blur)
+                if (not ended or decrement < rest or (not gained and decrement <= left)
                         or max_steps - len(history.objective) < 2):
                     break
                 start, sharp = best["vector"], min(tolerance, 0.1 * rest / abs(best["value"]))
                 scale.clear()
-            history.converged = ended and decrement <= max(_LEFT, 100 * blur)
+            history.converged = ended and decrement <= left
             if not ended:
                 history.notes.append(f"not converged after {len(history.objective)} evaluations: "
                                      f"{result.message}; raise max_steps")

@@ -21,7 +21,7 @@ from workbench.ui.base.views.figures import (
 from workbench.ui.base.views.layout import View
 from workbench.ui.base.views.text import note, paragraph
 from workbench.ui.sources import line, messages
-from workbench.ui.sources.designs import MOST, NARROWEST
+from workbench.ui.sources.designs import MOST, NARROWEST, STEP
 from workbench.ui.sources.line import DRAWN, Shown
 from workbench.ui.sources.store import Store
 
@@ -47,7 +47,8 @@ const send = kind == 'panend' || now - last > 80
 drag.tags = [cb_obj.x, y, send ? now : last]
 if (send) drag.data = {y: Array.from(ys)}
 """
-# A bar follows the pointer; the server hears of it at most every 80 ms, and at the end.
+# A bar follows the pointer in the browser; the server hears of it at most every 80 ms, and at the
+# end. It answers with a bar at the end alone: an answer to an earlier place would throw it back.
 GRAB = """
 const near = 7 * (plot.x_range.end - plot.x_range.start) / plot.inner_width
 const {left, right, row} = bars.data
@@ -64,12 +65,18 @@ PULL = """
 const [k, part, from, left, right, last] = drag.tags
 if (k === undefined || k < 0) return
 const now = Date.now(), end = cb_obj.event_name == 'panend'
-if (!end && now - last < 80) return
 const low = plot.x_range.reset_start, high = plot.x_range.reset_end
 let by = cb_obj.x - from
 if (part == 'move') by = Math.min(Math.max(by, low - left), high - right)
-const a = part == 'right' ? left : Math.min(left + by, right + (part == 'move' ? by : -least))
-const b = part == 'left' ? right : Math.max(right + by, left + (part == 'move' ? by : least))
+const stop = x => Math.min(Math.max(Math.round(x / step) * step, low), high)
+const a = part == 'right' ? left
+  : stop(Math.min(left + by, right + (part == 'move' ? by : -least)))
+const b = part == 'left' ? right
+  : stop(Math.max(right + by, left + (part == 'move' ? by : least)))
+bars.data.left[k] = a
+bars.data.right[k] = b
+bars.change.emit()
+if (!end && now - last < 80) return
 drag.tags = end ? [-1] : [k, part, from, left, right, now]
 drag.data = {which: [k], left: [a], right: [b], end: [end]}
 """
@@ -135,7 +142,8 @@ class Line(View):
                   line_color="black", line_width="edge")
         plot.text("left", "row", "text", source=self.bars, text_font_size="12px", x_offset=8,
                   text_baseline="middle", text_color="black")
-        args = {"plot": plot, "bars": self.bars, "drag": self.moved, "least": NARROWEST}
+        args = {"plot": plot, "bars": self.bars, "drag": self.moved, "least": NARROWEST,
+                "step": STEP}
         grab, pull = CustomJS(args=args, code=GRAB), CustomJS(args=args, code=PULL)
         on_drag(plot, grab, pull)
         return plot
@@ -176,6 +184,8 @@ class Line(View):
         self._choose()
 
     def _choose(self, *events) -> None:
+        if self.store.dragging:
+            return
         state = self.store.state
         found, rows = state.designs, np.arange(1, len(state.designs) + 1)
         push(self.bars, {
@@ -201,6 +211,7 @@ class Line(View):
             state.chosen = k + 1
             state.change(k, state.designs[k].placed(
                 float(new["left"][0]), float(new["right"][0]), state.ends))
+            self._choose()
 
     def _tapped(self, event: Tap) -> None:
         row = round(event.y)
