@@ -49,8 +49,6 @@ class Auto(LabelledModel):
     fitted to the merged totals alone, stand beside it: the split by population and a regression on
     the totals. The fit warns where one of them recovers the areas better.
 
-    (This class has its name and options; the mixture is assembled where datasets are.)
-
     Parameters
     ----------
     effort : {"quick", "normal", "thorough"}, default "normal"

@@ -144,10 +144,6 @@ class BagConstantFit(PointFit):
 class BagConstant(Model):
     """The rate of each bag, its value over its total weight, everywhere in it.
 
-    It says nothing of bags that it was not trained on: these get the mean rate of the training
-    bags (the hyperparameter ``mean``), with an `ExtrapolationWarning`. Compare it with other
-    models *inside* the bags it was trained on, whose values it repeats.
-
     Parameters
     ----------
     **options

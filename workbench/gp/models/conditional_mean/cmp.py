@@ -98,17 +98,6 @@ class CMPFit(ExactFit):
 class CMP(Model):
     """Conditional mean process: z̃ = E[f(X) | Y = ỹ] + ε, exact, for unmatched bags and targets.
 
-    The conditional expectation is learnt from bags of individuals and the covariates y of each bag;
-    targets need covariates ỹ alone, not bags. The paper's estimator by a B x B solve and the means
-    of the kernel over pairs of bags (see `workbench.gp.fields.mediated`). Without mediators the
-    centres of the bags are taken. For unmatched targets ℓ and λ are learnt in a stage of their own,
-    by leaving out bags (``mediation``).
-
-    The prior mean is a learnt constant plus, with ``mean_function``, any function m of the inputs;
-    targets have Aᵀm for it (eq. 3). A trend whose slopes are to be estimated is a linear term of
-    the kernel (``kernel="linear(altitude)+matern32"``): its slopes have a Normal prior of a learnt
-    variance, and the flat one of universal kriging is the limit of a large variance.
-
     Parameters
     ----------
     **options

@@ -40,11 +40,6 @@ class VarCMPState(CMPState):
 class VarCMP(CMP):
     """Conditional mean process with a sparse posterior: `CMP` where all pairs are too many.
 
-    q over the inducing values is at its optimum in closed form, so that only hyperparameters are
-    searched. The bound takes the whole trace tr(Aᵀ Σ A), over pairs of individuals; on large data
-    hyperparameters are learnt on clusters of individuals, and the map needs no pairs. The value of
-    the bound on all individuals (``objective``, ``summary``) and `conditional_mean` do.
-
     Parameters
     ----------
     **options

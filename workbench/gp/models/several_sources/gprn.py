@@ -95,10 +95,6 @@ class MRGPRNFit(SourcesFit):
 class MRGPRN(MultiSourceModel):
     """Multi-resolution GP regression network: y_p = A Σ_q W_pq f_q + ε, for P tasks.
 
-    Q basis functions f are shared by all tasks; weights W, Gaussian processes too, make what the
-    tasks have in common vary over the inputs. Every source of a task has bags and noise of its own.
-    q is Gaussian and independent between latent functions; moments are in closed form throughout.
-
     Parameters
     ----------
     **options

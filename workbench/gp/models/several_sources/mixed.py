@@ -244,11 +244,6 @@ class MRVBAgg(MultiSourceModel):
     **options
         Fields of `MixedOptions`.
 
-    Raises
-    ------
-    InputError
-        If likelihoods or links name no source, or do not go with its values.
-
     References
     ----------
     Hamelijnck et al. 2019, section 3, with the likelihoods of Law et al. 2018.

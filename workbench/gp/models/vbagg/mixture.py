@@ -16,26 +16,12 @@ from workbench.gp.models.vbagg.fit import VariationalFit
 class Auto(Model):
     """A mixture of structurally different models, weighted by coarsen and recover.
 
-    A few models are fitted: a flat rate, slopes of covariates, a smooth map, smooth functions of
-    covariates, and their combinations; counts with an effect of each area and of each individual.
-    Each is then conditioned, with the hyperparameters of that fit, on totals of *merged*
-    neighbouring areas and has to recover the known areas from them. Weights minimise the error of
-    the mixture there (stacking), shrunk, the more the fewer the areas, towards equal weights of all
-    that are not certainly worse than the best; a weight below 2 % is set to zero. Two simple maps,
-    fitted to the merged totals alone, stand beside it: the split by population and a regression on
-    the totals. The fit warns where one of them recovers the areas better.
-
-    (This class has its name and options; the mixture is assembled where datasets are.)
+    Name and options alone; the mixture is assembled where datasets are (`workbench.Auto`).
 
     Parameters
     ----------
     **options
         Fields of `AutoOptions`.
-
-    Raises
-    ------
-    InputError
-        On an unknown option or choice (the nearest is suggested).
 
     References
     ----------

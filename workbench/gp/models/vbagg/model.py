@@ -36,11 +36,6 @@ class VBAgg(Model):
     **options
         Fields of `VariationalOptions`.
 
-    Raises
-    ------
-    InputError
-        On an unknown option, choice, kernel or hyperparameter (the nearest is suggested).
-
     References
     ----------
     Law et al. 2018, sections 2 and 3.

@@ -99,11 +99,6 @@ class MRDGP(MultiSourceModel):
     **options
         Fields of `MRDGPOptions`.
 
-    Raises
-    ------
-    InputError
-        If the first source of a task has no bag where another source has individuals.
-
     References
     ----------
     Hamelijnck et al. 2019, section 4, appendix D.
