@@ -33,6 +33,13 @@ class FitRecord:
         What it was fitted to.
     targets : xr.Dataset, optional
         Targets that belong to no bag.
+
+    Attributes
+    ----------
+    sums : bool
+        Whether values are totals, so that a rate is per unit of weight.
+    value_units : str
+        Units of the observed values.
     """
 
     def __init__(self, inner, model, data: Converted, targets: xr.Dataset | None = None):
@@ -40,6 +47,7 @@ class FitRecord:
         ds = data.ds
         of = ds if targets is None else targets
         observed, self._aggregation = of["value"], schema.aggregation(of)
+        self.sums, self.value_units = self._aggregation == "sum", observed.attrs.get("units", "")
         self._value_attrs, self._training = dict(observed.attrs), TrainingBags(
             [str(name) for name in observed[observed.dims[0]].values], observed.values.copy(),
             data.marks if targets is None else None)        # targets alone are no bags
@@ -146,16 +154,6 @@ class FitRecord:
         if used:
             beyond = self.inner.state.transform.outside(bags.x)[:, used].amax(1)
         return labelled(beyond, ("individual",), data.places, {})
-
-    @property
-    def sums(self) -> bool:
-        """Whether values are totals, so that a rate is per unit of weight."""
-        return self._aggregation == "sum"
-
-    @property
-    def value_units(self) -> str:
-        """Units of the observed values."""
-        return self._value_attrs.get("units", "")
 
     @property
     def rate_units(self) -> str:

@@ -179,4 +179,4 @@ class HyperparameterSet:
 
     def report(self) -> dict[str, dict]:
         """All values by name in natural units, ready to be passed back in."""
-        return {item.name: item.report() for item in self}
+        return {name: item.report() for name, item in self._items.items()}

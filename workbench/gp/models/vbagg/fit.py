@@ -288,8 +288,8 @@ class VariationalFit(ModelFit):
     def parts(self, bags: Bags, trained: Tensor | None):
         """Runs of whole bags whose features fit into memory, and their training positions."""
         most = max(1, MOST_FEATURES // len(self.state.field.q_mean))
-        for part, which in split(bags, most):
-            yield part, None if trained is None else trained[which]
+        return ((part, None if trained is None else trained[which])
+                for part, which in split(bags, most))
 
 
 def _where(known: Tensor, first: LogNormal, second: LogNormal) -> LogNormal:
