@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import importlib
 import math
+import re
 import sys
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
@@ -14,7 +15,10 @@ from numbers import Real
 from pathlib import Path
 from types import ModuleType
 
-_FLAGS: ContextVar[bool] = ContextVar("messages name command-line flags", default=False)
+_WAY: ContextVar[str] = ContextVar("how messages name options", default="python")
+# Around an option written both ways, which `one_way` takes apart.
+_OPEN, _OR, _CLOSE = "\x1d", "\x1f", "\x1e"
+_BOTH = re.compile(f"{_OPEN}(.*?){_OR}(.*?){_CLOSE}", re.DOTALL)
 
 
 class InputError(ValueError):
@@ -80,13 +84,37 @@ def warn(message: str, category: type[Warning] = FitWarning) -> None:
 
 
 @contextmanager
-def named_as_flags() -> Iterator[None]:
-    """Inside, messages name options as the command line does: ``--empty drop``."""
-    token = _FLAGS.set(True)
+def named_as_flags(both: bool = False) -> Iterator[None]:
+    """Inside, messages name options as the command line does: ``--empty drop``.
+
+    With ``both`` they hold the Python form too, and `one_way` takes one of the two.
+    """
+    token = _WAY.set("both" if both else "flags")
     try:
         yield
     finally:
-        _FLAGS.reset(token)
+        _WAY.reset(token)
+
+
+def one_way(text: str, flags: bool | None = None) -> str:
+    """A message made inside ``named_as_flags(both=True)``, with its options named in one way.
+
+    Parameters
+    ----------
+    text : str
+        The message; one made elsewhere comes back as it is.
+    flags : bool, optional
+        Whether as flags; by default as messages here name them.
+
+    Examples
+    --------
+    >>> with named_as_flags(both=True):
+    ...     message = f"pass {option('empty', 'drop')}"
+    >>> one_way(message, flags=False), one_way(message, flags=True)
+    ("pass empty='drop'", 'pass --empty drop')
+    """
+    flags = _WAY.get() == "flags" if flags is None else flags
+    return _BOTH.sub(r"\2" if flags else r"\1", text)
 
 
 def option(name: str, *values: object) -> str:
@@ -107,20 +135,27 @@ def option(name: str, *values: object) -> str:
     ...     option("missing_value", "drop")
     '--missing-value drop'
     """
-    told = [_told(value) for value in values]
+    way = _WAY.get()
+    if way == "both":
+        return f"{_OPEN}{_option(name, values, False)}{_OR}{_option(name, values, True)}{_CLOSE}"
+    return _option(name, values, way == "flags")
+
+
+def _option(name: str, values: tuple, flags: bool) -> str:
+    told = [_told(value, flags) for value in values]
     listed = " or ".join(filter(None, (", ".join(told[:-1]), *told[-1:])))
-    if _FLAGS.get():
+    if flags:
         return f"--{name.replace('_', '-')} {listed or 'VALUE'}"
     return f"{name}={listed or '...'}"
 
 
-def _told(value: object) -> str:
+def _told(value: object, flags: bool) -> str:
     if isinstance(value, Real) and not isinstance(value, bool):
         return f"{float(value):.10g}"
     if isinstance(value, tuple):
-        listed = [_told(v) for v in value]
-        return ",".join(listed) if _FLAGS.get() else f"({', '.join(listed)})"
-    if not _FLAGS.get():
+        listed = [_told(v, flags) for v in value]
+        return ",".join(listed) if flags else f"({', '.join(listed)})"
+    if not flags:
         return repr(value)
     if isinstance(value, Mapping):
         return ",".join(f"{k}={v}" for k, v in value.items())

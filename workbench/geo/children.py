@@ -9,7 +9,8 @@ import xarray as xr
 
 from workbench import schema
 from workbench.bagging import assemble, bag_values, looked_at
-from workbench.checks import InputError, choose, option, package, require
+from workbench.bagging.findings import refuse
+from workbench.checks import choose, option, package, require
 from workbench.geo.areas import (
     label_columns,
     numeric_column,
@@ -110,8 +111,12 @@ def bag_children(
     options, record, unit = treatments_from(treatments), Record(), dict(units or {})
     fine = read_areas(fine_polygons, id, value, options, record, polygon_crs, layer)
     require_column(fine, parent, "parent")
-    require(not fine[parent].isna().any(),
-            f"{int(fine[parent].isna().sum())} polygons have no parent in column {parent!r}")
+    orphans = fine[parent].isna()
+    if orphans.any():
+        refuse(f"{int(orphans.sum())} polygons have no parent in column {parent!r}",
+               "fill it in or remove them", code="parent-missing", where=fine.index[orphans],
+               count=int(orphans.sum()))
+        fine = fine[~orphans]
     if value is not None:
         observed, kept = value_column(fine, value, kind, options, record)
         fine, observed = fine[kept], observed[kept]
@@ -176,17 +181,20 @@ def _positive(fine, weight: str, options: CleaningOptions, record: Record) -> np
     weights = numeric_column(fine, weight, "weight")
     bad = ~(weights >= 0)
     if bad.any():
-        raise InputError(f"{int(bad.sum())} weights are negative or missing (first: "
-                         f"{fine.index[bad][0]!r} with {weights[bad][0]:g}); correct them or "
-                         "remove these polygons")
+        refuse(f"{int(bad.sum())} weights are negative or missing (first: "
+               f"{fine.index[bad][0]!r} with {weights[bad][0]:g})",
+               "correct them or remove these polygons", code="weight-negative",
+               where=fine.index[bad], count=int(bad.sum()))
     zero = weights == 0
     if zero.any():
+        about = {"code": "weight-zero", "where": fine.index[zero], "count": int(zero.sum())}
         if options.zero_weight != "drop":
-            raise InputError(f"{int(zero.sum())} polygons have zero weight (first: "
-                             f"{fine.index[zero][0]!r}); pass {option('zero_weight', 'drop')} to "
-                             "leave them out")
-        record.note(f"{int(zero.sum())} individuals of zero weight were dropped")
-    return ~zero
+            refuse(f"{int(zero.sum())} polygons have zero weight (first: "
+                   f"{fine.index[zero][0]!r})",
+                   f"pass {option('zero_weight', 'drop')} to leave them out", **about)
+        else:
+            record.note(f"{int(zero.sum())} individuals of zero weight were dropped", **about)
+    return ~zero & ~bad
 
 
 def _complete(
@@ -199,13 +207,16 @@ def _complete(
         return matrix, np.ones(len(matrix), bool)
     counts = {c: int(g) for c, g in zip(covariates, gaps.sum(axis=0), strict=True) if g}
     rows = gaps.any(axis=1)
-    if must_stop(options.missing, rows.mean()):
-        raise InputError(f"covariates are missing for {int(rows.sum())} polygons ({counts}; first: "
-                         f"{fine.index[rows][0]!r}); pass {option('missing', 'nearest')} to take "
-                         f"the nearest polygon's, or {option('missing', 'drop')} to leave these "
-                         "polygons out")
+    about = {"code": "covariate-missing", "where": counts, "count": int(rows.sum())}
+    stop = must_stop(options.missing, rows.mean())
+    if stop:
+        refuse(f"covariates are missing for {int(rows.sum())} polygons ({counts}; first: "
+               f"{fine.index[rows][0]!r})", f"pass {option('missing', 'nearest')} to take the "
+               f"nearest polygon's, or {option('missing', 'drop')} to leave these polygons out",
+               **about)
     if options.missing == "drop":
-        record.note(f"{int(rows.sum())} individuals lacking covariates {counts} were dropped")
+        record.note(f"{int(rows.sum())} individuals lacking covariates {counts} were dropped",
+                    **about)
         return matrix, ~rows
     from scipy.spatial import cKDTree
 
@@ -215,8 +226,10 @@ def _complete(
         gap = gaps[:, d]
         require(not gap.all(), f"covariate {covariates[d]!r} is missing everywhere")
         matrix[gap, d] = matrix[~gap, d][cKDTree(points[~gap]).query(points[gap])[1]]
-        record.note(f"covariate {covariates[d]!r}: {int(gap.sum())} gaps were filled from the "
-                    f"nearest polygon ({', '.join(fine.index[gap][:5])})")
+        if not stop:
+            record.note(f"covariate {covariates[d]!r}: {int(gap.sum())} gaps were filled from the "
+                        f"nearest polygon ({', '.join(fine.index[gap][:5])})",
+                        code="covariate-missing", where=[covariates[d]], count=int(gap.sum()))
     return matrix, np.ones(len(matrix), bool)
 
 
@@ -227,11 +240,13 @@ def _parent_values(
     values = {str(k): float(v) for k, v in dict(given).items()}
     childless = sorted(set(values) - set(bags.tolist()))
     if childless:
+        about = {"code": "area-empty", "where": childless, "count": len(childless)}
         if options.empty == "error":
-            raise InputError(f"{len(childless)} areas hold no polygon (first: {childless[:3]}); "
-                             f"pass {option('empty', 'drop')} to leave them out")
-        record.note(f"{len(childless)} areas without polygons were dropped, with values adding up "
-                    f"to {sum(values[c] for c in childless):,.6g}")
+            refuse(f"{len(childless)} areas hold no polygon (first: {childless[:3]})",
+                   f"pass {option('empty', 'drop')} to leave them out", **about)
+        else:
+            record.note(f"{len(childless)} areas without polygons were dropped, with values "
+                        f"adding up to {sum(values[c] for c in childless):,.6g}", **about)
     found = np.array([values.get(b, np.nan) for b in bags])
     return usable_values(found, bags, kind, options, record)
 

@@ -9,6 +9,7 @@ import xarray as xr
 
 from workbench import schema
 from workbench.bagging import assemble, looked_at
+from workbench.bagging.findings import counted, part
 from workbench.checks import choose, require
 from workbench.geo.areas import label_columns, read_areas, value_column
 from workbench.geo.coverage import account, coverage_fractions
@@ -20,6 +21,8 @@ from workbench.geo.rasters import read_rasters
 from workbench.geo.shapes import coordinate_units
 from workbench.geo.treatments import Record, treatments_from
 from workbench.geo.windows import extent_of
+
+UNREAD = "without polygons there is nothing more to look at"
 
 
 def bag_polygons(
@@ -115,20 +118,36 @@ def bag_polygons(
     choose("aggregation", aggregation, schema.AGGREGATIONS)
     options, record = treatments_from(treatments), Record()
     require(value is not None, "name the column that was counted: value='...'")
-    areas = read_areas(polygons, id, value, options, record, polygon_crs, layer)
-    within = extent_of(areas)
-    layers = {} if covariates is None else read_rasters(
-        covariates, record, crs=raster_crs, nodata=nodata, marks=options.marks, variable=variable,
-        within=within)
-    grid = made_weight(weight, layers, areas, record) if is_word(weight) else weight_raster(
-        weight, record, raster_crs, nodata, options.marks, weight_variable, within)
+    areas, layers, grid, within = None, {}, None, None
+    with part("polygons", "polygons"):
+        areas = read_areas(polygons, id, value, options, record, polygon_crs, layer)
+        within = extent_of(areas)
+    with part("raster", "covariates"):
+        layers = {} if covariates is None else read_rasters(
+            covariates, record, crs=raster_crs, nodata=nodata, marks=options.marks,
+            variable=variable, within=within)
+    if not is_word(weight):
+        with part("raster", "weight"):
+            grid = weight_raster(
+                weight, record, raster_crs, nodata, options.marks, weight_variable, within)
+    if areas is None and grid is not None:  # a check: perhaps their CRS is the raster's
+        with part("polygons", "polygons"):
+            areas = read_areas(polygons, id, value, options, record,
+                               polygon_crs or grid.rio.crs.to_string(), layer)
+    require(areas is not None, UNREAD)
+    values, kept = np.zeros(len(areas)), np.ones(len(areas), dtype=bool)
+    with part("value", value):
+        values, kept = value_column(areas, value, kind, options, record)
+    areas, values = areas[kept], values[kept]
+    if grid is None:                        # a check goes on with areas where a raster is unusable
+        grid = made_weight(weight if is_word(weight) else "area", layers, areas, record)
     layers = aligned(layers, grid, options, record)
     areas = onto(areas, grid, options, record)
-    values, kept = value_column(areas, value, kind, options, record)
-    areas, values = areas[kept], values[kept]
 
     area, cell, coverage = coverage_fractions(areas, grid)
-    outside = account(grid.values, cell, coverage, options, record, is_word(weight))
+    outside = account(grid.values, cell, coverage, options, record, is_word(weight),
+                      areas.index.to_numpy()[area])
+    counted(individuals=cell.size)
     area, cell, coverage = weighted(grid.values, area, cell, coverage, options, record)
     matrix, whole = pixel_covariates(
         layers, cell, grid.values.ravel()[cell] * coverage, options, record

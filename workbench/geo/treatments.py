@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, fields
 from typing import Literal, get_args, get_type_hints
 
+from workbench.bagging.findings import tell
 from workbench.checks import choose
 
 
@@ -120,10 +121,11 @@ def treatments_from(options: dict[str, object]) -> CleaningOptions:
 class Record(list):
     """Sentences on what was done to the input, in order; they end up in the dataset."""
 
-    def note(self, sentence: str) -> None:
-        """Add a sentence, once."""
+    def note(self, sentence: str, **about: object) -> None:
+        """Add a sentence, once; a check lists it with what else `workbench.bagging.tell` takes."""
         if sentence not in self:
             self.append(sentence)
+        tell(sentence, **about)
 
     def __str__(self) -> str:
         return "\n".join(self) if self else "none"

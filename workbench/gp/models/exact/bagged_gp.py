@@ -20,8 +20,9 @@ from workbench.gp.likelihoods import Normal as NormalLikelihood
 from workbench.gp.likelihoods.links import link_named
 from workbench.gp.models import assembly
 from workbench.gp.models.base import EvidenceState, Model, ModelFit, units_of
+from workbench.gp.models.exact.cost import ExactOptions, exact_cost, refuse_beyond
 from workbench.gp.models.joint import gaussian, in_parts, sum_bags
-from workbench.gp.models.options import AggregatedOptions, cast_bags
+from workbench.gp.models.options import cast_bags
 from workbench.gp.optimisation.hyperparameters import Hyperparameter
 from workbench.gp.predictive import Normal
 
@@ -134,16 +135,32 @@ class AggregatedGP(Model):
     """Exact GP regression on weighted bag means or sums, Normal observations, identity link.
 
     Counts are modelled as rates per unit of weight. Needs all pairs of individuals per evaluation:
-    meant for up to some thousands of them; `VBAgg` with ``likelihood="normal"`` scales further.
+    meant for up to some ten thousands of them; `VBAgg` with ``likelihood="normal"`` scales further.
+    A fit that would take more than ``hours``, by its estimate, is refused before it starts.
 
     Parameters
     ----------
     **options
-        Fields of `AggregatedOptions`.
+        Fields of `ExactOptions`.
     """
 
     name = "aggregated-gp"
     summary = "exact GP on bag means, full covariance between bags"
     paper = "Chau et al. 2021 (true aggregated GP); Hamelijnck et al. 2019"
-    options_type = AggregatedOptions
+    options_type = ExactOptions
     state_type, fit_type = ExactState, ExactFit
+
+    def pairs(self, bags: Bags) -> int:
+        """Pairs of individuals that one evaluation visits."""
+        return len(bags.x) ** 2
+
+    def cost(self, bags: Bags) -> tuple[float, float]:
+        """Roughly how many seconds and bytes a fit takes at most; see `exact_cost`."""
+        bags = self.reduce(bags)
+        return exact_cost(bags, self.pairs(bags), self.options)
+
+    def fit(self, source: Source, *, progress: bool = False, callback=None) -> ModelFit:
+        """As `Model.fit`; refused where it would take too long."""
+        if isinstance(self.options, ExactOptions):
+            refuse_beyond(self.name, source.bags, self.pairs(source.bags), self.options)
+        return super().fit(source, progress=progress, callback=callback)
