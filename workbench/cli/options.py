@@ -25,6 +25,15 @@ def data_flags(
         rich_help_panel=DATA, help="Areas: shapefile, GPKG, GeoJSON.")] = None,
     value: Annotated[str | None, typer.Option(
         rich_help_panel=DATA, help="Column of the areas that was counted.")] = None,
+    trials: Annotated[str | None, typer.Option(
+        rich_help_panel=DATA, help="Column of how many were tested, of whom --value were "
+        "positive.")] = None,
+    totals: Annotated[Path | None, typer.Option(
+        rich_help_panel=DATA, help="Table (.csv, .parquet) with --value, joined to the polygons "
+        "by --join.")] = None,
+    join: Annotated[str | None, typer.Option(
+        rich_help_panel=DATA, help="Column of --totals with the areas' ids (of the polygons: --id, "
+        "or the same name).")] = None,
     covariates: Annotated[list[Path] | None, typer.Option(
         rich_help_panel=DATA, help="A covariate raster; repeat for more. Without any the map "
         "follows place alone.")] = None,
@@ -50,7 +59,8 @@ def data_flags(
     InputError
         If both are given, or files are missing.
     """
-    given = {"polygons": polygons, "value": value, "weight": weight, "covariates": covariates}
+    given = {"polygons": polygons, "value": value, "trials": trials, "totals": totals,
+             "join": join, "weight": weight, "covariates": covariates}
     files = {name: one for name, one in given.items() if one is not None and one != []}
     merging = {"level": level, "areas": areas}
     if dataset is not None:

@@ -67,6 +67,7 @@ def read_polygons(
 def read_areas(
     polygons: object, id: str | None, value: str | None, treatments: CleaningOptions,
     record: Record, crs: str | None = None, layer: str | None = None,
+    added: tuple[str, ...] = (),
 ):
     """Read polygons, index them by their id as a string, and unite those that share one if asked.
 
@@ -83,6 +84,8 @@ def read_areas(
         one outline under several ids.
     record : Record
         Receives what was done.
+    added : tuple of str
+        Further columns whose entries add up.
 
     Returns
     -------
@@ -101,7 +104,7 @@ def read_areas(
         areas = areas.set_index(areas[id])
     require(not areas.index.isna().any(), f"{int(areas.index.isna().sum())} areas have no id")
     areas.index = areas.index.map(str)
-    areas = united(areas, value, treatments.duplicates, record)
+    areas = united(areas, value, treatments.duplicates, record, added)
     refuse_copies(areas, value, treatments.overlap, record)
     areas.index.name = "bag"
     return areas

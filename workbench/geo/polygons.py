@@ -9,8 +9,8 @@ import xarray as xr
 
 from workbench import schema
 from workbench.bagging import assemble, looked_at
-from workbench.checks import choose, require
-from workbench.geo.areas import label_columns, read_areas, value_column
+from workbench.checks import choose, option, require
+from workbench.geo.areas import label_columns, read_areas
 from workbench.geo.coverage import account, coverage_fractions
 from workbench.geo.grids import is_word, made_weight
 from workbench.geo.grids import weight_units as units_of
@@ -18,6 +18,7 @@ from workbench.geo.meeting import onto, without_empty
 from workbench.geo.pixels import aligned, pixel_covariates, weight_raster, weighted
 from workbench.geo.rasters import read_rasters
 from workbench.geo.shapes import coordinate_units
+from workbench.geo.totals import index_by, joined, positives, with_trials
 from workbench.geo.treatments import Record, treatments_from
 from workbench.geo.windows import extent_of
 
@@ -28,6 +29,10 @@ def bag_polygons(
     weight: object = None,
     value: str | None = None,
     *,
+    trials: str | None = None,
+    totals: object = None,
+    join: str | None = None,
+    encoding: str | None = None,
     id: str | None = None,
     name: str | None = None,
     labels: Mapping[str, str] | None = None,
@@ -63,6 +68,15 @@ def bag_polygons(
         side is laid over the areas. Not given, it is "area", and the record says so.
     value : str
         Column with the value of each area.
+    trials : str, optional
+        Column with how many were tested in each area, of whom ``value`` were positive (a survey):
+        the likelihood is then binomial, and the map one of probabilities. Zero where nobody was.
+    totals : pandas.DataFrame, str or Path, optional
+        Table with the values, one row per area (CSV or Parquet), joined to the polygons by id.
+    join : str, optional
+        Column of ``totals`` with the areas' ids; of the polygons it is ``id``, or of this name.
+    encoding : str, optional
+        Of a CSV file of totals that is not UTF-8, such as latin-1.
     id, name : str, optional
         Columns with the areas' ids (the index if not given) and names.
     labels : mapping of coordinate to column, optional
@@ -115,7 +129,12 @@ def bag_polygons(
     choose("aggregation", aggregation, schema.AGGREGATIONS)
     options, record = treatments_from(treatments), Record()
     require(value is not None, "name the column that was counted: value='...'")
-    areas = read_areas(polygons, id, value, options, record, polygon_crs, layer)
+    require(totals is not None or join is None, "there is no table to join; give "
+            + option("totals", "FILE"))
+    areas = read_areas(polygons, index_by(id, join), None if join else value, options, record,
+                       polygon_crs, layer, () if join or not trials else (trials,))
+    if totals is not None:
+        areas = joined(areas, totals, join, encoding, options, record)
     within = extent_of(areas)
     layers = {} if covariates is None else read_rasters(
         covariates, record, crs=raster_crs, nodata=nodata, marks=options.marks, variable=variable,
@@ -124,7 +143,7 @@ def bag_polygons(
         weight, record, raster_crs, nodata, options.marks, weight_variable, within)
     layers = aligned(layers, grid, options, record)
     areas = onto(areas, grid, options, record)
-    values, kept = value_column(areas, value, kind, options, record)
+    values, kept = positives(areas, value, trials, kind, options, record)
     areas, values = areas[kept], values[kept]
 
     area, cell, coverage = coverage_fractions(areas, grid)
@@ -163,9 +182,11 @@ def bag_polygons(
         individuals, area, values, areas.index.to_numpy(),
         bag_coords={"bag_geometry": areas.geometry.to_numpy(dtype=object),
                     **label_columns(areas, named | dict(labels or {}))},
-        value_attrs={"long_name": value, "units": value_units, "aggregation": aggregation,
-                     "kind": kind},
+        value_attrs={"long_name": value, "units": value_units, "kind": kind,
+                     "aggregation": "mean" if trials else aggregation},
     )
+    if trials is not None:
+        ds = with_trials(ds, areas, trials)
     ds["individual"] = np.arange(cell.size)
     ds.attrs |= dict(attrs or {}) | outside | {
         "crs": grid.rio.crs.to_string(),

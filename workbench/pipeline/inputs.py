@@ -17,7 +17,7 @@ from workbench.pipeline.settings import thaw
 from workbench.pipeline.spec import Spec
 
 POLYGONS = "polygons"
-_INPUTS = ("polygons", "covariates", "weight", "value", "attrs")
+_INPUTS = ("polygons", "covariates", "weight", "value", "trials", "totals", "join", "attrs")
 
 
 def input_files(spec: BaseSpec) -> list[Path]:
@@ -109,6 +109,7 @@ def _bag_files(options: dict, level: str | None) -> xr.Dataset:
     paths = covariates.values() if isinstance(covariates, dict) else covariates
     weight = options.get("weight")
     files = [("polygons", options["polygons"]), *(("covariate", path) for path in paths)]
+    files += [("totals", options["totals"])] if "totals" in options else []
     for role, path in files if is_word(weight) else [*files, ("weight", weight)]:
         existing(role, path, directory=role == "polygons")
     for name in options:
