@@ -46,10 +46,7 @@ def joined(areas, totals: object, join: str | None, encoding: str | None,
     """
     frame, name = table_with_ids(totals, join, encoding)
     ids = frame[join]
-    twice = ids[ids.duplicated()].unique()
-    require(len(twice) == 0, f"{len(twice)} ids have several rows in {name} (first: "
-            f"{list(twice[:3])}); add them up, one row per area, or say which column is the period "
-            f"with {option('time')}")
+    refuse_repeated(ids, name)
     key = areas.index
     if key.str.endswith(".0").all():        # whole numbers that a file holds as fractions
         key = key.str.removesuffix(".0")
@@ -90,6 +87,13 @@ def table_with_ids(totals: object, join: str | None, encoding: str | None):
     require(not absent.any(), f"{int(absent.sum())} rows of {name} have no id in column {join!r} "
             f"(first: row {np.flatnonzero(absent)[:1].tolist()}); fill or remove them")
     return frame.assign(**{join: frame[join].map(_plain)}), name
+
+
+def refuse_repeated(ids, name: str) -> None:
+    """Refuse ids that have several rows in a table of this name."""
+    twice = ids[ids.duplicated()].unique()
+    require(len(twice) == 0, f"{len(twice)} ids have several rows in {name} (first: "
+            f"{list(twice[:3])}); add them up, one row per area")
 
 
 def partners(ids, areas, name: str, options: CleaningOptions, record: Record) -> None:
@@ -166,9 +170,38 @@ def positives(areas, value: str, trials: str | None, kind: str, options: Cleanin
     values, kept = value_column(areas, value, kind, options, record)
     if trials is None:
         return values, kept
+    numbers = numeric_column(areas, trials, "trials")
+    survey_errors(values, numbers, kept, areas.index.to_numpy(), kind, (value, trials), record)
+    return values, kept
+
+
+def survey_errors(values: np.ndarray, numbers: np.ndarray, kept: np.ndarray, areas: np.ndarray,
+                  kind: str, names: tuple[str, str], record: Record) -> None:
+    """Refuse positives out of trials that cannot be.
+
+    Parameters
+    ----------
+    values, numbers : array (area,)
+        Positives, and trials.
+    kept : bool array (area,)
+        Areas that matter.
+    areas : array (area,)
+        Their ids.
+    kind : str
+        Must be "count".
+    names : (str, str)
+        Columns of values and of trials.
+    record : Record
+        Receives in how many areas nobody was tested.
+
+    Raises
+    ------
+    InputError
+        As of `positives`.
+    """
+    value, trials = names
     require(kind == "count", "positives out of trials are counts; leave out "
             + option("kind", "continuous"))
-    numbers = numeric_column(areas, trials, "trials")
     known = kept & np.isfinite(numbers)
     _refuse(areas, kept & ~np.isfinite(numbers), "areas have no number of trials",
             f"fill column {trials!r}, with zero where nobody was tested")
@@ -183,8 +216,7 @@ def positives(areas, value: str, trials: str | None, kind: str, options: Cleanin
     untested = known & (numbers == 0)
     if untested.any():
         record.note(f"in {int(untested.sum())} areas nobody was tested (first: "
-                    f"{areas.index[untested][0]!r}): they are mapped from the others")
-    return values, kept
+                    f"{areas[untested][0]!r}): they are mapped from the others")
 
 
 def with_trials(ds: xr.Dataset, areas, trials: str) -> xr.Dataset:
@@ -211,9 +243,9 @@ def with_trials(ds: xr.Dataset, areas, trials: str) -> xr.Dataset:
     return schema.check(ds)
 
 
-def _refuse(areas, bad: np.ndarray, what: str, remedy: str) -> None:
+def _refuse(areas: np.ndarray, bad: np.ndarray, what: str, remedy: str) -> None:
     require(not bad.any(), f"{int(bad.sum())} {what} (first: "
-            f"{areas.index[bad][:3].tolist()}); {remedy}")
+            f"{areas[bad][:3].tolist()}); {remedy}")
 
 
 def _as_well(rowless: list[str]) -> str:
