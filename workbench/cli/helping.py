@@ -74,6 +74,11 @@ def show_all(ctx: typer.Context, wanted: bool) -> None:
     if _has_polygons(ctx):
         lines = [flag.describe() for flag in dataset_flags("polygons").values()]
         told.append("\n".join(["Options of --polygons (see workbench.bag_polygons):", *lines]))
+        shown = dataset_flags("polygons")
+        lines = [flag.describe() for name, flag in dataset_flags("children").items()
+                 if name not in shown]
+        told.append("\n".join(["Further options of --children (see workbench.bag_children):",
+                               *lines]))
     typer.echo("\n\n".join([*told, models_help(str(ctx.command.name))]))
     raise typer.Exit
 
@@ -163,7 +168,7 @@ def dataset_flags(name: str) -> dict[str, flags.Flag]:
     Parameters
     ----------
     name : str
-        Name of a dataset, ``polygons``, or a file, which has no options.
+        Name of a dataset, a kind of files such as ``polygons``, or a stored file, which has none.
 
     Returns
     -------
@@ -171,8 +176,9 @@ def dataset_flags(name: str) -> dict[str, flags.Flag]:
         By name.
     """
     from workbench import datasets
-    from workbench.pipeline.inputs import POLYGONS, is_file, polygon_flags
+    from workbench.pipeline.inputs import is_file
+    from workbench.pipeline.own_files import KINDS, file_flags
 
-    if name == POLYGONS:
-        return polygon_flags()
+    if name in KINDS:
+        return file_flags(name)
     return {} if is_file(name) else flags.of_defaults(datasets.options(name))

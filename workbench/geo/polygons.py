@@ -10,8 +10,8 @@ import xarray as xr
 from workbench import schema
 from workbench.bagging import assemble, looked_at
 from workbench.bagging.findings import counted, part
-from workbench.checks import choose, require
-from workbench.geo.areas import label_columns, read_areas, value_column
+from workbench.checks import choose, option, require
+from workbench.geo.areas import label_columns, read_areas
 from workbench.geo.coverage import account, coverage_fractions
 from workbench.geo.grids import is_word, made_weight
 from workbench.geo.grids import weight_units as units_of
@@ -19,6 +19,7 @@ from workbench.geo.meeting import onto, without_empty
 from workbench.geo.pixels import aligned, pixel_covariates, weight_raster, weighted
 from workbench.geo.rasters import read_rasters
 from workbench.geo.shapes import coordinate_units
+from workbench.geo.totals import index_by, joined, positives, with_trials
 from workbench.geo.treatments import Record, treatments_from
 from workbench.geo.windows import extent_of
 
@@ -31,6 +32,10 @@ def bag_polygons(
     weight: object = None,
     value: str | None = None,
     *,
+    trials: str | None = None,
+    totals: object = None,
+    join: str | None = None,
+    encoding: str | None = None,
     id: str | None = None,
     name: str | None = None,
     labels: Mapping[str, str] | None = None,
@@ -66,6 +71,15 @@ def bag_polygons(
         side is laid over the areas. Not given, it is "area", and the record says so.
     value : str
         Column with the value of each area.
+    trials : str, optional
+        Column with how many were tested in each area, of whom ``value`` were positive (a survey):
+        the likelihood is then binomial, and the map one of probabilities. Zero where nobody was.
+    totals : pandas.DataFrame, str or Path, optional
+        Table with the values, one row per area (CSV or Parquet), joined to the polygons by id.
+    join : str, optional
+        Column of ``totals`` with the areas' ids; of the polygons it is ``id``, or of this name.
+    encoding : str, optional
+        Of a CSV file of totals that is not UTF-8, such as latin-1.
     id, name : str, optional
         Columns with the areas' ids (the index if not given) and names.
     labels : mapping of coordinate to column, optional
@@ -118,9 +132,18 @@ def bag_polygons(
     choose("aggregation", aggregation, schema.AGGREGATIONS)
     options, record = treatments_from(treatments), Record()
     require(value is not None, "name the column that was counted: value='...'")
+    require(totals is not None or join is None, "there is no table to join; give "
+            + option("totals", "FILE"))
+    columns = (None if join else value, () if join or not trials else (trials,))
+
+    def areas_read(crs: str | None):
+        found = read_areas(polygons, index_by(id, join), columns[0], options, record, crs, layer,
+                           columns[1])
+        return found if totals is None else joined(found, totals, join, encoding, options, record)
+
     areas, layers, grid, within = None, {}, None, None
     with part("polygons", "polygons"):
-        areas = read_areas(polygons, id, value, options, record, polygon_crs, layer)
+        areas = areas_read(polygon_crs)
         within = extent_of(areas)
     with part("raster", "covariates"):
         layers = {} if covariates is None else read_rasters(
@@ -132,12 +155,11 @@ def bag_polygons(
                 weight, record, raster_crs, nodata, options.marks, weight_variable, within)
     if areas is None and grid is not None:  # a check: perhaps their CRS is the raster's
         with part("polygons", "polygons"):
-            areas = read_areas(polygons, id, value, options, record,
-                               polygon_crs or grid.rio.crs.to_string(), layer)
+            areas = areas_read(polygon_crs or grid.rio.crs.to_string())
     require(areas is not None, UNREAD)
     values, kept = np.zeros(len(areas)), np.ones(len(areas), dtype=bool)
     with part("value", value):
-        values, kept = value_column(areas, value, kind, options, record)
+        values, kept = positives(areas, value, trials, kind, options, record)
     areas, values = areas[kept], values[kept]
     if grid is None:                        # a check goes on with areas where a raster is unusable
         grid = made_weight(weight if is_word(weight) else "area", layers, areas, record)
@@ -182,9 +204,11 @@ def bag_polygons(
         individuals, area, values, areas.index.to_numpy(),
         bag_coords={"bag_geometry": areas.geometry.to_numpy(dtype=object),
                     **label_columns(areas, named | dict(labels or {}))},
-        value_attrs={"long_name": value, "units": value_units, "aggregation": aggregation,
-                     "kind": kind},
+        value_attrs={"long_name": value, "units": value_units, "kind": kind,
+                     "aggregation": "mean" if trials else aggregation},
     )
+    if trials is not None:
+        ds = with_trials(ds, areas, trials)
     ds["individual"] = np.arange(cell.size)
     ds.attrs |= dict(attrs or {}) | outside | {
         "crs": grid.rio.crs.to_string(),

@@ -218,13 +218,14 @@ class Fit(Drawing):
         -------
         xr.Dataset
             mean, std, rate_quantile, exceedance, latent_mean, latent_std, expected_count and
-            extrapolation per individual; bag_mean, bag_std, bag_quantile and value per bag. The
-            attribute ``distribution`` of each says what it is conditional on.
+            extrapolation per individual; bag_mean, bag_std, bag_quantile, value and trials per bag.
+            The attribute ``distribution`` of each says what it is conditional on.
         """
         area_effect = area_effect or preserve_totals
         data = self._data(ds)       # converted once for all of the map
         latent, total = self.latent(data), self.over(data, area_effect)
-        maps = {name: ds[name] for name in ("value", "weight", "membership") if name in ds}
+        maps = {name: ds[name] for name in ("value", "trials", "weight", "membership")
+                if name in ds}
         maps |= {
             "latent_mean": latent.mean, "latent_std": latent.std,
             "extrapolation": self.extrapolation(data),

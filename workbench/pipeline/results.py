@@ -9,7 +9,7 @@ import xarray as xr
 from workbench import geo
 from workbench.outputs import deliver, write_bytes
 from workbench.pipeline.base import BaseSpec
-from workbench.pipeline.inputs import POLYGONS
+from workbench.pipeline.own_files import POLYGONS
 from workbench.pipeline.scoring import is_scored, scores
 from workbench.pipeline.spec import Spec
 

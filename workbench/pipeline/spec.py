@@ -23,8 +23,10 @@ class Spec(BaseSpec):
     ----------
     dataset : str
         A name listed by ``workbench datasets``; ``"polygons"`` for files of polygons and rasters
-        (``dataset_options`` are then the arguments of `workbench.bag_polygons`, with paths); or
-        the path of a bagged dataset stored as NetCDF (``.nc``).
+        (``dataset_options`` are then the arguments of `workbench.bag_polygons`, with paths);
+        ``"children"`` for polygons inside polygons (those of `workbench.bag_children`, where
+        children names the small polygons and polygons the larger ones); or the path of a bagged
+        dataset stored as NetCDF (``.nc``).
     dataset_options : Mapping
         Arguments of the dataset's loader.
     level : str, optional

@@ -98,7 +98,8 @@ def disaggregation_panel(
     panels = [
         value_map(
             ds, observed_rate(ds), scales["rate"], "Observed areas",
-            hover={"observed": ds["value"]}, **options,
+            hover={"observed": ds["value"], **({"of": ds["trials"]} if "trials" in ds else {})},
+            **options,
         ),
         value_map(ds, mean, scales["rate"], "Posterior mean", hover=parts, **options),
     ]  # fmt: skip

@@ -121,6 +121,8 @@ def rate_unit(ds: xr.Dataset) -> tuple[float, str]:
 
     Such as 1,000 and "deaths per 1,000 people".
     """
+    if "trials" in ds:
+        return 1.0, "share"
     value = ds["value"].attrs.get("units", "value units")
     if ds["value"].attrs.get("aggregation", "sum") == "mean":
         return 1.0, value
@@ -138,7 +140,12 @@ def singular(unit: str) -> str:
 
 
 def observed_rate(ds: xr.Dataset) -> xr.DataArray:
-    """Observed rates (bag,): totals per total weight, or values if they are means."""
+    """Observed rates (bag,): totals per weight, positives per trial, or values that are means.
+
+    Where there were no trials the rate is not known.
+    """
+    if "trials" in ds:
+        return (ds["value"] / ds["trials"].where(ds["trials"] > 0)).assign_attrs(units="share")
     if ds["value"].attrs.get("aggregation", "sum") == "mean":
         return ds["value"]
     total = np.bincount(ds["membership"].values, weights=ds["weight"].values)
