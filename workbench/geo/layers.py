@@ -113,7 +113,8 @@ def columns_of(ds: xr.Dataset, dim: str) -> dict[str, np.ndarray]:
     """
     columns: dict[str, np.ndarray] = {}
     for name, variable in ds.data_vars.items():
-        if dim not in variable.dims or variable.dtype.kind not in "iufb":
+        if dim not in variable.dims or variable.dtype.kind not in "iufb" or (
+                "sample" in variable.dims):      # joint draws mean nothing column by column
             continue
         others = [d for d in variable.dims if d != dim]
         labels = [ds[d].values if d in ds.coords else np.arange(ds.sizes[d]) for d in others]

@@ -41,6 +41,12 @@ class Spec(BaseSpec):
     rescale_to_totals : bool
         Let the map add up to the observed total of every area. See ``preserve_totals`` of
         ``Fit.to_dataset``.
+    information : bool
+        Map the share of f's prior variance that the data removed, 0 nothing to 1 all.
+    components : bool
+        Map what covariates, place and area effect add to f, each with its sd.
+    draws : int
+        Keep so many joint draws of the rate in the map (.nc), for `workbench aggregate`.
     model, options, hyperparameters, quantiles, threshold, seed
         As of `BaseSpec`.
 
@@ -52,7 +58,9 @@ class Spec(BaseSpec):
     """
 
     command: ClassVar[str] = "disaggregate"
-    later: ClassVar[Mapping[str, Any]] = {"folds_scheme": "random", "rescale_to_totals": False}
+    later: ClassVar[Mapping[str, Any]] = {
+        "folds_scheme": "random", "rescale_to_totals": False, "information": False,
+        "components": False, "draws": 0}
 
     dataset: str
     dataset_options: Mapping = field(default_factory=Settings)
@@ -62,6 +70,9 @@ class Spec(BaseSpec):
     folds: int = 0
     folds_scheme: str = "random"
     rescale_to_totals: bool = False
+    information: bool = False
+    components: bool = False
+    draws: int = 0
     model: str = field(default="vbagg", kw_only=True)
 
     def __post_init__(self) -> None:
@@ -69,6 +80,7 @@ class Spec(BaseSpec):
         require(self.areas is None or self.areas > 0, f"areas must be at least 1, got {self.areas}")
         require(self.level is None or self.areas is None,
                 "level and areas both say how to merge; give one of them")
+        require(self.draws >= 0, f"draws must be 0 (none) or more, got {self.draws}")
         require(self.folds == 0 or self.folds >= 2,
                 f"folds must be 0 (none) or at least 2, got {self.folds}")
 
