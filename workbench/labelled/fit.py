@@ -11,7 +11,6 @@ import xarray as xr
 from workbench.checks import warn
 from workbench.gp.predictive import Point
 from workbench.labelled.drawing import PRESERVED
-from workbench.labelled.insight import Insight
 from workbench.labelled.maps import marginal_maps, preserving_maps
 from workbench.labelled.predictive import (
     DISTRIBUTIONS,
@@ -19,10 +18,11 @@ from workbench.labelled.predictive import (
     coords_of,
     keep_places,
 )
+from workbench.labelled.regional import Regional
 from workbench.labelled.source import Converted
 
 
-class Fit(Insight):
+class Fit(Regional):
     """A fitted model with labels: predictions, summaries, and maps with their provenance.
 
     Parameters

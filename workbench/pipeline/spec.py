@@ -195,3 +195,43 @@ class CombineSpec(BaseSpec):
     def __post_init__(self) -> None:
         super().__post_init__()
         require(bool(self.sources), "there are no sources; name at least one")
+
+
+@dataclass(frozen=True)
+class AggregateSpec(BaseSpec):
+    """A stored map to totals of new polygons: the Spec of ``workbench aggregate``.
+
+    Parameters
+    ----------
+    map : str
+        A map that `workbench disaggregate` wrote as .nc.
+    to : str
+        File of the new polygons, in any CRS.
+    id : str, optional
+        Column that names them.
+    layer : str, optional
+        Layer of a file that has several.
+    samples : int
+        Joint draws, where the map keeps none (--draws) and its model is fitted again.
+    model : str
+        Not given: that of the map.
+    options, hyperparameters
+        Not given: those of the map.
+    quantiles, threshold, seed
+        As of `BaseSpec`; the threshold is a total.
+    """
+
+    command: ClassVar[str] = "aggregate"
+
+    map: str
+    to: str
+    id: str | None = None
+    layer: str | None = None
+    samples: int = 1000
+    model: str = field(default="", kw_only=True)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require(not (self.model or self.options or self.hyperparameters), "the model is that of "
+                "the map; leave out model, options and hyperparameters")
+        require(self.samples > 1, f"samples must be at least 2, got {self.samples}")
