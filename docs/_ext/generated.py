@@ -33,9 +33,11 @@ GROUPS = {
         "CentroidGP", "IndependentBagsGP", "CMP", "ShrinkageCMP", "VarCMP", "MRGP", "MRVBAgg",
         "MRGPRN", "CentrePointGPRN", "MRDGP", "MRCascade", "Nystrom", "NeuralNetwork", "BagPixel",
         "BagConstant", "ConditionalMean", "make_model", "impute", "tune", "Fit"],
+    "Maps": ["aggregate"],
     "Checks": [
         "evaluate", "cross_validate", "recover", "compare", "table", "rescale_to_totals"],
-    "Runs": ["Spec", "SmoothSpec", "MediateSpec", "CombineSpec", "run", "InputError", "Cancelled"],
+    "Runs": ["Spec", "SmoothSpec", "MediateSpec", "CombineSpec",
+             "AggregateSpec", "run", "InputError", "Cancelled"],
 }
 
 

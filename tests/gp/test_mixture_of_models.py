@@ -105,7 +105,7 @@ def test_what_a_mixture_does_not_have(mixture, source):
     with pytest.raises(InputError, match="no hyperparameters of its own"):
         mixture.with_hyperparameters({"mean": 1.0})
     with pytest.raises(InputError, match="different terms"):
-        mixture.components(source.bags)
+        mixture.components(source.bags, "term")
 
 
 # --- fits that another process ended with -----------------------------------------------------

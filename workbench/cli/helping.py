@@ -79,7 +79,8 @@ def show_all(ctx: typer.Context, wanted: bool) -> None:
                  if name not in shown]
         told.append("\n".join(["Further options of --children (see workbench.bag_children):",
                                *lines]))
-    typer.echo("\n\n".join([*told, models_help(str(ctx.command.name))]))
+    told.append(models_help(str(ctx.command.name)))
+    typer.echo("\n\n".join(filter(None, told)))
     raise typer.Exit
 
 
@@ -103,11 +104,13 @@ def models_help(command: str) -> str:
     Returns
     -------
     str
-        Lines of 100 columns.
+        Lines of 100 columns; empty for a command without models.
     """
     from workbench.pipeline.problems import models_for
 
     names = sorted(models_for(command), key=lambda name: name != USUAL)
+    if not names:
+        return ""
     every = {name: model_flags(name) for name in names}
     lines = [f"Options of the models ({', '.join(every)}):"]
     for option in dict.fromkeys(o for found in every.values() for o in found):

@@ -14,7 +14,7 @@ from workbench.cli.options import data_flags, default_model, further, output_fla
 from workbench.cli.sharing import fields_of, takes
 from workbench.outputs import check_output, write_bytes
 from workbench.pipeline.base import BaseSpec
-from workbench.pipeline.spec import CombineSpec, MediateSpec, SmoothSpec, Spec
+from workbench.pipeline.spec import AggregateSpec, CombineSpec, MediateSpec, SmoothSpec, Spec
 
 _OF_DATA = ("dataset", "dataset_options", "level", "areas", "model")
 
@@ -81,6 +81,21 @@ def combine(
     """
     ctx.args += [f"--{pair}" for pair in option or []]
     _make(_with_options(ctx, CombineSpec, fields), **output)
+
+
+@takes(fields=fields_of(AggregateSpec, ["map"], ["model", "hyperparameters"]),
+       output=output_flags)
+def aggregate(
+    output: dict[str, Any],
+    fields: dict[str, Any],
+    workers: Annotated[int, typer.Option(
+        min=0, rich_help_panel=ADVANCED, help="Processes, if the model is fitted again.")] = 0,
+) -> None:
+    """Add a map up over new polygons, with intervals from joint draws.
+
+    Example: workbench aggregate map.nc --to zones.gpkg --id name --out zones.csv
+    """
+    _make(AggregateSpec(**fields), **output, workers=workers)
 
 
 def _with_options(ctx: typer.Context, kind: type[BaseSpec], fields: dict[str, Any]) -> BaseSpec:

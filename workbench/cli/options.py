@@ -92,7 +92,7 @@ def data_flags(
 
 def output_flags(
     out: Annotated[Path, typer.Option(
-        rich_help_panel=OUTPUT, help="File to write: .nc, .tif or .gpkg.")],
+        rich_help_panel=OUTPUT, help="File to write: .nc, .tif, .cog.tif, .gpkg, .parquet, .csv.")],
     spec_only: Annotated[bool, typer.Option(
         "--spec-only", rich_help_panel=OUTPUT,
         help="Write the Spec to OUT as JSON; fit nothing.")] = False,

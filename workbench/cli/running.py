@@ -44,7 +44,7 @@ def make_map(spec: BaseSpec, out: Path, quiet: bool, threads: int = 1,
     from workbench.pipeline import run as pipeline
     from workbench.pipeline.inputs import input_files
 
-    check_output(out, results.OUTPUTS, [*input_files(spec), made_from])
+    check_output(out, results.formats_of(spec), [*input_files(spec), made_from])
     set_threads(threads)
     resume = scoring.resume_folder(out) if getattr(spec, "folds", 0) else None
     if resume is not None:

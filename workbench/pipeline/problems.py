@@ -23,6 +23,7 @@ _MODELS: dict[str, Callable[[Entry], bool]] = {     # which models a command can
     "smooth": lambda entry: entry.name == "quasi-likelihood",
     "mediate": lambda entry: entry.mediated,
     "combine": lambda entry: entry.several,
+    "aggregate": lambda entry: False,           # its model is that of the map
 }
 
 
@@ -194,13 +195,15 @@ def _source(text: str) -> tuple[str, xr.Dataset]:
 def _rescaled(fit, ds: xr.Dataset, spec: Spec) -> xr.Dataset:
     """The map; one that cannot be made to add up to the totals is not lost, and says so."""
     asked = (ds, spec.quantiles, spec.threshold, spec.area_effect)
+    further = {"information": spec.information, "components": spec.components,
+               "draws": spec.draws, "seed": spec.seed}
     if not spec.rescale_to_totals:
-        return fit.to_dataset(*asked)
+        return fit.to_dataset(*asked, **further)
     try:
-        return fit.to_dataset(*asked, preserve_totals=True, seed=spec.seed)
+        return fit.to_dataset(*asked, preserve_totals=True, **further)
     except NotExact as error:
         told = f"the map does not add up to the totals, as was asked for: {error}"
         warn(told, FitWarning)
-        maps = fit.to_dataset(*asked)
+        maps = fit.to_dataset(*asked, **further)
         before = maps.attrs.get("treatments", "none")
         return maps.assign_attrs(treatments=told if before == "none" else f"{before}\n{told}")

@@ -17,11 +17,12 @@ from workbench import geo
 from workbench.checks import require
 from workbench.gp.likelihoods.links import link_named
 from workbench.labelled.timing import cost_told
-from workbench.pipeline.base import BaseSpec, existing
+from workbench.pipeline.aggregating import aggregated, spec_of
+from workbench.pipeline.base import BaseSpec
 from workbench.pipeline.inputs import data_of
 from workbench.pipeline.problems import Problem, model_of, problem_of
 from workbench.pipeline.scoring import kept_map, with_scores
-from workbench.pipeline.spec import Spec
+from workbench.pipeline.spec import AggregateSpec, Spec
 
 UNSCORED = "cross-validation has not finished"
 Callback = Callable[[int, float, float], None]
@@ -37,7 +38,7 @@ def run(spec: BaseSpec, progress: bool = False, callback: Callback | None = None
     Parameters
     ----------
     spec : BaseSpec
-        What to do: a `Spec`, `SmoothSpec`, `MediateSpec` or `CombineSpec`.
+        What to do: a `Spec`, `SmoothSpec`, `MediateSpec`, `CombineSpec` or `AggregateSpec`.
     progress : bool
         Show bars on standard error.
     callback : callable, optional
@@ -75,6 +76,8 @@ def run(spec: BaseSpec, progress: bool = False, callback: Callback | None = None
     >>> maps.attrs["spec_key"] == Spec.from_json(maps.attrs["spec"]).key
     True
     """
+    if isinstance(spec, AggregateSpec):
+        return aggregated(spec, progress, callback, workers)
     model = model_of(spec, workers or None)     # first, so that a wrong option costs no loading
     if isinstance(spec, Spec):
         _check_threshold(spec.threshold, model)
@@ -102,29 +105,6 @@ def run(spec: BaseSpec, progress: bool = False, callback: Callback | None = None
         finished(maps.assign_attrs(partial=UNSCORED))
     return with_scores(maps, problem.ds, spec, progress=progress, callback=callback, resume=resume,
                        workers=workers)
-
-
-def spec_of(path: str | Path) -> BaseSpec:
-    """The Spec that a stored result carries.
-
-    Parameters
-    ----------
-    path : str or Path
-        A NetCDF file that a command wrote.
-
-    Returns
-    -------
-    BaseSpec
-        Of the command that wrote it.
-
-    Raises
-    ------
-    InputError
-        If the file is missing or carries none.
-    """
-    with xr.open_dataset(existing("result", path), engine="h5netcdf") as maps:
-        require("spec" in maps.attrs, f"{path} carries no Spec; was it written by this workbench?")
-        return BaseSpec.from_json(maps.attrs["spec"])
 
 
 def _map(spec: BaseSpec, model, problem: Problem, progress: bool, callback) -> xr.Dataset:

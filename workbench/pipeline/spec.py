@@ -43,6 +43,12 @@ class Spec(BaseSpec):
     rescale_to_totals : bool
         Let the map add up to the observed total of every area. See ``preserve_totals`` of
         ``Fit.to_dataset``.
+    information : bool
+        Map the share of f's prior variance that the data removed, 0 nothing to 1 all.
+    components : bool
+        Map what covariates, place and area effect add to f, each with its sd.
+    draws : int
+        Keep so many joint draws of the rate in the map (.nc), for `workbench aggregate`.
     model, options, hyperparameters, quantiles, threshold, seed
         As of `BaseSpec`.
 
@@ -54,7 +60,9 @@ class Spec(BaseSpec):
     """
 
     command: ClassVar[str] = "disaggregate"
-    later: ClassVar[Mapping[str, Any]] = {"folds_scheme": "random", "rescale_to_totals": False}
+    later: ClassVar[Mapping[str, Any]] = {
+        "folds_scheme": "random", "rescale_to_totals": False, "information": False,
+        "components": False, "draws": 0}
 
     dataset: str
     dataset_options: Mapping = field(default_factory=Settings)
@@ -64,6 +72,9 @@ class Spec(BaseSpec):
     folds: int = 0
     folds_scheme: str = "random"
     rescale_to_totals: bool = False
+    information: bool = False
+    components: bool = False
+    draws: int = 0
     model: str = field(default="vbagg", kw_only=True)
 
     def __post_init__(self) -> None:
@@ -71,6 +82,7 @@ class Spec(BaseSpec):
         require(self.areas is None or self.areas > 0, f"areas must be at least 1, got {self.areas}")
         require(self.level is None or self.areas is None,
                 "level and areas both say how to merge; give one of them")
+        require(self.draws >= 0, f"draws must be 0 (none) or more, got {self.draws}")
         require(self.folds == 0 or self.folds >= 2,
                 f"folds must be 0 (none) or at least 2, got {self.folds}")
 
@@ -185,3 +197,43 @@ class CombineSpec(BaseSpec):
     def __post_init__(self) -> None:
         super().__post_init__()
         require(bool(self.sources), "there are no sources; name at least one")
+
+
+@dataclass(frozen=True)
+class AggregateSpec(BaseSpec):
+    """A stored map to totals of new polygons: the Spec of ``workbench aggregate``.
+
+    Parameters
+    ----------
+    map : str
+        A map that `workbench disaggregate` wrote as .nc.
+    to : str
+        File of the new polygons, in any CRS.
+    id : str, optional
+        Column that names them.
+    layer : str, optional
+        Layer of a file that has several.
+    samples : int
+        Joint draws, where the map keeps none (--draws) and its model is fitted again.
+    model : str
+        Not given: that of the map.
+    options, hyperparameters
+        Not given: those of the map.
+    quantiles, threshold, seed
+        As of `BaseSpec`; the threshold is a total.
+    """
+
+    command: ClassVar[str] = "aggregate"
+
+    map: str
+    to: str
+    id: str | None = None
+    layer: str | None = None
+    samples: int = 1000
+    model: str = field(default="", kw_only=True)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require(not (self.model or self.options or self.hyperparameters), "the model is that of "
+                "the map; leave out model, options and hyperparameters")
+        require(self.samples > 1, f"samples must be at least 2, got {self.samples}")

@@ -13,9 +13,12 @@ from workbench.gp.data.bags import Bags, Source
 from workbench.gp.likelihoods import Units
 from workbench.gp.likelihoods.noise import individual_noise
 from workbench.gp.likelihoods.preserving import Groups, preserve
-from workbench.gp.models.options import Options, build_options, non_defaults
+from workbench.gp.models.options import Options, build_options, cast_bags, non_defaults
 from workbench.gp.optimisation.hyperparameters import HyperparameterSet
 from workbench.gp.optimisation.training import History, maximise_evidence
+from workbench.gp.predictive import Normal
+
+_CHUNK = 100_000
 
 
 class Model:
@@ -147,6 +150,24 @@ def noise_given_totals(state, bags: Bags) -> Tensor | None:
     return individual_noise(state.noise, bags) if state.likelihood.has_noise else None
 
 
+@torch.no_grad()
+def prior_of(state, bags: Bags) -> Normal:
+    """Prior of f at the individuals of a state whose ``field`` has terms: N(mean, Σ k_t(x, x)).
+
+    Parameters
+    ----------
+    state : object
+        With ``field``, ``transform`` and ``options``.
+    bags : Bags
+        Where.
+    """
+    bags, field = cast_bags(bags, state.options), state.field
+    x = state.transform(bags.x)
+    variance = torch.cat([sum(term.diagonal(part) for term in field.terms)
+                          for part in x.split(_CHUNK)])
+    return Normal(field.mean.detach().expand(len(x)), variance.sqrt())
+
+
 class ModelFit:
     """A model fitted to a source, at the hyperparameters of its state, which stays as it is.
 
@@ -180,6 +201,29 @@ class ModelFit:
     def with_hyperparameters(self, values: Mapping):
         """The posterior with some hyperparameters at other values and the rest as they are."""
         return self.model.condition(self.state.given, {**self.hyperparameters, **values})
+
+    def prior(self, bags: Bags) -> Normal:
+        """Distribution of f at the individuals before anything was observed.
+
+        Raises
+        ------
+        NotExact
+            If the model has none that is known.
+        """
+        raise NotExact(f"{self.model.name} has no prior variance of f that is known, so that what "
+                       "the data told of it cannot be; vbagg, auto and the exact models of one "
+                       "source have")
+
+    def components(self, bags: Bags, by: str = "term", known: Tensor | None = None) -> dict:
+        """Distribution of each summand of f at the individuals.
+
+        Raises
+        ------
+        NotExact
+            If the model does not keep its posterior term by term.
+        """
+        raise NotExact(f"{self.model.name} does not keep its posterior term by term; vbagg and "
+                       "auto do")
 
     def draw_latent(self, bags: Bags, samples: int, seed: int) -> Tensor:
         """Joint draws of f at the individuals (samples, N).

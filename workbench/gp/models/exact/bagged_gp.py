@@ -19,7 +19,7 @@ from workbench.gp.kernels.operators import OPERATORS
 from workbench.gp.likelihoods import Normal as NormalLikelihood
 from workbench.gp.likelihoods.links import link_named
 from workbench.gp.models import assembly
-from workbench.gp.models.base import EvidenceState, Model, ModelFit, units_of
+from workbench.gp.models.base import EvidenceState, Model, ModelFit, prior_of, units_of
 from workbench.gp.models.exact.cost import ExactOptions, exact_cost, refuse_beyond
 from workbench.gp.models.joint import gaussian, in_parts, sum_bags
 from workbench.gp.models.options import cast_bags
@@ -73,6 +73,10 @@ class ExactFit(ModelFit):
         bags = cast_bags(bags, self.state.options)
         mean, variance = self.state.field.marginals(self.state.transform(bags.x))
         return Normal(mean.detach(), variance.detach().sqrt())
+
+    def prior(self, bags: Bags) -> Normal:
+        """Distribution of f at the individuals before anything was observed."""
+        return prior_of(self.state, bags)
 
     def at(self, bags: Bags, trained=None, area_effect: bool = False) -> Normal:
         """Distribution of the rate at the individuals, the same as `latent`."""

@@ -149,10 +149,18 @@ class AveragedFit(VariationalFit):
             out[name] = (predicted.mean, predicted.std)
         return out
 
-    def components(self, bags: Bags) -> dict[str, Predictive]:
-        """Distribution of each additive term of f at the individuals, by the term's name."""
-        parts = [fit.components(bags) for fit in self.members]
-        return {name: Mixture(self.weights, [part[name] for part in parts]) for name in parts[0]}
+    def components(self, bags: Bags, by: str = "term", known: Tensor | None = None
+                   ) -> dict[str, Predictive]:
+        """Distribution of each summand of f at the individuals; one that a member lacks is zero."""
+        parts = [fit.components(bags, by, known) for fit in self.members]
+        none = Normal(*torch.zeros(2, len(bags.x)).to(self.state.x))
+        names = dict.fromkeys(name for part in parts for name in part)
+        return {name: Mixture(self.weights, [part.get(name, none) for part in parts])
+                for name in names}
+
+    def prior(self, bags: Bags) -> Predictive:
+        """Distribution of f before any total was seen, each setting with its posterior weight."""
+        return self._mix(lambda fit: fit.prior(bags))
 
     def _mix(self, predicted) -> Mixture:
         return Mixture(self.weights, [predicted(fit) for fit in self.members])

@@ -76,13 +76,15 @@ class MixtureFit(AveragedFit):
         """None of its own: they are those of its members."""
         return {}
 
-    def components(self, bags):
-        """Raise: candidates have different terms.
+    def components(self, bags, by: str = "role", known=None):
+        """Summands by role, of which every candidate has some; see `AveragedFit.components`.
 
         Raises
         ------
         InputError
-            Always.
+            By term.
         """
-        raise InputError("the candidates of a mixture have different terms; ask one of "
-                         "fit.candidates for its components")
+        if by == "term":
+            raise InputError("the candidates of a mixture have different terms; take its "
+                             "components by='role', or ask one of fit.candidates")
+        return super().components(bags, by, known)
