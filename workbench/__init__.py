@@ -60,6 +60,7 @@ _HOME = {entry.cls: "labelled" for entry in (AUTO, *ENTRIES.values())} | {
     "compare": "comparison",
     "cross_validate": "comparison",
     "evaluate": "comparison",
+    "rehearse": "comparison",
     "pin_to_totals": "evaluation",
     "rescale_to_totals": "evaluation",
     "recover": "evaluation",
