@@ -18,14 +18,14 @@ from workbench.gp.optimisation.hyperparameters import HyperparameterSet
 from workbench.labelled.source import Converted
 
 
-def imagine(model, ds: xr.Dataset, hyperparameters: Mapping | None = None, seed: int = 0
-            ) -> xr.Dataset:
-    """Draw a field from a model's prior on a dataset's individuals, and totals of its areas.
+def imagine(model, ds: xr.Dataset, hyperparameters: Mapping | None = None, seed: int = 0,
+            posterior: bool = False) -> xr.Dataset:
+    """Draw a field from a model on a dataset's individuals, and totals of its areas.
 
     Parameters
     ----------
     model : LabelledModel
-        ``VBAgg``, ``CentrePoint``, ``Constant`` or ``AggregatedGP``.
+        ``VBAgg``, ``CentrePointGP``, ``Constant`` or ``AggregatedGP``.
     ds : xr.Dataset
         Bagged dataset; its values only scale default priors and starting values.
     hyperparameters : mapping, optional
@@ -34,6 +34,8 @@ def imagine(model, ds: xr.Dataset, hyperparameters: Mapping | None = None, seed:
         value that a fit would start from.
     seed : int
         Of hyperparameters and field.
+    posterior : bool
+        Whether the field is drawn given the dataset's values; otherwise from the prior.
 
     Returns
     -------
@@ -63,7 +65,7 @@ def imagine(model, ds: xr.Dataset, hyperparameters: Mapping | None = None, seed:
     for name, value in (hyperparameters or {}).items():
         known[name].set(value["value"] if isinstance(value, Mapping) else value)
         values[name] = known[name].report()["value"]
-    rates, observed = model._inner.imagine(source, values, int(observing))
+    rates, observed = model._inner.imagine(source, values, int(observing), posterior)
     rates, observed = rates.cpu().numpy().astype(float), observed.cpu().numpy().astype(float)
     require(bool(np.isfinite(rates).all() and np.isfinite(observed).all()),
             "the drawn field is beyond what numbers can hold; give priors nearer to what you "

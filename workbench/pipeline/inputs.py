@@ -14,7 +14,7 @@ from workbench.geo.grids import is_word
 from workbench.pipeline import flags
 from workbench.pipeline.base import BaseSpec, existing
 from workbench.pipeline.settings import thaw
-from workbench.pipeline.spec import Spec
+from workbench.pipeline.spec import RehearseSpec, Spec
 
 POLYGONS = "polygons"
 _INPUTS = ("polygons", "covariates", "weight", "value", "attrs")
@@ -27,12 +27,12 @@ def input_files(spec: BaseSpec) -> list[Path]:
     return [path for path in map(Path, [*texts, *named]) if _is_file(path)]
 
 
-def data_of(spec: Spec) -> xr.Dataset:
+def data_of(spec: Spec | RehearseSpec) -> xr.Dataset:
     """The bagged dataset of a Spec, merged to its level or number of areas.
 
     Parameters
     ----------
-    spec : Spec
+    spec : Spec or RehearseSpec
         Its dataset, dataset_options, level and areas apply.
 
     Returns

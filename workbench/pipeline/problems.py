@@ -23,6 +23,7 @@ _MODELS: dict[str, Callable[[Entry], bool]] = {     # which models a command can
     "smooth": lambda entry: entry.name == "quasi-likelihood",
     "mediate": lambda entry: entry.mediated,
     "combine": lambda entry: entry.several,
+    "rehearse": lambda entry: entry.name in ("vbagg", "centre-point", "constant", "aggregated-gp"),
 }
 
 

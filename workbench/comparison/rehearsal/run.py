@@ -28,7 +28,7 @@ from workbench.evaluation.tasks import FoldWarning, Interrupted, Progress, Store
 from workbench.labelled import make_model
 from workbench.schema import GEOMETRY, check_learnable
 
-KINDS = ("fitted", "prior")
+KINDS = ("fitted", "prior", "posterior")
 
 
 def rehearse(
@@ -56,14 +56,16 @@ def rehearse(
     ds : xr.Dataset
         Bagged dataset.
     model : model or str, optional
-        `workbench.VBAgg` (the default), ``CentrePoint``, ``Constant`` or ``AggregatedGP``.
+        `workbench.VBAgg` (the default), ``CentrePointGP``, ``Constant`` or ``AggregatedGP``.
     truths : int
         How many.
-    truth : {"fitted", "prior"}
-        Fields are drawn from the Gaussian process at the hyperparameters that the model learns
-        from the dataset's own values, or at hyperparameters drawn anew from their priors for each
-        truth; one without a prior (the mean, a noise) then keeps the value that a fit starts from.
-        Refits have the same priors.
+    truth : {"fitted", "prior", "posterior"}
+        ``fitted``: fields are drawn from the Gaussian process at the hyperparameters that the model
+        learns from the dataset's own values. ``prior``: at hyperparameters drawn from their priors,
+        anew for each truth; one without a prior (the mean, a noise) keeps the value that a fit
+        starts from, and refits have the same priors. ``posterior``: maps that the fit to the
+        dataset holds possible, with about its totals; ranks and coverage then need not be uniform
+        and nominal even of an exact method, which shrinks such truths towards its prior again.
     hyperparameters : mapping, optional
         Values of the truths' hyperparameters, by name in natural units, whatever ``truth`` says of
         the others. The model still learns them: what the model itself fixes (its own option
@@ -163,8 +165,8 @@ def _tasks(plan: _Plan, start: Start, store: Store, truths: int) -> list[Task]:
     mark = np.frombuffer(hashlib.sha256(said.encode()).digest(), np.uint8)
     bare = plan.ds.drop_vars(GEOMETRY, errors="ignore")
     return [Task(f"truth {k}", store.file(plan.model, np.append(mark, k)),
-                 (k, plan.model, start.refit, bare, start.values, plan.partitions, plan.samples,
-                  plan.seed)) for k in range(truths)]
+                 (k, plan.model, start.refit, bare, start.values, plan.truth == "posterior",
+                  plan.partitions, plan.samples, plan.seed)) for k in range(truths)]
 
 
 def _tell(one: Truth) -> None:
@@ -176,8 +178,10 @@ def _result(plan: _Plan, start: Start, done: list[Truth], truths: int) -> xr.Dat
     out = summarise(done, plan.partitions, start.learnt, plan.threshold, plan.samples)
     failed = [f"truth {one.number}: {one.error}" for one in done if one.error]
     where = {"fitted": "at the hyperparameters fitted to the data",
-             "prior": "with hyperparameters from their priors"}[plan.truth]
-    where = "at given hyperparameters" if start.all_given else where
+             "prior": "with hyperparameters from their priors",
+             "posterior": "given the data's own values"}[plan.truth]
+    given = start.all_given and plan.truth != "posterior"
+    where = "at given hyperparameters" if given else where
     about = (f"{len(out['truth'])} of {truths} truths drawn from {plan.model!r} {where}, on "
              f"{plan.ds.sizes['individual']:,} individuals in {plan.ds.sizes['bag']:,} areas; "
              f"{plan.samples} draws of each fit")

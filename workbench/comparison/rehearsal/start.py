@@ -53,7 +53,7 @@ def start_of(model, ds: xr.Dataset, truth: str, given: Mapping, store: Store,
     model : LabelledModel
     ds : xr.Dataset
         Bagged dataset.
-    truth : {"fitted", "prior"}
+    truth : {"fitted", "prior", "posterior"}
     given : mapping
         Values that the user gives.
     store : Store

@@ -65,7 +65,7 @@ class Truth(Outcome):
     correlation: np.ndarray | None = None
 
 
-def rehearse_one(number: int, model, refit, ds: xr.Dataset, values: Mapping,
+def rehearse_one(number: int, model, refit, ds: xr.Dataset, values: Mapping, posterior: bool,
                  partitions: list[Resolution], samples: int, seed: int) -> Truth:
     """Draw a truth, fit to its totals, and compare.
 
@@ -81,6 +81,8 @@ def rehearse_one(number: int, model, refit, ds: xr.Dataset, values: Mapping,
         The user's bagged dataset.
     values : mapping
         Hyperparameters of the truth; others are drawn from their priors.
+    posterior : bool
+        Whether the truth is drawn given the dataset's values.
     partitions : list of Resolution
         Where skill is wanted.
     samples : int
@@ -95,7 +97,7 @@ def rehearse_one(number: int, model, refit, ds: xr.Dataset, values: Mapping,
     done = Truth(number)
     drawing, sampling, breaking = np.random.SeedSequence([seed, number]).generate_state(3)
     with attempt(done):
-        imagined = imagine(model, ds, values, int(drawing >> 1))
+        imagined = imagine(model, ds, values, int(drawing >> 1), posterior)
         done.hyperparameters = imagined["truth"].attrs["hyperparameters"]
         fit = fitted(refit, imagined, done)
         done.estimates = json.dumps({name: one["value"] if isinstance(one, Mapping) else one

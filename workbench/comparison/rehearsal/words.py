@@ -7,6 +7,7 @@ import pandas as pd
 import xarray as xr
 
 _SURE = 0.05            # of all tests of ranks together
+_MATTERS, _VAGUE = 1, 10   # per cent: of coverage that is off, and of an interval that says little
 _LOOSE = np.log(2)      # rmse of a logarithm from which a hyperparameter is as good as unknown
 
 
@@ -132,15 +133,16 @@ def _intervals(result: xr.Dataset) -> str:
         at = result.sel(unit=unit, level=0.95)
         value, low, high = (100 * float(at[n]) for n in
                             ("coverage", "coverage_lower", "coverage_upper"))
-        word = ("too narrow" if high < 95 else "wider than need be" if low > 95 else
-                "as they should")
+        off = abs(value - 95) >= _MATTERS
+        word = ("too narrow" if high < 95 and off else "wider than need be" if low > 95 and off
+                else "as they should" if high - low <= _VAGUE else "too few truths to tell")
         said.append(f"of {unit} {value:.1f} % ({low:.1f} to {high:.1f}): {word}")
     return f"95 % intervals cover {'; '.join(said)}."
 
 
 def _uniform(result: xr.Dataset) -> str:
     p = result["p_value"].to_series().dropna()
-    if p.empty:
+    if p.empty or result.attrs["rehearsal"] == "posterior":
         return ""
     overall = min(1.0, float(p.min()) * p.size)
     if overall >= _SURE:

@@ -95,17 +95,20 @@ class Model:
         """
         return self._assemble(source).hyperparameters
 
-    def imagine(self, source: Source, values: Mapping, seed: int) -> tuple[Tensor, Tensor]:
-        """A field drawn from the model's prior, and what would be observed of it.
+    def imagine(self, source: Source, values: Mapping, seed: int, posterior: bool = False
+                ) -> tuple[Tensor, Tensor]:
+        """A field drawn from the model, and what would be observed of it.
 
         Parameters
         ----------
         source : Source
-            Bags; its targets scale the inputs' and the noise's conventions, nothing else.
+            Bags; under the prior its targets scale conventions of inputs and noise alone.
         values : mapping
             Every hyperparameter, in natural units.
         seed : int
             Of the draw.
+        posterior : bool
+            Whether the field is drawn given the targets; otherwise from the prior.
 
         Returns
         -------

@@ -152,7 +152,8 @@ class AggregatedGP(Model):
     state_type, fit_type = ExactState, ExactFit
 
     @torch.no_grad()
-    def imagine(self, source: Source, values: Mapping, seed: int) -> tuple[Tensor, Tensor]:
+    def imagine(self, source: Source, values: Mapping, seed: int, posterior: bool = False
+                ) -> tuple[Tensor, Tensor]:
         """As `Model.imagine`, of up to `MOST_JOINT` individuals, all jointly."""
         require(len(source.bags.x) <= MOST_JOINT, f"{self.name} draws a field of at most "
                 f"{MOST_JOINT:,} individuals, there are {len(source.bags.x):,}; use vbagg with "
@@ -162,7 +163,12 @@ class AggregatedGP(Model):
         state.hyperparameters.require_all(values)
         generator, bags = np.random.default_rng(seed), cast_bags(source.bags, self.options)
         x = state.transform(bags.x)
-        drawn = gaussian(state.field.mean.expand(len(x)), state.field.prior(x, x), 1, generator)
+        if posterior:
+            state.compute_posterior()
+            mean, covariance = state.field.joint(x)
+        else:
+            mean, covariance = state.field.mean.expand(len(x)), state.field.prior(x, x)
+        drawn = gaussian(mean, covariance, 1, generator)
         summed = sum_bags(OPERATORS[state.source.aggregation](bags), drawn)
         observed = state.likelihood.observe(summed, units_of(state, bags, False), generator)
         return drawn[0], observed[0]

@@ -80,14 +80,15 @@ def totals(fit, bags: Bags, trained: Tensor | None, samples: int, generator) -> 
     return torch.cat(out, 1)
 
 
-def imagined(fit, bags: Bags, seed: int) -> tuple[Tensor, Tensor]:
+def imagined(fit, bags: Bags, seed: int, trained: Tensor | None = None
+             ) -> tuple[Tensor, Tensor]:
     """One draw of rates at individuals (N,) and what is observed of the sums over bags (B,).
 
     Unlike `totals`, of all individuals also where the model sees bags at their centres.
     """
     with torch.no_grad():
         generator, bags = np.random.default_rng(seed), cast_bags(bags, fit.state.options)
-        drawn = rates(fit, bags, None, 1, generator)
+        drawn = rates(fit, bags, trained, 1, generator)
         summed = sum_bags(OPERATORS[fit.state.source.aggregation](bags), drawn)
         return drawn[0], observe_bags(fit, summed, bags, generator)[0]
 

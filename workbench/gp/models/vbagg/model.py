@@ -69,13 +69,17 @@ class VBAgg(Model):
         return self._conditioned(VariationalState(self, source, given=hyperparameters),
                                  hyperparameters)
 
-    def imagine(self, source: Source, values: Mapping, seed: int) -> tuple[Tensor, Tensor]:
-        """As `Model.imagine`, of a field that many inducing inputs carry.
+    def imagine(self, source: Source, values: Mapping, seed: int, posterior: bool = False
+                ) -> tuple[Tensor, Tensor]:
+        """As `Model.imagine`; a field of the prior is carried by many inducing inputs.
 
         With at most `MOST_IMAGINED` individuals all of them are inducing inputs, and the field is
         drawn exactly; with more, that many are, and what they leave unexplained is drawn jointly
         inside each bag.
         """
+        if posterior:
+            known = torch.arange(source.bags.count)
+            return draws.imagined(self.condition(source, values), source.bags, seed, known)
         given = non_defaults(self.options) | {
             "inducing": min(len(source.bags.x), MOST_IMAGINED)}
         state = VariationalState(type(self)(**given), source, given=values)
