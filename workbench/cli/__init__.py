@@ -16,11 +16,12 @@ import typer
 from typer.core import TyperGroup
 
 from workbench.checks import InputError, choose
-from workbench.cli import comparing, docs, mapping, papers, plotting, running
+from workbench.cli import comparing, docs, mapping, papers, plotting, rehearsing, running
 from workbench.cli.boundary import guarded
 from workbench.cli.helping import PASS_ON, WIDTH, GroupedCommand, dataset_flags, model_help
 from workbench.cli.options import Quiet, Threads
 from workbench.pipeline.base import BaseSpec, existing
+from workbench.pipeline.spec import RehearseSpec
 
 
 class Guarded(TyperGroup):
@@ -63,7 +64,7 @@ def _start(
 
 
 for command in (mapping.disaggregate, mapping.smooth, mapping.mediate, mapping.combine,
-                mapping.aggregate, comparing.compare, comparing.recover):
+                mapping.aggregate, comparing.compare, comparing.recover, rehearsing.rehearse):
     app.command(cls=GroupedCommand, context_settings=PASS_ON)(command)
 app.command()(plotting.plot)
 app.command()(docs.docs)
@@ -101,13 +102,20 @@ def run(
     if only or preset != "quick":
         raise InputError("--preset and --only are for --experiment")
     if existing("Spec", spec).suffix.lower() != ".nc":
-        running.make_map(BaseSpec.read(spec), out or spec.with_suffix(".nc"), quiet, threads, spec)
+        _repeat(BaseSpec.read(spec), out or spec.with_suffix(".nc"), quiet, threads, spec)
         return
     from workbench.pipeline.run import spec_of
 
     if out is None:
         raise InputError(f"give --out: without it {spec} would be overwritten")
-    running.make_map(spec_of(spec), out, quiet, threads, spec)
+    _repeat(spec_of(spec), out, quiet, threads, spec)
+
+
+def _repeat(spec: BaseSpec, out: Path, quiet: bool, threads: int, made_from: Path) -> None:
+    if isinstance(spec, RehearseSpec):
+        rehearsing.make_rehearsal(spec, out, quiet, made_from=made_from)
+    else:
+        running.make_map(spec, out, quiet, threads, made_from)
 
 
 @app.command("datasets")

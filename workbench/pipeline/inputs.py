@@ -13,7 +13,7 @@ from workbench.checks import require
 from workbench.pipeline.base import BaseSpec, existing
 from workbench.pipeline.own_files import KINDS, bag_files
 from workbench.pipeline.settings import thaw
-from workbench.pipeline.spec import Spec
+from workbench.pipeline.spec import RehearseSpec, Spec
 
 
 def input_files(spec: BaseSpec) -> list[Path]:
@@ -23,12 +23,12 @@ def input_files(spec: BaseSpec) -> list[Path]:
     return [path for path in map(Path, [*texts, *named]) if _is_file(path)]
 
 
-def data_of(spec: Spec) -> xr.Dataset:
+def data_of(spec: Spec | RehearseSpec) -> xr.Dataset:
     """The bagged dataset of a Spec, merged to its level or number of areas.
 
     Parameters
     ----------
-    spec : Spec
+    spec : Spec or RehearseSpec
         Its dataset, dataset_options, level and areas apply.
 
     Returns

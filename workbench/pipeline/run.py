@@ -21,8 +21,9 @@ from workbench.pipeline.aggregating import aggregated, spec_of
 from workbench.pipeline.base import BaseSpec
 from workbench.pipeline.inputs import data_of
 from workbench.pipeline.problems import Problem, model_of, problem_of
+from workbench.pipeline.rehearsing import rehearsed
 from workbench.pipeline.scoring import kept_map, with_scores
-from workbench.pipeline.spec import AggregateSpec, Spec
+from workbench.pipeline.spec import AggregateSpec, RehearseSpec, Spec
 
 UNSCORED = "cross-validation has not finished"
 Callback = Callable[[int, float, float], None]
@@ -38,7 +39,8 @@ def run(spec: BaseSpec, progress: bool = False, callback: Callback | None = None
     Parameters
     ----------
     spec : BaseSpec
-        What to do: a `Spec`, `SmoothSpec`, `MediateSpec`, `CombineSpec` or `AggregateSpec`.
+        What to do: a `Spec`, `SmoothSpec`, `MediateSpec`, `CombineSpec`, `AggregateSpec` or
+        `RehearseSpec`.
     progress : bool
         Show bars on standard error.
     callback : callable, optional
@@ -63,7 +65,8 @@ def run(spec: BaseSpec, progress: bool = False, callback: Callback | None = None
         (`workbench.pipeline.scoring.scores` takes them out again).
         Attributes: those of the data and of the fit (versions, data_sha256), spec, spec_key,
         summary, ``comparison`` (on which bags the scores compare the models, and what failed), and
-        ``partial`` (what is missing, and why) if the run was stopped.
+        ``partial`` (what is missing, and why) if the run was stopped. Of a `RehearseSpec`, what
+        `workbench.rehearse` returns; ``callback``, ``out`` and ``finished`` are of maps.
 
     Raises
     ------
@@ -78,6 +81,8 @@ def run(spec: BaseSpec, progress: bool = False, callback: Callback | None = None
     """
     if isinstance(spec, AggregateSpec):
         return aggregated(spec, progress, callback, workers)
+    if isinstance(spec, RehearseSpec):
+        return rehearsed(spec, progress=progress, resume=resume, workers=workers)
     model = model_of(spec, workers or None)     # first, so that a wrong option costs no loading
     if isinstance(spec, Spec):
         _check_threshold(spec.threshold, model)

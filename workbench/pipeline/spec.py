@@ -237,3 +237,50 @@ class AggregateSpec(BaseSpec):
         require(not (self.model or self.options or self.hyperparameters), "the model is that of "
                 "the map; leave out model, options and hyperparameters")
         require(self.samples > 1, f"samples must be at least 2, got {self.samples}")
+
+
+@dataclass(frozen=True)
+class RehearseSpec(BaseSpec):
+    """Truths on one's own areas, learnt from their totals: the Spec of ``workbench rehearse``.
+
+    Parameters
+    ----------
+    dataset, dataset_options, level, areas
+        As of `Spec`.
+    truths : int
+        How many truths are drawn.
+    truth : str
+        What they are drawn from: fitted (the Gaussian process at the hyperparameters fitted to the
+        data), prior (at hyperparameters from their priors), or posterior (maps that the fit holds
+        possible).
+    at : Mapping
+        Hyperparameters of the truths, which the model still learns: NAME=VALUE; repeat.
+    samples : int
+        Draws of each fit that a truth is ranked among.
+    skill : float
+        Skill over a simple map from which a resolution counts as identifiable.
+    model : str
+        vbagg, centre-point, constant or aggregated-gp.
+    options, hyperparameters, seed
+        As of `BaseSpec`. There is no map, so quantiles and threshold are not for it.
+    """
+
+    command: ClassVar[str] = "rehearse"
+
+    dataset: str
+    dataset_options: Mapping = field(default_factory=Settings)
+    level: str | None = None
+    areas: int | None = None
+    truths: int = 20
+    truth: str = "fitted"
+    at: Mapping = field(default_factory=Settings)
+    samples: int = 199
+    skill: float = 0.5
+    model: str = field(default="vbagg", kw_only=True)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require(self.threshold is None and self.quantiles == BaseSpec.quantiles,
+                "a rehearsal makes no map; leave out quantiles and threshold")
+        require(self.level is None or self.areas is None,
+                "level and areas both say how to merge; give one of them")

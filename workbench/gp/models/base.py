@@ -88,6 +88,46 @@ class Model:
         """
         return self._conditioned(self._assemble(source), hyperparameters)
 
+    def hyperparameters(self, source: Source) -> HyperparameterSet:
+        """The hyperparameters before anything is learnt: where they start, with their priors.
+
+        Parameters
+        ----------
+        source : Source
+            Bags and targets, by which starts and default priors are scaled.
+        """
+        return self._assemble(source).hyperparameters
+
+    def imagine(self, source: Source, values: Mapping, seed: int, posterior: bool = False
+                ) -> tuple[Tensor, Tensor]:
+        """A field drawn from the model, and what would be observed of it.
+
+        Parameters
+        ----------
+        source : Source
+            Bags; under the prior its targets scale conventions of inputs and noise alone.
+        values : mapping
+            Every hyperparameter, in natural units.
+        seed : int
+            Of the draw.
+        posterior : bool
+            Whether the field is drawn given the targets; otherwise from the prior.
+
+        Returns
+        -------
+        rates : Tensor (N,)
+            True rate of each individual, effects of areas and individuals included.
+        observed : Tensor (B,)
+            Observations of the bags, as of ``source.targets.value``.
+
+        Raises
+        ------
+        InputError
+            If the model has no prior of fields that can be drawn.
+        """
+        raise InputError(f"{self.name} cannot draw fields from its prior; vbagg, centre-point, "
+                         "constant and aggregated-gp can: use one of them")
+
     def _assemble(self, source: Source, callback=None):
         """The state of the model on its data, with nothing learnt."""
         return self.state_type(self, source)

@@ -8,10 +8,13 @@ the whole covariance A K Aᵀ between bags, block kriging's block-to-block covar
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 import torch
 from torch import Tensor
 
+from workbench.checks import require
 from workbench.gp.data.bags import Bags, Source
 from workbench.gp.data.inputs import fit_inputs
 from workbench.gp.fields.exact import ExactField
@@ -21,7 +24,7 @@ from workbench.gp.likelihoods.links import link_named
 from workbench.gp.models import assembly
 from workbench.gp.models.base import EvidenceState, Model, ModelFit, prior_of, units_of
 from workbench.gp.models.exact.cost import ExactOptions, exact_cost, refuse_beyond
-from workbench.gp.models.joint import gaussian, in_parts, sum_bags
+from workbench.gp.models.joint import MOST_JOINT, gaussian, in_parts, sum_bags
 from workbench.gp.models.options import cast_bags
 from workbench.gp.optimisation.hyperparameters import Hyperparameter
 from workbench.gp.predictive import Normal
@@ -168,3 +171,25 @@ class AggregatedGP(Model):
         if isinstance(self.options, ExactOptions):
             refuse_beyond(self.name, source.bags, self.pairs(source.bags), self.options)
         return super().fit(source, progress=progress, callback=callback)
+
+    @torch.no_grad()
+    def imagine(self, source: Source, values: Mapping, seed: int, posterior: bool = False
+                ) -> tuple[Tensor, Tensor]:
+        """As `Model.imagine`, of up to `MOST_JOINT` individuals, all jointly."""
+        require(len(source.bags.x) <= MOST_JOINT, f"{self.name} draws a field of at most "
+                f"{MOST_JOINT:,} individuals, there are {len(source.bags.x):,}; use vbagg with "
+                "likelihood='normal'")
+        state = self._assemble(source)
+        state.hyperparameters.fix(values)
+        state.hyperparameters.require_all(values)
+        generator, bags = np.random.default_rng(seed), cast_bags(source.bags, self.options)
+        x = state.transform(bags.x)
+        if posterior:
+            state.compute_posterior()
+            mean, covariance = state.field.joint(x)
+        else:
+            mean, covariance = state.field.mean.expand(len(x)), state.field.prior(x, x)
+        drawn = gaussian(mean, covariance, 1, generator)
+        summed = sum_bags(OPERATORS[state.source.aggregation](bags), drawn)
+        observed = state.likelihood.observe(summed, units_of(state, bags, False), generator)
+        return drawn[0], observed[0]

@@ -18,12 +18,16 @@ from workbench.gp.models.options import (
     ConstantOptions,
     Options,
     VariationalOptions,
+    non_defaults,
 )
+from workbench.gp.models.vbagg import draws
 from workbench.gp.models.vbagg.averaging import average
 from workbench.gp.models.vbagg.diagnosis import diagnose
 from workbench.gp.models.vbagg.fit import VariationalFit
 from workbench.gp.models.vbagg.state import VariationalState
 from workbench.gp.optimisation.training import History
+
+MOST_IMAGINED = 1_000   # inducing inputs of a field that is drawn from the prior
 
 
 class VBAgg(Model):
@@ -59,6 +63,26 @@ class VBAgg(Model):
         """As `Model.condition`; the hyperparameters say which effects there are."""
         return self._conditioned(VariationalState(self, source, given=hyperparameters),
                                  hyperparameters)
+
+    def imagine(self, source: Source, values: Mapping, seed: int, posterior: bool = False
+                ) -> tuple[Tensor, Tensor]:
+        """As `Model.imagine`; a field of the prior is carried by many inducing inputs.
+
+        With at most `MOST_IMAGINED` individuals all of them are inducing inputs, and the field is
+        drawn exactly; with more, that many are, and what they leave unexplained is drawn jointly
+        inside each bag.
+        """
+        if posterior:
+            known = torch.arange(source.bags.count)
+            return draws.imagined(self.condition(source, values), source.bags, seed, known)
+        given = non_defaults(self.options) | {
+            "inducing": min(len(source.bags.x), MOST_IMAGINED)}
+        state = VariationalState(type(self)(**given), source, given=values)
+        state.hyperparameters.fix(values)
+        state.hyperparameters.require_all(values)
+        width = len(state.field.q_mean)
+        state.field.set_q(torch.zeros(width).to(state.x), torch.eye(width).to(state.x))
+        return draws.imagined(VariationalFit(self, state, History()), source.bags, seed)
 
     def warm_start(self, fit: VariationalFit, values: Mapping) -> VariationalFit:
         """The fit's posterior at other hyperparameters, from its q and with its design.
