@@ -20,6 +20,7 @@ _HOME = {entry.cls: "labelled" for entry in (AUTO, *ENTRIES.values())} | {
     "ConditionalMean": "labelled",
     "Fit": "labelled",
     "impute": "labelled",
+    "load_fit": "labelled",
     "make_model": "labelled",
     "tune": "labelled",
     "Cancelled": "interrupt",

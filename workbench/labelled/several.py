@@ -37,7 +37,7 @@ class SourcesFit(Fit):
 
     def __init__(self, inner, model, sources: Mapping[str, Converted]):
         super().__init__(inner, model, next(iter(sources.values())))
-        found = {name: source.ds for name, source in sources.items()}
+        found = self._given = {name: source.ds for name, source in sources.items()}
         self._attrs = {name: dict(ds["value"].attrs) for name, ds in found.items()}
         self._per = {name: ds["weight"].attrs.get("units", "") for name, ds in found.items()}
         self._hash = "+".join(data_hash(ds) for ds in found.values())
@@ -46,6 +46,9 @@ class SourcesFit(Fit):
     def __repr__(self) -> str:
         told = ", ".join(f"{name} ({count})" for name, count in self._counts.items())
         return f"<Fit of {self.model!r} to bags of {told}>"
+
+    def _facts(self) -> dict:
+        return {"trust": {one.name: one.likelihood_power for one in self.inner.state.given}}
 
     @property
     def tasks(self) -> tuple[str, ...]:
