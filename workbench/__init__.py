@@ -27,6 +27,7 @@ _HOME = {entry.cls: "labelled" for entry in (AUTO, *ENTRIES.values())} | {
     "InputError": "checks",
     "CombineSpec": "pipeline.spec",
     "MediateSpec": "pipeline.spec",
+    "PredictSpec": "pipeline.spec",
     "SmoothSpec": "pipeline.spec",
     "Spec": "pipeline.spec",
     "run": "pipeline.run",

@@ -13,7 +13,6 @@ from workbench.gp.models.keeping import Kept
 from workbench.gp.models.vbagg import design
 from workbench.gp.models.vbagg.mixture import MixtureFit
 from workbench.gp.models.vbagg.model import VBAgg
-from workbench.gp.optimisation.training import History
 
 WEIGHTS = {"low": 0.2, "unused": 0.0, "high": 0.6}      # not normalised: shares 1/4 and 3/4
 TRAINED = torch.arange(4)

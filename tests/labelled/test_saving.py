@@ -36,7 +36,8 @@ def made(areas=6, seed=0, kind="count") -> xr.Dataset:
         total / np.bincount(member, weight) + 0.05 * rng.normal(size=areas))
     attrs = {"kind": kind, "aggregation": "sum" if kind == "count" else "mean", "units": "cases"}
     return xr.Dataset(
-        {"covariates": (("individual", "covariate"), slope[:, None] + 0.1 * rng.normal(size=(n, 1))),
+        {"covariates": (("individual", "covariate"),
+                        slope[:, None] + 0.1 * rng.normal(size=(n, 1))),
          "weight": ("individual", weight, {"units": "people"}),
          "membership": ("individual", member), "value": ("bag", value.astype(float), attrs)},
         {"covariate": ["slope"], "bag": [f"area {k}" for k in range(areas)],

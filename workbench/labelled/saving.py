@@ -12,11 +12,10 @@ from workbench.gp.models.keeping import Kept, probe
 from workbench.gp.models.options import non_defaults
 from workbench.labelled.stored.archive import plain, write_archive
 from workbench.labelled.stored.datasets import encode
-from workbench.outputs import versions
+from workbench.outputs import FIT_SUFFIX, versions
 
 #: What the file is, and the version of what is in it: raised when older readers would go wrong.
 FORMAT, SCHEMA_VERSION = "workbench fit", 1
-SUFFIX = ".wbfit"
 
 
 def save_fit(fit, path: str | Path, packages: tuple[str, ...] = ()) -> None:
@@ -38,7 +37,7 @@ def save_fit(fit, path: str | Path, packages: tuple[str, ...] = ()) -> None:
         object.
     """
     path = Path(path)
-    require(path.suffix == SUFFIX, f"a fit is written to a file that ends in {SUFFIX}, got "
+    require(path.suffix == FIT_SUFFIX, f"a fit is written to a file that ends in {FIT_SUFFIX}, got "
             f"{str(path)!r}; a map is written with wb.write(fit.to_dataset(ds), path)")
     datasets, tensors = [], {}
     for k, (name, ds) in enumerate(fit._parts().items()):
