@@ -41,6 +41,7 @@ from workbench.interrupt import Cancelled as Cancelled
 from workbench.labelled import ConditionalMean as ConditionalMean
 from workbench.labelled import Fit as Fit
 from workbench.labelled import impute as impute
+from workbench.labelled import load_fit as load_fit
 from workbench.labelled import make_model as make_model
 from workbench.labelled import tune as tune
 from workbench.labelled.classes.aggregated_gp import AggregatedGP as AggregatedGP
@@ -67,5 +68,6 @@ from workbench.labelled.classes.vbagg import VBAgg as VBAgg
 from workbench.pipeline.run import run as run
 from workbench.pipeline.spec import CombineSpec as CombineSpec
 from workbench.pipeline.spec import MediateSpec as MediateSpec
+from workbench.pipeline.spec import PredictSpec as PredictSpec
 from workbench.pipeline.spec import SmoothSpec as SmoothSpec
 from workbench.pipeline.spec import Spec as Spec

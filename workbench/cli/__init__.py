@@ -66,6 +66,7 @@ def _start(
 for command in (mapping.disaggregate, mapping.smooth, mapping.mediate, mapping.combine,
                 mapping.aggregate, comparing.compare, comparing.recover, rehearsing.rehearse):
     app.command(cls=GroupedCommand, context_settings=PASS_ON)(command)
+app.command(cls=GroupedCommand)(mapping.predict)
 app.command()(plotting.plot)
 app.command()(docs.docs)
 app.command("experiments")(papers.describe)

@@ -7,14 +7,21 @@ from typing import Annotated, Any
 
 import typer
 
-from workbench.checks import choose
+from workbench.checks import choose, require
 from workbench.cli import running
 from workbench.cli.helping import ADVANCED, MODEL, USUAL, dataset_flags, model_flags
 from workbench.cli.options import data_flags, default_model, further, output_flags
 from workbench.cli.sharing import fields_of, takes
 from workbench.outputs import check_output, write_bytes
 from workbench.pipeline.base import BaseSpec
-from workbench.pipeline.spec import AggregateSpec, CombineSpec, MediateSpec, SmoothSpec, Spec
+from workbench.pipeline.spec import (
+    AggregateSpec,
+    CombineSpec,
+    MediateSpec,
+    PredictSpec,
+    SmoothSpec,
+    Spec,
+)
 
 _OF_DATA = ("dataset", "dataset_options", "level", "areas", "model")
 
@@ -29,7 +36,8 @@ def disaggregate(
         rich_help_panel=MODEL, help="See `workbench models`; default auto, or vbagg if options of "
         "it are given.")] = None,
     workers: Annotated[int, typer.Option(
-        "--workers", "--jobs", min=0, rich_help_panel=ADVANCED, help="Processes of auto and of --cv; 0: own.")] = 0,
+        "--workers", "--jobs", min=0, rich_help_panel=ADVANCED,
+        help="Processes of auto and of --cv; 0: own.")] = 0,
 ) -> None:
     """Turn totals of areas into a fine map, with its uncertainty.
 
@@ -98,6 +106,16 @@ def aggregate(
     _make(AggregateSpec(**fields), **output, workers=workers)
 
 
+@takes(fields=fields_of(PredictSpec, ["fit"], ["model", "hyperparameters"]), output=output_flags)
+def predict(output: dict[str, Any], fields: dict[str, Any]) -> None:
+    """Make a map of a stored fit, where it was fitted or elsewhere; nothing is trained.
+
+    Example: workbench disaggregate ... --out map.nc --save-fit fit.wbfit; then
+    workbench predict fit.wbfit --at elsewhere.nc --out there.nc
+    """
+    _make(PredictSpec(**fields), **output)
+
+
 def _with_options(ctx: typer.Context, kind: type[BaseSpec], fields: dict[str, Any]) -> BaseSpec:
     from workbench.pipeline.problems import models_for
 
@@ -106,11 +124,13 @@ def _with_options(ctx: typer.Context, kind: type[BaseSpec], fields: dict[str, An
     return kind(**fields, options=further(ctx, {"options": known}, [model])["options"])
 
 
-def _make(spec: BaseSpec, out: Path, spec_only: bool, quiet: bool, threads: int,
-          workers: int = 0) -> None:
+def _make(spec: BaseSpec, out: Path, spec_only: bool, save_fit: Path | None, quiet: bool,
+          threads: int, workers: int = 0) -> None:
     if not spec_only:
-        running.make_map(spec, out, quiet, threads, workers=workers)
+        running.make_map(spec, out, quiet, threads, workers=workers, save_fit=save_fit)
         return
+    require(save_fit is None, "--spec-only fits nothing, so there is no fit to save; leave out "
+            "one of --spec-only and --save-fit")
     from workbench.pipeline.inputs import input_files
 
     check_output(out, inputs=input_files(spec))

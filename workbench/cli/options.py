@@ -96,6 +96,8 @@ def output_flags(
     spec_only: Annotated[bool, typer.Option(
         "--spec-only", rich_help_panel=OUTPUT,
         help="Write the Spec to OUT as JSON; fit nothing.")] = False,
+    save_fit: Annotated[Path | None, typer.Option(
+        rich_help_panel=OUTPUT, help="Write the fit, too (.wbfit), for workbench predict.")] = None,
     quiet: Quiet = False,
     threads: Threads = 1,
 ) -> dict[str, Any]:
@@ -104,9 +106,10 @@ def output_flags(
     Returns
     -------
     dict
-        out, spec_only, quiet and threads.
+        out, spec_only, save_fit, quiet and threads.
     """
-    return {"out": out, "spec_only": spec_only, "quiet": quiet, "threads": threads}
+    return {"out": out, "spec_only": spec_only, "save_fit": save_fit, "quiet": quiet,
+            "threads": threads}
 
 
 def further(ctx: typer.Context, groups: dict[str, dict[str, flags.Flag]],

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Mapping
 
 import numpy as np
 import xarray as xr
 
+from workbench.gp.models.keeping import Kept
 from workbench.gp.models.vbagg.mixture import MixtureFit
+from workbench.gp.optimisation.training import History
 from workbench.labelled.fit import Fit
+from workbench.labelled.saving import options_of
 from workbench.labelled.source import Converted
 from workbench.labelled.summary import ASSUMED
 
@@ -52,6 +56,47 @@ class AutoFit(Fit):
             [inner.weight_of[name] for name in candidates], dims="model", name="weight",
             coords={"model": list(candidates)}, attrs={"long_name": "weight in the mixture"})
         super().__init__(inner, model, data)
+
+    @classmethod
+    def recalled(cls, model, candidate: Callable, datasets: Mapping[str, xr.Dataset],
+                 facts: Mapping, kept: Kept) -> AutoFit:
+        """The mixture that was kept, without training.
+
+        Parameters
+        ----------
+        model : Auto
+            What was fitted.
+        candidate : callable
+            Makes a candidate's model of its options.
+        datasets : mapping of str to xr.Dataset
+            Its data, and scores of its candidates.
+        facts : mapping
+            Options of the candidates, what they are in words, and the verdict.
+        kept : Kept
+            The mixture in torch.
+
+        Returns
+        -------
+        AutoFit
+            With its candidates.
+        """
+        data, fits = Converted(datasets["data"]), {}
+        source = data.source()
+        for name, options in facts["candidates"].items():
+            own = candidate(**{**options, "device": model.options.device})
+            fits[name] = Fit(own._inner.recall(source, kept.parts[name]), own, data)
+        inner = MixtureFit({name: fit.inner for name, fit in fits.items()}, kept.facts["weights"])
+        inner.history = History(**kept.facts["history"])
+        return cls(inner, model, data, fits, datasets.get("recovery"), facts["verdict"],
+                   facts["says"])
+
+    def _parts(self) -> dict[str, xr.Dataset]:
+        return super()._parts() | ({} if self.recovery is None else {"recovery": self.recovery})
+
+    def _facts(self) -> dict:
+        return {"candidates": {name: options_of(fit.model) for name, fit in
+                               self.candidates.items()},
+                "says": self._says, "verdict": self.verdict}
 
     @property
     def converged(self) -> bool:

@@ -284,3 +284,44 @@ class RehearseSpec(BaseSpec):
                 "a rehearsal makes no map; leave out quantiles and threshold")
         require(self.level is None or self.areas is None,
                 "level and areas both say how to merge; give one of them")
+
+
+@dataclass(frozen=True)
+class PredictSpec(BaseSpec):
+    """A stored fit to a map, without training: the Spec of ``workbench predict``.
+
+    Parameters
+    ----------
+    fit : str
+        File that ``fit.save`` or ``--save-fit`` wrote (.wbfit).
+    at : str, optional
+        Bagged .nc with the same covariates where to predict; default: where it was fitted.
+    task : str, optional
+        Quantity to map, of fits to several sources.
+    area_effect : bool
+        Include the area's own random effect. See ``Fit.at``.
+    rescale_to_totals : bool
+        Let the map add up to the total of every area. See ``preserve_totals`` of
+        ``Fit.to_dataset``.
+    model : str
+        Always ``stored``: the model is that of the fit.
+    options, hyperparameters
+        None: they are those of the fit.
+    quantiles, threshold, seed
+        As of `BaseSpec`.
+    """
+
+    command: ClassVar[str] = "predict"
+
+    fit: str
+    at: str | None = None
+    task: str | None = None
+    area_effect: bool = False
+    rescale_to_totals: bool = False
+    model: str = field(default="stored", kw_only=True)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require(self.model == "stored" and not self.options and not self.hyperparameters,
+                "a stored fit has its model, options and hyperparameters; leave them out, or move "
+                "it in Python with fit.with_hyperparameters")

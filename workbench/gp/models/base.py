@@ -13,6 +13,7 @@ from workbench.gp.data.bags import Bags, Source
 from workbench.gp.likelihoods import Units
 from workbench.gp.likelihoods.noise import individual_noise
 from workbench.gp.likelihoods.preserving import Groups, preserve
+from workbench.gp.models.keeping import Kept, Recalled, keep_state, recall_state
 from workbench.gp.models.options import Options, build_options, cast_bags, non_defaults
 from workbench.gp.optimisation.hyperparameters import HyperparameterSet
 from workbench.gp.optimisation.training import History, maximise_evidence
@@ -128,6 +129,28 @@ class Model:
         raise InputError(f"{self.name} cannot draw fields from its prior; vbagg, centre-point, "
                          "constant and aggregated-gp can: use one of them")
 
+    def recall(self, source: Source, kept: Kept) -> ModelFit:
+        """The fit that was kept, without training.
+
+        Parameters
+        ----------
+        source : Source
+            What it was fitted to.
+        kept : Kept
+            As of `ModelFit.keep`.
+
+        Raises
+        ------
+        InputError
+            If what was kept belongs to another model or other data.
+        """
+        state = self._blank(source, kept)
+        return self.fit_type(self, state, recall_state(state, kept))
+
+    def _blank(self, source: Source, kept: Kept):
+        """The state of the model on its data, to be filled with what was kept."""
+        return self.state_type(self, source)
+
     def _assemble(self, source: Source, callback=None):
         """The state of the model on its data, with nothing learnt."""
         return self.state_type(self, source)
@@ -139,7 +162,7 @@ class Model:
         return self.fit_type(self, state, state.train(False, None))
 
 
-class EvidenceState:
+class EvidenceState(Recalled):
     """A model assembled for a source, whose posterior has a closed form at its hyperparameters."""
 
     options: Options
@@ -153,6 +176,10 @@ class EvidenceState:
     def compute_posterior(self) -> None:
         """Keep the posterior at the present hyperparameters."""
         raise NotImplementedError
+
+    def recall(self, learnt: Mapping[str, Tensor]) -> None:
+        """The posterior follows from the hyperparameters."""
+        self.compute_posterior()
 
     def train(self, progress: bool, callback) -> History:
         """Maximise evidence plus log prior, then keep the posterior."""
@@ -237,6 +264,10 @@ class ModelFit:
         """The log evidence."""
         with torch.no_grad():
             return float(self.state.evidence())
+
+    def keep(self) -> Kept:
+        """What `Model.recall` makes the fit of again."""
+        return keep_state(self.state, self.history)
 
     def with_hyperparameters(self, values: Mapping):
         """The posterior with some hyperparameters at other values and the rest as they are."""

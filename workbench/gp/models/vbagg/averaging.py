@@ -24,6 +24,7 @@ from tqdm import tqdm
 from workbench.checks import ApproximationWarning, warn
 from workbench.gp.data.bags import Bags
 from workbench.gp.likelihoods.preserving import Groups
+from workbench.gp.models.keeping import Kept
 from workbench.gp.models.vbagg.exploring import Explorer, Setting
 from workbench.gp.models.vbagg.fit import VariationalFit
 from workbench.gp.models.vbagg.proposal import (
@@ -72,6 +73,13 @@ class AveragedFit(VariationalFit):
         super().__init__(best.model, best.state, best.history)
         self.members, self.weights = members, weights
         self.effective_number, self.tail = effective_number, tail
+
+    def keep(self) -> Kept:
+        """What `VBAgg.recall` makes the fit of again: the best setting, and all others."""
+        parts = {"best": super().keep()}
+        parts |= {str(k): fit.keep() for k, fit in enumerate(self.members)}
+        return Kept({"effective_number": float(self.effective_number), "tail": float(self.tail)},
+                    {"weights": self.weights.detach().clone()}, parts)
 
     def with_hyperparameters(self, values: Mapping) -> VariationalFit:
         """The posterior at one setting, no longer averaged over settings; its notes say so."""

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import asdict
 
 import torch
 
 from workbench.checks import InputError
 from workbench.gp.models.base import Model
+from workbench.gp.models.keeping import Kept
 from workbench.gp.models.options import AutoOptions
 from workbench.gp.models.vbagg.averaging import AveragedFit
 from workbench.gp.models.vbagg.fit import VariationalFit
@@ -54,6 +56,11 @@ class MixtureFit(AveragedFit):
         share = torch.tensor([float(weights[name]) for name in used], dtype=torch.float64)
         super().__init__(top, [fits[name] for name in used], (share / share.sum()).to(top.state.x))
         self.fits, self.weight_of = dict(fits), dict(weights)
+
+    def keep(self) -> Kept:
+        """Every candidate's fit, and the weights."""
+        return Kept({"weights": dict(self.weight_of), "history": asdict(self.history)}, {},
+                    {name: fit.keep() for name, fit in self.fits.items()})
 
     @property
     def hyperparameters(self) -> dict[str, dict]:
