@@ -224,7 +224,8 @@ class Fit(Drawing):
         area_effect = area_effect or preserve_totals
         data = self._data(ds)       # converted once for all of the map
         latent, total = self.latent(data), self.over(data, area_effect)
-        maps = {name: ds[name] for name in ("value", "weight", "membership") if name in ds}
+        maps = {name: ds[name] for name in ("value", "trials", "weight", "membership")
+                if name in ds}
         maps |= {
             "latent_mean": latent.mean, "latent_std": latent.std,
             "extrapolation": self.extrapolation(data),

@@ -122,6 +122,8 @@ def rate_unit(ds: xr.Dataset) -> tuple[float, str]:
     Such as 1,000 and "deaths per 1,000 people".
     """
     value = ds["value"].attrs.get("units", "value units")
+    if "trials" in ds:
+        return 1.0, "share"
     if ds["value"].attrs.get("aggregation", "sum") == "mean":
         return 1.0, value
     weight = ds["weight"].attrs.get("units", "")
@@ -138,7 +140,9 @@ def singular(unit: str) -> str:
 
 
 def observed_rate(ds: xr.Dataset) -> xr.DataArray:
-    """Observed rates (bag,): totals per total weight, or values if they are means."""
+    """Observed rates (bag,): totals per total weight, values if means, or shares of trials."""
+    if "trials" in ds:
+        return ds["value"] / ds["trials"]
     if ds["value"].attrs.get("aggregation", "sum") == "mean":
         return ds["value"]
     total = np.bincount(ds["membership"].values, weights=ds["weight"].values)
