@@ -60,6 +60,8 @@ _HOME = {entry.cls: "labelled" for entry in (AUTO, *ENTRIES.values())} | {
     "compare": "comparison",
     "cross_validate": "comparison",
     "evaluate": "comparison",
+    "notebook": "reporting",
+    "report": "reporting",
     "pin_to_totals": "evaluation",
     "rescale_to_totals": "evaluation",
     "recover": "evaluation",

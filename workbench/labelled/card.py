@@ -30,7 +30,8 @@ def card_of(fit) -> dict[str, Any]:
         ``features`` where the model has them; ``terms`` (name, columns) of the kernel;
         ``hyperparameters`` (name, value, unit, prior, fixed) in natural units; ``coefficients``
         (name, mean, std) of standardised covariates; ``areas``, ``steps``, ``seconds``,
-        ``converged``, ``cancelled`` and ``notes``.
+        ``converged``, ``cancelled``, ``failed`` and
+        ``notes``.
     """
     state, history = fit.inner.state, fit.inner.history
     inner = fit.model._inner
@@ -41,7 +42,8 @@ def card_of(fit) -> dict[str, Any]:
         "areas": len(fit._training.names), "aggregation": fit._aggregation,
         "steps": len(history.objective), "seconds": round(float(history.elapsed), 3),
         "converged": bool(history.converged), "cancelled": bool(history.cancelled),
-        "notes": list(history.notes), "objective": float(fit.objective),
+        "failed": bool(history.failed), "notes": list(history.notes),
+        "objective": float(fit.objective),
     }
     source = getattr(state, "source", None)
     targets = getattr(source, "targets", None)

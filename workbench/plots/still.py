@@ -1,4 +1,4 @@
-"""Maps as small still pictures in SVG: they need no browser to be made, and no script to be seen."""
+"""Maps as small still pictures in SVG: no browser to make them, and no script to see them."""
 
 from __future__ import annotations
 

@@ -103,7 +103,7 @@ def still_predicted(result: xr.Dataset, model: str, target: str = "bag", level: 
     colour = colours([str(m) for m in result["model"].values])[model]
     parts += [element("circle", cx=x, cy=y, r=2.6 if mean.size < 500 else 1.6, fill=colour,
                       fill_opacity=0.7) for x, y in at(turn(mean), turn(observed))]
-    return _whole(f"{model}: {TARGETS[target]} held out, {100 * level:g} % intervals", frame, parts)
+    return _whole(f"{model}, {TARGETS[target]} held out ({100 * level:g} %)", frame, parts)
 
 
 def _frame(xlim: tuple[float, float], ylim: tuple[float, float], xlabel: str, ylabel: str,

@@ -21,10 +21,7 @@ for name in ("mean", "std", "rate_quantile", "exceedance", "bag_mean", "bag_std"
         np.testing.assert_allclose(found, kept, rtol=1e-3, atol=1e-6 * np.abs(kept).max())
         worst[name] = float(np.abs(found - kept).max())
 worst'''
-_SCORED = '''from workbench.pipeline.scoring import scores
-
-kept = scores(stored)["scores"].values
-np.testing.assert_allclose(result["scores"].values, kept, rtol=1e-2)
+_SCORED = '''np.testing.assert_allclose(result["scores"], stored["cv_scores"], rtol=1e-2)
 wb.table(result).T'''
 _MAPS = '''HTML("".join(one.svg for one in still_maps(maps)))'''
 
