@@ -66,6 +66,8 @@ _HOME = {entry.cls: "labelled" for entry in (AUTO, *ENTRIES.values())} | {
     "cross_validate": "comparison",
     "evaluate": "comparison",
     "rehearse": "comparison",
+    "notebook": "reporting",
+    "report": "reporting",
     "pin_to_totals": "evaluation",
     "rescale_to_totals": "evaluation",
     "recover": "evaluation",

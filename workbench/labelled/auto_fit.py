@@ -11,6 +11,7 @@ import xarray as xr
 from workbench.gp.models.keeping import Kept
 from workbench.gp.models.vbagg.mixture import MixtureFit
 from workbench.gp.optimisation.training import History
+from workbench.labelled.card import card_of
 from workbench.labelled.fit import Fit
 from workbench.labelled.saving import options_of
 from workbench.labelled.source import Converted
@@ -149,6 +150,17 @@ class AutoFit(Fit):
         if self.notes:
             lines += ["", *("note: " + note for note in self.notes)]
         return "\n".join(lines)
+
+    def _card(self) -> dict:
+        """Its own, with the cards, weights and recovery errors of its candidates."""
+        errors = {} if self.recovery is None else {
+            str(name): float(error) for name, error in zip(
+                self.recovery["model"].values, self.recovery["error"].mean("grouping").values,
+                strict=True) if np.isfinite(error)}
+        return {**card_of(self), "verdict": self.verdict, "recovery_errors": errors,
+                "converged": self.converged, "candidates": [
+                    {**card_of(fit), "name": name, "weight": float(self.inner.weight_of[name]),
+                     "says": self._says[name]} for name, fit in self.candidates.items()]}
 
     def provenance(self) -> dict[str, str]:
         """As of `Fit.provenance`, with the weights and the verdict.

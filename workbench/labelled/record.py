@@ -12,6 +12,7 @@ from workbench import schema
 from workbench.bagging.sanity import MARK
 from workbench.checks import require
 from workbench.gp.data.bags import Bags
+from workbench.labelled.card import CARD, card_of
 from workbench.labelled.predictive import labelled
 from workbench.labelled.saving import save_fit
 from workbench.labelled.source import Converted, TrainingBags, data_hash
@@ -160,7 +161,11 @@ class FitRecord:
             "data_sha256": self._hash,
             "extrapolation": f"{self.outside_share:.1%} of individuals outside the areas' range",
             "versions": json.dumps(versions(*PACKAGES)), MARK: self._sanity,
+            CARD: json.dumps(self._card()),
         }
+
+    def _card(self) -> dict:
+        return card_of(self)
 
     def extrapolation(self, ds: xr.Dataset) -> xr.DataArray:
         """How far each individual's covariates lie beyond the range of area means.

@@ -14,11 +14,14 @@ from workbench.plots.panels import disaggregation_panel, map_scales
 from workbench.plots.scales import ColourScale, colour_scale, observed_rate, rate_unit
 from workbench.plots.scores import observed_vs_predicted, score_bars
 from workbench.plots.sources import expert_weights, source_bands
+from workbench.plots.still import StillMap, still_map, still_maps
+from workbench.plots.still_charts import still_coverage, still_predicted
 from workbench.plots.stored import map_picture
 from workbench.plots.support import covariate_support
 
 __all__ = [
     "ColourScale",
+    "StillMap",
     "city_maps",
     "city_scale",
     "colour_scale",
@@ -44,6 +47,10 @@ __all__ = [
     "simplified",
     "source_bands",
     "station_series",
+    "still_coverage",
+    "still_map",
+    "still_maps",
+    "still_predicted",
     "value_map",
 ]
 

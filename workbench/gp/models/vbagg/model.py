@@ -26,6 +26,7 @@ from workbench.gp.models.vbagg.averaging import AveragedFit, average
 from workbench.gp.models.vbagg.diagnosis import diagnose
 from workbench.gp.models.vbagg.fit import VariationalFit
 from workbench.gp.models.vbagg.state import VariationalState
+from workbench.gp.optimisation.training import History
 
 MOST_IMAGINED = 1_000   # inducing inputs of a field that is drawn from the prior
 
