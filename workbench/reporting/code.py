@@ -11,7 +11,8 @@ from typing import Any
 
 from workbench.gp.models.registry import AUTO, ENTRIES
 from workbench.pipeline.base import BaseSpec
-from workbench.pipeline.inputs import POLYGONS, is_file
+from workbench.pipeline.inputs import is_file
+from workbench.pipeline.own_files import POLYGONS
 from workbench.pipeline.settings import thaw
 from workbench.pipeline.spec import Spec
 
