@@ -15,8 +15,8 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from workbench.checks import InputError, choose
-from workbench.cli import comparing, docs, mapping, papers, plotting, running
+from workbench.checks import InputError, choose, require
+from workbench.cli import comparing, docs, mapping, papers, plotting, reporting, running
 from workbench.cli.boundary import guarded
 from workbench.cli.helping import PASS_ON, WIDTH, GroupedCommand, dataset_flags, model_help
 from workbench.cli.options import Quiet, Threads
@@ -66,6 +66,8 @@ for command in (mapping.disaggregate, mapping.smooth, mapping.mediate, mapping.c
                 comparing.compare, comparing.recover):
     app.command(cls=GroupedCommand, context_settings=PASS_ON)(command)
 app.command()(plotting.plot)
+app.command()(reporting.report)
+app.command()(reporting.notebook)
 app.command()(docs.docs)
 app.command("experiments")(papers.describe)
 
@@ -85,6 +87,9 @@ def run(
     out: Annotated[
         Path | None,
         typer.Option(help="File to write; default: SPEC, or EXPERIMENT-PRESET, with .nc.")] = None,
+    report: Annotated[
+        Path | None, typer.Option(help="Also write all that is known of the map as one page, "
+                                  ".html.")] = None,
     quiet: Quiet = False,
     threads: Threads = 1,
 ) -> None:
@@ -95,19 +100,21 @@ def run(
     if (spec is None) == (experiment is None):
         raise InputError("give a file with a Spec or --experiment NAME, one of the two")
     if experiment is not None:
+        require(report is None, "--report is for maps; the results of experiments are in the docs")
         running.set_threads(threads)
         papers.run(experiment, preset, only or [], out, quiet)
         return
     if only or preset != "quick":
         raise InputError("--preset and --only are for --experiment")
     if existing("Spec", spec).suffix.lower() != ".nc":
-        running.make_map(BaseSpec.read(spec), out or spec.with_suffix(".nc"), quiet, threads, spec)
+        running.make_map(BaseSpec.read(spec), out or spec.with_suffix(".nc"), quiet, threads, spec,
+                         report=report)
         return
     from workbench.pipeline.run import spec_of
 
     if out is None:
         raise InputError(f"give --out: without it {spec} would be overwritten")
-    running.make_map(spec_of(spec), out, quiet, threads, spec)
+    running.make_map(spec_of(spec), out, quiet, threads, spec, report=report)
 
 
 @app.command("datasets")

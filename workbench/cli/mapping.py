@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from workbench.checks import choose
+from workbench.checks import choose, require
 from workbench.cli import running
 from workbench.cli.helping import ADVANCED, MODEL, USUAL, dataset_flags, model_flags
 from workbench.cli.options import data_flags, default_model, further, output_flags
@@ -91,11 +91,13 @@ def _with_options(ctx: typer.Context, kind: type[BaseSpec], fields: dict[str, An
     return kind(**fields, options=further(ctx, {"options": known}, [model])["options"])
 
 
-def _make(spec: BaseSpec, out: Path, spec_only: bool, quiet: bool, threads: int,
-          workers: int = 0) -> None:
+def _make(spec: BaseSpec, out: Path, report: Path | None, spec_only: bool, quiet: bool,
+          threads: int, workers: int = 0) -> None:
     if not spec_only:
-        running.make_map(spec, out, quiet, threads, workers=workers)
+        running.make_map(spec, out, quiet, threads, workers=workers, report=report)
         return
+    require(report is None, "--spec-only fits nothing that --report could be about; give one of "
+            "the two, or run the Spec with workbench run SPEC --report FILE")
     from workbench.pipeline.inputs import input_files
 
     check_output(out, inputs=input_files(spec))

@@ -8,13 +8,14 @@ from pathlib import Path
 import typer
 
 from workbench.checks import require
+from workbench.cli import reporting
 from workbench.interrupt import Interrupt
 from workbench.outputs import check_output, unfinished
 from workbench.pipeline.base import BaseSpec
 
 
 def make_map(spec: BaseSpec, out: Path, quiet: bool, threads: int = 1,
-             made_from: Path | None = None, workers: int = 0) -> None:
+             made_from: Path | None = None, workers: int = 0, report: Path | None = None) -> None:
     """Run a Spec and write its map; with cross-validation first the map, then its scores.
 
     Parameters
@@ -32,6 +33,8 @@ def make_map(spec: BaseSpec, out: Path, quiet: bool, threads: int = 1,
         The file that the Spec comes from, which may not be overwritten.
     workers : int
         Processes, see `workbench.pipeline.run.run`.
+    report : Path, optional
+        Page to write beside the map, see `workbench.report`; of a run that was stopped, too.
 
     Raises
     ------
@@ -45,6 +48,8 @@ def make_map(spec: BaseSpec, out: Path, quiet: bool, threads: int = 1,
     from workbench.pipeline.inputs import input_files
 
     check_output(out, results.OUTPUTS, [*input_files(spec), made_from])
+    if report is not None:
+        reporting.check_page(report, [out, *input_files(spec), made_from])
     set_threads(threads)
     resume = scoring.resume_folder(out) if getattr(spec, "folds", 0) else None
     if resume is not None:
@@ -69,6 +74,9 @@ def make_map(spec: BaseSpec, out: Path, quiet: bool, threads: int = 1,
             if stopped and not whole:
                 out = unfinished(out)
             written[:] = results.save(maps, out, areas)
+            if report is not None:
+                page = unfinished(report) if stopped and not whole else report
+                written.append(reporting.write_page(maps, page))
         except KeyboardInterrupt as error:
             if not written:
                 raise
