@@ -124,13 +124,16 @@ def _with_options(ctx: typer.Context, kind: type[BaseSpec], fields: dict[str, An
     return kind(**fields, options=further(ctx, {"options": known}, [model])["options"])
 
 
-def _make(spec: BaseSpec, out: Path, spec_only: bool, save_fit: Path | None, quiet: bool,
-          threads: int, workers: int = 0) -> None:
+def _make(spec: BaseSpec, out: Path, report: Path | None, spec_only: bool, save_fit: Path | None,
+          quiet: bool, threads: int, workers: int = 0) -> None:
     if not spec_only:
-        running.make_map(spec, out, quiet, threads, workers=workers, save_fit=save_fit)
+        running.make_map(spec, out, quiet, threads, workers=workers, save_fit=save_fit,
+                         report=report)
         return
     require(save_fit is None, "--spec-only fits nothing, so there is no fit to save; leave out "
             "one of --spec-only and --save-fit")
+    require(report is None, "--spec-only fits nothing that --report could be about; give one of "
+            "the two, or run the Spec with workbench run SPEC --report FILE")
     from workbench.pipeline.inputs import input_files
 
     check_output(out, inputs=input_files(spec))

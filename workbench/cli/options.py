@@ -93,6 +93,9 @@ def data_flags(
 def output_flags(
     out: Annotated[Path, typer.Option(
         rich_help_panel=OUTPUT, help="File to write: .nc, .tif, .cog.tif, .gpkg, .parquet, .csv.")],
+    report: Annotated[Path | None, typer.Option(
+        rich_help_panel=OUTPUT, help="Also write all that is known of the map as one page, "
+        ".html.")] = None,
     spec_only: Annotated[bool, typer.Option(
         "--spec-only", rich_help_panel=OUTPUT,
         help="Write the Spec to OUT as JSON; fit nothing.")] = False,
@@ -106,10 +109,10 @@ def output_flags(
     Returns
     -------
     dict
-        out, spec_only, save_fit, quiet and threads.
+        out, report, spec_only, save_fit, quiet and threads.
     """
-    return {"out": out, "spec_only": spec_only, "save_fit": save_fit, "quiet": quiet,
-            "threads": threads}
+    return {"out": out, "report": report, "spec_only": spec_only, "save_fit": save_fit,
+            "quiet": quiet, "threads": threads}
 
 
 def further(ctx: typer.Context, groups: dict[str, dict[str, flags.Flag]],

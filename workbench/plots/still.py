@@ -77,7 +77,8 @@ def still_maps(maps: xr.Dataset, *, log: bool = False, size: int = SIZE,
     maps, found = simplified(maps, 2 * size), []
 
     def add(values, scale: ColourScale, title: str, said: str = "") -> None:
-        found.append(StillMap(title, f"{scale.caption} {said}".strip(),
+        told = scale.caption.partition(": ")[2]
+        found.append(StillMap(title, f"{told} {said}".strip(),
                               still_map(maps, values, scale, title, size=size, axes=axes)))
 
     if {"value", "weight", "membership"} <= set(maps.variables):
@@ -243,7 +244,9 @@ def _of_grid(view: _View, index: np.ndarray, extent: tuple) -> np.ndarray:
 
 
 def _borders(view: _View, shapes: np.ndarray) -> str:
-    lines = shapely.line_merge(shapely.union_all(shapely.boundary(shapes)))
+    lines = shapely.boundary(shapes)
+    if shapely.coverage_is_valid(shapes):       # a border of two areas is then drawn once
+        lines = shapely.line_merge(shapely.union_all(lines))
     pieces = [view.to(shapely.get_coordinates(piece)) + (_LEFT, _TOP)
               for piece in shapely.get_parts(lines)]
     pieces = [piece for piece in pieces if np.ptp(piece, axis=0).max() > _SMALLEST]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import xarray as xr
@@ -13,7 +14,9 @@ from markupsafe import Markup
 from workbench.checks import InputError
 from workbench.labelled.card import CARD
 from workbench.pipeline.base import BaseSpec
+from workbench.pipeline.inputs import POLYGONS
 from workbench.pipeline.scoring import COMPARISON, is_scored, scores
+from workbench.pipeline.spec import Spec
 from workbench.reporting import cite
 from workbench.reporting.code import call, class_of, command_of, steps_of
 from workbench.reporting.formula import Described, describe
@@ -41,7 +44,7 @@ def content_of(maps: xr.Dataset, check, compare, recover, sections: Mapping[str,
     """
     card = json.loads(maps.attrs.get(CARD, "{}"))
     spec = BaseSpec.from_json(maps.attrs["spec"]) if "spec" in maps.attrs else None
-    title = title or str(maps.attrs.get("title") or "A map without a title")
+    title = title or str(maps.attrs.get("title") or _named(spec))
     still, undrawn = _drawn(maps, log, axes)
     further = [{"id": f"section-{k}", "title": name, "html": embedded(one)}
                for k, (name, one) in enumerate(sections.items(), 1)]
@@ -104,6 +107,13 @@ def _drawn(maps: xr.Dataset, log: bool, axes: tuple[str, str]):
         return [], str(error)
     return [{"title": one.title, "caption": one.caption, "svg": Markup(one.svg)}
             for one in found], ""
+
+
+def _named(spec: BaseSpec | None) -> str:
+    """A title for data that have none: the column and the file."""
+    if isinstance(spec, Spec) and spec.dataset == POLYGONS:
+        return f"{spec.dataset_options['value']} of {Path(spec.dataset_options['polygons']).stem}"
+    return "A map without a title" if spec is None else f"A map of {Path(spec.source).stem}"
 
 
 def _subtitle(maps: xr.Dataset, card: dict[str, Any]) -> str:

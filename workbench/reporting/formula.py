@@ -24,6 +24,7 @@ _SHORT = {"rbf": "RBF", "matern12": "Matérn-1/2", "matern32": "Matérn-3/2", "m
           "Matérn-5/2", "rq": "RQ", "periodic": "Periodic", "constant": "Constant",
           "linear": "Linear"}
 _MOST = 6                   # columns that are named
+_ROOM = 48                  # characters of names of columns in a formula
 _A, _I = m.name("a"), m.name("i")
 _RATE, _F, _ETA = (m.below(m.name(one), _I) for one in ("λ", "f", "x"))
 _Y, _PARAMETER = m.below(m.name("y"), _A), m.below(m.name("η"), _A)
@@ -175,8 +176,9 @@ def _term(k: int, term: dict[str, Any]) -> Markup:
     index, factors = m.number(k), []
     for factor in re.sub(r"_\d+$", "", term["name"]).split("*"):
         factors.append(m.word(" + ".join(_SHORT.get(one, one) for one in factor.split("+"))))
-    columns = [m.word(c) for c in term["columns"][:_MOST]]
-    columns += [m.sign("…")] if len(term["columns"]) > _MOST else []
+    columns = [m.word(c) for k, c in enumerate(term["columns"])
+               if len(", ".join(term["columns"][:k + 1])) <= _ROOM]
+    columns += [m.sign("…")] if len(columns) < len(term["columns"]) else []
     kernel = m.row(*(str(m.sign("·")).join(map(str, factors)),))
     inside = [m.row(m.both(m.name("σ"), index, m.number(2)), kernel,
                     m.bracket(*columns) if columns else "")]
