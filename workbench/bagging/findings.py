@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 
-from workbench.checks import InputError, named_as_flags, one_way
+from workbench.checks import InputError, one_way, options_named
 
 ERROR, WARNING, NOTE = "error", "warning", "note"
 SEVERITIES = (ERROR, WARNING, NOTE)
@@ -40,6 +40,10 @@ class Finding:
         What will happen if nothing is done.
     severity : {"error", "warning", "note"}
         Whether nothing can be fitted; a map can be made but may mislead; nothing needs doing.
+    told : str
+        How to correct it, with options in both ways.
+    joint : str
+        What stands between ``what`` and ``fix`` in a sentence.
     """
 
     code: str
@@ -50,15 +54,17 @@ class Finding:
     count: int | None = None
     effect: str = ""
     severity: str = NOTE
+    told: str = field(default="", repr=False)
     joint: str = field(default="; ", repr=False)
 
     def __str__(self) -> str:
         return f"{self.what}{self.joint}{self.fix}" if self.fix else self.what
 
-    def plain(self, flags: bool | None = None) -> Finding:
-        """The finding with options named in one way in its sentences, and in both in its fix."""
-        return replace(self, what=one_way(self.what, flags), effect=one_way(self.effect, flags),
-                       fix=one_way(self.fix, False), flag=one_way(self.fix, True))
+    def plain(self) -> Finding:
+        """The finding of a check, with its options named as each of its fields says."""
+        return replace(self, what=one_way(self.what), effect=one_way(self.effect),
+                       fix=one_way(self.fix, "python"), flag=one_way(self.fix, "flags"),
+                       told=one_way(self.fix, "both"))
 
 
 class Listing(list):
@@ -103,8 +109,19 @@ def listing() -> Iterator[Listing]:
     found = Listing()
     token = _LISTING.set(found)
     try:
-        with named_as_flags(both=True):
+        with options_named("both"):
             yield found
+    finally:
+        _LISTING.reset(token)
+
+
+@contextmanager
+def unlisted() -> Iterator[None]:
+    """Inside, everything is as outside a check: what is made there may be kept for others."""
+    token = _LISTING.set(None)
+    try:
+        with options_named("python"):
+            yield
     finally:
         _LISTING.reset(token)
 
