@@ -88,9 +88,12 @@ class Listing(list):
             self.append(finding)
 
     def add_error(self, error: Exception, code: str, where: Iterable[str] = ()) -> None:
-        """Add what an exception says, as an error."""
+        """Add what an exception says, as an error; a second one at a place follows from the first."""
         what, _, fix = str(error).partition("; ")
-        self.add(Finding(code, what, fix, where=tuple(where), effect=STOPS, severity=ERROR))
+        found = Finding(code, what, fix, where=tuple(where), effect=STOPS, severity=ERROR)
+        if not found.where or not any((f.code, f.where, f.severity) == (code, found.where, ERROR)
+                                      for f in self):
+            self.add(found)
 
 
 STOPS = "refused: nothing is fitted"

@@ -1,8 +1,9 @@
 """The command line: every command parses into a Spec or looks something up, nothing more.
 
 Heavy packages are imported inside the commands, so that ``workbench --help`` answers at once.
-Exit codes: 0 done; 1 a fault of ours (a log has the traceback); 2 the input cannot be used (one
-message says why); 130 stopped by Ctrl-C, and 128 + n by signal n.
+Exit codes: 0 done; 1 a fault of ours (a log has the traceback), or of ``check`` an error found in
+the data; 2 the input cannot be used (one message says why); 130 stopped by Ctrl-C, and 128 + n by
+signal n.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import typer
 from typer.core import TyperGroup
 
 from workbench.checks import InputError, choose
-from workbench.cli import comparing, docs, mapping, papers, plotting, running
+from workbench.cli import checking, comparing, docs, mapping, papers, plotting, running
 from workbench.cli.boundary import guarded
 from workbench.cli.helping import PASS_ON, WIDTH, GroupedCommand, dataset_flags, model_help
 from workbench.cli.options import Quiet, Threads
@@ -63,7 +64,7 @@ def _start(
 
 
 for command in (mapping.disaggregate, mapping.smooth, mapping.mediate, mapping.combine,
-                comparing.compare, comparing.recover):
+                comparing.compare, comparing.recover, checking.check):
     app.command(cls=GroupedCommand, context_settings=PASS_ON)(command)
 app.command()(plotting.plot)
 app.command()(docs.docs)

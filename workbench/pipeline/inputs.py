@@ -9,7 +9,8 @@ from typing import Any
 import xarray as xr
 
 from workbench import bagging, datasets, geo, schema
-from workbench.checks import InputError, choose, option, require
+from workbench.bagging.findings import is_listing, part, refuse
+from workbench.checks import choose, option, require
 from workbench.geo.grids import is_word
 from workbench.pipeline import flags
 from workbench.pipeline.base import BaseSpec, existing
@@ -52,10 +53,11 @@ def data_of(spec: Spec) -> xr.Dataset:
         require(not options or not is_file(spec.dataset),
                 f"a stored dataset has no options, got {', '.join(options)}")
         ds = named_or_file(spec.dataset, valued=True, **options)
-    if spec.level is not None and spec.level != ds.attrs.get("level"):
-        ds = bagging.merge(ds, spec.level)
-    if spec.areas is not None:
-        ds = bagging.merge_to(ds, spec.areas)
+    with part("level", "areas"):
+        if spec.level is not None and spec.level != ds.attrs.get("level"):
+            ds = bagging.merge(ds, spec.level)
+        if spec.areas is not None:
+            ds = bagging.merge_to(ds, spec.areas)
     if spec.level is not None or spec.areas is not None:
         ds.attrs.pop("sanity", None)        # said of the areas before they were merged
     return bagging.looked_at(ds)
@@ -109,16 +111,17 @@ def _bag_files(options: dict, level: str | None) -> xr.Dataset:
     paths = covariates.values() if isinstance(covariates, dict) else covariates
     weight = options.get("weight")
     files = [("polygons", options["polygons"]), *(("covariate", path) for path in paths)]
-    for role, path in files if is_word(weight) else [*files, ("weight", weight)]:
-        existing(role, path, directory=role == "polygons")
+    if not is_listing():                # which says what else is wrong, too
+        for role, path in files if is_word(weight) else [*files, ("weight", weight)]:
+            existing(role, path, directory=role == "polygons")
     for name in options:
         choose("option of bag_polygons", name, (*_INPUTS, *polygon_flags()))
     labels = {**(options.get("labels") or {}), **({"bag_name": 0} if "name" in options else {})}
     if level is not None and level not in labels:
-        raise InputError(
-            f"level {level!r} is not a label of the areas: {', '.join(labels) or 'they have none'}"
-            f"; pass {option('labels', {level: 'COLUMN'})} with the column of the polygons "
-            f"that names the {level} of each area")
+        refuse(
+            f"level {level!r} is not a label of the areas: {', '.join(labels) or 'they have none'}",
+            f"pass {option('labels', {level: 'COLUMN'})} with the column of the polygons "
+            f"that names the {level} of each area", code="level", where=["areas"])
     return geo.bag_polygons(**options)
 
 

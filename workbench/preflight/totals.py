@@ -41,9 +41,10 @@ def totals_of(ds: xr.Dataset, counted: Mapping[str, float]) -> pd.DataFrame:
         before, outside = counted.get(name, np.nan), float(lost.get(name, 0.0))
         if name == "weight" and np.isnan(before) and not np.isnan(outside):
             before = after + outside
-        # Merging areas leaves none out.
         twice = counted.get("twice", 0.0) if name == "weight" else np.nan
-        missing = before - outside + np.nan_to_num(twice) - (counted.get("bagged", after) if name == "areas" else after)
+        # Merging areas leaves none out.
+        left = counted.get("bagged", after) if name == "areas" else after
+        missing = before - outside + np.nan_to_num(twice) - left
         # Sums in another order differ by rounding.
         missing = 0.0 if abs(missing) <= 1e-6 * abs(before) else missing
         rows[name] = (before, outside if name == "weight" else np.nan, twice, missing, after)
