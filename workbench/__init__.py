@@ -62,6 +62,8 @@ _HOME = {entry.cls: "labelled" for entry in (AUTO, *ENTRIES.values())} | {
     "read": "geo",
     "to_raster": "geo",
     "write": "geo",
+    "Check": "preflight",
+    "check": "preflight",
     "compare": "comparison",
     "cross_validate": "comparison",
     "evaluate": "comparison",

@@ -75,5 +75,7 @@ from workbench.pipeline.spec import PredictSpec as PredictSpec
 from workbench.pipeline.spec import RehearseSpec as RehearseSpec
 from workbench.pipeline.spec import SmoothSpec as SmoothSpec
 from workbench.pipeline.spec import Spec as Spec
+from workbench.preflight import Check as Check
+from workbench.preflight import check as check
 from workbench.reporting import notebook as notebook
 from workbench.reporting import report as report

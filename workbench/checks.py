@@ -9,7 +9,7 @@ import re
 import sys
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from numbers import Real
 from pathlib import Path
@@ -84,37 +84,39 @@ def warn(message: str, category: type[Warning] = FitWarning) -> None:
 
 
 @contextmanager
-def named_as_flags(both: bool = False) -> Iterator[None]:
-    """Inside, messages name options as the command line does: ``--empty drop``.
-
-    With ``both`` they hold the Python form too, and `one_way` takes one of the two.
-    """
-    token = _WAY.set("both" if both else "flags")
+def options_named(way: str) -> Iterator[None]:
+    """Inside, messages name options as "python", as "flags", or "both", of which see `one_way`."""
+    token = _WAY.set(way)
     try:
         yield
     finally:
         _WAY.reset(token)
 
 
-def one_way(text: str, flags: bool | None = None) -> str:
-    """A message made inside ``named_as_flags(both=True)``, with its options named in one way.
+def named_as_flags() -> AbstractContextManager[None]:
+    """Inside, messages name options as the command line does: ``--empty drop``."""
+    return options_named("flags")
+
+
+def one_way(text: str, way: str | None = None) -> str:
+    """A message made inside ``options_named("both")``, with its options named in one way.
 
     Parameters
     ----------
     text : str
         The message; one made elsewhere comes back as it is.
-    flags : bool, optional
-        Whether as flags; by default as messages here name them.
+    way : {"python", "flags", "both"}, optional
+        Both is the one and, in parentheses, the other; by default as messages here name options.
 
     Examples
     --------
-    >>> with named_as_flags(both=True):
+    >>> with options_named("both"):
     ...     message = f"pass {option('empty', 'drop')}"
-    >>> one_way(message, flags=False), one_way(message, flags=True)
-    ("pass empty='drop'", 'pass --empty drop')
+    >>> one_way(message, "python"), one_way(message, "both")
+    ("pass empty='drop'", "pass empty='drop' (--empty drop)")
     """
-    flags = _WAY.get() == "flags" if flags is None else flags
-    return _BOTH.sub(r"\2" if flags else r"\1", text)
+    forms = {"python": r"\1", "flags": r"\2", "both": r"\1 (\2)"}
+    return _BOTH.sub(forms[way or _WAY.get()], text)
 
 
 def option(name: str, *values: object) -> str:

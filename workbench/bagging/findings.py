@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 
-from workbench.checks import InputError, named_as_flags, one_way
+from workbench.checks import InputError, one_way, options_named
 
 ERROR, WARNING, NOTE = "error", "warning", "note"
 SEVERITIES = (ERROR, WARNING, NOTE)
@@ -40,6 +40,10 @@ class Finding:
         What will happen if nothing is done.
     severity : {"error", "warning", "note"}
         Whether nothing can be fitted; a map can be made but may mislead; nothing needs doing.
+    told : str
+        How to correct it, with options in both ways.
+    joint : str
+        What stands between ``what`` and ``fix`` in a sentence.
     """
 
     code: str
@@ -50,15 +54,17 @@ class Finding:
     count: int | None = None
     effect: str = ""
     severity: str = NOTE
+    told: str = field(default="", repr=False)
     joint: str = field(default="; ", repr=False)
 
     def __str__(self) -> str:
         return f"{self.what}{self.joint}{self.fix}" if self.fix else self.what
 
-    def plain(self, flags: bool | None = None) -> Finding:
-        """The finding with options named in one way in its sentences, and in both in its fix."""
-        return replace(self, what=one_way(self.what, flags), effect=one_way(self.effect, flags),
-                       fix=one_way(self.fix, False), flag=one_way(self.fix, True))
+    def plain(self) -> Finding:
+        """The finding of a check, with its options named as each of its fields says."""
+        return replace(self, what=one_way(self.what), effect=one_way(self.effect),
+                       fix=one_way(self.fix, "python"), flag=one_way(self.fix, "flags"),
+                       told=one_way(self.fix, "both"))
 
 
 class Listing(list):
@@ -82,9 +88,12 @@ class Listing(list):
             self.append(finding)
 
     def add_error(self, error: Exception, code: str, where: Iterable[str] = ()) -> None:
-        """Add what an exception says, as an error."""
+        """Add what an exception says, as an error; a second one at a place follows from the first."""
         what, _, fix = str(error).partition("; ")
-        self.add(Finding(code, what, fix, where=tuple(where), effect=STOPS, severity=ERROR))
+        found = Finding(code, what, fix, where=tuple(where), effect=STOPS, severity=ERROR)
+        if not found.where or not any((f.code, f.where, f.severity) == (code, found.where, ERROR)
+                                      for f in self):
+            self.add(found)
 
 
 STOPS = "refused: nothing is fitted"
@@ -103,8 +112,19 @@ def listing() -> Iterator[Listing]:
     found = Listing()
     token = _LISTING.set(found)
     try:
-        with named_as_flags(both=True):
+        with options_named("both"):
             yield found
+    finally:
+        _LISTING.reset(token)
+
+
+@contextmanager
+def unlisted() -> Iterator[None]:
+    """Inside, everything is as outside a check: what is made there may be kept for others."""
+    token = _LISTING.set(None)
+    try:
+        with options_named("python"):
+            yield
     finally:
         _LISTING.reset(token)
 

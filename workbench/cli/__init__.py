@@ -1,8 +1,9 @@
 """The command line: every command parses into a Spec or looks something up, nothing more.
 
 Heavy packages are imported inside the commands, so that ``workbench --help`` answers at once.
-Exit codes: 0 done; 1 a fault of ours (a log has the traceback); 2 the input cannot be used (one
-message says why); 130 stopped by Ctrl-C, and 128 + n by signal n.
+Exit codes: 0 done; 1 a fault of ours (a log has the traceback), or of ``check`` an error found in
+the data; 2 the input cannot be used (one message says why); 130 stopped by Ctrl-C, and 128 + n by
+signal n.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from typer.core import TyperGroup
 
 from workbench.checks import InputError, choose, require
 from workbench.cli import (
+    checking,
     comparing,
     docs,
     mapping,
@@ -73,7 +75,8 @@ def _start(
 
 
 for command in (mapping.disaggregate, mapping.smooth, mapping.mediate, mapping.combine,
-                mapping.aggregate, comparing.compare, comparing.recover, rehearsing.rehearse):
+                mapping.aggregate, comparing.compare, comparing.recover, rehearsing.rehearse,
+                checking.check):
     app.command(cls=GroupedCommand, context_settings=PASS_ON)(command)
 app.command(cls=GroupedCommand)(mapping.predict)
 app.command()(plotting.plot)

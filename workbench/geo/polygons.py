@@ -177,6 +177,8 @@ def bag_polygons(
     area, cell, coverage, matrix = area[whole], cell[whole], coverage[whole], matrix[whole]
     areas, values, area = without_empty(areas, values, area, grid, options, record)
 
+    counted(bagged=len(areas))
+
     row, column = np.divmod(cell, grid.shape[1])
     transform = grid.rio.transform()
     units = {"units": coordinate_units(grid.rio.crs)}

@@ -9,6 +9,7 @@ from typing import Any
 import xarray as xr
 
 from workbench import bagging, datasets, geo, schema
+from workbench.bagging.findings import part
 from workbench.checks import require
 from workbench.pipeline.base import BaseSpec, existing
 from workbench.pipeline.own_files import KINDS, bag_files
@@ -48,10 +49,11 @@ def data_of(spec: Spec | RehearseSpec) -> xr.Dataset:
         require(not options or not is_file(spec.dataset),
                 f"a stored dataset has no options, got {', '.join(options)}")
         ds = named_or_file(spec.dataset, valued=True, **options)
-    if spec.level is not None and spec.level != ds.attrs.get("level"):
-        ds = bagging.merge(ds, spec.level)
-    if spec.areas is not None:
-        ds = bagging.merge_to(ds, spec.areas)
+    with part("level", "areas"):
+        if spec.level is not None and spec.level != ds.attrs.get("level"):
+            ds = bagging.merge(ds, spec.level)
+        if spec.areas is not None:
+            ds = bagging.merge_to(ds, spec.areas)
     if spec.level is not None or spec.areas is not None:
         ds.attrs.pop("sanity", None)        # said of the areas before they were merged
     return bagging.looked_at(ds)

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import xarray as xr
 
 from workbench import geo
-from workbench.checks import InputError, choose, option, require
+from workbench.bagging.findings import is_listing, refuse
+from workbench.checks import choose, option, require
 from workbench.geo.grids import is_word
 from workbench.pipeline import flags
 from workbench.pipeline.base import existing
@@ -100,17 +101,18 @@ def bag_files(kind: str, options: dict, level: str | None) -> xr.Dataset:
             "dataset_options (covariates and weight may be left out)")
     if isinstance(options.get("covariates"), str):
         options["covariates"] = [options["covariates"]]
-    for role, path in _files(one, options):
-        existing(role, path, directory=role in ("polygons", "children"))
+    if not is_listing():                # which says what else is wrong, too
+        for role, path in _files(one, options):
+            existing(role, path, directory=role in ("polygons", "children"))
     own = [name for name in one.inputs if name not in one.renamed.values()]
     for name in options:
         choose(f"option of {one.read.__name__}", name, (*own, *one.renamed, *file_flags(kind)))
     labels = {**(options.get("labels") or {}), **({"bag_name": 0} if "name" in options else {})}
     if level is not None and level not in labels:
-        raise InputError(
-            f"level {level!r} is not a label of the areas: {', '.join(labels) or 'they have none'}"
-            f"; pass {option('labels', {level: 'COLUMN'})} with the column of the polygons "
-            f"that names the {level} of each area")
+        refuse(
+            f"level {level!r} is not a label of the areas: {', '.join(labels) or 'they have none'}",
+            f"pass {option('labels', {level: 'COLUMN'})} with the column of the polygons "
+            f"that names the {level} of each area", code="level", where=["areas"])
     return one.read(**{one.renamed.get(name, name): value for name, value in options.items()})
 
 
