@@ -6,8 +6,8 @@ import numpy as np
 import xarray as xr
 from scipy.ndimage import distance_transform_edt
 
-from workbench.checks import InputError, option, package, require
-from workbench.geo.rasters import Nodata, read_rasters, same_grid
+from workbench.checks import InputError, option, require
+from workbench.geo.rasters import Nodata, read_rasters
 from workbench.geo.treatments import CleaningOptions, Record, must_stop
 from workbench.geo.windows import Extent
 
@@ -58,49 +58,6 @@ def weight_raster(
             f"{option('nodata', float(np.nanmin(grid.values)))} if these mark missing pixels"
         )
     return grid
-
-
-def aligned(
-    layers: dict[str, xr.DataArray], grid: xr.DataArray, options: CleaningOptions, record: Record
-) -> dict[str, xr.DataArray]:
-    """Resample to the weight's grid what is on another.
-
-    Parameters
-    ----------
-    layers : dict of str to xr.DataArray
-        Covariates by name.
-    grid : xr.DataArray
-        The weight raster.
-    options : CleaningOptions
-        ``align`` says how.
-    record : Record
-        Receives what was done.
-
-    Returns
-    -------
-    dict of str to xr.DataArray
-        All on one grid.
-
-    Raises
-    ------
-    InputError
-        If a covariate is on another grid and no way of resampling was chosen.
-    """
-    rasterio = package("rasterio.enums", extra="geo")
-    for name, layer in layers.items():
-        if same_grid(layer, grid):
-            continue
-        if options.align == "error":
-            raise InputError(
-                f"raster {name!r} ({layer.shape[0]} x {layer.shape[1]}, {layer.rio.crs}) is not on "
-                f"the grid of the weight ({grid.shape[0]} x {grid.shape[1]}, {grid.rio.crs}); pass "
-                f"{option('align', 'nearest', 'bilinear', 'average')} to resample it"
-            )
-        method = rasterio.Resampling[options.align]
-        moved = layer.rio.reproject_match(grid, resampling=method, nodata=np.nan)
-        layers[name] = moved.assign_attrs(units=layer.attrs.get("units", "1"))
-        record.note(f"raster {name!r} was resampled ({options.align}) to the weight's grid")
-    return layers
 
 
 def weighted(
