@@ -64,8 +64,8 @@ def bag_polygons(
     polygons : geopandas.GeoDataFrame, str or Path
         The areas with their values.
     covariates : raster, sequence of rasters, or mapping of name to raster
-        DataArrays, Datasets, or paths of GeoTIFF or NetCDF files. Without any the map follows
-        place alone.
+        DataArrays, Datasets, or paths of GeoTIFF, VRT, NetCDF or Zarr, or of tables (CSV) with a
+        row for each pixel: x, y and values. Without any the map follows place alone.
     weight : raster, "area", "uniform", optional
         Weight (population) per pixel; its grid is the grid of the individuals. Pixels without
         a weight are not individuals. "area" weighs the first covariate's pixels by square

@@ -101,7 +101,8 @@ def bag_files(kind: str, options: dict, level: str | None) -> xr.Dataset:
     if isinstance(options.get("covariates"), str):
         options["covariates"] = [options["covariates"]]
     for role, path in _files(one, options):
-        existing(role, path, directory=role in ("polygons", "children"))
+        existing(role, path, directory=role in ("polygons", "children")
+                 or str(path).endswith(".zarr"))
     own = [name for name in one.inputs if name not in one.renamed.values()]
     for name in options:
         choose(f"option of {one.read.__name__}", name, (*own, *one.renamed, *file_flags(kind)))
