@@ -88,7 +88,7 @@ class Listing(list):
             self.append(finding)
 
     def add_error(self, error: Exception, code: str, where: Iterable[str] = ()) -> None:
-        """Add what an exception says, as an error; a second one at a place follows from the first."""
+        """Add what an exception says, as an error; a later one at its place follows from it."""
         what, _, fix = str(error).partition("; ")
         found = Finding(code, what, fix, where=tuple(where), effect=STOPS, severity=ERROR)
         if not found.where or not any((f.code, f.where, f.severity) == (code, found.where, ERROR)

@@ -54,7 +54,8 @@ def check(
                     [model])
     options = data.pop("dataset_options") | extra["dataset_options"]
     spec = Spec(**data, dataset_options=options, model=model, options=extra["options"], seed=seed)
-    from workbench.pipeline.inputs import POLYGONS, data_of, input_files
+    from workbench.pipeline.inputs import data_of, input_files
+    from workbench.pipeline.own_files import POLYGONS
     from workbench.pipeline.problems import model_of
     from workbench.preflight import looked_over
 

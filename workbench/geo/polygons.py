@@ -12,12 +12,14 @@ from workbench.bagging import assemble, looked_at
 from workbench.bagging.findings import counted, part
 from workbench.checks import choose, option, require
 from workbench.geo.areas import label_columns, read_areas
+from workbench.geo.classes import with_classes, without_absent
 from workbench.geo.coverage import account, coverage_fractions
 from workbench.geo.grids import is_word, made_weight
 from workbench.geo.grids import weight_units as units_of
 from workbench.geo.meeting import onto, without_empty
-from workbench.geo.pixels import aligned, pixel_covariates, weight_raster, weighted
+from workbench.geo.pixels import pixel_covariates, weight_raster, weighted
 from workbench.geo.rasters import read_rasters
+from workbench.geo.resampling import aligned, grid_named, summed
 from workbench.geo.shapes import coordinate_units
 from workbench.geo.totals import index_by, joined, positives, with_trials
 from workbench.geo.treatments import Record, treatments_from
@@ -48,6 +50,9 @@ def bag_polygons(
     nodata: float | tuple[float, ...] | None = None,
     layer: str | None = None,
     variable: str | tuple[str, ...] | None = None,
+    classes: str | tuple[str, ...] | None = None,
+    class_labels: Mapping[str, str] | None = None,
+    grid_of: str | None = None,
     weight_variable: str | None = None,
     attrs: Mapping[str, str] | None = None,
     **treatments: str,
@@ -62,8 +67,8 @@ def bag_polygons(
     polygons : geopandas.GeoDataFrame, str or Path
         The areas with their values.
     covariates : raster, sequence of rasters, or mapping of name to raster
-        DataArrays, Datasets, or paths of GeoTIFF or NetCDF files. Without any the map follows
-        place alone.
+        DataArrays, Datasets, or paths of GeoTIFF, VRT, NetCDF or Zarr, or of tables (CSV) with a
+        row for each pixel: x, y and values. Without any the map follows place alone.
     weight : raster, "area", "uniform", optional
         Weight (population) per pixel; its grid is the grid of the individuals. Pixels without
         a weight are not individuals. "area" weighs the first covariate's pixels by square
@@ -98,6 +103,14 @@ def bag_polygons(
         The layer of polygons in a file that has several.
     variable : str or sequence of str, optional
         Covariates to take from NetCDF files and Datasets; all variables on their grid if not given.
+    classes : str, raster, or sequence of them, optional
+        Rasters of whole codes, such as land cover: names of covariates, or further files. Each
+        class but the most frequent becomes a covariate ``name=class``, its share of the pixel.
+    class_labels : mapping of code to label, optional
+        Names of classes, e.g. ``{1: "forest"}``; else those beside the file, else the codes.
+    grid_of : str, optional
+        Covariate whose pixels are the individuals, in the place of the weight's: the weight is
+        then summed to them, none of it lost.
     weight_variable : str, optional
         The weight in a NetCDF file or Dataset that holds more.
     attrs : mapping, optional
@@ -141,7 +154,7 @@ def bag_polygons(
                            columns[1])
         return found if totals is None else joined(found, totals, join, encoding, options, record)
 
-    areas, layers, grid, within = None, {}, None, None
+    areas, layers, coded, grid, within = None, {}, (), None, None
     with part("polygons", "polygons"):
         areas = areas_read(polygon_crs)
         within = extent_of(areas)
@@ -149,10 +162,16 @@ def bag_polygons(
         layers = {} if covariates is None else read_rasters(
             covariates, record, crs=raster_crs, nodata=nodata, marks=options.marks,
             variable=variable, within=within)
+    with part("raster", "classes"):
+        layers, coded = with_classes(
+            layers, classes, class_labels, record, crs=raster_crs, nodata=nodata,
+            marks=options.marks, within=within)
+    wanted = grid_named(grid_of, layers)
     if not is_word(weight):
         with part("raster", "weight"):
             grid = weight_raster(
                 weight, record, raster_crs, nodata, options.marks, weight_variable, within)
+            grid = grid if wanted is None else summed(grid, wanted, grid_of, record)
     if areas is None and grid is not None:  # a check: perhaps their CRS is the raster's
         with part("polygons", "polygons"):
             areas = areas_read(polygon_crs or grid.rio.crs.to_string())
@@ -162,8 +181,9 @@ def bag_polygons(
         values, kept = positives(areas, value, trials, kind, options, record)
     areas, values = areas[kept], values[kept]
     if grid is None:                        # a check goes on with areas where a raster is unusable
-        grid = made_weight(weight if is_word(weight) else "area", layers, areas, record)
-    layers = aligned(layers, grid, options, record)
+        named = layers if wanted is None else {grid_of: wanted}
+        grid = made_weight(weight if is_word(weight) else "area", named, areas, record)
+    layers = aligned(layers, grid, options, record, coded)
     areas = onto(areas, grid, options, record)
 
     area, cell, coverage = coverage_fractions(areas, grid)
@@ -175,6 +195,7 @@ def bag_polygons(
         layers, cell, grid.values.ravel()[cell] * coverage, options, record
     )
     area, cell, coverage, matrix = area[whole], cell[whole], coverage[whole], matrix[whole]
+    names, matrix = without_absent(list(layers), matrix, coded, record)
     areas, values, area = without_empty(areas, values, area, grid, options, record)
 
     counted(bagged=len(areas))
@@ -190,9 +211,9 @@ def bag_polygons(
         },
         coords={
             "individual": np.arange(cell.size),
-            "covariate": list(layers),
+            "covariate": names,
             "covariate_units": (schema.COVARIATE,
-                                [str(r.attrs.get("units", "1")) for r in layers.values()]),
+                                [str(layers[n].attrs.get("units", "1")) for n in names]),
             "x": (schema.INDIVIDUAL, transform.c + transform.a * (column + 0.5), units),
             "y": (schema.INDIVIDUAL, transform.f + transform.e * (row + 0.5), units),
             "row": (schema.INDIVIDUAL, row),

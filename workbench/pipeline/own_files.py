@@ -103,7 +103,8 @@ def bag_files(kind: str, options: dict, level: str | None) -> xr.Dataset:
         options["covariates"] = [options["covariates"]]
     if not is_listing():                # which says what else is wrong, too
         for role, path in _files(one, options):
-            existing(role, path, directory=role in ("polygons", "children"))
+            existing(role, path, directory=role in ("polygons", "children")
+                     or str(path).endswith(".zarr"))
     own = [name for name in one.inputs if name not in one.renamed.values()]
     for name in options:
         choose(f"option of {one.read.__name__}", name, (*own, *one.renamed, *file_flags(kind)))

@@ -14,7 +14,7 @@ from markupsafe import Markup
 from workbench.checks import InputError
 from workbench.labelled.card import CARD
 from workbench.pipeline.base import BaseSpec
-from workbench.pipeline.inputs import POLYGONS
+from workbench.pipeline.own_files import POLYGONS
 from workbench.pipeline.scoring import COMPARISON, is_scored, scores
 from workbench.pipeline.spec import Spec
 from workbench.reporting import cite
