@@ -89,8 +89,8 @@ def mae(observed: ArrayLike, predicted: ArrayLike) -> float:
 
     Parameters
     ----------
-    observed, predicted
-        As of `rmse`.
+    observed, predicted : array (n,)
+        In the same units.
 
     Returns
     -------
@@ -106,8 +106,8 @@ def bias(observed: ArrayLike, predicted: ArrayLike) -> float:
 
     Parameters
     ----------
-    observed, predicted
-        As of `rmse`.
+    observed, predicted : array (n,)
+        What is subtracted, and from what.
 
     Returns
     -------
@@ -123,8 +123,8 @@ def correlation(observed: ArrayLike, predicted: ArrayLike) -> float:
 
     Parameters
     ----------
-    observed, predicted
-        As of `rmse`.
+    observed, predicted : array (n,)
+        Pairs of numbers; fewer than two have none.
 
     Returns
     -------

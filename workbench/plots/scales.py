@@ -140,7 +140,7 @@ def rate_unit(ds: xr.Dataset) -> tuple[float, str]:
     Parameters
     ----------
     ds : xr.Dataset
-        Bagged dataset.
+        Bagged dataset with units.
 
     Returns
     -------

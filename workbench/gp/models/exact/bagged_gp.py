@@ -135,11 +135,6 @@ class AggregatedGP(Model):
 
     Counts are modelled as rates per unit of weight. Needs all pairs of individuals per evaluation:
     meant for up to some thousands of them; `VBAgg` with ``likelihood="normal"`` scales further.
-
-    Parameters
-    ----------
-    **options
-        Fields of `AggregatedOptions`.
     """
 
     name = "aggregated-gp"
