@@ -24,8 +24,26 @@ class CleaningOptions:
 
     Parameters
     ----------
-    crs, align, missing, zero_weight, and so on to duplicates and marks
-        See the help of each field (``dataclasses.fields``).
+    crs : {"reproject", "error"}
+        Polygons in another CRS than the weight raster.
+    align : {"error", "nearest", "bilinear", "average"}
+        Covariates on another grid: resample to the weight's.
+    missing : {"nearest-if-few", "error", "drop", "nearest"}
+        Covariates without a value where there is weight.
+    zero_weight : {"auto", "error", "drop"}
+        Individuals of zero weight; auto drops pixels alone.
+    fractional : {"keep", "error", "round"}
+        Counts that are not whole.
+    missing_value, empty : {"error", "drop"}
+        Areas without a value, or without any individual of positive weight.
+    outside : {"report", "error"}
+        Weight that falls outside all areas.
+    overlap : {"keep-slivers", "error", "keep"}
+        Areas that overlap, so weight counts twice.
+    duplicates : {"error", "merge", "once"}
+        Several polygons with one id: add the values of their parts, or take that of the whole.
+    marks : {"error", "mask", "keep"}
+        Pixels that look like undeclared marks of missing values: missing, or real.
     """
 
     crs: Literal["reproject", "error"] = field(

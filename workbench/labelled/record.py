@@ -28,14 +28,8 @@ class FitRecord:
 
     Parameters
     ----------
-    inner : ModelFit
-        The fit in torch.
-    model : LabelledModel
-        What was fitted.
-    data : Converted
-        What it was fitted to.
-    targets : xr.Dataset, optional
-        Targets that belong to no bag.
+    inner, model, data, targets
+        As of `Fit`.
 
     Attributes
     ----------

@@ -19,14 +19,26 @@ _PER = ((0.1, 1), (0.001, 1_000), (0.0, 100_000))  # smallest overall rate, show
 
 @dataclass(frozen=True)
 class ColourScale:
-    """A locked range of colours: the same value has the same colour wherever it is used."""
+    """A locked range of colours: the same value has the same colour wherever it is used.
+
+    Parameters
+    ----------
+    label, unit, kind, log
+        As of `colour_scale`.
+    lower, upper : float
+        Ends of the range, in the unit shown.
+    factor : float
+        Map values are multiplied by it to be in the unit shown.
+    source : str
+        What the range was taken from, for the caption.
+    """
 
     label: str
     unit: str
     lower: float
     upper: float
     kind: str = "rate"
-    factor: float = 1.0  # map values are multiplied by it to be in the unit shown
+    factor: float = 1.0
     log: bool = False
     source: str = ""
 
@@ -53,7 +65,13 @@ class ColourScale:
         return next((ticks for ticks in inside if len(ticks) <= MOST_TICKS), inside[-1])
 
     def options(self) -> dict:
-        """HoloViews options that lock the colours."""
+        """HoloViews options that lock the colours.
+
+        Returns
+        -------
+        dict
+            ``cmap``, ``clim`` and ``cnorm``.
+        """
         return {
             "cmap": PALETTES[self.kind],
             "clim": (self.lower, self.upper),
@@ -119,7 +137,15 @@ def colour_scale(
 def rate_unit(ds: xr.Dataset) -> tuple[float, str]:
     """Factor by which the rates of a dataset become readable, and their unit then.
 
-    Such as 1,000 and "deaths per 1,000 people".
+    Parameters
+    ----------
+    ds : xr.Dataset
+        Bagged dataset with units.
+
+    Returns
+    -------
+    (float, str)
+        Such as 1,000 and "deaths per 1,000 people".
     """
     if "trials" in ds:
         return 1.0, "share"
@@ -140,9 +166,18 @@ def singular(unit: str) -> str:
 
 
 def observed_rate(ds: xr.Dataset) -> xr.DataArray:
-    """Observed rates (bag,): totals per weight, positives per trial, or values that are means.
+    """Observed rates of areas.
 
-    Where there were no trials the rate is not known.
+    Parameters
+    ----------
+    ds : xr.Dataset
+        Bagged dataset.
+
+    Returns
+    -------
+    xr.DataArray (bag,)
+        Totals per total weight, positives per trial (unknown where there were no trials), or
+        values if they are means.
     """
     if "trials" in ds:
         return (ds["value"] / ds["trials"].where(ds["trials"] > 0)).assign_attrs(units="share")

@@ -102,8 +102,7 @@ class Auto(LabelledModel):
         Parameters
         ----------
         ds : xr.Dataset
-            Bagged dataset; only covariates, coordinates, weights, membership and bag values are
-            used, never ``truth`` or ``individual_value``.
+            As of `LabelledModel.fit`.
         progress : bool
             Show an estimate of the time, and bars with the time left.
         callback : callable, optional

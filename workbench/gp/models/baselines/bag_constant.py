@@ -145,13 +145,6 @@ class BagConstantFit(PointFit):
 class BagConstant(Model):
     """The rate of each bag, its value over its total weight, everywhere in it.
 
-    Parameters
-    ----------
-    **options
-        Fields of `BagConstantOptions`.
-
-    References
-    ----------
     Law et al. 2018, section 4.
     """
 

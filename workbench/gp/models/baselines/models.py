@@ -109,13 +109,6 @@ class Nystrom(PointModel):
 
     f(x) = φ(x)ᵀw, φ(x)ᵀφ(x') = K_xW K_WW⁻¹ K_Wx'; lengthscale and variance are learnt.
 
-    Parameters
-    ----------
-    **options
-        Fields of `NystromOptions`.
-
-    References
-    ----------
     Law et al. 2018, section 4 and appendix B.
     """
 
@@ -130,13 +123,6 @@ class NeuralNetwork(PointModel):
 
     f(x) = vᵀ max(0, Ux + b).
 
-    Parameters
-    ----------
-    **options
-        Fields of `NetworkOptions`.
-
-    References
-    ----------
     Law et al. 2018, section 4 and appendix B.
     """
 
@@ -151,13 +137,6 @@ class BagPixel(PointModel):
 
     Within a bag nothing is learnt: the rate of a bag's mean input stands for the bag.
 
-    Parameters
-    ----------
-    **options
-        Fields of `BagPixelOptions`.
-
-    References
-    ----------
     Law et al. 2018, section 4 (bag-pixel) and appendix B.
     """
 

@@ -108,13 +108,6 @@ class CMPFit(ExactFit):
 class CMP(Model):
     """Conditional mean process: z̃ = E[f(X) | Y = ỹ] + ε, exact, for unmatched bags and targets.
 
-    Parameters
-    ----------
-    **options
-        Fields of `CMPOptions`.
-
-    References
-    ----------
     Chau et al. 2021, eq. (5) to (8).
     """
 
@@ -148,13 +141,6 @@ class ShrinkageCMP(CMP):
 
     It differs from `CMP` where bags differ in size: small bags count as much as large ones.
 
-    Parameters
-    ----------
-    **options
-        Fields of `CMPOptions`.
-
-    References
-    ----------
     Chau et al. 2021, eq. (9) and appendix C.
     """
 

@@ -43,13 +43,7 @@ class VarCMPState(CMPState):
 
 
 class VarCMP(CMP):
-    """Conditional mean process with a sparse posterior: `CMP` where all pairs are too many.
-
-    Parameters
-    ----------
-    **options
-        Fields of `VarCMPOptions`.
-    """
+    """Conditional mean process with a sparse posterior: `CMP` where all pairs are too many."""
 
     name = "var-cmp"
     summary = "the conditional mean process through inducing inputs"

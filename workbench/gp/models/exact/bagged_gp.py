@@ -144,11 +144,6 @@ class AggregatedGP(Model):
     Counts are modelled as rates per unit of weight. Needs all pairs of individuals per evaluation:
     meant for up to some ten thousands of them; `VBAgg` with ``likelihood="normal"`` scales further.
     A fit that would take more than ``hours``, by its estimate, is refused before it starts.
-
-    Parameters
-    ----------
-    **options
-        Fields of `ExactOptions`.
     """
 
     name = "aggregated-gp"

@@ -252,13 +252,6 @@ class MixedFit(SourcesFit):
 class MRVBAgg(MultiSourceModel):
     """VBAgg of several sources: counts, means, positives out of trials, of one latent field.
 
-    Parameters
-    ----------
-    **options
-        Fields of `MixedOptions`.
-
-    References
-    ----------
     Hamelijnck et al. 2019, section 3, with the likelihoods of Law et al. 2018.
     """
 

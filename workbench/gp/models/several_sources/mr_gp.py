@@ -92,13 +92,6 @@ class MRGPFit(SourcesFit):
 class MRGP(MultiSourceModel):
     """Multi-resolution GP: one field behind several sources of one quantity, in closed form.
 
-    Parameters
-    ----------
-    **options
-        Fields of `MRGPOptions`.
-
-    References
-    ----------
     Hamelijnck et al. 2019, section 3; appendix E for its relation to VBAGG-NORMAL.
     """
 

@@ -20,13 +20,6 @@ class Auto(Model):
 
     Name and options alone; the mixture is assembled where datasets are (`workbench.Auto`).
 
-    Parameters
-    ----------
-    **options
-        Fields of `AutoOptions`.
-
-    References
-    ----------
     Yao, Vehtari, Simpson and Gelman 2018, Using stacking to average Bayesian predictive
     distributions.
     """

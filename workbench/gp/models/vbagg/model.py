@@ -36,13 +36,6 @@ class VBAgg(Model):
 
     f ~ GP(mean, k);  η_b = Σ_i w_i ψ(f(x_i));  y_b ~ Poisson, negative binomial or Normal.
 
-    Parameters
-    ----------
-    **options
-        Fields of `VariationalOptions`.
-
-    References
-    ----------
     Law et al. 2018, sections 2 and 3.
     """
 
