@@ -20,6 +20,7 @@ from workbench.checks import InputError as InputError
 from workbench.comparison import compare as compare
 from workbench.comparison import cross_validate as cross_validate
 from workbench.comparison import evaluate as evaluate
+from workbench.comparison import rehearse as rehearse
 from workbench.datasets import load as load
 from workbench.datasets import load_sources as load_sources
 from workbench.datasets.several_sources import city_map as city_map
@@ -67,5 +68,6 @@ from workbench.labelled.classes.vbagg import VBAgg as VBAgg
 from workbench.pipeline.run import run as run
 from workbench.pipeline.spec import CombineSpec as CombineSpec
 from workbench.pipeline.spec import MediateSpec as MediateSpec
+from workbench.pipeline.spec import RehearseSpec as RehearseSpec
 from workbench.pipeline.spec import SmoothSpec as SmoothSpec
 from workbench.pipeline.spec import Spec as Spec

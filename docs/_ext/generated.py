@@ -34,8 +34,11 @@ GROUPS = {
         "MRGPRN", "CentrePointGPRN", "MRDGP", "MRCascade", "Nystrom", "NeuralNetwork", "BagPixel",
         "BagConstant", "ConditionalMean", "make_model", "impute", "tune", "Fit"],
     "Checks": [
-        "evaluate", "cross_validate", "recover", "compare", "table", "rescale_to_totals"],
-    "Runs": ["Spec", "SmoothSpec", "MediateSpec", "CombineSpec", "run", "InputError", "Cancelled"],
+        "evaluate", "cross_validate", "recover", "rehearse", "compare", "table",
+        "rescale_to_totals"],
+    "Runs": [
+        "Spec", "SmoothSpec", "MediateSpec", "CombineSpec", "RehearseSpec", "run", "InputError",
+        "Cancelled"],
 }
 
 

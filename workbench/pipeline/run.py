@@ -20,8 +20,8 @@ from workbench.labelled.timing import cost_told
 from workbench.pipeline.base import BaseSpec, existing
 from workbench.pipeline.inputs import data_of
 from workbench.pipeline.problems import Problem, model_of, problem_of
-from workbench.pipeline.scoring import kept_map, with_scores
 from workbench.pipeline.rehearsing import rehearsed
+from workbench.pipeline.scoring import kept_map, with_scores
 from workbench.pipeline.spec import RehearseSpec, Spec
 
 UNSCORED = "cross-validation has not finished"

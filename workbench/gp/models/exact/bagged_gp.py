@@ -150,6 +150,7 @@ class AggregatedGP(Model):
     paper = "Chau et al. 2021 (true aggregated GP); Hamelijnck et al. 2019"
     options_type = AggregatedOptions
     state_type, fit_type = ExactState, ExactFit
+    imagines = True
 
     @torch.no_grad()
     def imagine(self, source: Source, values: Mapping, seed: int, posterior: bool = False
