@@ -29,7 +29,8 @@ def disaggregate(
         rich_help_panel=MODEL, help="See `workbench models`; default auto, or vbagg if options of "
         "it are given.")] = None,
     workers: Annotated[int, typer.Option(
-        "--workers", "--jobs", min=0, rich_help_panel=ADVANCED, help="Processes of auto and of --cv; 0: own.")] = 0,
+        "--workers", "--jobs", min=0, rich_help_panel=ADVANCED,
+        help="Processes of auto and of --cv; 0: own.")] = 0,
 ) -> None:
     """Turn totals of areas into a fine map, with its uncertainty.
 

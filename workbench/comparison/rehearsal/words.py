@@ -7,9 +7,9 @@ import pandas as pd
 import xarray as xr
 
 _SURE = 0.05            # of all tests of ranks together
-_OWN = ("This is what the fit itself claims to resolve: truths drawn given the data give back nearly "
-        "the same data and fit, so that coverage and hyperparameters are as they should by "
-        "construction; truth='fitted' and 'prior' test them.")
+_OWN = ("This is what the fit itself claims to resolve: truths drawn given the data give back "
+        "nearly the same data and fit, so that coverage and hyperparameters are as they should by "
+        "construction; truths from the fitted process or from priors test them.")
 _MATTERS, _VAGUE = 1, 10   # per cent: of coverage that is off, and of an interval that says little
 _LOOSE = np.log(2)      # rmse of a logarithm from which a hyperparameter is as good as unknown
 
