@@ -139,6 +139,7 @@ def test_refits_have_the_priors_that_truths_are_drawn_from():
     assert set(pinned) == set(learnt(model, ds)) - {"mean"}
 
 
+@pytest.mark.slow
 def test_a_field_of_many_individuals_keeps_its_variance(monkeypatch):
     from workbench.gp.models.vbagg import model as module
 
@@ -203,6 +204,7 @@ def test_ctrl_c_keeps_what_is_finished_and_more_truths_go_on_from_fewer(monkeypa
     assert len(fits) == 9
 
 
+@pytest.mark.slow
 def test_processes_change_nothing():
     ds, model = roll(), wb.AggregatedGP(kernel="rbf", hyperparameters=FIXED)
     one, two = (rehearse(ds, model, 3, samples=40, workers=n) for n in (1, 2))
