@@ -36,9 +36,10 @@ GROUPS = {
         "load_fit"],
     "Maps": ["aggregate"],
     "Checks": [
-        "evaluate", "cross_validate", "recover", "compare", "table", "rescale_to_totals"],
+        "check", "Check", "evaluate", "cross_validate", "recover", "rehearse", "compare", "table",
+        "rescale_to_totals"],
     "Runs": ["Spec", "SmoothSpec", "MediateSpec", "CombineSpec", "AggregateSpec", "PredictSpec",
-             "RehearseSpec", "run", "InputError", "Cancelled"],
+             "RehearseSpec", "run", "report", "notebook", "InputError", "Cancelled"],
 }
 
 

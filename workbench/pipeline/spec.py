@@ -262,7 +262,9 @@ class RehearseSpec(BaseSpec):
     model : str
         vbagg, centre-point, constant or aggregated-gp.
     options, hyperparameters, seed
-        As of `BaseSpec`. There is no map, so quantiles and threshold are not for it.
+        As of `BaseSpec`.
+    quantiles, threshold
+        Of maps; a rehearsal makes none.
     """
 
     command: ClassVar[str] = "rehearse"

@@ -67,7 +67,8 @@ def rehearsal_coverage(result: xr.Dataset) -> hv.Overlay:
                    hv.Scatter((level, mean), x, y, label=str(unit)).opts(
                        color=colour, size=6, tools=["hover"])]
     return hv.Overlay(shapes).opts(
-        **CHART, xlim=(0.4, 1), ylim=(0, 1.02), legend_position="bottom_right",
+        **CHART, xlim=(0.4, 1), ylim=(0, 1.02), legend_position="top_left",
+        legend_opts={"background_fill_alpha": 0, "border_line_alpha": 0, "spacing": 0},
         title=f"Coverage over {result.sizes['truth']} truths",
         xlabel="nominal coverage of the interval", ylabel="share of truths inside")
 
@@ -87,15 +88,15 @@ def rank_curves(result: xr.Dataset) -> hv.Overlay:
     """
     x, y = hv.Dimension("PIT"), hv.Dimension("difference")
     reach = stats.kstwo.ppf(_BAND, result.sizes["truth"])
-    shapes = [hv.HSpan(-reach, reach).opts(color=NEUTRAL, alpha=0.25)]
+    shapes, top = [hv.HSpan(-reach, reach).opts(color=NEUTRAL, alpha=0.25)], reach
     for colour, name in zip(CATEGORIES, result["quantity"].values, strict=False):
         ranks = np.sort(result["rank"].sel(quantity=name).values)
         at = np.concatenate([[0.0], np.repeat(ranks, 2), [1.0]])
         step = np.repeat(np.arange(ranks.size + 1) / ranks.size, 2)
+        top = max(top, float(np.abs(step - at).max()))
         shapes.append(hv.Curve((at, step - at), x, y, label=str(name)).opts(color=colour))
-    top = 1.9 * reach
     return hv.Overlay(shapes).opts(
-        **CHART, xlim=(0, 1), ylim=(-top, top), legend_position="top_right",
+        **CHART, xlim=(0, 1), ylim=(-1.1 * top, 1.9 * top), legend_position="top_right",
         legend_opts={"background_fill_alpha": 0, "border_line_alpha": 0, "spacing": 0},
         title="Ranks of whole fields", xlabel="rank of the truth among draws (PIT)",
         ylabel="ECDF less uniform")

@@ -64,8 +64,8 @@ def rehearse(
         learns from the dataset's own values. ``prior``: at hyperparameters drawn from their priors,
         anew for each truth; one without a prior (the mean, a noise) keeps the value that a fit
         starts from, and refits have the same priors. ``posterior``: maps that the fit to the
-        dataset holds possible, with about its totals; ranks and coverage then need not be uniform
-        and nominal even of an exact method, which shrinks such truths towards its prior again.
+        dataset holds possible. They give back nearly the same totals and fit, so that the skill is
+        what the fit claims to resolve, and coverage is as it should by construction.
     hyperparameters : mapping, optional
         Values of the truths' hyperparameters, by name in natural units, whatever ``truth`` says of
         the others. The model still learns them: what the model itself fixes (its own option

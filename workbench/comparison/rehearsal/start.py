@@ -69,7 +69,7 @@ def start_of(model, ds: xr.Dataset, truth: str, given: Mapping, store: Store,
     InputError
         If a given hyperparameter is unknown or fixed by the model, or the fit fails.
     """
-    require(hasattr(getattr(model, "torch_model", None), "imagine"),
+    require(getattr(getattr(model, "torch_model", None), "imagines", False),
             f"{model!r} has no prior that truths could be drawn from; use vbagg, centre-point, "
             "constant or aggregated-gp")
     names = learnt(model, ds)

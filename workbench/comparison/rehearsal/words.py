@@ -7,6 +7,9 @@ import pandas as pd
 import xarray as xr
 
 _SURE = 0.05            # of all tests of ranks together
+_OWN = ("This is what the fit itself claims to resolve: truths drawn given the data give back "
+        "nearly the same data and fit, so that coverage and hyperparameters are as they should by "
+        "construction; truths from the fitted process or from priors test them.")
 _MATTERS, _VAGUE = 1, 10   # per cent: of coverage that is off, and of an interval that says little
 _LOOSE = np.log(2)      # rmse of a logarithm from which a hyperparameter is as good as unknown
 
@@ -22,10 +25,13 @@ def verdict(result: xr.Dataset) -> str:
     Returns
     -------
     str
-        One sentence on each of detail, intervals, ranks and hyperparameters.
+        Sentences on detail, intervals, ranks and hyperparameters; of truths drawn given the data
+        on detail alone.
     """
-    return " ".join(filter(None, (_detail(result), _intervals(result), _uniform(result),
-                                  _learnt(result))))
+    if result.attrs["rehearsal"] == "posterior":
+        return f"{_detail(result)} {_OWN}"
+    return " ".join((_detail(result), _intervals(result), _uniform(result),
+                     _learnt(result))).strip()
 
 
 def finest(result: xr.Dataset) -> str:
@@ -142,7 +148,7 @@ def _intervals(result: xr.Dataset) -> str:
 
 def _uniform(result: xr.Dataset) -> str:
     p = result["p_value"].to_series().dropna()
-    if p.empty or result.attrs["rehearsal"] == "posterior":
+    if p.empty:
         return ""
     overall = min(1.0, float(p.min()) * p.size)
     if overall >= _SURE:

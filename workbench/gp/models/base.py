@@ -44,6 +44,7 @@ class Model:
     stops_early = False
     mediated = False        # whether it can learn from targets that belong to no bag
     several = False         # whether it can learn from several sources
+    imagines = False        # whether fields can be drawn from it, see `imagine`
     at_centres = False      # whether it takes every bag as one individual
 
     def __init__(self, **options):
@@ -124,10 +125,9 @@ class Model:
         Raises
         ------
         InputError
-            If the model has no prior of fields that can be drawn.
+            If there are too many individuals for the model.
         """
-        raise InputError(f"{self.name} cannot draw fields from its prior; vbagg, centre-point, "
-                         "constant and aggregated-gp can: use one of them")
+        raise NotImplementedError
 
     def recall(self, source: Source, kept: Kept) -> ModelFit:
         """The fit that was kept, without training.

@@ -151,6 +151,7 @@ class AggregatedGP(Model):
     paper = "Chau et al. 2021 (true aggregated GP); Hamelijnck et al. 2019"
     options_type = ExactOptions
     state_type, fit_type = ExactState, ExactFit
+    imagines = True
 
     def pairs(self, bags: Bags) -> int:
         """Pairs of individuals that one evaluation visits."""

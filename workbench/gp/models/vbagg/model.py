@@ -44,6 +44,7 @@ class VBAgg(Model):
     paper = "Law et al. 2018"
     options_type: type[Options] = VariationalOptions
     state_type, fit_type = VariationalState, VariationalFit
+    imagines = True
 
     def fit(self, source: Source, *, progress: bool = False, callback=None) -> VariationalFit:
         """As `Model.fit`; then look at whether the fit is any good, and average if asked to."""
