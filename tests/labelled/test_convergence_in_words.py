@@ -19,6 +19,7 @@ def ds():
     return wb.load("swiss-roll", n_bags=30, mean_size=10, size_std=4, seed=0)
 
 
+@pytest.mark.slow
 def test_a_search_that_ran_out_names_the_hyperparameter_and_more_steps_help(ds):
     with pytest.warns(ConvergenceWarning, match="raise max_steps") as caught:
         fit = wb.VBAgg(kernel="rbf", inducing=20, max_steps=4).fit(ds)
@@ -29,6 +30,7 @@ def test_a_search_that_ran_out_names_the_hyperparameter_and_more_steps_help(ds):
     assert wb.VBAgg(kernel="rbf", inducing=20).fit(ds).converged
 
 
+@pytest.mark.slow
 def test_totals_that_vary_more_than_a_poisson_count_name_the_effects_and_these_help(ds):
     noisy = ds["value"].values * np.random.default_rng(0).lognormal(0, 1.5, 30) * 300
     ds = ds.assign(value=("bag", noisy.round(), ds["value"].attrs))

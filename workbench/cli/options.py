@@ -84,7 +84,8 @@ def output_flags(
     dict
         out, report, spec_only, quiet and threads.
     """
-    return {"out": out, "report": report, "spec_only": spec_only, "quiet": quiet, "threads": threads}
+    return {"out": out, "report": report, "spec_only": spec_only, "quiet": quiet,
+            "threads": threads}
 
 
 def further(ctx: typer.Context, groups: dict[str, dict[str, flags.Flag]],
