@@ -137,9 +137,9 @@ def still_map(ds: xr.Dataset, values: xr.DataArray, scale: ColourScale, title: s
     --------
     >>> import workbench as wb
     >>> from workbench.plots import colour_scale, still_map
-    >>> ds = wb.load("swiss-roll", n_bags=5, mean_size=4, size_std=1)
+    >>> ds = wb.load("swiss-roll", n_bags=5, mean_size=4, size_std=3)
     >>> scale = colour_scale(ds["weight"], label="weight")
-    >>> still_map(ds, ds["weight"], scale, axes=("x", "y")).startswith("<svg")
+    >>> still_map(ds, ds["weight"], scale, axes=("roll_1", "roll_3")).startswith("<svg")
     True
     """
     dim = str(values.dims[0])

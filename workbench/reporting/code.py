@@ -47,7 +47,7 @@ def command_of(spec: BaseSpec, out: str = "map.nc") -> str:
     -------
     str
         In lines that a shell takes; empty for a Spec that flags cannot say, such as one with
-        covariates that have names of their own.
+        covariates that have names of their own, or a dataset with a seed.
 
     Examples
     --------
@@ -72,7 +72,10 @@ def command_of(spec: BaseSpec, out: str = "map.nc") -> str:
                   ([covariates] if isinstance(covariates, str) else covariates)]
         flags += options.items()
         done |= {"dataset", "dataset_options"}
-    flags += [("model", spec.model), *spec.options.plain().items()]
+        if any(name in own or name in _options(spec.model) for name in options):
+            return ""           # the flag would be taken for one of the command, or the model
+    flags += [("model", spec.model)] * (spec.command != "smooth")   # which has one model
+    flags += spec.options.plain().items()
     for name, entry in own.items():
         value = getattr(spec, name)
         if name in done or _is_default(entry, value):
@@ -90,6 +93,12 @@ def command_of(spec: BaseSpec, out: str = "map.nc") -> str:
         return ""
     start = " ".join(["workbench", spec.command, *map(shlex.quote, words[0])])
     return _lines([start, *texts, f"--out {shlex.quote(out)}"])
+
+
+def _options(model: str) -> list[str]:
+    from workbench.labelled import make_model
+
+    return [entry.name for entry in fields(make_model(model).options)]
 
 
 def _flag(name: str, value: Any) -> str | None:

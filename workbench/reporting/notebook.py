@@ -23,6 +23,9 @@ for name in ("mean", "std", "rate_quantile", "exceedance", "bag_mean", "bag_std"
 worst'''
 _SCORED = '''np.testing.assert_allclose(result["scores"], stored["cv_scores"], rtol=1e-2)
 wb.table(result).T'''
+_STILL = ("Still pictures; `workbench.plots.map_picture(maps)` has the same with zoom and hover.")
+_UNDRAWN = ("The data have no geography. To draw them, name two coordinates of the individuals: "
+            "`workbench.plots.map_picture(maps, axes=(..., ...))`.")
 _MAPS = '''HTML("".join(one.svg for one in still_maps(maps)))'''
 
 
@@ -91,6 +94,7 @@ def _written(v4, stored: xr.Dataset, path: Path, folder: Path):
     command = command_of(spec, path.name)
     told = f"\n\nOn the command line:\n\n```sh\n{command}\n```" if command else ""
     scored = is_scored(stored) and bool(steps.scores)
+    drawn = _drawable(stored)
     parts: list[tuple[str, str]] = [
         ("markdown", f"# {title}\n\nThis notebook makes the map in `{_plain(name)}` again, and "
                      f"stops where a number is another one.{told}"),
@@ -107,11 +111,12 @@ def _written(v4, stored: xr.Dataset, path: Path, folder: Path):
     if steps.fit:
         parts += [("markdown", "## Fit\n\nHyperparameters with units and priors, and notes on "
                    "convergence."), ("code", f"{steps.fit}\nprint(fit.summary())")]
-    parts += [("markdown", "## Maps\n\nStill pictures; `workbench.plots.map_picture(maps)` has the "
-               "same with zoom and hover."), ("code", f"{steps.maps}\n{_MAPS}"),
-              ("markdown", "## The same numbers?\n\nThe largest difference from the stored map of "
-               "each variable; an error where one is beyond a thousandth."),
-              ("code", _CHECK.format(name=name))]
+    parts += [
+        ("markdown", f"## Maps\n\n{_STILL if drawn else _UNDRAWN}"),
+        ("code", f"{steps.maps}\n{_MAPS if drawn else 'maps'}"),
+        ("markdown", "## The same numbers?\n\nThe largest difference from the stored map of each "
+                     "variable; an error where one is beyond a thousandth."),
+        ("code", _CHECK.format(name=name))]
     if scored:
         parts += [("markdown", "## Scores\n\nEach area predicted while held out, beside a flat "
                    "map."), ("code", f"{steps.scores}\n{_SCORED}")]
@@ -123,6 +128,12 @@ def _written(v4, stored: xr.Dataset, path: Path, folder: Path):
     return v4.new_notebook(cells=cells, metadata={
         "kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"},
         "language_info": {"name": "python"}})
+
+
+def _drawable(stored: xr.Dataset) -> bool:
+    """Whether anything says where the individuals are."""
+    return "individual_geometry" in stored.coords or "row" in stored.coords or (
+        "x" in stored and "y" in stored)
 
 
 def _plain(text: str) -> str:

@@ -108,7 +108,7 @@ def report(maps: xr.Dataset | str | Path, path: str | Path | None = None, *, che
     Examples
     --------
     >>> import workbench as wb
-    >>> ds = wb.load("swiss-roll", n_bags=12, mean_size=8, size_std=2)
+    >>> ds = wb.load("swiss-roll", n_bags=12, mean_size=8, size_std=4)
     >>> maps = wb.Constant(max_steps=20).fit(ds).to_dataset(ds)
     >>> page = wb.report(maps).to_html()
     >>> page.startswith("<!DOCTYPE html>"), "<script" in page

@@ -262,10 +262,12 @@ class Auto(LabelledModel):
             return fits, notes, True
         failed = [name for name, fit in fits.items() if fit.inner.history.failed]
         if failed and len(failed) < len(fits):
-            notes.append(f"left out, as their optimisation failed: {', '.join(failed)}")
+            notes.append(f"left out, as their optimisation failed: {', '.join(failed)} (likely "
+                         "the totals tell too little for them; the others stand without them)")
         elif failed:
-            warn("the optimisation of every candidate failed; do not use this fit",
-                 ConvergenceWarning)
+            warn("the optimisation of every candidate failed; do not use this fit. Likely a total "
+                 "or a weight is wrong by orders of magnitude: look for it in the data, or set "
+                 "simple maps against each other with wb.compare(ds)", ConvergenceWarning)
             failed = []
         ordered = {name: fits[name] for name in models if name in fits and name not in failed}
         return ordered, notes, False

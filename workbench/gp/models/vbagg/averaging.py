@@ -289,8 +289,9 @@ def _averaged(fit: VariationalFit, found: list[Setting], weights: np.ndarray, ta
     if size < enough / 2 or tail > _HEAVY:
         fit.history.notes.append(
             f"the average over hyperparameters is poor: effective number {size:.1f}, "
-            f"wanted {enough:.1f}{known}; raise average, or fix or give priors to hyperparameters "
-            "that the data leave open")
+            f"wanted {enough:.1f}{known}. Likely there are few totals for so many "
+            "hyperparameters: raise average, or fix or give priors to hyperparameters that the "
+            "data leave open")
         warn(fit.history.notes[-1], ApproximationWarning)
     chosen = torch.as_tensor(weights[kept] / weights[kept].sum()).to(fit.state.x)
     return AveragedFit(fit, [_member(fit, found[i]) for i in kept], chosen, size, tail)

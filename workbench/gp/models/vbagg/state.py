@@ -247,7 +247,9 @@ class VariationalState(Recalled):
         if found.decrement > reachable(found.value, _LEFT, self.x.dtype):
             history.converged = False
             history.notes.append(f"q is not at its optimum: to second order {found.decrement:.3g} "
-                                 "nats of the objective are left")
+                                 "nats of the objective are left. Likely the totals bind more "
+                                 "tightly than a Gaussian q can follow: use overdispersion='area' "
+                                 "and nugget='learn', or a longer lengthscale, fixed or by a prior")
         return history
 
     @property
