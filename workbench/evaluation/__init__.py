@@ -30,6 +30,7 @@ from workbench.evaluation.recovery import (
     recovery_table,
     recovery_weights,
 )
+from workbench.evaluation.residuals import quantile_residuals, spatial_check
 from workbench.evaluation.scoring import (
     crps,
     interval_score,
@@ -47,8 +48,9 @@ __all__ = [
     "coverage", "covered", "covered_by_pit", "crps", "cross_scores", "default_levels",
     "field_scores", "folds", "groupings", "interval_score", "log_score", "mae", "pin_to_totals",
     "pit", "pit_histogram", "poisson_deviance", "poisson_log_density", "poisson_nll",
-    "rank_correlation", "recover", "recover_draws", "recovery_table", "recovery_weights",
-    "reliability", "rescale_to_totals", "rmse", "score_areas", "stack", "structural_similarity",
+    "quantile_residuals", "rank_correlation", "recover", "recover_draws", "recovery_table",
+    "recovery_weights", "reliability", "rescale_to_totals", "rmse", "score_areas",
+    "spatial_check", "stack", "structural_similarity",
     "subset", "table", "weighted_interval_score",
 ]
 

@@ -1,11 +1,13 @@
-"""A fit's posterior over other areas than its own: new polygons."""
+"""A fit's posterior over areas: new polygons, and what is left of its own."""
 
 from __future__ import annotations
 
 import numpy as np
+import torch
 import xarray as xr
 
 from workbench.checks import choose, require
+from workbench.evaluation.residuals import quantile_residuals, spatial_check
 from workbench.geo.aggregate import Zones
 from workbench.labelled.drawing import PRESERVED, chunks
 from workbench.labelled.insight import Insight
@@ -97,3 +99,48 @@ class Regional(Insight):
                 "observed": "posterior predictive"}[kind]
         return zones.labelled(np.concatenate(parts), quantiles, threshold, {
             **self.provenance(), "distribution": said})
+
+    def residual_check(self, ds: xr.Dataset, *, samples: int = 1000, permutations: int = 999,
+                       seed: int = 0) -> xr.Dataset:
+        """Whether what the model leaves of the areas' totals still depends on place.
+
+        Residuals are randomised quantile residuals: of each total among draws of what the fitted f
+        would have given, the effect of the area drawn from its prior. A pattern that the map
+        missed and left to areas' effects shows as neighbours that are alike.
+
+        Parameters
+        ----------
+        ds : xr.Dataset
+            Bagged dataset with ``value``, at least eight areas, and their places.
+        samples : int
+            Draws of every total.
+        permutations : int
+            Of the residuals over the areas.
+        seed : int
+            Of draws and permutations.
+
+        Returns
+        -------
+        xr.Dataset
+            As of `workbench.evaluation.spatial_check`; its ``verdict`` is a sentence.
+
+        Raises
+        ------
+        InputError
+            If there are too few areas, no values, or nothing says where they are.
+
+        Examples
+        --------
+        >>> import workbench as wb
+        >>> ds = wb.load("simulated-country", pixels=300, districts=24, regions=4, provinces=2)
+        >>> left = wb.Constant().fit(ds).residual_check(ds, samples=200, permutations=99)
+        >>> left["residual"].sizes["bag"], left.attrs["verdict"][:30]
+        (24, "residuals of areas: Moran's I ")
+        """
+        data = self._data(ds)
+        require("value" in data.ds, "the dataset has no value of its areas to leave residuals")
+        unknown = torch.full((data.ds.sizes["bag"],), -1)
+        draws = self.inner.simulate_bags(self._bags(data), unknown, samples, seed)
+        left = quantile_residuals(data.ds["value"].values, draws.cpu().numpy(), seed)
+        return spatial_check(data.ds, left, permutations=permutations, seed=seed).assign_attrs(
+            residuals="randomised quantile residuals, effects of areas from their prior")
