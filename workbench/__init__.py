@@ -62,6 +62,7 @@ _HOME = {entry.cls: "labelled" for entry in (AUTO, *ENTRIES.values())} | {
     "compare": "comparison",
     "cross_validate": "comparison",
     "evaluate": "comparison",
+    "explain": "evaluation",
     "pin_to_totals": "evaluation",
     "rescale_to_totals": "evaluation",
     "recover": "evaluation",

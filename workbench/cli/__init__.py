@@ -16,7 +16,7 @@ import typer
 from typer.core import TyperGroup
 
 from workbench.checks import InputError, choose
-from workbench.cli import comparing, docs, mapping, papers, plotting, running
+from workbench.cli import comparing, docs, explaining, mapping, papers, plotting, running
 from workbench.cli.boundary import guarded
 from workbench.cli.helping import PASS_ON, WIDTH, GroupedCommand, dataset_flags, model_help
 from workbench.cli.options import Quiet, Threads
@@ -66,6 +66,7 @@ for command in (mapping.disaggregate, mapping.smooth, mapping.mediate, mapping.c
                 mapping.aggregate, comparing.compare, comparing.recover):
     app.command(cls=GroupedCommand, context_settings=PASS_ON)(command)
 app.command()(plotting.plot)
+app.command()(explaining.explain)
 app.command()(docs.docs)
 app.command("experiments")(papers.describe)
 
