@@ -70,6 +70,7 @@ _HOME = {entry.cls: "labelled" for entry in (AUTO, *ENTRIES.values())} | {
     "rehearse": "comparison",
     "notebook": "reporting",
     "report": "reporting",
+    "explain": "evaluation",
     "pin_to_totals": "evaluation",
     "rescale_to_totals": "evaluation",
     "recover": "evaluation",

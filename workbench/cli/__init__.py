@@ -21,6 +21,7 @@ from workbench.cli import (
     checking,
     comparing,
     docs,
+    explaining,
     mapping,
     papers,
     plotting,
@@ -82,6 +83,7 @@ app.command(cls=GroupedCommand)(mapping.predict)
 app.command()(plotting.plot)
 app.command()(reporting.report)
 app.command()(reporting.notebook)
+app.command()(explaining.explain)
 app.command()(docs.docs)
 app.command("experiments")(papers.describe)
 

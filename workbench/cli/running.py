@@ -121,6 +121,8 @@ def _show(maps) -> None:
     if maps.attrs.get("treatments", "none") != "none":
         typer.echo(f"what was done to the input:\n{maps.attrs['treatments']}\n")
     typer.echo(maps.attrs["summary"])
+    if "residual_check" in maps.attrs:
+        typer.echo(f"\n{maps.attrs['residual_check']}\n")
     if "source_weights" in maps.attrs:
         weights = json.loads(maps.attrs["source_weights"]).items()
         told = ", ".join(f"{name} {weight:.3g}" for name, weight in weights)

@@ -130,7 +130,7 @@ def problem_of(spec: BaseSpec) -> Problem:
 @problem_of.register
 def _disaggregate(spec: Spec) -> Problem:
     ds = data_of(spec)
-    return Problem((ds,), ds, lambda fit: _rescaled(fit, ds, spec))
+    return Problem((ds,), ds, lambda fit: _checked(fit, ds, spec, _rescaled(fit, ds, spec)))
 
 
 @problem_of.register
@@ -212,6 +212,23 @@ def _source(text: str) -> tuple[str, xr.Dataset]:
     if given and not name:
         raise InputError(f"{text!r} has no name before the equals sign; write NAME=FILE")
     return name or Path(path).stem, named_or_file(path)
+
+
+def _checked(fit, ds: xr.Dataset, spec: Spec, maps: xr.Dataset) -> xr.Dataset:
+    """The map with the areas' residuals and their check, which is no reason to lose a map."""
+    if not spec.residuals:
+        return maps
+    try:
+        found = fit.residual_check(ds, seed=spec.seed)
+    except InputError as error:
+        warn(f"residuals of areas were not checked: {error}", FitWarning)
+        return maps.assign_attrs(residual_check=f"not made: {error}")
+    variogram = found.drop_vars("residual").rename(
+        {name: f"variogram_{name}" for name in ("distance", "lower", "upper", "pairs")}).rename(
+        semivariance="variogram")
+    return maps.assign(residual=found["residual"].reset_coords(drop=True)).merge(
+        variogram.drop_vars("bag"), combine_attrs="override").assign_attrs(
+        residual_check=found.attrs["verdict"])
 
 
 def _rescaled(fit, ds: xr.Dataset, spec: Spec | PredictSpec) -> xr.Dataset:

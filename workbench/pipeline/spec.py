@@ -49,6 +49,8 @@ class Spec(BaseSpec):
         Map what covariates, place and area effect add to f, each with its sd.
     draws : int
         Keep so many joint draws of the rate in the map (.nc), for `workbench aggregate`.
+    residuals : bool
+        Check whether residuals of areas depend on place: Moran's I and a variogram.
     model, options, hyperparameters, quantiles, threshold, seed
         As of `BaseSpec`.
 
@@ -62,7 +64,7 @@ class Spec(BaseSpec):
     command: ClassVar[str] = "disaggregate"
     later: ClassVar[Mapping[str, Any]] = {
         "folds_scheme": "random", "rescale_to_totals": False, "information": False,
-        "components": False, "draws": 0}
+        "components": False, "draws": 0, "residuals": False}
 
     dataset: str
     dataset_options: Mapping = field(default_factory=Settings)
@@ -75,6 +77,7 @@ class Spec(BaseSpec):
     information: bool = False
     components: bool = False
     draws: int = 0
+    residuals: bool = False
     model: str = field(default="vbagg", kw_only=True)
 
     def __post_init__(self) -> None:
