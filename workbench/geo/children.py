@@ -9,7 +9,7 @@ import xarray as xr
 
 from workbench import schema
 from workbench.bagging import assemble, bag_values, looked_at
-from workbench.bagging.findings import refuse
+from workbench.bagging.findings import counted, refuse
 from workbench.checks import choose, option, package, require
 from workbench.geo.areas import (
     label_columns,
@@ -117,6 +117,7 @@ def bag_children(
                "fill it in or remove them", code="parent-missing", where=fine.index[orphans],
                count=int(orphans.sum()))
         fine = fine[~orphans]
+    counted(individuals=len(fine), areas=fine[parent].nunique())
     if value is not None:
         observed, kept = value_column(fine, value, kind, options, record)
         fine, observed = fine[kept], observed[kept]
@@ -142,6 +143,7 @@ def bag_children(
         membership = (np.cumsum(kept) - 1)[membership[inside]]
         bags, totals = bags[kept], totals[kept]
 
+    counted(bagged=bags.size)
     centroid = package("shapely", extra="geo").centroid(fine.geometry.to_numpy())
     coordinate_attrs = {"units": coordinate_units(fine.crs)}
     individuals = xr.Dataset(
@@ -179,6 +181,7 @@ def bag_children(
 
 def _positive(fine, weight: str, options: CleaningOptions, record: Record) -> np.ndarray:
     weights = numeric_column(fine, weight, "weight")
+    counted(weight=np.nansum(weights))
     bad = ~(weights >= 0)
     if bad.any():
         refuse(f"{int(bad.sum())} weights are negative or missing (first: "

@@ -108,6 +108,8 @@ def account(
         else:
             record.note(f"{'slivers of overlap between areas' if few else 'areas overlap'}: "
                         f"{share} is counted in more than one area", **about,
+                        effect="totals of areas add up to more than is there",
+                        fix="correct the borders, or check for one area inside another",
                         severity=NOTE if few else WARNING)
     outside = 0.0 if made else float((flat * np.clip(1 - covered, 0, 1)).sum())
     share = outside / total if total else 0.0
