@@ -13,6 +13,7 @@ from workbench import bagging, datasets, geo, schema
 from workbench.bagging.findings import ERROR, NOTE, WARNING, Finding, Listing, listing, part
 from workbench.bagging.sanity import odd
 from workbench.checks import InputError, WorkbenchWarning, one_way, require
+from workbench.geo.coverage import about_outside
 from workbench.preflight import areas as of_areas
 from workbench.preflight import covariates as of_covariates
 from workbench.preflight.cost import estimate
@@ -148,8 +149,11 @@ def _look(ds: xr.Dataset, found: Listing, parents: object, parent: str | None) -
     bagged = found.counted.get("bagged")
     if bagged is None:                  # read before: what was done then is in its record alone
         for sentence in str(ds.attrs.get("treatments", "none")).split("\n"):
+            about = {"code": "treated"}
+            if "lies outside all areas" in sentence:
+                about = about_outside(float(ds.attrs.get("outside_share", 0.0)))
             if sentence not in ("none", "") and not sentence.startswith(_ODD):
-                found.add(Finding("treated", sentence))
+                found.add(Finding(what=sentence, **about))
     elif bagged != ds.sizes[schema.BAG]:
         found.add(Finding("merged", f"{bagged:.0f} areas were merged to {ds.sizes[schema.BAG]}, as "
                           "asked for", count=ds.sizes[schema.BAG]))
