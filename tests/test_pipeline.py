@@ -268,6 +268,8 @@ def test_time_and_memory_are_told_before_the_fit(capsys):
     ds = pipeline.data_of(Spec(**COUNTRY))
     told = cost_told(pipeline.model_of(Spec(**COUNTRY, **SMALL)), ds, folds=10, workers=2)
     assert "GiB; then 10 folds, about" in told and "on 2 processes" in told
-    assert cost_told(pipeline.model_of(Spec("x", model="aggregated-gp")), ds) == ""
+    exact = cost_told(pipeline.model_of(Spec("x", model="aggregated-gp")), ds)
+    assert "aggregated-gp, 600 individuals in 24 areas: about" in exact
+    assert cost_told(pipeline.model_of(Spec("x", model="cmp")), ds) == ""
     alone = pipeline.model_of(Spec("x", model="auto", options={"workers": 3}), workers=1)
     assert alone.options.workers == 1

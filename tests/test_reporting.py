@@ -279,7 +279,8 @@ def test_paths_in_a_notebook_are_seen_from_its_folder(tmp_path, monkeypatch):
     (tmp_path / "data").mkdir()
     for name in ("p.shp", "pop.tif"):
         (tmp_path / "data" / name).touch()
-    spec = wb.Spec("polygons", {"polygons": "data/p.shp", "value": "data", "weight": "data/pop.tif"})
+    spec = wb.Spec("polygons", {
+        "polygons": "data/p.shp", "value": "data", "weight": "data/pop.tif"})
     assert "polygons='../data/p.shp'" in steps_of(spec, Path("notebooks")).data
     assert "value='data'" in steps_of(spec, Path("notebooks")).data
 

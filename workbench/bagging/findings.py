@@ -88,11 +88,14 @@ class Listing(list):
             self.append(finding)
 
     def add_error(self, error: Exception, code: str, where: Iterable[str] = ()) -> None:
-        """Add what an exception says, as an error; a later one at its place follows from it."""
+        """Add what an exception says, as an error; one more at its place is a consequence."""
         what, _, fix = str(error).partition("; ")
-        found = Finding(code, what, fix, where=tuple(where), effect=STOPS, severity=ERROR)
-        if not found.where or not any((f.code, f.where, f.severity) == (code, found.where, ERROR)
-                                      for f in self):
+        found = Finding(code, what, fix or "correct it, and check again", where=tuple(where),
+                        effect=STOPS, severity=ERROR)
+        errors = [one for one in self if one.severity == ERROR]
+        same = any(one.what == what or found.where and (one.code, one.where) == (code, found.where)
+                   for one in errors)
+        if not same:
             self.add(found)
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from workbench import schema
-from workbench.bagging.findings import WARNING, counted, is_listing, refuse
+from workbench.bagging.findings import WARNING, counted, is_listing, refuse, tell
 from workbench.bagging.sanity import truth_values
 from workbench.checks import DataWarning, InputError, choose, option, package, require, warn
 from workbench.geo.duplicates import refuse_copies, united
@@ -160,7 +160,8 @@ def usable_values(
         require(bool(kept.any()), f"none of the {kept.size} areas has a value; there is nothing to "
                                   "learn from: is this the right column?")
         if treatments.missing_value == "drop":
-            record.note(f"{count} areas without a value were dropped", severity=WARNING, **about)
+            record.note(f"{count} areas without a value were dropped", severity=WARNING, **about,
+                        effect="they are not on the map", fix="fill in their values")
     if kind == "continuous":
         return values, kept
     negative = kept & (values < 0)
@@ -182,7 +183,8 @@ def usable_values(
             values = np.where(kept, np.round(values), values)
             record.note(f"{count} fractional counts were rounded", **about)
         else:
-            record.note(f"{count} fractional counts were kept as they are", **about)
+            record.note(f"{count} fractional counts were kept as they are", **about,
+                        fix=f"pass {option('fractional', 'round')} if they are counts")
     return values, kept
 
 
@@ -210,8 +212,11 @@ def value_column(
     numbers = numeric_column(areas, name, "value")
     if areas[name].map(lambda entry: isinstance(entry, bool | np.bool_)).any():
         found = truth_values(f"column {name!r} holds")
-        record.note(f"look at this: {found}", code=found.code, severity=WARNING, where=[name])
-        if not is_listing():
+        if is_listing():
+            tell(found.what, code=found.code, where=[name], effect=found.effect, fix=found.fix,
+                 severity=WARNING)
+        else:
+            record.note(f"look at this: {found}")
             warn(str(found), DataWarning)
     return usable_values(numbers, areas.index.to_numpy(), kind, treatments, record)
 

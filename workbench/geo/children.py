@@ -9,7 +9,7 @@ import xarray as xr
 
 from workbench import schema
 from workbench.bagging import assemble, bag_values, looked_at
-from workbench.bagging.findings import refuse
+from workbench.bagging.findings import counted, refuse
 from workbench.checks import choose, option, package, require
 from workbench.geo.areas import (
     label_columns,
@@ -142,6 +142,7 @@ def bag_children(
                "fill it in or remove them", code="parent-missing", where=fine.index[orphans],
                count=int(orphans.sum()))
         fine = fine[~orphans]
+    counted(individuals=len(fine), areas=fine[parent].nunique())
     if known is None:
         observed, kept = value_column(fine, value, kind, options, record)
         fine, observed = fine[kept], observed[kept]
@@ -170,6 +171,7 @@ def bag_children(
         bags, summed = bags[kept], summed[kept]
         tested = None if tested is None else tested[kept]
 
+    counted(bagged=bags.size)
     centroid = package("shapely", extra="geo").centroid(fine.geometry.to_numpy())
     coordinate_attrs = {"units": coordinate_units(fine.crs)}
     individuals = xr.Dataset(
@@ -211,6 +213,7 @@ def bag_children(
 
 def _positive(fine, weight: str, options: CleaningOptions, record: Record) -> np.ndarray:
     weights = numeric_column(fine, weight, "weight")
+    counted(weight=np.nansum(weights))
     bad = ~(weights >= 0)
     if bad.any():
         refuse(f"{int(bad.sum())} weights are negative or missing (first: "

@@ -108,6 +108,8 @@ def account(
         else:
             record.note(f"{'slivers of overlap between areas' if few else 'areas overlap'}: "
                         f"{share} is counted in more than one area", **about,
+                        effect="totals of areas add up to more than is there",
+                        fix="correct the borders, or check for one area inside another",
                         severity=NOTE if few else WARNING)
     outside = 0.0 if made else float((flat * np.clip(1 - covered, 0, 1)).sum())
     share = outside / total if total else 0.0
@@ -115,12 +117,17 @@ def account(
     if share > 1e-6:
         sentence = f"{outside:,.6g} of the weight ({share:.2%}) lies outside all areas"
         pixels = int(((covered < 1 - 1e-6) & (flat > 0)).sum())
-        about = {"code": "outside", "where": ["weight"], "count": pixels}
         if options.outside == "error":
-            refuse(sentence, f"pass {option('outside', 'report')} to go on without it", **about)
+            refuse(sentence, f"pass {option('outside', 'report')} to go on without it",
+                   code="outside", where=["weight"], count=pixels)
         else:
-            record.note(sentence, **about, effect="it gets no part of any total",
-                        fix="check that the polygons reach as far as they should (coasts, islands) "
-                        "and that weight and polygons are of one year and CRS",
-                        severity=WARNING if share > MUCH else NOTE)
+            record.note(sentence, count=pixels, **about_outside(share))
     return {"outside_weight": outside, "outside_share": float(share)}
+
+
+def about_outside(share: float) -> dict[str, object]:
+    """What a check says of weight outside all areas, by its share: a warning above 5 %."""
+    return {"code": "outside", "where": ("weight",), "effect": "it gets no part of any total",
+            "fix": "check that the polygons reach as far as they should (coasts, islands) and that "
+                   "weight and polygons are of one year and CRS",
+            "severity": WARNING if share > MUCH else NOTE}

@@ -47,8 +47,11 @@ def onto(areas, grid: xr.DataArray, options: CleaningOptions, record: Record):
                         f"{grid.rio.crs.to_string()}", code="crs-differs", where=["polygons"])
         areas = areas.to_crs(grid.rio.crs)
     if not touching(areas, grid).any():
-        raise InputError(f"none of the {len(areas)} areas touches the weight raster: "
-                         f"{_both(given, areas, grid)}. {_guess(given, grid)}")
+        what = (f"none of the {len(areas)} areas touches the weight raster: "
+                f"{_both(given, areas, grid)}")
+        refuse(what, _guess(given, grid), code="apart", where=["polygons", "weight"], joint=". ",
+               count=len(areas))
+        raise InputError(what)              # nor can a check go on
     return areas
 
 
@@ -103,7 +106,8 @@ def without_empty(
     else:
         record.note(f"{len(names)} areas without weighted pixels were dropped, with values adding "
                     f"up to {values[~present].sum():,.6g}: {', '.join(names[:10])}",
-                    severity=WARNING, **about)
+                    severity=WARNING, **about, effect="they are not on the map",
+                    fix="take a weight raster that reaches them, or of finer pixels")
     return areas[present], values[present], (np.cumsum(present) - 1)[area]
 
 

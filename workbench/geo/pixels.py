@@ -93,7 +93,8 @@ def weighted(
     unknown = int(np.isnan(found).sum())
     if unknown:
         record.note(f"{unknown} covered pixels without a weight are not individuals",
-                    code="weight-missing", where=["weight"], count=unknown)
+                    code="weight-missing", where=["weight"], count=unknown,
+                    fix="fill the weight raster where people live")
     zero = int((found == 0).sum())
     if zero:
         about = {"code": "weight-zero", "where": ["weight"], "count": zero}
@@ -165,5 +166,6 @@ def pixel_covariates(
             if not stop:
                 record.note(f"covariate {name!r}: {counts[name]} gaps were filled from the "
                             "nearest valid pixel", code="covariate-missing", where=[name],
-                            count=counts[name])
+                            count=counts[name],
+                            fix=f"pass {option('missing', 'drop')} to leave these pixels out")
     return matrix, np.ones(len(matrix), bool)

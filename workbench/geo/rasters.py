@@ -153,7 +153,8 @@ def _bands(
         return [(name, band.assign_attrs(_variable=n)) for n in names
                 for name, band in _split(_with_crs_of(source[n], source), n)]
     path = Path(source)
-    require(path.exists(), f"there is no raster file {str(path)!r}")
+    require(path.exists(), f"there is no raster file {str(path)!r}; check the name and the folder "
+                           "you run from")
     suffix = path.suffix.lower()
     if suffix in _VECTORS:
         raise InputError(f"cannot read {str(path)!r} as a raster: this is the name of polygons, "

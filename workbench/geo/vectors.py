@@ -36,7 +36,8 @@ def open_polygons(path: str | Path, record: Record, layer: str | None = None):
         and none was named.
     """
     path = Path(path)
-    require(path.exists(), f"there is no polygon file {str(path)!r}")
+    require(path.exists(), f"there is no polygon file {str(path)!r}; check the name and the "
+                           "folder you run from")
     pyogrio = package("pyogrio", extra="geo")
     geopandas = package("geopandas", extra="geo")
     remedy = _remedy(path)

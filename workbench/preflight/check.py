@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +13,7 @@ from workbench import bagging, datasets, geo, schema
 from workbench.bagging.findings import ERROR, NOTE, WARNING, Finding, Listing, listing, part
 from workbench.bagging.sanity import odd
 from workbench.checks import InputError, WorkbenchWarning, one_way, require
+from workbench.geo.coverage import about_outside
 from workbench.preflight import areas as of_areas
 from workbench.preflight import covariates as of_covariates
 from workbench.preflight.cost import estimate
@@ -136,8 +136,8 @@ def looked_over(read: Callable[[], xr.Dataset], title: str, model: object = None
     for one in warned:
         said = {one_way(str(finding)) for finding in found}     # a loader warns of what is odd
         if issubclass(one.category, WorkbenchWarning) and one_way(str(one.message)) not in said:
-            found.add_error(one.message, "warning")
-            found[-1] = replace(found[-1], severity=WARNING, effect="")
+            what, _, fix = str(one.message).partition("; ")
+            found.add(Finding("warning", what, fix, severity=WARNING))
     order = sorted(found, key=lambda f: (ERROR, WARNING, NOTE).index(f.severity))
     treated = None if ds is None else ds.assign_attrs(
         treatments=one_way(str(ds.attrs.get("treatments", "none"))))
@@ -146,12 +146,15 @@ def looked_over(read: Callable[[], xr.Dataset], title: str, model: object = None
 
 def _look(ds: xr.Dataset, found: Listing, parents: object, parent: str | None) -> None:
     """Everything that a bagged dataset shows by itself."""
-    for sentence in str(ds.attrs.get("treatments", "none")).split("\n"):
-        said = {one.what for one in found} | {"none", ""}
-        if sentence not in said and not sentence.startswith(_ODD):
-            found.add(Finding("treated", sentence))
-    bagged = found.counted.get("bagged", ds.sizes[schema.BAG])
-    if bagged != ds.sizes[schema.BAG]:
+    bagged = found.counted.get("bagged")
+    if bagged is None:                  # read before: what was done then is in its record alone
+        for sentence in str(ds.attrs.get("treatments", "none")).split("\n"):
+            about = {"code": "treated"}
+            if "lies outside all areas" in sentence:
+                about = about_outside(float(ds.attrs.get("outside_share", 0.0)))
+            if sentence not in ("none", "") and not sentence.startswith(_ODD):
+                found.add(Finding(what=sentence, **about))
+    elif bagged != ds.sizes[schema.BAG]:
         found.add(Finding("merged", f"{bagged:.0f} areas were merged to {ds.sizes[schema.BAG]}, as "
                           "asked for", count=ds.sizes[schema.BAG]))
     strange = odd(ds)

@@ -1,0 +1,217 @@
+"""The check of data that come otherwise than from files, what it returns, and the command."""
+
+import json
+import re
+
+import geopandas
+import numpy as np
+import pandas as pd
+import pytest
+import shapely
+from typer.testing import CliRunner
+
+import workbench as wb
+from tests.preflight import kit
+from workbench.bagging.findings import is_listing
+from workbench.checks import InputError
+from workbench.cli import app
+from workbench.preflight import looked_over
+from workbench.preflight.covariates import inflation
+
+SMALL = wb.VBAgg(inducing=5)
+ROLL = {"n_bags": 12, "mean_size": 10, "size_std": 4}
+
+
+@pytest.fixture
+def files(tmp_path):
+    return kit.write_kit(tmp_path)
+
+
+@pytest.fixture
+def spoilt(files):
+    """Two areas without a value, rasters that reach beyond the areas."""
+    cases = [np.nan, np.nan, *range(41, 51)]
+    areas = kit.frame(cases=cases).iloc[:11]
+    return files | {"data": kit.write_areas(files["data"].parent, areas)}
+
+
+@pytest.mark.slow
+def test_a_dataset_a_name_and_a_file_give_the_same(tmp_path):
+    ds = wb.load("swiss-roll", **ROLL)
+    wb.write(ds, tmp_path / "roll.nc")
+    found = [wb.check(ds, model=SMALL), wb.check("swiss-roll", model=SMALL, **ROLL),
+             wb.check(tmp_path / "roll.nc", model=SMALL)]
+    assert found[0].findings == found[1].findings == found[2].findings
+    assert found[0].ok and found[0].totals.equals(found[2].totals)
+    assert found[1].title == "swiss-roll" and found[2].title == "roll.nc"
+
+
+def test_a_dataset_that_is_none_is_an_error_of_the_check():
+    ds = wb.load("swiss-roll", **ROLL)
+    found = wb.check(ds.assign(weight=ds["weight"] * 0), model=SMALL)
+    assert not found.ok and "weights are zero or negative" in found.findings[0].what
+    assert "unknown" in wb.check("swiss-rol").findings[0].what
+    assert "options" in wb.check(ds, n_bags=2).findings[0].what
+
+
+def test_options_of_the_check_itself_are_refused():
+    with pytest.raises(InputError, match="belong together"):
+        wb.check("swiss-roll", parent="region")
+
+
+def test_a_check_leaves_nothing_behind(spoilt):
+    kit.checked(spoilt)
+    assert not is_listing()
+    with pytest.raises(InputError, match="pass missing_value='drop' to leave them out"):
+        wb.bag_polygons(spoilt.pop("data"), **spoilt)
+
+
+def test_totals_before_and_after_add_up(spoilt):
+    totals = kit.checked(spoilt | {"missing_value": "drop"}).totals
+    assert totals.loc["value"].tolist()[0] == totals.loc["value", "kept"] == sum(range(41, 50))
+    whole = kit.people().sum()
+    weight = totals.loc["weight"]
+    assert weight["read"] == pytest.approx(whole)
+    # Areas without a value are left out before their pixels are counted.
+    assert weight["outside"] + weight["kept"] == pytest.approx(whole, rel=1e-6)
+    assert totals.loc["areas", ["read", "left out", "kept"]].tolist() == [11, 2, 9]
+    assert totals.loc["individuals", "kept"] == 900
+    balance = weight["read"] - weight["outside"] + weight["in several"] - weight["left out"]
+    assert balance == pytest.approx(weight["kept"], rel=1e-6)
+
+
+def test_the_table_holds_every_finding(spoilt):
+    found = kit.checked(spoilt)
+    table = found.table()
+    assert len(table) == len(found.findings) and table["severity"].iloc[0] == "error"
+    row = table.set_index("code").loc["value-missing"]
+    assert row["where"] == ("c0", "c1") and row["count"] == 2
+    assert row["fix"] == "pass missing_value='drop' to leave them out"
+    assert row["flag"] == "pass --missing-value drop to leave them out"
+    assert row["effect"] == "refused: nothing is fitted"
+
+
+def test_the_text_fits_a_hundred_columns(spoilt):
+    shown = str(kit.checked(spoilt | {"data": spoilt["data"]}))
+    assert max(map(len, shown.splitlines())) <= 100
+    for words in ("missing_value='drop'", "--missing-value", "drop", "c0, c1", "1 error",
+                  "Totals before and after", "individuals in 9 areas takes about"):
+        assert words in shown, words
+
+
+def test_the_page_needs_no_other_file(spoilt):
+    found = kit.checked(spoilt)
+    page = found.to_html()
+    assert page.startswith("<!DOCTYPE html>") and not re.search(r"(src|href)=|@import|url\(", page)
+    assert "missing_value=&#x27;drop&#x27; (--missing-value drop)" in page
+    part = found.to_html(whole=False)
+    assert part in page and "<html" not in part
+
+
+def test_json_holds_what_the_check_does(spoilt):
+    found = kit.checked(spoilt)
+    read = json.loads(found.to_json())
+    assert read["ok"] is False and len(read["findings"]) == len(found.findings)
+    assert read["totals"]["areas"]["outside"] is None
+    assert read["estimates"]["areas"] == 9 and read["estimates"]["seconds"] > 0
+
+
+def test_inflation_is_that_of_regressions():
+    rng = np.random.default_rng(0)
+    table = rng.normal(size=(200, 3))
+    table[:, 2] += 2 * table[:, 0]
+    factors, condition = inflation(table)
+    for d in range(3):
+        others = np.column_stack([np.ones(200), np.delete(table, d, 1)])
+        rest = table[:, d] - others @ np.linalg.lstsq(others, table[:, d], rcond=None)[0]
+        assert factors[d] == pytest.approx(table[:, d].var() / rest.var())
+    assert condition == pytest.approx(np.sqrt(np.linalg.cond(np.corrcoef(table.T))))
+
+
+@pytest.mark.slow
+def test_totals_of_parents_come_as_a_mapping_a_table_or_a_file(files, tmp_path):
+    told = {"west": 1.0, "north": 5.0}
+    table = pd.DataFrame({"region": list(told), "cases": list(told.values())})
+    table.to_csv(tmp_path / "regions.csv", index=False)
+    kept = files | {"labels": {"region": "region"}, "parent": "region"}
+    for given in (told, pd.Series(told), table, tmp_path / "regions.csv"):
+        found = [one for one in kit.checked(kept | {"parents": given}).findings
+                 if one.code.startswith("parent")]
+        assert [(one.code, one.where) for one in found] == [
+            ("parent-total", ("west",)), ("parent-unmatched", ("north",)),
+            ("parent-unmatched", ("east",))]
+
+
+def test_values_inside_that_do_not_give_the_areas():
+    ds = wb.load("simulated-country", pixels=300, districts=12, regions=4, provinces=2)
+    ds["individual_value"] = ("individual", np.ones(ds.sizes["individual"]))
+    found = [one for one in wb.check(ds, model=SMALL).findings if one.code == "parent-total"]
+    assert len(found) == 1 and found[0].count == len(found[0].where)
+
+
+def test_small_polygons_in_large_ones_are_checked_alike():
+    small = geopandas.GeoDataFrame(
+        {"district": ["A", "A", "B", None], "people": [10, 0, 30, 5], "age": [40, 35, 50, 1.0],
+         "cases": [1, 0, 4, 2]},
+        geometry=shapely.box([0, 1, 2, 3], 0, [1, 2, 3, 4], 1), crs=kit.CRS)
+    found = looked_over(lambda: wb.bag_children(
+        small, parent="district", covariates=["age"], weight="people", value="cases"), "small",
+        SMALL)
+    assert [(one.code, one.where) for one in found.of("error")] == [
+        ("parent-missing", ("3",)), ("weight-zero", ("1",))]
+    assert "zero_weight='drop'" in found.of("error")[1].fix
+
+
+def test_a_model_that_takes_too_long_is_an_error(files):
+    model = wb.AggregatedGP(hours=1e-4)
+    found = wb.check(**files, model=model)
+    (long,) = found.of("error")
+    assert long.code == "time" and "hours=" in long.fix and "--hours" in long.flag
+    assert wb.check(**files, model=wb.AggregatedGP()).ok
+
+
+def arguments(files: dict) -> list[str]:
+    covariates = [text for path in files["covariates"] for text in ("--covariates", str(path))]
+    return ["check", "--polygons", str(files["data"]), "--value", "cases", "--id", "code",
+            "--weight", str(files["weight"]), "--model", "vbagg", "--inducing", "5", *covariates]
+
+
+@pytest.mark.slow
+def test_the_command_ends_with_one_where_there_are_errors(files, spoilt, tmp_path):
+    done = CliRunner().invoke(app, arguments(spoilt))
+    assert done.exit_code == 1 and "value-missing" not in done.output
+    assert "areas have no value" in " ".join(done.output.split())
+    kit.write_areas(tmp_path, kit.frame())
+    done = CliRunner().invoke(app, arguments(files))
+    assert done.exit_code == 0 and "0 errors" in done.output
+
+
+@pytest.mark.slow
+def test_the_command_writes_text_page_table_and_json(spoilt, tmp_path):
+    asked = [*arguments(spoilt), "--quiet"]
+    for suffix, start in ((".html", "<!DOCTYPE"), (".txt", "Check of areas.gpkg"),
+                          (".csv", "severity,code,what,where,count"), (".json", "{")):
+        out = tmp_path / f"report{suffix}"
+        assert CliRunner().invoke(app, [*asked, "--out", str(out)]).exit_code == 1
+        assert out.read_text(encoding="utf-8").startswith(start)
+    done = CliRunner().invoke(app, [*asked, "--json"])
+    assert json.loads(done.stdout)["findings"] == json.loads(
+        (tmp_path / "report.json").read_text(encoding="utf-8"))["findings"]
+    read = pd.read_csv(tmp_path / "report.csv").set_index("code")
+    assert read.loc["value-missing", "where"] == "c0; c1"
+
+
+@pytest.mark.parametrize(("more", "words"), [
+    (["--out", "report.docx"], "format"), (["--parent", "region"], "--parents"),
+    (["--no-such", "1"], "unknown")])
+def test_wrong_options_of_the_command_end_with_two(files, more, words):
+    done = CliRunner().invoke(app, [*arguments(files), *more])
+    assert done.exit_code == 2 and words in done.output
+
+
+def test_a_level_that_areas_do_not_have(files):
+    done = CliRunner().invoke(app, [*arguments(files), "--level", "region"])
+    assert done.exit_code == 1 and "--labels" in done.output
+    done = CliRunner().invoke(app, [*arguments(files), "--level", "region", "--labels",
+                                    "region=region"])
+    assert done.exit_code == 0 and "12 areas were merged to 2" in done.output
