@@ -13,6 +13,7 @@ from workbench.checks import choose, option, require
 from workbench.geo.areas import label_columns, read_areas
 from workbench.geo.classes import with_classes, without_absent
 from workbench.geo.coverage import account, coverage_fractions
+from workbench.geo.derived import with_derived
 from workbench.geo.grids import is_word, made_weight
 from workbench.geo.grids import weight_units as units_of
 from workbench.geo.meeting import onto, without_empty
@@ -50,6 +51,8 @@ def bag_polygons(
     classes: str | tuple[str, ...] | None = None,
     class_labels: Mapping[str, str] | None = None,
     grid_of: str | None = None,
+    distance_to: str | tuple[str, ...] | None = None,
+    slope_of: str | None = None,
     weight_variable: str | None = None,
     attrs: Mapping[str, str] | None = None,
     **treatments: str,
@@ -108,6 +111,11 @@ def bag_polygons(
     grid_of : str, optional
         Covariate whose pixels are the individuals, in the place of the weight's: the weight is
         then summed to them, none of it lost.
+    distance_to : GeoDataFrame, str, Path, or sequence of them, optional
+        Points, lines or polygons the distance to which, in km, becomes a covariate each: see
+        `workbench.distance_to`.
+    slope_of : str, optional
+        Covariate that is an elevation in metres, of which a covariate ``slope`` is made.
     weight_variable : str, optional
         The weight in a NetCDF file or Dataset that holds more.
     attrs : mapping, optional
@@ -155,6 +163,7 @@ def bag_polygons(
     layers, coded = with_classes(
         layers, classes, class_labels, record, crs=raster_crs, nodata=nodata, marks=options.marks,
         within=within)
+    layers = with_derived(layers, None, None, slope_of, record)
     wanted = grid_named(grid_of, layers)
     if is_word(weight):
         named = layers if wanted is None else {grid_of: wanted}
@@ -163,7 +172,8 @@ def bag_polygons(
         grid = weight_raster(weight, record, raster_crs, nodata, options.marks, weight_variable,
                              within)
         grid = grid if wanted is None else summed(grid, wanted, grid_of, record)
-    layers = aligned(layers, grid, options, record, coded)
+    layers = with_derived(aligned(layers, grid, options, record, coded), grid, distance_to, None,
+                          record)
     areas = onto(areas, grid, options, record)
     values, kept = positives(areas, value, trials, kind, options, record)
     areas, values = areas[kept], values[kept]

@@ -17,6 +17,7 @@ from workbench.gp.models.registry import ENTRIES, Entry
 from workbench.labelled import make_model, models
 from workbench.pipeline.base import BaseSpec, existing
 from workbench.pipeline.inputs import data_of, named_or_file
+from workbench.pipeline.own_files import POINTS, places_of
 from workbench.pipeline.spec import CombineSpec, MediateSpec, SmoothSpec, Spec
 
 _MODELS: dict[str, Callable[[Entry], bool]] = {     # which models a command can use, if not all
@@ -125,7 +126,22 @@ def problem_of(spec: BaseSpec) -> Problem:
 @problem_of.register
 def _disaggregate(spec: Spec) -> Problem:
     ds = data_of(spec)
+    if spec.dataset == POINTS:
+        return _points(ds, spec)
     return Problem((ds,), ds, lambda fit: _rescaled(fit, ds, spec))
+
+
+def _points(ds: xr.Dataset, spec: Spec) -> Problem:
+    require(not spec.rescale_to_totals, "points have no totals that a map of pixels could add up "
+            "to; leave out rescale_to_totals")
+    places = places_of(spec.dataset_options.plain(), ds)
+
+    def label(fit) -> xr.Dataset:
+        maps = fit.to_dataset(places, spec.quantiles, spec.threshold)
+        return maps.drop_dims("bag").drop_vars(["membership", "weight"], errors="ignore"
+                                               ).assign_attrs(points=ds.sizes["bag"])
+
+    return Problem((ds,), places, label, told=f"read {ds.sizes['bag']} points")
 
 
 @problem_of.register

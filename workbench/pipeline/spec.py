@@ -25,8 +25,9 @@ class Spec(BaseSpec):
         A name listed by ``workbench datasets``; ``"polygons"`` for files of polygons and rasters
         (``dataset_options`` are then the arguments of `workbench.bag_polygons`, with paths);
         ``"children"`` for polygons inside polygons (those of `workbench.bag_children`, where
-        children names the small polygons and polygons the larger ones); or the path of a bagged
-        dataset stored as NetCDF (``.nc``).
+        children names the small polygons and polygons the larger ones); ``"points"`` for a table
+        of points (those of `workbench.bag_points`); or the path of a bagged dataset stored as
+        NetCDF (``.nc``).
     dataset_options : Mapping
         Arguments of the dataset's loader.
     level : str, optional
