@@ -28,6 +28,7 @@ from workbench.datasets.several_sources import city_outlines as city_outlines
 from workbench.datasets.several_sources import sources_from_london_air as sources_from_london_air
 from workbench.datasets.several_sources import sources_from_series as sources_from_series
 from workbench.datasets.several_sources import sources_from_tables as sources_from_tables
+from workbench.evaluation import explain as explain
 from workbench.evaluation import pin_to_totals as pin_to_totals
 from workbench.evaluation import recover as recover
 from workbench.evaluation import rescale_to_totals as rescale_to_totals
@@ -35,8 +36,12 @@ from workbench.evaluation import subset as subset
 from workbench.evaluation import table as table
 from workbench.geo import aggregate as aggregate
 from workbench.geo import bag_children as bag_children
+from workbench.geo import bag_points as bag_points
 from workbench.geo import bag_polygons as bag_polygons
+from workbench.geo import distance_to as distance_to
+from workbench.geo import raster_places as raster_places
 from workbench.geo import read as read
+from workbench.geo import slope as slope
 from workbench.geo import to_raster as to_raster
 from workbench.geo import write as write
 from workbench.interrupt import Cancelled as Cancelled

@@ -75,10 +75,11 @@ def show_all(ctx: typer.Context, wanted: bool) -> None:
         lines = [flag.describe() for flag in dataset_flags("polygons").values()]
         told.append("\n".join(["Options of --polygons (see workbench.bag_polygons):", *lines]))
         shown = dataset_flags("polygons")
-        lines = [flag.describe() for name, flag in dataset_flags("children").items()
-                 if name not in shown]
-        told.append("\n".join(["Further options of --children (see workbench.bag_children):",
-                               *lines]))
+        for kind in ("children", "points"):
+            lines = [flag.describe() for name, flag in dataset_flags(kind).items()
+                     if name not in shown]
+            told.append("\n".join([f"Further options of --{kind} (see workbench.bag_{kind}):",
+                                   *lines]))
     told.append(models_help(str(ctx.command.name)))
     typer.echo("\n\n".join(filter(None, told)))
     raise typer.Exit

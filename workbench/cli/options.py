@@ -45,6 +45,9 @@ def data_flags(
         "--parent is their column with the area's id.")] = None,
     parent: Annotated[str | None, typer.Option(
         rich_help_panel=DATA, help="Column of --children with the id of the larger area.")] = None,
+    points: Annotated[Path | None, typer.Option(
+        rich_help_panel=DATA, help="Table (.csv, .parquet) of points with --value, in the place of "
+        "areas; coordinates are its columns x and y or lon and lat, else --x and --y.")] = None,
     dataset: Annotated[str | None, typer.Option(
         rich_help_panel=DATA, help="Named dataset, or a bagged .nc, instead of files.")] = None,
     level: Annotated[str | None, typer.Option(
@@ -66,13 +69,19 @@ def data_flags(
     """
     given = {"polygons": polygons, "value": value, "trials": trials, "totals": totals,
              "join": join, "weight": weight, "covariates": covariates, "children": children,
-             "parent": parent}
+             "parent": parent, "points": points}
     files = {name: one for name, one in given.items() if one is not None and one != []}
     merging = {"level": level, "areas": areas}
     if dataset is not None:
         if files:
             raise InputError(f"--dataset and --{next(iter(files))} both give data; keep one")
         return {"dataset": dataset, "dataset_options": {}, **merging}
+    if "points" in files:
+        require("value" in files, "missing --value; give the column of --points that was measured")
+        wrong = [f"--{name}" for name in ("polygons", "totals", "join", "children", "parent")
+                 if name in files]
+        require(not wrong, f"--points and {', '.join(wrong)} both give data; keep one")
+        return {"dataset": "points", "dataset_options": files, **merging}
     if "children" in files:
         missing = [f"--{name}" for name in ("parent", "value") if name not in files]
         require(not missing, f"missing {' and '.join(missing)}; give --children FILE, --parent "

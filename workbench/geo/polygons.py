@@ -14,6 +14,7 @@ from workbench.checks import choose, option, require
 from workbench.geo.areas import label_columns, read_areas
 from workbench.geo.classes import with_classes, without_absent
 from workbench.geo.coverage import account, coverage_fractions
+from workbench.geo.derived import with_derived
 from workbench.geo.grids import is_word, made_weight
 from workbench.geo.grids import weight_units as units_of
 from workbench.geo.meeting import onto, without_empty
@@ -53,6 +54,8 @@ def bag_polygons(
     classes: str | tuple[str, ...] | None = None,
     class_labels: Mapping[str, str] | None = None,
     grid_of: str | None = None,
+    distance_to: str | tuple[str, ...] | None = None,
+    slope_of: str | None = None,
     weight_variable: str | None = None,
     attrs: Mapping[str, str] | None = None,
     **treatments: str,
@@ -111,6 +114,11 @@ def bag_polygons(
     grid_of : str, optional
         Covariate whose pixels are the individuals, in the place of the weight's: the weight is
         then summed to them, none of it lost.
+    distance_to : GeoDataFrame, str, Path, or sequence of them, optional
+        Points, lines or polygons the distance to which, in km, becomes a covariate each: see
+        `workbench.distance_to`.
+    slope_of : str, optional
+        Covariate that is an elevation in metres, of which a covariate ``slope`` is made.
     weight_variable : str, optional
         The weight in a NetCDF file or Dataset that holds more.
     attrs : mapping, optional
@@ -166,6 +174,8 @@ def bag_polygons(
         layers, coded = with_classes(
             layers, classes, class_labels, record, crs=raster_crs, nodata=nodata,
             marks=options.marks, within=within)
+    with part("raster", "slope_of"):
+        layers = with_derived(layers, None, None, slope_of, record)
     wanted = grid_named(grid_of, layers)
     if not is_word(weight):
         with part("raster", "weight"):
@@ -184,6 +194,8 @@ def bag_polygons(
         named = layers if wanted is None else {grid_of: wanted}
         grid = made_weight(weight if is_word(weight) else "area", named, areas, record)
     layers = aligned(layers, grid, options, record, coded)
+    with part("raster", "distance_to"):
+        layers = with_derived(layers, grid, distance_to, None, record)
     areas = onto(areas, grid, options, record)
 
     area, cell, coverage = coverage_fractions(areas, grid)

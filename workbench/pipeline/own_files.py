@@ -1,4 +1,4 @@
-"""Files of one's own as the data of a Spec: polygons over rasters, or polygons inside polygons."""
+"""Files of one's own as the data of a Spec: polygons, small polygons inside them, or points."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from dataclasses import dataclass
 
 import xarray as xr
 
-from workbench import geo
+from workbench import bagging, geo
 from workbench.bagging.findings import is_listing, refuse
 from workbench.checks import choose, option, require
 from workbench.geo.grids import is_word
 from workbench.pipeline import flags
 from workbench.pipeline.base import existing
 
-POLYGONS, CHILDREN = "polygons", "children"
+POLYGONS, CHILDREN, POINTS = "polygons", "children", "points"
 
 
 @dataclass(frozen=True)
@@ -53,6 +53,9 @@ KINDS = {
          "join", "parent_values", "attrs"),
         ("children", "polygons", "totals"),
         {"children": "fine_polygons", "polygons": "parent_polygons"}),
+    POINTS: Kind(
+        geo.bag_points, ("points", "value"),
+        ("points", "covariates", "value", "trials", "attrs"), ("points", "covariates"), {}),
 }
 
 
@@ -115,6 +118,30 @@ def bag_files(kind: str, options: dict, level: str | None) -> xr.Dataset:
             f"pass {option('labels', {level: 'COLUMN'})} with the column of the polygons "
             f"that names the {level} of each area", code="level", where=["areas"])
     return one.read(**{one.renamed.get(name, name): value for name, value in options.items()})
+
+
+def places_of(options: dict, ds: xr.Dataset) -> xr.Dataset:
+    """Where the map of points is wanted: the pixels of their covariates, else a grid over them.
+
+    Parameters
+    ----------
+    options : dict
+        Of the points.
+    ds : xr.Dataset
+        The points.
+
+    Returns
+    -------
+    xr.Dataset
+        As of `workbench.raster_places`.
+    """
+    if "covariates" not in options and "classes" not in options:
+        return bagging.grid_places(ds)
+    known = flags.of_signature(geo.raster_places) | flags.of_options(geo.CleaningOptions)
+    places = geo.raster_places(options.get("covariates"), **{
+        name: one for name, one in options.items() if name in known and name != "covariates"})
+    chosen = [str(name) for name in ds["covariate"].values]
+    return places.sel(covariate=chosen)         # classes that no point has are none of the model
 
 
 def _files(kind: Kind, options: dict) -> Iterator[tuple[str, str]]:

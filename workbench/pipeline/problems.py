@@ -17,6 +17,7 @@ from workbench.gp.models.registry import ENTRIES, Entry
 from workbench.labelled import load_fit, make_model, models
 from workbench.pipeline.base import BaseSpec, existing
 from workbench.pipeline.inputs import data_of, named_or_file
+from workbench.pipeline.own_files import POINTS, places_of
 from workbench.pipeline.spec import CombineSpec, MediateSpec, PredictSpec, SmoothSpec, Spec
 
 _MODELS: dict[str, Callable[[Entry], bool]] = {     # which models a command can use, if not all
@@ -130,7 +131,23 @@ def problem_of(spec: BaseSpec) -> Problem:
 @problem_of.register
 def _disaggregate(spec: Spec) -> Problem:
     ds = data_of(spec)
+    if spec.dataset == POINTS:
+        return _points(ds, spec)
     return Problem((ds,), ds, lambda fit: _checked(fit, ds, spec, _rescaled(fit, ds, spec)))
+
+
+def _points(ds: xr.Dataset, spec: Spec) -> Problem:
+    require(not spec.rescale_to_totals, "points have no totals that a map of pixels could add up "
+            "to; leave out rescale_to_totals")
+    require(not spec.residuals, "residuals are of areas, and points are none; leave out residuals")
+    places = places_of(spec.dataset_options.plain(), ds)
+
+    def label(fit) -> xr.Dataset:
+        maps = fit.to_dataset(places, spec.quantiles, spec.threshold, **_further(spec))
+        return maps.drop_dims("bag").drop_vars(["membership", "weight"], errors="ignore"
+                                               ).assign_attrs(points=ds.sizes["bag"])
+
+    return Problem((ds,), places, label, told=f"read {ds.sizes['bag']} points")
 
 
 @problem_of.register
@@ -231,11 +248,16 @@ def _checked(fit, ds: xr.Dataset, spec: Spec, maps: xr.Dataset) -> xr.Dataset:
         residual_check=found.attrs["verdict"])
 
 
+def _further(spec: Spec | PredictSpec) -> dict:
+    """What a map has beside its rate, as options of ``Fit.to_dataset``."""
+    return {"information": spec.information, "components": spec.components, "draws": spec.draws,
+            "seed": spec.seed}
+
+
 def _rescaled(fit, ds: xr.Dataset, spec: Spec | PredictSpec) -> xr.Dataset:
     """The map; one that cannot be made to add up to the totals is not lost, and says so."""
     asked = (ds, spec.quantiles, spec.threshold, spec.area_effect)
-    further = {"information": spec.information, "components": spec.components,
-               "draws": spec.draws, "seed": spec.seed}
+    further = _further(spec)
     if not spec.rescale_to_totals:
         return fit.to_dataset(*asked, **further)
     try:

@@ -96,12 +96,14 @@ def run(spec: BaseSpec, progress: bool = False, callback: Callback | None = None
     if out is not None:
         geo.check_format(problem.ds, out)
     folds = spec.folds if isinstance(spec, Spec) else 0
+    # Of a Spec with folds the dataset, which has the areas; of a stored fit there is none.
+    seen = problem.learn[0] if problem.learn else problem.ds
     if folds:
-        _check_folds(spec, problem.ds)
+        _check_folds(spec, seen)
     if progress:
         _say(problem.told)
         _say(_cost(spec, model, problem.ds, folds, workers))
-    stored = kept_map(resume, problem.ds, spec) if folds and resume is not None else None
+    stored = kept_map(resume, seen, spec) if folds and resume is not None else None
     if stored is not None and stored.exists() and (save_fit is None or save_fit.exists()):
         maps = geo.read(stored)
     else:
@@ -114,7 +116,7 @@ def run(spec: BaseSpec, progress: bool = False, callback: Callback | None = None
             geo.write(maps, stored)
     if finished is not None:
         finished(maps.assign_attrs(partial=UNSCORED))
-    return with_scores(maps, problem.ds, spec, progress=progress, callback=callback, resume=resume,
+    return with_scores(maps, seen, spec, progress=progress, callback=callback, resume=resume,
                        workers=workers)
 
 

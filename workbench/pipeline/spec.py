@@ -25,8 +25,9 @@ class Spec(BaseSpec):
         A name listed by ``workbench datasets``; ``"polygons"`` for files of polygons and rasters
         (``dataset_options`` are then the arguments of `workbench.bag_polygons`, with paths);
         ``"children"`` for polygons inside polygons (those of `workbench.bag_children`, where
-        children names the small polygons and polygons the larger ones); or the path of a bagged
-        dataset stored as NetCDF (``.nc``).
+        children names the small polygons and polygons the larger ones); ``"points"`` for a table
+        of points (those of `workbench.bag_points`); or the path of a bagged dataset stored as
+        NetCDF (``.nc``).
     dataset_options : Mapping
         Arguments of the dataset's loader.
     level : str, optional
@@ -308,6 +309,8 @@ class PredictSpec(BaseSpec):
     rescale_to_totals : bool
         Let the map add up to the total of every area. See ``preserve_totals`` of
         ``Fit.to_dataset``.
+    information, components, draws
+        As of `Spec`.
     model : str
         Always ``stored``: the model is that of the fit.
     options, hyperparameters
@@ -323,6 +326,9 @@ class PredictSpec(BaseSpec):
     task: str | None = None
     area_effect: bool = False
     rescale_to_totals: bool = False
+    information: bool = False
+    components: bool = False
+    draws: int = 0
     model: str = field(default="stored", kw_only=True)
 
     def __post_init__(self) -> None:
