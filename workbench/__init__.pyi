@@ -20,6 +20,7 @@ from workbench.checks import InputError as InputError
 from workbench.comparison import compare as compare
 from workbench.comparison import cross_validate as cross_validate
 from workbench.comparison import evaluate as evaluate
+from workbench.comparison import rehearse as rehearse
 from workbench.datasets import load as load
 from workbench.datasets import load_sources as load_sources
 from workbench.datasets.several_sources import city_map as city_map
@@ -32,6 +33,7 @@ from workbench.evaluation import recover as recover
 from workbench.evaluation import rescale_to_totals as rescale_to_totals
 from workbench.evaluation import subset as subset
 from workbench.evaluation import table as table
+from workbench.geo import aggregate as aggregate
 from workbench.geo import bag_children as bag_children
 from workbench.geo import bag_polygons as bag_polygons
 from workbench.geo import read as read
@@ -41,6 +43,7 @@ from workbench.interrupt import Cancelled as Cancelled
 from workbench.labelled import ConditionalMean as ConditionalMean
 from workbench.labelled import Fit as Fit
 from workbench.labelled import impute as impute
+from workbench.labelled import load_fit as load_fit
 from workbench.labelled import make_model as make_model
 from workbench.labelled import tune as tune
 from workbench.labelled.classes.aggregated_gp import AggregatedGP as AggregatedGP
@@ -65,7 +68,14 @@ from workbench.labelled.classes.s_cmp import ShrinkageCMP as ShrinkageCMP
 from workbench.labelled.classes.var_cmp import VarCMP as VarCMP
 from workbench.labelled.classes.vbagg import VBAgg as VBAgg
 from workbench.pipeline.run import run as run
+from workbench.pipeline.spec import AggregateSpec as AggregateSpec
 from workbench.pipeline.spec import CombineSpec as CombineSpec
 from workbench.pipeline.spec import MediateSpec as MediateSpec
+from workbench.pipeline.spec import PredictSpec as PredictSpec
+from workbench.pipeline.spec import RehearseSpec as RehearseSpec
 from workbench.pipeline.spec import SmoothSpec as SmoothSpec
 from workbench.pipeline.spec import Spec as Spec
+from workbench.preflight import Check as Check
+from workbench.preflight import check as check
+from workbench.reporting import notebook as notebook
+from workbench.reporting import report as report

@@ -5,16 +5,20 @@ from __future__ import annotations
 import difflib
 import importlib
 import math
+import re
 import sys
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from numbers import Real
 from pathlib import Path
 from types import ModuleType
 
-_FLAGS: ContextVar[bool] = ContextVar("messages name command-line flags", default=False)
+_WAY: ContextVar[str] = ContextVar("how messages name options", default="python")
+# Around an option written both ways, which `one_way` takes apart.
+_OPEN, _OR, _CLOSE = "\x1d", "\x1f", "\x1e"
+_BOTH = re.compile(f"{_OPEN}(.*?){_OR}(.*?){_CLOSE}", re.DOTALL)
 
 
 class InputError(ValueError):
@@ -80,13 +84,39 @@ def warn(message: str, category: type[Warning] = FitWarning) -> None:
 
 
 @contextmanager
-def named_as_flags() -> Iterator[None]:
-    """Inside, messages name options as the command line does: ``--empty drop``."""
-    token = _FLAGS.set(True)
+def options_named(way: str) -> Iterator[None]:
+    """Inside, messages name options as "python", as "flags", or "both", of which see `one_way`."""
+    token = _WAY.set(way)
     try:
         yield
     finally:
-        _FLAGS.reset(token)
+        _WAY.reset(token)
+
+
+def named_as_flags() -> AbstractContextManager[None]:
+    """Inside, messages name options as the command line does: ``--empty drop``."""
+    return options_named("flags")
+
+
+def one_way(text: str, way: str | None = None) -> str:
+    """A message made inside ``options_named("both")``, with its options named in one way.
+
+    Parameters
+    ----------
+    text : str
+        The message; one made elsewhere comes back as it is.
+    way : {"python", "flags", "both"}, optional
+        Both is the one and, in parentheses, the other; by default as messages here name options.
+
+    Examples
+    --------
+    >>> with options_named("both"):
+    ...     message = f"pass {option('empty', 'drop')}"
+    >>> one_way(message, "python"), one_way(message, "both")
+    ("pass empty='drop'", "pass empty='drop' (--empty drop)")
+    """
+    forms = {"python": r"\1", "flags": r"\2", "both": r"\1 (\2)"}
+    return _BOTH.sub(forms[way or _WAY.get()], text)
 
 
 def option(name: str, *values: object) -> str:
@@ -107,20 +137,27 @@ def option(name: str, *values: object) -> str:
     ...     option("missing_value", "drop")
     '--missing-value drop'
     """
-    told = [_told(value) for value in values]
+    way = _WAY.get()
+    if way == "both":
+        return f"{_OPEN}{_option(name, values, False)}{_OR}{_option(name, values, True)}{_CLOSE}"
+    return _option(name, values, way == "flags")
+
+
+def _option(name: str, values: tuple, flags: bool) -> str:
+    told = [_told(value, flags) for value in values]
     listed = " or ".join(filter(None, (", ".join(told[:-1]), *told[-1:])))
-    if _FLAGS.get():
+    if flags:
         return f"--{name.replace('_', '-')} {listed or 'VALUE'}"
     return f"{name}={listed or '...'}"
 
 
-def _told(value: object) -> str:
+def _told(value: object, flags: bool) -> str:
     if isinstance(value, Real) and not isinstance(value, bool):
         return f"{float(value):.10g}"
     if isinstance(value, tuple):
-        listed = [_told(v) for v in value]
-        return ",".join(listed) if _FLAGS.get() else f"({', '.join(listed)})"
-    if not _FLAGS.get():
+        listed = [_told(v, flags) for v in value]
+        return ",".join(listed) if flags else f"({', '.join(listed)})"
+    if not flags:
         return repr(value)
     if isinstance(value, Mapping):
         return ",".join(f"{k}={v}" for k, v in value.items())

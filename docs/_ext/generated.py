@@ -32,10 +32,13 @@ GROUPS = {
         "Auto", "VBAgg", "AggregatedGP", "QuasiLikelihoodGP", "Constant", "CentrePointGP",
         "CentroidGP", "IndependentBagsGP", "CMP", "ShrinkageCMP", "VarCMP", "MRGP", "MRVBAgg",
         "MRGPRN", "CentrePointGPRN", "MRDGP", "MRCascade", "Nystrom", "NeuralNetwork", "BagPixel",
-        "BagConstant", "ConditionalMean", "make_model", "impute", "tune", "Fit"],
+        "BagConstant", "ConditionalMean", "make_model", "impute", "tune", "Fit",
+        "load_fit"],
+    "Maps": ["aggregate"],
     "Checks": [
         "evaluate", "cross_validate", "recover", "compare", "table", "rescale_to_totals"],
-    "Runs": ["Spec", "SmoothSpec", "MediateSpec", "CombineSpec", "run", "InputError", "Cancelled"],
+    "Runs": ["Spec", "SmoothSpec", "MediateSpec", "CombineSpec", "AggregateSpec", "PredictSpec",
+             "RehearseSpec", "run", "InputError", "Cancelled"],
 }
 
 

@@ -11,7 +11,8 @@ import numpy as np
 import xarray as xr
 
 from workbench import schema
-from workbench.checks import DataWarning, warn
+from workbench.bagging.findings import WARNING, Finding, is_listing
+from workbench.checks import DataWarning, option, warn
 
 MARK = "sanity"         # attribute of a dataset that was looked at: what was found, or "none"
 _PEOPLE = ("person", "people", "inhabitant", "resident", "population")
@@ -43,6 +44,22 @@ def oddities(ds: xr.Dataset) -> list[str]:
         read as decimal points, one total like no other; constant, collinear and class-coded
         covariates.
     """
+    return [str(finding) for finding in odd(ds)]
+
+
+def odd(ds: xr.Dataset) -> list[Finding]:
+    """The same as `Finding`s: what, where, how many, and what to do.
+
+    Parameters
+    ----------
+    ds : xr.Dataset
+        Bagged dataset, with values or without.
+
+    Returns
+    -------
+    list of Finding
+        Warnings.
+    """
     found = [] if "value" not in ds or ds["value"].dims != (schema.BAG,) else _of_values(ds)
     return found + _of_covariates(ds)
 
@@ -65,7 +82,7 @@ def looked_at(ds: xr.Dataset) -> xr.Dataset:
     DataWarning
         For each finding.
     """
-    if MARK in ds.attrs:
+    if MARK in ds.attrs or is_listing():       # a check looks itself, at what comes of it all
         return ds
     found = oddities(ds)
     for sentence in found:
@@ -95,13 +112,20 @@ def noted(ds: xr.Dataset, found: list[str]) -> xr.Dataset:
                             "treatments": "\n".join(record) or "none"})
 
 
-def truth_values(what: str) -> str:
+def truth_values(what: str) -> Finding:
     """The finding that values are true or false; ``what`` ends in a verb, as "the values are"."""
-    return (f"{what} true and false, which are taken for 1 and 0. If they say whether something "
-            "occurred in an area, count how often instead")
+    return _odd("truth-values", f"{what} true and false, which are taken for 1 and 0",
+                "If they say whether something occurred in an area, count how often instead",
+                ["value"], effect="the map is one of how many areas are true", joint=". ")
 
 
-def _of_values(ds: xr.Dataset) -> list[str]:
+def _odd(code: str, what: str, fix: str, where, count: int | None = None, effect: str = "",
+         joint: str = ": ") -> Finding:
+    return Finding(code, what, fix, where=tuple(map(str, where)), count=count, effect=effect,
+                   severity=WARNING, joint=joint)
+
+
+def _of_values(ds: xr.Dataset) -> list[Finding]:
     value = ds["value"].values
     if value.dtype == bool:
         return [truth_values("the values are")]
@@ -111,30 +135,33 @@ def _of_values(ds: xr.Dataset) -> list[str]:
     found = []
     if counts and sums:
         found += _above(ds, value, total)
-        found += _thousands(value) or _rates(value, total)
+        found += _thousands(ds, value) or _rates(ds, value, total)
     if sums and value.size >= _FEW_VALUES:
         found += _alone(ds, value, value / total)
     return found
 
 
-def _above(ds: xr.Dataset, value: np.ndarray, total: np.ndarray) -> list[str]:
+def _above(ds: xr.Dataset, value: np.ndarray, total: np.ndarray) -> list[Finding]:
     units = str(ds["weight"].attrs.get("units", ""))
     above = value > total * (1 + 1e-6)
     if not above.any() or not any(word in units.lower() for word in _PEOPLE):
         return []
     first = int(np.argmax(np.where(above, value / total, 0)))
-    return [f"{int(above.sum())} of {value.size} areas have more {_units(ds)} than {units} (most: "
-            f"area {str(ds[schema.BAG].values[first])!r} with {value[first]:,.6g} and "
-            f"{total[first]:,.6g}): is the weight the population, in {units} per pixel and not per "
-            "area or in thousands, and of the whole area? If it is something else, say so by "
-            "weight_units"]
+    return [_odd(
+        "count-above-weight",
+        f"{int(above.sum())} of {value.size} areas have more {_units(ds)} than {units} (most: "
+        f"area {str(ds[schema.BAG].values[first])!r} with {value[first]:,.6g} and "
+        f"{total[first]:,.6g})",
+        f"is the weight the population, in {units} per pixel and not per area or in thousands, and "
+        f"of the whole area? If it is something else, say so by {option('weight_units')}",
+        ds[schema.BAG].values[above], int(above.sum()), "rates above one per unit of weight")]
 
 
 def _units(ds: xr.Dataset) -> str:
     return str(ds["value"].attrs.get("units", "")) or "cases"
 
 
-def _thousands(value: np.ndarray) -> list[str]:
+def _thousands(ds: xr.Dataset, value: np.ndarray) -> list[Finding]:
     """Values such as 12.345 beside 987: whole after multiplication by 1,000, never below one."""
     broken = value[value != np.round(value)]
     if broken.size < 2 or value.size < _FEW_VALUES or value.max() >= _SMALL or broken.min() < 1:
@@ -144,12 +171,15 @@ def _thousands(value: np.ndarray) -> list[str]:
     last = np.round(thousand).astype(np.int64) % 10 != 0
     if not exact.all() or last.mean() < 0.5:    # most numbers of three decimals use the third
         return []
-    return [f"{broken.size} of {value.size} counts have exactly three decimals (as {broken[0]:g}), "
-            "and none is 1,000 or more: they look like thousands (12.345 for 12,345) read as "
-            "decimal points; remove the separators from the column"]
+    return [_odd(
+        "thousands", f"{broken.size} of {value.size} counts have exactly three decimals (as "
+        f"{broken[0]:g}), and none is 1,000 or more: they look like thousands (12.345 for 12,345) "
+        "read as decimal points", "remove the separators from the column",
+        ds[schema.BAG].values[value != np.round(value)], broken.size,
+        "these areas are taken for a thousandth of what they are", "; ")]
 
 
-def _rates(value: np.ndarray, total: np.ndarray) -> list[str]:
+def _rates(ds: xr.Dataset, value: np.ndarray, total: np.ndarray) -> list[Finding]:
     broken = value != np.round(value)
     if value.size < _FEW_VALUES or broken.mean() < _MOSTLY or value.max() >= _SMALL:
         return []
@@ -158,25 +188,30 @@ def _rates(value: np.ndarray, total: np.ndarray) -> list[str]:
 
     if np.ptp(total) > 0 and spearmanr(value, total).statistic > 0.5:
         return []
-    return [f"{int(broken.sum())} of {value.size} counts are not whole, all are below "
-            f"{_SMALL:,.0f} (from {value.min():.3g} to {value.max():.3g}), and they do not grow "
-            "with the weight: they look like rates or percentages. If they are, multiply them by "
-            "the population, or say aggregation='mean' and kind='continuous'"]
+    return [_odd(
+        "rates", f"{int(broken.sum())} of {value.size} counts are not whole, all are below "
+        f"{_SMALL:,.0f} (from {value.min():.3g} to {value.max():.3g}), and they do not grow "
+        "with the weight: they look like rates or percentages", "If they are, multiply them by the "
+        f"population, or say {option('aggregation', 'mean')} and {option('kind', 'continuous')}",
+        ds[schema.BAG].values[broken], int(broken.sum()),
+        "rates are split over the pixels as if they were counts", ". ")]
 
 
-def _alone(ds: xr.Dataset, value: np.ndarray, rate: np.ndarray) -> list[str]:
+def _alone(ds: xr.Dataset, value: np.ndarray, rate: np.ndarray) -> list[Finding]:
     size = np.abs(rate)
     first, second = np.argsort(size)[::-1][:2]
     middle = float(np.median(size))
     if not (size[first] > _NEXT * size[second] and size[first] > _ALONE * middle and middle > 0):
         return []
-    return [f"area {str(ds[schema.BAG].values[first])!r} has {value[first]:,.6g}, "
-            f"{size[first] / middle:,.0f} times the median area's per unit of weight and "
-            f"{size[first] / size[second]:,.0f} times the next one's: is it a total of all areas, "
-            "in another unit, or a slip of the decimal point?"]
+    name = str(ds[schema.BAG].values[first])
+    return [_odd(
+        "value-alone", f"area {name!r} has {value[first]:,.6g}, "
+        f"{size[first] / middle:,.0f} times the median area's per unit of weight and "
+        f"{size[first] / size[second]:,.0f} times the next one's", "is it a total of all areas, "
+        "in another unit, or a slip of the decimal point?", [name], 1, "it rules the whole fit")]
 
 
-def _of_covariates(ds: xr.Dataset) -> list[str]:
+def _of_covariates(ds: xr.Dataset) -> list[Finding]:
     table = ds["covariates"].transpose(schema.INDIVIDUAL, schema.COVARIATE).values.astype(float)
     names = [str(name) for name in ds[schema.COVARIATE].values]
     if not names or len(table) < 3:
@@ -187,14 +222,19 @@ def _of_covariates(ds: xr.Dataset) -> list[str]:
     constant = np.ptp(table, axis=0) <= _FINEST * size
     found = []
     if constant.any():
-        found.append(f"{_listed(names, constant)} the same everywhere, and can tell no place from "
-                     "another: is it the right layer? If so, leave it out")
-    codes = np.array([not flat and _coded(column)
+        found.append(_odd(
+            "constant", f"{_listed(names, constant)} the same everywhere, and can tell no place "
+            "from another", "is it the right layer? If so, leave it out",
+            np.array(names)[constant], int(constant.sum()), "it changes nothing in the map"))
+    codes = np.array([not flat and class_coded(column)
                       for column, flat in zip(seen.T, constant, strict=True)])
     if codes.any():
-        found.append(f"{_listed(names, codes)} whole numbers of few kinds. If they are codes of "
-                     "classes (land cover), their order and distances mean nothing: give one "
-                     "covariate of zeros and ones for each class. If they are amounts, go on")
+        found.append(_odd(
+            "class-codes", f"{_listed(names, codes)} whole numbers of few kinds", "If they are "
+            "codes of classes (land cover), their order and distances mean nothing: give one "
+            "covariate of zeros and ones for each class, as classes= of bag_polygons does. If "
+            "they are amounts, go on",
+            np.array(names)[codes], int(codes.sum()), "they are taken for amounts", ". "))
     return found + _collinear(seen[:, ~constant], [n for n, flat in zip(names, constant,
                                                                        strict=True) if not flat])
 
@@ -207,14 +247,15 @@ def _listed(names: list[str], which: np.ndarray) -> str:
             f"{'is' if one else 'are'}")
 
 
-def _coded(column: np.ndarray) -> bool:
+def class_coded(column: np.ndarray) -> bool:
+    """Whether numbers are whole and of so few kinds that they look like codes of classes."""
     if (column != np.round(column)).any():
         return False
     kinds = np.unique(column).size
     return 3 <= kinds <= _CODES and kinds * _PER_CODE <= column.size
 
 
-def _collinear(table: np.ndarray, names: list[str]) -> list[str]:
+def _collinear(table: np.ndarray, names: list[str]) -> list[Finding]:
     if table.shape[1] < 2 or len(table) <= table.shape[1] + 1:
         return []
     spread = table.std(0)
@@ -226,13 +267,19 @@ def _collinear(table: np.ndarray, names: list[str]) -> list[str]:
         told = ", ".join(f"{names[i]!r} and {names[j]!r} ({correlation[i, j]:.5f})"
                          for i, j in pairs[:_NAMED])
         more = f" and {len(pairs) - _NAMED} more pairs" if len(pairs) > _NAMED else ""
-        return [f"covariates are nearly the same, by their correlation: {told}{more}; their "
-                "slopes are not identifiable: leave one of each pair out"]
+        return [_odd(
+            "collinear", f"covariates are nearly the same, by their correlation: {told}{more}",
+            "their slopes are not identifiable: leave one of each pair out",
+            [names[d] for d in np.unique(pairs)], len(pairs), joint="; ",
+            effect="which of them moves the map is left to the prior")]
     values, vectors = np.linalg.eigh(correlation)
     null = values <= _DEPENDENT
     # More dependencies than that are a surface in a space of more dimensions, and meant.
     if not 1 <= null.sum() <= _DEPENDENCIES:
         return []
     together = (np.abs(vectors[:, null]) > 0.05).any(1)
-    return [f"{_listed(names, together)} together linearly dependent (as shares that add up to "
-            "one are): their slopes are not identifiable; leave one of them out"]
+    return [_odd(
+        "collinear", f"{_listed(names, together)} together linearly dependent (as shares that add "
+        "up to one are)", "their slopes are not identifiable; leave one of them out",
+        np.array(names)[together], int(together.sum()),
+        "which of them moves the map is left to the prior")]

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 
 import xarray as xr
 
+from workbench.bagging.findings import unlisted
 from workbench.checks import choose, number, whole
 
 _DATASETS = {
@@ -143,7 +144,8 @@ def _load(name: str, several: bool, options: dict[str, object]):
             options[option] = whole(told, value)
         elif kind == "float":
             number(told, value)
-    found = _loader(name, several)(**options)
+    with unlisted():                    # loaders keep what they made
+        found = _loader(name, several)(**options)
     found.attrs.setdefault("dataset", name)
     return found
 

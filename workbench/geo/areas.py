@@ -8,10 +8,11 @@ from pathlib import Path
 import numpy as np
 
 from workbench import schema
+from workbench.bagging.findings import WARNING, counted, is_listing, refuse
 from workbench.bagging.sanity import truth_values
 from workbench.checks import DataWarning, InputError, choose, option, package, require, warn
 from workbench.geo.duplicates import refuse_copies, united
-from workbench.geo.shapes import repaired, usable_crs
+from workbench.geo.shapes import repaired, usable_crs, without_crs
 from workbench.geo.treatments import CleaningOptions, Record
 from workbench.geo.vectors import open_polygons
 
@@ -57,16 +58,18 @@ def read_polygons(
     require(len(areas) > 0, "there are no polygons")
     if areas.crs is None:
         if crs is None:
-            raise InputError("the polygons have no CRS; state it with "
-                             f"{option('polygon_crs', 'EPSG:...')}")
+            crs = without_crs("the polygons have", "polygon_crs", "polygons", areas.total_bounds,
+                              None)
         areas = areas.set_crs(usable_crs(crs, "polygon_crs"))
-        record.note(f"the polygons have no CRS: {crs} as given was assumed")
+        record.note(f"the polygons have no CRS: {crs} as given was assumed", code="crs-missing",
+                    where=["polygons"])
     return repaired(areas, record)
 
 
 def read_areas(
     polygons: object, id: str | None, value: str | None, treatments: CleaningOptions,
     record: Record, crs: str | None = None, layer: str | None = None,
+    added: tuple[str, ...] = (),
 ):
     """Read polygons, index them by their id as a string, and unite those that share one if asked.
 
@@ -83,6 +86,8 @@ def read_areas(
         one outline under several ids.
     record : Record
         Receives what was done.
+    added : tuple of str
+        Further columns whose entries add up.
 
     Returns
     -------
@@ -99,9 +104,17 @@ def read_areas(
     if id is not None:
         require_column(areas, id, "id")
         areas = areas.set_index(areas[id])
-    require(not areas.index.isna().any(), f"{int(areas.index.isna().sum())} areas have no id")
-    areas.index = areas.index.map(str)
-    areas = united(areas, value, treatments.duplicates, record)
+    absent = np.flatnonzero(areas.index.isna())
+    if absent.size:
+        refuse(f"{absent.size} areas have no id", f"fill column {id!r} in these rows, or remove "
+               "them", code="id-missing", where=[f"row {row}" for row in absent],
+               count=absent.size)
+    areas.index = [f"row {row}" if row in absent else str(name)
+                   for row, name in enumerate(areas.index)]
+    counted(areas=len(areas))
+    if is_listing() and value is not None and value in areas:
+        counted(value=np.nansum(_numbers(areas[value])))
+    areas = united(areas, value, treatments.duplicates, record, added)
     refuse_copies(areas, value, treatments.overlap, record)
     areas.index.name = "bag"
     return areas
@@ -139,32 +152,37 @@ def usable_values(
     values = np.asarray(values, dtype=float)
     kept = np.isfinite(values)
     if not kept.all():
-        first = labels[~kept][:3].tolist()
+        count, first = int((~kept).sum()), labels[~kept][:3].tolist()
+        about = {"code": "value-missing", "where": labels[~kept], "count": count}
         if treatments.missing_value == "error":
-            raise InputError(f"{int((~kept).sum())} areas have no value (first: {first}); pass "
-                             f"{option('missing_value', 'drop')} to leave them out")
+            refuse(f"{count} areas have no value (first: {first})",
+                   f"pass {option('missing_value', 'drop')} to leave them out", **about)
         require(bool(kept.any()), f"none of the {kept.size} areas has a value; there is nothing to "
                                   "learn from: is this the right column?")
-        record.note(f"{int((~kept).sum())} areas without a value were dropped")
+        if treatments.missing_value == "drop":
+            record.note(f"{count} areas without a value were dropped", severity=WARNING, **about)
     if kind == "continuous":
         return values, kept
     negative = kept & (values < 0)
     if negative.any():
-        raise InputError(f"{int(negative.sum())} counts are negative (first: area "
-                         f"{labels[negative][0]!r} with {values[negative][0]:g}); a count is zero "
-                         f"or more: correct them, or say {option('kind', 'continuous')}")
+        refuse(f"{int(negative.sum())} counts are negative (first: area "
+               f"{labels[negative][0]!r} with {values[negative][0]:g})", "a count is zero or more: "
+               f"correct them, or say {option('kind', 'continuous')}", code="value-negative",
+               where=labels[negative], count=int(negative.sum()))
+        kept &= ~negative
     fractional = kept & (values != np.round(values))
     if fractional.any():
         count, first = int(fractional.sum()), labels[fractional][0]
+        about = {"code": "value-fractional", "where": labels[fractional], "count": count}
         if treatments.fractional == "error":
-            raise InputError(f"{count} counts are not whole (first: area {first!r} with "
-                             f"{values[fractional][0]:g}); pass "
-                             f"{option('fractional', 'keep', 'round')}")
-        if treatments.fractional == "round":
+            refuse(f"{count} counts are not whole (first: area {first!r} with "
+                   f"{values[fractional][0]:g})", f"pass {option('fractional', 'keep', 'round')}",
+                   **about)
+        elif treatments.fractional == "round":
             values = np.where(kept, np.round(values), values)
-            record.note(f"{count} fractional counts were rounded")
+            record.note(f"{count} fractional counts were rounded", **about)
         else:
-            record.note(f"{count} fractional counts were kept as they are")
+            record.note(f"{count} fractional counts were kept as they are", **about)
     return values, kept
 
 
@@ -191,9 +209,10 @@ def value_column(
     """
     numbers = numeric_column(areas, name, "value")
     if areas[name].map(lambda entry: isinstance(entry, bool | np.bool_)).any():
-        sentence = truth_values(f"column {name!r} holds")
-        record.note(f"look at this: {sentence}")
-        warn(sentence, DataWarning)
+        found = truth_values(f"column {name!r} holds")
+        record.note(f"look at this: {found}", code=found.code, severity=WARNING, where=[name])
+        if not is_listing():
+            warn(str(found), DataWarning)
     return usable_values(numbers, areas.index.to_numpy(), kind, treatments, record)
 
 
@@ -247,7 +266,20 @@ def numeric_column(areas, name: str, role: str) -> np.ndarray:
         hint = "" if split.empty else (
             f"; {split.iloc[0]!r} and {len(split) - 1} others have thousands separators: remove "
             "them")
-        raise InputError(f"{role} column {name!r} does not hold numbers: {error}{hint}") from error
+        what, numbers = f"{role} column {name!r} does not hold numbers: {error}", None
+        if is_listing():
+            numbers = _numbers(areas[name])
+            wrong = np.isnan(numbers) & areas[name].notna().to_numpy()
+            refuse(what, hint.removeprefix("; ") or "correct these entries in the file",
+                   code="not-numbers", where=areas.index[wrong], count=int(wrong.sum()))
+            return numbers
+        raise InputError(f"{what}{hint}") from error
+
+
+def _numbers(column) -> np.ndarray:
+    """A column as floats; NaN for what is no number."""
+    texts = column.astype(str) if column.dtype == object else column
+    return package("pandas", extra="geo").to_numeric(texts, errors="coerce").to_numpy(dtype=float)
 
 
 def require_column(areas, name: str, role: str) -> None:

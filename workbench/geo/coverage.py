@@ -5,11 +5,13 @@ from __future__ import annotations
 import numpy as np
 import xarray as xr
 
-from workbench.checks import InputError, option, package
+from workbench.bagging.findings import NOTE, WARNING, counted, refuse
+from workbench.checks import option, package
 from workbench.geo.treatments import CleaningOptions, Record
 
 SLIVERS = 1e-3      # share of the weight: shared borders drawn twice overlap by as little
 ROUNDING = 1e-6     # coverage fractions come in single precision
+MUCH = 0.05         # share of the weight outside all areas that is worth a look
 
 
 def coverage_fractions(areas, grid: xr.DataArray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -54,7 +56,7 @@ def coverage_fractions(areas, grid: xr.DataArray) -> tuple[np.ndarray, np.ndarra
 
 def account(
     weight: np.ndarray, cell: np.ndarray, coverage: np.ndarray, options: CleaningOptions,
-    record: Record, made: bool = False,
+    record: Record, made: bool = False, owner: np.ndarray | None = None,
 ) -> dict[str, float]:
     """Compare the raster's total weight with what the areas cover: overlaps and the outside.
 
@@ -73,6 +75,8 @@ def account(
         Receives what was found.
     made : bool
         Whether the weight was made for these areas, so that what lies outside means nothing.
+    owner : np.ndarray, optional
+        Id of the area of each entry of ``cell``, to say which ones overlap.
 
     Returns
     -------
@@ -87,24 +91,36 @@ def account(
     flat = np.nan_to_num(weight.ravel())
     total = flat.sum()
     covered = np.bincount(cell, weights=coverage, minlength=flat.size)
-    twice = float((flat * np.clip(covered - 1, 0, None)).sum())
+    excess = flat * np.clip(covered - 1, 0, None)
+    twice = float(excess.sum())
+    counted(weight=total, twice=twice)
     if twice > ROUNDING * total:
         share = f"{twice:,.6g} of {total:,.6g} of the weight ({twice / total:.2%})"
         few = twice <= SLIVERS * total
+        shared = (excess > ROUNDING * total / flat.size)[cell]
+        ids = [] if owner is None else np.unique(np.asarray(owner)[shared].astype(str))
+        about = {"code": "overlap", "where": ids, "count": len(ids) or None}
         if options.overlap == "error" or (options.overlap == "keep-slivers" and not few):
             keep = option("overlap", *(["keep-slivers"] if few else []), "keep")
-            raise InputError(
-                f"areas overlap: {share} lies in more than one area; pass {keep} "
-                f"to count it in each (slivers: at most {SLIVERS:.1%} of the weight), or correct "
-                "the polygons"
-            )
-        record.note(f"{'slivers of overlap between areas' if few else 'areas overlap'}: {share} "
-                    "is counted in more than one area")
+            refuse(f"areas overlap: {share} lies in more than one area", f"pass {keep} to count "
+                   f"it in each (slivers: at most {SLIVERS:.1%} of the weight), or correct the "
+                   "polygons", **about)
+        else:
+            record.note(f"{'slivers of overlap between areas' if few else 'areas overlap'}: "
+                        f"{share} is counted in more than one area", **about,
+                        severity=NOTE if few else WARNING)
     outside = 0.0 if made else float((flat * np.clip(1 - covered, 0, 1)).sum())
     share = outside / total if total else 0.0
+    counted(outside=outside)
     if share > 1e-6:
         sentence = f"{outside:,.6g} of the weight ({share:.2%}) lies outside all areas"
+        pixels = int(((covered < 1 - 1e-6) & (flat > 0)).sum())
+        about = {"code": "outside", "where": ["weight"], "count": pixels}
         if options.outside == "error":
-            raise InputError(f"{sentence}; pass {option('outside', 'report')} to go on without it")
-        record.note(sentence)
+            refuse(sentence, f"pass {option('outside', 'report')} to go on without it", **about)
+        else:
+            record.note(sentence, **about, effect="it gets no part of any total",
+                        fix="check that the polygons reach as far as they should (coasts, islands) "
+                        "and that weight and polygons are of one year and CRS",
+                        severity=WARNING if share > MUCH else NOTE)
     return {"outside_weight": outside, "outside_share": float(share)}

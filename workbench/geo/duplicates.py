@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from workbench.checks import InputError, option, package, require
+from workbench.bagging.findings import WARNING, refuse
+from workbench.checks import option, package, require
 from workbench.geo.treatments import Record
 
 
-def united(areas, value: str | None, duplicates: str, record: Record):
+def united(areas, value: str | None, duplicates: str, record: Record,
+           added: tuple[str, ...] = ()):
     """Unite the polygons that share an id, so that no count is taken twice unsaid.
 
     Parameters
@@ -21,6 +23,8 @@ def united(areas, value: str | None, duplicates: str, record: Record):
         As of `CleaningOptions`.
     record : Record
         Receives the totals before and after.
+    added : tuple of str
+        Further columns whose entries add up.
 
     Returns
     -------
@@ -43,14 +47,17 @@ def united(areas, value: str | None, duplicates: str, record: Record):
     parts = rest[rest.index.duplicated(keep=False)]
     different = parts.groupby(level=0, sort=False)[value].nunique(dropna=False) if valued else None
     carried = _carried(parts, different, value) if valued else ""
+    about = {"code": "duplicate-id", "where": repeated, "count": len(repeated)}
     if duplicates == "error":
-        raise InputError(
+        refuse(
             f"{len(repeated)} ids belong to several polygons (first: {repeated[:3].tolist()})"
-            f"{_copied(areas, value, copies)}{carried}; pass {option('duplicates', 'merge')} to "
+            f"{_copied(areas, value, copies)}{carried}", f"pass {option('duplicates', 'merge')} to "
             f"unite them and add their values{', copies counted once' if copies.any() else ''}, or "
-            "another id")
-    if copies.any():
-        record.note("exact copies of polygons were left out" + _copied(areas, value, copies))
+            "another id", **about)
+    elif copies.any():
+        record.note("exact copies of polygons were left out" + _copied(areas, value, copies),
+                    code="duplicate-id", where=areas.index[copies], count=int(copies.sum()),
+                    severity=WARNING)
     if duplicates == "once" and valued:
         odd = different.index[different > 1]
         require(len(odd) == 0, f"the polygons of {len(odd)} ids have different values (first: "
@@ -59,14 +66,16 @@ def united(areas, value: str | None, duplicates: str, record: Record):
     if parts.empty:
         return rest
     how = "first" if duplicates == "once" else _sum
-    rules = {c: (how if c == value else "first")
+    rules = {c: (how if c == value or c in added else "first")
              for c in areas.columns if c != areas.geometry.name}
     whole = rest.dissolve(by=rest.index, aggfunc=rules, sort=False)
     ids = parts.index.unique()
     told = "the value of each taken once" if duplicates == "once" else "values added"
-    record.note(f"polygons sharing an id were united, {told}: {len(ids)} ids"
-                f"{_before_and_after(parts, whole.loc[ids], value)}"
-                f"{carried if duplicates == 'merge' else ''}")
+    if duplicates != "error":
+        record.note(f"polygons sharing an id were united, {told}: {len(ids)} ids"
+                    f"{_before_and_after(parts, whole.loc[ids], value)}"
+                    f"{carried if duplicates == 'merge' else ''}",
+                    **about, severity=WARNING if duplicates == "merge" and carried else "note")
     return whole
 
 
@@ -98,11 +107,13 @@ def refuse_copies(areas, value: str | None, overlap: str, record: Record) -> Non
     pairs = ", ".join(f"{ids[b]} of {ids[a]}" for a, b in copies[:3])
     told = f"{len(copies)} polygons are exact copies of another ({pairs})"
     told += _totals(areas, value, [b for _, b in copies])
+    about = {"code": "copied-outline", "where": [ids[b] for _, b in copies],
+             "count": len(copies)}
     if overlap != "keep":
-        raise InputError(
-            f"{told}; remove one of each pair, so that nothing is counted twice, or pass "
-            f"{option('overlap', 'keep')} if they are surveys of their own")
-    record.note(f"{told}: all were kept")
+        refuse(told, "remove one of each pair, so that nothing is counted twice, or pass "
+               f"{option('overlap', 'keep')} if they are surveys of their own", **about)
+    else:
+        record.note(f"{told}: all were kept", **about)
 
 
 def _outlines(areas) -> np.ndarray:

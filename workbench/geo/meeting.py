@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import xarray as xr
 
+from workbench.bagging.findings import WARNING, refuse
 from workbench.checks import InputError, option
 from workbench.geo.shapes import CORRECT_CRS, extent, named
 from workbench.geo.treatments import CleaningOptions, Record
@@ -37,11 +38,13 @@ def onto(areas, grid: xr.DataArray, options: CleaningOptions, record: Record):
     given = areas
     if areas.crs != grid.rio.crs:
         if options.crs == "error":
-            raise InputError(
-                f"the polygons are in {areas.crs.to_string()} but the weight raster in "
-                f"{grid.rio.crs.to_string()}; pass {option('crs', 'reproject')}, or reproject one")
-        record.note(f"polygons were reprojected from {areas.crs.to_string()} to "
-                    f"{grid.rio.crs.to_string()}")
+            refuse(f"the polygons are in {areas.crs.to_string()} but the weight raster in "
+                   f"{grid.rio.crs.to_string()}",
+                   f"pass {option('crs', 'reproject')}, or reproject one", code="crs-differs",
+                   where=["polygons"])
+        else:
+            record.note(f"polygons were reprojected from {areas.crs.to_string()} to "
+                        f"{grid.rio.crs.to_string()}", code="crs-differs", where=["polygons"])
         areas = areas.to_crs(grid.rio.crs)
     if not touching(areas, grid).any():
         raise InputError(f"none of the {len(areas)} areas touches the weight raster: "
@@ -92,13 +95,15 @@ def without_empty(
             "no area holds a pixel of positive weight, although polygons and the weight raster "
             f"meet: {_both(areas, areas, grid)}. Check that the weight is not zero or missing there"
         )
+    about = {"code": "area-empty", "where": names, "count": len(names)}
     if options.empty == "error":
-        raise InputError(f"{len(names)} areas hold no pixel of positive weight (first: "
-                         f"{names[:3].tolist()}, with values adding up to "
-                         f"{values[~present].sum():,.6g}); {outside}pass "
-                         f"{option('empty', 'drop')} to leave them out")
-    record.note(f"{len(names)} areas without weighted pixels were dropped, with values adding up "
-                f"to {values[~present].sum():,.6g}: {', '.join(names[:10])}")
+        refuse(f"{len(names)} areas hold no pixel of positive weight (first: "
+               f"{names[:3].tolist()}, with values adding up to {values[~present].sum():,.6g})",
+               f"{outside}pass {option('empty', 'drop')} to leave them out", **about)
+    else:
+        record.note(f"{len(names)} areas without weighted pixels were dropped, with values adding "
+                    f"up to {values[~present].sum():,.6g}: {', '.join(names[:10])}",
+                    severity=WARNING, **about)
     return areas[present], values[present], (np.cumsum(present) - 1)[area]
 
 

@@ -6,9 +6,10 @@ import numpy as np
 import xarray as xr
 from scipy.ndimage import distance_transform_edt
 
-from workbench.checks import InputError, option, package, require
-from workbench.geo.rasters import Nodata, read_rasters, same_grid
-from workbench.geo.treatments import CleaningOptions, Record, must_stop
+from workbench.bagging.findings import WARNING, refuse
+from workbench.checks import option, require
+from workbench.geo.rasters import Nodata, read_rasters
+from workbench.geo.treatments import FEW, CleaningOptions, Record, must_stop
 from workbench.geo.windows import Extent
 
 
@@ -52,55 +53,13 @@ def weight_raster(
     grid = next(iter(rasters.values()))
     negative = grid.values < 0
     if negative.any():
-        raise InputError(
+        refuse(
             f"the weight raster {grid.name!r} has {int(negative.sum())} negative pixels (lowest "
-            f"{np.nanmin(grid.values):g}); a weight is a population: correct it, or pass "
-            f"{option('nodata', float(np.nanmin(grid.values)))} if these mark missing pixels"
-        )
+            f"{np.nanmin(grid.values):g})", "a weight is a population: correct it, or pass "
+            f"{option('nodata', float(np.nanmin(grid.values)))} if these mark missing pixels",
+            code="weight-negative", where=[grid.name], count=int(negative.sum()))
+        grid = grid.copy(data=np.where(negative, np.nan, grid.values))
     return grid
-
-
-def aligned(
-    layers: dict[str, xr.DataArray], grid: xr.DataArray, options: CleaningOptions, record: Record
-) -> dict[str, xr.DataArray]:
-    """Resample to the weight's grid what is on another.
-
-    Parameters
-    ----------
-    layers : dict of str to xr.DataArray
-        Covariates by name.
-    grid : xr.DataArray
-        The weight raster.
-    options : CleaningOptions
-        ``align`` says how.
-    record : Record
-        Receives what was done.
-
-    Returns
-    -------
-    dict of str to xr.DataArray
-        All on one grid.
-
-    Raises
-    ------
-    InputError
-        If a covariate is on another grid and no way of resampling was chosen.
-    """
-    rasterio = package("rasterio.enums", extra="geo")
-    for name, layer in layers.items():
-        if same_grid(layer, grid):
-            continue
-        if options.align == "error":
-            raise InputError(
-                f"raster {name!r} ({layer.shape[0]} x {layer.shape[1]}, {layer.rio.crs}) is not on "
-                f"the grid of the weight ({grid.shape[0]} x {grid.shape[1]}, {grid.rio.crs}); pass "
-                f"{option('align', 'nearest', 'bilinear', 'average')} to resample it"
-            )
-        method = rasterio.Resampling[options.align]
-        moved = layer.rio.reproject_match(grid, resampling=method, nodata=np.nan)
-        layers[name] = moved.assign_attrs(units=layer.attrs.get("units", "1"))
-        record.note(f"raster {name!r} was resampled ({options.align}) to the weight's grid")
-    return layers
 
 
 def weighted(
@@ -133,14 +92,17 @@ def weighted(
     found = weight.ravel()[cell]
     unknown = int(np.isnan(found).sum())
     if unknown:
-        record.note(f"{unknown} covered pixels without a weight are not individuals")
+        record.note(f"{unknown} covered pixels without a weight are not individuals",
+                    code="weight-missing", where=["weight"], count=unknown)
     zero = int((found == 0).sum())
     if zero:
+        about = {"code": "weight-zero", "where": ["weight"], "count": zero}
         if options.zero_weight == "error":
-            raise InputError(f"{zero} covered pixels have zero weight; pass "
-                             f"{option('zero_weight', 'drop')} to leave them out, for nothing can "
-                             "be counted there")
-        record.note(f"{zero} individuals of zero weight were dropped")
+            refuse(f"{zero} covered pixels have zero weight", f"pass "
+                   f"{option('zero_weight', 'drop')} to leave them out, for nothing can be counted "
+                   "there", **about)
+        else:
+            record.note(f"{zero} individuals of zero weight were dropped", **about)
     kept = found > 0
     return area[kept], cell[kept], coverage[kept]
 
@@ -184,14 +146,15 @@ def pixel_covariates(
     incomplete = gaps.any(axis=1)
     share = float(weight[incomplete].sum() / weight.sum())
     lost = f"weight {weight[incomplete].sum():,.6g} ({share:.2%})"
-    if must_stop(options.missing, share):
-        raise InputError(f"covariates are missing at {int(incomplete.sum())} weighted pixels "
-                         f"({counts}; {lost}); pass {option('missing', 'nearest')} to take the "
-                         f"nearest valid pixel, or {option('missing', 'drop')} to leave these "
-                         "pixels out")
+    about = {"code": "covariate-missing", "where": counts, "count": int(incomplete.sum())}
+    stop = must_stop(options.missing, share)
+    if stop:
+        refuse(f"covariates are missing at {int(incomplete.sum())} weighted pixels ({counts}; "
+               f"{lost})", f"pass {option('missing', 'nearest')} to take the nearest valid pixel, "
+               f"or {option('missing', 'drop')} to leave these pixels out", **about)
     if options.missing == "drop":
         record.note(f"{int(incomplete.sum())} individuals lacking covariates {counts} were "
-                    f"dropped, with {lost}")
+                    f"dropped, with {lost}", **about, severity=WARNING if share > FEW else "note")
         return matrix, ~incomplete
     for d, (name, layer) in enumerate(layers.items()):
         if gaps[:, d].any():
@@ -199,6 +162,8 @@ def pixel_covariates(
                 np.isnan(layer.values), return_distances=False, return_indices=True
             )
             matrix[:, d] = layer.values[tuple(nearest)].ravel()[cell]
-            record.note(f"covariate {name!r}: {counts[name]} gaps were filled from the nearest "
-                        "valid pixel")
+            if not stop:
+                record.note(f"covariate {name!r}: {counts[name]} gaps were filled from the "
+                            "nearest valid pixel", code="covariate-missing", where=[name],
+                            count=counts[name])
     return matrix, np.ones(len(matrix), bool)

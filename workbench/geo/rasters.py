@@ -8,16 +8,19 @@ from pathlib import Path
 import numpy as np
 import xarray as xr
 
+from workbench.bagging.findings import part, refuse
 from workbench.checks import InputError, option, package, reading, require
+from workbench.geo.csv_grids import read_csv_grid
 from workbench.geo.marks import undeclared_mark
-from workbench.geo.netcdf import axis_names, open_netcdf, rasters_in
-from workbench.geo.shapes import check_degrees, usable_crs
+from workbench.geo.netcdf import axis_names, open_netcdf, open_zarr, rasters_in
+from workbench.geo.shapes import check_degrees, usable_crs, without_crs
 from workbench.geo.treatments import Record
 from workbench.geo.windows import Extent, cropped
 
 # No physical quantity is this large: such numbers are nodata marks, declared or not.
 _ABSURD = 1e30
-_SUFFIXES = (".tif", ".tiff", ".nc", ".nc4", ".vrt")
+_SUFFIXES = (".tif", ".tiff", ".nc", ".nc4", ".vrt", ".zarr", ".csv", ".parquet")
+_TABLES = (".csv", ".parquet")
 _VECTORS = (".shp", ".gpkg", ".geojson", ".json", ".gdb", ".kml")
 
 RasterSource = xr.DataArray | xr.Dataset | str | Path
@@ -40,8 +43,9 @@ def read_rasters(
     Parameters
     ----------
     sources : raster, sequence of rasters, or mapping of name to raster
-        A raster is a DataArray, a Dataset (one raster per variable), or a path to a GeoTIFF or
-        NetCDF file. Unnamed ones take the name of the variable, band or file stem.
+        A raster is a DataArray, a Dataset (one raster per variable), or a path to a GeoTIFF, VRT,
+        NetCDF or Zarr, or to a table of pixels (`workbench.geo.csv_grids`). Unnamed ones take the
+        name of the variable, band or file stem.
     record : Record
         Receives what was done (variables taken, masked pixels, assumed CRS).
     crs : str, optional
@@ -76,12 +80,17 @@ def read_rasters(
 
     wanted = [variable] if isinstance(variable, str) else list(variable or [])
     if isinstance(sources, Mapping) and not isinstance(sources, xr.Dataset):
-        named = [(str(name), band) for name, source in sources.items()
-                 for _, band in _single(str(name), _bands(source, record, wanted, window))]
+        named = []
+        for name, source in sources.items():
+            with part("raster", name):
+                found = _single(str(name), _bands(source, record, wanted, window))
+                named += [(str(name), band) for _, band in found]
     else:
         several = isinstance(sources, Sequence) and not isinstance(sources, str)
-        named = [pair for source in (sources if several else [sources])
-                 for pair in _bands(source, record, wanted, window)]
+        named = []
+        for source in sources if several else [sources]:
+            with part("raster", _called(source)):
+                named += _bands(source, record, wanted, window)
     require(bool(named), "expected at least one raster, got none")
     absent = set(wanted) - {band.attrs.get("_variable") for _, band in named}
     require(not absent, f"no raster has the variables {sorted(absent)} of "
@@ -89,10 +98,17 @@ def read_rasters(
                         f"{[name for name, _ in named]}")
     rasters: dict[str, xr.DataArray] = {}
     for name, band in named:
-        if name in rasters:
-            raise InputError(f"two rasters are named {name!r}; pass a mapping of name to raster")
-        rasters[name] = _clean(name, band, record, crs, nodata, marks)
+        with part("raster", name):
+            if name in rasters:
+                raise InputError(f"two rasters are named {name!r}; pass a mapping of name to "
+                                 "raster")
+            rasters[name] = _clean(name, band, record, crs, nodata, marks, within)
     return rasters
+
+
+def _called(source: RasterSource) -> str:
+    """A raster's name for messages, before it is opened."""
+    return Path(source).name if isinstance(source, str | Path) else str(getattr(source, "name", ""))
 
 
 def same_grid(a: xr.DataArray, b: xr.DataArray) -> bool:
@@ -142,9 +158,13 @@ def _bands(
     if suffix in _VECTORS:
         raise InputError(f"cannot read {str(path)!r} as a raster: this is the name of polygons, "
                          f"which go into {option('polygons')}; try a .tif or .nc file")
+    if suffix == ".zarr":
+        return _bands(open_zarr(path), record, wanted, window, path.name)
     require(not path.is_dir(), f"{str(path)!r} is a directory; name a raster in it")
     require(suffix in _SUFFIXES,
             f"raster {path.name!r} has an unknown type; expected one of {', '.join(_SUFFIXES)}")
+    if suffix in _TABLES:
+        return _bands(read_csv_grid(path), record, wanted, window, path.name)
     if suffix in (".nc", ".nc4"):
         def part(opened: xr.Dataset) -> xr.Dataset:     # of the variables asked for alone
             present = [name for name in wanted if name in opened.data_vars]
@@ -177,7 +197,8 @@ def _split(array: xr.DataArray, name: str) -> list[tuple[str, xr.DataArray]]:
 
 
 def _clean(
-    name: str, band: xr.DataArray, record: Record, crs: str | None, nodata: Nodata, marks: str
+    name: str, band: xr.DataArray, record: Record, crs: str | None, nodata: Nodata, marks: str,
+    within: Extent | None = None,
 ) -> xr.DataArray:
     band = band.rename({d: axis for d, axis in axis_names(band).items() if d != axis})
     require(
@@ -189,10 +210,11 @@ def _clean(
     band = band.transpose("y", "x")
     if band.rio.crs is None:
         if crs is None:
-            raise InputError(f"raster {name!r} has no CRS; state it with "
-                             f"{option('raster_crs', 'EPSG:...')}")
+            crs = without_crs(f"raster {name!r} has", "raster_crs", name,
+                              np.array(band.rio.bounds()), within and within.crs)
         band = band.rio.write_crs(usable_crs(crs, "raster_crs"))
-        record.note(f"raster {name!r} has no CRS: {crs} as given was assumed")
+        record.note(f"raster {name!r} has no CRS: {crs} as given was assumed", code="crs-missing",
+                    where=[name])
     transform = band.rio.transform()
     require(
         transform.b == 0 and transform.d == 0,
@@ -227,11 +249,13 @@ def _masked(
     absurd = np.abs(values) >= _ABSURD
     undeclared = int((absurd & ~marked).sum())
     if undeclared:
-        record.note(f"raster {name!r}: {undeclared} pixels beyond 1e30 in size were masked")
+        record.note(f"raster {name!r}: {undeclared} pixels beyond 1e30 in size were masked",
+                    code="nodata", where=[name], count=undeclared)
     masked = absent + int(marked.sum())
     if masked:
         reason = f" (nodata {', '.join(f'{m:g}' for m in known)})" if known else ""
-        record.note(f"raster {name!r}: {masked} of {values.size} pixels were masked{reason}")
+        record.note(f"raster {name!r}: {masked} of {values.size} pixels were masked{reason}",
+                    code="nodata", where=[name], count=masked)
     values = np.where(marked | absurd, np.nan, values)
     require(bool(np.isfinite(values).any()), f"raster {name!r} has no valid pixel")
     while (mark := undeclared_mark(values)) is not None:
@@ -241,14 +265,16 @@ def _masked(
         where = "below" if mark.value < mark.lowest else "above"
         found = (f"raster {name!r} has {mark.pixels} pixels equal to {told}, far {where} all "
                  f"others ({mark.lowest:.6g} to {mark.highest:.6g})")
+        about = {"code": "nodata-mark", "where": [name], "count": mark.pixels}
         if marks == "error":
             both = (*given, value) if given else value
-            raise InputError(f"{found}, which looks like an undeclared nodata mark; pass "
-                             f"{option('nodata', both)} to mask them, or {option('marks', 'keep')} "
-                             "if they are real")
-        if marks == "keep":
-            record.note(f"{found}: kept as real values")
+            refuse(f"{found}, which looks like an undeclared nodata mark",
+                   f"pass {option('nodata', both)} to mask them, or {option('marks', 'keep')} if "
+                   "they are real", **about)
+        elif marks == "keep":
+            record.note(f"{found}: kept as real values", **about)
             break
-        record.note(f"{found}: masked as a nodata mark")
+        else:
+            record.note(f"{found}: masked as a nodata mark", **about)
         values = np.where(values == mark.value, np.nan, values)
     return values

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from workbench.bagging.findings import refuse
 from workbench.checks import InputError, option, package, require
 from workbench.geo.treatments import Record
 
@@ -41,6 +42,40 @@ def usable_crs(crs: object, argument: str) -> object:
             f"as {option(argument, 'EPSG:4326')} (longitude and latitude) or another EPSG code"
         ) from error
     return crs
+
+
+def without_crs(what: str, argument: str, where: str, bounds: np.ndarray, other: object) -> object:
+    """Refuse input that states no CRS; a check goes on with the likeliest one.
+
+    Parameters
+    ----------
+    what : str
+        Whose it is missing, for the message.
+    argument : str
+        Name of the argument that states it.
+    where : str
+        The input's name.
+    bounds : np.ndarray
+        Least x, least y, greatest x, greatest y.
+    other : object
+        CRS of other input; None if not known.
+
+    Returns
+    -------
+    object
+        That of degrees where these can be, else the other one.
+
+    Raises
+    ------
+    InputError
+        Always, outside a check; in one if nothing is likely.
+    """
+    told, fix = f"{what} no CRS", f"state it with {option(argument, 'EPSG:...')}"
+    refuse(told, fix, code="crs-missing", where=[where])
+    if (np.abs(np.asarray(bounds)) <= np.tile(_FURTHEST, 2)).all():
+        return "EPSG:4326"
+    require(other is not None, f"{told}; {fix}")
+    return other
 
 
 def coordinate_units(crs: object) -> str:
@@ -122,22 +157,31 @@ def repaired(areas, record: Record):
     """
     shapely = package("shapely", extra="geo")
     absent = areas.geometry.isna() | areas.geometry.is_empty
-    require(not absent.any(), f"{int(absent.sum())} polygons are empty (first: row "
-                              f"{np.flatnonzero(absent)[:1].tolist()}); remove these rows")
+    if absent.any():
+        refuse(f"{int(absent.sum())} polygons are empty (first: row "
+               f"{np.flatnonzero(absent)[:1].tolist()})", "remove these rows", code="shape-empty",
+               where=_rows(areas, absent.to_numpy()), count=int(absent.sum()))
+        areas = areas[~absent]
     corners, row = shapely.get_coordinates(areas.geometry.to_numpy(), return_index=True)
     broken = np.unique(row[~np.isfinite(corners).all(axis=1)])
-    require(broken.size == 0, f"{broken.size} polygons have corners whose coordinates are missing "
-                              f"or infinite (first: row {broken[:1].tolist()}); draw these "
-                              "polygons again or remove these rows")
+    if broken.size:
+        refuse(f"{broken.size} polygons have corners whose coordinates are missing or infinite "
+               f"(first: row {broken[:1].tolist()})", "draw these polygons again or remove these "
+               "rows", code="shape-broken", where=_rows(areas, broken), count=broken.size)
+        areas = areas.drop(index=areas.index[broken])
     check_degrees("the polygons", areas.crs, areas.total_bounds)
     invalid = ~areas.geometry.is_valid
     if invalid.any():
         areas.geometry = areas.geometry.make_valid()
-        record.note(f"{int(invalid.sum())} invalid polygons were repaired with make_valid")
+        record.note(f"{int(invalid.sum())} invalid polygons were repaired with make_valid",
+                    code="shape-invalid", where=_rows(areas, invalid), count=int(invalid.sum()))
     shapes = areas.geometry.to_numpy()
     flat = shapely.area(shapes) <= 0
-    require(not flat.any(), f"{int(flat.sum())} geometries have no area (first: row "
-                            f"{np.flatnonzero(flat)[:1].tolist()}); areas must be polygons")
+    if flat.any():
+        refuse(f"{int(flat.sum())} geometries have no area (first: row "
+               f"{np.flatnonzero(flat)[:1].tolist()})", "areas must be polygons",
+               code="shape-flat", where=_rows(areas, flat), count=int(flat.sum()))
+        areas, shapes = areas[~flat], shapes[~flat]
     mixed = np.flatnonzero(shapely.get_type_id(shapes) == shapely.GeometryType.GEOMETRYCOLLECTION)
     if mixed.size:
         found = [_polygons(shapes[i], shapely) for i in mixed]
@@ -148,8 +192,12 @@ def repaired(areas, record: Record):
         record.note(
             f"{mixed.size} collections of shapes (first: row {mixed[0]}) were reduced to their "
             f"polygons; {sum(left for _, left in found)} lines and points in them, which have no "
-            "area, were left out")
+            "area, were left out", code="shape-mixed", where=_rows(areas, mixed), count=mixed.size)
     return areas
+
+
+def _rows(areas, which: np.ndarray) -> list[str]:
+    return [f"row {name}" for name in areas.index[which]]
 
 
 def _polygons(shape: object, shapely) -> tuple[list, int]:

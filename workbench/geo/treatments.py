@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, fields
 from typing import Literal, get_args, get_type_hints
 
+from workbench.bagging.findings import tell
 from workbench.checks import choose
 
 
@@ -15,7 +16,8 @@ class CleaningOptions:
     What changes no result goes ahead by default (pixels of zero weight are left out, counts
     that are not whole are kept); gaps in covariates are filled from the nearest valid neighbour
     only where they hold less than 1 % of the weight; polygons in another CRS are reprojected,
-    invalid outlines repaired, slivers of overlap kept where they hold at most 0.1 % of the weight,
+    invalid outlines repaired, covariates on another grid of one CRS averaged where finer and
+    interpolated where coarser, slivers of overlap kept where they hold at most 0.1 % of the weight,
     and weight outside all areas is reported. All else is ``"error"``, whose message counts what
     was met and names the option to pass. What is done is recorded in ``ds.attrs["treatments"]``;
     the command line prints it.
@@ -47,8 +49,11 @@ class CleaningOptions:
     crs: Literal["reproject", "error"] = field(
         default="reproject", metadata={"help": "polygons in another CRS than the weight raster"}
     )
-    align: Literal["error", "nearest", "bilinear", "average"] = field(
-        default="error", metadata={"help": "covariates on another grid: resample to the weight's"}
+    align: Literal["auto", "error", "nearest", "bilinear", "average", "mode"] = field(
+        default="auto", metadata={
+            "help": "covariates on another grid: resample to the weight's; auto: means of finer "
+                    "pixels, bilinear from coarser ones, an error in another CRS or for codes of "
+                    "classes"}
     )
     missing: Literal["nearest-if-few", "error", "drop", "nearest"] = field(
         default="nearest-if-few", metadata={
@@ -138,10 +143,11 @@ def treatments_from(options: dict[str, object]) -> CleaningOptions:
 class Record(list):
     """Sentences on what was done to the input, in order; they end up in the dataset."""
 
-    def note(self, sentence: str) -> None:
-        """Add a sentence, once."""
+    def note(self, sentence: str, **about: object) -> None:
+        """Add a sentence, once; a check lists it with what else `workbench.bagging.tell` takes."""
         if sentence not in self:
             self.append(sentence)
+        tell(sentence, **about)
 
     def __str__(self) -> str:
         return "\n".join(self) if self else "none"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import torch
 import xarray as xr
@@ -11,7 +12,9 @@ from workbench import schema
 from workbench.bagging.sanity import MARK
 from workbench.checks import require
 from workbench.gp.data.bags import Bags
+from workbench.labelled.card import CARD, card_of
 from workbench.labelled.predictive import labelled
+from workbench.labelled.saving import save_fit
 from workbench.labelled.source import Converted, TrainingBags, data_hash
 from workbench.labelled.summary import summarise_fit
 from workbench.outputs import versions
@@ -38,6 +41,7 @@ class FitRecord:
 
     def __init__(self, inner, model, data: Converted, targets: xr.Dataset | None = None):
         self.inner, self.model = inner, model
+        self._given = {"data": data.ds} | ({} if targets is None else {"targets": targets})
         ds = data.ds
         of = ds if targets is None else targets
         observed, self._aggregation = of["value"], schema.aggregation(of)
@@ -54,6 +58,40 @@ class FitRecord:
     def __repr__(self) -> str:
         count = len(self._training.names)
         return f"<Fit of {self.model!r} to {self._title or 'data'}: {count} bags>"
+
+    @property
+    def data(self) -> xr.Dataset:
+        """What it was fitted to; of several sources the first."""
+        return next(iter(self._given.values()))
+
+    def save(self, path: str | Path) -> None:
+        """Write the fit to one file, which `workbench.load_fit` reads without any training.
+
+        The file holds the data, too. It is a zip of JSON and safetensors, without code.
+
+        Parameters
+        ----------
+        path : str or Path
+            Ending in ``.wbfit``.
+
+        Raises
+        ------
+        InputError
+            If the name ends otherwise, or an option of the model is code, such as a kernel object.
+        """
+        save_fit(self, path, PACKAGES)
+
+    def _parts(self) -> dict[str, xr.Dataset]:
+        """Datasets that belong to the fit, by role: ``data``, and what else the class has."""
+        return dict(self._given)
+
+    def _facts(self) -> dict:
+        """What the fit says of itself beside its numbers, as far as JSON knows it."""
+        return {}
+
+    def _training_bags(self) -> Bags:
+        """What it was fitted to, of several sources the first, as its model has it."""
+        return self._bags(Converted(self.data))
 
     @property
     def hyperparameters(self) -> dict[str, dict]:
@@ -117,7 +155,11 @@ class FitRecord:
             "data_sha256": self._hash,
             "extrapolation": f"{self.outside_share:.1%} of individuals outside the areas' range",
             "versions": json.dumps(versions(*PACKAGES)), MARK: self._sanity,
+            CARD: json.dumps(self._card()),
         }
+
+    def _card(self) -> dict:
+        return card_of(self)
 
     def extrapolation(self, ds: xr.Dataset) -> xr.DataArray:
         """How far each individual's covariates lie beyond the range of area means.

@@ -45,14 +45,16 @@ def cost(model, ds: xr.Dataset) -> tuple[float, float] | None:
     Parameters
     ----------
     model : LabelledModel
-        `workbench.Auto`, whose largest candidate is what memory is counted of, or a variational
-        model of one source.
+        `workbench.Auto`, whose largest candidate is what memory is counted of, an exact model of
+        bags, or a variational model of one source.
     ds : xr.Dataset
         What it would be fitted to.
     """
     individuals, bags = ds.sizes["individual"], ds.sizes["bag"]
     if hasattr(model, "estimate"):
         return model.estimate(ds), auto_bytes(ds)
+    if hasattr(model.torch_model, "cost"):
+        return model._inner.cost(to_source(ds).bags)
     if not issubclass(model.torch_model, VBAgg):
         return None
     seconds, features = evaluation_cost(model._inner, to_source(ds))

@@ -14,15 +14,17 @@ from workbench.bagging.tables import read_table, separated
 from workbench.checks import FitWarning, InputError, NotExact, choose, require, warn
 from workbench.geo.centres import place
 from workbench.gp.models.registry import ENTRIES, Entry
-from workbench.labelled import make_model, models
+from workbench.labelled import load_fit, make_model, models
 from workbench.pipeline.base import BaseSpec, existing
 from workbench.pipeline.inputs import data_of, named_or_file
-from workbench.pipeline.spec import CombineSpec, MediateSpec, SmoothSpec, Spec
+from workbench.pipeline.spec import CombineSpec, MediateSpec, PredictSpec, SmoothSpec, Spec
 
 _MODELS: dict[str, Callable[[Entry], bool]] = {     # which models a command can use, if not all
     "smooth": lambda entry: entry.name == "quasi-likelihood",
     "mediate": lambda entry: entry.mediated,
     "combine": lambda entry: entry.several,
+    "aggregate": lambda entry: False,           # its model is that of the map
+    "rehearse": lambda entry: entry.name in ("vbagg", "centre-point", "constant", "aggregated-gp"),
 }
 
 
@@ -42,6 +44,8 @@ class Problem:
         Further arguments of ``fit``.
     told : str
         What was read, in a line; may be empty.
+    fit : Fit, optional
+        One that is there already: nothing is learnt.
     """
 
     learn: tuple
@@ -49,6 +53,7 @@ class Problem:
     label: Callable[[object], xr.Dataset]
     keywords: Mapping = field(default_factory=dict)
     told: str = ""
+    fit: object = None
 
 
 def models_for(command: str) -> list[str]:
@@ -184,6 +189,24 @@ def _combine(spec: CombineSpec) -> Problem:
         ds, spec.quantiles, spec.threshold, task=spec.task), {"trust": spec.trust.plain()})
 
 
+@problem_of.register
+def _predict(spec: PredictSpec) -> Problem:
+    fit = load_fit(existing("fit", spec.fit))
+    ds = fit.data if spec.at is None else named_or_file(spec.at)
+    require(spec.task is None or hasattr(fit, "tasks"),
+            f"{fit.model.name} has one task, which needs no name; leave task out")
+
+    def label(fit) -> xr.Dataset:
+        if hasattr(fit, "tasks"):
+            require(not spec.rescale_to_totals, f"{fit.model.name} has no draws that add up to "
+                    "totals; leave rescale_to_totals out")
+            return fit.to_dataset(ds, spec.quantiles, spec.threshold, spec.area_effect, spec.task)
+        return _rescaled(fit, ds, spec)
+
+    told = f"read {fit!r} from {Path(spec.fit).name}"
+    return Problem((), ds, label, told=told, fit=fit)
+
+
 def _source(text: str) -> tuple[str, xr.Dataset]:
     name, given, path = text.rpartition("=")
     if given and not name:
@@ -191,16 +214,18 @@ def _source(text: str) -> tuple[str, xr.Dataset]:
     return name or Path(path).stem, named_or_file(path)
 
 
-def _rescaled(fit, ds: xr.Dataset, spec: Spec) -> xr.Dataset:
+def _rescaled(fit, ds: xr.Dataset, spec: Spec | PredictSpec) -> xr.Dataset:
     """The map; one that cannot be made to add up to the totals is not lost, and says so."""
     asked = (ds, spec.quantiles, spec.threshold, spec.area_effect)
+    further = {"information": spec.information, "components": spec.components,
+               "draws": spec.draws, "seed": spec.seed}
     if not spec.rescale_to_totals:
-        return fit.to_dataset(*asked)
+        return fit.to_dataset(*asked, **further)
     try:
-        return fit.to_dataset(*asked, preserve_totals=True, seed=spec.seed)
+        return fit.to_dataset(*asked, preserve_totals=True, **further)
     except NotExact as error:
         told = f"the map does not add up to the totals, as was asked for: {error}"
         warn(told, FitWarning)
-        maps = fit.to_dataset(*asked)
+        maps = fit.to_dataset(*asked, **further)
         before = maps.attrs.get("treatments", "none")
         return maps.assign_attrs(treatments=told if before == "none" else f"{before}\n{told}")

@@ -147,6 +147,8 @@ def rate_unit(ds: xr.Dataset) -> tuple[float, str]:
     (float, str)
         Such as 1,000 and "deaths per 1,000 people".
     """
+    if "trials" in ds:
+        return 1.0, "share"
     value = ds["value"].attrs.get("units", "value units")
     if ds["value"].attrs.get("aggregation", "sum") == "mean":
         return 1.0, value
@@ -174,8 +176,10 @@ def observed_rate(ds: xr.Dataset) -> xr.DataArray:
     Returns
     -------
     xr.DataArray (bag,)
-        Totals per total weight, or values if they are means.
+        Totals per weight, positives per trial (NaN without trials), or values that are means.
     """
+    if "trials" in ds:
+        return (ds["value"] / ds["trials"].where(ds["trials"] > 0)).assign_attrs(units="share")
     if ds["value"].attrs.get("aggregation", "sum") == "mean":
         return ds["value"]
     total = np.bincount(ds["membership"].values, weights=ds["weight"].values)

@@ -13,9 +13,13 @@ from workbench.gp.data.bags import Bags, Source
 from workbench.gp.likelihoods import Units
 from workbench.gp.likelihoods.noise import individual_noise
 from workbench.gp.likelihoods.preserving import Groups, preserve
-from workbench.gp.models.options import Options, build_options, non_defaults
+from workbench.gp.models.keeping import Kept, Recalled, keep_state, recall_state
+from workbench.gp.models.options import Options, build_options, cast_bags, non_defaults
 from workbench.gp.optimisation.hyperparameters import HyperparameterSet
 from workbench.gp.optimisation.training import History, maximise_evidence
+from workbench.gp.predictive import Normal
+
+_CHUNK = 100_000
 
 
 class Model:
@@ -85,6 +89,68 @@ class Model:
         """
         return self._conditioned(self._assemble(source), hyperparameters)
 
+    def hyperparameters(self, source: Source) -> HyperparameterSet:
+        """The hyperparameters before anything is learnt: where they start, with their priors.
+
+        Parameters
+        ----------
+        source : Source
+            Bags and targets, by which starts and default priors are scaled.
+        """
+        return self._assemble(source).hyperparameters
+
+    def imagine(self, source: Source, values: Mapping, seed: int, posterior: bool = False
+                ) -> tuple[Tensor, Tensor]:
+        """A field drawn from the model, and what would be observed of it.
+
+        Parameters
+        ----------
+        source : Source
+            Bags; under the prior its targets scale conventions of inputs and noise alone.
+        values : mapping
+            Every hyperparameter, in natural units.
+        seed : int
+            Of the draw.
+        posterior : bool
+            Whether the field is drawn given the targets; otherwise from the prior.
+
+        Returns
+        -------
+        rates : Tensor (N,)
+            True rate of each individual, effects of areas and individuals included.
+        observed : Tensor (B,)
+            Observations of the bags, as of ``source.targets.value``.
+
+        Raises
+        ------
+        InputError
+            If the model has no prior of fields that can be drawn.
+        """
+        raise InputError(f"{self.name} cannot draw fields from its prior; vbagg, centre-point, "
+                         "constant and aggregated-gp can: use one of them")
+
+    def recall(self, source: Source, kept: Kept) -> ModelFit:
+        """The fit that was kept, without training.
+
+        Parameters
+        ----------
+        source : Source
+            What it was fitted to.
+        kept : Kept
+            As of `ModelFit.keep`.
+
+        Raises
+        ------
+        InputError
+            If what was kept belongs to another model or other data.
+        """
+        state = self._blank(source, kept)
+        return self.fit_type(self, state, recall_state(state, kept))
+
+    def _blank(self, source: Source, kept: Kept):
+        """The state of the model on its data, to be filled with what was kept."""
+        return self.state_type(self, source)
+
     def _assemble(self, source: Source, callback=None):
         """The state of the model on its data, with nothing learnt."""
         return self.state_type(self, source)
@@ -96,7 +162,7 @@ class Model:
         return self.fit_type(self, state, state.train(False, None))
 
 
-class EvidenceState:
+class EvidenceState(Recalled):
     """A model assembled for a source, whose posterior has a closed form at its hyperparameters."""
 
     options: Options
@@ -110,6 +176,10 @@ class EvidenceState:
     def compute_posterior(self) -> None:
         """Keep the posterior at the present hyperparameters."""
         raise NotImplementedError
+
+    def recall(self, learnt: Mapping[str, Tensor]) -> None:
+        """The posterior follows from the hyperparameters."""
+        self.compute_posterior()
 
     def train(self, progress: bool, callback) -> History:
         """Maximise evidence plus log prior, then keep the posterior."""
@@ -147,6 +217,24 @@ def noise_given_totals(state, bags: Bags) -> Tensor | None:
     return individual_noise(state.noise, bags) if state.likelihood.has_noise else None
 
 
+@torch.no_grad()
+def prior_of(state, bags: Bags) -> Normal:
+    """Prior of f at the individuals of a state whose ``field`` has terms: N(mean, Σ k_t(x, x)).
+
+    Parameters
+    ----------
+    state : object
+        With ``field``, ``transform`` and ``options``.
+    bags : Bags
+        Where.
+    """
+    bags, field = cast_bags(bags, state.options), state.field
+    x = state.transform(bags.x)
+    variance = torch.cat([sum(term.diagonal(part) for term in field.terms)
+                          for part in x.split(_CHUNK)])
+    return Normal(field.mean.detach().expand(len(x)), variance.sqrt())
+
+
 class ModelFit:
     """A model fitted to a source, at the hyperparameters of its state, which stays as it is.
 
@@ -177,9 +265,36 @@ class ModelFit:
         with torch.no_grad():
             return float(self.state.evidence())
 
+    def keep(self) -> Kept:
+        """What `Model.recall` makes the fit of again."""
+        return keep_state(self.state, self.history)
+
     def with_hyperparameters(self, values: Mapping):
         """The posterior with some hyperparameters at other values and the rest as they are."""
         return self.model.condition(self.state.given, {**self.hyperparameters, **values})
+
+    def prior(self, bags: Bags) -> Normal:
+        """Distribution of f at the individuals before anything was observed.
+
+        Raises
+        ------
+        NotExact
+            If the model has none that is known.
+        """
+        raise NotExact(f"{self.model.name} has no prior variance of f that is known, so that what "
+                       "the data told of it cannot be; vbagg, auto and the exact models of one "
+                       "source have")
+
+    def components(self, bags: Bags, by: str = "term", known: Tensor | None = None) -> dict:
+        """Distribution of each summand of f at the individuals.
+
+        Raises
+        ------
+        NotExact
+            If the model does not keep its posterior term by term.
+        """
+        raise NotExact(f"{self.model.name} does not keep its posterior term by term; vbagg and "
+                       "auto do")
 
     def draw_latent(self, bags: Bags, samples: int, seed: int) -> Tensor:
         """Joint draws of f at the individuals (samples, N).

@@ -14,7 +14,8 @@ class AggregatedGP(LabelledModel):
     """Exact GP regression on weighted bag means or sums, Normal observations, identity link.
 
     Counts are modelled as rates per unit of weight. Needs all pairs of individuals per evaluation:
-    meant for up to some thousands of them; `VBAgg` with ``likelihood="normal"`` scales further.
+    meant for up to some ten thousands of them; `VBAgg` with ``likelihood="normal"`` scales further.
+    A fit that would take more than ``hours``, by its estimate, is refused before it starts.
 
     Parameters
     ----------
@@ -44,6 +45,9 @@ class AggregatedGP(LabelledModel):
     noise : {"constant", "size", "weight", "known"}, default "size"
         Variance of a bag's observation: constant σ²; by size, σ²/N_a of a mean and N_a σ² of a sum;
         by weight, σ² inversely to the bag's weight; known V_a.
+    hours : float, default 1
+        Hours that a fit may take by its estimate; one of more is refused before it starts; from 0
+        to 1e+06.
 
     Examples
     --------
@@ -60,5 +64,6 @@ class AggregatedGP(LabelledModel):
                  extrapolation: str = "linear", hyperparameters: Mapping | None = None,
                  initial: Mapping | None = None, priors: Mapping | None = None,
                  max_steps: int = 100, tolerance: float = 1e-06, seed: int = 0,
-                 dtype: str = "float64", device: str = "cpu", noise: str = "size") -> None:
+                 dtype: str = "float64", device: str = "cpu", noise: str = "size",
+                 hours: float = 1.0) -> None:
         self._set(locals())

@@ -186,6 +186,9 @@ class Auto(LabelledModel):
         return self._mixed(data, chosen, fits, Weighing(weights, None, "weights were given", ()),
                            [], False, started)
 
+    def _recalled(self, datasets, facts, kept) -> AutoFit:
+        return AutoFit.recalled(self, VBAgg, datasets, facts, kept)
+
     def estimate(self, ds: xr.Dataset) -> float:
         """Roughly how many seconds `fit` will take, from one evaluation of each candidate.
 
@@ -245,7 +248,7 @@ class Auto(LabelledModel):
                     if error:
                         notes.append(f"the candidate {name!r} failed and is left out: {error}")
                         continue
-                    inner = found if inside else models[name]._inner.restored(source, *found)
+                    inner = found if inside else models[name]._inner.recall(source, found)
                     fits[name] = Fit(inner, models[name], data)
                     notes += [f"{name}: {text}" for text in told]
                     if fits[name].cancelled:

@@ -24,13 +24,14 @@ from workbench.gp.models.base import Model
 from workbench.gp.models.baselines.fit import PointFit
 from workbench.gp.models.baselines.options import BagConstantOptions
 from workbench.gp.models.baselines.state import point_likelihood
+from workbench.gp.models.keeping import Recalled
 from workbench.gp.models.options import cast_bags, cast_source
 from workbench.gp.optimisation.hyperparameters import Hyperparameter
 from workbench.gp.optimisation.training import History
 from workbench.gp.predictive import Point
 
 
-class BagConstantState:
+class BagConstantState(Recalled):
     """The rates of a source's bags, and their mean."""
 
     def __init__(self, model: Model, source: Source):

@@ -98,7 +98,7 @@ class PointFit(ModelFit):
         logs = self.state.likelihood.log_prob(y.to(expected) / scale, expected, units.noise_std)
         return (logs - scale.log())[None]
 
-    def components(self, bags: Bags) -> dict:
+    def components(self, bags: Bags, by: str = "term", known=None) -> dict:
         """Refused: a point predictor has no additive terms to report.
 
         Raises

@@ -46,6 +46,7 @@ class PointModel(Model):
     paper = "Law et al. 2018, appendix B (baseline)"
     options_type: type[PointOptions]
     function: type
+    state_type, fit_type = PointState, PointFit
     stops_early = True
 
     def fit(self, source: Source, *, early_stop: Source | None = None, progress: bool = False,

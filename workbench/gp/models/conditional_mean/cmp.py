@@ -16,7 +16,7 @@ from torch import Tensor
 from workbench.gp.data.bags import Bags
 from workbench.gp.fields.mediated import squares
 from workbench.gp.kernels.operators import SegmentMean
-from workbench.gp.models.base import Model
+from workbench.gp.models.base import Model, ModelFit
 from workbench.gp.models.conditional_mean.cmp_options import CMPOptions
 from workbench.gp.models.conditional_mean.cmp_state import CMPState
 from workbench.gp.models.conditional_mean.mean_function import evaluate
@@ -41,6 +41,16 @@ class CMPFit(ExactFit):
         """Predictive distribution of f at the individuals, mean function included."""
         found = super().latent(bags)
         return Normal(found.mean + self._known(bags), found.std)
+
+    def prior(self, bags: Bags) -> Normal:
+        """Refused: what is learnt of is the mean of f given mediators, not f.
+
+        Raises
+        ------
+        NotExact
+            Always.
+        """
+        return ModelFit.prior(self, bags)
 
     def at(self, bags: Bags, trained=None, area_effect: bool = False) -> Normal:
         """Predictive distribution of the field at new individuals, their white noise included."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 from torch import Tensor
 
 from workbench.gp.fields.collapsed import CollapsedField
+from workbench.gp.fields.inducing import InducingField
 from workbench.gp.fields.mediated import ConditionalMeanOperator
 from workbench.gp.kernels.grammar import Term
 from workbench.gp.models import assembly
@@ -31,6 +32,10 @@ class VarCMPState(CMPState):
 
     def _field_like(self, x: Inputs, operator: ConditionalMeanOperator) -> CollapsedField:
         return self.field_type(self.field.inducing, x, operator)
+
+    def inducing_fields(self) -> list[InducingField]:
+        """The one field behind the collapsed one."""
+        return [self.field.inducing]
 
     def conditional_means(self, weights: Tensor) -> tuple[Tensor, Tensor]:
         """Posterior mean and variance (n,) of means of f - m with weights of bags (B, n)."""

@@ -144,6 +144,12 @@ class IndependentBagsGP(AggregatedGP):
     name = "bagg-gp"
     summary = "exact GP on bag means, bags independent of each other, as published"
     paper = "Chau et al. 2021 (BAGG-GP)"
+    options_type = AggregatedOptions
+
+    def pairs(self, bags: Bags) -> int:
+        """Pairs of individuals that are in one bag."""
+        return int(bags.sizes.double().square().sum())
+
     state_type, fit_type = IndependentState, IndependentFit
 
 

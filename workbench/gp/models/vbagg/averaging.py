@@ -24,6 +24,7 @@ from tqdm import tqdm
 from workbench.checks import ApproximationWarning, warn
 from workbench.gp.data.bags import Bags
 from workbench.gp.likelihoods.preserving import Groups
+from workbench.gp.models.keeping import Kept
 from workbench.gp.models.vbagg.exploring import Explorer, Setting
 from workbench.gp.models.vbagg.fit import VariationalFit
 from workbench.gp.models.vbagg.proposal import (
@@ -72,6 +73,13 @@ class AveragedFit(VariationalFit):
         super().__init__(best.model, best.state, best.history)
         self.members, self.weights = members, weights
         self.effective_number, self.tail = effective_number, tail
+
+    def keep(self) -> Kept:
+        """What `VBAgg.recall` makes the fit of again: the best setting, and all others."""
+        parts = {"best": super().keep()}
+        parts |= {str(k): fit.keep() for k, fit in enumerate(self.members)}
+        return Kept({"effective_number": float(self.effective_number), "tail": float(self.tail)},
+                    {"weights": self.weights.detach().clone()}, parts)
 
     def with_hyperparameters(self, values: Mapping) -> VariationalFit:
         """The posterior at one setting, no longer averaged over settings; its notes say so."""
@@ -149,10 +157,18 @@ class AveragedFit(VariationalFit):
             out[name] = (predicted.mean, predicted.std)
         return out
 
-    def components(self, bags: Bags) -> dict[str, Predictive]:
-        """Distribution of each additive term of f at the individuals, by the term's name."""
-        parts = [fit.components(bags) for fit in self.members]
-        return {name: Mixture(self.weights, [part[name] for part in parts]) for name in parts[0]}
+    def components(self, bags: Bags, by: str = "term", known: Tensor | None = None
+                   ) -> dict[str, Predictive]:
+        """Distribution of each summand of f at the individuals; one that a member lacks is zero."""
+        parts = [fit.components(bags, by, known) for fit in self.members]
+        none = Normal(*torch.zeros(2, len(bags.x)).to(self.state.x))
+        names = dict.fromkeys(name for part in parts for name in part)
+        return {name: Mixture(self.weights, [part.get(name, none) for part in parts])
+                for name in names}
+
+    def prior(self, bags: Bags) -> Predictive:
+        """Distribution of f before any total was seen, each setting with its posterior weight."""
+        return self._mix(lambda fit: fit.prior(bags))
 
     def _mix(self, predicted) -> Mixture:
         return Mixture(self.weights, [predicted(fit) for fit in self.members])

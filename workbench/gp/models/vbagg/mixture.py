@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import asdict
 
 import torch
 
 from workbench.checks import InputError
 from workbench.gp.models.base import Model
+from workbench.gp.models.keeping import Kept
 from workbench.gp.models.options import AutoOptions
 from workbench.gp.models.vbagg.averaging import AveragedFit
 from workbench.gp.models.vbagg.fit import VariationalFit
@@ -48,6 +50,11 @@ class MixtureFit(AveragedFit):
         super().__init__(top, [fits[name] for name in used], (share / share.sum()).to(top.state.x))
         self.fits, self.weight_of = dict(fits), dict(weights)
 
+    def keep(self) -> Kept:
+        """Every candidate's fit, and the weights."""
+        return Kept({"weights": dict(self.weight_of), "history": asdict(self.history)}, {},
+                    {name: fit.keep() for name, fit in self.fits.items()})
+
     @property
     def hyperparameters(self) -> dict[str, dict]:
         """By candidate: its weight and its hyperparameters in natural units."""
@@ -69,13 +76,15 @@ class MixtureFit(AveragedFit):
         """None of its own: they are those of its members."""
         return {}
 
-    def components(self, bags):
-        """Raise: candidates have different terms.
+    def components(self, bags, by: str = "role", known=None):
+        """Summands by role, of which every candidate has some; see `AveragedFit.components`.
 
         Raises
         ------
         InputError
-            Always.
+            By term.
         """
-        raise InputError("the candidates of a mixture have different terms; ask one of "
-                         "fit.candidates for its components")
+        if by == "term":
+            raise InputError("the candidates of a mixture have different terms; take its "
+                             "components by='role', or ask one of fit.candidates")
+        return super().components(bags, by, known)

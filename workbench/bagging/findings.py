@@ -1,0 +1,194 @@
+"""What is found in data: one sentence each, raised, recorded as a treatment, or listed by a check.
+
+Whoever reads data calls `refuse` for what cannot be used. It is raised as an `InputError`, except
+inside `listing`, where it is listed and work goes on with the treatment at hand, so that all that
+is wrong is found at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field, replace
+
+from workbench.checks import InputError, one_way, options_named
+
+ERROR, WARNING, NOTE = "error", "warning", "note"
+SEVERITIES = (ERROR, WARNING, NOTE)
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing found in data.
+
+    Parameters
+    ----------
+    code : str
+        What kind of finding it is, in one or two words, the same in every version.
+    what : str
+        What was found.
+    fix : str
+        How to correct it, with options as in Python.
+    flag : str
+        The same with options as on the command line.
+    where : tuple of str
+        Ids of areas, names of covariates or of files.
+    count : int, optional
+        How many: of what ``what`` counts.
+    effect : str
+        What will happen if nothing is done.
+    severity : {"error", "warning", "note"}
+        Whether nothing can be fitted; a map can be made but may mislead; nothing needs doing.
+    told : str
+        How to correct it, with options in both ways.
+    joint : str
+        What stands between ``what`` and ``fix`` in a sentence.
+    """
+
+    code: str
+    what: str
+    fix: str = ""
+    flag: str = ""
+    where: tuple[str, ...] = ()
+    count: int | None = None
+    effect: str = ""
+    severity: str = NOTE
+    told: str = field(default="", repr=False)
+    joint: str = field(default="; ", repr=False)
+
+    def __str__(self) -> str:
+        return f"{self.what}{self.joint}{self.fix}" if self.fix else self.what
+
+    def plain(self) -> Finding:
+        """The finding of a check, with its options named as each of its fields says."""
+        return replace(self, what=one_way(self.what), effect=one_way(self.effect),
+                       fix=one_way(self.fix, "python"), flag=one_way(self.fix, "flags"),
+                       told=one_way(self.fix, "both"))
+
+
+class Listing(list):
+    """Findings in the order they were made, and numbers counted on the way.
+
+    Attributes
+    ----------
+    counted : dict of str to float
+        From `counted`.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.counted: dict[str, float] = {}
+
+    def add(self, finding: Finding) -> None:
+        """Add a finding, unless the same was said before, or is a note on an error of its kind."""
+        if not any((f.what, f.where) == (finding.what, finding.where)
+                   or (f.code, f.where) == (finding.code, finding.where) and f.severity == ERROR
+                   and finding.severity != ERROR for f in self):
+            self.append(finding)
+
+    def add_error(self, error: Exception, code: str, where: Iterable[str] = ()) -> None:
+        """Add what an exception says, as an error; a later one at its place follows from it."""
+        what, _, fix = str(error).partition("; ")
+        found = Finding(code, what, fix, where=tuple(where), effect=STOPS, severity=ERROR)
+        if not found.where or not any((f.code, f.where, f.severity) == (code, found.where, ERROR)
+                                      for f in self):
+            self.add(found)
+
+
+STOPS = "refused: nothing is fitted"
+_LISTING: ContextVar[Listing | None] = ContextVar("findings of the check under way", default=None)
+
+
+@contextmanager
+def listing() -> Iterator[Listing]:
+    """Inside, what cannot be used is listed and not raised; options are named both ways.
+
+    Yields
+    ------
+    Listing
+        Of all that is found inside.
+    """
+    found = Listing()
+    token = _LISTING.set(found)
+    try:
+        with options_named("both"):
+            yield found
+    finally:
+        _LISTING.reset(token)
+
+
+@contextmanager
+def unlisted() -> Iterator[None]:
+    """Inside, everything is as outside a check: what is made there may be kept for others."""
+    token = _LISTING.set(None)
+    try:
+        with options_named("python"):
+            yield
+    finally:
+        _LISTING.reset(token)
+
+
+def is_listing() -> bool:
+    """Whether a check is under way."""
+    return _LISTING.get() is not None
+
+
+def refuse(what: str, fix: str = "", *, code: str, where: Iterable = (), count: int | None = None,
+           effect: str = STOPS, joint: str = "; ") -> None:
+    """Raise what cannot be used, or list it as an error if a check is under way.
+
+    Parameters
+    ----------
+    what, fix, code, where, count, effect, joint
+        As of `Finding`.
+
+    Raises
+    ------
+    InputError
+        ``what; fix``, outside a check.
+    """
+    finding = Finding(code, what, fix, where=tuple(map(str, where)), count=count, effect=effect,
+                      severity=ERROR, joint=joint)
+    if (found := _LISTING.get()) is None:
+        raise InputError(str(finding))
+    found.add(finding)
+
+
+def tell(what: str, *, code: str = "treated", where: Iterable = (), count: int | None = None,
+         effect: str = "", fix: str = "", severity: str = NOTE) -> None:
+    """List what was done to the input, or seen in it, if a check is under way.
+
+    Parameters
+    ----------
+    what, code, where, count, effect, fix, severity
+        As of `Finding`.
+    """
+    if (found := _LISTING.get()) is not None:
+        found.add(Finding(code, what, fix, where=tuple(map(str, where)), count=count,
+                          effect=effect, severity=severity))
+
+
+def counted(**numbers: float) -> None:
+    """Keep numbers of the check under way, such as totals before anything is left out."""
+    if (found := _LISTING.get()) is not None:
+        found.counted |= {name: float(number) for name, number in numbers.items()}
+
+
+@contextmanager
+def part(code: str, *where: object) -> Iterator[None]:
+    """Of a check one part: what it raises is listed, and the check goes on without the part.
+
+    Parameters
+    ----------
+    code : str
+        Of the finding.
+    *where : object
+        What could not be used, such as a file.
+    """
+    try:
+        yield
+    except InputError as error:
+        if (found := _LISTING.get()) is None:
+            raise
+        found.add_error(error, code, map(str, where))

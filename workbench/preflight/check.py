@@ -1,0 +1,189 @@
+"""Look at data as a fit would, list everything that is wrong or odd, and fit nothing."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import xarray as xr
+
+from workbench import bagging, datasets, geo, schema
+from workbench.bagging.findings import ERROR, NOTE, WARNING, Finding, Listing, listing, part
+from workbench.bagging.sanity import odd
+from workbench.checks import InputError, WorkbenchWarning, one_way, require
+from workbench.preflight import areas as of_areas
+from workbench.preflight import covariates as of_covariates
+from workbench.preflight.cost import estimate
+from workbench.preflight.result import Check
+from workbench.preflight.totals import totals_of
+
+_ODD = "look at this: "
+
+
+def check(
+    data: object,
+    covariates: object = None,
+    weight: object = None,
+    value: str | None = None,
+    *,
+    parents: object = None,
+    parent: str | None = None,
+    level: str | None = None,
+    areas: int | None = None,
+    model: object = None,
+    **options: object,
+) -> Check:
+    """Check data before anything is fitted: all that is wrong or odd, in one table.
+
+    Reading goes on after an error, so that everything is found at once.
+
+    Parameters
+    ----------
+    data : polygons, xr.Dataset or str
+        Polygons as of `workbench.bag_polygons`; a bagged dataset; the name of one; or the path of
+        a bagged ``.nc``.
+    covariates, weight, value
+        As of `workbench.bag_polygons`, where the data are polygons.
+    parents : mapping, pd.Series, pd.DataFrame or path of a CSV or Parquet table, optional
+        Published values of the larger areas that the areas belong to: by id, or a table with ids
+        in its first column.
+    parent : str, optional
+        Label of the areas (``labels``) that names the larger one.
+    level : str, optional
+        Merge the areas up to this level first.
+    areas : int, optional
+        Merge neighbouring areas until this many are left first.
+    model : LabelledModel, optional
+        Whose time and memory are estimated; `workbench.Auto` if not given.
+    **options
+        Further arguments of `workbench.bag_polygons`, or options of the named dataset.
+
+    Returns
+    -------
+    Check
+        Findings, totals before and after, and estimates. It is shown as a table, and writes HTML
+        and JSON.
+
+    Raises
+    ------
+    InputError
+        If an option of the check itself cannot be used.
+
+    Examples
+    --------
+    >>> import workbench as wb
+    >>> checked = wb.check("swiss-roll", n_bags=12, mean_size=10, size_std=4)
+    >>> checked.ok
+    True
+    >>> [finding.code for finding in checked.findings][:1]
+    ['extrapolation']
+    """
+    require((parents is None) == (parent is None), "parents (their values) and parent (the label "
+            "of the areas that names them) belong together; give both")
+    named = isinstance(data, str) and not Path(data).exists() and Path(data).suffix == ""
+
+    def read() -> xr.Dataset:
+        if isinstance(data, xr.Dataset):
+            require(not options, f"a dataset has no options, got {', '.join(options)}")
+            ds = data
+        elif isinstance(data, str | Path) and Path(data).suffix.lower() == ".nc":
+            ds = geo.read(data)
+        elif named:
+            ds = datasets.load(data, **options)
+        else:
+            ds = geo.bag_polygons(data, covariates, weight, value, **options)
+        with part("level", "areas"):
+            ds = ds if level is None else bagging.merge(ds, level)
+            ds = ds if areas is None else bagging.merge_to(ds, areas)
+        return ds
+
+    title = (str(data) if named else Path(data).name if isinstance(data, str | Path)
+             else str(getattr(data, "attrs", {}).get("title", "")) or "data in memory")
+    return looked_over(read, title, model, parents, parent)
+
+
+def looked_over(read: Callable[[], xr.Dataset], title: str, model: object = None,
+                parents: object = None, parent: str | None = None) -> Check:
+    """The check of whatever ``read`` reads.
+
+    Parameters
+    ----------
+    read : callable
+        Returns a bagged dataset.
+    title : str
+        What is checked.
+    model, parents, parent
+        As of `check`.
+
+    Returns
+    -------
+    Check
+    """
+    ds, estimates, totals = None, {}, None
+    with listing() as found, warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always", WorkbenchWarning)
+        with part("input"):
+            ds = read()
+        if ds is not None:
+            with part("dataset"):
+                schema.check(ds, valued=False)
+                totals = totals_of(ds, found.counted)
+                _look(ds, found, parents, parent)
+                estimates = _estimate(ds, found, model)
+    for one in warned:
+        said = {one_way(str(finding)) for finding in found}     # a loader warns of what is odd
+        if issubclass(one.category, WorkbenchWarning) and one_way(str(one.message)) not in said:
+            found.add_error(one.message, "warning")
+            found[-1] = replace(found[-1], severity=WARNING, effect="")
+    order = sorted(found, key=lambda f: (ERROR, WARNING, NOTE).index(f.severity))
+    treated = None if ds is None else ds.assign_attrs(
+        treatments=one_way(str(ds.attrs.get("treatments", "none"))))
+    return Check(title, [finding.plain() for finding in order], totals, estimates, treated)
+
+
+def _look(ds: xr.Dataset, found: Listing, parents: object, parent: str | None) -> None:
+    """Everything that a bagged dataset shows by itself."""
+    for sentence in str(ds.attrs.get("treatments", "none")).split("\n"):
+        said = {one.what for one in found} | {"none", ""}
+        if sentence not in said and not sentence.startswith(_ODD):
+            found.add(Finding("treated", sentence))
+    bagged = found.counted.get("bagged", ds.sizes[schema.BAG])
+    if bagged != ds.sizes[schema.BAG]:
+        found.add(Finding("merged", f"{bagged:.0f} areas were merged to {ds.sizes[schema.BAG]}, as "
+                          "asked for", count=ds.sizes[schema.BAG]))
+    strange = odd(ds)
+    known = tuple(name for one in strange if one.code in ("constant", "collinear")
+                  for name in (one.where if one.code == "constant" else one.where[1:]))
+    looks = [lambda: strange, lambda: of_areas.small(ds), lambda: of_areas.degrees(ds)]
+    if ds.sizes[schema.COVARIATE]:
+        looks += [lambda: of_covariates.extrapolating(ds),
+                  lambda: of_covariates.inseparable(ds, known)]
+    looks.append(lambda: of_covariates.many_for_areas(ds))
+    if "value" in ds:
+        looks.append(lambda: of_areas.inside(ds))
+        if parent is not None:
+            looks.append(lambda: of_areas.parents(ds, parent, parents))
+    for look in looks:
+        with part("check"):
+            for finding in look():
+                found.add(finding)
+    if "value" in ds:
+        with part("value", "value"):
+            schema.check_learnable(ds)
+
+
+def _estimate(ds: xr.Dataset, found: Listing, model: object) -> dict[str, object]:
+    """Time and memory of a fit, where one is possible."""
+    if "value" not in ds or not np.asarray(ds["value"].values, dtype=float).any():
+        return {}
+    try:
+        estimates, findings = estimate(ds, model)
+    except InputError as error:
+        found.add_error(error, "model")
+        return {}
+    for finding in findings:
+        found.add(finding)
+    return estimates
