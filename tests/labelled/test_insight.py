@@ -7,7 +7,7 @@ import torch
 import workbench as wb
 from workbench.checks import InputError
 from workbench.datasets import load
-from workbench.gp.models.base import prior_of
+from workbench.gp.models.fits import prior_of
 
 # Few steps and few areas are enough for what is tested here.
 pytestmark = pytest.mark.filterwarnings(

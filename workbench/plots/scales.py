@@ -176,8 +176,7 @@ def observed_rate(ds: xr.Dataset) -> xr.DataArray:
     Returns
     -------
     xr.DataArray (bag,)
-        Totals per total weight, positives per trial (unknown where there were no trials), or
-        values if they are means.
+        Totals per weight, positives per trial (NaN without trials), or values that are means.
     """
     if "trials" in ds:
         return (ds["value"] / ds["trials"].where(ds["trials"] > 0)).assign_attrs(units="share")

@@ -37,7 +37,15 @@ _SMALLEST = 2.0             # pixels below which a ring of islands is not drawn
 
 @dataclass(frozen=True)
 class StillMap:
-    """One map: its title, what its colours mean, and the picture."""
+    """One map as a picture.
+
+    Parameters
+    ----------
+    title, caption : str
+        What it shows, and what its colours mean.
+    svg : str
+        The picture.
+    """
 
     title: str
     caption: str

@@ -22,8 +22,9 @@ from workbench.gp.kernels.operators import OPERATORS
 from workbench.gp.likelihoods import Normal as NormalLikelihood
 from workbench.gp.likelihoods.links import link_named
 from workbench.gp.models import assembly
-from workbench.gp.models.base import EvidenceState, Model, ModelFit, prior_of, units_of
+from workbench.gp.models.base import EvidenceState, Model
 from workbench.gp.models.exact.cost import ExactOptions, exact_cost, refuse_beyond
+from workbench.gp.models.fits import ModelFit, prior_of, units_of
 from workbench.gp.models.joint import MOST_JOINT, gaussian, in_parts, sum_bags
 from workbench.gp.models.options import cast_bags
 from workbench.gp.optimisation.hyperparameters import Hyperparameter

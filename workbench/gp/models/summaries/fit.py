@@ -13,7 +13,7 @@ from workbench.gp.data.bags import Bags
 from workbench.gp.kernels.operators import SegmentMean, blocks, restore_order
 from workbench.gp.likelihoods import preserving
 from workbench.gp.likelihoods.sharing import allocate
-from workbench.gp.models.base import ModelFit, prior_of
+from workbench.gp.models.fits import ModelFit, prior_of
 from workbench.gp.models.joint import gaussian, in_parts, sum_bags
 from workbench.gp.models.options import cast_bags
 from workbench.gp.numerics.linalg import cholesky

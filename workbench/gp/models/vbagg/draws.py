@@ -16,7 +16,7 @@ from workbench.gp.kernels.operators import OPERATORS
 from workbench.gp.likelihoods import preserving
 from workbench.gp.likelihoods.base import standard_normal
 from workbench.gp.likelihoods.preserving import Groups
-from workbench.gp.models.base import noise_given_totals, units_of
+from workbench.gp.models.fits import noise_given_totals, units_of
 from workbench.gp.models.joint import sum_bags, sum_runs
 from workbench.gp.models.options import cast_bags
 from workbench.gp.models.vbagg.effects import (

@@ -14,7 +14,7 @@ from workbench.gp.expectations import bound_named, prediction_named
 from workbench.gp.fields.projected import ProjectedData, with_effects
 from workbench.gp.likelihoods import BagMoments
 from workbench.gp.likelihoods.preserving import Groups
-from workbench.gp.models.base import ModelFit, prior_of
+from workbench.gp.models.fits import ModelFit, prior_of
 from workbench.gp.models.options import cast_bags
 from workbench.gp.models.vbagg import draws
 from workbench.gp.models.vbagg.components import components

@@ -11,7 +11,7 @@ from workbench.checks import InputError
 from workbench.gp.models.base import Model
 from workbench.gp.models.keeping import Kept
 from workbench.gp.models.options import AutoOptions
-from workbench.gp.models.vbagg.averaging import AveragedFit
+from workbench.gp.models.vbagg.averaged_fit import AveragedFit
 from workbench.gp.models.vbagg.fit import VariationalFit
 
 

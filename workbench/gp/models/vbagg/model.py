@@ -22,7 +22,8 @@ from workbench.gp.models.options import (
     non_defaults,
 )
 from workbench.gp.models.vbagg import draws
-from workbench.gp.models.vbagg.averaging import AveragedFit, average
+from workbench.gp.models.vbagg.averaged_fit import AveragedFit
+from workbench.gp.models.vbagg.averaging import average
 from workbench.gp.models.vbagg.diagnosis import diagnose
 from workbench.gp.models.vbagg.fit import VariationalFit
 from workbench.gp.models.vbagg.state import VariationalState
