@@ -253,3 +253,6 @@ def test_words_and_tables_say_what_the_numbers_say():
     assert "Do not trust any map" in verdict(none)
     fine = result.assign(reached=("resolution", np.full(inside.size, 1.0)))
     assert "Trust the map down to single individuals" in verdict(fine)
+    assert "may turn out coarser" in verdict(fine)
+    sure = fine.assign(reached_lower=("resolution", np.full(inside.size, 0.8)))
+    assert "may turn out coarser" not in verdict(sure)

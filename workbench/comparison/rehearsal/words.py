@@ -116,12 +116,13 @@ def _detail(result: xr.Dataset) -> str:
     at = result.sel(resolution=name)
     share = f"{100 * float(at['reached']):.0f} % of {count} truths"
     low, high = 100 * float(at["reached_lower"]), 100 * float(at["reached_upper"])
+    unsure = "; with more truths it may turn out coarser" if low < 50 else ""
     if bool(at["inside"]):
         where = ("single individuals" if name == "individuals" else
                  f"cells of {name} (some {float(at['per_cell']):.0f} individuals each)")
         return (f"Trust the map down to {where}: there it explains at least {100 * threshold:.0f} "
                 f"% of what differs inside areas in {share} (95 % interval {low:.0f} to "
-                f"{high:.0f} %).")
+                f"{high:.0f} %{unsure}).")
     nothing = ""
     if bool(result["inside"].any()):
         inside = result.isel(resolution=np.flatnonzero(result["inside"].values))
