@@ -69,3 +69,5 @@ from workbench.pipeline.spec import CombineSpec as CombineSpec
 from workbench.pipeline.spec import MediateSpec as MediateSpec
 from workbench.pipeline.spec import SmoothSpec as SmoothSpec
 from workbench.pipeline.spec import Spec as Spec
+from workbench.reporting import notebook as notebook
+from workbench.reporting import report as report
