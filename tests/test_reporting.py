@@ -78,8 +78,8 @@ def test_a_report_has_every_section_and_needs_nothing_else(stored, tmp_path):
         "again"}
     maps = wb.read(stored)
     for told in (maps.attrs["spec_key"], maps.attrs["data_sha256"], "linear.variance",
-                 "rbf.lengthscale", "<math", "linear(covariates)+rbf(coordinates)", "wb.VBAgg(",
-                 "Law, Sejdinovic"):
+                 "rbf.lengthscale", "<math", "linear(covariates)+rbf(coordinates)",
+                 "wb.VBAgg(", "Law, Sejdinovic"):
         assert told in page
     drawn = 4 + bool((maps["extrapolation"] > 0).any())
     assert page.count("<svg") == drawn + 3                      # maps, and charts of the scores
@@ -279,8 +279,8 @@ def test_paths_in_a_notebook_are_seen_from_its_folder(tmp_path, monkeypatch):
     (tmp_path / "data").mkdir()
     for name in ("p.shp", "pop.tif"):
         (tmp_path / "data" / name).touch()
-    spec = wb.Spec("polygons", {
-        "polygons": "data/p.shp", "value": "data", "weight": "data/pop.tif"})
+    files = {"polygons": "data/p.shp", "value": "data", "weight": "data/pop.tif"}
+    spec = wb.Spec("polygons", files)
     assert "polygons='../data/p.shp'" in steps_of(spec, Path("notebooks")).data
     assert "value='data'" in steps_of(spec, Path("notebooks")).data
 

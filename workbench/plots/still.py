@@ -91,6 +91,8 @@ def still_maps(maps: xr.Dataset, *, log: bool = False, size: int = SIZE,
 
     def add(values, scale: ColourScale, title: str, said: str = "") -> None:
         told = scale.caption.partition(": ")[2]
+        if scale.kind == "probability":
+            told = f"{scale.unit or scale.label}, from 0 to 1."
         found.append(StillMap(title, f"{told} {said}".strip(),
                               still_map(maps, values, scale, title, size=size, axes=axes)))
 

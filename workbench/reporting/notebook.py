@@ -65,9 +65,9 @@ def notebook(maps: str | Path, out: str | Path | None = None):
     >>> import tempfile
     >>> import workbench as wb
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     maps = wb.run(wb.Spec("swiss-roll", options=dict(max_steps=3)))
-    ...     wb.write(maps, f"{folder}/map.nc")
-    ...     len(wb.notebook(f"{folder}/map.nc").cells) > 5
+    ...     maps = wb.run(wb.Spec("swiss-roll", {"n_bags": 12}, model="constant"))
+    ...     path = wb.write(maps, f"{folder}/map.nc")
+    ...     len(wb.notebook(path).cells) > 5
     True
     """
     nbformat = package("nbformat", extra="notebooks")
