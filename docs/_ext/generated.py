@@ -19,6 +19,7 @@ MODULES = {
     "workbench.geo": "Polygons and rasters",
     "workbench.granularity": "How coarse is too coarse",
     "workbench.plots": "Maps and charts",
+    "workbench.preflight": "Data checked before a fit",
 }
 #: Names of `workbench` by what a reader wants of them; a test holds that none is missing.
 GROUPS = {
@@ -34,7 +35,7 @@ GROUPS = {
         "MRGPRN", "CentrePointGPRN", "MRDGP", "MRCascade", "Nystrom", "NeuralNetwork", "BagPixel",
         "BagConstant", "ConditionalMean", "make_model", "impute", "tune", "Fit"],
     "Checks": [
-        "evaluate", "cross_validate", "recover", "compare", "table", "rescale_to_totals"],
+        "check", "Check", "evaluate", "cross_validate", "recover", "compare", "table", "rescale_to_totals"],
     "Runs": ["Spec", "SmoothSpec", "MediateSpec", "CombineSpec", "run", "InputError", "Cancelled"],
 }
 
