@@ -1,8 +1,10 @@
 """Every public callable says what goes in and what comes out, in numpy's sections."""
 
+import importlib
 import inspect
 
 import pytest
+from generated import MODULES, documented
 
 import workbench as wb
 from workbench import labelled
@@ -17,7 +19,9 @@ ANSWERS = {"AutoFit", "ConditionalMeanFit", "LabelledPredictive", "MediatedFit",
 
 def callables(name: str):
     """A public name and, of a class, its public methods."""
-    value = getattr(labelled if name in ANSWERS else wb, name)
+    module, _, name = name.rpartition(".")
+    home = importlib.import_module(module) if module else labelled if name in ANSWERS else wb
+    value = getattr(home, name)
     yield name, value
     if inspect.isclass(value):
         for method, _ in inspect.getmembers(value, inspect.isfunction):
@@ -48,13 +52,21 @@ def described(text: str) -> set[str]:
     return {name.strip().lstrip("*") for head in heads for name in head.split(",")}
 
 
-@pytest.mark.parametrize("name", sorted({*wb.__all__, *ANSWERS}))
+def names() -> list[str]:
+    """Those of the reference: of `workbench`, its answers, and the functions of its modules."""
+    return sorted({*wb.__all__, *ANSWERS, *(
+        f"{module}.{name}" for module in MODULES
+        for name in documented(importlib.import_module(module))
+        if callable(getattr(importlib.import_module(module), name)) and name not in wb.__all__)})
+
+
+@pytest.mark.parametrize("name", names())
 def test_parameters_and_returns_are_described(name):
     assert not {where: missing for where, one in callables(name)
                 if one.__module__.startswith(OURS) and (missing := lacking(one))}
 
 
-@pytest.mark.parametrize("name", sorted({*wb.__all__, *ANSWERS}))
+@pytest.mark.parametrize("name", names())
 def test_every_parameter_is_named(name):
     wrong = {}
     for where, one in callables(name):

@@ -38,6 +38,27 @@ def test_apps_of_the_repository_are_found():
     assert "disaggregate" in serving.apps()
 
 
+def landing(monkeypatch, *places):
+    from tornado.template import Template
+
+    monkeypatch.setattr(serving, "PLACES", places)
+    serving.documentation.cache_clear()
+    items = [(f"/{name}", name) for name in serving.apps()]
+    return Template(serving.LANDING.read_text(encoding="utf-8")).generate(items=items).decode()
+
+
+def test_the_landing_page_leads_to_the_apps_and_the_documentation(monkeypatch, tmp_path):
+    without = landing(monkeypatch, tmp_path)
+    assert all(f'href="./{name}"' in without for name in serving.apps())
+    assert "see the fine map and its calibration" in without
+    assert serving.HOW_TO_BUILD in without and "documentation/index.html" not in without
+    page = tmp_path / serving.PAGE
+    page.parent.mkdir(parents=True)
+    page.write_text("<html></html>", encoding="utf-8")
+    assert "documentation/index.html" in landing(monkeypatch, tmp_path)
+    assert f"documentation={page.parent.resolve()}" in serving._settings(5006, "127.0.0.1", [])
+
+
 class Server:
     """A server in a process of its own, and what it prints."""
 

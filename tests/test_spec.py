@@ -165,5 +165,10 @@ def test_later_fields_leave_former_keys_alone():
     assert "folds_scheme" not in plain.to_json() and "rescale_to_totals" not in plain.to_json()
     changed = Spec("korea", folds=3, folds_scheme="blocks", rescale_to_totals=True)
     assert changed.key != plain.key and Spec.from_json(changed.to_json()) == changed
+    assert Spec("korea", folds=3, information=False, components=False, draws=0).key == plain.key
+    assert len({Spec("korea", folds=3, **one).key for one in (
+        {"information": True}, {"components": True}, {"draws": 5})} | {plain.key}) == 4
+    with pytest.raises(InputError, match="draws must be 0"):
+        Spec("korea", draws=-1)
     with pytest.raises(InputError, match="rescale_to_totals as true or false"):
         Spec("korea", rescale_to_totals=1)

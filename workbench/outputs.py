@@ -17,6 +17,7 @@ from pathlib import Path
 
 from workbench.checks import InputError, choose, require
 
+FIT_SUFFIX = ".wbfit"                               # of a fit in one file
 BLOCK = 1 << 24                                     # bytes that are read back at a time
 _FOLDER = "workbench-kept-"                          # of results that could not go to their place
 _BESIDE = ("-journal", "-wal", "-shm", ".aux.xml")  # what SQLite and GDAL leave beside a half file

@@ -25,6 +25,7 @@ MODULES = {
 GROUPS = {
     "Data": [
         "load", "load_sources", "read", "write", "to_raster", "bag_polygons", "bag_children",
+        "bag_points", "raster_places", "distance_to", "slope",
         "bag_grid", "bag_blocks", "bag_along", "bag_boxes", "grid_places", "merge", "merge_to",
         "from_summaries", "summarise", "as_singleton_bags", "move_to_centres", "add_mediators",
         "targets_from_table", "targets_from_grid", "unmatch", "sources_from_tables",
@@ -33,10 +34,14 @@ GROUPS = {
         "Auto", "VBAgg", "AggregatedGP", "QuasiLikelihoodGP", "Constant", "CentrePointGP",
         "CentroidGP", "IndependentBagsGP", "CMP", "ShrinkageCMP", "VarCMP", "MRGP", "MRVBAgg",
         "MRGPRN", "CentrePointGPRN", "MRDGP", "MRCascade", "Nystrom", "NeuralNetwork", "BagPixel",
-        "BagConstant", "ConditionalMean", "make_model", "impute", "tune", "Fit"],
+        "BagConstant", "ConditionalMean", "make_model", "impute", "tune", "Fit",
+        "load_fit"],
+    "Maps": ["aggregate", "explain"],
     "Checks": [
-        "check", "Check", "evaluate", "cross_validate", "recover", "compare", "table", "rescale_to_totals"],
-    "Runs": ["Spec", "SmoothSpec", "MediateSpec", "CombineSpec", "run", "InputError", "Cancelled"],
+        "check", "Check", "evaluate", "cross_validate", "recover", "rehearse", "compare", "table",
+        "rescale_to_totals"],
+    "Runs": ["Spec", "SmoothSpec", "MediateSpec", "CombineSpec", "AggregateSpec", "PredictSpec",
+             "RehearseSpec", "run", "report", "notebook", "InputError", "Cancelled"],
 }
 
 

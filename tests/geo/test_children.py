@@ -2,9 +2,12 @@
 
 import geopandas as gpd
 import numpy as np
+import pandas as pd
 import pytest
 import shapely
 
+import workbench as wb
+from tests.geo.files import mapped, refusal
 from workbench import schema
 from workbench.checks import InputError
 from workbench.geo import bag_children
@@ -109,3 +112,73 @@ def test_dropping_children_says_what_value_went_with_them():
 def test_bad_input_is_named(polygons, options, message):
     with pytest.raises(InputError, match=message):
         bagged(polygons, **options)
+
+
+def outlines():
+    west = 1000 * np.arange(4)[::-1]
+    return gpd.GeoDataFrame({"name": [f"p{i}" for i in range(4)], "deaths": [4.0, 3, 2, 1],
+                             "tested": 20}, geometry=shapely.box(west, 0, west + 1000, 3000),
+                            crs=CRS)
+
+
+def without_cases():
+    return fine().drop(columns="cases")
+
+
+@pytest.mark.parametrize("given", [
+    dict(totals=pd.DataFrame({"of": [f"p{i}" for i in range(4)], "deaths": [4.0, 3, 2, 1],
+                              "tested": 20}), join="of"),
+    dict(parent_polygons=outlines(), parent_id="name"),
+], ids=["table", "polygons"])
+def test_values_of_parents_from_a_table_or_from_their_polygons(given):
+    ds = bagged(without_cases(), value="deaths", **given)
+    assert ds["value"].values.tolist() == [4, 3, 2, 1] and "individual_value" not in ds
+    survey = bagged(without_cases(), value="deaths", trials="tested", **given)
+    assert survey["trials"].values.tolist() == [20] * 4
+    assert survey["value"].attrs["aggregation"] == "mean"
+    with pytest.raises(InputError, match="more positives than trials"):
+        bagged(without_cases(), value="tested", trials="deaths", **given)
+    with pytest.raises(InputError, match="lacks columns|no column 'births'"):
+        bagged(without_cases(), value="births", **given)
+
+
+def test_weights_and_covariates_may_be_left_out():
+    ds = bag_children(fine(), parent="parent", value="cases")
+    assert ds["weight"].values == pytest.approx(1.0, abs=0.01) and ds.sizes["covariate"] == 0
+    assert ds["weight"].attrs["units"] == "km²" and "every km² counts alike" in ds.treatments
+    even = bag_children(fine(), parent="parent", value="cases", weight="uniform")
+    assert (even["weight"] == 1).all()
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::workbench.checks.WorkbenchWarning")
+def test_children_from_the_command_line(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    without_cases().to_file("small.gpkg")
+    outlines().to_file("large.gpkg")
+    common = ["--children", "small.gpkg", "--parent", "parent", "--covariates", "height",
+              "--covariates", "slope", "--weight", "people", "--id", "code"]
+    maps = mapped(tmp_path / "map.nc", *common, "--polygons", "large.gpkg", "--parent-id", "name",
+                  "--value", "deaths")
+    assert maps["value"].values.tolist() == [4, 3, 2, 1] and maps.sizes["individual"] == 12
+    spec = wb.Spec.from_json(maps.attrs["spec"])
+    assert spec.dataset == "children" and spec.dataset_options["covariates"] == ("height", "slope")
+    assert wb.run(spec)["mean"].equals(maps["mean"])
+    written = mapped(tmp_path / "map.gpkg.nc", *common, "--totals", table_of(tmp_path), "--join",
+                     "of", "--value", "deaths")
+    assert written["mean"].equals(maps["mean"])
+
+
+def table_of(folder):
+    pd.DataFrame(outlines().drop(columns="geometry")).rename(columns={"name": "of"}).to_csv(
+        folder / "deaths.csv", index=False)
+    return folder / "deaths.csv"
+
+
+@pytest.mark.parametrize(("arguments", "said"), [
+    (["--children", "none.gpkg", "--parent", "p", "--value", "v"], "children file 'none.gpkg'"),
+    (["--children", "none.gpkg", "--value", "v"], "missing --parent"),
+    (["--parent", "p", "--polygons", "none.gpkg", "--value", "v"], "give --children FILE"),
+])
+def test_the_command_line_says_what_children_need(arguments, said):
+    assert said in refusal(*arguments)

@@ -103,7 +103,7 @@ def test_geopackage_takes_the_individuals_if_they_are_polygons(tmp_path):
 @pytest.mark.parametrize("name,layer,message", [
     ("map.png", None, "file type '.png' is unknown; .*choose from .nc, .tif"),
     ("no/map.nc", None, "no directory"),
-    ("map.nc", "bag", "layer chooses the polygons of a .gpkg"),
+    ("map.nc", "bag", "layer chooses the rows of a .gpkg"),
     ("map.gpkg", "individual", "layer 'individual' is unknown"),
 ])
 def test_what_cannot_be_written_is_said(tmp_path, name, layer, message):

@@ -171,11 +171,11 @@ def test_polygons_in_another_crs_are_reprojected_and_that_is_recorded():
 
 
 @pytest.mark.parametrize("method", ["nearest", "bilinear", "average"])
-def test_covariates_on_another_grid_are_resampled_only_when_asked(method):
+def test_covariates_on_another_grid_are_resampled_as_asked(method):
     # half the pixel size, same extent: a plane in x, which every method keeps up to a pixel
     fine = raster("east", np.tile(25 + 50 * np.arange(20.0), (16, 1)), cell=50.0)
     with pytest.raises(InputError, match=r"'east' \(16 x 20.*not on the grid.*align='nearest'"):
-        bagged(covariates=[fine])
+        bagged(covariates=[fine], align="error")
     ds = bagged(covariates=[fine], align=method)
     assert f"'east' was resampled ({method})" in ds.attrs["treatments"]
     expected = ds["x"].values - 1000

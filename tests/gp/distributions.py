@@ -1,6 +1,7 @@
 """One law of every kind, of three units each, some of them extreme; shared by tests of laws."""
 
 import torch
+from scipy import stats
 
 from workbench.gp import predictive
 from workbench.gp.predictive import Gamma, LogNormal, Normal, Point
@@ -19,3 +20,14 @@ EVERY = {
     "point": Point(t(1.0, -2.0, 7.0)),
     "samples": predictive.Samples(DRAWS),
 }
+
+
+def samples_of(law, count: int, least: float) -> torch.Tensor:
+    """Draws that are the seed's and, by Kolmogorov and Smirnov, uniform under the law's F."""
+    draws = law.sample(count, seed=3)
+    assert draws.shape == (count, len(law.mean))
+    assert torch.equal(draws, law.sample(count, seed=3))
+    assert not torch.equal(draws, law.sample(count, seed=4))
+    for column in law.cdf(draws).numpy().T:
+        assert stats.kstest(column, "uniform").pvalue > least
+    return draws

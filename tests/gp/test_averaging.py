@@ -9,7 +9,8 @@ import torch
 from tests.gp import made
 from workbench.checks import ApproximationWarning, InputError
 from workbench.gp.models.exact.bagged_gp import AggregatedGP
-from workbench.gp.models.vbagg.averaging import AveragedFit, affordable
+from workbench.gp.models.vbagg.averaged_fit import AveragedFit
+from workbench.gp.models.vbagg.averaging import affordable
 from workbench.gp.models.vbagg.exploring import Explorer
 from workbench.gp.models.vbagg.model import VBAgg
 from workbench.gp.models.vbagg.proposal import SplitT

@@ -402,7 +402,8 @@ def test_progress_is_shown(source, capsys):
 @pytest.mark.filterwarnings("ignore:not converged:UserWarning")
 def test_steps_to_nowhere_back_off(source):
     fit = by_adam(NeuralNetwork(learning_rate=10.0, max_steps=20), source)
-    assert "epoch 1: backed off to learning rate 1, the loss is not finite" in fit.history.notes
+    told = "epoch 1: backed off to learning rate 1, the loss is not finite; likely"
+    assert any(note.startswith(told) for note in fit.history.notes)
     assert np.isfinite(fit.history.objective).all()
     assert torch.isfinite(fit.at(source.bags).mean).all()
     with pytest.raises(FactorisationError, match="cannot start.*change the initial or fixed"):

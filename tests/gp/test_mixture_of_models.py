@@ -9,10 +9,10 @@ import torch
 from tests.gp import made
 from workbench.checks import InputError
 from workbench.gp.models.base import Model
+from workbench.gp.models.keeping import Kept
 from workbench.gp.models.vbagg import design
 from workbench.gp.models.vbagg.mixture import MixtureFit
 from workbench.gp.models.vbagg.model import VBAgg
-from workbench.gp.optimisation.training import History
 
 WEIGHTS = {"low": 0.2, "unused": 0.0, "high": 0.6}      # not normalised: shares 1/4 and 3/4
 TRAINED = torch.arange(4)
@@ -105,7 +105,7 @@ def test_what_a_mixture_does_not_have(mixture, source):
     with pytest.raises(InputError, match="no hyperparameters of its own"):
         mixture.with_hyperparameters({"mean": 1.0})
     with pytest.raises(InputError, match="different terms"):
-        mixture.components(source.bags)
+        mixture.components(source.bags, "term")
 
 
 # --- fits that another process ended with -----------------------------------------------------
@@ -124,8 +124,7 @@ def test_effects_of_a_restored_fit_are_those_it_had(source):
     model = VBAgg(inducing=5)
     fit = model.condition(source, {
         "mean": 2.0, "matern32.variance": 0.3, "matern32.lengthscale": 40.0, "nugget.std": 0.2})
-    again = model.restored(source, fit.hyperparameters,
-                           (fit.state.field.q_mean, fit.state.field.q_covariance), fit.history)
+    again = model.recall(source, fit.keep())
     assert again.state.area_std is None
     torch.testing.assert_close(again.at(source.bags).std, fit.at(source.bags).std, rtol=1e-10,
                                atol=0)
@@ -140,12 +139,10 @@ def test_a_restored_fit_predicts_what_it_did(case, monkeypatch):
     model = VBAgg(**{"inducing": 8, "max_steps": 20, "tolerance": 1e-3} | RESTORED[case])
     fit = Model.fit(model, source)
     assert (fit.state.learning is fit.state.geometry) == (case != "compressed")
-    # As it travels: text of the hyperparameters, and q.
-    values = json.loads(json.dumps({k: v["value"] for k, v in fit.hyperparameters.items()}))
-    q = fit.state.field.q_mean.clone(), fit.state.field.q_covariance.clone()
-    history = History([fit.objective], ["from elsewhere"], True)
-    again = model.restored(source, values, q, history)
-    assert again.history is history
+    kept = fit.keep()
+    values = {k: v["value"] for k, v in fit.hyperparameters.items()}
+    again = model.recall(source, Kept(json.loads(json.dumps(kept.facts)), kept.tensors))
+    assert again.history == fit.history
     assert again.objective == pytest.approx(fit.objective, rel=1e-10)
     assert {i.name for i in again.state.hyperparameters.free} == {
         i.name for i in fit.state.hyperparameters.free}

@@ -66,3 +66,15 @@ def test_log_prior_sums_entries():
     assert "P(std > 3) = 0.05" in str(PCStd(3.0))
     assert "P(lengthscale < 3) = 0.05" in str(PCLengthscale(3.0))
     assert np.isfinite(float(log_prior(PCStd(3.0), value)))
+
+
+@pytest.mark.parametrize("prior", [
+    LogNormal(2.0, 0.5), PCLengthscale(0.3, 0.1, 2), PCLengthscale(0.3, 0.1, 1), PCStd(1.5, 0.05),
+    PCStd(1.5, 0.05, of_variance=True)], ids=str)
+def test_quantiles_are_those_of_the_density(prior):
+    at = torch.tensor([0.05, 0.5, 0.9], dtype=torch.float64)
+    ends = prior.quantile(at).log()
+    for end, probability in zip(ends, at, strict=True):
+        grid = torch.linspace(float(end) - 40, float(end), 200_001, dtype=torch.float64)
+        mass = torch.trapezoid(prior.log_density(grid.exp()).exp(), grid)
+        assert float(mass) == pytest.approx(float(probability), abs=1e-4)

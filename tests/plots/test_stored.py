@@ -54,6 +54,18 @@ def test_all_that_a_map_holds_is_drawn(stored):
         "Observed areas", "Posterior mean", "Standard deviation"]
 
 
+def test_information_and_components_are_drawn_if_there(stored):
+    maps = geo.read(stored)
+    part = maps["latent_mean"].drop_vars("component", errors="ignore")
+    stack = xr.concat([part * 0 + 1, part, part * 2], "component", coords="minimal")
+    stack = stack.assign_coords(component=["intercept", "rbf", "place"],
+                                role=("component", ["intercept", "covariates", "place"]))
+    told = maps.drop_vars(["exceedance", "extrapolation"]).assign(
+        information=maps["exceedance"], component_mean=stack)
+    assert titles(plots.map_picture(told))[3:] == [
+        "Information", "Component: rbf (covariates)", "Component: place"]
+
+
 def test_a_map_without_observed_areas_is_drawn(stored):
     maps = geo.read(stored).drop_vars(["value", "extrapolation"])
     assert titles(plots.map_picture(maps)) == [

@@ -15,7 +15,8 @@ from workbench.checks import InputError, choose, package, require
 def merge(ds: xr.Dataset, by: str) -> xr.Dataset:
     """Merge the bags that share a label, such as all districts of a province.
 
-    Counts add up; with aggregation "mean" the values are averaged by the weight of the bags.
+    Counts add up; with aggregation "mean" the values are averaged by the weight of the bags. Of
+    positives out of trials both add up, and each individual then counts by the trials of its area.
     Individuals, their truth and their coordinates stay as they are.
 
     Parameters
@@ -171,10 +172,8 @@ def _merge(
     ds: xr.Dataset, groups: np.ndarray, bags: Sequence[str], coords: dict[str, np.ndarray]
 ) -> xr.Dataset:
     """Merge bags by their position ``groups`` among the new ``bags``."""
-    require("trials" not in ds,
-            "the values are positives out of trials: added up over areas they are not a survey of "
-            "the united area unless each was sampled in proportion to its people; add them up "
-            "yourself before bagging if they were")
+    if "trials" in ds:
+        return _merged_survey(ds, groups, bags, coords)
     require(schema.statistic(ds) != "median", "medians of areas are not enough to know the median "
             "of their union; summarise the united areas' individuals instead")
     membership = ds["membership"].values
@@ -206,6 +205,35 @@ def _merge(
     if spread is None:
         return merged
     return merged.assign(sample_variance=(schema.BAG, spread, ds["sample_variance"].attrs))
+
+
+def _merged_survey(
+    ds: xr.Dataset, groups: np.ndarray, bags: Sequence[str], coords: dict[str, np.ndarray]
+) -> xr.Dataset:
+    """Merge positives and trials; an individual then counts by the trials of its own area.
+
+    The share of positives in a united area is the mean of its areas' by trials, not by people.
+    """
+    trials, membership = ds["trials"].values.astype(float), ds["membership"].values
+    weight = np.bincount(membership, weights=ds["weight"].values)
+    tested = np.bincount(groups, weights=trials)
+    none = (trials == 0) & (tested[groups] > 0)
+    require(not none.any(), f"in {int(none.sum())} areas nobody was tested (first: "
+            f"{ds[schema.BAG].values[none][:3].tolist()}), so that a survey of a united area says "
+            "nothing of them; leave them out before merging, or merge otherwise")
+    people = np.bincount(groups, weights=weight)[groups]
+    factor = np.where(trials > 0, trials / np.maximum(tested, 1)[groups] * people / weight, 1)
+    weights = ds["weight"].copy(data=ds["weight"].values * factor[membership])
+    merged = _merge(ds.drop_vars("trials").assign(
+        weight=weights, value=ds["value"].assign_attrs(aggregation="sum")), groups, bags, coords)
+    merged = merged.assign(trials=(schema.BAG, tested, ds["trials"].attrs),
+                           value=merged["value"].assign_attrs(aggregation="mean"))
+    if not np.allclose(factor, 1):
+        told = ("united areas were tested in other proportions than their people: weights within "
+                "them were changed in proportion to the trials of each area")
+        before = ds.attrs.get("treatments", "none")
+        merged.attrs["treatments"] = told if before == "none" else f"{before}\n{told}"
+    return schema.check(merged)
 
 
 def _lifted(ds: xr.Dataset, groups: np.ndarray, count: int) -> dict[str, np.ndarray]:

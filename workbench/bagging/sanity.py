@@ -226,13 +226,14 @@ def _of_covariates(ds: xr.Dataset) -> list[Finding]:
             "constant", f"{_listed(names, constant)} the same everywhere, and can tell no place "
             "from another", "is it the right layer? If so, leave it out",
             np.array(names)[constant], int(constant.sum()), "it changes nothing in the map"))
-    codes = np.array([not flat and _coded(column)
+    codes = np.array([not flat and class_coded(column)
                       for column, flat in zip(seen.T, constant, strict=True)])
     if codes.any():
         found.append(_odd(
             "class-codes", f"{_listed(names, codes)} whole numbers of few kinds", "If they are "
             "codes of classes (land cover), their order and distances mean nothing: give one "
-            "covariate of zeros and ones for each class. If they are amounts, go on",
+            "covariate of zeros and ones for each class, as classes= of bag_polygons does. If "
+            "they are amounts, go on",
             np.array(names)[codes], int(codes.sum()), "they are taken for amounts", ". "))
     return found + _collinear(seen[:, ~constant], [n for n, flat in zip(names, constant,
                                                                        strict=True) if not flat])
@@ -246,7 +247,8 @@ def _listed(names: list[str], which: np.ndarray) -> str:
             f"{'is' if one else 'are'}")
 
 
-def _coded(column: np.ndarray) -> bool:
+def class_coded(column: np.ndarray) -> bool:
+    """Whether numbers are whole and of so few kinds that they look like codes of classes."""
     if (column != np.round(column)).any():
         return False
     kinds = np.unique(column).size

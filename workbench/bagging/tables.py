@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import re
 from collections.abc import Iterable
 from pathlib import Path
@@ -9,13 +10,14 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from workbench.checks import choose, package, reading, reject, require
+from workbench.checks import choose, option, package, reading, reject, require
 
 SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
 _SUFFIXES = (".csv", ".parquet")
 
 
-def read_table(table: object) -> pd.DataFrame:
+def read_table(table: object, *, text: Iterable[str] = (), encoding: str | None = None
+               ) -> pd.DataFrame:
     """A DataFrame, or the table in a CSV or Parquet file.
 
     Parameters
@@ -23,6 +25,10 @@ def read_table(table: object) -> pd.DataFrame:
     table : DataFrame, str or Path
         The table or the file. Columns of a CSV file are separated by a comma, semicolon, tab or
         bar, whichever is most frequent in its first line.
+    text : iterable of str
+        Columns of a CSV file that are read as text, as ids with leading zeros are.
+    encoding : str, optional
+        Of a CSV file, such as latin-1; UTF-8 if not given.
 
     Returns
     -------
@@ -45,13 +51,25 @@ def read_table(table: object) -> pd.DataFrame:
     require(path.is_file(), f"{str(path)!r} is not a file; expected a CSV or Parquet table")
     choose("kind of file", path.suffix.lower(), _SUFFIXES)
     if path.suffix.lower() == ".csv":
+        require(encoding is None or _known(encoding), f"{option('encoding', encoding)} is unknown; "
+                "use utf-8, latin-1, cp1252 or another name that Python knows")
         with reading(path, "a CSV table", "to save it again as UTF-8 text with commas between the "
-                                          "columns, or pass the DataFrame that pandas.read_csv "
-                                          "makes with the right encoding= and sep="):
-            return pd.read_csv(path, sep=separator(path))
+                                          f"columns, {option('encoding', 'latin-1')} if it is that,"
+                                          " or pass the DataFrame that pandas.read_csv makes with "
+                                          "the right encoding= and sep="):
+            return pd.read_csv(path, sep=separator(path), encoding=encoding,
+                               dtype=dict.fromkeys(text, str))
     package("pyarrow", extra="data")
     with reading(path, "a Parquet table", "to write it again"):
         return pd.read_parquet(path)
+
+
+def _known(encoding: str) -> bool:
+    try:
+        codecs.lookup(encoding)
+    except LookupError:
+        return False
+    return True
 
 
 def require_columns(frame: pd.DataFrame, columns: Iterable[str], what: str = "the table") -> None:

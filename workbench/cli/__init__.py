@@ -16,12 +16,24 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from workbench.checks import InputError, choose
-from workbench.cli import checking, comparing, docs, mapping, papers, plotting, running
+from workbench.checks import InputError, choose, require
+from workbench.cli import (
+    checking,
+    comparing,
+    docs,
+    explaining,
+    mapping,
+    papers,
+    plotting,
+    rehearsing,
+    reporting,
+    running,
+)
 from workbench.cli.boundary import guarded
 from workbench.cli.helping import PASS_ON, WIDTH, GroupedCommand, dataset_flags, model_help
 from workbench.cli.options import Quiet, Threads
 from workbench.pipeline.base import BaseSpec, existing
+from workbench.pipeline.spec import RehearseSpec
 
 
 class Guarded(TyperGroup):
@@ -64,9 +76,14 @@ def _start(
 
 
 for command in (mapping.disaggregate, mapping.smooth, mapping.mediate, mapping.combine,
-                comparing.compare, comparing.recover, checking.check):
+                mapping.aggregate, comparing.compare, comparing.recover, rehearsing.rehearse,
+                checking.check):
     app.command(cls=GroupedCommand, context_settings=PASS_ON)(command)
+app.command(cls=GroupedCommand)(mapping.predict)
 app.command()(plotting.plot)
+app.command()(reporting.report)
+app.command()(reporting.notebook)
+app.command()(explaining.explain)
 app.command()(docs.docs)
 app.command("experiments")(papers.describe)
 
@@ -86,6 +103,9 @@ def run(
     out: Annotated[
         Path | None,
         typer.Option(help="File to write; default: SPEC, or EXPERIMENT-PRESET, with .nc.")] = None,
+    report: Annotated[
+        Path | None, typer.Option(help="Also write all that is known of the map as one page, "
+                                  ".html.")] = None,
     quiet: Quiet = False,
     threads: Threads = 1,
 ) -> None:
@@ -96,19 +116,30 @@ def run(
     if (spec is None) == (experiment is None):
         raise InputError("give a file with a Spec or --experiment NAME, one of the two")
     if experiment is not None:
+        require(report is None, "--report is for maps; the results of experiments are in the docs")
         running.set_threads(threads)
         papers.run(experiment, preset, only or [], out, quiet)
         return
     if only or preset != "quick":
         raise InputError("--preset and --only are for --experiment")
     if existing("Spec", spec).suffix.lower() != ".nc":
-        running.make_map(BaseSpec.read(spec), out or spec.with_suffix(".nc"), quiet, threads, spec)
+        _repeat(BaseSpec.read(spec), out or spec.with_suffix(".nc"), quiet, threads, spec, report)
         return
     from workbench.pipeline.run import spec_of
 
     if out is None:
         raise InputError(f"give --out: without it {spec} would be overwritten")
-    running.make_map(spec_of(spec), out, quiet, threads, spec)
+    _repeat(spec_of(spec), out, quiet, threads, spec, report)
+
+
+def _repeat(spec: BaseSpec, out: Path, quiet: bool, threads: int, made_from: Path,
+            report: Path | None) -> None:
+    if isinstance(spec, RehearseSpec):
+        require(report is None, "--report is a page on a map, and a rehearsal makes none; leave "
+                "it out")
+        rehearsing.make_rehearsal(spec, out, quiet, made_from=made_from)
+    else:
+        running.make_map(spec, out, quiet, threads, made_from, report=report)
 
 
 @app.command("datasets")

@@ -24,7 +24,7 @@ def check(
     parents: Annotated[Path | None, typer.Option(
         rich_help_panel=DATA, help="Table (.csv, .parquet) of published values of the larger "
         "areas: ids in its first column.")] = None,
-    parent: Annotated[str | None, typer.Option(
+    parent_label: Annotated[str | None, typer.Option(
         rich_help_panel=DATA, help="Label of the areas that names the larger one, of "
         "--labels.")] = None,
     model: Annotated[str | None, typer.Option(
@@ -45,26 +45,27 @@ def check(
 
     Example: workbench check --polygons P.shp --value inc --covariates a.tif --weight pop.tif
     """
-    if (parents is None) != (parent is None):
-        raise InputError("--parents (their values) and --parent (the label of the areas that names "
-                         "them) belong together; give both")
+    if (parents is None) != (parent_label is None):
+        raise InputError("--parents (their values) and --parent-label (the label of the areas that "
+                         "names them) belong together; give both")
     model = model or default_model(ctx.args, False)
     known = {name: flag for name, flag in model_flags(model).items() if name != "workers"}
     extra = further(ctx, {"options": known, "dataset_options": dataset_flags(data["dataset"])},
                     [model])
     options = data.pop("dataset_options") | extra["dataset_options"]
     spec = Spec(**data, dataset_options=options, model=model, options=extra["options"], seed=seed)
-    from workbench.pipeline.inputs import POLYGONS, data_of, input_files
+    from workbench.pipeline.inputs import data_of, input_files
+    from workbench.pipeline.own_files import KINDS
     from workbench.pipeline.problems import model_of
     from workbench.preflight import looked_over
 
     if out is not None:
         check_output(out, FORMATS, [*input_files(spec), *([parents] if parents else [])])
-    title = Path(str(options["polygons"])).name if spec.dataset == POLYGONS else spec.dataset
+    title = Path(str(options[spec.dataset])).name if spec.dataset in KINDS else spec.dataset
     if not quiet:
         typer.echo(f"reading {title}", err=True)
     made = model_of(spec)
-    found = looked_over(lambda: data_of(spec), title, made, parents, parent)
+    found = looked_over(lambda: data_of(spec), title, made, parents, parent_label)
     typer.echo(found.to_json() if as_json else str(found))
     if out is not None:
         deliver(lambda path: _write(found, path), out)

@@ -27,7 +27,7 @@ def run_flags(
     samples: Annotated[int, typer.Option(
         min=2, rich_help_panel=ADVANCED, help="Draws from each predictive distribution.")] = 500,
     workers: Annotated[int, typer.Option(
-        min=1, rich_help_panel=ADVANCED, help="Processes.")] = 1,
+        "--workers", "--jobs", min=1, rich_help_panel=ADVANCED, help="Processes.")] = 1,
     resume: Annotated[Path | None, typer.Option(
         rich_help_panel=ADVANCED, help="Folder where finished fits are kept.")] = None,
     seed: Annotated[int, typer.Option(

@@ -7,18 +7,16 @@ from pathlib import Path
 
 import typer
 
-import workbench
 from workbench.checks import InputError
+from workbench.ui.serving import HOW_TO_BUILD, PAGE, PLACES, documentation
 
-PAGE = Path("build", "docs", "index.html")
 
-
-def built(folders: tuple[Path, ...] = (Path(workbench.__file__).parents[1], Path())) -> Path:
+def built(folders: tuple[Path, ...] = PLACES) -> Path:
     """The first page of the built site, in the repository or below the current folder."""
-    for folder in folders:
-        if (folder / PAGE).is_file():
-            return (folder / PAGE).resolve()
-    raise InputError("the documentation is not built; run in the repository: make docs")
+    site = documentation(folders)
+    if site is None:
+        raise InputError(f"the documentation is not built; run in the repository: {HOW_TO_BUILD}")
+    return site / PAGE.name
 
 
 def docs() -> None:

@@ -74,7 +74,14 @@ def show_all(ctx: typer.Context, wanted: bool) -> None:
     if _has_polygons(ctx):
         lines = [flag.describe() for flag in dataset_flags("polygons").values()]
         told.append("\n".join(["Options of --polygons (see workbench.bag_polygons):", *lines]))
-    typer.echo("\n\n".join([*told, models_help(str(ctx.command.name))]))
+        shown = dataset_flags("polygons")
+        for kind in ("children", "points"):
+            lines = [flag.describe() for name, flag in dataset_flags(kind).items()
+                     if name not in shown]
+            told.append("\n".join([f"Further options of --{kind} (see workbench.bag_{kind}):",
+                                   *lines]))
+    told.append(models_help(str(ctx.command.name)))
+    typer.echo("\n\n".join(filter(None, told)))
     raise typer.Exit
 
 
@@ -98,11 +105,13 @@ def models_help(command: str) -> str:
     Returns
     -------
     str
-        Lines of 100 columns.
+        Lines of 100 columns; empty for a command without models.
     """
     from workbench.pipeline.problems import models_for
 
     names = sorted(models_for(command), key=lambda name: name != USUAL)
+    if not names:
+        return ""
     every = {name: model_flags(name) for name in names}
     lines = [f"Options of the models ({', '.join(every)}):"]
     for option in dict.fromkeys(o for found in every.values() for o in found):
@@ -163,7 +172,7 @@ def dataset_flags(name: str) -> dict[str, flags.Flag]:
     Parameters
     ----------
     name : str
-        Name of a dataset, ``polygons``, or a file, which has no options.
+        Name of a dataset, a kind of files such as ``polygons``, or a stored file, which has none.
 
     Returns
     -------
@@ -171,8 +180,9 @@ def dataset_flags(name: str) -> dict[str, flags.Flag]:
         By name.
     """
     from workbench import datasets
-    from workbench.pipeline.inputs import POLYGONS, is_file, polygon_flags
+    from workbench.pipeline.inputs import is_file
+    from workbench.pipeline.own_files import KINDS, file_flags
 
-    if name == POLYGONS:
-        return polygon_flags()
+    if name in KINDS:
+        return file_flags(name)
     return {} if is_file(name) else flags.of_defaults(datasets.options(name))

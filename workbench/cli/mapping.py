@@ -7,14 +7,21 @@ from typing import Annotated, Any
 
 import typer
 
-from workbench.checks import choose
+from workbench.checks import choose, require
 from workbench.cli import running
 from workbench.cli.helping import ADVANCED, MODEL, USUAL, dataset_flags, model_flags
 from workbench.cli.options import data_flags, default_model, further, output_flags
 from workbench.cli.sharing import fields_of, takes
 from workbench.outputs import check_output, write_bytes
 from workbench.pipeline.base import BaseSpec
-from workbench.pipeline.spec import CombineSpec, MediateSpec, SmoothSpec, Spec
+from workbench.pipeline.spec import (
+    AggregateSpec,
+    CombineSpec,
+    MediateSpec,
+    PredictSpec,
+    SmoothSpec,
+    Spec,
+)
 
 _OF_DATA = ("dataset", "dataset_options", "level", "areas", "model")
 
@@ -29,7 +36,8 @@ def disaggregate(
         rich_help_panel=MODEL, help="See `workbench models`; default auto, or vbagg if options of "
         "it are given.")] = None,
     workers: Annotated[int, typer.Option(
-        min=0, rich_help_panel=ADVANCED, help="Processes of auto and of --cv; 0: own.")] = 0,
+        "--workers", "--jobs", min=0, rich_help_panel=ADVANCED,
+        help="Processes of auto and of --cv; 0: own.")] = 0,
 ) -> None:
     """Turn totals of areas into a fine map, with its uncertainty.
 
@@ -83,6 +91,31 @@ def combine(
     _make(_with_options(ctx, CombineSpec, fields), **output)
 
 
+@takes(fields=fields_of(AggregateSpec, ["map"], ["model", "hyperparameters"]),
+       output=output_flags)
+def aggregate(
+    output: dict[str, Any],
+    fields: dict[str, Any],
+    workers: Annotated[int, typer.Option(
+        min=0, rich_help_panel=ADVANCED, help="Processes, if the model is fitted again.")] = 0,
+) -> None:
+    """Add a map up over new polygons, with intervals from joint draws.
+
+    Example: workbench aggregate map.nc --to zones.gpkg --id name --out zones.csv
+    """
+    _make(AggregateSpec(**fields), **output, workers=workers)
+
+
+@takes(fields=fields_of(PredictSpec, ["fit"], ["model", "hyperparameters"]), output=output_flags)
+def predict(output: dict[str, Any], fields: dict[str, Any]) -> None:
+    """Make a map of a stored fit, where it was fitted or elsewhere; nothing is trained.
+
+    Example: workbench disaggregate ... --out map.nc --save-fit fit.wbfit; then
+    workbench predict fit.wbfit --at elsewhere.nc --out there.nc
+    """
+    _make(PredictSpec(**fields), **output)
+
+
 def _with_options(ctx: typer.Context, kind: type[BaseSpec], fields: dict[str, Any]) -> BaseSpec:
     from workbench.pipeline.problems import models_for
 
@@ -91,11 +124,16 @@ def _with_options(ctx: typer.Context, kind: type[BaseSpec], fields: dict[str, An
     return kind(**fields, options=further(ctx, {"options": known}, [model])["options"])
 
 
-def _make(spec: BaseSpec, out: Path, spec_only: bool, quiet: bool, threads: int,
-          workers: int = 0) -> None:
+def _make(spec: BaseSpec, out: Path, report: Path | None, spec_only: bool, save_fit: Path | None,
+          quiet: bool, threads: int, workers: int = 0) -> None:
     if not spec_only:
-        running.make_map(spec, out, quiet, threads, workers=workers)
+        running.make_map(spec, out, quiet, threads, workers=workers, save_fit=save_fit,
+                         report=report)
         return
+    require(save_fit is None, "--spec-only fits nothing, so there is no fit to save; leave out "
+            "one of --spec-only and --save-fit")
+    require(report is None, "--spec-only fits nothing that --report could be about; give one of "
+            "the two, or run the Spec with workbench run SPEC --report FILE")
     from workbench.pipeline.inputs import input_files
 
     check_output(out, inputs=input_files(spec))

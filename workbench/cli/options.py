@@ -25,12 +25,29 @@ def data_flags(
         rich_help_panel=DATA, help="Areas: shapefile, GPKG, GeoJSON.")] = None,
     value: Annotated[str | None, typer.Option(
         rich_help_panel=DATA, help="Column of the areas that was counted.")] = None,
+    trials: Annotated[str | None, typer.Option(
+        rich_help_panel=DATA, help="Column of how many were tested, of whom --value were "
+        "positive.")] = None,
+    totals: Annotated[Path | None, typer.Option(
+        rich_help_panel=DATA, help="Table (.csv, .parquet) with --value, joined to the polygons "
+        "by --join.")] = None,
+    join: Annotated[str | None, typer.Option(
+        rich_help_panel=DATA, help="Column of --totals with the areas' ids (of the polygons: --id, "
+        "or the same name).")] = None,
     covariates: Annotated[list[Path] | None, typer.Option(
-        rich_help_panel=DATA, help="A covariate raster; repeat for more. Without any the map "
-        "follows place alone.")] = None,
+        rich_help_panel=DATA, help="A covariate raster, or of --children a column; repeat for "
+        "more. Without any the map follows place alone.")] = None,
     weight: Annotated[Path | None, typer.Option(
-        rich_help_panel=DATA, help="Raster of population; or area (km² of each pixel, the "
-        "default), or uniform.")] = None,
+        rich_help_panel=DATA, help="Raster of population, or of --children a column; or area "
+        "(km² of each pixel, the default), or uniform.")] = None,
+    children: Annotated[Path | None, typer.Option(
+        rich_help_panel=DATA, help="Small polygons inside the areas, in the place of pixels; "
+        "--parent is their column with the area's id.")] = None,
+    parent: Annotated[str | None, typer.Option(
+        rich_help_panel=DATA, help="Column of --children with the id of the larger area.")] = None,
+    points: Annotated[Path | None, typer.Option(
+        rich_help_panel=DATA, help="Table (.csv, .parquet) of points with --value, in the place of "
+        "areas; coordinates are its columns x and y or lon and lat, else --x and --y.")] = None,
     dataset: Annotated[str | None, typer.Option(
         rich_help_panel=DATA, help="Named dataset, or a bagged .nc, instead of files.")] = None,
     level: Annotated[str | None, typer.Option(
@@ -50,13 +67,30 @@ def data_flags(
     InputError
         If both are given, or files are missing.
     """
-    given = {"polygons": polygons, "value": value, "weight": weight, "covariates": covariates}
+    given = {"polygons": polygons, "value": value, "trials": trials, "totals": totals,
+             "join": join, "weight": weight, "covariates": covariates, "children": children,
+             "parent": parent, "points": points}
     files = {name: one for name, one in given.items() if one is not None and one != []}
     merging = {"level": level, "areas": areas}
     if dataset is not None:
         if files:
             raise InputError(f"--dataset and --{next(iter(files))} both give data; keep one")
         return {"dataset": dataset, "dataset_options": {}, **merging}
+    if "points" in files:
+        require("value" in files, "missing --value; give the column of --points that was measured")
+        wrong = [f"--{name}" for name in ("polygons", "totals", "join", "children", "parent")
+                 if name in files]
+        require(not wrong, f"--points and {', '.join(wrong)} both give data; keep one")
+        return {"dataset": "points", "dataset_options": files, **merging}
+    if "children" in files:
+        missing = [f"--{name}" for name in ("parent", "value") if name not in files]
+        require(not missing, f"missing {' and '.join(missing)}; give --children FILE, --parent "
+                "COLUMN of the areas' ids, and --value COLUMN of the children, of --totals or of "
+                "--polygons")
+        return {"dataset": "children", "dataset_options": {
+            name: [str(c) for c in one] if name == "covariates" else one
+            for name, one in files.items()}, **merging}
+    require("parent" not in files, "--parent is a column of small polygons; give --children FILE")
     missing = [f"--{name}" for name in ("polygons", "value") if name not in files]
     if missing:
         raise InputError(f"missing {' and '.join(missing)}; give --polygons FILE and --value "
@@ -67,10 +101,15 @@ def data_flags(
 
 def output_flags(
     out: Annotated[Path, typer.Option(
-        rich_help_panel=OUTPUT, help="File to write: .nc, .tif or .gpkg.")],
+        rich_help_panel=OUTPUT, help="File to write: .nc, .tif, .cog.tif, .gpkg, .parquet, .csv.")],
+    report: Annotated[Path | None, typer.Option(
+        rich_help_panel=OUTPUT, help="Also write all that is known of the map as one page, "
+        ".html.")] = None,
     spec_only: Annotated[bool, typer.Option(
         "--spec-only", rich_help_panel=OUTPUT,
         help="Write the Spec to OUT as JSON; fit nothing.")] = False,
+    save_fit: Annotated[Path | None, typer.Option(
+        rich_help_panel=OUTPUT, help="Write the fit, too (.wbfit), for workbench predict.")] = None,
     quiet: Quiet = False,
     threads: Threads = 1,
 ) -> dict[str, Any]:
@@ -79,9 +118,10 @@ def output_flags(
     Returns
     -------
     dict
-        out, spec_only, quiet and threads.
+        out, report, spec_only, save_fit, quiet and threads.
     """
-    return {"out": out, "spec_only": spec_only, "quiet": quiet, "threads": threads}
+    return {"out": out, "report": report, "spec_only": spec_only, "save_fit": save_fit,
+            "quiet": quiet, "threads": threads}
 
 
 def further(ctx: typer.Context, groups: dict[str, dict[str, flags.Flag]],

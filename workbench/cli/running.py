@@ -8,13 +8,15 @@ from pathlib import Path
 import typer
 
 from workbench.checks import require
+from workbench.cli import reporting
 from workbench.interrupt import Interrupt
-from workbench.outputs import check_output, unfinished
+from workbench.outputs import FIT_SUFFIX, check_output, unfinished
 from workbench.pipeline.base import BaseSpec
 
 
 def make_map(spec: BaseSpec, out: Path, quiet: bool, threads: int = 1,
-             made_from: Path | None = None, workers: int = 0) -> None:
+             made_from: Path | None = None, workers: int = 0, save_fit: Path | None = None,
+             report: Path | None = None) -> None:
     """Run a Spec and write its map; with cross-validation first the map, then its scores.
 
     Parameters
@@ -32,6 +34,10 @@ def make_map(spec: BaseSpec, out: Path, quiet: bool, threads: int = 1,
         The file that the Spec comes from, which may not be overwritten.
     workers : int
         Processes, see `workbench.pipeline.run.run`.
+    save_fit : Path, optional
+        File to write the fit to, too.
+    report : Path, optional
+        Page to write beside the map, see `workbench.report`; of a run that was stopped, too.
 
     Raises
     ------
@@ -44,7 +50,11 @@ def make_map(spec: BaseSpec, out: Path, quiet: bool, threads: int = 1,
     from workbench.pipeline import run as pipeline
     from workbench.pipeline.inputs import input_files
 
-    check_output(out, results.OUTPUTS, [*input_files(spec), made_from])
+    check_output(out, results.formats_of(spec), [*input_files(spec), made_from])
+    if save_fit is not None:
+        check_output(save_fit, (FIT_SUFFIX,), [*input_files(spec), made_from])
+    if report is not None:
+        reporting.check_page(report, [out, *input_files(spec), made_from])
     set_threads(threads)
     resume = scoring.resume_folder(out) if getattr(spec, "folds", 0) else None
     if resume is not None:
@@ -63,12 +73,16 @@ def make_map(spec: BaseSpec, out: Path, quiet: bool, threads: int = 1,
     with Interrupt() as interrupt:
         try:
             maps = pipeline.run(spec, progress=not quiet, callback=interrupt.callback, out=out,
-                                finished=write, resume=resume, workers=workers)
+                                finished=write, resume=resume, workers=workers,
+                                save_fit=save_fit)
             _show(maps)
             stopped, whole = maps.attrs.get("partial"), bool(written)
             if stopped and not whole:
                 out = unfinished(out)
             written[:] = results.save(maps, out, areas)
+            if report is not None:
+                page = unfinished(report) if stopped and not whole else report
+                written.append(reporting.write_page(maps, page))
         except KeyboardInterrupt as error:
             if not written:
                 raise
@@ -81,7 +95,8 @@ def make_map(spec: BaseSpec, out: Path, quiet: bool, threads: int = 1,
         raise typer.Exit(interrupt.code)
     if resume is not None:
         scoring.clear(resume)
-    typer.echo("\n".join(f"wrote {file}" for file in written))
+    saved = [save_fit] if save_fit is not None else []
+    typer.echo("\n".join(f"wrote {file}" for file in [*written, *saved]))
 
 
 def set_threads(threads: int) -> None:
@@ -106,6 +121,8 @@ def _show(maps) -> None:
     if maps.attrs.get("treatments", "none") != "none":
         typer.echo(f"what was done to the input:\n{maps.attrs['treatments']}\n")
     typer.echo(maps.attrs["summary"])
+    if "residual_check" in maps.attrs:
+        typer.echo(f"\n{maps.attrs['residual_check']}\n")
     if "source_weights" in maps.attrs:
         weights = json.loads(maps.attrs["source_weights"]).items()
         told = ", ".join(f"{name} {weight:.3g}" for name, weight in weights)

@@ -18,7 +18,9 @@ _GROUPS = {
     "model": MODEL, "hyperparameters": MODEL, "seed": ADVANCED, "folds": MODEL,
     "folds_scheme": MODEL, "trust": MODEL, "quantiles": OUTPUT, "threshold": OUTPUT,
     "area_effect": OUTPUT, "rescale_to_totals": OUTPUT, "cells": OUTPUT, "at": OUTPUT,
-    "task": OUTPUT,
+    "task": OUTPUT, "information": OUTPUT, "components": OUTPUT, "draws": OUTPUT,
+    "truths": MODEL, "truth": MODEL, "skill": OUTPUT, "samples": ADVANCED,
+    "residuals": OUTPUT,
 }
 _NAMES = {"hyperparameters": "--fix", "folds": "--cv"}      # of flags that are called otherwise
 _HELP_ALL = inspect.Parameter("help_all", inspect.Parameter.KEYWORD_ONLY, default=False,

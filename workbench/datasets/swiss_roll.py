@@ -85,13 +85,13 @@ def load(
     if standardise:
         reference = inputs if fold == "train" else draw("train")[2] @ rotation[:3]
         inputs = (inputs - reference.mean(axis=0)) / reference.std(axis=0)
-    if likelihood == "poisson":
+    kind = "count" if likelihood == "poisson" else "continuous"
+    if kind == "count":
         truth = 0.5 * angle
         observed = rs.poisson(truth).astype(float)
     else:
         truth = (angle - _ANGLES[0]) / (_ANGLES[1] - _ANGLES[0])
         observed = rs.normal(truth, noise_std)
-    kind = "count" if likelihood == "poisson" else "continuous"
     points = xr.Dataset(
         {
             "covariates": ((schema.INDIVIDUAL, schema.COVARIATE), inputs),

@@ -21,6 +21,7 @@ from workbench.evaluation.calibration import (
     pit_histogram,
     reliability,
 )
+from workbench.evaluation.explaining import explain
 from workbench.evaluation.folds import folds, subset
 from workbench.evaluation.groupings import default_levels, groupings
 from workbench.evaluation.images import field_scores, rank_correlation, structural_similarity
@@ -30,6 +31,7 @@ from workbench.evaluation.recovery import (
     recovery_table,
     recovery_weights,
 )
+from workbench.evaluation.residuals import quantile_residuals, spatial_check
 from workbench.evaluation.scoring import (
     crps,
     interval_score,
@@ -45,10 +47,12 @@ from workbench.moved import moved
 __all__ = [
     "FoldWarning", "Interrupted", "bias", "bilinear_lapse", "central_intervals", "correlation",
     "coverage", "covered", "covered_by_pit", "crps", "cross_scores", "default_levels",
-    "field_scores", "folds", "groupings", "interval_score", "log_score", "mae", "pin_to_totals",
-    "pit", "pit_histogram", "poisson_deviance", "poisson_log_density", "poisson_nll",
-    "rank_correlation", "recover", "recover_draws", "recovery_table", "recovery_weights",
-    "reliability", "rescale_to_totals", "rmse", "score_areas", "stack", "structural_similarity",
+    "explain", "field_scores", "folds", "groupings", "interval_score", "log_score", "mae",
+    "pin_to_totals", "pit", "pit_histogram", "poisson_deviance", "poisson_log_density",
+    "poisson_nll",
+    "quantile_residuals", "rank_correlation", "recover", "recover_draws", "recovery_table",
+    "recovery_weights", "reliability", "rescale_to_totals", "rmse", "score_areas",
+    "spatial_check", "stack", "structural_similarity",
     "subset", "table", "weighted_interval_score",
 ]
 

@@ -85,19 +85,52 @@ def rmse(observed: ArrayLike, predicted: ArrayLike) -> float:
 
 
 def mae(observed: ArrayLike, predicted: ArrayLike) -> float:
-    """Mean absolute error, in the units of the values; arguments as of `rmse`."""
+    """Mean absolute error.
+
+    Parameters
+    ----------
+    observed, predicted : array (n,)
+        In the same units.
+
+    Returns
+    -------
+    float
+        In the units of the values.
+    """
     y, p = _pair(observed, predicted)
     return float(np.mean(np.abs(p - y)))
 
 
 def bias(observed: ArrayLike, predicted: ArrayLike) -> float:
-    """Mean of predicted minus observed, in their units; arguments as of `rmse`."""
+    """Mean of predicted minus observed.
+
+    Parameters
+    ----------
+    observed, predicted : array (n,)
+        What is subtracted, and from what.
+
+    Returns
+    -------
+    float
+        Above zero where predictions are too high.
+    """
     y, p = _pair(observed, predicted)
     return float(np.mean(p - y))
 
 
 def correlation(observed: ArrayLike, predicted: ArrayLike) -> float:
-    """Pearson correlation, NaN where either side is constant; arguments as of `rmse`."""
+    """Pearson correlation.
+
+    Parameters
+    ----------
+    observed, predicted : array (n,)
+        Pairs of numbers; fewer than two have none.
+
+    Returns
+    -------
+    float
+        From -1 to 1; NaN where either side is constant.
+    """
     y, p = _pair(observed, predicted)
     if y.size < 2 or np.ptp(y) == 0 or np.ptp(p) == 0:
         return float("nan")

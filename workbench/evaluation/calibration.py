@@ -118,7 +118,18 @@ def covered(observed: ArrayLike, draws: ArrayLike, levels: ArrayLike = LEVELS) -
 
 
 def coverage(observed: ArrayLike, draws: ArrayLike, levels: ArrayLike = LEVELS) -> np.ndarray:
-    """Share of observations inside their central intervals, (level,); arguments as of `covered`."""
+    """Share of observations inside their central intervals.
+
+    Parameters
+    ----------
+    observed, draws, levels
+        As of `covered`.
+
+    Returns
+    -------
+    ndarray (level,)
+        From 0 to 1.
+    """
     return covered(observed, draws, levels).mean(1)
 
 

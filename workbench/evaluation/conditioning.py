@@ -13,7 +13,7 @@ import numpy as np
 import xarray as xr
 
 from workbench.bagging import merge
-from workbench.checks import NotExact
+from workbench.checks import NotExact, require
 from workbench.evaluation.folds import subset
 from workbench.schema import BAG, INDIVIDUAL, aggregation, kind
 
@@ -58,6 +58,8 @@ def coarsen(ds: xr.Dataset, groups: np.ndarray) -> xr.Dataset:
     InputError
         If the values cannot be merged: positives out of trials, or medians.
     """
+    require("trials" not in ds, "positives out of trials of areas cannot be drawn given those of "
+            "their union: how many were tested where is known, but not who was positive")
     width = len(str(groups.max()))
     names = np.array([f"group {g:0{width}d}" for g in groups])
     marked = ds.assign_coords({_GROUP: (BAG, names), AREA: (INDIVIDUAL, ds["membership"].values)})

@@ -113,6 +113,8 @@ def _stratified(ds: xr.Dataset, k: int, rng: np.random.Generator) -> np.ndarray:
     rate = ds["value"].values
     if ds["value"].attrs.get("aggregation", "sum") == "sum":
         rate = rate / np.bincount(ds["membership"].values, weights=ds["weight"].values)
+    elif "trials" in ds:
+        rate = rate / np.maximum(ds["trials"].values, 1)
     fold = np.empty(rate.size, dtype=int)
     ordered = np.argsort(rate, kind="stable")
     for start in range(0, rate.size, k):  # each run of k neighbours in rate goes to k folds

@@ -179,6 +179,8 @@ def describe(result: xr.Dataset, ds: xr.Dataset) -> xr.Dataset:
 def rate_units(ds: xr.Dataset) -> str:
     """Units of the rate, such as "deaths per person", or of the value if that is a mean."""
     value = ds["value"].attrs.get("units", "value units")
+    if "trials" in ds:
+        return "share"
     if ds["value"].attrs.get("aggregation", "sum") == "mean":
         return value
     weight = ds["weight"].attrs.get("units", "unit of weight")

@@ -44,7 +44,7 @@ class Interrupted(KeyboardInterrupt):
 
     def __init__(self, partial: object | None, done: int, total: int) -> None:
         super().__init__(f"stopped after {done} of {total} fits; they are kept in .partial")
-        self.partial = partial
+        self.partial, self.done = partial, done
 
 
 @dataclasses.dataclass(kw_only=True)

@@ -1,16 +1,19 @@
 """Polygons and rasters into bagged datasets, and fields back into maps."""
 
+from workbench.geo.aggregate import aggregate
 from workbench.geo.children import bag_children
 from workbench.geo.columns import area_columns
+from workbench.geo.derived import distance_to, slope
 from workbench.geo.files import check_format, read, write
 from workbench.geo.maps import to_raster
+from workbench.geo.points import bag_points, raster_places
 from workbench.geo.polygons import bag_polygons
 from workbench.geo.treatments import CleaningOptions
 from workbench.moved import moved
 
 __all__ = [
-    "CleaningOptions", "area_columns", "bag_children", "bag_polygons", "check_format", "read",
-    "to_raster", "write",
+    "CleaningOptions", "aggregate", "area_columns", "bag_children", "bag_points", "bag_polygons",
+    "check_format", "distance_to", "raster_places", "read", "slope", "to_raster", "write",
 ]
 
 __getattr__ = moved(__name__, {"Treatments": ".CleaningOptions"})

@@ -69,6 +69,7 @@ def read_polygons(
 def read_areas(
     polygons: object, id: str | None, value: str | None, treatments: CleaningOptions,
     record: Record, crs: str | None = None, layer: str | None = None,
+    added: tuple[str, ...] = (),
 ):
     """Read polygons, index them by their id as a string, and unite those that share one if asked.
 
@@ -85,6 +86,8 @@ def read_areas(
         one outline under several ids.
     record : Record
         Receives what was done.
+    added : tuple of str
+        Further columns whose entries add up.
 
     Returns
     -------
@@ -111,7 +114,7 @@ def read_areas(
     counted(areas=len(areas))
     if is_listing() and value is not None and value in areas:
         counted(value=np.nansum(_numbers(areas[value])))
-    areas = united(areas, value, treatments.duplicates, record)
+    areas = united(areas, value, treatments.duplicates, record, added)
     refuse_copies(areas, value, treatments.overlap, record)
     areas.index.name = "bag"
     return areas

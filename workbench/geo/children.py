@@ -15,10 +15,16 @@ from workbench.geo.areas import (
     label_columns,
     numeric_column,
     read_areas,
-    read_polygons,
     require_column,
-    usable_values,
     value_column,
+)
+from workbench.geo.parents import (
+    bag_labels,
+    outlines,
+    parent_table,
+    read_parents,
+    values_of_parents,
+    weighed,
 )
 from workbench.geo.shapes import coordinate_units
 from workbench.geo.treatments import CleaningOptions, Record, must_stop, treatments_from
@@ -28,10 +34,14 @@ def bag_children(
     fine_polygons: object,
     *,
     parent: str,
-    covariates: Sequence[str],
-    weight: str,
+    covariates: Sequence[str] = (),
+    weight: str | None = None,
     value: str | None = None,
     parent_values: Mapping[str, float] | None = None,
+    trials: str | None = None,
+    totals: object = None,
+    join: str | None = None,
+    encoding: str | None = None,
     id: str | None = None,
     name: str | None = None,
     labels: Mapping[str, str] | None = None,
@@ -39,6 +49,7 @@ def bag_children(
     kind: str = "count",
     units: Mapping[str, str] | None = None,
     parent_polygons: object | None = None,
+    parent_id: str | None = None,
     polygon_crs: str | None = None,
     layer: str | None = None,
     attrs: Mapping[str, str] | None = None,
@@ -53,14 +64,25 @@ def bag_children(
     parent : str
         Column with the id of the larger area.
     covariates : sequence of str
-        Columns used as covariates.
-    weight : str
-        Column with the weights (population).
+        Columns used as covariates. Without any the map follows place alone.
+    weight : str, optional
+        Column with the weights (population), or "area" (km² of each polygon, the default) or
+        "uniform".
     value : str, optional
         Column with values known at the fine level: summed (or averaged) to the bags, and kept
-        as individual_value, which no model uses in fitting.
+        as individual_value, which no model uses in fitting. Where the small polygons have no such
+        column it is one of ``totals``, or of ``parent_polygons``.
     parent_values : mapping, optional
         Values of the larger areas by their id, where nothing is known at the fine level.
+    trials : str, optional
+        Column, beside ``value``, with how many were tested in each larger area, of whom ``value``
+        were positive.
+    totals : pandas.DataFrame, str or Path, optional
+        Table with the values of the larger areas, one row each (CSV or Parquet).
+    join : str, optional
+        Column of ``totals`` with the larger areas' ids.
+    encoding : str, optional
+        Of a CSV file of totals that is not UTF-8, such as latin-1.
     id, name : str, optional
         Columns with the individuals' ids (the index if not given) and names.
     labels : mapping of coordinate to column, optional
@@ -73,6 +95,8 @@ def bag_children(
         Units of covariates, weight and value.
     parent_polygons : geopandas.GeoDataFrame, str or Path, optional
         Outlines of the larger areas, indexed by id; dissolved from the small ones if not given.
+    parent_id : str, optional
+        Column of ``parent_polygons`` with their ids, where they are not its index.
     polygon_crs : str, optional
         The CRS of polygons that do not state their own.
     layer : str, optional
@@ -105,11 +129,12 @@ def bag_children(
     >>> ds["value"].values.tolist()
     [1.0, 4.0]
     """
-    require((value is None) != (parent_values is None),
-            "give either value (a column known for the small areas) or parent_values")
     choose("aggregation", aggregation, schema.AGGREGATIONS)
     options, record, unit = treatments_from(treatments), Record(), dict(units or {})
     fine = read_areas(fine_polygons, id, value, options, record, polygon_crs, layer)
+    larger = read_parents(parent_polygons, parent_id, options, record)
+    known = parent_table(fine, larger, value, parent_values, trials, (totals, join, encoding),
+                         record)
     require_column(fine, parent, "parent")
     orphans = fine[parent].isna()
     if orphans.any():
@@ -118,14 +143,15 @@ def bag_children(
                count=int(orphans.sum()))
         fine = fine[~orphans]
     counted(individuals=len(fine), areas=fine[parent].nunique())
-    if value is not None:
+    if known is None:
         observed, kept = value_column(fine, value, kind, options, record)
         fine, observed = fine[kept], observed[kept]
+    fine, weight, units_of_weight = weighed(fine, weight, unit, record)
     positive = _positive(fine, weight, options, record)
     fine = fine[positive]
     matrix, complete = _complete(fine, list(covariates), options, record)
     fine, matrix = fine[complete], matrix[complete]
-    if value is not None:
+    if known is None:
         lost = observed.sum()
         observed = observed[positive][complete]
         lost -= observed.sum()
@@ -134,14 +160,16 @@ def bag_children(
 
     bags, membership = np.unique(fine[parent].map(str).to_numpy(dtype=str), return_inverse=True)
     weights = fine[weight].to_numpy(dtype=float)
-    if value is not None:
-        totals = bag_values(observed, weights, membership, bags.size, aggregation)
+    tested = None
+    if known is None:
+        summed = bag_values(observed, weights, membership, bags.size, aggregation)
     else:
-        totals, kept = _parent_values(parent_values, bags, kind, options, record)
+        summed, tested, kept = values_of_parents(known, bags, kind, options, record)
         inside = kept[membership]
         fine, matrix, weights = fine[inside], matrix[inside], weights[inside]
         membership = (np.cumsum(kept) - 1)[membership[inside]]
-        bags, totals = bags[kept], totals[kept]
+        bags, summed = bags[kept], summed[kept]
+        tested = None if tested is None else tested[kept]
 
     counted(bagged=bags.size)
     centroid = package("shapely", extra="geo").centroid(fine.geometry.to_numpy())
@@ -150,7 +178,7 @@ def bag_children(
         {
             "covariates": ((schema.INDIVIDUAL, schema.COVARIATE), matrix),
             "weight": (schema.INDIVIDUAL, weights,
-                       {"long_name": weight, "units": unit.get(weight, "persons")}),
+                       {"long_name": weight, "units": units_of_weight}),
         },
         coords={
             "individual": fine.index.to_numpy(dtype=str),
@@ -163,18 +191,22 @@ def bag_children(
     )
     described = {"long_name": value or "value", "units": unit.get(value or "value", "cases"),
                  "aggregation": aggregation, "kind": kind}
-    if value is not None:
+    if tested is not None:
+        described |= {"aggregation": "mean", "units": unit.get(value, "positives")}
+    if known is None:
         individuals["individual_value"] = (schema.INDIVIDUAL, observed, described)
     named = label_columns(fine, {"individual_name": name} if name else {})
     individuals = individuals.assign_coords(
         {coordinate: (schema.INDIVIDUAL, values) for coordinate, values in named.items()}
     )
     ds = assemble(
-        individuals, membership, totals, bags,
-        bag_coords=_bag_labels(fine, membership, bags, labels or {})
-        | {"bag_geometry": _outlines(fine, membership, bags, parent_polygons, record)},
+        individuals, membership, summed, bags,
+        bag_coords=bag_labels(fine, membership, bags, labels or {})
+        | {"bag_geometry": outlines(fine, membership, bags, larger)},
         value_attrs=described,
     )
+    if tested is not None:
+        ds = schema.check(ds.assign(trials=(schema.BAG, tested, {"units": "trials"})))
     ds.attrs |= dict(attrs or {}) | {"crs": fine.crs.to_string(), "treatments": str(record)}
     return looked_at(ds)
 
@@ -203,7 +235,8 @@ def _positive(fine, weight: str, options: CleaningOptions, record: Record) -> np
 def _complete(
     fine, covariates: list[str], options: CleaningOptions, record: Record
 ) -> tuple[np.ndarray, np.ndarray]:
-    require(bool(covariates), "expected at least one covariate column")
+    if not covariates:
+        return np.zeros((len(fine), 0)), np.ones(len(fine), bool)
     matrix = np.column_stack([numeric_column(fine, c, "covariate") for c in covariates])
     gaps = ~np.isfinite(matrix)
     if not gaps.any():
@@ -234,48 +267,3 @@ def _complete(
                         f"nearest polygon ({', '.join(fine.index[gap][:5])})",
                         code="covariate-missing", where=[covariates[d]], count=int(gap.sum()))
     return matrix, np.ones(len(matrix), bool)
-
-
-def _parent_values(
-    given: Mapping[str, float], bags: np.ndarray, kind: str, options: CleaningOptions,
-    record: Record,
-) -> tuple[np.ndarray, np.ndarray]:
-    values = {str(k): float(v) for k, v in dict(given).items()}
-    childless = sorted(set(values) - set(bags.tolist()))
-    if childless:
-        about = {"code": "area-empty", "where": childless, "count": len(childless)}
-        if options.empty == "error":
-            refuse(f"{len(childless)} areas hold no polygon (first: {childless[:3]})",
-                   f"pass {option('empty', 'drop')} to leave them out", **about)
-        else:
-            record.note(f"{len(childless)} areas without polygons were dropped, with values "
-                        f"adding up to {sum(values[c] for c in childless):,.6g}", **about)
-    found = np.array([values.get(b, np.nan) for b in bags])
-    return usable_values(found, bags, kind, options, record)
-
-
-def _bag_labels(
-    fine, membership: np.ndarray, bags: np.ndarray, labels: Mapping[str, str]
-) -> dict[str, np.ndarray]:
-    first = np.unique(membership, return_index=True)[1]
-    found = {}
-    for coordinate, values in label_columns(fine, labels).items():
-        varying = np.unique(membership[values != values[first][membership]])
-        require(varying.size == 0, f"label {coordinate!r} varies within {varying.size} areas "
-                                   f"(first: {bags[varying[:1]].tolist()})")
-        found[coordinate] = values[first]
-    return found
-
-
-def _outlines(fine, membership: np.ndarray, bags: np.ndarray, given: object, record: Record):
-    shapely = package("shapely", extra="geo")
-    if given is not None:
-        outlines = read_polygons(given, record).to_crs(fine.crs)
-        outlines.index = outlines.index.map(str)
-        missing = [b for b in bags if b not in outlines.index]
-        require(not missing, f"parent_polygons lack {len(missing)} areas (first: {missing[:3]})")
-        return outlines.geometry.loc[bags].to_numpy(dtype=object)
-    shapes = fine.geometry.to_numpy()
-    united = np.empty(bags.size, dtype=object)
-    united[:] = [shapely.union_all(shapes[membership == b]) for b in range(bags.size)]
-    return united

@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Mapping
 
 from workbench.geo.areas import read_areas
+from workbench.geo.totals import index_by
 from workbench.geo.treatments import CleaningOptions, Record, treatments_from
 
 
@@ -33,6 +34,7 @@ def area_columns(polygons: object, value: str, options: Mapping[str, object]):
     """
     known = {field.name for field in dataclasses.fields(CleaningOptions)}
     chosen = treatments_from({name: options[name] for name in known & options.keys()})
-    areas = read_areas(polygons, options.get("id"), value, chosen, Record(),
-                       options.get("polygon_crs"), options.get("layer"))
+    id = index_by(options.get("id"), options.get("join"))
+    areas = read_areas(polygons, id, value, chosen, Record(), options.get("polygon_crs"),
+                       options.get("layer"))
     return areas.drop(columns=areas.geometry.name)

@@ -9,7 +9,8 @@ from workbench.checks import option, package, require
 from workbench.geo.treatments import Record
 
 
-def united(areas, value: str | None, duplicates: str, record: Record):
+def united(areas, value: str | None, duplicates: str, record: Record,
+           added: tuple[str, ...] = ()):
     """Unite the polygons that share an id, so that no count is taken twice unsaid.
 
     Parameters
@@ -22,6 +23,8 @@ def united(areas, value: str | None, duplicates: str, record: Record):
         As of `CleaningOptions`.
     record : Record
         Receives the totals before and after.
+    added : tuple of str
+        Further columns whose entries add up.
 
     Returns
     -------
@@ -63,7 +66,7 @@ def united(areas, value: str | None, duplicates: str, record: Record):
     if parts.empty:
         return rest
     how = "first" if duplicates == "once" else _sum
-    rules = {c: (how if c == value else "first")
+    rules = {c: (how if c == value or c in added else "first")
              for c in areas.columns if c != areas.geometry.name}
     whole = rest.dissolve(by=rest.index, aggfunc=rules, sort=False)
     ids = parts.index.unique()

@@ -1,4 +1,4 @@
-"""Write datasets and maps as NetCDF, GeoTIFF or GeoPackage, and read NetCDF back."""
+"""Write datasets and maps as NetCDF, GeoTIFF, GeoPackage, GeoParquet or CSV; read NetCDF back."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from workbench.geo.layers import check_layers, columns_of, tags, write_layers
 from workbench.geo.maps import to_raster, way_of
 from workbench.geo.netcdf import open_netcdf
 from workbench.geo.outlines import packed, unpacked
+from workbench.geo.tables import parquet_layers, units_of, write_csv, write_parquet
 from workbench.outputs import write_bytes
 
 _RASTER = ("rasters go into workbench.bag_polygons as covariates or weight; "
@@ -39,11 +40,15 @@ def write(ds: xr.Dataset, path: str | Path, layer: str | None = None, *, areas=N
         A bagged dataset, or a map made from one (same coordinates).
     path : str or Path
         ``.nc``: everything, geometries as WKB, so that `read` gives the same back; ``.tif``: a
-        band for every number known at the individuals, which must be pixels; ``.gpkg``: layers of
-        polygons with a column for every number, see `workbench.geo.layers`. Capitals in the suffix
+        band for every number known at the individuals, which must be pixels; ``.cog.tif``: the
+        same as a cloud-optimised GeoTIFF, in tiles with overviews; ``.gpkg``: layers of polygons
+        with a column for every number, see `workbench.geo.layers`; ``.parquet``: one of these
+        layers as GeoParquet; ``.csv``: a table of individuals or areas, with units in
+        ``FILE.csv-metadata.json`` beside it. Draws are in ``.nc`` alone. Capitals in the suffix
         make no difference.
-    layer : {"individual", "bag", "pixels"}, optional
-        The one layer to write into a GeoPackage; default: all that there are.
+    layer : {"individual", "bag", "pixels", "points"}, optional
+        The one layer to write into a GeoPackage, GeoParquet file or table; default: all that there
+        are, or the finest.
     areas : pd.DataFrame, optional
         Further columns of the bags for a GeoPackage, indexed by their names.
     tables : mapping of name to pd.DataFrame, optional
@@ -70,13 +75,16 @@ def write(ds: xr.Dataset, path: str | Path, layer: str | None = None, *, areas=N
     """
     path = Path(path)
     suffix = path.suffix.lower()
-    writers = {".nc": _netcdf, ".tif": _geotiff, ".tiff": _geotiff, ".gpkg": write_layers}
+    writers = {".nc": _netcdf, ".tif": _geotiff, ".tiff": _geotiff, ".gpkg": write_layers,
+               ".parquet": write_parquet, ".csv": write_csv}
     choose("file type", suffix, writers)
     require(path.parent.is_dir(), f"there is no directory {str(path.parent)!r} to write to")
     if suffix == ".gpkg":
         write_layers(ds, path, layer, areas, tables)
+    elif suffix in (".parquet", ".csv"):
+        writers[suffix](ds, path, layer)
     else:
-        require(layer is None, "layer chooses the polygons of a .gpkg file only")
+        require(layer is None, "layer chooses the rows of a .gpkg, .parquet or .csv file only")
         writers[suffix](ds, path)
     return path
 
@@ -107,6 +115,9 @@ def check_format(ds: xr.Dataset, path: str | Path) -> None:
                 "these individuals are not pixels of a raster; write .gpkg or .nc instead of .tif")
     if suffix == ".gpkg":
         check_layers(ds)
+    if suffix == ".parquet":
+        require(bool(parquet_layers(ds)), "nothing says where these individuals are; write .csv or "
+                ".nc instead of .parquet")
 
 
 def read(path: str | Path) -> xr.Dataset:
@@ -161,15 +172,18 @@ def _geotiff(ds: xr.Dataset, path: Path) -> None:
     require(bool(columns), "the dataset has no numbers at the individuals to write as bands")
     bands = {name: to_raster(ds, values, way_of(name)) for name, values in columns.items()}
     first = next(iter(bands.values()))
+    cloud = path.stem.lower().endswith(".cog")
     # In memory, for GDAL reports no error if the disk is full.
     with rasterio.MemoryFile() as memory:
         with memory.open(
-            driver="GTiff", height=first.shape[0], width=first.shape[1], count=len(bands),
-            dtype="float64", crs=first.rio.crs, transform=first.rio.transform(), nodata=np.nan,
-            compress="deflate", bigtiff="if_safer",
+            driver="COG" if cloud else "GTiff", height=first.shape[0], width=first.shape[1],
+            count=len(bands), dtype="float64", crs=first.rio.crs, transform=first.rio.transform(),
+            nodata=np.nan, compress="deflate", bigtiff="if_safer",
+            **({"overview_resampling": "average"} if cloud else {}),
         ) as file:
             file.update_tags(**tags(ds))
             for index, (name, band) in enumerate(bands.items(), start=1):
                 file.write(band.values, index)
                 file.set_band_description(index, name)
+                file.set_band_unit(index, units_of(ds, name))
         write_bytes(path, memory.getbuffer())

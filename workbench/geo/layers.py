@@ -38,7 +38,7 @@ def check_layers(ds: xr.Dataset) -> None:
     InputError
         If there is neither a geometry nor a raster small enough.
     """
-    cells = _cells(ds)
+    cells = cells_of(ds)
     few = cells is not None and cells.size <= MOST_PIXELS
     drawn = any(name in ds.coords for name in schema.GEOMETRY)
     require(few or drawn, "the dataset has no geometries to write; write .tif for a raster, "
@@ -75,9 +75,8 @@ def write_layers(ds: xr.Dataset, path: Path, layer: str | None = None, areas=Non
         If the file does not read back.
     """
     pyogrio = package("pyogrio", extra="geo")
-    frames = {"individual": _individuals, "bag": _bags, PIXELS: _pixels}
     available = [f"{name}" for name in ("individual", "bag") if f"{name}_geometry" in ds.coords]
-    cells = _cells(ds)
+    cells = cells_of(ds)
     if cells is not None and cells.size <= MOST_PIXELS:
         available.append(PIXELS)
     require(bool(available), "the dataset has no geometries to write; write a raster's map as "
@@ -86,7 +85,7 @@ def write_layers(ds: xr.Dataset, path: Path, layer: str | None = None, areas=Non
     with replacing(path) as half:
         counts = {}
         for name in chosen:
-            frame = frames[name](ds, areas) if name == "bag" else frames[name](ds)
+            frame = frame_of(ds, name, areas)
             frame.to_file(half, layer=name, engine="pyogrio", driver="GPKG",
                           mode="a" if counts else "w", layer_metadata=tags(ds))
             counts[name] = len(frame)
@@ -94,6 +93,23 @@ def write_layers(ds: xr.Dataset, path: Path, layer: str | None = None, areas=Non
             pyogrio.write_dataframe(table, half, layer=name, driver="GPKG", append=True)
             counts[name] = len(table)
         _read_back(half, counts)
+
+
+def frame_of(ds: xr.Dataset, layer: str, areas=None):
+    """One layer as a GeoDataFrame.
+
+    Parameters
+    ----------
+    ds : xr.Dataset
+        A bagged dataset, or a map made from one.
+    layer : {"individual", "bag", "pixels"}
+        Which.
+    areas : pd.DataFrame, optional
+        Further columns of the bags, see `write_layers`.
+    """
+    if layer == "bag":
+        return _bags(ds, areas)
+    return _individuals(ds) if layer == "individual" else _pixels(ds)
 
 
 def columns_of(ds: xr.Dataset, dim: str) -> dict[str, np.ndarray]:
@@ -113,7 +129,8 @@ def columns_of(ds: xr.Dataset, dim: str) -> dict[str, np.ndarray]:
     """
     columns: dict[str, np.ndarray] = {}
     for name, variable in ds.data_vars.items():
-        if dim not in variable.dims or variable.dtype.kind not in "iufb":
+        if dim not in variable.dims or variable.dtype.kind not in "iufb" or (
+                "sample" in variable.dims):      # joint draws mean nothing column by column
             continue
         others = [d for d in variable.dims if d != dim]
         labels = [ds[d].values if d in ds.coords else np.arange(ds.sizes[d]) for d in others]
@@ -133,7 +150,8 @@ def _text(label: object) -> str:
     return f"{label:g}" if isinstance(label, float | np.floating) else str(label)
 
 
-def _labels(ds: xr.Dataset, dim: str) -> dict[str, np.ndarray]:
+def labels_of(ds: xr.Dataset, dim: str) -> dict[str, np.ndarray]:
+    """Texts along a dimension, by the name of their coordinate."""
     return {str(n): c.values for n, c in ds.coords.items()
             if c.dims == (dim,) and c.dtype.kind in "UTOS" and n not in schema.GEOMETRY}
 
@@ -144,12 +162,12 @@ def _frame(ds: xr.Dataset, columns: dict, geometry):
 
 
 def _individuals(ds: xr.Dataset):
-    columns = _labels(ds, schema.INDIVIDUAL) | columns_of(ds, schema.INDIVIDUAL)
+    columns = labels_of(ds, schema.INDIVIDUAL) | columns_of(ds, schema.INDIVIDUAL)
     return _frame(ds, columns, ds["individual_geometry"].values)
 
 
 def _bags(ds: xr.Dataset, areas):
-    ours = _labels(ds, schema.BAG) | columns_of(ds, schema.BAG)
+    ours = labels_of(ds, schema.BAG) | columns_of(ds, schema.BAG)
     if areas is None:
         return _frame(ds, ours, ds["bag_geometry"].values)
     theirs = areas.reindex(ds[schema.BAG].values.astype(str))
@@ -170,7 +188,7 @@ def _bags(ds: xr.Dataset, areas):
     return _frame(ds, columns, ds["bag_geometry"].values)
 
 
-def _cells(ds: xr.Dataset) -> np.ndarray | None:
+def cells_of(ds: xr.Dataset) -> np.ndarray | None:
     """Positions of the grid's pixels that hold individuals; None if these are no pixels."""
     known = "row" in ds.coords and "column" in ds.coords and "grid_transform" in ds.attrs
     if not known or "individual_geometry" in ds.coords:
@@ -181,7 +199,7 @@ def _cells(ds: xr.Dataset) -> np.ndarray | None:
 
 def _pixels(ds: xr.Dataset):
     shapely = package("shapely", extra="geo")
-    cells = _cells(ds)
+    cells = cells_of(ds)
     row, column = np.divmod(cells, int(ds.attrs["grid_shape"][1]))
     found = columns_of(ds, schema.INDIVIDUAL)
     found.pop("membership", None)

@@ -7,8 +7,8 @@ import xarray as xr
 from scipy.ndimage import distance_transform_edt
 
 from workbench.bagging.findings import WARNING, refuse
-from workbench.checks import option, package, require
-from workbench.geo.rasters import Nodata, read_rasters, same_grid
+from workbench.checks import option, require
+from workbench.geo.rasters import Nodata, read_rasters
 from workbench.geo.treatments import FEW, CleaningOptions, Record, must_stop
 from workbench.geo.windows import Extent
 
@@ -60,51 +60,6 @@ def weight_raster(
             code="weight-negative", where=[grid.name], count=int(negative.sum()))
         grid = grid.copy(data=np.where(negative, np.nan, grid.values))
     return grid
-
-
-def aligned(
-    layers: dict[str, xr.DataArray], grid: xr.DataArray, options: CleaningOptions, record: Record
-) -> dict[str, xr.DataArray]:
-    """Resample to the weight's grid what is on another.
-
-    Parameters
-    ----------
-    layers : dict of str to xr.DataArray
-        Covariates by name.
-    grid : xr.DataArray
-        The weight raster.
-    options : CleaningOptions
-        ``align`` says how.
-    record : Record
-        Receives what was done.
-
-    Returns
-    -------
-    dict of str to xr.DataArray
-        All on one grid.
-
-    Raises
-    ------
-    InputError
-        If a covariate is on another grid and no way of resampling was chosen.
-    """
-    rasterio = package("rasterio.enums", extra="geo")
-    for name, layer in layers.items():
-        if same_grid(layer, grid):
-            continue
-        about = {"code": "grid-differs", "where": [name], "count": int(layer.size)}
-        if options.align == "error":
-            refuse(f"raster {name!r} ({layer.shape[0]} x {layer.shape[1]}, {layer.rio.crs}) is not "
-                   f"on the grid of the weight ({grid.shape[0]} x {grid.shape[1]}, "
-                   f"{grid.rio.crs})", f"pass {option('align', 'nearest', 'bilinear', 'average')} "
-                   "to resample it", **about)
-        else:
-            record.note(f"raster {name!r} was resampled ({options.align}) to the weight's grid",
-                        **about)
-        method = rasterio.Resampling["nearest" if options.align == "error" else options.align]
-        moved = layer.rio.reproject_match(grid, resampling=method, nodata=np.nan)
-        layers[name] = moved.assign_attrs(units=layer.attrs.get("units", "1"))
-    return layers
 
 
 def weighted(

@@ -10,15 +10,19 @@ import xarray as xr
 from workbench import schema
 from workbench.bagging import assemble, looked_at
 from workbench.bagging.findings import counted, part
-from workbench.checks import choose, require
-from workbench.geo.areas import label_columns, read_areas, value_column
+from workbench.checks import choose, option, require
+from workbench.geo.areas import label_columns, read_areas
+from workbench.geo.classes import with_classes, without_absent
 from workbench.geo.coverage import account, coverage_fractions
+from workbench.geo.derived import with_derived
 from workbench.geo.grids import is_word, made_weight
 from workbench.geo.grids import weight_units as units_of
 from workbench.geo.meeting import onto, without_empty
-from workbench.geo.pixels import aligned, pixel_covariates, weight_raster, weighted
+from workbench.geo.pixels import pixel_covariates, weight_raster, weighted
 from workbench.geo.rasters import read_rasters
+from workbench.geo.resampling import aligned, grid_named, summed
 from workbench.geo.shapes import coordinate_units
+from workbench.geo.totals import index_by, joined, positives, with_trials
 from workbench.geo.treatments import Record, treatments_from
 from workbench.geo.windows import extent_of
 
@@ -31,6 +35,10 @@ def bag_polygons(
     weight: object = None,
     value: str | None = None,
     *,
+    trials: str | None = None,
+    totals: object = None,
+    join: str | None = None,
+    encoding: str | None = None,
     id: str | None = None,
     name: str | None = None,
     labels: Mapping[str, str] | None = None,
@@ -43,6 +51,11 @@ def bag_polygons(
     nodata: float | tuple[float, ...] | None = None,
     layer: str | None = None,
     variable: str | tuple[str, ...] | None = None,
+    classes: str | tuple[str, ...] | None = None,
+    class_labels: Mapping[str, str] | None = None,
+    grid_of: str | None = None,
+    distance_to: str | tuple[str, ...] | None = None,
+    slope_of: str | None = None,
     weight_variable: str | None = None,
     attrs: Mapping[str, str] | None = None,
     **treatments: str,
@@ -57,8 +70,8 @@ def bag_polygons(
     polygons : geopandas.GeoDataFrame, str or Path
         The areas with their values.
     covariates : raster, sequence of rasters, or mapping of name to raster
-        DataArrays, Datasets, or paths of GeoTIFF or NetCDF files. Without any the map follows
-        place alone.
+        DataArrays, Datasets, or paths of GeoTIFF, VRT, NetCDF or Zarr, or of tables (CSV) with a
+        row for each pixel: x, y and values. Without any the map follows place alone.
     weight : raster, "area", "uniform", optional
         Weight (population) per pixel; its grid is the grid of the individuals. Pixels without
         a weight are not individuals. "area" weighs the first covariate's pixels by square
@@ -66,6 +79,15 @@ def bag_polygons(
         side is laid over the areas. Not given, it is "area", and the record says so.
     value : str
         Column with the value of each area.
+    trials : str, optional
+        Column with how many were tested in each area, of whom ``value`` were positive (a survey):
+        the likelihood is then binomial, and the map one of probabilities. Zero where nobody was.
+    totals : pandas.DataFrame, str or Path, optional
+        Table with the values, one row per area (CSV or Parquet), joined to the polygons by id.
+    join : str, optional
+        Column of ``totals`` with the areas' ids; of the polygons it is ``id``, or of this name.
+    encoding : str, optional
+        Of a CSV file of totals that is not UTF-8, such as latin-1.
     id, name : str, optional
         Columns with the areas' ids (the index if not given) and names.
     labels : mapping of coordinate to column, optional
@@ -84,6 +106,19 @@ def bag_polygons(
         The layer of polygons in a file that has several.
     variable : str or sequence of str, optional
         Covariates to take from NetCDF files and Datasets; all variables on their grid if not given.
+    classes : str, raster, or sequence of them, optional
+        Rasters of whole codes, such as land cover: names of covariates, or further files. Each
+        class but the most frequent becomes a covariate ``name=class``, its share of the pixel.
+    class_labels : mapping of code to label, optional
+        Names of classes, e.g. ``{1: "forest"}``; else those beside the file, else the codes.
+    grid_of : str, optional
+        Covariate whose pixels are the individuals, in the place of the weight's: the weight is
+        then summed to them, none of it lost.
+    distance_to : GeoDataFrame, str, Path, or sequence of them, optional
+        Points, lines or polygons the distance to which, in km, becomes a covariate each: see
+        `workbench.distance_to`.
+    slope_of : str, optional
+        Covariate that is an elevation in metres, of which a covariate ``slope`` is made.
     weight_variable : str, optional
         The weight in a NetCDF file or Dataset that holds more.
     attrs : mapping, optional
@@ -118,30 +153,49 @@ def bag_polygons(
     choose("aggregation", aggregation, schema.AGGREGATIONS)
     options, record = treatments_from(treatments), Record()
     require(value is not None, "name the column that was counted: value='...'")
-    areas, layers, grid, within = None, {}, None, None
+    require(totals is not None or join is None, "there is no table to join; give "
+            + option("totals", "FILE"))
+    columns = (None if join else value, () if join or not trials else (trials,))
+
+    def areas_read(crs: str | None):
+        found = read_areas(polygons, index_by(id, join), columns[0], options, record, crs, layer,
+                           columns[1])
+        return found if totals is None else joined(found, totals, join, encoding, options, record)
+
+    areas, layers, coded, grid, within = None, {}, (), None, None
     with part("polygons", "polygons"):
-        areas = read_areas(polygons, id, value, options, record, polygon_crs, layer)
+        areas = areas_read(polygon_crs)
         within = extent_of(areas)
     with part("raster", "covariates"):
         layers = {} if covariates is None else read_rasters(
             covariates, record, crs=raster_crs, nodata=nodata, marks=options.marks,
             variable=variable, within=within)
+    with part("raster", "classes"):
+        layers, coded = with_classes(
+            layers, classes, class_labels, record, crs=raster_crs, nodata=nodata,
+            marks=options.marks, within=within)
+    with part("raster", "slope_of"):
+        layers = with_derived(layers, None, None, slope_of, record)
+    wanted = grid_named(grid_of, layers)
     if not is_word(weight):
         with part("raster", "weight"):
             grid = weight_raster(
                 weight, record, raster_crs, nodata, options.marks, weight_variable, within)
+            grid = grid if wanted is None else summed(grid, wanted, grid_of, record)
     if areas is None and grid is not None:  # a check: perhaps their CRS is the raster's
         with part("polygons", "polygons"):
-            areas = read_areas(polygons, id, value, options, record,
-                               polygon_crs or grid.rio.crs.to_string(), layer)
+            areas = areas_read(polygon_crs or grid.rio.crs.to_string())
     require(areas is not None, UNREAD)
     values, kept = np.zeros(len(areas)), np.ones(len(areas), dtype=bool)
     with part("value", value):
-        values, kept = value_column(areas, value, kind, options, record)
+        values, kept = positives(areas, value, trials, kind, options, record)
     areas, values = areas[kept], values[kept]
     if grid is None:                        # a check goes on with areas where a raster is unusable
-        grid = made_weight(weight if is_word(weight) else "area", layers, areas, record)
-    layers = aligned(layers, grid, options, record)
+        named = layers if wanted is None else {grid_of: wanted}
+        grid = made_weight(weight if is_word(weight) else "area", named, areas, record)
+    layers = aligned(layers, grid, options, record, coded)
+    with part("raster", "distance_to"):
+        layers = with_derived(layers, grid, distance_to, None, record)
     areas = onto(areas, grid, options, record)
 
     area, cell, coverage = coverage_fractions(areas, grid)
@@ -153,6 +207,7 @@ def bag_polygons(
         layers, cell, grid.values.ravel()[cell] * coverage, options, record
     )
     area, cell, coverage, matrix = area[whole], cell[whole], coverage[whole], matrix[whole]
+    names, matrix = without_absent(list(layers), matrix, coded, record)
     areas, values, area = without_empty(areas, values, area, grid, options, record)
 
     counted(bagged=len(areas))
@@ -168,9 +223,9 @@ def bag_polygons(
         },
         coords={
             "individual": np.arange(cell.size),
-            "covariate": list(layers),
+            "covariate": names,
             "covariate_units": (schema.COVARIATE,
-                                [str(r.attrs.get("units", "1")) for r in layers.values()]),
+                                [str(layers[n].attrs.get("units", "1")) for n in names]),
             "x": (schema.INDIVIDUAL, transform.c + transform.a * (column + 0.5), units),
             "y": (schema.INDIVIDUAL, transform.f + transform.e * (row + 0.5), units),
             "row": (schema.INDIVIDUAL, row),
@@ -184,9 +239,11 @@ def bag_polygons(
         individuals, area, values, areas.index.to_numpy(),
         bag_coords={"bag_geometry": areas.geometry.to_numpy(dtype=object),
                     **label_columns(areas, named | dict(labels or {}))},
-        value_attrs={"long_name": value, "units": value_units, "aggregation": aggregation,
-                     "kind": kind},
+        value_attrs={"long_name": value, "units": value_units, "kind": kind,
+                     "aggregation": "mean" if trials else aggregation},
     )
+    if trials is not None:
+        ds = with_trials(ds, areas, trials)
     ds["individual"] = np.arange(cell.size)
     ds.attrs |= dict(attrs or {}) | outside | {
         "crs": grid.rio.crs.to_string(),

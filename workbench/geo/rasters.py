@@ -10,15 +10,17 @@ import xarray as xr
 
 from workbench.bagging.findings import part, refuse
 from workbench.checks import InputError, option, package, reading, require
+from workbench.geo.csv_grids import read_csv_grid
 from workbench.geo.marks import undeclared_mark
-from workbench.geo.netcdf import axis_names, open_netcdf, rasters_in
+from workbench.geo.netcdf import axis_names, open_netcdf, open_zarr, rasters_in
 from workbench.geo.shapes import check_degrees, usable_crs, without_crs
 from workbench.geo.treatments import Record
 from workbench.geo.windows import Extent, cropped
 
 # No physical quantity is this large: such numbers are nodata marks, declared or not.
 _ABSURD = 1e30
-_SUFFIXES = (".tif", ".tiff", ".nc", ".nc4", ".vrt")
+_SUFFIXES = (".tif", ".tiff", ".nc", ".nc4", ".vrt", ".zarr", ".csv", ".parquet")
+_TABLES = (".csv", ".parquet")
 _VECTORS = (".shp", ".gpkg", ".geojson", ".json", ".gdb", ".kml")
 
 RasterSource = xr.DataArray | xr.Dataset | str | Path
@@ -41,8 +43,9 @@ def read_rasters(
     Parameters
     ----------
     sources : raster, sequence of rasters, or mapping of name to raster
-        A raster is a DataArray, a Dataset (one raster per variable), or a path to a GeoTIFF or
-        NetCDF file. Unnamed ones take the name of the variable, band or file stem.
+        A raster is a DataArray, a Dataset (one raster per variable), or a path to a GeoTIFF, VRT,
+        NetCDF or Zarr, or to a table of pixels (`workbench.geo.csv_grids`). Unnamed ones take the
+        name of the variable, band or file stem.
     record : Record
         Receives what was done (variables taken, masked pixels, assumed CRS).
     crs : str, optional
@@ -156,9 +159,13 @@ def _bands(
     if suffix in _VECTORS:
         raise InputError(f"cannot read {str(path)!r} as a raster: this is the name of polygons, "
                          f"which go into {option('polygons')}; try a .tif or .nc file")
+    if suffix == ".zarr":
+        return _bands(open_zarr(path), record, wanted, window, path.name)
     require(not path.is_dir(), f"{str(path)!r} is a directory; name a raster in it")
     require(suffix in _SUFFIXES,
             f"raster {path.name!r} has an unknown type; expected one of {', '.join(_SUFFIXES)}")
+    if suffix in _TABLES:
+        return _bands(read_csv_grid(path), record, wanted, window, path.name)
     if suffix in (".nc", ".nc4"):
         def part(opened: xr.Dataset) -> xr.Dataset:     # of the variables asked for alone
             present = [name for name in wanted if name in opened.data_vars]

@@ -16,22 +16,44 @@ class CleaningOptions:
     What changes no result goes ahead by default (pixels of zero weight are left out, counts
     that are not whole are kept); gaps in covariates are filled from the nearest valid neighbour
     only where they hold less than 1 % of the weight; polygons in another CRS are reprojected,
-    invalid outlines repaired, slivers of overlap kept where they hold at most 0.1 % of the weight,
+    invalid outlines repaired, covariates on another grid of one CRS averaged where finer and
+    interpolated where coarser, slivers of overlap kept where they hold at most 0.1 % of the weight,
     and weight outside all areas is reported. All else is ``"error"``, whose message counts what
     was met and names the option to pass. What is done is recorded in ``ds.attrs["treatments"]``;
     the command line prints it.
 
     Parameters
     ----------
-    crs, align, missing, zero_weight, and so on to duplicates and marks
-        See the help of each field (``dataclasses.fields``).
+    crs : {"reproject", "error"}
+        Polygons in another CRS than the weight raster.
+    align : {"error", "nearest", "bilinear", "average"}
+        Covariates on another grid: resample to the weight's.
+    missing : {"nearest-if-few", "error", "drop", "nearest"}
+        Covariates without a value where there is weight.
+    zero_weight : {"auto", "error", "drop"}
+        Individuals of zero weight; auto drops pixels alone.
+    fractional : {"keep", "error", "round"}
+        Counts that are not whole.
+    missing_value, empty : {"error", "drop"}
+        Areas without a value, or without any individual of positive weight.
+    outside : {"report", "error"}
+        Weight that falls outside all areas.
+    overlap : {"keep-slivers", "error", "keep"}
+        Areas that overlap, so weight counts twice.
+    duplicates : {"error", "merge", "once"}
+        Several polygons with one id: add the values of their parts, or take that of the whole.
+    marks : {"error", "mask", "keep"}
+        Pixels that look like undeclared marks of missing values: missing, or real.
     """
 
     crs: Literal["reproject", "error"] = field(
         default="reproject", metadata={"help": "polygons in another CRS than the weight raster"}
     )
-    align: Literal["error", "nearest", "bilinear", "average"] = field(
-        default="error", metadata={"help": "covariates on another grid: resample to the weight's"}
+    align: Literal["auto", "error", "nearest", "bilinear", "average", "mode"] = field(
+        default="auto", metadata={
+            "help": "covariates on another grid: resample to the weight's; auto: means of finer "
+                    "pixels, bilinear from coarser ones, an error in another CRS or for codes of "
+                    "classes"}
     )
     missing: Literal["nearest-if-few", "error", "drop", "nearest"] = field(
         default="nearest-if-few", metadata={

@@ -5,14 +5,8 @@
 77
 """
 
-from workbench.granularity.adviser import (
-    CellAdvice,
-    Coarsening,
-    TrustedLengthscales,
-    advise_cells,
-    coarsening,
-    trusted_lengthscales,
-)
+from workbench.granularity.advice import CellAdvice, Coarsening, TrustedLengthscales
+from workbench.granularity.adviser import advise_cells, coarsening, trusted_lengthscales
 from workbench.granularity.bounds import InputErrorBound, input_error_bound, rms_input_error
 from workbench.granularity.cells import cell_rms
 from workbench.granularity.chi_square import LEAST_XI

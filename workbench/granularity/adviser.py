@@ -25,11 +25,11 @@ answers for its lower quantile.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 
 from workbench.checks import choose, reject, require
+from workbench.granularity.advice import CellAdvice, Coarsening, TrustedLengthscales
 from workbench.granularity.bounds import InputErrorBound, input_error_bound
 from workbench.granularity.cells import as_sides, cell_rms, smallest_scale
 from workbench.granularity.correlations import Correlation
@@ -38,50 +38,6 @@ from workbench.granularity.scales import as_draws, lower_quantile
 
 MEASURES = ("rms", "certificate", "direct")
 _PER_CELL = 3             # grid points per dimension that a cell needs to be one
-
-
-@dataclass(frozen=True)
-class CellAdvice:
-    """Enough cells: sides (d,) in the domain's unit, their counts (d,) and the number of areas.
-
-    ``error`` is the measure there, at ``lengthscale``, the one answered for.
-    """
-
-    sides: tuple[float, ...]
-    counts: tuple[int, ...]
-    areas: int
-    error: float
-    lengthscale: float
-
-
-@dataclass(frozen=True)
-class TrustedLengthscales:
-    """Lengthscales that a table can be trusted with: those from ``shortest`` on.
-
-    ``shortest`` is of the table as a whole, ``per_area`` (m,) of each area by itself (rms only),
-    ``share`` the prior probability of a trusted lengthscale (where a prior was given).
-    """
-
-    shortest: float
-    per_area: np.ndarray | None
-    share: float | None
-
-
-@dataclass(frozen=True)
-class Coarsening:
-    """What coarser cells do: one entry per factor; arrays (k,), sides (k, d).
-
-    ``survives`` says where the error is within the tolerance, ``largest_factor`` is the largest
-    factor up to which all do (None if none), at ``lengthscale``, the one answered for.
-    """
-
-    factors: np.ndarray
-    sides: np.ndarray
-    areas: np.ndarray
-    errors: np.ndarray
-    survives: np.ndarray
-    largest_factor: float | None
-    lengthscale: float
 
 
 def advise_cells(domain, tolerance: float, lengthscale, *, kernel: str | Correlation = "matern32",

@@ -65,7 +65,7 @@ _LARGEST = 10_000       # points: a dense matrix of 0.8 GB
 class InputErrorBound:
     """What moving points to their centroids does to f under the prior.
 
-    Attributes
+    Parameters
     ----------
     points, centroids : int
         n and m.

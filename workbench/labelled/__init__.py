@@ -22,6 +22,7 @@ _HOME = {entry.cls: module_of(entry) for entry in PUBLIC.values()} | {
     "data_hash": "workbench.labelled.source",
     "datasets_of": "workbench.labelled.sources",
     "impute": "workbench.labelled.mediated",
+    "load_fit": "workbench.labelled.classes.loading",
     "to_bags": "workbench.labelled.source",
     "to_source": "workbench.labelled.source",
     "to_sources": "workbench.labelled.sources",

@@ -12,6 +12,7 @@ from workbench.labelled.classes.centre_point_gprn import CentrePointGPRN as Cent
 from workbench.labelled.classes.cmp import CMP as CMP
 from workbench.labelled.classes.constant import Constant as Constant
 from workbench.labelled.classes.gpr import CentroidGP as CentroidGP
+from workbench.labelled.classes.loading import load_fit as load_fit
 from workbench.labelled.classes.mr_cascade import MRCascade as MRCascade
 from workbench.labelled.classes.mr_dgp import MRDGP as MRDGP
 from workbench.labelled.classes.mr_gp import MRGP as MRGP

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Mapping
 
 import numpy as np
 import xarray as xr
 
+from workbench.gp.models.keeping import Kept
 from workbench.gp.models.vbagg.mixture import MixtureFit
+from workbench.gp.optimisation.training import History
+from workbench.labelled.card import card_of
 from workbench.labelled.fit import Fit
+from workbench.labelled.saving import options_of
 from workbench.labelled.source import Converted
 from workbench.labelled.summary import ASSUMED
 
@@ -52,6 +57,47 @@ class AutoFit(Fit):
             [inner.weight_of[name] for name in candidates], dims="model", name="weight",
             coords={"model": list(candidates)}, attrs={"long_name": "weight in the mixture"})
         super().__init__(inner, model, data)
+
+    @classmethod
+    def recalled(cls, model, candidate: Callable, datasets: Mapping[str, xr.Dataset],
+                 facts: Mapping, kept: Kept) -> AutoFit:
+        """The mixture that was kept, without training.
+
+        Parameters
+        ----------
+        model : Auto
+            What was fitted.
+        candidate : callable
+            Makes a candidate's model of its options.
+        datasets : mapping of str to xr.Dataset
+            Its data, and scores of its candidates.
+        facts : mapping
+            Options of the candidates, what they are in words, and the verdict.
+        kept : Kept
+            The mixture in torch.
+
+        Returns
+        -------
+        AutoFit
+            With its candidates.
+        """
+        data, fits = Converted(datasets["data"]), {}
+        source = data.source()
+        for name, options in facts["candidates"].items():
+            own = candidate(**{**options, "device": model.options.device})
+            fits[name] = Fit(own._inner.recall(source, kept.parts[name]), own, data)
+        inner = MixtureFit({name: fit.inner for name, fit in fits.items()}, kept.facts["weights"])
+        inner.history = History(**kept.facts["history"])
+        return cls(inner, model, data, fits, datasets.get("recovery"), facts["verdict"],
+                   facts["says"])
+
+    def _parts(self) -> dict[str, xr.Dataset]:
+        return super()._parts() | ({} if self.recovery is None else {"recovery": self.recovery})
+
+    def _facts(self) -> dict:
+        return {"candidates": {name: options_of(fit.model) for name, fit in
+                               self.candidates.items()},
+                "says": self._says, "verdict": self.verdict}
 
     @property
     def converged(self) -> bool:
@@ -104,6 +150,17 @@ class AutoFit(Fit):
         if self.notes:
             lines += ["", *("note: " + note for note in self.notes)]
         return "\n".join(lines)
+
+    def _card(self) -> dict:
+        """Its own, with the cards, weights and recovery errors of its candidates."""
+        errors = {} if self.recovery is None else {
+            str(name): float(error) for name, error in zip(
+                self.recovery["model"].values, self.recovery["error"].mean("grouping").values,
+                strict=True) if np.isfinite(error)}
+        return {**card_of(self), "verdict": self.verdict, "recovery_errors": errors,
+                "converged": self.converged, "candidates": [
+                    {**card_of(fit), "name": name, "weight": float(self.inner.weight_of[name]),
+                     "says": self._says[name]} for name, fit in self.candidates.items()]}
 
     def provenance(self) -> dict[str, str]:
         """As of `Fit.provenance`, with the weights and the verdict.

@@ -131,7 +131,7 @@ def options_for(ds: xr.Dataset, candidate: Candidate, effort: Effort, seed: int)
 
 
 def fit_candidate(name: str, model, source: Source, callback: Callable | None, whole: bool):
-    """One candidate's fit; for another process as what it can be restored from.
+    """One candidate's fit; for another process as what it can be recalled from.
 
     Parameters
     ----------
@@ -148,7 +148,7 @@ def fit_candidate(name: str, model, source: Source, callback: Callable | None, w
 
     Returns
     -------
-    name, fit or (hyperparameters, q, history) or None, warnings, error
+    name, fit or Kept or None, warnings, error
     """
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
@@ -160,8 +160,7 @@ def fit_candidate(name: str, model, source: Source, callback: Callable | None, w
     told = list(dict.fromkeys(str(w.message) for w in said if issubclass(w.category, kinds)))
     if whole:
         return name, fit, told, ""
-    q = fit.state.field.q_mean, fit.state.field.q_covariance
-    return name, (fit.hyperparameters, q, fit.history), told, ""
+    return name, fit.keep(), told, ""
 
 
 def reasons(notes: list[str]) -> str:

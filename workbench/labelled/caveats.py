@@ -29,11 +29,12 @@ def warn_of_extrapolation(fit: Fit) -> bool:
     much = fit.outside_share > _MUCH and fit.inner.state.source.kind == "count"
     if much:
         everywhere = "the map extrapolates everywhere: " if fit.outside_share > _ALL else ""
+        totals = len(fit.inner.state.source.targets.value)
         warn(
             f"{everywhere}{fit.outside_share:.0%} of the individuals lie outside the range of area "
-            f"means in some covariate, and {len(fit.inner.state.source.targets.value)} totals "
-            "cannot test what the map says there: a split by population may be as good or better; "
-            "wb.compare(ds) sets them against each other", ExtrapolationWarning)
+            "means in some covariate, as areas average out what their parts differ in, and "
+            f"{totals} totals cannot test what the map says there: a split by population may be "
+            "as good or better; wb.compare(ds) sets them against each other", ExtrapolationWarning)
     return much
 
 

@@ -189,7 +189,7 @@ class Drawing(FitRecord):
         require(samples > 1, f"a functional needs at least 2 samples, got {samples}")
         require(0 < level < 1, f"level must lie between 0 and 1, got {level}")
         parts = []
-        for count, own in _chunks(samples, ds.sizes["individual"], seed):
+        for count, own in chunks(samples, ds.sizes["individual"], seed):
             draws = self.sample(ds, count, preserve_totals=preserve_totals, seed=own)
             parts.append(apply_to_draws(function, draws))
         draws = xr.concat(parts, "sample", join="override", coords="minimal", compat="override")
@@ -266,7 +266,7 @@ class Drawing(FitRecord):
         )
 
 
-def _chunks(samples: int, individuals: int, seed: int) -> Iterator[tuple[int, int]]:
+def chunks(samples: int, individuals: int, seed: int) -> Iterator[tuple[int, int]]:
     """Numbers of draws that are held together, and a seed for each."""
     most = max(1, BUDGET // max(individuals, 1))
     starts = range(0, samples, most)

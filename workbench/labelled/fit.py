@@ -8,9 +8,9 @@ from collections.abc import Mapping
 import numpy as np
 import xarray as xr
 
-from workbench.checks import require, warn
+from workbench.checks import warn
 from workbench.gp.predictive import Point
-from workbench.labelled.drawing import PRESERVED, Drawing
+from workbench.labelled.drawing import PRESERVED
 from workbench.labelled.maps import marginal_maps, preserving_maps
 from workbench.labelled.predictive import (
     DISTRIBUTIONS,
@@ -18,10 +18,11 @@ from workbench.labelled.predictive import (
     coords_of,
     keep_places,
 )
+from workbench.labelled.regional import Regional
 from workbench.labelled.source import Converted
 
 
-class Fit(Drawing):
+class Fit(Regional):
     """A fitted model with labels: predictions, summaries, and maps with their provenance.
 
     Parameters
@@ -144,56 +145,11 @@ class Fit(Drawing):
         return LabelledPredictive(predictive, coords_of(data.ds, "bag"), "bag", self._units,
                                   "bag parameter", DISTRIBUTIONS[area_effect], joint)
 
-    def components(self, ds: xr.Dataset) -> xr.Dataset:
-        """Mean and std of each additive term of f at the individuals.
-
-        Parameters
-        ----------
-        ds : xr.Dataset
-            As of `latent`.
-
-        Returns
-        -------
-        xr.Dataset
-            ``NAME_mean`` and ``NAME_std`` (individual,) of each term of the kernel.
-
-        Raises
-        ------
-        InputError
-            If the model does not keep its posterior term by term.
-        """
-        require(hasattr(self.inner, "components"), f"{self.model.name} does not keep its posterior "
-                "term by term; vbagg does")
-        data = self._data(ds)
-        parts = self.inner.components(self._bags(data))
-        arrays = {}
-        for name, predictive in parts.items():
-            wrapped = self._individuals(predictive, data, "link scale", f"{name} term")
-            arrays[f"{name}_mean"], arrays[f"{name}_std"] = wrapped.mean, wrapped.std
-        return xr.Dataset(arrays)
-
-    def coefficients(self) -> xr.Dataset:
-        """Posterior mean and std of the slopes of linear terms, per standardised covariate.
-
-        Returns
-        -------
-        xr.Dataset
-            ``mean`` and ``std`` (coefficient,).
-        """
-        state, rows = self.inner.state, []
-        terms = {term.name: term for term in state.field.terms}
-        for name, (mean, std) in self.inner.coefficients().items():
-            columns = [self._columns.names[c] for c in terms[name].columns] or ["intercept"]
-            rows += [(f"{name}.{c}", float(m), float(s))
-                     for c, m, s in zip(columns, mean, std, strict=True)]
-        return xr.Dataset(
-            {"mean": ("coefficient", [r[1] for r in rows]),
-             "std": ("coefficient", [r[2] for r in rows])},
-            coords={"coefficient": [r[0] for r in rows]})
-
     def to_dataset(self, ds: xr.Dataset, quantiles=(0.05, 0.5, 0.95),
                    threshold: float | None = None, area_effect: bool = False, *,
-                   preserve_totals: bool = False, samples: int = 1000, seed: int = 0) -> xr.Dataset:
+                   preserve_totals: bool = False, samples: int = 1000, seed: int = 0,
+                   information: bool = False, components: bool = False, draws: int = 0
+                   ) -> xr.Dataset:
         """The map: all that is usually plotted or written, with provenance in the attributes.
 
         Parameters
@@ -212,19 +168,28 @@ class Fit(Drawing):
             unit of weight, not a mean scaled to the total; and ``value_quantile`` is there, of what
             an individual is observed as. Effects of areas are then given their totals.
         samples, seed : int
-            Of those draws.
+            Of those draws; the seed also of the draws that are kept.
+        information : bool
+            Add `information`.
+        components : bool
+            Add ``component_mean`` and ``component_std`` (component, individual), as of
+            `components` by the kernel's terms, or of a mixture by role.
+        draws : int
+            How many joint draws of the rate to add, as ``draw`` (sample, individual) in single
+            precision: from these the map can be added up over other polygons.
 
         Returns
         -------
         xr.Dataset
             mean, std, rate_quantile, exceedance, latent_mean, latent_std, expected_count and
-            extrapolation per individual; bag_mean, bag_std, bag_quantile and value per bag. The
-            attribute ``distribution`` of each says what it is conditional on.
+            extrapolation per individual; bag_mean, bag_std, bag_quantile, value and trials per bag.
+            The attribute ``distribution`` of each says what it is conditional on.
         """
         area_effect = area_effect or preserve_totals
         data = self._data(ds)       # converted once for all of the map
         latent, total = self.latent(data), self.over(data, area_effect)
-        maps = {name: ds[name] for name in ("value", "weight", "membership") if name in ds}
+        maps = {name: ds[name] for name in ("value", "trials", "weight", "membership")
+                if name in ds}
         maps |= {
             "latent_mean": latent.mean, "latent_std": latent.std,
             "extrapolation": self.extrapolation(data),
@@ -237,6 +202,12 @@ class Fit(Drawing):
             maps |= marginal_maps(self.at(data, area_effect),
                                   {"units": self.value_units} if self.sums else None,
                                   ds["weight"], quantiles, threshold)
+        if information:
+            maps["information"] = self.information(data)
+        if components:
+            maps |= self.component_maps(data, area_effect)
+        if draws:
+            maps["draw"] = self.drawn_rates(data, draws, area_effect, preserve_totals, seed)
         maps = keep_places(xr.Dataset(maps), ds).assign_attrs({**ds.attrs, **self.provenance()})
         return maps.assign_attrs(
             distribution=PRESERVED if preserve_totals else DISTRIBUTIONS[area_effect])

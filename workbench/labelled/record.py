@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import torch
 import xarray as xr
@@ -11,7 +12,9 @@ from workbench import schema
 from workbench.bagging.sanity import MARK
 from workbench.checks import require
 from workbench.gp.data.bags import Bags
+from workbench.labelled.card import CARD, card_of
 from workbench.labelled.predictive import labelled
+from workbench.labelled.saving import save_fit
 from workbench.labelled.source import Converted, TrainingBags, data_hash
 from workbench.labelled.summary import summarise_fit
 from workbench.outputs import versions
@@ -25,21 +28,24 @@ class FitRecord:
 
     Parameters
     ----------
-    inner : ModelFit
-        The fit in torch.
-    model : LabelledModel
-        What was fitted.
-    data : Converted
-        What it was fitted to.
-    targets : xr.Dataset, optional
-        Targets that belong to no bag.
+    inner, model, data, targets
+        As of `Fit`.
+
+    Attributes
+    ----------
+    sums : bool
+        Whether values are totals, so that a rate is per unit of weight.
+    value_units : str
+        Units of the observed values.
     """
 
     def __init__(self, inner, model, data: Converted, targets: xr.Dataset | None = None):
         self.inner, self.model = inner, model
+        self._given = {"data": data.ds} | ({} if targets is None else {"targets": targets})
         ds = data.ds
         of = ds if targets is None else targets
         observed, self._aggregation = of["value"], schema.aggregation(of)
+        self.sums, self.value_units = self._aggregation == "sum", observed.attrs.get("units", "")
         self._value_attrs, self._training = dict(observed.attrs), TrainingBags(
             [str(name) for name in observed[observed.dims[0]].values], observed.values.copy(),
             data.marks if targets is None else None)        # targets alone are no bags
@@ -52,6 +58,40 @@ class FitRecord:
     def __repr__(self) -> str:
         count = len(self._training.names)
         return f"<Fit of {self.model!r} to {self._title or 'data'}: {count} bags>"
+
+    @property
+    def data(self) -> xr.Dataset:
+        """What it was fitted to; of several sources the first."""
+        return next(iter(self._given.values()))
+
+    def save(self, path: str | Path) -> None:
+        """Write the fit to one file, which `workbench.load_fit` reads without any training.
+
+        The file holds the data, too. It is a zip of JSON and safetensors, without code.
+
+        Parameters
+        ----------
+        path : str or Path
+            Ending in ``.wbfit``.
+
+        Raises
+        ------
+        InputError
+            If the name ends otherwise, or an option of the model is code, such as a kernel object.
+        """
+        save_fit(self, path, PACKAGES)
+
+    def _parts(self) -> dict[str, xr.Dataset]:
+        """Datasets that belong to the fit, by role: ``data``, and what else the class has."""
+        return dict(self._given)
+
+    def _facts(self) -> dict:
+        """What the fit says of itself beside its numbers, as far as JSON knows it."""
+        return {}
+
+    def _training_bags(self) -> Bags:
+        """What it was fitted to, of several sources the first, as its model has it."""
+        return self._bags(Converted(self.data))
 
     @property
     def hyperparameters(self) -> dict[str, dict]:
@@ -115,7 +155,11 @@ class FitRecord:
             "data_sha256": self._hash,
             "extrapolation": f"{self.outside_share:.1%} of individuals outside the areas' range",
             "versions": json.dumps(versions(*PACKAGES)), MARK: self._sanity,
+            CARD: json.dumps(self._card()),
         }
+
+    def _card(self) -> dict:
+        return card_of(self)
 
     def extrapolation(self, ds: xr.Dataset) -> xr.DataArray:
         """How far each individual's covariates lie beyond the range of area means.
@@ -146,16 +190,6 @@ class FitRecord:
         if used:
             beyond = self.inner.state.transform.outside(bags.x)[:, used].amax(1)
         return labelled(beyond, ("individual",), data.places, {})
-
-    @property
-    def sums(self) -> bool:
-        """Whether values are totals, so that a rate is per unit of weight."""
-        return self._aggregation == "sum"
-
-    @property
-    def value_units(self) -> str:
-        """Units of the observed values."""
-        return self._value_attrs.get("units", "")
 
     @property
     def rate_units(self) -> str:

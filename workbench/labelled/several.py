@@ -37,15 +37,17 @@ class SourcesFit(Fit):
 
     def __init__(self, inner, model, sources: Mapping[str, Converted]):
         super().__init__(inner, model, next(iter(sources.values())))
-        found = {name: source.ds for name, source in sources.items()}
+        found = self._given = {name: source.ds for name, source in sources.items()}
         self._attrs = {name: dict(ds["value"].attrs) for name, ds in found.items()}
         self._per = {name: ds["weight"].attrs.get("units", "") for name, ds in found.items()}
         self._hash = "+".join(data_hash(ds) for ds in found.values())
-        self._counts = {name: ds.sizes["bag"] for name, ds in found.items()}
 
     def __repr__(self) -> str:
-        told = ", ".join(f"{name} ({count})" for name, count in self._counts.items())
-        return f"<Fit of {self.model!r} to bags of {told}>"
+        return f"<Fit of {self.model!r} to bags of " + ", ".join(
+            f"{name} ({ds.sizes['bag']})" for name, ds in self._given.items()) + ">"
+
+    def _facts(self) -> dict:
+        return {"trust": {one.name: one.likelihood_power for one in self.inner.state.given}}
 
     @property
     def tasks(self) -> tuple[str, ...]:
@@ -56,9 +58,8 @@ class SourcesFit(Fit):
     def composite_weights(self) -> xr.DataArray:
         """Power of each source's likelihood in the posterior (source)."""
         weights = self.inner.composite_weights
-        return xr.DataArray(list(weights.values()), dims="source",
-                            coords={"source": list(weights)}, attrs={
-                                "long_name": "composite weight", "units": ""})
+        return xr.DataArray(list(weights.values()), {"source": list(weights)}, "source",
+                            attrs={"long_name": "composite weight", "units": ""})
 
     def at(self, ds: xr.Dataset, area_effect: bool = False, task: str | None = None, **which
            ) -> LabelledPredictive:
@@ -258,8 +259,8 @@ class SourcesFit(Fit):
         """
         self._require_experts()
         data = self._data(ds)
-        predictive = self.inner.expert(self._bags(data), name, task)
-        return self._individuals(predictive, data, self._units_of(task), f"expert {name}")
+        return self._individuals(self.inner.expert(self._bags(data), name, task), data,
+                                 self._units_of(task), f"expert {name}")
 
     def _require_experts(self) -> None:
         require(hasattr(self.inner, "expert_weights"), f"{self.model.name} is not a mixture of "

@@ -9,16 +9,12 @@ from typing import Any
 import xarray as xr
 
 from workbench import bagging, datasets, geo, schema
-from workbench.bagging.findings import is_listing, part, refuse
-from workbench.checks import choose, option, require
-from workbench.geo.grids import is_word
-from workbench.pipeline import flags
+from workbench.bagging.findings import part
+from workbench.checks import require
 from workbench.pipeline.base import BaseSpec, existing
+from workbench.pipeline.own_files import KINDS, bag_files
 from workbench.pipeline.settings import thaw
-from workbench.pipeline.spec import Spec
-
-POLYGONS = "polygons"
-_INPUTS = ("polygons", "covariates", "weight", "value", "attrs")
+from workbench.pipeline.spec import RehearseSpec, Spec
 
 
 def input_files(spec: BaseSpec) -> list[Path]:
@@ -28,12 +24,12 @@ def input_files(spec: BaseSpec) -> list[Path]:
     return [path for path in map(Path, [*texts, *named]) if _is_file(path)]
 
 
-def data_of(spec: Spec) -> xr.Dataset:
+def data_of(spec: Spec | RehearseSpec) -> xr.Dataset:
     """The bagged dataset of a Spec, merged to its level or number of areas.
 
     Parameters
     ----------
-    spec : Spec
+    spec : Spec or RehearseSpec
         Its dataset, dataset_options, level and areas apply.
 
     Returns
@@ -47,8 +43,8 @@ def data_of(spec: Spec) -> xr.Dataset:
         If the dataset or an option is unknown, or a file is missing or cannot be used.
     """
     options = spec.dataset_options.plain()
-    if spec.dataset == POLYGONS:
-        ds = _bag_files(options, spec.level)
+    if spec.dataset in KINDS:
+        ds = bag_files(spec.dataset, options, spec.level)
     else:
         require(not options or not is_file(spec.dataset),
                 f"a stored dataset has no options, got {', '.join(options)}")
@@ -88,41 +84,6 @@ def named_or_file(dataset: str, valued: bool = False, **options: Any) -> xr.Data
 def is_file(dataset: str) -> bool:
     """Whether a Spec's dataset is the path of a stored file rather than a name."""
     return Path(dataset).suffix.lower() == ".nc"
-
-
-def polygon_flags() -> dict[str, flags.Flag]:
-    """How polygons and rasters may be read and treated: arguments of `workbench.bag_polygons`.
-
-    Returns
-    -------
-    dict
-        Flags by name.
-    """
-    return flags.of_signature(geo.bag_polygons, _INPUTS) | flags.of_options(geo.CleaningOptions)
-
-
-def _bag_files(options: dict, level: str | None) -> xr.Dataset:
-    missing = [repr(name) for name in ("polygons", "value") if name not in options]
-    require(not missing, f"the dataset {POLYGONS!r} needs {' and '.join(missing)} among "
-            "dataset_options (covariates and weight may be left out)")
-    covariates = options.get("covariates", [])
-    if isinstance(covariates, str):
-        covariates = options["covariates"] = [covariates]
-    paths = covariates.values() if isinstance(covariates, dict) else covariates
-    weight = options.get("weight")
-    files = [("polygons", options["polygons"]), *(("covariate", path) for path in paths)]
-    if not is_listing():                # which says what else is wrong, too
-        for role, path in files if is_word(weight) else [*files, ("weight", weight)]:
-            existing(role, path, directory=role == "polygons")
-    for name in options:
-        choose("option of bag_polygons", name, (*_INPUTS, *polygon_flags()))
-    labels = {**(options.get("labels") or {}), **({"bag_name": 0} if "name" in options else {})}
-    if level is not None and level not in labels:
-        refuse(
-            f"level {level!r} is not a label of the areas: {', '.join(labels) or 'they have none'}",
-            f"pass {option('labels', {level: 'COLUMN'})} with the column of the polygons "
-            f"that names the {level} of each area", code="level", where=["areas"])
-    return geo.bag_polygons(**options)
 
 
 def _texts(value: Any) -> list[str]:

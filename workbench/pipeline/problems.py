@@ -14,15 +14,18 @@ from workbench.bagging.tables import read_table, separated
 from workbench.checks import FitWarning, InputError, NotExact, choose, require, warn
 from workbench.geo.centres import place
 from workbench.gp.models.registry import ENTRIES, Entry
-from workbench.labelled import make_model, models
+from workbench.labelled import load_fit, make_model, models
 from workbench.pipeline.base import BaseSpec, existing
 from workbench.pipeline.inputs import data_of, named_or_file
-from workbench.pipeline.spec import CombineSpec, MediateSpec, SmoothSpec, Spec
+from workbench.pipeline.own_files import POINTS, places_of
+from workbench.pipeline.spec import CombineSpec, MediateSpec, PredictSpec, SmoothSpec, Spec
 
 _MODELS: dict[str, Callable[[Entry], bool]] = {     # which models a command can use, if not all
     "smooth": lambda entry: entry.name == "quasi-likelihood",
     "mediate": lambda entry: entry.mediated,
     "combine": lambda entry: entry.several,
+    "aggregate": lambda entry: False,           # its model is that of the map
+    "rehearse": lambda entry: entry.name in ("vbagg", "centre-point", "constant", "aggregated-gp"),
 }
 
 
@@ -42,6 +45,8 @@ class Problem:
         Further arguments of ``fit``.
     told : str
         What was read, in a line; may be empty.
+    fit : Fit, optional
+        One that is there already: nothing is learnt.
     """
 
     learn: tuple
@@ -49,6 +54,7 @@ class Problem:
     label: Callable[[object], xr.Dataset]
     keywords: Mapping = field(default_factory=dict)
     told: str = ""
+    fit: object = None
 
 
 def models_for(command: str) -> list[str]:
@@ -125,7 +131,23 @@ def problem_of(spec: BaseSpec) -> Problem:
 @problem_of.register
 def _disaggregate(spec: Spec) -> Problem:
     ds = data_of(spec)
-    return Problem((ds,), ds, lambda fit: _rescaled(fit, ds, spec))
+    if spec.dataset == POINTS:
+        return _points(ds, spec)
+    return Problem((ds,), ds, lambda fit: _checked(fit, ds, spec, _rescaled(fit, ds, spec)))
+
+
+def _points(ds: xr.Dataset, spec: Spec) -> Problem:
+    require(not spec.rescale_to_totals, "points have no totals that a map of pixels could add up "
+            "to; leave out rescale_to_totals")
+    require(not spec.residuals, "residuals are of areas, and points are none; leave out residuals")
+    places = places_of(spec.dataset_options.plain(), ds)
+
+    def label(fit) -> xr.Dataset:
+        maps = fit.to_dataset(places, spec.quantiles, spec.threshold, **_further(spec))
+        return maps.drop_dims("bag").drop_vars(["membership", "weight"], errors="ignore"
+                                               ).assign_attrs(points=ds.sizes["bag"])
+
+    return Problem((ds,), places, label, told=f"read {ds.sizes['bag']} points")
 
 
 @problem_of.register
@@ -184,6 +206,24 @@ def _combine(spec: CombineSpec) -> Problem:
         ds, spec.quantiles, spec.threshold, task=spec.task), {"trust": spec.trust.plain()})
 
 
+@problem_of.register
+def _predict(spec: PredictSpec) -> Problem:
+    fit = load_fit(existing("fit", spec.fit))
+    ds = fit.data if spec.at is None else named_or_file(spec.at)
+    require(spec.task is None or hasattr(fit, "tasks"),
+            f"{fit.model.name} has one task, which needs no name; leave task out")
+
+    def label(fit) -> xr.Dataset:
+        if hasattr(fit, "tasks"):
+            require(not spec.rescale_to_totals, f"{fit.model.name} has no draws that add up to "
+                    "totals; leave rescale_to_totals out")
+            return fit.to_dataset(ds, spec.quantiles, spec.threshold, spec.area_effect, spec.task)
+        return _rescaled(fit, ds, spec)
+
+    told = f"read {fit!r} from {Path(spec.fit).name}"
+    return Problem((), ds, label, told=told, fit=fit)
+
+
 def _source(text: str) -> tuple[str, xr.Dataset]:
     name, given, path = text.rpartition("=")
     if given and not name:
@@ -191,16 +231,40 @@ def _source(text: str) -> tuple[str, xr.Dataset]:
     return name or Path(path).stem, named_or_file(path)
 
 
-def _rescaled(fit, ds: xr.Dataset, spec: Spec) -> xr.Dataset:
+def _checked(fit, ds: xr.Dataset, spec: Spec, maps: xr.Dataset) -> xr.Dataset:
+    """The map with the areas' residuals and their check, which is no reason to lose a map."""
+    if not spec.residuals:
+        return maps
+    try:
+        found = fit.residual_check(ds, seed=spec.seed)
+    except InputError as error:
+        warn(f"residuals of areas were not checked: {error}", FitWarning)
+        return maps.assign_attrs(residual_check=f"not made: {error}")
+    variogram = found.drop_vars("residual").rename(
+        {name: f"variogram_{name}" for name in ("distance", "lower", "upper", "pairs")}).rename(
+        semivariance="variogram")
+    return maps.assign(residual=found["residual"].reset_coords(drop=True)).merge(
+        variogram.drop_vars("bag"), combine_attrs="override").assign_attrs(
+        residual_check=found.attrs["verdict"])
+
+
+def _further(spec: Spec | PredictSpec) -> dict:
+    """What a map has beside its rate, as options of ``Fit.to_dataset``."""
+    return {"information": spec.information, "components": spec.components, "draws": spec.draws,
+            "seed": spec.seed}
+
+
+def _rescaled(fit, ds: xr.Dataset, spec: Spec | PredictSpec) -> xr.Dataset:
     """The map; one that cannot be made to add up to the totals is not lost, and says so."""
     asked = (ds, spec.quantiles, spec.threshold, spec.area_effect)
+    further = _further(spec)
     if not spec.rescale_to_totals:
-        return fit.to_dataset(*asked)
+        return fit.to_dataset(*asked, **further)
     try:
-        return fit.to_dataset(*asked, preserve_totals=True, seed=spec.seed)
+        return fit.to_dataset(*asked, preserve_totals=True, **further)
     except NotExact as error:
         told = f"the map does not add up to the totals, as was asked for: {error}"
         warn(told, FitWarning)
-        maps = fit.to_dataset(*asked)
+        maps = fit.to_dataset(*asked, **further)
         before = maps.attrs.get("treatments", "none")
         return maps.assign_attrs(treatments=told if before == "none" else f"{before}\n{told}")

@@ -9,11 +9,28 @@ import xarray as xr
 from workbench import geo
 from workbench.outputs import deliver, write_bytes
 from workbench.pipeline.base import BaseSpec
-from workbench.pipeline.inputs import POLYGONS
+from workbench.pipeline.own_files import POLYGONS
 from workbench.pipeline.scoring import is_scored, scores
-from workbench.pipeline.spec import Spec
+from workbench.pipeline.spec import AggregateSpec, Spec
 
-OUTPUTS = (".nc", ".tif", ".tiff", ".gpkg")
+OUTPUTS = (".nc", ".tif", ".tiff", ".gpkg", ".parquet", ".csv")
+_TABLES = (".parquet", ".csv")
+
+
+def formats_of(spec: BaseSpec) -> tuple[str, ...]:
+    """Suffixes that the result of a Spec may have: totals of polygons are no raster.
+
+    Parameters
+    ----------
+    spec : BaseSpec
+        Of any command.
+
+    Returns
+    -------
+    tuple of str
+    """
+    rasters = (".tif", ".tiff") if isinstance(spec, AggregateSpec) else ()
+    return tuple(suffix for suffix in OUTPUTS if suffix not in rasters)
 
 
 def own_columns(spec: BaseSpec, out: Path):
@@ -51,8 +68,9 @@ def save(maps: xr.Dataset, out: Path, areas=None) -> list[Path]:
     maps : xr.Dataset
         From `workbench.pipeline.run.run`.
     out : Path
-        ``.nc`` holds everything. A raster has no place for scores: they go beside it as CSV. In a
-        GeoPackage they are a table.
+        ``.nc`` holds everything. A raster or table has no place for scores: they go beside it as
+        CSV. In a GeoPackage they are a table. Beside a table of individuals goes one of the areas,
+        ``OUT.areas`` with the same suffix.
     areas : pd.DataFrame, optional
         From `own_columns`.
 
@@ -70,11 +88,23 @@ def save(maps: xr.Dataset, out: Path, areas=None) -> list[Path]:
     table = _score_rows(maps) if is_scored(maps) and suffix != ".nc" else None
     inside = {"scores": table} if table is not None and suffix == ".gpkg" else {}
     deliver(lambda path: geo.write(maps, path, areas=areas, tables=inside), out, spare=".nc")
+    written = [out]
+    if suffix in _TABLES and _has_areas(maps, suffix):
+        own = out.with_name(f"{out.stem}.areas{out.suffix}")
+        deliver(lambda path: geo.write(maps, path, layer="bag"), own)
+        written.append(own)
     if table is None or inside:
-        return [out]
+        return written
     beside = out.with_name(f"{out.stem}.scores.csv")
     deliver(lambda path: write_bytes(path, table.to_csv(index=False)), beside)
-    return [out, beside]
+    return [*written, beside]
+
+
+def _has_areas(maps: xr.Dataset, suffix: str) -> bool:
+    """Whether there are areas beside individuals, which a table of these does not hold."""
+    both = "individual" in maps.dims and "mean" in maps and any(
+        "bag" in maps[name].dims for name in maps.data_vars)
+    return both and (suffix == ".csv" or "bag_geometry" in maps.coords)
 
 
 def _score_rows(maps: xr.Dataset):

@@ -17,11 +17,14 @@ from workbench import geo
 from workbench.checks import require
 from workbench.gp.likelihoods.links import link_named
 from workbench.labelled.timing import cost_told
-from workbench.pipeline.base import BaseSpec, existing
+from workbench.outputs import deliver
+from workbench.pipeline.aggregating import aggregated, spec_of
+from workbench.pipeline.base import BaseSpec
 from workbench.pipeline.inputs import data_of
 from workbench.pipeline.problems import Problem, model_of, problem_of
+from workbench.pipeline.rehearsing import rehearsed
 from workbench.pipeline.scoring import kept_map, with_scores
-from workbench.pipeline.spec import Spec
+from workbench.pipeline.spec import AggregateSpec, PredictSpec, RehearseSpec, Spec
 
 UNSCORED = "cross-validation has not finished"
 Callback = Callable[[int, float, float], None]
@@ -31,13 +34,14 @@ __all__ = ["data_of", "model_of", "run", "spec_of"]
 
 def run(spec: BaseSpec, progress: bool = False, callback: Callback | None = None,
         out: Path | None = None, finished: Callable[[xr.Dataset], object] | None = None,
-        resume: Path | None = None, workers: int = 0) -> xr.Dataset:
+        resume: Path | None = None, workers: int = 0, save_fit: Path | None = None) -> xr.Dataset:
     """Do what a Spec says: load or read, bag, fit, label, and score on held-out areas.
 
     Parameters
     ----------
     spec : BaseSpec
-        What to do: a `Spec`, `SmoothSpec`, `MediateSpec` or `CombineSpec`.
+        What to do: a `Spec`, `SmoothSpec`, `MediateSpec`, `CombineSpec`, `AggregateSpec`,
+        `PredictSpec` or `RehearseSpec`.
     progress : bool
         Show bars on standard error.
     callback : callable, optional
@@ -53,6 +57,8 @@ def run(spec: BaseSpec, progress: bool = False, callback: Callback | None = None
     workers : int
         Processes of a model that can use several (0: as its options say), and then of the folds
         of cross-validation (0: one); results do not depend on it.
+    save_fit : Path, optional
+        Where the fit is written, too, before its map is made; `workbench.load_fit` reads it.
 
     Returns
     -------
@@ -62,7 +68,8 @@ def run(spec: BaseSpec, progress: bool = False, callback: Callback | None = None
         (`workbench.pipeline.scoring.scores` takes them out again).
         Attributes: those of the data and of the fit (versions, data_sha256), spec, spec_key,
         summary, ``comparison`` (on which bags the scores compare the models, and what failed), and
-        ``partial`` (what is missing, and why) if the run was stopped.
+        ``partial`` (what is missing, and why) if the run was stopped. Of a `RehearseSpec`, what
+        `workbench.rehearse` returns; ``callback``, ``out`` and ``finished`` are of maps.
 
     Raises
     ------
@@ -75,23 +82,32 @@ def run(spec: BaseSpec, progress: bool = False, callback: Callback | None = None
     >>> maps.attrs["spec_key"] == Spec.from_json(maps.attrs["spec"]).key
     True
     """
-    model = model_of(spec, workers or None)     # first, so that a wrong option costs no loading
+    require(save_fit is None or not isinstance(spec, (AggregateSpec, RehearseSpec)),
+            f"`workbench {spec.command}` makes no fit of its own; leave out --save-fit")
+    if isinstance(spec, AggregateSpec):
+        return aggregated(spec, progress, callback, workers)
+    if isinstance(spec, RehearseSpec):
+        return rehearsed(spec, progress=progress, resume=resume, workers=workers)
+    # First, so that a wrong option costs no loading.
+    model = None if isinstance(spec, PredictSpec) else model_of(spec, workers or None)
     if isinstance(spec, Spec):
         _check_threshold(spec.threshold, model)
     problem = problem_of(spec)
     if out is not None:
         geo.check_format(problem.ds, out)
     folds = spec.folds if isinstance(spec, Spec) else 0
+    # Of a Spec with folds the dataset, which has the areas; of a stored fit there is none.
+    seen = problem.learn[0] if problem.learn else problem.ds
     if folds:
-        _check_folds(spec, problem.ds)
+        _check_folds(spec, seen)
     if progress:
         _say(problem.told)
         _say(_cost(spec, model, problem.ds, folds, workers))
-    stored = kept_map(resume, problem.ds, spec) if folds and resume is not None else None
-    if stored is not None and stored.exists():
+    stored = kept_map(resume, seen, spec) if folds and resume is not None else None
+    if stored is not None and stored.exists() and (save_fit is None or save_fit.exists()):
         maps = geo.read(stored)
     else:
-        maps = _map(spec, model, problem, progress, callback)
+        maps = _map(spec, model, problem, progress, callback, save_fit)
     if not folds or "partial" in maps.attrs:
         return maps
     if stored is not None and not stored.exists():
@@ -100,39 +116,20 @@ def run(spec: BaseSpec, progress: bool = False, callback: Callback | None = None
             geo.write(maps, stored)
     if finished is not None:
         finished(maps.assign_attrs(partial=UNSCORED))
-    return with_scores(maps, problem.ds, spec, progress=progress, callback=callback, resume=resume,
+    return with_scores(maps, seen, spec, progress=progress, callback=callback, resume=resume,
                        workers=workers)
 
 
-def spec_of(path: str | Path) -> BaseSpec:
-    """The Spec that a stored result carries.
-
-    Parameters
-    ----------
-    path : str or Path
-        A NetCDF file that a command wrote.
-
-    Returns
-    -------
-    BaseSpec
-        Of the command that wrote it.
-
-    Raises
-    ------
-    InputError
-        If the file is missing or carries none.
-    """
-    with xr.open_dataset(existing("result", path), engine="h5netcdf") as maps:
-        require("spec" in maps.attrs, f"{path} carries no Spec; was it written by this workbench?")
-        return BaseSpec.from_json(maps.attrs["spec"])
-
-
-def _map(spec: BaseSpec, model, problem: Problem, progress: bool, callback) -> xr.Dataset:
-    fit = model.fit(*problem.learn, **problem.keywords, progress=progress, callback=callback)
+def _map(spec: BaseSpec, model, problem: Problem, progress: bool, callback,
+         save_fit: Path | None) -> xr.Dataset:
+    fit = problem.fit or model.fit(*problem.learn, **problem.keywords, progress=progress,
+                                   callback=callback)
+    if save_fit is not None:
+        deliver(fit.save, save_fit)
     maps = problem.label(fit)
     maps.attrs |= {"spec": spec.to_json(indent=None), "spec_key": spec.key,
                    "summary": fit.summary()}
-    if fit.cancelled:
+    if fit.cancelled and problem.fit is None:
         maps.attrs["partial"] = f"the fit was stopped after {len(fit.history)} steps"
         if isinstance(spec, Spec) and spec.folds:
             maps.attrs["partial"] += "; there was no cross-validation"

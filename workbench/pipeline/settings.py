@@ -16,6 +16,7 @@ _TYPES = {          # what a field may hold by its annotation, and how an error 
     "str | None": ((str, type(None)), "a name, or null"),
     "int": ((int,), "a whole number"),
     "int | None": ((int, type(None)), "a whole number, or null"),
+    "float": ((int, float), "a number"),
     "float | None": ((int, float, type(None)), "a number, or null"),
     "bool": ((bool,), "true or false"),
 }
@@ -93,7 +94,7 @@ def checked(name: str, value: Any, annotation: str) -> Any:
             _require_type(name, part, "str")
         return value
     _require_type(name, value, annotation)
-    return float(value) if annotation == "float | None" and value is not None else value
+    return float(value) if annotation.startswith("float") and value is not None else value
 
 
 def thaw(value: Any) -> Any:

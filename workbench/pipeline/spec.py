@@ -12,7 +12,11 @@ from typing import Any, ClassVar
 
 from workbench.checks import require
 from workbench.pipeline.base import BaseSpec
+from workbench.pipeline.further_specs import AggregateSpec, PredictSpec, RehearseSpec
 from workbench.pipeline.settings import Settings
+
+__all__ = ["AggregateSpec", "CombineSpec", "MediateSpec", "PredictSpec", "RehearseSpec",
+           "SmoothSpec", "Spec"]
 
 
 @dataclass(frozen=True)
@@ -23,8 +27,11 @@ class Spec(BaseSpec):
     ----------
     dataset : str
         A name listed by ``workbench datasets``; ``"polygons"`` for files of polygons and rasters
-        (``dataset_options`` are then the arguments of `workbench.bag_polygons`, with paths); or
-        the path of a bagged dataset stored as NetCDF (``.nc``).
+        (``dataset_options`` are then the arguments of `workbench.bag_polygons`, with paths);
+        ``"children"`` for polygons inside polygons (those of `workbench.bag_children`, where
+        children names the small polygons and polygons the larger ones); ``"points"`` for a table
+        of points (those of `workbench.bag_points`); or the path of a bagged dataset stored as
+        NetCDF (``.nc``).
     dataset_options : Mapping
         Arguments of the dataset's loader.
     level : str, optional
@@ -41,6 +48,14 @@ class Spec(BaseSpec):
     rescale_to_totals : bool
         Let the map add up to the observed total of every area. See ``preserve_totals`` of
         ``Fit.to_dataset``.
+    information : bool
+        Map the share of f's prior variance that the data removed, 0 nothing to 1 all.
+    components : bool
+        Map what covariates, place and area effect add to f, each with its sd.
+    draws : int
+        Keep so many joint draws of the rate in the map (.nc), for `workbench aggregate`.
+    residuals : bool
+        Check whether residuals of areas depend on place: Moran's I and a variogram.
     model, options, hyperparameters, quantiles, threshold, seed
         As of `BaseSpec`.
 
@@ -52,7 +67,9 @@ class Spec(BaseSpec):
     """
 
     command: ClassVar[str] = "disaggregate"
-    later: ClassVar[Mapping[str, Any]] = {"folds_scheme": "random", "rescale_to_totals": False}
+    later: ClassVar[Mapping[str, Any]] = {
+        "folds_scheme": "random", "rescale_to_totals": False, "information": False,
+        "components": False, "draws": 0, "residuals": False}
 
     dataset: str
     dataset_options: Mapping = field(default_factory=Settings)
@@ -62,6 +79,10 @@ class Spec(BaseSpec):
     folds: int = 0
     folds_scheme: str = "random"
     rescale_to_totals: bool = False
+    information: bool = False
+    components: bool = False
+    draws: int = 0
+    residuals: bool = False
     model: str = field(default="vbagg", kw_only=True)
 
     def __post_init__(self) -> None:
@@ -69,6 +90,7 @@ class Spec(BaseSpec):
         require(self.areas is None or self.areas > 0, f"areas must be at least 1, got {self.areas}")
         require(self.level is None or self.areas is None,
                 "level and areas both say how to merge; give one of them")
+        require(self.draws >= 0, f"draws must be 0 (none) or more, got {self.draws}")
         require(self.folds == 0 or self.folds >= 2,
                 f"folds must be 0 (none) or at least 2, got {self.folds}")
 

@@ -11,14 +11,18 @@ from workbench.plots.mediators import mediators
 from workbench.plots.notebook import notebook
 from workbench.plots.outlines import simplified
 from workbench.plots.panels import disaggregation_panel, map_scales
+from workbench.plots.rehearsal import rank_curves, rehearsal_coverage, rehearsal_picture
 from workbench.plots.scales import ColourScale, colour_scale, observed_rate, rate_unit
 from workbench.plots.scores import observed_vs_predicted, score_bars
 from workbench.plots.sources import expert_weights, source_bands
+from workbench.plots.still import StillMap, still_map, still_maps
+from workbench.plots.still_charts import still_coverage, still_predicted
 from workbench.plots.stored import map_picture
 from workbench.plots.support import covariate_support
 
 __all__ = [
     "ColourScale",
+    "StillMap",
     "city_maps",
     "city_scale",
     "colour_scale",
@@ -36,7 +40,10 @@ __all__ = [
     "observed_vs_predicted",
     "pit_histogram",
     "pixel_lines",
+    "rank_curves",
     "rate_unit",
+    "rehearsal_coverage",
+    "rehearsal_picture",
     "reliability_curve",
     "save_html",
     "save_png",
@@ -44,6 +51,10 @@ __all__ = [
     "simplified",
     "source_bands",
     "station_series",
+    "still_coverage",
+    "still_map",
+    "still_maps",
+    "still_predicted",
     "value_map",
 ]
 

@@ -107,8 +107,25 @@ def _polygons(ds: xr.Dataset, dim: str, columns: dict, scale: ColourScale):
     return drawn, tuple(shapely.total_bounds(geometries))
 
 
-def _raster(ds: xr.Dataset, columns: dict, scale: ColourScale, axes):
-    """Pixels in their places; one cut by a border shows the mean of its parts by coverage."""
+def gridded(ds: xr.Dataset, columns: dict[str, np.ndarray]):
+    """Values of pixels in their places; one cut by a border has the mean of its parts by coverage.
+
+    Parameters
+    ----------
+    ds : xr.Dataset
+        Bagged dataset of pixels: row, column and grid_transform.
+    columns : dict of str to array (individual,)
+        Values by name; text is left out.
+
+    Returns
+    -------
+    images : dict of str to array (row, column)
+        The northernmost row first; NaN where there is no individual.
+    extent : (float, float, float, float)
+        Left, bottom, right and top of the whole grid.
+    bounds : (float, float, float, float)
+        The same of the pixels that are there.
+    """
     rows, cols = (int(n) for n in ds.attrs["grid_shape"])
     width, skew_x, left, skew_y, height, top = (float(v) for v in ds.attrs["grid_transform"])
     require(skew_x == 0 and skew_y == 0, "rotated grids cannot be drawn as rasters")
@@ -123,23 +140,29 @@ def _raster(ds: xr.Dataset, columns: dict, scale: ColourScale, axes):
         with np.errstate(invalid="ignore"):
             images[name] = (summed / total).reshape(rows, cols).astype(np.float32)
     bottom, right = top + rows * height, left + cols * width
-    if height > 0:  # rows run northwards: hv.Image wants the northernmost first
+    if height > 0:  # rows run northwards: pictures want the northernmost first
         images = {name: image[::-1] for name, image in images.items()}
         bottom, top = top, bottom
-    drawn = hv.Image(
-        np.dstack(list(images.values())),
-        bounds=(left, bottom, right, top),
-        kdims=list(AXES),
-        vdims=list(images),
-    ).opts(hover_tooltips=_tips(images, scale))
     r, c = ds["row"].values, ds["column"].values
     xs = left + width * np.array([c.min(), c.max() + 1])
     north = float(ds.attrs["grid_transform"][5])
     ys = sorted(north + height * np.array([r.min(), r.max() + 1]))
-    return drawn, (xs[0], ys[0], xs[1], ys[1])
+    return images, (left, bottom, right, top), (xs[0], ys[0], xs[1], ys[1])
 
 
-def _points(ds: xr.Dataset, columns: dict, scale: ColourScale, axes):
+def _raster(ds: xr.Dataset, columns: dict, scale: ColourScale, axes):
+    images, extent, bounds = gridded(ds, columns)
+    drawn = hv.Image(
+        np.dstack(list(images.values())),
+        bounds=extent,
+        kdims=list(AXES),
+        vdims=list(images),
+    ).opts(hover_tooltips=_tips(images, scale))
+    return drawn, bounds
+
+
+def places(ds: xr.Dataset, axes: tuple[str, str] = AXES) -> tuple[np.ndarray, np.ndarray]:
+    """Coordinates of the individuals, or an error that names those there are."""
     missing = [name for name in axes if name not in ds]
     if missing:
         numeric = [
@@ -152,6 +175,11 @@ def _points(ds: xr.Dataset, columns: dict, scale: ColourScale, axes):
             f"of its individuals, axes=(..., ...): {', '.join(numeric) or 'it has none'}"
         )
     x, y = (np.asarray(ds[name].values, dtype=float) for name in axes)
+    return x, y
+
+
+def _points(ds: xr.Dataset, columns: dict, scale: ColourScale, axes):
+    x, y = places(ds, axes)
     table = {axes[0]: x, axes[1]: y, **columns, "id": ds[INDIVIDUAL].values.astype(str)}
     drawn = hv.Points(table, list(axes), [*columns, "id"])
     bounds = x.min(), y.min(), x.max(), y.max()

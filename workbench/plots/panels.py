@@ -98,7 +98,8 @@ def disaggregation_panel(
     panels = [
         value_map(
             ds, observed_rate(ds), scales["rate"], "Observed areas",
-            hover={"observed": ds["value"]}, **options,
+            hover={"observed": ds["value"], **({"of": ds["trials"]} if "trials" in ds else {})},
+            **options,
         ),
         value_map(ds, mean, scales["rate"], "Posterior mean", hover=parts, **options),
     ]  # fmt: skip
@@ -109,9 +110,10 @@ def disaggregation_panel(
             )
         )
     if "exceedance" in maps:
-        above = replace(scales["exceedance"], unit=_above(maps["exceedance"], factor, unit))
+        said = threshold_told(maps["exceedance"], factor, unit)
+        above = replace(scales["exceedance"], unit=said)
         panels.append(
-            value_map(ds, _single(maps["exceedance"]), above, "Exceedance", hover=parts, **options)
+            value_map(ds, single(maps["exceedance"]), above, "Exceedance", hover=parts, **options)
         )
     fine = known_rate(ds) if truth else None
     if fine is not None:
@@ -121,7 +123,8 @@ def disaggregation_panel(
     return hv.Layout(panels).cols(columns).opts(shared_axes=True)
 
 
-def _single(exceedance: xr.DataArray) -> xr.DataArray:
+def single(exceedance: xr.DataArray) -> xr.DataArray:
+    """The one exceedance (individual,) that can be drawn; several are refused."""
     extra = [dim for dim in exceedance.dims if dim != "individual"]
     require(
         all(exceedance.sizes[dim] == 1 for dim in extra),
@@ -130,12 +133,16 @@ def _single(exceedance: xr.DataArray) -> xr.DataArray:
     return exceedance.squeeze(extra, drop=True)
 
 
-def _above(exceedance: xr.DataArray, factor: float, unit: str) -> str:
+def threshold_told(exceedance: xr.DataArray, factor: float, unit: str) -> str:
+    """Of what the exceedance is the probability, such as "P(> 50 per 1,000 people)"."""
     threshold = exceedance.attrs.get("threshold")
     if threshold is None and "threshold" in exceedance.coords:
         threshold = exceedance["threshold"].values.item()
     per = "per " + unit.split(" per ")[1] if " per " in unit else unit
-    return "" if threshold is None else f"P(> {float(threshold) * factor:.3g} {per})"
+    if threshold is None:
+        return ""
+    shown = f"{float(threshold) * factor:.3g}"
+    return f"P(share > {shown})" if unit == "share" else f"P(> {shown} {per})"
 
 
 def known_rate(ds: xr.Dataset) -> tuple[xr.DataArray, str] | None:

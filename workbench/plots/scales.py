@@ -19,14 +19,26 @@ _PER = ((0.1, 1), (0.001, 1_000), (0.0, 100_000))  # smallest overall rate, show
 
 @dataclass(frozen=True)
 class ColourScale:
-    """A locked range of colours: the same value has the same colour wherever it is used."""
+    """A locked range of colours: the same value has the same colour wherever it is used.
+
+    Parameters
+    ----------
+    label, unit, kind, log
+        As of `colour_scale`.
+    lower, upper : float
+        Ends of the range, in the unit shown.
+    factor : float
+        Map values are multiplied by it to be in the unit shown.
+    source : str
+        What the range was taken from, for the caption.
+    """
 
     label: str
     unit: str
     lower: float
     upper: float
     kind: str = "rate"
-    factor: float = 1.0  # map values are multiplied by it to be in the unit shown
+    factor: float = 1.0
     log: bool = False
     source: str = ""
 
@@ -53,7 +65,13 @@ class ColourScale:
         return next((ticks for ticks in inside if len(ticks) <= MOST_TICKS), inside[-1])
 
     def options(self) -> dict:
-        """HoloViews options that lock the colours."""
+        """HoloViews options that lock the colours.
+
+        Returns
+        -------
+        dict
+            ``cmap``, ``clim`` and ``cnorm``.
+        """
         return {
             "cmap": PALETTES[self.kind],
             "clim": (self.lower, self.upper),
@@ -119,8 +137,18 @@ def colour_scale(
 def rate_unit(ds: xr.Dataset) -> tuple[float, str]:
     """Factor by which the rates of a dataset become readable, and their unit then.
 
-    Such as 1,000 and "deaths per 1,000 people".
+    Parameters
+    ----------
+    ds : xr.Dataset
+        Bagged dataset with units.
+
+    Returns
+    -------
+    (float, str)
+        Such as 1,000 and "deaths per 1,000 people".
     """
+    if "trials" in ds:
+        return 1.0, "share"
     value = ds["value"].attrs.get("units", "value units")
     if ds["value"].attrs.get("aggregation", "sum") == "mean":
         return 1.0, value
@@ -138,7 +166,20 @@ def singular(unit: str) -> str:
 
 
 def observed_rate(ds: xr.Dataset) -> xr.DataArray:
-    """Observed rates (bag,): totals per total weight, or values if they are means."""
+    """Observed rates of areas.
+
+    Parameters
+    ----------
+    ds : xr.Dataset
+        Bagged dataset.
+
+    Returns
+    -------
+    xr.DataArray (bag,)
+        Totals per weight, positives per trial (NaN without trials), or values that are means.
+    """
+    if "trials" in ds:
+        return (ds["value"] / ds["trials"].where(ds["trials"] > 0)).assign_attrs(units="share")
     if ds["value"].attrs.get("aggregation", "sum") == "mean":
         return ds["value"]
     total = np.bincount(ds["membership"].values, weights=ds["weight"].values)

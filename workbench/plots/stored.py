@@ -13,7 +13,7 @@ from workbench.geo.shapes import coordinate_units
 from workbench.plots.maps import AXES, value_map
 from workbench.plots.outlines import simplified
 from workbench.plots.panels import disaggregation_panel
-from workbench.plots.scales import colour_scale
+from workbench.plots.scales import ColourScale, colour_scale
 from workbench.schema import INDIVIDUAL
 
 SIZE = 340          # pixels along the longer side of a map
@@ -21,10 +21,11 @@ SIZE = 340          # pixels along the longer side of a map
 
 def map_picture(maps: xr.Dataset, *, log: bool = False, size: int = SIZE,
                 axes: tuple[str, str] = AXES) -> hv.Layout:
-    """Observed areas, posterior mean, sd, exceedance and extrapolation of a map, side by side.
+    """Observed areas, posterior mean, sd, exceedance, extrapolation and parts of a map.
 
-    Observed values and mean share one colour scale. What the map lacks is left out; so is the map
-    of extrapolation if no individual lies outside the range of the areas.
+    Observed values and mean share one colour scale, and so do the components. What the map lacks
+    is left out; so is the map of extrapolation if no individual lies outside the range of the
+    areas.
 
     Parameters
     ----------
@@ -57,6 +58,7 @@ def map_picture(maps: xr.Dataset, *, log: bool = False, size: int = SIZE,
               else _unobserved(maps, log, options))
     if "extrapolation" in maps and bool((maps["extrapolation"] > 0).any()):
         panels.append(_beyond(maps, options))
+    panels += _parts(maps, options)
     columns = 2 if len(panels) in (2, 4) else 3
     return hv.Layout(panels).cols(columns).opts(shared_axes=True)
 
@@ -95,3 +97,26 @@ def _beyond(maps: xr.Dataset, options: dict):
     scale = replace(scale, lower=0.0, upper=float(np.nextafter(max(scale.upper, 1e-6), np.inf)))
     return value_map(maps, beyond.where(outside), scale,
                      f"Extrapolation ({100 * share:.1f} % of all)", **options)
+
+
+def _parts(maps: xr.Dataset, options: dict) -> list:
+    """How much the data told, and what each summand of f says where it is not the same."""
+    panels = []
+    if "information" in maps:
+        told = ColourScale("information", "share of prior variance removed", 0.0, 1.0, "spread")
+        panels.append(value_map(maps, maps["information"], told, "Information", **options))
+    if "component_mean" in maps:
+        means = maps["component_mean"]
+        varying = [name for name in means["component"].values
+                   if np.ptp(means.sel(component=name).values) > 0]
+        centred = [means.sel(component=name, drop=True) for name in varying]
+        centred = [one - one.mean() for one in centred]
+        if varying:
+            shared = colour_scale(*centred, label="summand of f, less its mean", kind="difference",
+                                  unit="link scale")
+            roles = maps["role"].sel(component=varying).values
+            titles = [f"Component: {name}" + ("" if name == role else f" ({role})")
+                      for name, role in zip(varying, roles, strict=True)]
+            panels += [value_map(maps, one, shared, title, **options)
+                       for title, one in zip(titles, centred, strict=True)]
+    return panels

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import socket
 import sys
+from functools import cache
 from pathlib import Path
 
 import workbench
@@ -13,6 +15,10 @@ from workbench.checks import InputError, choose, package, require
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 SWITCH = 0.0005     # seconds after which work hands over to answering browsers; Python's is 0.005
 PATIENCE = 2.0      # seconds that running work has to end when the server does
+PAGE = Path("build", "docs", "index.html")
+PLACES = (Path(workbench.__file__).parents[1], Path())      # that the documentation is built in
+HOW_TO_BUILD = "make docs"
+LANDING = Path(__file__).with_name("landing.html")
 
 
 def apps() -> dict[str, Path]:
@@ -33,6 +39,41 @@ def apps() -> dict[str, Path]:
         if found:
             return found
     raise InputError(f"no apps found in {' or '.join(map(str, folders))}; install again")
+
+
+def about(name: str) -> tuple[str, str]:
+    """Title of an app, and what it is for, from the first line of its file.
+
+    Parameters
+    ----------
+    name : str
+        As of `apps`.
+
+    Returns
+    -------
+    title, purpose : str
+    """
+    told = ast.get_docstring(ast.parse(apps()[name].read_text(encoding="utf-8"))) or name
+    title, _, purpose = told.splitlines()[0].partition(": ")
+    return title, purpose.rstrip(".")
+
+
+@cache
+def documentation(folders: tuple[Path, ...] | None = None) -> Path | None:
+    """Folder of the built documentation, looked for once: a server has it from its start, or not.
+
+    Parameters
+    ----------
+    folders : tuple of Path, optional
+        Where it may have been built; by default in the repository or the current folder.
+
+    Returns
+    -------
+    Path or None
+        None if it is not built.
+    """
+    found = [folder / PAGE for folder in folders or PLACES if (folder / PAGE).is_file()]
+    return found[0].parent.resolve() if found else None
 
 
 def serve(names: list[str], port: int, address: str, origins: list[str]) -> None:
@@ -70,8 +111,10 @@ def serve(names: list[str], port: int, address: str, origins: list[str]) -> None
 
 def _settings(port: int, address: str, origins: list[str]) -> list[str]:
     allowed = origins or [f"{host}:{port}" for host in ("127.0.0.1", "localhost")]
+    site = documentation()
     return [
-        "--address", address, "--port", str(port), "--liveness",
+        "--address", address, "--port", str(port), "--liveness", "--index", str(LANDING),
+        *([] if site is None else ["--static-dirs", f"documentation={site}"]),
         "--unused-session-lifetime", "15000",
         *[f"--allow-websocket-origin={origin}" for origin in allowed],
     ]

@@ -11,7 +11,7 @@ import xarray as xr
 from workbench import schema
 from workbench.bagging import assemble
 from workbench.checks import require
-from workbench.datasets.several_sources.columns import hours_since
+from workbench.datasets.several_sources.columns import hours_since, note_missing
 from workbench.datasets.several_sources.series import UNITS
 from workbench.datasets.several_sources.tree import TASK, observations, singletons
 
@@ -125,11 +125,7 @@ def satellite_bags(
                     "bag_datetime": dates},
         value_attrs={"long_name": "NO2", "units": UNITS, TASK: "no2", "aggregation": "mean",
                      "kind": "continuous"})
-    missing = int((~known).sum())
-    ds.attrs |= {"level": "cell and hour", "readings_missing": missing,
-                 "treatments": f"{missing} of {len(readings)} readings of cells are missing and "
-                               "left out"}
-    return ds
+    return note_missing(ds, known, "cell and hour", "readings", "of cells are missing and")
 
 
 def regular_places(cells: pd.DataFrame, points: int) -> pd.DataFrame:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
+import xarray as xr
 
 from workbench.bagging.tables import as_numbers, refuse_rows
 from workbench.checks import InputError, require
@@ -121,3 +122,29 @@ def readings_of(column: pd.Series, what: str) -> np.ndarray:
 def _form(dates: pd.Series) -> str | None:
     plain = pd.api.types.is_datetime64_any_dtype(dates) or pd.api.types.is_numeric_dtype(dates)
     return None if plain else "ISO8601"
+
+
+def note_missing(ds: xr.Dataset, known: pd.Series | np.ndarray, level: str, what: str, said: str
+                 ) -> xr.Dataset:
+    """A bagged dataset whose attributes say what its bags are and how many were left out.
+
+    Parameters
+    ----------
+    ds : xr.Dataset
+        Changed in place.
+    known : array of bool
+        Which readings there are.
+    level : str
+        What a bag is.
+    what, said : str
+        What was counted, and what is said of those that are not known, up to "left out".
+
+    Returns
+    -------
+    xr.Dataset
+        The same.
+    """
+    missing = int((~known).sum())
+    ds.attrs |= {"level": level, f"{what}_missing": missing,
+                 "treatments": f"{missing} of {len(known)} {what} {said} left out"}
+    return ds

@@ -12,7 +12,12 @@ import xarray as xr
 from workbench.bagging import bag_along
 from workbench.bagging.tables import read_table, require_columns
 from workbench.checks import require, whole
-from workbench.datasets.several_sources.columns import full_hour, hourly_dates, readings_of
+from workbench.datasets.several_sources.columns import (
+    full_hour,
+    hourly_dates,
+    note_missing,
+    readings_of,
+)
 from workbench.datasets.several_sources.tree import make_tree, observations, singletons
 
 GAPS, GAP_HOURS = 5, 48
@@ -163,11 +168,7 @@ def _hourly(readings: pd.DataFrame, name: str, where: str) -> xr.Dataset:
             "or gap")
     chosen = readings[known]
     ds = singletons(_points(chosen, name), [f"{d:%Y-%m-%dT%H}" for d in chosen["datetime"]])
-    missing = int((~known).sum())
-    ds.attrs |= {"level": "hour", "hours_missing": missing,
-                 "treatments": f"{missing} of {len(readings)} hours {where} have no reading and "
-                               "are left out"}
-    return ds
+    return note_missing(ds, known, "hour", "hours", f"{where} have no reading and are")
 
 
 def _points(readings: pd.DataFrame, name: str) -> xr.Dataset:

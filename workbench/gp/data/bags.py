@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
 import torch
@@ -147,14 +147,15 @@ class Bags:
         return Bags(self.x, members, self.weight, count, self.columns)
 
 
-def split(bags: Bags, most: int) -> Iterator[tuple[Bags, slice]]:
+def split(bags: Bags, most: int) -> Iterable[tuple[Bags, slice]]:
     """Runs of whole bags with at most ``most`` individuals each, and which bags they are.
 
     A bag with more than that is a run of its own; bags that fit together come as they are.
     """
-    if len(bags.x) <= most:
-        yield bags, slice(0, bags.count)
-        return
+    return [(bags, slice(0, bags.count))] if len(bags.x) <= most else _runs(bags, most)
+
+
+def _runs(bags: Bags, most: int) -> Iterator[tuple[Bags, slice]]:
     ends = bags.sizes.long().cumsum(0).tolist()
     first = begin = 0
     while first < bags.count:

@@ -113,7 +113,9 @@ def train_annealed(state, rising: list[float], ascend: Callable[..., History], p
         history.notes.append(
             f"{SEVERAL_OPTIMA}: the starts led to objectives "
             + ", ".join(f"{value:.1f}" for value in reached)
-            + "; another seed or machine may end at another one")
+            + "; another seed or machine may end at another one. Likely the totals can be "
+            "explained by a short lengthscale and by a long one: fix it or give it a prior, and "
+            "compare the maps of several seeds")
     return history
 
 

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cached_property
 
-import torch
 from torch import Tensor
 
-from workbench.checks import InputError, NotExact
 from workbench.gp.data.bags import Bags, Source
-from workbench.gp.likelihoods import Units
-from workbench.gp.likelihoods.noise import individual_noise
-from workbench.gp.likelihoods.preserving import Groups, preserve
+from workbench.gp.models.fits import ModelFit
+from workbench.gp.models.keeping import Kept, Recalled, recall_state
 from workbench.gp.models.options import Options, build_options, non_defaults
 from workbench.gp.optimisation.hyperparameters import HyperparameterSet
 from workbench.gp.optimisation.training import History, maximise_evidence
@@ -40,6 +36,7 @@ class Model:
     stops_early = False
     mediated = False        # whether it can learn from targets that belong to no bag
     several = False         # whether it can learn from several sources
+    imagines = False        # whether fields can be drawn from it, see `imagine`
     at_centres = False      # whether it takes every bag as one individual
 
     def __init__(self, **options):
@@ -85,6 +82,67 @@ class Model:
         """
         return self._conditioned(self._assemble(source), hyperparameters)
 
+    def hyperparameters(self, source: Source) -> HyperparameterSet:
+        """The hyperparameters before anything is learnt: where they start, with their priors.
+
+        Parameters
+        ----------
+        source : Source
+            Bags and targets, by which starts and default priors are scaled.
+        """
+        return self._assemble(source).hyperparameters
+
+    def imagine(self, source: Source, values: Mapping, seed: int, posterior: bool = False
+                ) -> tuple[Tensor, Tensor]:
+        """A field drawn from the model, and what would be observed of it.
+
+        Parameters
+        ----------
+        source : Source
+            Bags; under the prior its targets scale conventions of inputs and noise alone.
+        values : mapping
+            Every hyperparameter, in natural units.
+        seed : int
+            Of the draw.
+        posterior : bool
+            Whether the field is drawn given the targets; otherwise from the prior.
+
+        Returns
+        -------
+        rates : Tensor (N,)
+            True rate of each individual, effects of areas and individuals included.
+        observed : Tensor (B,)
+            Observations of the bags, as of ``source.targets.value``.
+
+        Raises
+        ------
+        InputError
+            If there are too many individuals for the model.
+        """
+        raise NotImplementedError
+
+    def recall(self, source: Source, kept: Kept) -> ModelFit:
+        """The fit that was kept, without training.
+
+        Parameters
+        ----------
+        source : Source
+            What it was fitted to.
+        kept : Kept
+            As of `ModelFit.keep`.
+
+        Raises
+        ------
+        InputError
+            If what was kept belongs to another model or other data.
+        """
+        state = self._blank(source, kept)
+        return self.fit_type(self, state, recall_state(state, kept))
+
+    def _blank(self, source: Source, kept: Kept):
+        """The state of the model on its data, to be filled with what was kept."""
+        return self.state_type(self, source)
+
     def _assemble(self, source: Source, callback=None):
         """The state of the model on its data, with nothing learnt."""
         return self.state_type(self, source)
@@ -96,7 +154,7 @@ class Model:
         return self.fit_type(self, state, state.train(False, None))
 
 
-class EvidenceState:
+class EvidenceState(Recalled):
     """A model assembled for a source, whose posterior has a closed form at its hyperparameters."""
 
     options: Options
@@ -111,146 +169,13 @@ class EvidenceState:
         """Keep the posterior at the present hyperparameters."""
         raise NotImplementedError
 
+    def recall(self, learnt: Mapping[str, Tensor]) -> None:
+        """The posterior follows from the hyperparameters."""
+        self.compute_posterior()
+
     def train(self, progress: bool, callback) -> History:
         """Maximise evidence plus log prior, then keep the posterior."""
         history = maximise_evidence(self.evidence, self.hyperparameters, self.options,
                                     progress=progress, callback=callback)
         self.compute_posterior()
         return history
-
-
-def units_of(state, bags: Bags, individual: bool) -> Units:
-    """What is observed of the bags, or of the individuals in them, by a state's likelihood.
-
-    Parameters
-    ----------
-    state : object
-        With ``likelihood``, ``source``, ``rescaled``, and ``noise`` where the likelihood has one.
-    bags : Bags
-        Where they are.
-    individual : bool
-        Whether observations are of individuals.
-
-    Raises
-    ------
-    InputError
-        If the noise of these units is not known.
-    """
-    std = None
-    if state.likelihood.has_noise:
-        std = state.noise.std(bags.singletons() if individual else bags)
-    return Units(bags, individual, state.source.aggregation == "sum", state.rescaled, std)
-
-
-def noise_given_totals(state, bags: Bags) -> Tensor | None:
-    """Standard deviation of a Normal observation of each individual (N,); None of others."""
-    return individual_noise(state.noise, bags) if state.likelihood.has_noise else None
-
-
-class ModelFit:
-    """A model fitted to a source, at the hyperparameters of its state, which stays as it is.
-
-    What takes long, such as the objective, is found once.
-
-    Parameters
-    ----------
-    model : Model
-        What was fitted.
-    state : object
-        The model assembled for the source: ``hyperparameters``, ``given`` (the source), and for
-        exact models ``evidence()``.
-    history : History
-        What happened in training.
-    """
-
-    def __init__(self, model, state, history):
-        self.model, self.state, self.history = model, state, history
-
-    @property
-    def hyperparameters(self) -> dict[str, dict]:
-        """Values by name in natural units; goes back into ``condition``."""
-        return self.state.hyperparameters.report()
-
-    @cached_property
-    def objective(self) -> float:
-        """The log evidence."""
-        with torch.no_grad():
-            return float(self.state.evidence())
-
-    def with_hyperparameters(self, values: Mapping):
-        """The posterior with some hyperparameters at other values and the rest as they are."""
-        return self.model.condition(self.state.given, {**self.hyperparameters, **values})
-
-    def draw_latent(self, bags: Bags, samples: int, seed: int) -> Tensor:
-        """Joint draws of f at the individuals (samples, N).
-
-        Raises
-        ------
-        InputError
-            If the model has none.
-        """
-        raise self._no_joint_draws()
-
-    def draw_rates(self, bags: Bags, trained: Tensor | None, samples: int, seed: int) -> Tensor:
-        """Joint draws of the rate at the individuals (samples, N), see `draw_latent`.
-
-        Effects of ``trained`` bags are conditional on their totals, others' have their prior.
-        """
-        raise self._no_joint_draws()
-
-    def draw_totals(self, bags: Bags, trained: Tensor | None, samples: int, seed: int) -> Tensor:
-        """Joint draws of the parameters of bags (samples, B), see `draw_latent`."""
-        raise self._no_joint_draws()
-
-    def preserve(self, bags: Bags, trained: Tensor | None, totals: Tensor, samples: int, seed: int
-                 ) -> tuple[Tensor, Tensor]:
-        """Expectations and observations of individuals given totals, see `draw_latent`."""
-        raise NotExact(f"{self.model.name} has no draws that preserve totals; vbagg, the exact "
-                         "models of one source and the baselines have: use preserve_totals=False "
-                         "or one of them")
-
-    def preserve_sums(self, bags: Bags, trained: Tensor | None, totals: Tensor, groups: Groups,
-                      samples: int, seed: int) -> Tensor:
-        """Observations given totals, added up over groups of individuals (samples, G)."""
-        return groups.sums(self.preserve(bags, trained, totals, samples, seed)[1])
-
-    def log_density(self, y: Tensor, bags: Bags, trained: Tensor | None, unit: str, samples: int,
-                    seed: int) -> Tensor:
-        """log p(y | draw of the parameter), (samples, units); one row where it is exact.
-
-        Closed form or one-dimensional quadrature where there is one, of Normal observations of a
-        Normal parameter and of counts with a log-normal one; else the parameter is drawn, and the
-        density is the mean over draws (take logsumexp). An individual's binomial observation is its
-        own positives among its bag's participants.
-
-        Parameters
-        ----------
-        y : Tensor (units,)
-            Observations of bags, or of individuals.
-        bags : Bags
-            Where they were made.
-        trained : Tensor or None
-            Position of each bag among the training bags, or -1.
-        unit : {"bag", "individual"}
-            Which of the two ``y`` is.
-        samples, seed : int
-            Draws where there is no closed form.
-        """
-        individual = unit == "individual"
-        predicted = (self.at if individual else self.over)(bags, trained, area_effect=True)
-        units = units_of(self.state, bags, individual)
-        return self.state.likelihood.log_density(y, predicted, units, samples, seed)
-
-    def _preserved(self, drawn: Tensor, bags: Bags, totals: Tensor, generator
-                   ) -> tuple[Tensor, Tensor]:
-        """`preserve` of draws of rates (samples, N)."""
-        return preserve(self.state, drawn, bags, totals, noise_given_totals(self.state, bags),
-                        generator)
-
-    def _no_joint_draws(self) -> InputError:
-        return InputError(f"{self.model.name} has no joint draws; draws of single places are "
-                          "those of sample(..., joint=False)")
-
-    def coefficients(self) -> dict:
-        """Weights of linear terms; empty where a field keeps none of its own."""
-        return {}

@@ -47,8 +47,10 @@ def cholesky(
         if not info:
             if relative > 1.001e-5:
                 warn(
-                    f"the {name} needed jitter {relative:.0e} of its diagonal to be factorised",
-                    JitterWarning)
+                    f"the {name} needed jitter {relative:.0e} of its diagonal to be factorised: "
+                    "some of its rows are nearly alike, likely as inputs lie at one place or the "
+                    "lengthscale is far longer than their distances; use fewer inducing inputs, "
+                    "dtype='float64', or a prior on the lengthscale", JitterWarning)
             return root
         relative *= 10
     raise FactorisationError(
@@ -70,7 +72,8 @@ def left(prior: Float[Tensor, " n"], explained: Float[Tensor, " n"]) -> Float[Te
         warn(
             f"{int(beyond.sum())} of {len(variance)} posterior variances are negative, the worst "
             f"{worst:.1e} of the prior variance, and set to zero: the covariance of the "
-            "observations and that with them do not belong together, or their noise is too small",
+            "observations and that with them do not belong together, or their noise is too small; "
+            "fix a larger noise.variance, or use dtype='float64'",
             NegativeVarianceWarning)
     return variance.clamp_min(0)
 

@@ -153,6 +153,40 @@ class HyperparameterSet:
         """Sum of the log prior densities of the free hyperparameters (of their logarithms)."""
         return sum((log_prior(item.prior, item.natural) for item in self.free), torch.zeros(()))
 
+    def draw(self, generator: np.random.Generator) -> dict[str, float | list[float]]:
+        """Free hyperparameters drawn from their priors, in natural units.
+
+        One without a prior keeps its present value.
+
+        Parameters
+        ----------
+        generator : numpy.random.Generator
+
+        Returns
+        -------
+        dict
+            Values by name.
+
+        Raises
+        ------
+        InputError
+            If a prior of the user's own has no ``quantile``.
+        """
+        drawn = {}
+        for item in self.free:
+            like = item.natural.detach()
+            at = torch.as_tensor(generator.uniform(size=tuple(like.shape)))
+            if item.prior is None:
+                values = like
+            elif hasattr(item.prior, "quantile"):
+                values = item.prior.quantile(at)
+            else:
+                raise InputError(f"the prior of {item.name} has no quantile(probability), by which "
+                                 "it would be drawn from; give one, or fix its value")
+            listed = values.reshape(-1).tolist()
+            drawn[item.name] = listed[0] if len(listed) == 1 else listed
+        return drawn
+
     def vector(self) -> np.ndarray:
         """Raw values of the free hyperparameters in one vector."""
         parts = [item.raw.detach().cpu().reshape(-1).numpy() for item in self.free]
@@ -179,4 +213,4 @@ class HyperparameterSet:
 
     def report(self) -> dict[str, dict]:
         """All values by name in natural units, ready to be passed back in."""
-        return {item.name: item.report() for item in self}
+        return {name: item.report() for name, item in self._items.items()}

@@ -25,6 +25,9 @@ class Prior(Protocol):
     def log_density(self, value: Tensor) -> Tensor:
         """Log density of log(value), elementwise."""
 
+    def quantile(self, probability: Tensor) -> Tensor:
+        """Value below which the hyperparameter lies with a probability, elementwise."""
+
 
 @dataclass(frozen=True)
 class LogNormal:
@@ -46,6 +49,11 @@ class LogNormal:
         median = torch.as_tensor(self.median, dtype=torch.float64).to(value)
         z = (value.log() - median.log()) / self.sigma
         return -0.5 * z.square() - math.log(self.sigma * math.sqrt(2 * math.pi))
+
+    def quantile(self, probability: Tensor) -> Tensor:
+        """Value below which the hyperparameter lies with a probability, elementwise."""
+        median = torch.as_tensor(self.median, dtype=torch.float64).to(probability)
+        return median * (self.sigma * torch.special.ndtri(probability)).exp()
 
     def __str__(self) -> str:
         medians = self.median if isinstance(self.median, tuple) else (self.median,)
@@ -73,6 +81,12 @@ class PCLengthscale:
         rate = -math.log(self.probability) * self.shortest**half
         return math.log(half * rate) - half * value.log() - rate * value.pow(-half)
 
+    def quantile(self, probability: Tensor) -> Tensor:
+        """Value below which the hyperparameter lies with a probability, elementwise."""
+        half = self.dimension / 2
+        rate = -math.log(self.probability) * self.shortest**half
+        return (rate / -probability.log()).pow(1 / half)
+
     def __str__(self) -> str:
         return f"PC: P(lengthscale < {self.shortest:.3g}) = {self.probability:.3g}"
 
@@ -98,6 +112,11 @@ class PCStd:
         std = value.sqrt() if self.of_variance else value
         halved = math.log(2) if self.of_variance else 0.0
         return math.log(rate) - rate * std + std.log() - halved
+
+    def quantile(self, probability: Tensor) -> Tensor:
+        """Value below which the hyperparameter lies with a probability, elementwise."""
+        std = -torch.log1p(-probability) * self.largest / -math.log(self.probability)
+        return std.square() if self.of_variance else std
 
     def __str__(self) -> str:
         return f"PC: P(std > {self.largest:.3g}) = {self.probability:.3g}"

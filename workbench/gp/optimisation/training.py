@@ -20,6 +20,7 @@ from tqdm import tqdm
 
 from workbench.checks import ConvergenceWarning, warn
 from workbench.gp.numerics.linalg import FactorisationError
+from workbench.gp.optimisation.convergence import left_over, ran_out, steepest
 from workbench.gp.optimisation.hyperparameters import HyperparameterSet
 from workbench.interrupt import Cancelled
 
@@ -28,6 +29,8 @@ _PULSE_SECONDS = 0.5
 # Decrement in nats, half the squared length of the gradient in the metric of L-BFGS's curvature:
 # what needs no restart, and what a fit that has not converged leaves.
 _REST, _LEFT = 1e-3, 0.1
+_TRIED = (" (the search tried hyperparameters at which the model cannot be computed, and went "
+          "back; if it then does not converge, fix the lengthscales or give them priors)")
 _ABNORMAL = 2               # status of L-BFGS where rounding ends its line search
 
 
@@ -128,7 +131,7 @@ def maximise(
         except (FactorisationError, torch.linalg.LinAlgError) as error:
             if best["value"] == -np.inf:
                 raise _cannot_start(error) from error
-            history.notes.append(f"step {len(history.objective) + 1}: backed off, {error}")
+            history.notes.append(f"step {len(history.objective) + 1}: backed off, {error}{_TRIED}")
             restore(best["state"])
             return 1e3 + 2 * abs(best["value"]), np.zeros_like(vector)
         remember(number, gradient)
@@ -171,13 +174,11 @@ def maximise(
                 scale.clear()
             history.converged = ended and decrement <= left
             if not ended:
-                history.notes.append(f"not converged after {len(history.objective)} evaluations: "
-                                     f"{result.message}; raise max_steps")
+                history.notes.append(ran_out(len(history.objective), result.status, result.message,
+                                             steepest(hyperparameters, best["gradient"])))
             elif not history.converged:
-                history.notes.append(
-                    f"not converged after {len(history.objective)} evaluations: to second order "
-                    f"{decrement:.3g} nats of the objective are left; lower tolerance, raise "
-                    "max_steps, or fix a hyperparameter")
+                history.notes.append(left_over(len(history.objective), decrement,
+                                               steepest(hyperparameters, best["gradient"])))
     except (Cancelled, KeyboardInterrupt):
         if best["value"] == -np.inf:
             raise

@@ -49,8 +49,6 @@ class Auto(LabelledModel):
     fitted to the merged totals alone, stand beside it: the split by population and a regression on
     the totals. The fit warns where one of them recovers the areas better.
 
-    (This class has its name and options; the mixture is assembled where datasets are.)
-
     Parameters
     ----------
     effort : {"quick", "normal", "thorough"}, default "normal"
@@ -104,8 +102,7 @@ class Auto(LabelledModel):
         Parameters
         ----------
         ds : xr.Dataset
-            Bagged dataset; only covariates, coordinates, weights, membership and bag values are
-            used, never ``truth`` or ``individual_value``.
+            As of `LabelledModel.fit`.
         progress : bool
             Show an estimate of the time, and bars with the time left.
         callback : callable, optional
@@ -189,6 +186,9 @@ class Auto(LabelledModel):
         return self._mixed(data, chosen, fits, Weighing(weights, None, "weights were given", ()),
                            [], False, started)
 
+    def _recalled(self, datasets, facts, kept) -> AutoFit:
+        return AutoFit.recalled(self, VBAgg, datasets, facts, kept)
+
     def estimate(self, ds: xr.Dataset) -> float:
         """Roughly how many seconds `fit` will take, from one evaluation of each candidate.
 
@@ -248,7 +248,7 @@ class Auto(LabelledModel):
                     if error:
                         notes.append(f"the candidate {name!r} failed and is left out: {error}")
                         continue
-                    inner = found if inside else models[name]._inner.restored(source, *found)
+                    inner = found if inside else models[name]._inner.recall(source, found)
                     fits[name] = Fit(inner, models[name], data)
                     notes += [f"{name}: {text}" for text in told]
                     if fits[name].cancelled:
@@ -262,10 +262,12 @@ class Auto(LabelledModel):
             return fits, notes, True
         failed = [name for name, fit in fits.items() if fit.inner.history.failed]
         if failed and len(failed) < len(fits):
-            notes.append(f"left out, as their optimisation failed: {', '.join(failed)}")
+            notes.append(f"left out, as their optimisation failed: {', '.join(failed)} (likely "
+                         "the totals tell too little for them; the others stand without them)")
         elif failed:
-            warn("the optimisation of every candidate failed; do not use this fit",
-                 ConvergenceWarning)
+            warn("the optimisation of every candidate failed; do not use this fit. Likely a total "
+                 "or a weight is wrong by orders of magnitude: look for it in the data, or set "
+                 "simple maps against each other with wb.compare(ds)", ConvergenceWarning)
             failed = []
         ordered = {name: fits[name] for name in models if name in fits and name not in failed}
         return ordered, notes, False

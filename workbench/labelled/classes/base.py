@@ -21,6 +21,7 @@ from workbench.labelled.fit import Fit
 from workbench.labelled.source import Converted, to_source
 
 if TYPE_CHECKING:
+    from workbench.gp.models.keeping import Kept
     from workbench.gp.models.options import Options
 
 
@@ -112,6 +113,11 @@ class LabelledModel:
         """
         data = Converted(schema.check(ds))
         return Fit(self._inner.condition(data.source(), hyperparameters), self, data)
+
+    def _recalled(self, datasets: Mapping[str, xr.Dataset], facts: Mapping, kept: Kept) -> Fit:
+        """The fit that was kept, without training, from what `Fit.save` wrote."""
+        data = Converted(schema.check(datasets["data"]))
+        return Fit(self._inner.recall(data.source(), kept), self, data)
 
     @staticmethod
     def _learnable(ds: xr.Dataset) -> Converted:

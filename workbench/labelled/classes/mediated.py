@@ -8,6 +8,7 @@ import xarray as xr
 
 from workbench import schema
 from workbench.bagging import looked_at
+from workbench.gp.models.keeping import Kept
 from workbench.labelled.classes.base import LabelledModel
 from workbench.labelled.mediated import MediatedFit
 from workbench.labelled.source import Converted
@@ -39,6 +40,13 @@ class MediatedModel(LabelledModel):
             Converted(looked_at(schema.check(ds, valued=False))))
         inner = self._inner.fit(data.source(targets), progress=progress, callback=callback)
         return MediatedFit(inner, self, data, targets)
+
+    def _recalled(self, datasets: Mapping[str, xr.Dataset], facts: Mapping, kept: Kept
+                 ) -> MediatedFit:
+        """The fit that was kept, without training, from what `Fit.save` wrote."""
+        targets = datasets.get("targets")
+        data = Converted(schema.check(datasets["data"], valued=targets is None))
+        return MediatedFit(self._inner.recall(data.source(targets), kept), self, data, targets)
 
     def condition(self, ds: xr.Dataset, hyperparameters: Mapping,
                   targets: xr.Dataset | None = None) -> MediatedFit:

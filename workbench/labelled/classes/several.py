@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+import xarray as xr
+
+from workbench.gp.models.keeping import Kept
 from workbench.labelled.classes.base import LabelledModel
 from workbench.labelled.several import SourcesFit
 from workbench.labelled.sources import Several, converted, to_sources
@@ -34,6 +37,13 @@ class MultiSourceModel(LabelledModel):
         """
         found = converted(data)
         inner = self._inner.fit(to_sources(found, trust), progress=progress, callback=callback)
+        return SourcesFit(inner, self, found)
+
+    def _recalled(self, datasets: Mapping[str, xr.Dataset], facts: Mapping, kept: Kept
+                 ) -> SourcesFit:
+        """The fit that was kept, without training, from what `Fit.save` wrote."""
+        found = converted(dict(datasets))
+        inner = self._inner.recall(to_sources(found, facts["trust"]), kept)
         return SourcesFit(inner, self, found)
 
     def condition(self, data: Several, hyperparameters: Mapping,

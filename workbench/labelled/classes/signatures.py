@@ -1,16 +1,14 @@
 """Writes the keywords of every model into its public class, and the names of packages into stubs.
 
 ``make signatures`` (``python -m workbench.labelled.classes.signatures``) does it after an option,
-a docstring or an entry of the registry has changed. Of each file in ``labelled/classes`` it writes
-the class's docstring (the torch class's, with all options) and ``__init__``; the Examples, and
-whatever else is in the file, are written by hand and kept.
+or an entry of the registry has changed. Of each file in ``labelled/classes`` it writes the section
+Parameters of the class and ``__init__``; whatever else is in the file is written by hand and kept.
 """
 
 from __future__ import annotations
 
 import ast
 import importlib
-import inspect
 import re
 import textwrap
 from dataclasses import MISSING, Field, fields
@@ -88,7 +86,7 @@ def _new(entry: Entry) -> str:
 
 
 def with_signature(text: str, entry: Entry) -> str:
-    """The source of a model's module with docstring, ``__init__`` and its imports up to date.
+    """The source of a model's module with Parameters and ``__init__`` up to date.
 
     Parameters
     ----------
@@ -102,17 +100,15 @@ def with_signature(text: str, entry: Entry) -> str:
     str
         Source as it should be.
     """
-    inner = entry.load()
-    options = [one for one in fields(inner.options_type) if one.init]
+    options = [one for one in fields(entry.load().options_type) if one.init]
     node = next(one for one in ast.parse(text).body
                 if isinstance(one, ast.ClassDef) and one.name == entry.cls)
     init = next(one for one in node.body
                 if isinstance(one, ast.FunctionDef) and one.name == "__init__")
-    examples = sections(ast.get_docstring(node))["Examples"]
     lines = text.splitlines()
     lines[init.lineno - 1:init.end_lineno] = _init(options)
     doc = node.body[0]
-    lines[doc.lineno - 1:doc.end_lineno] = _docstring(inner, options, examples)
+    lines[doc.lineno - 1:doc.end_lineno] = _docstring(ast.get_docstring(node), options)
     return "\n".join(lines) + "\n"
 
 
@@ -126,14 +122,12 @@ def _init(options: list[Field]) -> list[str]:
     return [line.replace("\0", " ") for line in lines] + ["        self._set(locals())"]
 
 
-def _docstring(inner: type, options: list[Field], examples: str) -> list[str]:
-    found = sections(inspect.getdoc(inner))
-    parts = [found.pop("")]
-    found.pop("Examples", None)
-    found["Parameters"] = "\n".join(line for one in options for line in _described(one))
-    found["Examples"] = examples
-    order = ("Parameters", "Raises", "References", "Notes", "Examples")
-    parts += [f"{name}\n{'-' * len(name)}\n{found[name]}" for name in order if name in found]
+def _docstring(written: str, options: list[Field]) -> list[str]:
+    found = sections(written)
+    told = "\n".join(line for one in options for line in _described(one))
+    found = {"": found.pop(""), "Parameters": ""} | found | {"Parameters": told}
+    parts = [f"{name}\n{'-' * len(name)}\n{text}" if name else text
+             for name, text in found.items()]
     text = '"""' + "\n\n".join(parts) + '\n"""'
     if "\\" in text:
         text = f"r{text}"

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from workbench.ui.granularity.observed import OBSERVED
+
 DIGITS = 3          # of a boundary in the URL
 GAP = 0.02          # least width of an interval that is moved or split
 
@@ -29,9 +31,7 @@ class Summaries:
 
     def statistic(self, likelihood: str) -> np.ndarray:
         """The mean on the scale of the Gaussian process; a log mean of zero counts as half."""
-        if likelihood == "poisson":
-            return np.log(np.maximum(self.means, 0.5 / self.counts))
-        return self.means
+        return OBSERVED[likelihood].statistic(self.means, 0.5 / self.counts)
 
 
 def summarise(points: np.ndarray, values: np.ndarray, cell: np.ndarray, left: np.ndarray,

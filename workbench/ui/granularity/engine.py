@@ -12,6 +12,7 @@ from workbench.granularity.correlations import CORRELATIONS
 from workbench.ui.base.bands import Band
 from workbench.ui.base.cache import Cache
 from workbench.ui.granularity.cells import Summaries
+from workbench.ui.granularity.observed import LEAST, OBSERVED
 from workbench.ui.granularity.worlds import World
 
 AT_ONCE = 7e8           # operations of a triangular solve that a slider can wait for
@@ -47,9 +48,7 @@ class Model:
 
     def errors(self, statistic: np.ndarray, counts: np.ndarray) -> np.ndarray:
         """Variance of each summary statistic around the process: v(statistic) / n_j."""
-        if self.likelihood == "poisson":        # the statistic is log of the mean
-            return np.exp(-statistic) / counts
-        return self.noise**2 / counts
+        return OBSERVED[self.likelihood].errors(statistic, counts, self.noise)
 
 
 @dataclass(frozen=True)
@@ -126,7 +125,7 @@ class Bench:
 
     def quick(self, model: Model) -> bool:
         """Whether the mean from complete data is known or needs a single solve."""
-        return model in self._means or model.likelihood == "normal"
+        return model in self._means or OBSERVED[model.likelihood].noisy
 
     def light(self, cells: Summaries, model: Model) -> bool:
         """Whether standard deviations can be computed at every tick of a slider."""
@@ -147,7 +146,7 @@ class Bench:
         world = self.world
         self.evaluations += 1
         gram = model.covariance(world.near)
-        if model.likelihood == "poisson":
+        if not OBSERVED[model.likelihood].noisy:
             return condition_on_counts(gram, world.values, world.constant)
         gram.flat[:: world.values.size + 1] += model.noise**2
         return condition(gram, world.values - world.constant)
@@ -160,8 +159,7 @@ class Bench:
         world = self.world
         if world.truth is not None:
             return world.truth
-        return np.log(np.maximum(world.held_out, 1e-3)) if (
-            world.likelihood == "poisson") else world.held_out
+        return OBSERVED[world.likelihood].statistic(world.held_out, LEAST)
 
     def _miss(self, mean: np.ndarray, model: Model) -> float:
         difference = mean[self.world.scored] - self._reference()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from workbench.ui.base.messages import resolution
+from workbench.ui.granularity.observed import OBSERVED
 
 TITLE = "Granularity: how coarse may summaries be?"
 ABOUT = "One model sees all points, the other a mean and a count for each cell. Do they agree?"
@@ -73,8 +74,7 @@ def advice(size: float, lengthscale: float, tolerance: float, unit: str, longest
 
 def tick(milliseconds: float, evaluations: int, likelihood: str) -> str:
     """How long the last event took on the server, and how good the numbers are."""
-    how = "exact" if likelihood == "normal" else "Laplace for complete data"
-    return f"{how} · {milliseconds:.0f} ms · {count(evaluations, 'posterior')}"
+    return f"{OBSERVED[likelihood].how} · {milliseconds:.0f} ms · {count(evaluations, 'posterior')}"
 
 
 def learnt(lengthscale: float, variance: float, noise: float | None, evidence: float,

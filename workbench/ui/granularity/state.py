@@ -9,11 +9,11 @@ from workbench.ui.base import state
 from workbench.ui.base.state import named, nearest
 from workbench.ui.granularity import california, cells, messages, story
 from workbench.ui.granularity.engine import Model
+from workbench.ui.granularity.observed import NOISE, OBSERVED
 from workbench.ui.granularity.worlds import (
     END,
     KNOWN,
     MADE,
-    NOISE,
     World,
     california_map,
     line,
@@ -163,7 +163,7 @@ class State(state.State):
         if self.tab == LINE:
             self.param.update(**found, assumed=noise)
         else:
-            normal = {"map_noise": noise} if self.likelihood == "normal" else {}
+            normal = {"map_noise": noise} if OBSERVED[self.likelihood].noisy else {}
             self.param.update(**{f"map_{name}": v for name, v in found.items()}, **normal)
 
     def tell(self, step: int) -> None:

@@ -19,6 +19,7 @@ from workbench.ui.granularity import messages
 from workbench.ui.granularity.background import Curve, Picture, Plan, complete, equal_cells, learn
 from workbench.ui.granularity.cells import Summaries
 from workbench.ui.granularity.engine import Answer, Bench, Model
+from workbench.ui.granularity.observed import OBSERVED
 from workbench.ui.granularity.plane import Plane
 from workbench.ui.granularity.state import COUNTS, LENGTHS, LINE, MAP, SIDES, State
 from workbench.ui.granularity.worlds import END
@@ -104,7 +105,7 @@ class Store(store.Store):
             self.param.update(**{name: result})
 
     def _adopt(self, model: Model, evidence: float) -> None:
-        noise = model.noise if model.likelihood == "normal" else None
+        noise = model.noise if OBSERVED[model.likelihood].noisy else None
         self._moving = True
         try:
             self.state.learnt(model)

@@ -9,12 +9,12 @@ import numpy as np
 from scipy.spatial.distance import cdist
 
 from workbench.ui.granularity import california
+from workbench.ui.granularity.observed import LEAST, OBSERVED
 
 END = 2 * np.pi             # of the line; Shikuri 2025, figures 3 and 4
 FINE = 240                  # places on the line at which posteriors are drawn
 SIDE = 10.0                 # km, of the made map
 POINTS, PIXELS = 700, 40    # of the made map
-NOISE = 0.3                 # sd of its observations
 KNOWN = {
     "sine": ("sine", np.sin),
     "two": ("slow and fast waves", lambda x: np.sin(x) + 0.35 * np.sin(6 * x)),
@@ -53,16 +53,15 @@ class World:
     @cached_property
     def constant(self) -> float:
         """Mean of the process: g⁻¹ of the mean output."""
-        mean = float(self.values.mean())
-        return np.log(mean) if self.likelihood == "poisson" else mean
+        return OBSERVED[self.likelihood].statistic(float(self.values.mean()))
 
     @cached_property
     def spread(self) -> float:
         """Standard deviation that errors are told as shares of."""
-        if self.likelihood == "normal":
-            return float(self.values.std())
-        logs = np.log(np.maximum(self.values, 0.5 if self.truth is not None else 1e-3))
-        return float((logs if self.truth is None else self.truth).std())
+        observed = OBSERVED[self.likelihood]
+        if observed.noisy or self.truth is None:
+            return float(observed.statistic(self.values, LEAST).std())
+        return float(self.truth.std())
 
     @property
     def scored(self) -> slice:
@@ -125,16 +124,12 @@ def made_map(output: str, likelihood: str) -> World:
     crowd = towns[rng.integers(0, 7, POINTS)] + 0.9 * rng.standard_normal((POINTS, 2))
     points = np.where(rng.random((POINTS, 1)) < 0.45, crowd, rng.uniform(0, SIDE, (POINTS, 2)))
     points = np.clip(points, 0.001, SIDE - 0.001)
-    rates = _waves(points, output)
-    if likelihood == "poisson":
-        values = rng.poisson(np.exp(rates + 1.0)).astype(float)
-    else:
-        values = rates + NOISE * rng.standard_normal(POINTS)
+    observed = OBSERVED[likelihood]
+    values = observed.draw(_waves(points, output) + observed.offset, rng)
     centres = (np.arange(PIXELS) + 0.5) * SIDE / PIXELS
     places = np.column_stack([a.ravel() for a in np.meshgrid(centres, centres)])
-    truth = _waves(places, output) + (1.0 if likelihood == "poisson" else 0.0)
-    return World(f"made map: {MADE[output]}", "km",
-                 "log count per point" if likelihood == "poisson" else "value",
+    truth = _waves(places, output) + observed.offset
+    return World(f"made map: {MADE[output]}", "km", observed.quantity,
                  (0.0, 0.0, SIDE, SIDE), points, values, places, np.arange(PIXELS**2),
                  (PIXELS, PIXELS), likelihood, truth, np.empty(0))
 
@@ -151,9 +146,9 @@ def california_map(output: str, likelihood: str) -> World:
     """California housing: 1,000 blocks as complete data, others held out for scores."""
     kept, others = california.folds(output)
     held_out = others[:california.HELD_OUT]
-    positive = np.maximum(kept[:, 2], 1e-3)
-    values = positive if likelihood == "poisson" else kept[:, 2]
-    scale = float(values.std()) if likelihood == "normal" else 1.0
+    observed = OBSERVED[likelihood]
+    values = observed.possible(kept[:, 2])
+    scale = float(values.std()) if observed.noisy else 1.0
     x0, y0, x1, y1 = california.BOUNDS
     columns, rows = PIXELS + 4, PIXELS + 1
     x = x0 + (np.arange(columns) + 0.5) * (x1 - x0) / columns
@@ -161,7 +156,7 @@ def california_map(output: str, likelihood: str) -> World:
     grid = np.column_stack([a.ravel() for a in np.meshgrid(x, y)])
     land = np.flatnonzero(cdist(grid, others[:, :2]).min(1) < california.REACH)
     label, unit = california.OUTPUTS[output]
-    quantity = f"log of {label} ({unit})" if likelihood == "poisson" else f"{label} ({unit})"
-    return World(f"California: {label}", "degrees", quantity, california.BOUNDS, kept[:, :2],
-                 values / scale, np.vstack([grid[land], held_out[:, :2]]), land, (rows, columns),
+    return World(f"California: {label}", "degrees", observed.told(label, unit),
+                 california.BOUNDS, kept[:, :2], values / scale,
+                 np.vstack([grid[land], held_out[:, :2]]), land, (rows, columns),
                  likelihood, None, held_out[:, 2] / scale, scale)

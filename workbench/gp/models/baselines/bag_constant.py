@@ -24,13 +24,14 @@ from workbench.gp.models.base import Model
 from workbench.gp.models.baselines.fit import PointFit
 from workbench.gp.models.baselines.options import BagConstantOptions
 from workbench.gp.models.baselines.state import point_likelihood
+from workbench.gp.models.keeping import Recalled
 from workbench.gp.models.options import cast_bags, cast_source
 from workbench.gp.optimisation.hyperparameters import Hyperparameter
 from workbench.gp.optimisation.training import History
 from workbench.gp.predictive import Point
 
 
-class BagConstantState:
+class BagConstantState(Recalled):
     """The rates of a source's bags, and their mean."""
 
     def __init__(self, model: Model, source: Source):
@@ -144,17 +145,6 @@ class BagConstantFit(PointFit):
 class BagConstant(Model):
     """The rate of each bag, its value over its total weight, everywhere in it.
 
-    It says nothing of bags that it was not trained on: these get the mean rate of the training
-    bags (the hyperparameter ``mean``), with an `ExtrapolationWarning`. Compare it with other
-    models *inside* the bags it was trained on, whose values it repeats.
-
-    Parameters
-    ----------
-    **options
-        Fields of `BagConstantOptions`.
-
-    References
-    ----------
     Law et al. 2018, section 4.
     """
 

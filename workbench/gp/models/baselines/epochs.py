@@ -121,7 +121,8 @@ def descend(state: PointState, criterion: Callable[[], float] | None, *, patienc
             except _FAILURES as error:
                 rate /= 10
                 history.notes.append(
-                    f"epoch {epoch}: backed off to learning rate {rate:.3g}, {error}")
+                    f"epoch {epoch}: backed off to learning rate {rate:.3g}, {error}; likely the "
+                    "steps were too long: a smaller learning_rate avoids this")
                 items.assign(best.vector)
                 optimiser = _adam(items, rate)
                 continue
@@ -195,6 +196,7 @@ def _conclude(history: EpochHistory, patience: int, early: bool) -> None:
     elif not history.cancelled:
         history.notes.append(
             f"not converged after {len(history.objective)} epochs: the {watched} was still "
-            f"improving; raise max_steps or learning_rate (the state of epoch "
+            f"improving; likely there were too few epochs, or the steps were too short: raise "
+            f"max_steps or learning_rate (the state of epoch "
             f"{history.kept_epoch} is kept)")
         warn(history.notes[-1], ConvergenceWarning)

@@ -12,7 +12,7 @@ from workbench.checks import InputError, require
 from workbench.gp.data.bags import Bags
 from workbench.gp.kernels.operators import OPERATORS
 from workbench.gp.likelihoods import Units
-from workbench.gp.models.base import ModelFit, units_of
+from workbench.gp.models.fits import ModelFit, units_of
 from workbench.gp.models.options import cast_bags
 from workbench.gp.predictive import Point
 
@@ -98,7 +98,7 @@ class PointFit(ModelFit):
         logs = self.state.likelihood.log_prob(y.to(expected) / scale, expected, units.noise_std)
         return (logs - scale.log())[None]
 
-    def components(self, bags: Bags) -> dict:
+    def components(self, bags: Bags, by: str = "term", known=None) -> dict:
         """Refused: a point predictor has no additive terms to report.
 
         Raises

@@ -46,6 +46,7 @@ class PointModel(Model):
     paper = "Law et al. 2018, appendix B (baseline)"
     options_type: type[PointOptions]
     function: type
+    state_type, fit_type = PointState, PointFit
     stops_early = True
 
     def fit(self, source: Source, *, early_stop: Source | None = None, progress: bool = False,
@@ -108,13 +109,6 @@ class Nystrom(PointModel):
 
     f(x) = φ(x)ᵀw, φ(x)ᵀφ(x') = K_xW K_WW⁻¹ K_Wx'; lengthscale and variance are learnt.
 
-    Parameters
-    ----------
-    **options
-        Fields of `NystromOptions`.
-
-    References
-    ----------
     Law et al. 2018, section 4 and appendix B.
     """
 
@@ -129,13 +123,6 @@ class NeuralNetwork(PointModel):
 
     f(x) = vᵀ max(0, Ux + b).
 
-    Parameters
-    ----------
-    **options
-        Fields of `NetworkOptions`.
-
-    References
-    ----------
     Law et al. 2018, section 4 and appendix B.
     """
 
@@ -150,13 +137,6 @@ class BagPixel(PointModel):
 
     Within a bag nothing is learnt: the rate of a bag's mean input stands for the bag.
 
-    Parameters
-    ----------
-    **options
-        Fields of `BagPixelOptions`.
-
-    References
-    ----------
     Law et al. 2018, section 4 (bag-pixel) and appendix B.
     """
 

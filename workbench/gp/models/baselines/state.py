@@ -29,10 +29,12 @@ from torch import Tensor
 from workbench.checks import require
 from workbench.gp.data.bags import Bags, Source
 from workbench.gp.data.inputs import fit_inputs
+from workbench.gp.fields.inducing import InducingField
 from workbench.gp.kernels.operators import OPERATORS
 from workbench.gp.likelihoods import Likelihood, likelihood_for
 from workbench.gp.models import assembly
 from workbench.gp.models.baselines.manifold import ManifoldPenalty, RandomFeatures
+from workbench.gp.models.keeping import Recalled
 from workbench.gp.models.options import cast_bags, cast_source
 from workbench.gp.numerics.shapes import PerIndividual
 from workbench.gp.optimisation.hyperparameters import Hyperparameter
@@ -77,7 +79,7 @@ def point_likelihood(options, source: Source) -> type[Likelihood]:
     return kind
 
 
-class PointState:
+class PointState(Recalled):
     """A trained baseline assembled for one source; a `PointFit` reads it.
 
     Parameters
@@ -122,6 +124,10 @@ class PointState:
         """Fix the intercept where there is none to learn."""
         if not self.learns_mean:
             self.hyperparameters["mean"].fixed = True
+
+    def inducing_fields(self) -> list[InducingField]:
+        """That of Nyström features; a network has none."""
+        return [self.field.features] if hasattr(self.field, "features") else []
 
     def f(self, bags: Bags) -> PerIndividual:
         """f at the individuals of any bags (N,), without gradient."""

@@ -22,6 +22,7 @@ from workbench.gp.models.conditional_mean.cmp_state import CMPState
 from workbench.gp.models.conditional_mean.mean_function import evaluate
 from workbench.gp.models.conditional_mean.mediators import warn_where_no_bag_is
 from workbench.gp.models.exact.bagged_gp import ExactFit
+from workbench.gp.models.fits import ModelFit
 from workbench.gp.models.joint import sum_bags
 from workbench.gp.models.options import cast_bags
 from workbench.gp.predictive import Normal
@@ -41,6 +42,16 @@ class CMPFit(ExactFit):
         """Predictive distribution of f at the individuals, mean function included."""
         found = super().latent(bags)
         return Normal(found.mean + self._known(bags), found.std)
+
+    def prior(self, bags: Bags) -> Normal:
+        """Refused: what is learnt of is the mean of f given mediators, not f.
+
+        Raises
+        ------
+        NotExact
+            Always.
+        """
+        return ModelFit.prior(self, bags)
 
     def at(self, bags: Bags, trained=None, area_effect: bool = False) -> Normal:
         """Predictive distribution of the field at new individuals, their white noise included."""
@@ -98,24 +109,6 @@ class CMPFit(ExactFit):
 class CMP(Model):
     """Conditional mean process: z̃ = E[f(X) | Y = ỹ] + ε, exact, for unmatched bags and targets.
 
-    The conditional expectation is learnt from bags of individuals and the covariates y of each bag;
-    targets need covariates ỹ alone, not bags. The paper's estimator by a B x B solve and the means
-    of the kernel over pairs of bags (see `workbench.gp.fields.mediated`). Without mediators the
-    centres of the bags are taken. For unmatched targets ℓ and λ are learnt in a stage of their own,
-    by leaving out bags (``mediation``).
-
-    The prior mean is a learnt constant plus, with ``mean_function``, any function m of the inputs;
-    targets have Aᵀm for it (eq. 3). A trend whose slopes are to be estimated is a linear term of
-    the kernel (``kernel="linear(altitude)+matern32"``): its slopes have a Normal prior of a learnt
-    variance, and the flat one of universal kriging is the limit of a large variance.
-
-    Parameters
-    ----------
-    **options
-        Fields of `CMPOptions`.
-
-    References
-    ----------
     Chau et al. 2021, eq. (5) to (8).
     """
 
@@ -149,13 +142,6 @@ class ShrinkageCMP(CMP):
 
     It differs from `CMP` where bags differ in size: small bags count as much as large ones.
 
-    Parameters
-    ----------
-    **options
-        Fields of `CMPOptions`.
-
-    References
-    ----------
     Chau et al. 2021, eq. (9) and appendix C.
     """
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import torch
 from torch import Tensor
 
@@ -18,6 +20,7 @@ from workbench.gp.models.conditional_mean.mean_function import evaluate
 from workbench.gp.models.conditional_mean.mediators import PREFIX, mediators_of
 from workbench.gp.models.conditional_mean.starts import STARTS, train_from_starts
 from workbench.gp.models.conditional_mean.target_noise import TargetNoise
+from workbench.gp.models.keeping import Recalled
 from workbench.gp.models.options import cast_source
 from workbench.gp.numerics.shapes import Inputs
 from workbench.gp.optimisation.hyperparameters import Hyperparameter, HyperparameterSet
@@ -26,7 +29,7 @@ from workbench.gp.optimisation.training import History, scaled_callback
 _SMALL = 1_500      # individuals for whom looking for clusters saves nothing
 
 
-class CMPState:
+class CMPState(Recalled):
     """A conditional mean process assembled for one source."""
 
     likelihood = Normal
@@ -150,6 +153,10 @@ class CMPState:
         """Keep the posterior at the present hyperparameters."""
         self.operator.refresh()
         self.field.condition(self._gap(self.operator), self.noise(self.operator))
+
+    def recall(self, learnt: Mapping[str, Tensor]) -> None:
+        """The posterior follows from the hyperparameters."""
+        self.compute_posterior()
 
     def conditional_means(self, weights: Tensor) -> tuple[Tensor, Tensor]:
         """Posterior mean and variance (n,) of means of f - m with weights of bags (B, n)."""

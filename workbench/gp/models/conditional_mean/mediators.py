@@ -165,7 +165,8 @@ def warn_where_no_bag_is(out: Mediators, y: Tensor, consequence: str) -> None:
     """Warn of the caller's caller's standardised mediators (n, E) that `unsupported` names."""
     far = int(unsupported(out, y).sum())
     if far:
-        warn(f"{far} of {len(y)} mediators lie where no bag is: {consequence}",
+        warn(f"{far} of {len(y)} mediators lie where no bag is: {consequence}; give bags with "
+             "such mediators, or leave these out",
              ExtrapolationWarning)
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from torch import Tensor
 
 from workbench.gp.fields.collapsed import CollapsedField
+from workbench.gp.fields.inducing import InducingField
 from workbench.gp.fields.mediated import ConditionalMeanOperator
 from workbench.gp.kernels.grammar import Term
 from workbench.gp.models import assembly
@@ -32,24 +33,17 @@ class VarCMPState(CMPState):
     def _field_like(self, x: Inputs, operator: ConditionalMeanOperator) -> CollapsedField:
         return self.field_type(self.field.inducing, x, operator)
 
+    def inducing_fields(self) -> list[InducingField]:
+        """The one field behind the collapsed one."""
+        return [self.field.inducing]
+
     def conditional_means(self, weights: Tensor) -> tuple[Tensor, Tensor]:
         """Posterior mean and variance (n,) of means of f - m with weights of bags (B, n)."""
         return self.field.conditional_means(weights)
 
 
 class VarCMP(CMP):
-    """Conditional mean process with a sparse posterior: `CMP` where all pairs are too many.
-
-    q over the inducing values is at its optimum in closed form, so that only hyperparameters are
-    searched. The bound takes the whole trace tr(Aᵀ Σ A), over pairs of individuals; on large data
-    hyperparameters are learnt on clusters of individuals, and the map needs no pairs. The value of
-    the bound on all individuals (``objective``, ``summary``) and `conditional_mean` do.
-
-    Parameters
-    ----------
-    **options
-        Fields of `VarCMPOptions`.
-    """
+    """Conditional mean process with a sparse posterior: `CMP` where all pairs are too many."""
 
     name = "var-cmp"
     summary = "the conditional mean process through inducing inputs"

@@ -26,13 +26,7 @@ class CentroidOptions(AggregatedOptions):
 
 
 class CentroidGP(AggregatedGP):
-    """Ordinary GP regression with each bag as one point at its weighted mean input.
-
-    Parameters
-    ----------
-    **options
-        Fields of `CentroidOptions`.
-    """
+    """Ordinary GP regression with each bag as one point at its weighted mean input."""
 
     name = "gpr"
     summary = "exact GP regression on bag centroids"
@@ -144,13 +138,6 @@ class IndependentBagsGP(AggregatedGP):
     A bag's value teaches about its own individuals alone: Cov(f(x), z_j) is zero unless x belongs
     to bag j. Individuals of other bags keep their prior. `AggregatedGP` is the exact model.
 
-    Parameters
-    ----------
-    **options
-        Fields of `AggregatedOptions`.
-
-    References
-    ----------
     Chau et al. 2021, section 5 and their code; see the remark there on an exact version of VBAGG.
     """
 

@@ -8,10 +8,13 @@ the whole covariance A K Aᵀ between bags, block kriging's block-to-block covar
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 import torch
 from torch import Tensor
 
+from workbench.checks import require
 from workbench.gp.data.bags import Bags, Source
 from workbench.gp.data.inputs import fit_inputs
 from workbench.gp.fields.exact import ExactField
@@ -19,9 +22,10 @@ from workbench.gp.kernels.operators import OPERATORS
 from workbench.gp.likelihoods import Normal as NormalLikelihood
 from workbench.gp.likelihoods.links import link_named
 from workbench.gp.models import assembly
-from workbench.gp.models.base import EvidenceState, Model, ModelFit, units_of
+from workbench.gp.models.base import EvidenceState, Model
 from workbench.gp.models.exact.cost import ExactOptions, exact_cost, refuse_beyond
-from workbench.gp.models.joint import gaussian, in_parts, sum_bags
+from workbench.gp.models.fits import ModelFit, prior_of, units_of
+from workbench.gp.models.joint import MOST_JOINT, gaussian, in_parts, sum_bags
 from workbench.gp.models.options import cast_bags
 from workbench.gp.optimisation.hyperparameters import Hyperparameter
 from workbench.gp.predictive import Normal
@@ -73,6 +77,10 @@ class ExactFit(ModelFit):
         bags = cast_bags(bags, self.state.options)
         mean, variance = self.state.field.marginals(self.state.transform(bags.x))
         return Normal(mean.detach(), variance.detach().sqrt())
+
+    def prior(self, bags: Bags) -> Normal:
+        """Distribution of f at the individuals before anything was observed."""
+        return prior_of(self.state, bags)
 
     def at(self, bags: Bags, trained=None, area_effect: bool = False) -> Normal:
         """Distribution of the rate at the individuals, the same as `latent`."""
@@ -137,11 +145,6 @@ class AggregatedGP(Model):
     Counts are modelled as rates per unit of weight. Needs all pairs of individuals per evaluation:
     meant for up to some ten thousands of them; `VBAgg` with ``likelihood="normal"`` scales further.
     A fit that would take more than ``hours``, by its estimate, is refused before it starts.
-
-    Parameters
-    ----------
-    **options
-        Fields of `ExactOptions`.
     """
 
     name = "aggregated-gp"
@@ -149,6 +152,7 @@ class AggregatedGP(Model):
     paper = "Chau et al. 2021 (true aggregated GP); Hamelijnck et al. 2019"
     options_type = ExactOptions
     state_type, fit_type = ExactState, ExactFit
+    imagines = True
 
     def pairs(self, bags: Bags) -> int:
         """Pairs of individuals that one evaluation visits."""
@@ -164,3 +168,25 @@ class AggregatedGP(Model):
         if isinstance(self.options, ExactOptions):
             refuse_beyond(self.name, source.bags, self.pairs(source.bags), self.options)
         return super().fit(source, progress=progress, callback=callback)
+
+    @torch.no_grad()
+    def imagine(self, source: Source, values: Mapping, seed: int, posterior: bool = False
+                ) -> tuple[Tensor, Tensor]:
+        """As `Model.imagine`, of up to `MOST_JOINT` individuals, all jointly."""
+        require(len(source.bags.x) <= MOST_JOINT, f"{self.name} draws a field of at most "
+                f"{MOST_JOINT:,} individuals, there are {len(source.bags.x):,}; use vbagg with "
+                "likelihood='normal'")
+        state = self._assemble(source)
+        state.hyperparameters.fix(values)
+        state.hyperparameters.require_all(values)
+        generator, bags = np.random.default_rng(seed), cast_bags(source.bags, self.options)
+        x = state.transform(bags.x)
+        if posterior:
+            state.compute_posterior()
+            mean, covariance = state.field.joint(x)
+        else:
+            mean, covariance = state.field.mean.expand(len(x)), state.field.prior(x, x)
+        drawn = gaussian(mean, covariance, 1, generator)
+        summed = sum_bags(OPERATORS[state.source.aggregation](bags), drawn)
+        observed = state.likelihood.observe(summed, units_of(state, bags, False), generator)
+        return drawn[0], observed[0]

@@ -154,8 +154,8 @@ def condition_on_counts(gram: np.ndarray, counts: np.ndarray, constant: float) -
             return found
         f = f + step * min(1.0, _LEAP / largest)            # no leaps: exp would overflow
     warn(f"the mode of the log rate was not found in {_NEWTON_STEPS} Newton steps (the last moved "
-         f"it by up to {largest:.2g}); look for counts that are far from all others, or take a "
-         "longer lengthscale", ConvergenceWarning)
+         f"it by up to {largest:.2g}). Likely a count is far from all others, or the lengthscale "
+         "is too short: look for such counts, or fix a longer lengthscale", ConvergenceWarning)
     return _condition_at(f, gram, counts, constant)
 
 

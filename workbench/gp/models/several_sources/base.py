@@ -12,7 +12,9 @@ from torch import Tensor
 from workbench.checks import require
 from workbench.gp.data.bags import Bags, Source
 from workbench.gp.likelihoods import Normal
-from workbench.gp.models.base import Model, ModelFit
+from workbench.gp.models.base import Model
+from workbench.gp.models.fits import ModelFit
+from workbench.gp.models.keeping import Recalled
 from workbench.gp.models.options import cast_bags
 from workbench.gp.models.several_sources.sources import SourceSet, StandardisedSource
 from workbench.gp.predictive import Predictive
@@ -106,7 +108,7 @@ class SourcesFit(ModelFit):
         return draws + noise.detach() * white
 
 
-class SourcesState:
+class SourcesState(Recalled):
     """Sources in the form that Normal models work in, and the first of them as *the* one.
 
     Parameters

@@ -111,7 +111,9 @@ def weights_by(estimate: Callable[[list[Hyperparameter]], tuple[np.ndarray, Weig
 
 
 def _unknown(like: Tensor, why: str) -> Weights:
-    text = f"composite weights could not be estimated, and are one: {why}"
+    text = (f"composite weights could not be estimated, and are one: {why}; sources that repeat "
+            "each other then count as if they were independent: give weights by trust, or use "
+            "composite='none' to say that they are")
     warn(text, CompositeWarning)
     return Weights(torch.ones_like(like), notes=[text])
 

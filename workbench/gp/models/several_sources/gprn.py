@@ -95,17 +95,6 @@ class MRGPRNFit(SourcesFit):
 class MRGPRN(MultiSourceModel):
     """Multi-resolution GP regression network: y_p = A Σ_q W_pq f_q + ε, for P tasks.
 
-    Q basis functions f are shared by all tasks; weights W, Gaussian processes too, make what the
-    tasks have in common vary over the inputs. Every source of a task has bags and noise of its own.
-    q is Gaussian and independent between latent functions; moments are in closed form throughout.
-
-    Parameters
-    ----------
-    **options
-        Fields of `MRGPRNOptions`.
-
-    References
-    ----------
     Hamelijnck et al. 2019, section 3. Deviations: q is one Gaussian, not a mixture; values are
     standardised by task; f has variance one, as its scale can be moved into W.
     """
@@ -119,13 +108,7 @@ class MRGPRN(MultiSourceModel):
 
 
 class CentrePointGPRN(MRGPRN):
-    """The network with every bag at its centre, as if it had been observed at one point.
-
-    Parameters
-    ----------
-    **options
-        Fields of `MRGPRNOptions`.
-    """
+    """The network with every bag at its centre, as if it had been observed at one point."""
 
     name = "centre-point-gprn"
     summary = "the same on the bags' centres"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 
 import torch
@@ -120,6 +121,22 @@ class GPRNState(SourcesState):
     def field(self) -> InducingField:
         """The first basis function, whose kernel tells which inputs matter."""
         return self.fields[0]
+
+    def inducing_fields(self) -> list[InducingField]:
+        """Those of all latent functions, whose q is kept apart from them."""
+        return self.fields
+
+    def learnt(self) -> dict[str, Tensor]:
+        """q of the latent functions, and powers of the sources' likelihoods."""
+        return {"weights": self.weights} | {
+            f"{name}/{g}": part for g, one in enumerate(self.q)
+            for name, part in zip(("mean", "covariance"), one, strict=True)}
+
+    def recall(self, learnt: Mapping[str, Tensor]) -> None:
+        """Take up q and the powers."""
+        self.weights = learnt["weights"].to(self.given_weights)
+        self.q = [(learnt[f"mean/{g}"].to(self.sources.x),
+                   learnt[f"covariance/{g}"].to(self.sources.x)) for g in range(len(self.q))]
 
     def weight(self, p: int, q: int) -> int:
         """Position of W_pq among the latent functions, of which f_q is at position q."""

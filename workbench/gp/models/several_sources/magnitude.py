@@ -95,7 +95,8 @@ def magnitudes(curvature: list[np.ndarray], scores: list[np.ndarray]) -> Weights
     few = len(scores[0]) < 3 * p
     if few:
         notes.append(f"{len(scores[0])} blocks of scores for {p} shared hyperparameters: the "
-                     "composite weights are unreliable")
+                     "composite weights are unreliable, as there are too few areas for them; fix "
+                     "hyperparameters, use composite='none', or give weights by trust")
     cross = [[h[a] if a == b else roots[a] @ white[a].T @ white[b] @ roots[b]
               for b in range(count)] for a in range(count)]
     everything = sum(cross[a][b] for a in range(count) for b in range(count))
@@ -105,7 +106,8 @@ def magnitudes(curvature: list[np.ndarray], scores: list[np.ndarray]) -> Weights
         "lyddon": np.array([_lyddon(h[a], rows[a]) for a in range(count)])}
     common = {"ribatet": _ribatet(sum(h), everything), "lyddon": _lyddon(sum(h), everything)}
     notes += [f"the {name} weight is {value:.3g}, above one: scores of the sources oppose each "
-              "other, by chance where there are few blocks of them"
+              "other, by chance where there are few blocks of them; use composite='none' if "
+              "the sources are independent, or give weights by trust"
               for name, value in common.items() if value > _ABOVE]
     for note in notes:
         warn(note, CompositeWarning)
@@ -125,7 +127,8 @@ def one_per_source(found: Weights, name: str) -> np.ndarray:
         which = ", ".join(str(int(a)) for a in np.flatnonzero(wild))
         found.notes.append(f"{name} weights of single sources are unreliable at positions {which} "
                            f"({np.array2string(own[wild], precision=2)}), and the common one is "
-                           "taken there")
+                           "taken there: these sources likely say little of the shared "
+                           "hyperparameters; give their weights by trust if they are known")
         warn(found.notes[-1], CompositeWarning)
     return np.where(wild, common, own)
 

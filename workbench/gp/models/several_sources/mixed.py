@@ -12,6 +12,8 @@ Hamelijnck et al. 2019, eq. (1), beyond its Normal likelihood; Law et al. 2018 f
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import torch
 from torch import Tensor
 
@@ -19,10 +21,12 @@ from workbench.checks import choose, require
 from workbench.gp.data.bags import Bags, Source
 from workbench.gp.data.inputs import fit_inputs
 from workbench.gp.fields.geometry import geometry
+from workbench.gp.fields.inducing import InducingField
 from workbench.gp.inference.objectives import expected_log_likelihood
 from workbench.gp.kernels.operators import OPERATORS
 from workbench.gp.likelihoods import likelihood_for
 from workbench.gp.models import assembly
+from workbench.gp.models.keeping import Recalled
 from workbench.gp.models.options import cast_bags, cast_source
 from workbench.gp.models.several_sources.base import MultiSourceModel, SourcesFit
 from workbench.gp.models.several_sources.options import MixedOptions
@@ -37,7 +41,7 @@ from workbench.gp.optimisation.training import History, maximise
 from workbench.gp.predictive import Predictive
 
 
-class MixedState:
+class MixedState(Recalled):
     """The states of all sources, with one field and one q."""
 
     def __init__(self, model, sources):
@@ -92,6 +96,15 @@ class MixedState:
                         item.name = f"{source.name}.{item.name}"
                     items.append(item)
         return items
+
+    def inducing_fields(self) -> list[InducingField]:
+        """The one field behind all sources."""
+        return [self.field]
+
+    def recall(self, learnt: Mapping[str, Tensor]) -> None:
+        """Project the training data of every source."""
+        for state in self.states:
+            state.recall(learnt)
 
     def bound(self, seen: list, mean: Tensor, covariance: Tensor) -> Tensor:
         """The evidence bound, or its named approximation."""
@@ -239,18 +252,6 @@ class MixedFit(SourcesFit):
 class MRVBAgg(MultiSourceModel):
     """VBAgg of several sources: counts, means, positives out of trials, of one latent field.
 
-    Parameters
-    ----------
-    **options
-        Fields of `MixedOptions`.
-
-    Raises
-    ------
-    InputError
-        If likelihoods or links name no source, or do not go with its values.
-
-    References
-    ----------
     Hamelijnck et al. 2019, section 3, with the likelihoods of Law et al. 2018.
     """
 

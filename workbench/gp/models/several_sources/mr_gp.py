@@ -92,22 +92,6 @@ class MRGPFit(SourcesFit):
 class MRGP(MultiSourceModel):
     """Multi-resolution GP: one field behind several sources of one quantity, in closed form.
 
-    Every source has bags of its own, of any size and wherever they lie, and a noise of its own.
-    Sources that depend on each other make the posterior too narrow under the product of their
-    likelihoods; ``composite`` estimates powers that correct it.
-
-    Parameters
-    ----------
-    **options
-        Fields of `MRGPOptions`.
-
-    Raises
-    ------
-    InputError
-        If the sources are of several tasks.
-
-    References
-    ----------
     Hamelijnck et al. 2019, section 3; appendix E for its relation to VBAGG-NORMAL.
     """
 

@@ -11,6 +11,7 @@ the maximum over all q of the composite evidence bound.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 
 import torch
 from torch import Tensor
@@ -19,6 +20,7 @@ from workbench.checks import reject
 from workbench.gp.data.bags import Bags
 from workbench.gp.fields.exact import ExactField
 from workbench.gp.fields.geometry import Geometry, geometry
+from workbench.gp.fields.inducing import InducingField
 from workbench.gp.fields.projected import ProjectedData, project_data
 from workbench.gp.inference.collapsed import collapsed
 from workbench.gp.kernels.operators import AggregationOperator
@@ -90,6 +92,20 @@ class MRGPState(SourcesState):
             return None
         inputs, operators = zip(*few, strict=True)
         return torch.cat(inputs), StackedOperator(stack([o.bags for o in operators]), operators)
+
+    def inducing_fields(self) -> list[InducingField]:
+        """The field, unless it is exact."""
+        return [self.field] if self.options.inducing > 0 else []
+
+    def learnt(self) -> dict[str, Tensor]:
+        """Powers of the sources' likelihoods."""
+        return {"weights": self.weights}
+
+    def recall(self, learnt: Mapping[str, Tensor]) -> None:
+        """The posterior follows from the hyperparameters and the powers."""
+        self.weights = learnt["weights"].to(self.given_weights)
+        self.estimate = Weights(self.weights / self.given_weights)
+        self.compute_posterior()
 
     def noise_variance(self) -> Tensor:
         """σ² of every observation (B,)."""

@@ -13,7 +13,7 @@ from workbench.gp.data.bags import Bags
 from workbench.gp.kernels.operators import SegmentMean, blocks, restore_order
 from workbench.gp.likelihoods import preserving
 from workbench.gp.likelihoods.sharing import allocate
-from workbench.gp.models.base import ModelFit
+from workbench.gp.models.fits import ModelFit, prior_of
 from workbench.gp.models.joint import gaussian, in_parts, sum_bags
 from workbench.gp.models.options import cast_bags
 from workbench.gp.numerics.linalg import cholesky
@@ -55,6 +55,10 @@ class QuasiFit(ModelFit):
         """μ_q alone (N,), without the far more expensive variance."""
         bags = cast_bags(bags, self.state.options)
         return self.state.field.mean_at(self.state.transform(bags.x)).detach()
+
+    def prior(self, bags: Bags) -> Normal:
+        """Distribution of f at the individuals before anything was observed."""
+        return prior_of(self.state, bags)
 
     def at(self, bags: Bags, trained: Tensor | None = None, area_effect: bool = False
            ) -> Predictive:

@@ -188,11 +188,6 @@ class QuasiLikelihoodGP(Model):
 
     Areas with several individuals are taken at their weighted mean inputs; the observations behind
     a statistic are as many as the area's total weight. Exact, O(areas³).
-
-    Parameters
-    ----------
-    **options
-        Fields of `QuasiOptions`.
     """
 
     name = "quasi-likelihood"

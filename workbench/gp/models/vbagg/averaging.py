@@ -14,16 +14,12 @@ chapter 9 (self-normalised importance sampling).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import numpy as np
 import torch
-from torch import Tensor
 from tqdm import tqdm
 
 from workbench.checks import ApproximationWarning, warn
-from workbench.gp.data.bags import Bags
-from workbench.gp.likelihoods.preserving import Groups
+from workbench.gp.models.vbagg.averaged_fit import AveragedFit
 from workbench.gp.models.vbagg.exploring import Explorer, Setting
 from workbench.gp.models.vbagg.fit import VariationalFit
 from workbench.gp.models.vbagg.proposal import (
@@ -35,7 +31,6 @@ from workbench.gp.models.vbagg.proposal import (
 )
 from workbench.gp.models.vbagg.state import VariationalState
 from workbench.gp.optimisation.training import History
-from workbench.gp.predictive import Mixture, Normal, Predictive
 from workbench.interrupt import Cancelled
 
 _NEGLIGIBLE = 1e-3      # weight below which settings together are left out
@@ -45,128 +40,6 @@ _HEAVY = 0.7            # k̂ that is too large
 # hyperparameter and their bounds, most hyperparameters, and most entries of features that all
 # settings together may take (about a minute of one core).
 _ENOUGH, _EACH, _FEWEST, _MOST, _DIMENSIONS, _AFFORDABLE = 12, 8, 32, 96, 12, 4e7
-
-
-class AveragedFit(VariationalFit):
-    """A fit whose predictions are averaged over settings of the hyperparameters.
-
-    What is reported of it (hyperparameters, objective, history) is that of the best setting.
-
-    Parameters
-    ----------
-    best : VariationalFit
-        The fit at the best setting.
-    members : list of VariationalFit
-        Fits at the settings.
-    weights : Tensor (members,)
-        Their posterior weights, which sum to one.
-    effective_number : float
-        How many draws from the posterior the settings are worth.
-    tail : float
-        k̂ of the largest importance ratios, not a number of fewer than 25 settings: above 0.7 the
-        average is not to be trusted.
-    """
-
-    def __init__(self, best: VariationalFit, members: list[VariationalFit], weights: Tensor,
-                 effective_number: float = float("nan"), tail: float = float("nan")):
-        super().__init__(best.model, best.state, best.history)
-        self.members, self.weights = members, weights
-        self.effective_number, self.tail = effective_number, tail
-
-    def with_hyperparameters(self, values: Mapping) -> VariationalFit:
-        """The posterior at one setting, no longer averaged over settings; its notes say so."""
-        moved = super().with_hyperparameters(values)
-        moved.history.notes.append(
-            f"predictions are at the one setting moved to, not averaged over {len(self.members)} "
-            "settings as those of the fit it was moved from")
-        return moved
-
-    def latent(self, bags: Bags) -> Predictive:
-        """Distribution of f at the individuals, without nugget and area effect."""
-        return self._mix(lambda fit: fit.latent(bags))
-
-    def at(self, bags: Bags, trained: Tensor | None = None, area_effect: bool = False
-           ) -> Predictive:
-        """Distribution of the rate at the individuals; see `VariationalFit.at`."""
-        return self._mix(lambda fit: fit.at(bags, trained, area_effect))
-
-    def over(self, bags: Bags, trained: Tensor | None = None, area_effect: bool = False
-             ) -> Predictive:
-        """Distribution of the bag parameter; see `VariationalFit.over`."""
-        return self._mix(lambda fit: fit.over(bags, trained, area_effect))
-
-    def draw_latent(self, bags: Bags, samples: int, seed: int) -> Tensor:
-        """Joint draws of f, each at one setting (samples, N)."""
-        return self._draw(samples, seed, lambda fit, count, own: fit.draw_latent(bags, count, own))
-
-    def draw_rates(self, bags: Bags, trained: Tensor | None, samples: int, seed: int) -> Tensor:
-        """Joint draws of rates, each at one setting (samples, N)."""
-        return self._draw(samples, seed, lambda fit, count, own: fit.draw_rates(
-            bags, trained, count, own))
-
-    def draw_totals(self, bags: Bags, trained: Tensor | None, samples: int, seed: int) -> Tensor:
-        """Joint draws of bag parameters, each at one setting (samples, B)."""
-        return self._draw(samples, seed, lambda fit, count, own: fit.draw_totals(
-            bags, trained, count, own))
-
-    def simulate_bags(self, bags: Bags, trained: Tensor | None, samples: int, seed: int) -> Tensor:
-        """Joint posterior predictive observations of bags (samples, B)."""
-        return self._draw(samples, seed, lambda fit, count, own: fit.simulate_bags(
-            bags, trained, count, own))
-
-    def simulate_individuals(self, bags: Bags, trained: Tensor | None, samples: int, seed: int
-                             ) -> Tensor:
-        """Joint posterior predictive observations of individuals (samples, N)."""
-        return self._draw(samples, seed, lambda fit, count, own: fit.simulate_individuals(
-            bags, trained, count, own))
-
-    def preserve(self, bags: Bags, trained: Tensor | None, totals: Tensor, samples: int, seed: int
-                 ) -> tuple[Tensor, Tensor]:
-        """Draws given the bags' totals; see `VariationalFit.preserve`."""
-        both = self._draw(samples, seed, lambda fit, count, own: torch.stack(
-            fit.preserve(bags, trained, totals, count, own), 1))
-        return both[:, 0], both[:, 1]
-
-    def preserve_sums(self, bags: Bags, trained: Tensor | None, totals: Tensor, groups: Groups,
-                      samples: int, seed: int) -> Tensor:
-        """Sums over groups given the bags' totals; see `VariationalFit.preserve_sums`."""
-        return self._draw(samples, seed, lambda fit, count, own: fit.preserve_sums(
-            bags, trained, totals, groups, count, own))
-
-    def log_density(self, y: Tensor, bags: Bags, trained: Tensor | None, unit: str, samples: int,
-                    seed: int) -> Tensor:
-        """Rows of log p(y | setting and draw) whose log mean exp is the log predictive density."""
-        parts = [fit.log_density(y, bags, trained, unit, samples, seed) for fit in self.members]
-        rows = sum(len(part) for part in parts)
-        return torch.cat([part + (weight * rows / len(part)).log()
-                          for part, weight in zip(parts, self.weights, strict=True)])
-
-    def coefficients(self) -> dict[str, tuple[Tensor, Tensor]]:
-        """Mean and sd of the weights of linear and constant terms, over the settings too."""
-        parts, out = [fit.coefficients() for fit in self.members], {}
-        for name in parts[0]:
-            predicted = Mixture(self.weights, [Normal(*part[name]) for part in parts])
-            out[name] = (predicted.mean, predicted.std)
-        return out
-
-    def components(self, bags: Bags) -> dict[str, Predictive]:
-        """Distribution of each additive term of f at the individuals, by the term's name."""
-        parts = [fit.components(bags) for fit in self.members]
-        return {name: Mixture(self.weights, [part[name] for part in parts]) for name in parts[0]}
-
-    def _mix(self, predicted) -> Mixture:
-        return Mixture(self.weights, [predicted(fit) for fit in self.members])
-
-    def _draw(self, samples: int, seed: int, simulate) -> Tensor:
-        """Draws of the members in numbers by their weights, in random order."""
-        generator = np.random.default_rng(seed)
-        probabilities = self.weights.cpu().double().numpy()
-        counts = generator.multinomial(samples, probabilities / probabilities.sum())
-        draws = torch.cat([
-            simulate(fit, int(count), int(generator.integers(2**31)))
-            for fit, count in zip(self.members, counts, strict=True) if count])
-        order = torch.as_tensor(generator.permutation(samples), device=draws.device)
-        return draws[order]
 
 
 def average(fit: VariationalFit, progress: bool = False, callback=None) -> VariationalFit:
@@ -273,8 +146,9 @@ def _averaged(fit: VariationalFit, found: list[Setting], weights: np.ndarray, ta
     if size < enough / 2 or tail > _HEAVY:
         fit.history.notes.append(
             f"the average over hyperparameters is poor: effective number {size:.1f}, "
-            f"wanted {enough:.1f}{known}; raise average, or fix or give priors to hyperparameters "
-            "that the data leave open")
+            f"wanted {enough:.1f}{known}. Likely there are few totals for so many "
+            "hyperparameters: raise average, or fix or give priors to hyperparameters that the "
+            "data leave open")
         warn(fit.history.notes[-1], ApproximationWarning)
     chosen = torch.as_tensor(weights[kept] / weights[kept].sum()).to(fit.state.x)
     return AveragedFit(fit, [_member(fit, found[i]) for i in kept], chosen, size, tail)

@@ -40,7 +40,9 @@ def diagnose(fit, source) -> None:
             history.converged, history.failed = False, True
             _tell(history, f"the optimisation failed: the objective, {fit.objective:.1f}, is below "
                   f"that of {nested}, {objective:.1f}, which the model can be; do not use this "
-                  "fit. Try another seed, overdispersion='area', or fixed lengthscales",
+                  "fit. Likely the search ended at a poor optimum, as it does where totals are "
+                  "large and their noise is small. Try another seed, overdispersion='area', or "
+                  "fixed lengthscales",
                   ConvergenceWarning)
             break
     miss, allowed = _miss(fit)

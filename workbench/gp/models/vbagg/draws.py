@@ -16,8 +16,9 @@ from workbench.gp.kernels.operators import OPERATORS
 from workbench.gp.likelihoods import preserving
 from workbench.gp.likelihoods.base import standard_normal
 from workbench.gp.likelihoods.preserving import Groups
-from workbench.gp.models.base import noise_given_totals, units_of
+from workbench.gp.models.fits import noise_given_totals, units_of
 from workbench.gp.models.joint import sum_bags, sum_runs
+from workbench.gp.models.options import cast_bags
 from workbench.gp.models.vbagg.effects import (
     has_effects,
     posterior_effects,
@@ -77,6 +78,19 @@ def totals(fit, bags: Bags, trained: Tensor | None, samples: int, generator) -> 
         drawn = _Rates(fit, seen, known)(weights, generator)
         out.append(sum_bags(operator(seen), drawn))
     return torch.cat(out, 1)
+
+
+def imagined(fit, bags: Bags, seed: int, trained: Tensor | None = None
+             ) -> tuple[Tensor, Tensor]:
+    """One draw of rates at individuals (N,) and what is observed of the sums over bags (B,).
+
+    Unlike `totals`, of all individuals also where the model sees bags at their centres.
+    """
+    with torch.no_grad():
+        generator, bags = np.random.default_rng(seed), cast_bags(bags, fit.state.options)
+        drawn = rates(fit, bags, trained, 1, generator)
+        summed = sum_bags(OPERATORS[fit.state.source.aggregation](bags), drawn)
+        return drawn[0], observe_bags(fit, summed, bags, generator)[0]
 
 
 def observe_bags(fit, parameter: Tensor, bags: Bags, generator) -> Tensor:

@@ -114,6 +114,23 @@ def conditional(state, seen: ProjectedData, moments: BagMoments, bags: Bags, tra
     return Normal(m + b * effects.location[members], variance.clamp_min(1e-12).sqrt())
 
 
+def total_effects(state, seen: ProjectedData, moments: BagMoments, bags: Bags,
+                  trained: Tensor | None) -> tuple[Tensor, Tensor]:
+    """Mean and sd (N,) of the iid effects at individuals alone, given totals of trained bags.
+
+    The summand of `conditional` that is not f: b times the bag's effect, whose variance is
+    gain² var g + spread, and what that effect does not tell of the individual's.
+    """
+    effects = posterior_effects(state, moments, trained)
+    share, _, _ = _with_total(state, seen, bags)
+    members = bags.membership
+    b, own = regression(state, share, bags, effects), state.nugget_variance
+    own = own if state.area_std is None else own + state.area_std.square()
+    known = effects.gain.square() * moments.log_variance + effects.spread - effects.prior
+    variance = own + b.square() * known[members]
+    return b * effects.location[members], variance.clamp_min(0).sqrt()
+
+
 @dataclass(frozen=True)
 class Multipliers:
     """Gamma multipliers u of a negative binomial's bags, given their counts.

@@ -14,9 +14,10 @@ from workbench.gp.expectations import bound_named, prediction_named
 from workbench.gp.fields.projected import ProjectedData, with_effects
 from workbench.gp.likelihoods import BagMoments
 from workbench.gp.likelihoods.preserving import Groups
-from workbench.gp.models.base import ModelFit
+from workbench.gp.models.fits import ModelFit, prior_of
 from workbench.gp.models.options import cast_bags
 from workbench.gp.models.vbagg import draws
+from workbench.gp.models.vbagg.components import components
 from workbench.gp.models.vbagg.effects import (
     conditional,
     given_total,
@@ -238,20 +239,14 @@ class VariationalFit(ModelFit):
                 out[term.name] = (root * state.field.q_mean[block], root * std)
         return out
 
-    @torch.no_grad()
-    def components(self, bags: Bags) -> dict[str, Normal]:
-        """Distribution of each additive term of f at the individuals, by the term's name."""
-        state, out = self.state, {}
-        x = state.transform(bags.x.to(state.x))
-        for term, z, (start, stop) in zip(
-            state.field.terms, state.field.inducing, state.field.blocks().values(), strict=True
-        ):
-            alone = type(state.field)([term], [z])
-            block = slice(start, stop)
-            mean, variance = alone.project(x).marginals(
-                state.field.q_mean[block], state.field.q_covariance[block, block])
-            out[term.name] = Normal(mean, variance.sqrt())
-        return out
+    def components(self, bags: Bags, by: str = "term", known: Tensor | None = None
+                   ) -> dict[str, Normal]:
+        """Distribution of each summand of f at the individuals; see `vbagg.components`."""
+        return components(self, bags, by, known)
+
+    def prior(self, bags: Bags) -> Normal:
+        """Distribution of f at the individuals before any total was seen."""
+        return prior_of(self.state, bags)
 
     def _marginals(self, bags: Bags) -> tuple[Tensor, Tensor]:
         """Mean and variance (N,) of f at the individuals; a map asks for both f and the rate."""
@@ -288,8 +283,8 @@ class VariationalFit(ModelFit):
     def parts(self, bags: Bags, trained: Tensor | None):
         """Runs of whole bags whose features fit into memory, and their training positions."""
         most = max(1, MOST_FEATURES // len(self.state.field.q_mean))
-        for part, which in split(bags, most):
-            yield part, None if trained is None else trained[which]
+        return ((part, None if trained is None else trained[which])
+                for part, which in split(bags, most))
 
 
 def _where(known: Tensor, first: LogNormal, second: LogNormal) -> LogNormal:

@@ -3,42 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import asdict
 
 import torch
 
 from workbench.checks import InputError
 from workbench.gp.models.base import Model
+from workbench.gp.models.keeping import Kept
 from workbench.gp.models.options import AutoOptions
-from workbench.gp.models.vbagg.averaging import AveragedFit
+from workbench.gp.models.vbagg.averaged_fit import AveragedFit
 from workbench.gp.models.vbagg.fit import VariationalFit
 
 
 class Auto(Model):
     """A mixture of structurally different models, weighted by coarsen and recover.
 
-    A few models are fitted: a flat rate, slopes of covariates, a smooth map, smooth functions of
-    covariates, and their combinations; counts with an effect of each area and of each individual.
-    Each is then conditioned, with the hyperparameters of that fit, on totals of *merged*
-    neighbouring areas and has to recover the known areas from them. Weights minimise the error of
-    the mixture there (stacking), shrunk, the more the fewer the areas, towards equal weights of all
-    that are not certainly worse than the best; a weight below 2 % is set to zero. Two simple maps,
-    fitted to the merged totals alone, stand beside it: the split by population and a regression on
-    the totals. The fit warns where one of them recovers the areas better.
+    Name and options alone; the mixture is assembled where datasets are (`workbench.Auto`).
 
-    (This class has its name and options; the mixture is assembled where datasets are.)
-
-    Parameters
-    ----------
-    **options
-        Fields of `AutoOptions`.
-
-    Raises
-    ------
-    InputError
-        On an unknown option or choice (the nearest is suggested).
-
-    References
-    ----------
     Yao, Vehtari, Simpson and Gelman 2018, Using stacking to average Bayesian predictive
     distributions.
     """
@@ -69,6 +50,11 @@ class MixtureFit(AveragedFit):
         super().__init__(top, [fits[name] for name in used], (share / share.sum()).to(top.state.x))
         self.fits, self.weight_of = dict(fits), dict(weights)
 
+    def keep(self) -> Kept:
+        """Every candidate's fit, and the weights."""
+        return Kept({"weights": dict(self.weight_of), "history": asdict(self.history)}, {},
+                    {name: fit.keep() for name, fit in self.fits.items()})
+
     @property
     def hyperparameters(self) -> dict[str, dict]:
         """By candidate: its weight and its hyperparameters in natural units."""
@@ -90,13 +76,15 @@ class MixtureFit(AveragedFit):
         """None of its own: they are those of its members."""
         return {}
 
-    def components(self, bags):
-        """Raise: candidates have different terms.
+    def components(self, bags, by: str = "role", known=None):
+        """Summands by role, of which every candidate has some; see `AveragedFit.components`.
 
         Raises
         ------
         InputError
-            Always.
+            By term.
         """
-        raise InputError("the candidates of a mixture have different terms; ask one of "
-                         "fit.candidates for its components")
+        if by == "term":
+            raise InputError("the candidates of a mixture have different terms; take its "
+                             "components by='role', or ask one of fit.candidates")
+        return super().components(bags, by, known)

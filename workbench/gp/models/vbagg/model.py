@@ -14,16 +14,22 @@ from torch import Tensor
 
 from workbench.gp.data.bags import Source
 from workbench.gp.models.base import Model
+from workbench.gp.models.keeping import Kept, recall_state
 from workbench.gp.models.options import (
     ConstantOptions,
     Options,
     VariationalOptions,
+    non_defaults,
 )
+from workbench.gp.models.vbagg import draws
+from workbench.gp.models.vbagg.averaged_fit import AveragedFit
 from workbench.gp.models.vbagg.averaging import average
 from workbench.gp.models.vbagg.diagnosis import diagnose
 from workbench.gp.models.vbagg.fit import VariationalFit
 from workbench.gp.models.vbagg.state import VariationalState
 from workbench.gp.optimisation.training import History
+
+MOST_IMAGINED = 1_000   # inducing inputs of a field that is drawn from the prior
 
 
 class VBAgg(Model):
@@ -31,18 +37,6 @@ class VBAgg(Model):
 
     f ~ GP(mean, k);  η_b = Σ_i w_i ψ(f(x_i));  y_b ~ Poisson, negative binomial or Normal.
 
-    Parameters
-    ----------
-    **options
-        Fields of `VariationalOptions`.
-
-    Raises
-    ------
-    InputError
-        On an unknown option, choice, kernel or hyperparameter (the nearest is suggested).
-
-    References
-    ----------
     Law et al. 2018, sections 2 and 3.
     """
 
@@ -51,6 +45,7 @@ class VBAgg(Model):
     paper = "Law et al. 2018"
     options_type: type[Options] = VariationalOptions
     state_type, fit_type = VariationalState, VariationalFit
+    imagines = True
 
     def fit(self, source: Source, *, progress: bool = False, callback=None) -> VariationalFit:
         """As `Model.fit`; then look at whether the fit is any good, and average if asked to."""
@@ -64,6 +59,26 @@ class VBAgg(Model):
         """As `Model.condition`; the hyperparameters say which effects there are."""
         return self._conditioned(VariationalState(self, source, given=hyperparameters),
                                  hyperparameters)
+
+    def imagine(self, source: Source, values: Mapping, seed: int, posterior: bool = False
+                ) -> tuple[Tensor, Tensor]:
+        """As `Model.imagine`; a field of the prior is carried by many inducing inputs.
+
+        With at most `MOST_IMAGINED` individuals all of them are inducing inputs, and the field is
+        drawn exactly; with more, that many are, and what they leave unexplained is drawn jointly
+        inside each bag.
+        """
+        if posterior:
+            known = torch.arange(source.bags.count)
+            return draws.imagined(self.condition(source, values), source.bags, seed, known)
+        given = non_defaults(self.options) | {
+            "inducing": min(len(source.bags.x), MOST_IMAGINED)}
+        state = VariationalState(type(self)(**given), source, given=values)
+        state.hyperparameters.fix(values)
+        state.hyperparameters.require_all(values)
+        width = len(state.field.q_mean)
+        state.field.set_q(torch.zeros(width).to(state.x), torch.eye(width).to(state.x))
+        return draws.imagined(VariationalFit(self, state, History()), source.bags, seed)
 
     def warm_start(self, fit: VariationalFit, values: Mapping) -> VariationalFit:
         """The fit's posterior at other hyperparameters, from its q and with its design.
@@ -82,31 +97,23 @@ class VBAgg(Model):
         state.field.set_q(fit.state.field.q_mean, fit.state.field.q_covariance)
         return VariationalFit(self, state, state.compute_posterior())
 
-    def restored(self, source: Source, values: Mapping, q: tuple[Tensor, Tensor],
-                 history: History) -> VariationalFit:
-        """The fit that another process ended with, from its hyperparameters and q.
+    def recall(self, source: Source, kept: Kept) -> VariationalFit:
+        """As `Model.recall`; of a fit averaged over settings all of them."""
+        if not kept.parts:
+            return super().recall(source, kept)
+        best = super().recall(source, kept.parts["best"])
+        members = []
+        for name, part in kept.parts.items():
+            if name != "best":
+                state = VariationalState(self, source, best.state.design, best.hyperparameters)
+                members.append(VariationalFit(self, state, recall_state(state, part)))
+                state.trained_data = None       # of many settings it would take much memory
+        weights = kept.tensors["weights"].to(best.state.x)
+        return AveragedFit(best, members, weights, **kept.facts)
 
-        Parameters
-        ----------
-        source : Source
-            What it was fitted to.
-        values : mapping
-            Every hyperparameter, in natural units.
-        q : two Tensors (M,), (M, M)
-            Mean and covariance of q in whitened coordinates.
-        history : History
-            Of its training.
-        """
-        state = VariationalState(self, source, given=values)
-        free = {item.name for item in state.hyperparameters.free}
-        state.hyperparameters.fix(values)
-        for item in state.hyperparameters:
-            item.fixed = item.name not in free
-        state.field.set_q(*q)
-        if state.fits:
-            with torch.no_grad():
-                state.trained_data = state.project().detach()
-        return VariationalFit(self, state, history)
+    def _blank(self, source: Source, kept: Kept) -> VariationalState:
+        names = [name.removeprefix("hyperparameter/") for name in kept.tensors]
+        return VariationalState(self, source, given=dict.fromkeys(names))
 
 
 class CentrePointGP(VBAgg):

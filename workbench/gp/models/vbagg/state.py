@@ -12,6 +12,7 @@ from workbench.checks import require
 from workbench.gp.data.bags import Bags, Source
 from workbench.gp.expectations import Bound, bound_named
 from workbench.gp.fields.geometry import Geometry, geometry
+from workbench.gp.fields.inducing import InducingField
 from workbench.gp.fields.projected import ProjectedData, project_data
 from workbench.gp.inference.objectives import elbo, expected_log_likelihood
 from workbench.gp.inference.trainers import train
@@ -19,6 +20,7 @@ from workbench.gp.kernels.grammar import JointTerm, Term
 from workbench.gp.kernels.operators import OPERATORS
 from workbench.gp.likelihoods import Likelihood, likelihood_for
 from workbench.gp.models import assembly
+from workbench.gp.models.keeping import Recalled
 from workbench.gp.models.options import VariationalOptions, cast_bags, cast_source
 from workbench.gp.models.vbagg.design import Design, design_of
 from workbench.gp.numerics.linalg import FactorisationError
@@ -41,7 +43,7 @@ _NUGGET = 0.6
 _PROFILE, _ROUGH, _LEFT = 1e-4, 1e-3, 1e-2
 
 
-class VariationalState:
+class VariationalState(Recalled):
     """A variational model assembled for one source: parts, hyperparameters and q.
 
     Everything that is trained lives here; a `VariationalFit` reads it. A ``design`` of the same
@@ -147,6 +149,14 @@ class VariationalState:
         """Geometry of other (model) bags."""
         return geometry(self.transform(bags.x), OPERATORS[self.source.aggregation](bags))
 
+    def inducing_fields(self) -> list[InducingField]:
+        """The one field."""
+        return [self.field]
+
+    def recall(self, learnt: Mapping[str, Tensor]) -> None:
+        """Project the training data, where they fit."""
+        self.trained_data = self.project().detach() if self.fits else None
+
     def objective(self, seen: ProjectedData, mean: Tensor, covariance: Tensor) -> Tensor:
         """The evidence lower bound (or its named approximation) of the source."""
         expected = expected_log_likelihood(
@@ -237,7 +247,9 @@ class VariationalState:
         if found.decrement > reachable(found.value, _LEFT, self.x.dtype):
             history.converged = False
             history.notes.append(f"q is not at its optimum: to second order {found.decrement:.3g} "
-                                 "nats of the objective are left")
+                                 "nats of the objective are left. Likely the totals bind more "
+                                 "tightly than a Gaussian q can follow: use overdispersion='area' "
+                                 "and nugget='learn', or a longer lengthscale, fixed or by a prior")
         return history
 
     @property

@@ -13,6 +13,7 @@ from workbench.ui.base.views.controls import (
 from workbench.ui.base.views.layout import View, stretched
 from workbench.ui.base.views.text import note
 from workbench.ui.granularity import messages
+from workbench.ui.granularity.observed import OBSERVED
 from workbench.ui.granularity.state import LINE, MAP
 from workbench.ui.granularity.store import Store
 from workbench.ui.granularity.views.charts import KernelCurve
@@ -58,7 +59,7 @@ class Controls(View):
                 for name in parts[tab]:
                     self.widgets[name].visible = name in parts[state.tab]
         self.draw.visible = state.tab == LINE
-        self.widgets["map_noise"].disabled = state.likelihood == "poisson"
+        self.widgets["map_noise"].disabled = not OBSERVED[state.likelihood].noisy
 
     def _parts(self) -> list:
         parts = [note(messages.ABOUT, inset=10)]   # few words: all is to be seen unscrolled

@@ -14,6 +14,7 @@ from workbench.ui.base.views.layout import View, stretched, wrapping
 from workbench.ui.base.views.text import note
 from workbench.ui.granularity import messages
 from workbench.ui.granularity.engine import Answer
+from workbench.ui.granularity.observed import LEAST, OBSERVED
 from workbench.ui.granularity.state import MAP
 from workbench.ui.granularity.store import Store
 from workbench.ui.granularity.worlds import World
@@ -106,8 +107,8 @@ class Maps(View):
             plot.xaxis.axis_label = f"{names[0]} ({world.unit})"
             plot.yaxis.axis_label = f"{names[1]} ({world.unit})"
         seen = world.values if world.truth is None else world.truth
-        if world.truth is None and world.likelihood == "poisson":
-            seen = np.log(np.maximum(seen, 1e-3))
+        if world.truth is None:
+            seen = OBSERVED[world.likelihood].statistic(seen, LEAST)
         low, high = (float(end) * world.scale for end in np.quantile(seen, QUANTILES))
         self.value.update(low=low, high=high)
         self.change.update(low=-(high - low) / 3, high=(high - low) / 3)

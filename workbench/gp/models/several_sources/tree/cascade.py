@@ -59,13 +59,6 @@ def resolution_order(sources: SourceSet) -> list[StandardisedSource]:
 class MRCascade(MultiSourceModel):
     """Chain of deep GPs from the coarsest source to the first one: a baseline of MR-DGP.
 
-    Parameters
-    ----------
-    **options
-        Fields of `CascadeOptions`.
-
-    References
-    ----------
     Hamelijnck et al. 2019, section 6.
     """
 

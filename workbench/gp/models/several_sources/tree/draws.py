@@ -36,7 +36,7 @@ class Draws:
         scores = norm.ppf((np.arange(samples) + 0.5) / samples)
         self._scores = scores / scores.std()
         sobol = qmc.Sobol(_SOBOL, scramble=True, rng=np.random.default_rng(seed)).random(samples)
-        self._orders = list(np.floor(sobol * samples).astype(int).T)
+        self.orders = list(np.floor(sobol * samples).astype(int).T)
 
     @property
     def count(self) -> int:
@@ -52,9 +52,9 @@ class Draws:
     def __call__(self, variable: int, size: int, like: Tensor) -> Tensor:
         """Draws of the sampled GP at position ``variable`` for ``size`` individuals (S, size)."""
         last = variable + self.stride * (size - 1)
-        for column in range(len(self._orders), last + 1):
+        for column in range(len(self.orders), last + 1):
             generator = np.random.default_rng([self.seed, column])
-            self._orders.append(generator.permutation(self.samples))
-        orders = self._orders[variable:last + 1:self.stride]
+            self.orders.append(generator.permutation(self.samples))
+        orders = self.orders[variable:last + 1:self.stride]
         values = np.stack([self._scores[order] for order in orders], 1)
         return torch.as_tensor(values).to(like)[self.rows]

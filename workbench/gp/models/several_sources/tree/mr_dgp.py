@@ -94,18 +94,6 @@ class MRDGP(MultiSourceModel):
     The first source of a task is what its mixture predicts; the others follow in order of
     reliability, those of higher resolution first.
 
-    Parameters
-    ----------
-    **options
-        Fields of `MRDGPOptions`.
-
-    Raises
-    ------
-    InputError
-        If the first source of a task has no bag where another source has individuals.
-
-    References
-    ----------
     Hamelijnck et al. 2019, section 4, appendix D.
     """
 

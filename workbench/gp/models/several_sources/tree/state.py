@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from workbench.gp.data.bags import Bags
+from workbench.gp.fields.inducing import InducingField
 from workbench.gp.kernels.operators import OPERATORS
 from workbench.gp.models import assembly
 from workbench.gp.models.options import cast_bags
@@ -55,6 +58,23 @@ class TreeState(SourcesState, ABC):
     def nodes(self) -> list[GPNode]:
         """All GPs, parents before what rests on them."""
         return [node for group in self.groups for node in group]
+
+    def inducing_fields(self) -> list[InducingField]:
+        """Those of all GPs."""
+        return [node.field for node in self.nodes]
+
+    def learnt(self) -> dict[str, Tensor]:
+        """Orders of the draws, so that they do not depend on another package's version."""
+        return {"orders": torch.as_tensor(np.stack(self.draws.orders))}
+
+    def recall(self, learnt: Mapping[str, Tensor]) -> None:
+        """Draw what parents are, from the leaves up, at the inducing inputs that were kept."""
+        self.draws.orders = list(learnt["orders"].numpy())
+        for node in self.nodes:
+            kept = node.field.inducing
+            node.prepare(self.draws, self.options.inducing, self.options.seed)
+            node.field.inducing = kept
+            self.calibrate(node)
 
     def calibrate(self, node: GPNode) -> None:
         """What rests on a GP's posterior besides other GPs; called when it is learnt."""

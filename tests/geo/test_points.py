@@ -1,0 +1,95 @@
+"""Points in a table, over rasters or alone: what is read, refused, and mapped."""
+
+import geopandas as gpd
+import numpy as np
+import pandas as pd
+import pytest
+
+import workbench as wb
+from tests.geo.files import CRS, height, kit, mapped, refusal
+from workbench.checks import InputError
+
+
+def table(count: int = 40, **columns) -> pd.DataFrame:
+    """Measurements that follow the height of the pixel."""
+    rng = np.random.default_rng(3)
+    row, column = rng.integers(0, 12, (2, count))
+    found = {"x": 500_000 + 1000 * (column + rng.uniform(0.1, 0.9, count)),
+             "y": 5_012_000 - 1000 * (row + rng.uniform(0.1, 0.9, count)),
+             "warmth": 2 * height().values[row, column] + rng.normal(0, 0.1, count),
+             "positive": rng.integers(0, 9, count), "tested": 10, "row": row, "column": column,
+             "site": [f"s{i}" for i in range(count)]}
+    return pd.DataFrame(found | columns)
+
+
+def bagged(frame=None, value="warmth", **options):
+    options = {"points_crs": CRS} | options
+    return wb.bag_points(table() if frame is None else frame, value, [height()], **options)
+
+
+def test_points_have_the_covariates_of_their_pixel():
+    ds, frame = bagged(id="site"), table()
+    assert ds["covariates"].values[:, 0] == pytest.approx(
+        height().values[frame["row"], frame["column"]])
+    assert ds["value"].values.tolist() == frame["warmth"].tolist()
+    assert ds["bag"].values.tolist() == frame["site"].tolist() and ds.attrs["crs"] == CRS
+    assert ds["value"].attrs["aggregation"] == "mean"
+    survey = bagged(value="positive", trials="tested")
+    assert (survey["trials"] == 10).all() and survey["value"].attrs["kind"] == "count"
+    counts = bagged(value="positive", kind="count", weight="tested")
+    assert (counts["weight"] == 10).all() and counts["value"].attrs["aggregation"] == "sum"
+
+
+def test_degrees_are_told_by_the_names_of_columns():
+    lonlat = gpd.points_from_xy(table()["x"], table()["y"], crs=CRS).to_crs("EPSG:4326")
+    frame = table().drop(columns=["x", "y"]).assign(Longitude=lonlat.x, lat=lonlat.y)
+    ds = wb.bag_points(frame, "warmth", [height()])
+    assert ds["covariates"].values == pytest.approx(bagged()["covariates"].values)
+    assert "points were reprojected from EPSG:4326 to EPSG:32633" in ds.treatments
+
+
+@pytest.mark.parametrize(("change", "options", "said"), [
+    (lambda t: t.assign(x=t["x"].where(t.index > 0, 0)), {}, "1 points lie off the covariates"),
+    (lambda t: t.rename(columns={"x": "links"}), {}, "no columns for x"),
+    (lambda t: t, {"x": "links"}, r"lacks columns \['links'\]"),
+    (lambda t: t, {"points_crs": None}, "has no CRS; state it with points_crs='EPSG:...'"),
+    (lambda t: t, {"value": "tested", "trials": "positive"}, "more positives than trials"),
+    (lambda t: t.assign(warmth=None), {}, "none of the 40 areas has a value|have no value"),
+    (lambda t: t.assign(site="a"), {"id": "site"}, "must be unique|different names"),
+])
+def test_points_that_cannot_be_used_are_refused(change, options, said):
+    with pytest.raises(InputError, match=said):
+        bagged(change(table()), **options)
+
+
+def test_points_off_the_rasters_may_be_dropped():
+    ds = bagged(table().assign(x=lambda t: t["x"].where(t.index > 0, 0)), missing="drop")
+    assert ds.sizes["bag"] == 39 and "1 points off the covariates were dropped" in ds.treatments
+
+
+def test_pixels_of_rasters_are_places():
+    gaps = height().where(height() > 0)
+    places = wb.raster_places([gaps])
+    assert places.sizes["individual"] == int((height() > 0).sum())
+    assert wb.to_raster(places, "weight").shape == (12, 12)
+    with pytest.raises(InputError, match="there are no rasters"):
+        wb.raster_places(None)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::workbench.checks.WorkbenchWarning")
+def test_points_from_the_command_line(tmp_path, monkeypatch):
+    monkeypatch.chdir(kit(tmp_path))
+    table().to_csv("sites.csv", index=False)
+    common = ["--points", "sites.csv", "--points-crs", CRS]
+    maps = mapped(tmp_path / "map.nc", *common, "--value", "warmth", "--covariates", "height.tif",
+                  "--cv", 3)
+    assert maps.sizes["individual"] == 144
+    error = maps["mean"].values - 2 * height().values.ravel()
+    assert np.abs(error).mean() < 0.3 and maps["cv_scores"].notnull().any()
+    spec = wb.Spec.from_json(maps.attrs["spec"])
+    assert spec.dataset == "points" and wb.run(spec)["mean"].equals(maps["mean"])
+    alone = mapped(tmp_path / "alone.nc", *common, "--value", "positive", "--trials", "tested")
+    assert ((alone["mean"] > 0) & (alone["mean"] < 1)).all()
+    assert "both give data" in refusal(*common, "--value", "warmth", "--polygons", "areas.gpkg")
+    assert "missing --value" in refusal(*common)

@@ -1,0 +1,126 @@
+"""Rasters in the formats that people have: VRT, Zarr, tables of pixels; polygons in a FileGDB."""
+
+import importlib.util
+
+import geopandas as gpd
+import numpy as np
+import pytest
+import xarray as xr
+
+import workbench as wb
+from tests.geo.files import CRS, areas, grid, height, kit, mapped, people, refusal, table
+from workbench.checks import InputError
+
+VRT = """<VRTDataset rasterXSize="12" rasterYSize="12"><SRS>EPSG:32633</SRS>
+<GeoTransform>500000, 1000, 0, 5012000, 0, -1000</GeoTransform>
+<VRTRasterBand dataType="Float64" band="1"><SimpleSource>
+<SourceFilename relativeToVRT="1">height.tif</SourceFilename><SourceBand>1</SourceBand>
+</SimpleSource></VRTRasterBand></VRTDataset>"""
+
+
+def bagged(covariates, polygons=None, **options):
+    polygons = areas(**table().drop(columns="code")) if polygons is None else polygons
+    return wb.bag_polygons(polygons, covariates, people(), "cases", id="code", **options)
+
+
+def as_table(*rasters):
+    frame = xr.merge([r.drop_vars("spatial_ref") for r in rasters]).to_dataframe().reset_index()
+    return frame[["x", "y", *(r.name for r in rasters)]]
+
+
+def floats():
+    """Columns that a FileGDB holds as they are."""
+    return table().drop(columns="code").astype({"cases": float, "positive": float, "tested": float})
+
+
+def test_a_vrt_is_read(tmp_path):
+    kit(tmp_path)
+    (tmp_path / "height.vrt").write_text(VRT)
+    xr.testing.assert_equal(bagged(tmp_path / "height.vrt")["covariates"],
+                            bagged([height()])["covariates"])
+
+
+def test_a_table_of_pixels_is_a_raster(tmp_path):
+    frame = as_table(height(), (2 * height()).rename("double"))
+    path = tmp_path / "pixels.csv"
+    frame.sample(frac=1, random_state=0).to_csv(path, index=False)
+    ds = bagged(path, raster_crs=CRS, variable="height")
+    xr.testing.assert_allclose(ds["covariates"], bagged([height()])["covariates"])
+    with pytest.raises(InputError, match="raster 'height' has no CRS; state it with raster_crs"):
+        bagged(path, variable="height")
+    # A pixel without a row is missing, as any other is.
+    frame.iloc[1:].to_csv(path, index=False)
+    assert "1 gaps were filled" in bagged(path, raster_crs=CRS, variable="height").treatments
+
+
+def test_a_table_in_degrees_states_its_crs(tmp_path):
+    lonlat = grid(np.arange(12.0).reshape(3, 4), "z", 0.5, None, (10.0, 50.0))
+    frame = as_table(lonlat).rename(columns={"x": "Lon", "y": "lat"})
+    frame.to_csv(tmp_path / "z.csv", index=False)
+    west = gpd.GeoDataFrame({"cases": [3.0, 4.0]}, crs="EPSG:4326", geometry=gpd.GeoSeries.from_wkt(
+        ["POLYGON((10 48.5,11 48.5,11 50,10 50,10 48.5))",
+         "POLYGON((11 48.5,12 48.5,12 50,11 50,11 48.5))"]))
+    ds = wb.bag_polygons(west, tmp_path / "z.csv", "uniform", "cases")
+    assert sorted(ds["covariates"].values[:, 0]) == list(range(12)) and ds.crs == "EPSG:4326"
+
+
+@pytest.mark.parametrize(("change", "said"), [
+    (lambda t: t.assign(x=t["x"] + np.where(t.index == 5, 300, 0)), "is on no regular grid"),
+    (lambda t: t.rename(columns={"x": "east"}), "has no columns for x"),
+    (lambda t: t.iloc[[*range(len(t)), 0]], "1 rows of pixels.csv are of a pixel that"),
+    (lambda t: t[["x", "y"]], "no column of numbers beside 'x' and 'y'"),
+    (lambda t: t.assign(x=500_000), "has one value only"),
+    (lambda t: t.assign(y=["north", *t["y"][1:]]), "1 entries that are no numbers"),
+])
+def test_tables_that_are_no_raster_are_refused(tmp_path, change, said):
+    change(as_table(height())).to_csv(tmp_path / "pixels.csv", index=False)
+    with pytest.raises(InputError, match=said):
+        bagged(tmp_path / "pixels.csv", raster_crs=CRS)
+
+
+def test_scattered_points_are_no_raster(tmp_path):
+    at = np.arange(200) * 37 % 200
+    rows = {"x": at * 10.0, "y": np.arange(200) * 10.0, "z": np.arange(200.0)}
+    xr.Dataset({k: ("i", v) for k, v in rows.items()}).to_dataframe().to_csv(tmp_path / "p.csv")
+    with pytest.raises(InputError, match="scattered points, no raster"):
+        bagged(tmp_path / "p.csv", raster_crs=CRS)
+
+
+def test_zarr_is_read_or_says_what_it_needs(tmp_path):
+    path = tmp_path / "height.zarr"
+    if importlib.util.find_spec("zarr") is None:
+        path.mkdir()
+        with pytest.raises(InputError, match="needs the package zarr: pip install zarr"):
+            bagged(path)
+        return
+    height().to_dataset().to_zarr(path)
+    xr.testing.assert_equal(bagged(path)["covariates"], bagged([height()])["covariates"])
+
+
+def test_a_filegdb_and_its_layers(tmp_path):
+    path = tmp_path / "areas.gdb"
+    full = areas(**floats())
+    full.to_file(path, driver="OpenFileGDB", layer="districts")
+    assert bagged([height()], path)["value"].values.tolist() == table()["cases"].tolist()
+    full.iloc[:4].to_file(path, driver="OpenFileGDB", layer="cities", mode="a")
+    with pytest.raises(InputError, match="2 layers of polygons: districts, cities; pass layer="):
+        bagged([height()], path)
+    assert bagged([height()], path, layer="cities", outside="report").sizes["bag"] == 4
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::workbench.checks.WorkbenchWarning")
+def test_from_the_command_line(tmp_path, monkeypatch):
+    monkeypatch.chdir(kit(tmp_path))
+    as_table(height()).to_csv("pixels.csv", index=False)
+    areas(**floats()).to_file("own.gdb", driver="OpenFileGDB", layer="areas")
+    common = ["--polygons", "own.gdb", "--value", "cases", "--id", "code", "--weight", "people.tif"]
+    maps = mapped(tmp_path / "map.nc", *common, "--covariates", "pixels.csv", "--raster-crs", CRS)
+    assert maps.sizes["individual"] == 144
+    assert "no CRS; state it with --raster-crs" in refusal(*common, "--covariates", "pixels.csv")
+    # Neither a weight nor a raster: place alone, every km² alike.
+    bare = mapped(tmp_path / "bare.nc", "--polygons", "own.gdb", "--value", "cases")
+    assert "every km² counts alike" in bare.attrs["treatments"]
+    even = mapped(tmp_path / "even.nc", "--polygons", "own.gdb", "--value", "cases", "--weight",
+                  "uniform")
+    assert float(even["weight"].max()) == pytest.approx(1)

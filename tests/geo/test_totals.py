@@ -1,0 +1,186 @@
+"""Values in a table of their own, joined by id; positives out of trials, from file to scores."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+
+import workbench as wb
+from tests.geo.files import areas, height, kit, mapped, people, refusal, table
+from workbench import geo
+from workbench.checks import InputError
+
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::workbench.checks.ConvergenceWarning", "ignore::workbench.checks.ExtrapolationWarning",
+    "ignore::workbench.checks.FitWarning", "ignore::workbench.checks.FewAreasWarning")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return kit(tmp_path_factory.mktemp("own"))
+
+
+def bagged(totals=None, value="cases", **options):
+    options = {"totals": table() if totals is None else totals, "join": "code"} | options
+    return wb.bag_polygons(areas(), [height()], people(), value, **options)
+
+
+def test_a_table_joined_by_id_gives_what_columns_of_the_polygons_give(folder):
+    own = wb.bag_polygons(areas(**table().drop(columns="code")), [height()], people(), "cases",
+                          id="code", labels={"region": "region"})
+    shuffled = table().sample(frac=1, random_state=0)
+    joined = bagged(shuffled, labels={"region": "region"})
+    xr.testing.assert_equal(own.drop_vars("bag_geometry"), joined.drop_vars("bag_geometry"))
+    assert "16 of 16 areas were joined to the table of totals by 'code'" in joined.treatments
+    # From a file ids keep their leading zeros.
+    from_file = bagged(folder / "totals.csv")
+    assert from_file["value"].values.tolist() == own["value"].values.tolist()
+    assert from_file["bag"].values.tolist() == own["bag"].values.tolist()
+
+
+def test_the_polygons_may_call_their_id_otherwise():
+    renamed = areas().rename(columns={"code": "name"})
+    ds = wb.bag_polygons(renamed, [height()], people(), "cases", id="name", totals=table(),
+                         join="code")
+    assert ds["value"].values.tolist() == table()["cases"].tolist()
+    floats = areas().assign(code=lambda frame: frame["code"].astype(float))
+    numbers = table().assign(code=lambda frame: frame["code"].astype(int))
+    ds = wb.bag_polygons(floats, [height()], people(), "cases", totals=numbers, join="code")
+    assert ds["value"].values.tolist() == table()["cases"].tolist()
+
+
+@pytest.mark.parametrize(("change", "said"), [
+    (lambda t: t.assign(code=t["code"].astype(int)),
+     "16 ids are written in two ways (first: '1001' in the table of totals, '01001' of the poly"),
+    (lambda t: t.iloc[2:], r"2 areas have no row in the table of totals (first: ['01001', '01002'"),
+    (lambda t: pd.concat([t, t.iloc[:1].assign(code="99")]), "1 ids of the table of totals belong "
+     "to no area (first: ['99'])"),
+    (lambda t: pd.concat([t.iloc[1:], t.iloc[:1].assign(code="99")]),
+     "and 1 areas have no row (first: ['01001'])"),
+    (lambda t: pd.concat([t, t.iloc[:2]]), "2 ids have several rows in the table of totals (first:"
+     " ['01001', '01002'])"),
+    (lambda t: t.assign(code=[f"x{c}" for c in t["code"]]), "no id of the table of totals is that "
+     "of an area"),
+    (lambda t: t.assign(code=[None, *t["code"][1:]]), "1 rows of the table of totals have no id"),
+    (lambda t: t.rename(columns={"code": "id"}), "the table of totals lacks columns ['code']"),
+    (lambda t: t.drop(columns="cases"), "no column 'cases'"),
+])
+def test_ids_without_a_partner_are_named(change, said):
+    with pytest.raises(InputError) as refused:
+        bagged(change(table()))
+    assert said in str(refused.value)
+
+
+def test_what_has_no_partner_may_be_left_out():
+    some = pd.concat([table().iloc[2:], table().iloc[:1].assign(code="99")])
+    ds = bagged(some, missing_value="drop", empty="drop")
+    assert ds.sizes["bag"] == 14 and "01001" not in ds["bag"]
+    assert "1 ids of the table of totals belong to no area, their rows were left out: 99" in (
+        ds.treatments)
+
+
+def test_a_table_in_another_encoding_is_read_when_it_is_named(tmp_path):
+    path = tmp_path / "latin.csv"
+    path.write_bytes(table().assign(region="Île").to_csv(index=False).encode("latin-1"))
+    with pytest.raises(InputError, match="not UTF-8 text .* encoding='latin-1'"):
+        bagged(path)
+    assert bagged(path, encoding="latin-1", labels={"region": "region"})["region"][0] == "Île"
+    with pytest.raises(InputError, match="encoding='klingon' is unknown"):
+        bagged(path, encoding="klingon")
+
+
+@pytest.fixture(scope="module")
+def survey():
+    return bagged(value="positive", trials="tested", labels={"region": "region"})
+
+
+@pytest.mark.slow
+def test_trials_make_a_survey(survey, tmp_path):
+    assert survey["trials"].values.tolist() == table()["tested"].tolist()
+    assert survey["value"].attrs | {"long_name": ""} == {
+        "long_name": "", "units": "positives", "kind": "count", "aggregation": "mean"}
+    again = geo.read(geo.write(survey, tmp_path / "survey.nc"))
+    xr.testing.assert_equal(again["trials"], survey["trials"])
+    fit = wb.VBAgg(inducing=12, max_steps=30).fit(survey)
+    assert fit.at(survey).mean.attrs["units"] == "share"
+    share = fit.over(survey).mean
+    assert 0 < float(share.min()) < float(share.max()) < 1
+    assert float(np.abs(share - survey["value"] / survey["trials"]).mean()) < 0.1
+
+
+@pytest.mark.parametrize(("change", "said"), [
+    (lambda t: t.assign(tested=t["positive"] - 1), "areas have more positives than trials (first:"),
+    (lambda t: t.assign(tested=t["tested"] + 0.5), "16 numbers of trials are negative or not"),
+    (lambda t: t.assign(tested=[np.nan, *t["tested"][1:]]), "1 areas have no number of trials "
+     "(first: ['01001'])"),
+    (lambda t: t.assign(positive=t["positive"] / t["tested"]), "column 'positive' holds shares"),
+    (lambda t: t.assign(tested="many"), "trials column 'tested' does not hold numbers"),
+])
+def test_trials_that_cannot_be_are_refused(change, said):
+    with pytest.raises(InputError) as refused:
+        bagged(change(table()), "positive", trials="tested")
+    assert said in str(refused.value)
+    with pytest.raises(InputError, match="are counts"):
+        bagged(value="positive", trials="tested", kind="continuous")
+
+
+def test_an_area_where_nobody_was_tested_is_mapped_and_said():
+    none = table()
+    none.loc[3, ["positive", "tested"]] = 0
+    ds = bagged(none, "positive", trials="tested")
+    assert ds.sizes["bag"] == 16 and ds["trials"][3] == 0
+    assert "in 1 areas nobody was tested (first: '01004')" in ds.treatments
+
+
+def test_polygons_of_one_id_have_their_trials_added(survey):
+    whole = areas(**table().drop(columns="code")).iloc[:4]
+    twice = whole.assign(code=["a", "a", "b", "c"])
+    ds = wb.bag_polygons(twice, [height()], people(), "positive", trials="tested", id="code",
+                         duplicates="merge")
+    assert ds["trials"].values.tolist() == [whole["tested"][:2].sum(), *whole["tested"][2:]]
+
+
+def test_merged_surveys_add_up_and_weigh_by_trials(survey):
+    merged = wb.merge(survey, "region")
+    by = table().groupby("region")[["positive", "tested"]].sum()
+    assert merged["value"].values.tolist() == by["positive"].tolist()
+    assert merged["trials"].values.tolist() == by["tested"].tolist()
+    assert float(merged["weight"].sum()) == pytest.approx(float(survey["weight"].sum()))
+    # The mean of anything over a region is that of its areas by their trials.
+    height_of = bag_means(survey)
+    wanted = [np.average(height_of[table()["region"] == r], weights=table()["tested"][
+        table()["region"] == r]) for r in ("north", "south")]
+    assert bag_means(merged) == pytest.approx(wanted)
+    assert "in proportion to the trials of each area" in merged.treatments
+    assert survey["value"].attrs["aggregation"] == "mean"
+    assert wb.merge_to(survey, 5)["trials"].sum() == table()["tested"].sum()
+
+
+def bag_means(ds):
+    weight, members = ds["weight"].values, ds["membership"].values
+    return np.bincount(members, weight * ds["covariates"].values[:, 0]) / np.bincount(
+        members, weight)
+
+
+@pytest.mark.slow
+def test_a_survey_in_a_table_from_the_command_line_to_its_scores(folder, tmp_path, monkeypatch):
+    monkeypatch.chdir(folder)
+    maps = mapped(tmp_path / "map.nc", "--polygons", "areas.gpkg", "--totals", "totals.csv",
+                  "--join", "code", "--value", "positive", "--trials", "tested", "--covariates",
+                  "height.tif", "--weight", "people.tif", "--cv", 4)
+    assert maps["trials"].values.tolist() == table()["tested"].tolist()
+    assert ((maps["mean"] > 0) & (maps["mean"] < 1)).all() and maps["cv_scores"].notnull().any()
+    spec = wb.Spec.from_json(maps.attrs["spec"])
+    assert spec.dataset_options["trials"] == "tested"
+    again = wb.run(spec)
+    xr.testing.assert_equal(again["mean"], maps["mean"])
+
+
+@pytest.mark.parametrize(("arguments", "said"), [
+    (["--totals", "none.csv", "--join", "code"], "the totals file 'none.csv' does not exist"),
+    (["--totals", "totals.csv"], "--join COLUMN"),
+    (["--join", "code"], "--totals FILE"),
+])
+def test_the_command_line_says_what_is_missing(folder, monkeypatch, arguments, said):
+    monkeypatch.chdir(folder)
+    assert said in refusal("--polygons", "areas.gpkg", "--value", "cases", *arguments)

@@ -1,0 +1,104 @@
+"""`workbench aggregate`: a stored map over new polygons, from its draws or by fitting again."""
+
+import geopandas
+import numpy as np
+import pandas as pd
+import pytest
+import shapely
+from typer.testing import CliRunner
+
+import workbench as wb
+from tests.kit import kit_inputs, write_kit
+from workbench.checks import InputError
+from workbench.cli import app
+from workbench.pipeline.spec import AggregateSpec
+
+# Few steps and few areas are enough for what is tested here.
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::workbench.checks.ConvergenceWarning", "ignore::workbench.checks.FewAreasWarning",
+    "ignore::workbench.checks.ExtrapolationWarning")
+
+
+def workbench(*arguments: object):
+    return CliRunner().invoke(app, [str(a) for a in arguments])
+
+
+def mapped(folder, name, *further):
+    out = folder / name
+    result = workbench("disaggregate", *kit_inputs(folder), "--model", "vbagg", "--max-steps", 5,
+                       "--inducing", 8, *further, "--out", out)
+    assert result.exit_code == 0, (result.output, result.exception)
+    return out
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = write_kit(tmp_path_factory.mktemp("kit"))
+    geopandas.GeoDataFrame(
+        {"zone": ["west", "east"]}, crs="EPSG:32638",
+        geometry=[shapely.box(0, 0, 155, 300), shapely.box(155, 0, 400, 300)]
+    ).to_file(folder / "zones.gpkg")
+    mapped(folder, "map.nc", "--draws", 400)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def table(folder):
+    result = workbench("aggregate", folder / "map.nc", "--to", folder / "zones.gpkg", "--id",
+                       "zone", "--threshold", 200, "--out", folder / "zones.csv", "--quiet")
+    assert result.exit_code == 0, (result.output, result.exception)
+    assert "west" in result.output and "5 % to 95 %" in result.output
+    return pd.read_csv(folder / "zones.csv")
+
+
+def test_totals_of_zones_from_the_draws_of_a_map(folder, table):
+    assert table["bag"].tolist() == ["west", "east"]
+    draws = wb.aggregate(wb.read(folder / "map.nc"), folder / "zones.gpkg", id="zone")
+    np.testing.assert_allclose(table["mean"], draws["mean"])
+    np.testing.assert_allclose(table["value_quantile_0.05"], draws["value_quantile"][0])
+    assert set(table) >= {"std", "rate", "weight", "covered", "exceedance"}
+    with pytest.raises(InputError, match="no numbers|unknown|choose"):
+        wb.write(draws, folder / "zones.tif")
+
+
+@pytest.mark.slow
+def test_a_map_without_draws_is_fitted_again(folder, table):
+    plain = mapped(folder, "plain.nc")
+    result = workbench("aggregate", plain, "--to", folder / "zones.gpkg", "--id", "zone",
+                       "--samples", 400, "--out", folder / "again.nc")
+    assert result.exit_code == 0, (result.output, result.exception)
+    again = wb.read(folder / "again.nc")
+    error = again["std"].values / np.sqrt(200)
+    assert (abs(again["mean"].values - table["mean"].values) < 4.5 * error).all()
+    repeated = workbench("run", folder / "again.nc", "--out", folder / "third.nc", "--quiet")
+    assert repeated.exit_code == 0, repeated.output
+    np.testing.assert_array_equal(wb.read(folder / "third.nc")["draw"], again["draw"])
+    areas = geopandas.read_file(folder / "areas.gpkg")
+    changed = areas.assign(cases=areas["cases"] + 1)
+    changed.to_file(folder / "areas.gpkg", layer="areas")
+    try:
+        refused = workbench("aggregate", plain, "--to", folder / "zones.gpkg", "--out",
+                            folder / "no.nc", "--quiet")
+        assert refused.exit_code == 2 and "have changed since it was made" in refused.output
+    finally:
+        areas.to_file(folder / "areas.gpkg", layer="areas")
+
+
+def test_rasters_and_other_files_are_refused(folder):
+    zones = folder / "zones.gpkg"
+    raster = workbench("aggregate", folder / "map.nc", "--to", zones, "--out", folder / "z.tif")
+    assert raster.exit_code == 2 and "format of the output" in raster.output
+    missing = workbench("aggregate", folder / "map.nc", "--to", folder / "no.gpkg", "--out",
+                        folder / "z.csv", "--quiet")
+    assert missing.exit_code == 2 and "no.gpkg' does not exist" in missing.output
+    help_all = workbench("aggregate", "--help-all")
+    assert help_all.exit_code == 0 and "--samples" in help_all.output
+
+
+def test_a_spec_has_no_model_of_its_own():
+    spec = AggregateSpec("map.nc", "zones.gpkg", id="zone", threshold=3.0)
+    assert AggregateSpec.from_json(spec.to_json()) == spec
+    with pytest.raises(InputError, match="model is that of the map"):
+        AggregateSpec("map.nc", "zones.gpkg", model="vbagg")
+    with pytest.raises(InputError, match="at least 2"):
+        AggregateSpec("map.nc", "zones.gpkg", samples=1)

@@ -1,0 +1,360 @@
+"""Reports and notebooks of maps: what they say, that they are safe, and that the numbers agree."""
+
+import html.parser
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+import xarray as xr
+from typer.testing import CliRunner
+
+import workbench as wb
+from tests.kit import write_kit
+from workbench.checks import InputError
+from workbench.cli import app
+from workbench.pipeline.base import BaseSpec
+from workbench.pipeline.scoring import scores
+from workbench.plots import still_maps
+from workbench.reporting import cite
+from workbench.reporting.code import command_of, steps_of
+from workbench.reporting.content import embedded
+from workbench.reporting.formula import describe
+from workbench.reporting.verdict import BAD, CARE, GOOD, verdict_of
+from workbench.reporting.words import learnt, prior_told
+
+pytestmark = pytest.mark.filterwarnings("ignore::workbench.checks.WorkbenchWarning")
+ROLL = {"n_bags": 24, "mean_size": 8, "size_std": 4}
+EVIL = "<script>alert('x')</script>"
+LOADS = ("src", "href", "data", "action", "poster", "srcset", "background", "formaction")
+
+
+def spec_of_kit(folder, **more):
+    """A Spec of polygons over rasters, with scores."""
+    files = {"polygons": folder / "areas.gpkg", "value": "cases", "weight": folder / "people.tif",
+             "covariates": [folder / "height.tif"], "name": "code"}
+    return wb.Spec("polygons", files, **{"folds": 2, "threshold": 0.005, "options": dict(
+        kernel="linear(covariates)+rbf(coordinates)", inducing=10, max_steps=12), **more})
+
+
+class Links(html.parser.HTMLParser):
+    """Everything on a page that could be loaded, and every element."""
+
+    def __init__(self, page):
+        super().__init__()
+        self.loaded, self.tags = [], []
+        self.feed(page)
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        self.loaded += [value for name, value in attrs
+                        if name.split(":")[-1] in LOADS and value]
+
+
+def is_self_contained(page):
+    links = Links(page)
+    outside = [one for one in links.loaded if not one.startswith(("#", "data:image/png;base64,"))]
+    styles = re.findall(r"url\((?!data:)|@import", page)
+    active = {"script", "iframe", "object", "embed", "link", "form"} & set(links.tags)
+    handlers = re.findall(r"<[^>]*\son\w+=", page)
+    return not (outside or styles or active or handlers)
+
+
+@pytest.fixture(scope="module")
+def stored(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("maps")
+    path = folder / "map.nc"
+    wb.write(wb.run(spec_of_kit(write_kit(folder))), path)
+    return path
+
+
+def test_a_report_has_every_section_and_needs_nothing_else(stored, tmp_path):
+    made = wb.report(stored, tmp_path / "report.html")
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert page == made.to_html() and is_self_contained(page)
+    assert set(re.findall(r'<section id="(\w+)"', page)) == {
+        "verdict", "data", "maps", "model", "convergence", "calibration", "provenance", "cite",
+        "again"}
+    maps = wb.read(stored)
+    for told in (maps.attrs["spec_key"], maps.attrs["data_sha256"], "linear.variance",
+                 "rbf.lengthscale", "<math", "linear(covariates)+rbf(coordinates)", "wb.VBAgg(",
+                 "Law, Sejdinovic"):
+        assert told in page
+    drawn = 4 + bool((maps["extrapolation"] > 0).any())
+    assert page.count("<svg") == drawn + 3                      # maps, and charts of the scores
+    crps = scores(maps)["scores"].sel(target="bag", score="crps", model="vbagg")
+    assert f"{float(crps):.3g}" in page
+    assert len(page) < 1_000_000
+
+
+def test_text_of_files_is_escaped_wherever_it_comes_from(stored):
+    maps = wb.read(stored)
+    card = json.loads(maps.attrs["model_card"])
+    card["terms"][0]["columns"] = [EVIL]
+    card["notes"].append(EVIL)
+    card["hyperparameters"][0]["unit"] = EVIL
+    card["coefficients"][0]["name"] = EVIL
+    evil = maps.assign_attrs(
+        title=EVIL, source=EVIL, treatments=f"{EVIL}\nmore", sanity=EVIL, licence=EVIL, crs=EVIL,
+        model_card=json.dumps(card), partial=EVIL, distribution=EVIL, comparison=EVIL)
+    evil["value"].attrs["units"] = EVIL
+    evil["weight"].attrs["units"] = EVIL
+    page = wb.report(evil, check=EVIL, sections={EVIL: EVIL}).to_html()
+    assert is_self_contained(page) and "<script" not in page
+    assert page.count("&lt;script&gt;alert(") > 15
+
+
+def test_html_of_objects_is_taken_and_of_a_whole_page_the_body():
+    class Page:
+        def to_html(self):
+            return ("<html><head><style>.a{}</style><title>t</title></head>"
+                    "<body class='x'><p>inside</p></body></html>")
+
+    class Part(Page):
+        def _repr_html_(self):
+            return "<b>part</b>"
+
+    assert embedded(Page()) == "<style>.a{}</style><p>inside</p>"
+    assert embedded(Part()) == "<b>part</b>" and embedded(None) == ""
+    assert embedded("a < b & c") == "<pre>a &lt; b &amp; c</pre>"
+
+
+def test_sections_of_recover_and_check_stand_where_they_were_given(stored):
+    ds = wb.load("swiss-roll", **ROLL)
+    found = wb.recover({"flat": wb.Constant(max_steps=5)}, ds, levels=[8], draws=1)
+    page = wb.report(stored, check="all is well", recover=found).to_html()
+    assert '<section id="recovered">' in page and "all is well" in page
+    assert 'href="#check"' in page and found.attrs["caveat"][:40] in page
+
+
+@pytest.mark.slow
+def test_a_map_from_python_or_of_former_versions_has_a_report(stored):
+    ds = wb.load("swiss-roll", **ROLL)
+    made = wb.VBAgg(kernel="rbf", inducing=8, max_steps=8).fit(ds).to_dataset(ds)
+    page = wb.report(made, title="By hand").to_html()
+    assert "<h1>By hand</h1>" in page and "kernel=&#39;rbf&#39;" in page
+    former = wb.read(stored)
+    del former.attrs["model_card"]
+    page = wb.report(former).to_html()
+    assert "hyperparameter " in page and is_self_contained(page)    # the summary, as text
+    with pytest.raises(InputError, match="is no map"):
+        wb.report(ds)
+
+
+@pytest.mark.parametrize("model", ["constant", "bag-constant", "aggregated-gp", "nystrom"])
+def test_every_kind_of_model_is_described(model):
+    ds = wb.load("swiss-roll", **ROLL)
+    fit = wb.make_model(model, max_steps=10).fit(ds)
+    page = wb.report(fit.to_dataset(ds)).to_html()
+    assert is_self_contained(page) and fit.model.name in page and "<math" in page
+
+
+@pytest.mark.slow
+def test_the_formula_says_likelihood_link_effects_and_terms():
+    ds = wb.load("swiss-roll", **ROLL)
+    fit = wb.VBAgg(kernel="linear+rbf", inducing=8, max_steps=5).fit(ds)
+    card = json.loads(fit.provenance()["model_card"])
+    told = describe(card)
+    shown = "".join(told.lines)
+    for part in ("Poisson", "Linear", "RBF", "τ", "ν", "λ"):
+        assert part in shown
+    assert any("effect of each area" in one for one in told.sentences)
+    plain = wb.VBAgg(kernel="rbf", inducing=8, max_steps=5, overdispersion="none", nugget=0.0,
+                     link="square").fit(ds)
+    without = describe(json.loads(plain.provenance()["model_card"]))
+    assert "τ" not in "".join(without.lines) and "ν" not in "".join(without.lines)
+    assert "Rates are squares of f." in without.sentences
+    rows = {one.name: one for one in learnt(card)}
+    assert rows["area.std"].prior == prior_told("PC: P(std > 1) = 0.05")
+    assert float(rows["area.std"].value) == pytest.approx(
+        fit.hyperparameters["area.std"]["value"], rel=1e-3)
+
+
+@pytest.mark.slow
+def test_a_survey_shows_shares_and_binomial():
+    ds = wb.load("swiss-roll", **ROLL)
+    trials = np.full(24, 40)
+    positives = np.random.default_rng(0).binomial(trials, 0.3).astype(float)
+    survey = ds.assign(trials=("bag", trials), value=("bag", positives, dict(
+        kind="count", aggregation="mean", units="positives")))
+    survey = survey.drop_vars(["truth", "individual_value"], errors="ignore")
+    maps = wb.VBAgg(kernel="rbf", inducing=8, max_steps=10).fit(survey).to_dataset(
+        survey, threshold=0.2)
+    page = wb.report(maps).to_html()
+    assert "Binomial" in page and "of 960 trials" in page
+    svg = still_maps(maps, axes=("roll_1", "roll_3"))[-2].svg
+    assert "P(share &gt; 0.2)" in svg
+
+
+@pytest.mark.slow
+def test_an_auto_fit_shows_its_candidates(stored):
+    ds = wb.load("swiss-roll", **ROLL)
+    fit = wb.Auto(effort="quick", workers=1).fit(ds)
+    page = wb.report(fit.to_dataset(ds)).to_html()
+    assert "<h3>Candidates</h3>" in page and "Yao" in page
+    for name in fit.candidates:
+        assert f"<td>{name}</td>" in page
+
+
+def verdict(maps, **card):
+    own = json.loads(maps.attrs["model_card"])
+    return verdict_of(maps, own | card)
+
+
+def test_the_verdict_follows_tests_and_failures(stored):
+    maps = wb.read(stored)
+    scored = maps["cv_scores"].copy()
+    where = dict(target="bag", score="crps")
+    scored.loc[where | {"model": "vbagg"}] = 1.0
+    scored.loc[where | {"model": "constant"}] = 2.0
+    scored.loc[dict(target="bag", score="coverage_95", model="vbagg")] = 95.0
+    folds = maps["cv_fold_scores"].copy()
+    folds.loc[dict(score="crps", model="vbagg")] = 1.0
+    folds.loc[dict(score="crps", model="constant")] = 2.0
+    better = maps.assign(cv_scores=scored, cv_fold_scores=folds,
+                         extrapolation=0 * maps["extrapolation"]).assign_attrs(converged="True")
+    good = verdict(better, areas=100)
+    assert good.kind == GOOD and "better in 2 of 2 folds" in good.points[0].text
+    assert verdict(better, areas=5).kind == CARE
+    assert verdict(better, areas=100, failed=True).kind == BAD
+    assert verdict(better.assign_attrs(converged="False"), areas=100).kind == CARE
+    narrow = scored.copy()
+    narrow.loc[dict(target="bag", score="coverage_95", model="vbagg")] = 60.0
+    found = verdict(better.assign(cv_scores=narrow), areas=100)
+    assert found.kind == CARE and any("too narrow" in p.text for p in found.points)
+    worse = scored.copy()
+    worse.loc[where | {"model": "vbagg"}] = 3.0
+    found = verdict(better.assign(cv_scores=worse), areas=100)
+    assert found.kind == BAD and "prefer it" in found.points[0].text
+    untested = better.drop_vars([n for n in better.variables if str(n).startswith("cv_")])
+    found = verdict(untested, areas=100)
+    assert found.kind == CARE and "Nothing has tested" in found.points[0].text
+
+
+SPECS = [
+    wb.Spec("swiss-roll", {"n_bags": 20}, options=dict(link="square", nugget=0.1)),
+    wb.Spec("korea", level="province", model="auto", options=dict(effort="quick"), seed=4),
+    wb.Spec("simulated-country", areas=30, folds=5, folds_scheme="blocks", threshold=0.05,
+            quantiles=(0.1, 0.9), area_effect=True,
+            hyperparameters={"rbf.lengthscale": 2.0}, options=dict(kernel="rbf")),
+    wb.Spec("polygons", {"polygons": "my areas.shp", "value": "it's", "covariates": ["a.tif"],
+                         "weight": "pop.tif", "labels": {"region": "REG"}, "align": "average"},
+            rescale_to_totals=True),
+    wb.SmoothSpec("table.csv", "mean", "n", "lon", "lat", cells=50, seed=2),
+    wb.MediateSpec("bags.nc", "targets.csv", "t", mediators=("x", "y")),
+    wb.CombineSpec(("a=a.nc", "b.nc"), trust={"a": 0.5}, at="grid.nc"),
+]
+
+
+@pytest.mark.parametrize("spec", SPECS, ids=lambda spec: f"{spec.command} {spec.source}")
+def test_the_command_in_a_report_makes_the_same_spec(spec, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    import shlex
+
+    words = shlex.split(command_of(spec, "spec.json").replace("\\\n", " "))
+    assert words[0] == "workbench"
+    done = CliRunner().invoke(app, [*words[1:], "--spec-only"])
+    assert done.exit_code == 0, done.output
+    again = BaseSpec.read("spec.json")
+    assert again == spec and again.key == spec.key
+
+
+@pytest.mark.parametrize("spec", SPECS, ids=lambda spec: f"{spec.command} {spec.source}")
+def test_the_python_in_a_report_compiles_and_names_the_options(spec):
+    steps = steps_of(spec)
+    code = "\n".join((steps.data, steps.model, steps.fit, steps.maps, steps.scores))
+    compile(code, "report", "exec")
+    assert all(str(name) in code for name in spec.options)
+
+
+def test_a_spec_that_flags_cannot_say_has_no_command():
+    assert command_of(wb.Spec("swiss-roll", {"seed": 3})) == ""     # the flag is the command's
+    named = wb.Spec("polygons", {"polygons": "p.shp", "value": "v", "covariates": {"a": "b.tif"}})
+    assert command_of(named) == "" and "'a': 'b.tif'" in steps_of(named).data
+
+
+def test_paths_in_a_notebook_are_seen_from_its_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "data").mkdir()
+    for name in ("p.shp", "pop.tif"):
+        (tmp_path / "data" / name).touch()
+    spec = wb.Spec("polygons", {
+        "polygons": "data/p.shp", "value": "data", "weight": "data/pop.tif"})
+    assert "polygons='../data/p.shp'" in steps_of(spec, Path("notebooks")).data
+    assert "value='data'" in steps_of(spec, Path("notebooks")).data
+
+
+@pytest.mark.slow
+def test_the_notebook_runs_and_gives_the_same_numbers(tmp_path, monkeypatch):
+    nbclient = pytest.importorskip("nbclient")
+    monkeypatch.chdir(write_kit(tmp_path))
+    maps = wb.run(spec_of_kit(Path(), folds=2))
+    wb.write(maps, tmp_path / "map.nc")
+    book = wb.notebook(tmp_path / "map.nc", tmp_path / "map.ipynb")
+    root = str(Path(wb.__file__).parents[1])
+    monkeypatch.setenv("PYTHONPATH", root)
+    client = nbclient.NotebookClient(book, timeout=120,
+                                     resources={"metadata": {"path": str(tmp_path)}})
+    check = next(k for k, cell in enumerate(book.cells) if cell.source.endswith("\nworst"))
+    with client.setup_kernel():
+        for k, cell in enumerate(book.cells):
+            if cell.cell_type == "code":
+                client.execute_cell(cell, k)
+        found = json.loads(book.cells[check].outputs[-1]["data"]["text/plain"].replace("'", '"'))
+        wb.write(maps.assign(mean=1.1 * maps["mean"]), tmp_path / "map.nc")
+        with pytest.raises(nbclient.exceptions.CellExecutionError, match="Not equal to tolerance"):
+            client.execute_cell(book.cells[check], check)       # a map that is another one
+    assert set(found) >= {"mean", "std", "bag_mean", "exceedance"}
+    assert max(found.values()) <= 1e-6 * float(np.abs(maps["bag_mean"]).max())
+
+
+def test_a_map_without_a_spec_has_no_notebook(tmp_path):
+    ds = wb.load("swiss-roll", **ROLL)
+    wb.write(wb.Constant(max_steps=3).fit(ds).to_dataset(ds), tmp_path / "bare.nc")
+    with pytest.raises(InputError, match="carries no Spec"):
+        wb.notebook(tmp_path / "bare.nc")
+
+
+@pytest.mark.slow
+def test_the_command_line_writes_report_and_notebook(stored, tmp_path):
+    run = CliRunner().invoke
+    page, book = tmp_path / "r.html", tmp_path / "n.ipynb"
+    assert run(app, ["report", str(stored), "--out", str(page)]).exit_code == 0
+    assert is_self_contained(page.read_text(encoding="utf-8"))
+    assert run(app, ["notebook", str(stored), "--out", str(book)]).exit_code == 0
+    assert json.loads(book.read_text(encoding="utf-8"))["nbformat"] == 4
+    refused = run(app, ["report", str(stored), "--out", str(tmp_path / "r.pdf")])
+    assert refused.exit_code == 2 and ".html" in refused.output
+    refused = run(app, ["report", str(stored), "--compare", str(stored), "--out", str(page)])
+    assert refused.exit_code == 2 and "workbench compare" in refused.output
+
+
+def test_a_map_command_writes_its_report(tmp_path):
+    out, page = tmp_path / "map.nc", tmp_path / "map.html"
+    done = CliRunner().invoke(app, [
+        "disaggregate", "--dataset", "swiss-roll", "--n-bags", "12", "--mean-size", "6",
+        "--size-std", "4", "--model", "constant", "--max-steps", "5", "--quiet",
+        "--out", str(out), "--report", str(page)])
+    assert done.exit_code == 0, done.output
+    assert f"wrote {page}" in done.output and is_self_contained(page.read_text(encoding="utf-8"))
+    refused = CliRunner().invoke(app, ["disaggregate", "--dataset", "swiss-roll", "--spec-only",
+                                       "--out", str(tmp_path / "s.json"), "--report", str(page)])
+    assert refused.exit_code == 2 and "--spec-only" in refused.output
+
+
+def test_citations_are_those_of_the_citation_file():
+    text = (Path(__file__).parents[1] / "CITATION.cff").read_text(encoding="utf-8")
+    titles = set(re.findall(r'^    title: "(.+)"', text, re.MULTILINE))
+    known = {paper.title for paper in (cite.LAW, cite.HAMELIJNCK, cite.CHAU)}
+    assert titles == known and re.search(r"^title: (.+)$", text, re.MULTILINE)[1] == (
+        cite.SOFTWARE[1])
+    for paper in (cite.LAW, cite.SHIKURI):
+        assert paper.title in cite.bibtex([paper]) and paper.title in str(paper)
+
+
+def test_maps_carry_their_card(stored):
+    with xr.open_dataset(stored, engine="h5netcdf") as maps:
+        card = json.loads(maps.attrs["model_card"])
+    assert card["class"] == "VBAgg" and card["options"]["kernel"].startswith("linear")
+    assert [term["name"] for term in card["terms"]] == ["linear", "rbf"]

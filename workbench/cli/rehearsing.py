@@ -1,0 +1,109 @@
+"""Rehearsal on the command line: from a Spec to a file, kept where it is stopped."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from workbench.checks import require
+from workbench.cli.helping import ADVANCED, MODEL, OUTPUT, dataset_flags, model_flags
+from workbench.cli.options import Quiet, data_flags, further
+from workbench.cli.sharing import fields_of, takes
+from workbench.interrupt import Interrupt
+from workbench.outputs import check_output, unfinished, write_bytes
+from workbench.pipeline.spec import RehearseSpec
+
+_OF_DATA = ("dataset", "dataset_options", "level", "areas")
+_OF_MAPS = ("quantiles", "threshold", "model")
+
+
+@takes(data=data_flags, fields=fields_of(RehearseSpec, without=(*_OF_DATA, *_OF_MAPS)))
+def rehearse(
+    ctx: typer.Context,
+    data: dict[str, Any],
+    fields: dict[str, Any],
+    out: Annotated[Path, typer.Option(
+        rich_help_panel=OUTPUT, help="Result (.nc), or its tables (.json, .txt).")],
+    model: Annotated[str, typer.Option(
+        rich_help_panel=MODEL, help="vbagg, centre-point, constant or aggregated-gp.")] = "vbagg",
+    spec_only: Annotated[bool, typer.Option(
+        "--spec-only", rich_help_panel=OUTPUT,
+        help="Write the Spec to OUT as JSON; simulate nothing.")] = False,
+    workers: Annotated[int, typer.Option(
+        "--workers", "--jobs", min=1, rich_help_panel=ADVANCED, help="Processes.")] = 1,
+    resume: Annotated[Path | None, typer.Option(
+        rich_help_panel=ADVANCED, help="Folder where finished truths are kept for good; default: "
+        "OUT.resume, until all are done.")] = None,
+    quiet: Quiet = False,
+) -> None:
+    """Simulate truths on your own areas, refit, and say what such data can be trusted with.
+
+    Example: workbench rehearse --polygons P.shp --value inc --covariates a.tif --weight pop.tif
+    --truths 20 --jobs 2 --out rehearsal.nc
+    """
+    known = {name: flag for name, flag in model_flags(model).items() if name not in fields}
+    extra = further(ctx, {"options": known, "dataset_options": dataset_flags(data["dataset"])},
+                    (model,))
+    options = data.pop("dataset_options") | extra["dataset_options"]
+    spec = RehearseSpec(**data, **fields, dataset_options=options, model=model,
+                        options=extra["options"])
+    if not spec_only:
+        make_rehearsal(spec, out, quiet, workers, resume)
+        return
+    from workbench.pipeline.inputs import input_files
+
+    check_output(out, inputs=input_files(spec))
+    write_bytes(out, spec.to_json() + "\n")
+    typer.echo(f"wrote {out}; run it with: workbench run {out}")
+
+
+def make_rehearsal(spec: RehearseSpec, out: Path, quiet: bool, workers: int = 1,
+                   resume: Path | None = None, made_from: Path | None = None) -> None:
+    """Rehearse and write the result; what is finished when it is stopped, too.
+
+    Parameters
+    ----------
+    spec : RehearseSpec
+        What to do.
+    out : Path
+        File to write.
+    quiet : bool
+        Whether to show no progress.
+    workers : int
+        Processes.
+    resume : Path, optional
+        Folder that keeps finished truths; without one it is beside ``out``, until all are done.
+    made_from : Path, optional
+        The file that the Spec comes from, which may not be overwritten.
+
+    Raises
+    ------
+    InputError
+        If the output cannot be written, or anything of the input cannot be used.
+    typer.Exit
+        If it was stopped: 128 + the signal's number.
+    """
+    from workbench.comparison import rehearsal_text
+    from workbench.pipeline import rehearsing, scoring
+    from workbench.pipeline.inputs import input_files
+
+    check_output(out, rehearsing.OUTPUTS, [*input_files(spec), made_from])
+    folder = resume or scoring.resume_folder(out)
+    require(not folder.is_file(), f"{str(folder)!r} is a file, but finished truths are kept in a "
+            "folder of this name; move it, or give another --resume")
+    if not quiet:
+        typer.echo(f"reading {spec.source}", err=True)
+    with Interrupt() as interrupt:
+        result = rehearsing.rehearsed(spec, progress=not quiet, resume=folder, workers=workers)
+    stopped = result.attrs.get("partial")
+    typer.echo(rehearsal_text(result))
+    out = unfinished(out) if stopped else out
+    rehearsing.save(result, out)
+    typer.echo(f"wrote {out}")
+    if stopped:
+        typer.echo(f"{stopped}; the same command goes on from them", err=True)
+        raise typer.Exit(interrupt.code)
+    if resume is None:
+        scoring.clear(folder)

@@ -1,0 +1,173 @@
+"""A rehearsal in words and tables: what such data can be trusted with, and what not."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+_SURE = 0.05            # of all tests of ranks together
+_OWN = ("This is what the fit itself claims to resolve: truths drawn given the data give back "
+        "nearly the same data and fit, so that coverage and hyperparameters are as they should by "
+        "construction; truths from the fitted process or from priors test them.")
+_MATTERS, _VAGUE = 1, 10   # per cent: of coverage that is off, and of an interval that says little
+_LOOSE = np.log(2)      # rmse of a logarithm from which a hyperparameter is as good as unknown
+
+
+def verdict(result: xr.Dataset) -> str:
+    """What can be trusted of maps from such data, and what not, in plain sentences.
+
+    Parameters
+    ----------
+    result : xr.Dataset
+        From `workbench.rehearse`.
+
+    Returns
+    -------
+    str
+        Sentences on detail, intervals, ranks and hyperparameters; of truths drawn given the data
+        on detail alone.
+    """
+    if result.attrs["rehearsal"] == "posterior":
+        return f"{_detail(result)} {_OWN}"
+    return " ".join((_detail(result), _intervals(result), _uniform(result),
+                     _learnt(result))).strip()
+
+
+def finest(result: xr.Dataset) -> str:
+    """Name of the finest identifiable resolution; empty if there is none.
+
+    Parameters
+    ----------
+    result : xr.Dataset
+        From `workbench.rehearse`.
+
+    Returns
+    -------
+    str
+        See `workbench.comparison.rehearsal.resolutions`.
+    """
+    names = result["resolution"].values[result["reached"].values >= 0.5]
+    return str(names[0]) if names.size else ""
+
+
+def rehearsal_table(result: xr.Dataset) -> dict[str, pd.DataFrame]:
+    """The numbers of a rehearsal as tables.
+
+    Parameters
+    ----------
+    result : xr.Dataset
+        From `workbench.rehearse`.
+
+    Returns
+    -------
+    dict of str to pd.DataFrame
+        ``coverage`` (in per cent), ``resolutions``, ``hyperparameters`` and ``ranks``.
+    """
+    shown = {}
+    for unit in result["unit"].values:
+        at = 100 * result[["coverage", "coverage_lower", "coverage_upper"]].sel(unit=unit)
+        shown[unit] = [f"{a:.1f} ({b:.1f} to {c:.1f})" for a, b, c in zip(
+            *(at[name].values for name in at), strict=True)]
+    level = [f"{100 * one:g} %" for one in result["level"].values]
+    resolutions = result[["cells", "per_cell", "skill", "skill_lower", "skill_upper",
+                          "correlation", "reached"]].to_dataframe()
+    learnt = result[["bias", "bias_error", "rmse", "on_log"]].to_dataframe()
+    return {"coverage": pd.DataFrame(shown, index=pd.Index(level, name="interval")),
+            "resolutions": resolutions.round({"per_cell": 1} | dict.fromkeys(
+                resolutions.columns.drop(["cells", "per_cell"]), 2)),
+            "hyperparameters": learnt.round({"bias": 3, "bias_error": 3, "rmse": 3}),
+            "ranks": result["p_value"].to_dataframe().round(3)}
+
+
+def rehearsal_text(result: xr.Dataset) -> str:
+    """Tables and verdict as text.
+
+    Parameters
+    ----------
+    result : xr.Dataset
+        From `workbench.rehearse`.
+
+    Returns
+    -------
+    str
+        Of several lines.
+    """
+    tables = rehearsal_table(result)
+    titles = {
+        "coverage": "Coverage of intervals, in per cent (95 % Monte Carlo interval)",
+        "resolutions": f"Skill by resolution, the finest first (threshold "
+                       f"{result.attrs['threshold']:g}; quartiles over truths)",
+        "hyperparameters": "Hyperparameters, learnt less true (of the logarithm where on_log)",
+        "ranks": "Tests of uniform ranks"}
+    parts = [result.attrs["about"]]
+    parts += [f"{titles[name]}\n{table.to_string()}" for name, table in tables.items()
+              if len(table)]
+    return "\n\n".join([*parts, result.attrs["sentence"]])
+
+
+def _detail(result: xr.Dataset) -> str:
+    count, threshold = result.sizes["truth"], result.attrs["threshold"]
+    name = finest(result)
+    if not name:
+        best = result["reached"].max()
+        return (f"Do not trust any map of such data: at no resolution does the skill reach "
+                f"{threshold:g} in half of {count} truths (at best in {100 * float(best):.0f} %).")
+    at = result.sel(resolution=name)
+    share = f"{100 * float(at['reached']):.0f} % of {count} truths"
+    low, high = 100 * float(at["reached_lower"]), 100 * float(at["reached_upper"])
+    if bool(at["inside"]):
+        where = ("single individuals" if name == "individuals" else
+                 f"cells of {name} (some {float(at['per_cell']):.0f} individuals each)")
+        return (f"Trust the map down to {where}: there it explains at least {100 * threshold:.0f} "
+                f"% of what differs inside areas in {share} (95 % interval {low:.0f} to "
+                f"{high:.0f} %).")
+    nothing = ""
+    if bool(result["inside"].any()):
+        inside = result.isel(resolution=np.flatnonzero(result["inside"].values))
+        best = inside["skill"].max()
+        nothing = (" Do not trust detail inside areas: with such data a skill of "
+                   f"{threshold:g} over a map that is flat inside areas is not reached (its "
+                   f"median is {float(best):.2f} at best).")
+    return (f"Trust rates of {name}, of whose differences at least {100 * threshold:.0f} % are "
+            f"explained in {share}.{nothing}")
+
+
+def _intervals(result: xr.Dataset) -> str:
+    said = []
+    for unit in result["unit"].values:
+        at = result.sel(unit=unit, level=0.95)
+        value, low, high = (100 * float(at[n]) for n in
+                            ("coverage", "coverage_lower", "coverage_upper"))
+        off = abs(value - 95) >= _MATTERS
+        word = ("too narrow" if high < 95 and off else "wider than need be" if low > 95 and off
+                else "as they should" if high - low <= _VAGUE else "too few truths to tell")
+        said.append(f"of {unit} {value:.1f} % ({low:.1f} to {high:.1f}): {word}")
+    return f"95 % intervals cover {'; '.join(said)}."
+
+
+def _uniform(result: xr.Dataset) -> str:
+    p = result["p_value"].to_series().dropna()
+    if p.empty:
+        return ""
+    overall = min(1.0, float(p.min()) * p.size)
+    if overall >= _SURE:
+        return (f"Ranks of the truth among draws are uniform as far as {result.sizes['truth']} "
+                f"truths tell (p = {overall:.2g} over {p.size} tests).")
+    surely = p[p * p.size < _SURE].sort_values()
+    named = ", ".join(f"{name} (p = {one:.1g})" for name, one in surely.items())
+    return f"Ranks of the truth among draws are not uniform: {named}."
+
+
+def _learnt(result: xr.Dataset) -> str:
+    logs = result.isel(hyperparameter=np.flatnonzero(result["on_log"].values.astype(bool)))
+    loose = logs["rmse"].to_series()
+    loose = loose[loose > _LOOSE].sort_values(ascending=False)
+    if loose.empty:
+        return ""
+    named = ", ".join(f"{name} (by a factor of {_factor(one)})" for name, one in loose.items())
+    return f"Do not read much into hyperparameters that are off by more than two: {named}."
+
+
+def _factor(rmse: float) -> str:
+    return f"{np.exp(rmse):.1f}" if rmse < np.log(100) else "100 and more"

@@ -1,0 +1,190 @@
+"""The larger areas of small polygons: their values, labels and outlines."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from workbench.bagging.findings import refuse
+from workbench.checks import InputError, option, package, require
+from workbench.geo.areas import label_columns, read_areas, usable_values
+from workbench.geo.grids import WEIGHTS
+from workbench.geo.totals import refuse_repeated, survey_errors, table_with_ids
+from workbench.geo.treatments import CleaningOptions, Record
+
+_EQUAL_AREA = "EPSG:6933"
+
+
+def weighed(fine, weight: str | None, units: Mapping[str, str], record: Record):
+    """Small polygons with a column of weights, its name and its units.
+
+    Parameters
+    ----------
+    fine : geopandas.GeoDataFrame
+        Small polygons.
+    weight : str or None
+        A column, "area" or "uniform"; None is "area", and said.
+    units : mapping of column to str
+        As given.
+    record : Record
+        Receives what the weight is.
+
+    Returns
+    -------
+    tuple
+        Polygons, name of the column, units.
+    """
+    if weight is not None and (weight in fine or weight not in WEIGHTS):
+        return fine, weight, units.get(weight, "persons")
+    kind = weight or "area"
+    record.note(("no weight was given: every km² counts alike, so that rates are per km² "
+                 "(weight='area'); " if weight is None else "")
+                + f"individuals are weighted by {'their area in km²' if kind == 'area' else 'one'}")
+    km2 = fine.geometry.to_crs(_EQUAL_AREA).area / 1e6 if kind == "area" else 1.0
+    return fine.assign(**{kind: km2}), kind, "km²" if kind == "area" else "polygons"
+
+
+def read_parents(polygons: object, id: str | None, options: CleaningOptions, record: Record):
+    """The larger areas as polygons, by id as text; None if they are not given."""
+    require(polygons is not None or id is None, "parent_id is a column of the larger areas; "
+            "give " + option("parent_polygons"))
+    return None if polygons is None else read_areas(polygons, id, None, options, record)
+
+
+def parent_table(fine, larger, value: str | None, given: Mapping[str, float] | None,
+                 trials: str | None, table: tuple, record: Record):
+    """What is known of the larger areas: a table by id, or None where the small ones have values.
+
+    Parameters
+    ----------
+    fine, larger : geopandas.GeoDataFrame
+        Small polygons, and the larger ones or None.
+    value, trials : str or None
+        Columns.
+    given : mapping, optional
+        Values by id.
+    table : tuple
+        totals, join and encoding of `workbench.bag_children`.
+    record : Record
+        Receives where the values come from.
+
+    Returns
+    -------
+    DataFrame or None
+        Columns value and, of a survey, trials.
+
+    Raises
+    ------
+    InputError
+        If values are given in several ways or in none.
+    """
+    pandas = package("pandas", extra="geo")
+    totals, join, encoding = table
+    sources = [value is not None and given is not None, given is not None and totals is not None]
+    require(not any(sources), "give either value (a column known for the small areas) or "
+            "parent_values, or a table of totals")
+    if given is not None:
+        require(trials is None, "trials are a column beside value; give both in totals")
+        return pandas.DataFrame({"value": {str(k): float(v) for k, v in dict(given).items()}})
+    require(value is not None, "give either value (a column known for the small areas) or "
+            "parent_values, or a table of totals and the value in it")
+    if totals is not None:
+        frame, name = table_with_ids(totals, join, encoding)
+        refuse_repeated(frame[join], name)
+        frame = frame.set_index(join)
+    elif value in fine:
+        require(trials is None, "trials are known of the larger areas; give them and the value as "
+                "a table: " + option("totals"))
+        return None
+    else:
+        frame, name = larger, "the larger polygons"
+        require(larger is not None and value in larger, f"there is no column {value!r}: the small "
+                f"polygons have {[c for c in fine.columns if c != fine.geometry.name]}"
+                f"{'' if larger is None else ', the larger ones ' + str(list(larger.columns))}; "
+                "values of the larger areas come with " + option("totals") + " or "
+                + option("parent_polygons"))
+    columns = {"value": value} | ({"trials": trials} if trials else {})
+    absent = [c for c in columns.values() if c not in frame]
+    require(not absent, f"{name} lacks columns {absent}; it has {list(frame.columns)}")
+    record.note(f"values are those of {name}, by column {value!r}")
+    return pandas.DataFrame({role: numbers(frame[c], c, name) for role, c in columns.items()})
+
+
+def numbers(column, name: str, where: str):
+    """A column as numbers, refused where it holds text."""
+    try:
+        return column.astype(float)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"column {name!r} of {where} does not hold numbers: {error}") from error
+
+
+def values_of_parents(known, bags: np.ndarray, kind: str, options: CleaningOptions, record: Record
+                      ) -> tuple[np.ndarray, np.ndarray | None, np.ndarray]:
+    """Values of the bags, their trials if there are any, and which bags are kept.
+
+    Parameters
+    ----------
+    known : DataFrame
+        From `parent_table`.
+    bags : array (bag,)
+        Ids of the larger areas that hold small polygons.
+    kind, options, record
+        As of `workbench.geo.areas.usable_values`.
+
+    Returns
+    -------
+    values : array (bag,)
+    trials : array (bag,) or None
+    kept : bool array (bag,)
+
+    Raises
+    ------
+    InputError
+        If larger areas hold no small polygon, or values cannot be used.
+    """
+    childless = sorted(set(known.index) - set(bags.tolist()))
+    if childless:
+        about = {"code": "area-empty", "where": childless, "count": len(childless)}
+        if options.empty == "error":
+            refuse(f"{len(childless)} areas hold no polygon (first: {childless[:3]})",
+                   f"pass {option('empty', 'drop')} to leave them out", **about)
+        else:
+            record.note(f"{len(childless)} areas without polygons were dropped, with values "
+                        f"adding up to {known['value'].loc[childless].sum():,.6g}", **about)
+    found = known.reindex(bags)
+    values, kept = usable_values(found["value"].to_numpy(), bags, kind, options, record)
+    if "trials" not in known:
+        return values, None, kept
+    trials = found["trials"].to_numpy()
+    survey_errors(values, trials, kept, bags, kind, ("value", "trials"), record)
+    return values, trials, kept
+
+
+def bag_labels(
+    fine, membership: np.ndarray, bags: np.ndarray, labels: Mapping[str, str]
+) -> dict[str, np.ndarray]:
+    """Labels of the larger areas, from columns of the small ones that are constant in each."""
+    first = np.unique(membership, return_index=True)[1]
+    found = {}
+    for coordinate, values in label_columns(fine, labels).items():
+        varying = np.unique(membership[values != values[first][membership]])
+        require(varying.size == 0, f"label {coordinate!r} varies within {varying.size} areas "
+                                   f"(first: {bags[varying[:1]].tolist()})")
+        found[coordinate] = values[first]
+    return found
+
+
+def outlines(fine, membership: np.ndarray, bags: np.ndarray, larger) -> np.ndarray:
+    """Outlines of the larger areas (bag,): their own, or those of the small ones united."""
+    shapely = package("shapely", extra="geo")
+    if larger is not None:
+        missing = [b for b in bags if b not in larger.index]
+        require(not missing, f"parent_polygons lack {len(missing)} areas (first: {missing[:3]}), "
+                f"of {larger.index[:3].tolist()} and so on; name their column of ids with "
+                + option("parent_id"))
+        return larger.to_crs(fine.crs).geometry.loc[bags].to_numpy(dtype=object)
+    shapes = fine.geometry.to_numpy()
+    united = np.empty(bags.size, dtype=object)
+    united[:] = [shapely.union_all(shapes[membership == b]) for b in range(bags.size)]
+    return united

@@ -1,0 +1,72 @@
+"""The posterior of f as a sum: intercept, terms of the kernel, and effects of known areas."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from workbench.checks import choose
+from workbench.gp.data.bags import Bags, Columns
+from workbench.gp.kernels.grammar import Term
+from workbench.gp.models.vbagg.effects import has_effects, total_effects
+from workbench.gp.predictive import Normal
+
+INTERCEPT, AREA_EFFECT = "intercept", "area effect"
+WAYS = ("term", "role")
+_CHUNK = 100_000
+
+
+def role_of(term: Term, columns: Columns) -> str:
+    """What a term looks at: covariates, place, both of them, or nothing (the intercept)."""
+    where = set(term.columns)
+    place, covariates = bool(where & set(columns.coordinates)), bool(where - set(
+        columns.coordinates))
+    if place and covariates:
+        return "covariates and place"
+    return "place" if place else "covariates" if covariates else INTERCEPT
+
+
+@torch.no_grad()
+def components(fit, bags: Bags, by: str = "term", known: Tensor | None = None
+               ) -> dict[str, Normal]:
+    """Distribution of each summand of f at the individuals, by its name.
+
+    Their means add up to the mean of f, and with the effect of areas to that of f and its effects.
+
+    Parameters
+    ----------
+    fit : VariationalFit
+        Of one setting of the hyperparameters.
+    bags : Bags
+        Where.
+    by : {"term", "role"}
+        A summand for each term of the kernel, or for each role, see `role_of`.
+    known : Tensor (B,), optional
+        Position of each bag among the training bags, or -1: then the last summand is the effect of
+        the area and of the individual, given the totals of trained bags.
+    """
+    state, field = fit.state, fit.state.field
+    choose("by", by, WAYS)
+    x = state.transform(bags.x.to(state.x))
+    groups: dict[str, list[int]] = {}
+    for position, term in enumerate(field.terms):
+        name = term.name if by == "term" else role_of(term, bags.columns)
+        groups.setdefault(name, []).append(position)
+    blocks = list(field.blocks().values())
+    flat = Normal(field.mean.detach().expand(len(x)), torch.zeros(len(x)).to(x))
+    out = {INTERCEPT: flat}
+    for name, chosen in groups.items():
+        alone = type(field)([field.terms[i] for i in chosen], [field.inducing[i] for i in chosen])
+        rows = torch.cat([torch.arange(*blocks[i]) for i in chosen]).to(x.device)
+        found = [alone.project(part).marginals(
+            field.q_mean[rows], field.q_covariance[rows][:, rows]) for part in x.split(_CHUNK)]
+        mean, variance = (torch.cat(both) for both in zip(*found, strict=True))
+        before = out.get(name)
+        out[name] = Normal(mean if before is None else mean + before.mean,
+                           variance.clamp_min(0).sqrt())
+    if known is not None and has_effects(state) and not state.likelihood.multiplied:
+        parts = [total_effects(state, seen, fit.moments(seen), part, which)
+                 for part, which in fit.parts(bags, known)
+                 for seen in [fit.individual_view(part)]]
+        out[AREA_EFFECT] = Normal(*(torch.cat(rows) for rows in zip(*parts, strict=True)))
+    return out

@@ -1,0 +1,129 @@
+"""A stored map added up over new polygons: from the draws that it keeps, or from its fit again."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import xarray as xr
+
+from workbench import geo
+from workbench.checks import require
+from workbench.pipeline.base import BaseSpec, existing
+from workbench.pipeline.problems import model_of, problem_of
+from workbench.pipeline.spec import AggregateSpec, Spec
+
+_MOST = 12          # polygons that are shown in words
+
+
+def spec_of(path: str | Path) -> BaseSpec:
+    """The Spec that a stored result carries.
+
+    Parameters
+    ----------
+    path : str or Path
+        A NetCDF file that a command wrote.
+
+    Returns
+    -------
+    BaseSpec
+        Of the command that wrote it.
+
+    Raises
+    ------
+    InputError
+        If the file is missing or carries none.
+    """
+    with xr.open_dataset(existing("result", path), engine="h5netcdf") as maps:
+        require("spec" in maps.attrs, f"{path} carries no Spec; was it written by this workbench?")
+        return BaseSpec.from_json(maps.attrs["spec"])
+
+
+def aggregated(spec: AggregateSpec, progress: bool = False, callback=None, workers: int = 0
+               ) -> xr.Dataset:
+    """Do what an `AggregateSpec` says.
+
+    Parameters
+    ----------
+    spec : AggregateSpec
+        The map, and the polygons.
+    progress : bool
+        Show bars on standard error.
+    callback : callable, optional
+        As of `workbench.pipeline.run.run`.
+    workers : int
+        Processes of a model that can use several.
+
+    Returns
+    -------
+    xr.Dataset
+        As of `workbench.aggregate`, with the Spec.
+
+    Raises
+    ------
+    InputError
+        If the map or the polygons cannot be used, or the map keeps no draws and its data are no
+        longer what it was made from.
+    """
+    existing("polygon", spec.to, directory=True)
+    maps = geo.read(existing("map", spec.map))
+    where = {"id": spec.id, "layer": spec.layer, "quantiles": spec.quantiles,
+             "threshold": spec.threshold}
+    if "draw" in maps:
+        found = geo.aggregate(maps, spec.to, **where)
+        found.attrs |= {name: maps.attrs[name] for name in (
+            "model", "data_sha256", "versions", "title") if name in maps.attrs}
+    else:
+        found = _again(spec, maps, where, progress, callback, workers)
+    return found.assign_attrs(spec=spec.to_json(indent=None), spec_key=spec.key,
+                              summary=told(found))
+
+
+def told(found: xr.Dataset) -> str:
+    """The totals as text: a line for each polygon, of the first dozen.
+
+    Parameters
+    ----------
+    found : xr.Dataset
+        From `workbench.aggregate`.
+
+    Returns
+    -------
+    str
+    """
+    levels = found["quantile"].values[[0, -1]]
+    ends = found["value_quantile"].sel(quantile=levels)
+    unit = found["mean"].attrs.get("units", "")
+    names = [str(name) for name in found["bag"].values[:_MOST]]
+    width = max(map(len, ["polygon", *names]))
+    spans = " to ".join(f"{100 * level:g} %" for level in levels)
+    lines = [f"{'polygon':<{width}}  {'mean':>12}  {spans} ({unit or 'value'})"]
+    for place, name in enumerate(names):
+        low, high = ends[:, place].values
+        lines.append(f"{name:<{width}}  {float(found['mean'][place]):>12,.5g}  "
+                     f"{low:,.5g} to {high:,.5g}")
+    more = found.sizes["bag"] - len(names)
+    return "\n".join([*lines, f"... and {more} more"] if more else lines)
+
+
+def _again(spec: AggregateSpec, maps: xr.Dataset, where: dict, progress: bool, callback,
+           workers: int) -> xr.Dataset:
+    """From the model of the map's own Spec, fitted again."""
+    inner = BaseSpec.from_json(maps.attrs["spec"]) if "spec" in maps.attrs else None
+    require(isinstance(inner, Spec), f"{spec.map} keeps no joint draws, and no Spec of `workbench "
+            "disaggregate` to fit its model again; make it with --draws 500")
+    if progress:
+        print("the map keeps no joint draws (--draws), so its model is fitted again",
+              file=sys.stderr)
+    model, problem = model_of(inner, workers or None), problem_of(inner)
+    fit = model.fit(*problem.learn, progress=progress, callback=callback)
+    made = maps.attrs.get("data_sha256")
+    require(made == fit.provenance()["data_sha256"], f"the data of {spec.map} have changed since "
+            "it was made, so that its model cannot be fitted again: run its Spec anew, with "
+            "--draws 500")
+    found = fit.aggregate(
+        problem.ds, spec.to, kind="preserved" if inner.rescale_to_totals else "expected",
+        area_effect=inner.area_effect, samples=spec.samples, seed=spec.seed, **where)
+    if fit.cancelled:
+        found.attrs["partial"] = f"the fit was stopped after {len(fit.history)} steps"
+    return found

@@ -1,0 +1,146 @@
+"""Specs of what is done with maps, fits and data beside mapping: aggregate, predict, rehearse."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from workbench.checks import require
+from workbench.pipeline.base import BaseSpec
+from workbench.pipeline.settings import Settings
+
+
+@dataclass(frozen=True)
+class AggregateSpec(BaseSpec):
+    """A stored map to totals of new polygons: the Spec of ``workbench aggregate``.
+
+    Parameters
+    ----------
+    map : str
+        A map that `workbench disaggregate` wrote as .nc.
+    to : str
+        File of the new polygons, in any CRS.
+    id : str, optional
+        Column that names them.
+    layer : str, optional
+        Layer of a file that has several.
+    samples : int
+        Joint draws, where the map keeps none (--draws) and its model is fitted again.
+    model : str
+        Not given: that of the map.
+    options, hyperparameters
+        Not given: those of the map.
+    quantiles, threshold, seed
+        As of `BaseSpec`; the threshold is a total.
+    """
+
+    command: ClassVar[str] = "aggregate"
+
+    map: str
+    to: str
+    id: str | None = None
+    layer: str | None = None
+    samples: int = 1000
+    model: str = field(default="", kw_only=True)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require(not (self.model or self.options or self.hyperparameters), "the model is that of "
+                "the map; leave out model, options and hyperparameters")
+        require(self.samples > 1, f"samples must be at least 2, got {self.samples}")
+
+
+@dataclass(frozen=True)
+class RehearseSpec(BaseSpec):
+    """Truths on one's own areas, learnt from their totals: the Spec of ``workbench rehearse``.
+
+    Parameters
+    ----------
+    dataset, dataset_options, level, areas
+        As of `Spec`.
+    truths : int
+        How many truths are drawn.
+    truth : str
+        What they are drawn from: fitted (the Gaussian process at the hyperparameters fitted to the
+        data), prior (at hyperparameters from their priors), or posterior (maps that the fit holds
+        possible).
+    at : Mapping
+        Hyperparameters of the truths, which the model still learns: NAME=VALUE; repeat.
+    samples : int
+        Draws of each fit that a truth is ranked among.
+    skill : float
+        Skill over a simple map from which a resolution counts as identifiable.
+    model : str
+        vbagg, centre-point, constant or aggregated-gp.
+    options, hyperparameters, seed
+        As of `BaseSpec`.
+    quantiles, threshold
+        Of maps; a rehearsal makes none.
+    """
+
+    command: ClassVar[str] = "rehearse"
+
+    dataset: str
+    dataset_options: Mapping = field(default_factory=Settings)
+    level: str | None = None
+    areas: int | None = None
+    truths: int = 20
+    truth: str = "fitted"
+    at: Mapping = field(default_factory=Settings)
+    samples: int = 199
+    skill: float = 0.5
+    model: str = field(default="vbagg", kw_only=True)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require(self.threshold is None and self.quantiles == BaseSpec.quantiles,
+                "a rehearsal makes no map; leave out quantiles and threshold")
+        require(self.level is None or self.areas is None,
+                "level and areas both say how to merge; give one of them")
+
+
+@dataclass(frozen=True)
+class PredictSpec(BaseSpec):
+    """A stored fit to a map, without training: the Spec of ``workbench predict``.
+
+    Parameters
+    ----------
+    fit : str
+        File that ``fit.save`` or ``--save-fit`` wrote (.wbfit).
+    at : str, optional
+        Bagged .nc with the same covariates where to predict; default: where it was fitted.
+    task : str, optional
+        Quantity to map, of fits to several sources.
+    area_effect : bool
+        Include the area's own random effect. See ``Fit.at``.
+    rescale_to_totals : bool
+        Let the map add up to the total of every area. See ``preserve_totals`` of
+        ``Fit.to_dataset``.
+    information, components, draws
+        As of `Spec`.
+    model : str
+        Always ``stored``: the model is that of the fit.
+    options, hyperparameters
+        None: they are those of the fit.
+    quantiles, threshold, seed
+        As of `BaseSpec`.
+    """
+
+    command: ClassVar[str] = "predict"
+
+    fit: str
+    at: str | None = None
+    task: str | None = None
+    area_effect: bool = False
+    rescale_to_totals: bool = False
+    information: bool = False
+    components: bool = False
+    draws: int = 0
+    model: str = field(default="stored", kw_only=True)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require(self.model == "stored" and not self.options and not self.hyperparameters,
+                "a stored fit has its model, options and hyperparameters; leave them out, or move "
+                "it in Python with fit.with_hyperparameters")

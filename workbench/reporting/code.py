@@ -1,0 +1,272 @@
+"""The commands and the Python that make a map again, written out from its Spec."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from workbench.gp.models.registry import AUTO, ENTRIES
+from workbench.pipeline.base import BaseSpec
+from workbench.pipeline.inputs import is_file
+from workbench.pipeline.own_files import POLYGONS
+from workbench.pipeline.settings import thaw
+from workbench.pipeline.spec import Spec
+
+_POSITIONAL = {"smooth": ("table",), "mediate": ("bags", "targets"), "combine": ("sources",)}
+_FLAGS = {"hyperparameters": "fix", "folds": "cv"}      # that are called otherwise
+_REPEATED = ("hyperparameters", "trust")                # as NAME=VALUE
+_ROOM = 88                                              # columns of a call in one line
+
+
+@dataclass(frozen=True)
+class Steps:
+    """Python that makes a map again, in steps; each may be empty."""
+
+    data: str
+    model: str
+    fit: str
+    maps: str
+    scores: str
+
+
+def command_of(spec: BaseSpec, out: str = "map.nc") -> str:
+    """The command line that makes the map of a Spec.
+
+    Parameters
+    ----------
+    spec : BaseSpec
+        Of any command.
+    out : str
+        File to write.
+
+    Returns
+    -------
+    str
+        In lines that a shell takes; empty for a Spec that flags cannot say, such as one with
+        covariates that have names of their own, or a dataset with a seed.
+
+    Examples
+    --------
+    >>> print(command_of(Spec("swiss-roll", options=dict(link="square"), folds=5)))
+    workbench disaggregate --dataset swiss-roll --model vbagg --link square --cv 5 --out map.nc
+    """
+    words, own = [[]], {f.name: f for f in fields(spec)}
+    for name in _POSITIONAL.get(spec.command, ()):
+        value = getattr(spec, name)
+        words[0] += list(value) if isinstance(value, tuple) else [value]
+    flags: list[tuple[str, Any]] = []
+    done = {*_POSITIONAL.get(spec.command, ()), "options", "model"}
+    if isinstance(spec, Spec):
+        options = spec.dataset_options.plain()
+        if spec.dataset != POLYGONS:
+            flags.append(("dataset", spec.dataset))
+        covariates = options.pop("covariates", [])
+        if isinstance(covariates, dict):
+            return ""
+        flags += [(name, options.pop(name)) for name in ("polygons", "value") if name in options]
+        flags += [("covariates", path) for path in
+                  ([covariates] if isinstance(covariates, str) else covariates)]
+        flags += options.items()
+        done |= {"dataset", "dataset_options"}
+        if any(name in own or name in _options(spec.model) for name in options):
+            return ""           # the flag would be taken for one of the command, or the model
+    flags += [("model", spec.model)] * (spec.command != "smooth")   # which has one model
+    flags += spec.options.plain().items()
+    for name, entry in own.items():
+        value = getattr(spec, name)
+        if name in done or _is_default(entry, value):
+            continue
+        if name in _REPEATED:
+            flags += [(_FLAGS.get(name, name), f"{k}={v}") for k, v in thaw(value).items()]
+            if any(isinstance(v, list | dict) for v in thaw(value).values()):
+                return ""
+        elif isinstance(value, tuple) and entry.type == "tuple[str, ...]":
+            flags += [(name, one) for one in value]
+        else:
+            flags.append((_FLAGS.get(name, name), thaw(value)))
+    texts = [_flag(name, value) for name, value in flags]
+    if any(text is None for text in texts):
+        return ""
+    start = " ".join(["workbench", spec.command, *map(shlex.quote, words[0])])
+    return _lines([start, *texts, f"--out {shlex.quote(out)}"])
+
+
+def _options(model: str) -> list[str]:
+    from workbench.labelled import make_model
+
+    return [entry.name for entry in fields(make_model(model).options)]
+
+
+def _flag(name: str, value: Any) -> str | None:
+    flag = f"--{name.replace('_', '-')}"
+    if value is True:
+        return flag
+    if value is None or value is False:
+        return f"{flag} {'none' if value is None else 'false'}"
+    if isinstance(value, dict):
+        if any(isinstance(v, list | dict) or "," in str(v) for v in value.values()):
+            return None
+        value = ",".join(f"{k}={v}" for k, v in value.items())
+    elif isinstance(value, list):
+        if any(isinstance(v, list | dict) or "," in str(v) for v in value):
+            return None
+        value = ",".join(map(str, value))
+    return f"{flag} {shlex.quote(str(value))}"
+
+
+def _lines(parts: list[str], width: int = 96) -> str:
+    lines = [parts[0]]
+    for part in parts[1:]:
+        if len(lines[-1]) + len(part) + 3 > width:
+            lines[-1] += " \\"
+            lines.append(f"    {part}")
+        else:
+            lines[-1] += f" {part}"
+    return "\n".join(lines)
+
+
+def steps_of(spec: BaseSpec, folder: Path | None = None) -> Steps:
+    """The Python of a Spec: data, model, fit, maps and scores as explicit calls.
+
+    Parameters
+    ----------
+    spec : BaseSpec
+        Of any command. Those that learn from totals are written out; of the others the Spec is.
+    folder : Path, optional
+        Folder that the code will be run in: relative paths of files that are there are written
+        as seen from it.
+
+    Returns
+    -------
+    Steps
+        With ``import workbench as wb`` taken for granted.
+
+    Examples
+    --------
+    >>> print(steps_of(Spec("swiss-roll")).model)
+    model = wb.VBAgg(seed=0)
+    """
+    def seen(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {name: seen(one) for name, one in value.items()}
+        if isinstance(value, list):
+            return [seen(one) for one in value]
+        return _from(value, folder) if folder is not None and isinstance(value, str) else value
+
+    if not isinstance(spec, Spec):
+        given = {f.name: seen(thaw(getattr(spec, f.name))) for f in fields(spec)
+                 if not _is_default(f, getattr(spec, f.name))}
+        return Steps("", f"spec = {call(f'wb.{type(spec).__name__}', given)}", "",
+                     "maps = wb.run(spec)", "")
+    options = spec.dataset_options.plain()
+    if spec.dataset == POLYGONS:
+        files = {name: seen(options[name]) if name != "value" else options[name]
+                 for name in ("polygons", "value", "covariates", "weight") if name in options}
+        data = f"ds = {call('wb.bag_polygons', files | options | files)}"
+    elif is_file(spec.dataset):
+        data = f"ds = wb.read({seen(spec.dataset)!r})"
+    else:
+        data = f"ds = {call('wb.load', options, repr(spec.dataset))}"
+    if spec.level is not None:
+        data += (f"\nif ds.attrs.get('level') != {spec.level!r}:"
+                 f"\n    ds = wb.merge(ds, {spec.level!r})")
+    if spec.areas is not None:
+        data += f"\nds = wb.merge_to(ds, {spec.areas})"
+    wanted = {"quantiles": thaw(spec.quantiles)}
+    wanted |= {} if spec.threshold is None else {"threshold": spec.threshold}
+    wanted |= {"area_effect": True} if spec.area_effect else {}
+    wanted |= {"preserve_totals": True, "seed": spec.seed} if spec.rescale_to_totals else {}
+    return Steps(data, f"model = {model_call(spec)}", "fit = model.fit(ds)",
+                 f"maps = {call('fit.to_dataset', wanted, 'ds')}", _scores(spec))
+
+
+def model_call(spec: BaseSpec) -> str:
+    """The call that makes the model of a Spec.
+
+    Parameters
+    ----------
+    spec : BaseSpec
+        Of any command.
+
+    Returns
+    -------
+    str
+        Such as ``wb.VBAgg(kernel='linear+matern32', seed=0)``.
+    """
+    from workbench.gp.models.options import non_defaults
+    from workbench.pipeline.problems import model_of
+
+    options = {name: value for name, value in non_defaults(model_of(spec).options).items()}
+    options = {"seed": spec.seed} | {name: thaw(v) for name, v in options.items()}
+    flat = spec.model == "constant"
+    return call(class_of(spec.model),
+                {name: v for name, v in options.items() if not (flat and name == "kernel")})
+
+
+def class_of(model: str) -> str:
+    """The class of a model, as users write it: ``wb.VBAgg``."""
+    return f"wb.{({AUTO.name: AUTO} | ENTRIES)[model].cls}"
+
+
+def call(name: str, keywords: Mapping[str, Any], *first: str) -> str:
+    """A call with its keywords, in one line or with one keyword to a line.
+
+    Parameters
+    ----------
+    name : str
+        What is called.
+    keywords : Mapping
+        Plain values by name.
+    *first : str
+        Positional arguments, as code.
+
+    Returns
+    -------
+    str
+        Code.
+    """
+    parts = [*first]
+    parts += [f"{key}={value!r}" for key, value in keywords.items() if key.isidentifier()]
+    others = {key: value for key, value in keywords.items() if not key.isidentifier()}
+    parts += [f"**{others!r}"] if others else []
+    line = f"{name}({', '.join(parts)})"
+    if len(line) <= _ROOM:
+        return line
+    return f"{name}(\n    " + ",\n    ".join(parts) + ",\n)"
+
+
+def _scores(spec: Spec) -> str:
+    if not spec.folds:
+        return ""
+    from workbench.gp.models.options import non_defaults
+    from workbench.pipeline.problems import model_of
+    from workbench.pipeline.scoring import flat_beside
+
+    flat = non_defaults(flat_beside(model_of(spec)).options)
+    return call("wb.cross_validate", {
+        "folds": spec.folds, "scheme": spec.folds_scheme, "seed": spec.seed}, "model", "ds",
+        f"constant={call('wb.Constant', flat)}").join(("result = ", ""))
+
+
+def _is_default(entry, value: Any) -> bool:
+    from dataclasses import MISSING
+
+    if entry.default is not MISSING:
+        return value == entry.default
+    return entry.default_factory is not MISSING and value == entry.default_factory()
+
+
+def _from(text: str, folder: Path) -> str:
+    """A relative path of a file that is there, as seen from another folder."""
+    name, given, path = text.rpartition("=")
+    try:
+        there = Path(path).exists() and not Path(path).is_absolute() and path not in ("", ".")
+    except OSError:                     # a text too long for a name
+        return text
+    return f"{name}{given}{Path(os.path.relpath(path, folder)).as_posix()}" if there else text
+
+

@@ -1,0 +1,196 @@
+"""What a map is worth, in plain words, from what was tested and what went wrong."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from workbench.pipeline.scoring import is_scored, scores
+
+GOOD, CARE, BAD = "good", "care", "bad"
+ASSUMED = ("No test of totals can see inside the areas: the map takes for granted that what tells "
+           "areas apart tells places inside them apart in the same way.")
+_FEW, _WEAK = 10, 30                    # areas: nothing can be tested; a weak test
+_NARROW, _WIDE = 0.90, 0.99             # coverage of 95 % intervals
+_MUCH = 0.5                             # share of individuals beyond what areas have seen
+_MARKS = {GOOD: "✓", CARE: "!", BAD: "✗"}
+
+
+@dataclass(frozen=True)
+class Point:
+    """One thing to know before the map is used."""
+
+    kind: str
+    text: str
+
+    @property
+    def mark(self) -> str:
+        """A sign for those who see no colours."""
+        return _MARKS[self.kind]
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """One sentence, and the points that it rests on."""
+
+    kind: str
+    sentence: str
+    points: list[Point]
+
+
+def verdict_of(maps: xr.Dataset, card: dict[str, Any], *, compared: xr.Dataset | None = None,
+               recovered: xr.Dataset | None = None) -> Verdict:
+    """Whether a map can be relied on, by what was tested and what is known to be wrong.
+
+    Parameters
+    ----------
+    maps : xr.Dataset
+        A map.
+    card : dict
+        Of its model; may be empty.
+    compared : xr.Dataset, optional
+        ``data`` of a `Comparison`.
+    recovered : xr.Dataset, optional
+        From `workbench.recover`.
+
+    Returns
+    -------
+    Verdict
+        Bad if the fit failed or a simple map predicts as well; good if a test speaks for the map
+        and nothing against it; with care otherwise.
+    """
+    tests = [*_held_out(maps, card), *_weighed(card), *_compared(compared, card),
+             *_recovered(recovered)]
+    tested = any(point.kind == GOOD for point in tests)
+    points = [*_training(maps, card), *tests]
+    if not tests:
+        points.append(Point(CARE, "Nothing has tested this map. Score it on held-out areas (--cv "
+                            "10), and set it against simple maps (workbench compare)."))
+    points += _limits(maps, card)
+    if any(p.kind == BAD for p in points):
+        return Verdict(BAD, "Do not rely on this map as it is.", points)
+    cares = sum(p.kind == CARE for p in points)
+    if tested and not cares:
+        return Verdict(GOOD, "The tests that were run speak for this map.", points)
+    things = "one thing" if cares == 1 else f"{cares} things"
+    start = "The tests speak for this map, but know" if tested else "Use this map with care: know"
+    return Verdict(CARE, f"{start} {things} first.", points)
+
+
+def _training(maps: xr.Dataset, card: dict[str, Any]) -> list[Point]:
+    found = []
+    if maps.attrs.get("partial"):
+        found.append(Point(CARE, f"It is not finished: {maps.attrs['partial']}."))
+    elif maps.attrs.get("cancelled") == "True":
+        found.append(Point(CARE, "The fit was stopped early; what is shown is the best so far."))
+    notes = [str(note) for note in card.get("notes", ())]
+    if card.get("failed"):
+        found.append(Point(BAD, "The optimisation failed: a simpler model, which this one "
+                           "includes, explains the data better."))
+    elif maps.attrs.get("converged") == "False" and maps.attrs.get("cancelled") != "True":
+        found.append(Point(CARE, "Training has not converged; see the section on convergence for "
+                           "the cause and what to try."))
+    found += [Point(BAD, note[0].upper() + note[1:].rstrip(".") + ".") for note in notes
+              if "do not use this map" in note]
+    return found
+
+
+def _held_out(maps: xr.Dataset, card: dict[str, Any]) -> list[Point]:
+    """The model beside the flat one on areas held out, fold by fold."""
+    if not is_scored(maps):
+        return []
+    result = scores(maps)
+    names = [str(n) for n in result["model"].values]
+    main = next((n for n in ("crps", "rmse") if n in result["score"].values), None)
+    model = next((n for n in names if n != "constant"), None)
+    if main is None or model is None:
+        return []
+    at = result["scores"].sel(target="bag", score=main)
+    ours, flat = float(at.sel(model=model)), float(at.sel(model="constant"))
+    if not np.isfinite([ours, flat]).all():
+        return [Point(CARE, "Held-out areas: some models have no scores; see the notes there.")]
+    title = str(result["score_title"].sel(score=main).item())
+    said = f"Held-out areas: {title} {ours:,.3g} against {flat:,.3g} of one flat rate"
+    wins = _folds(result, main, model)
+    if wins:
+        said += f", better in {wins[0]} of {wins[1]} folds"
+    most = not wins or wins[0] > wins[1] / 2
+    found = [Point(GOOD, f"{said}.") if ours < flat and most else Point(
+        BAD if ours >= flat else CARE, f"{said}. A flat map predicts areas "
+        f"{'as well' if ours >= flat else 'nearly as well'}: prefer it unless there is a reason "
+        "not to, or look for covariates that tell areas apart.")]
+    if "coverage_95" in result["score"].values:
+        share = float(result["scores"].sel(target="bag", score="coverage_95", model=model)) / 100
+        if share < _NARROW:
+            found.append(Point(CARE, f"Its 95 % intervals cover only {share:.0%} of held-out "
+                               "areas: they are too narrow."))
+        elif share > _WIDE and int(result["units_scored"].sel(
+                target="bag").max() if "units_scored" in result else 0) >= _WEAK:
+            found.append(Point(GOOD, f"Its 95 % intervals cover {share:.0%} of held-out areas: "
+                               "wider than need be."))
+        elif np.isfinite(share):
+            found.append(Point(GOOD, f"Its 95 % intervals cover {share:.0%} of held-out areas."))
+    return found
+
+
+def _folds(result: xr.Dataset, main: str, model: str) -> tuple[int, int] | None:
+    """In how many folds the model is better than the flat one, and of how many."""
+    if "fold_scores" not in result:
+        return None
+    each = result["fold_scores"].sel(score=main)
+    if "target" in each.dims:
+        each = each.sel(target="bag")
+    gap = (each.sel(model=model) - each.sel(model="constant")).values
+    gap = gap[np.isfinite(gap)]
+    return (int((gap < 0).sum()), gap.size) if gap.size else None
+
+
+def _weighed(card: dict[str, Any]) -> list[Point]:
+    """What a mixture found when it recovered the known areas."""
+    text = str(card.get("verdict", ""))
+    if not text.startswith("Recovering"):
+        return [Point(CARE, f"The candidates have equal weights: {text}.")] if (
+            card.get("candidates") and text and text != "weights were given") else []
+    if "recovered them as well or better" in text:
+        return [Point(BAD, text)]
+    return [Point(CARE if "not surely better" in text or "weak test" in text else GOOD, text)]
+
+
+def _compared(data: xr.Dataset | None, card: dict[str, Any]) -> list[Point]:
+    if data is None:
+        return []
+    use, mine = str(data.attrs.get("recommended", "")), str(card.get("model", ""))
+    text = f"Compared with other models: {data.attrs.get('sentence', '')}"
+    ours = use == mine or use.startswith(f"{mine}:")
+    kind = GOOD if ours else BAD if use and use == data.attrs.get("baseline") else CARE
+    return [Point(kind, text)]
+
+
+def _recovered(data: xr.Dataset | None) -> list[Point]:
+    if data is None or not data.attrs.get("sentence"):
+        return []
+    return [Point(GOOD, f"Areas recovered from merged ones: {data.attrs['sentence']}")]
+
+
+def _limits(maps: xr.Dataset, card: dict[str, Any]) -> list[Point]:
+    found, areas = [], int(card.get("areas") or maps.sizes.get("bag", 0))
+    beyond = maps.get("extrapolation")
+    if beyond is not None and beyond.size:
+        share = float((beyond > 1e-9).mean())
+        if share > _MUCH:
+            found.append(Point(CARE, f"{share:.0%} of the individuals lie beyond what the areas' "
+                               "means have seen of some covariate: there the map extrapolates "
+                               "(see its map)."))
+    if 0 < areas < _FEW:
+        found.append(Point(CARE, f"{areas} areas are too few to test what a map says inside them."))
+    elif areas < _WEAK and areas:
+        found.append(Point(CARE, f"{areas} areas make a weak test of any map."))
+    sanity = str(maps.attrs.get("sanity", "none"))
+    if sanity not in ("none", "not looked at", ""):
+        for line in filter(None, (re.sub(r"^[-•]\s*", "", one) for one in sanity.split("\n"))):
+            found.append(Point(CARE, f"The data look odd: {line}"))
+    return found
