@@ -19,6 +19,7 @@ MODULES = {
     "workbench.geo": "Polygons and rasters",
     "workbench.granularity": "How coarse is too coarse",
     "workbench.plots": "Maps and charts",
+    "workbench.preflight": "Data checked before a fit",
 }
 #: Names of `workbench` by what a reader wants of them; a test holds that none is missing.
 GROUPS = {

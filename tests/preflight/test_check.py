@@ -15,7 +15,6 @@ from tests.preflight import kit
 from workbench.bagging.findings import is_listing
 from workbench.checks import InputError
 from workbench.cli import app
-from workbench.preflight import looked_over
 from workbench.preflight.covariates import inflation
 
 SMALL = wb.VBAgg(inducing=5)
@@ -56,7 +55,7 @@ def test_a_dataset_that_is_none_is_an_error_of_the_check():
 
 def test_options_of_the_check_itself_are_refused():
     with pytest.raises(InputError, match="belong together"):
-        wb.check("swiss-roll", parent="region")
+        wb.check("swiss-roll", parent_label="region")
 
 
 def test_a_check_leaves_nothing_behind(spoilt):
@@ -133,7 +132,7 @@ def test_totals_of_parents_come_as_a_mapping_a_table_or_a_file(files, tmp_path):
     told = {"west": 1.0, "north": 5.0}
     table = pd.DataFrame({"region": list(told), "cases": list(told.values())})
     table.to_csv(tmp_path / "regions.csv", index=False)
-    kept = files | {"labels": {"region": "region"}, "parent": "region"}
+    kept = files | {"labels": {"region": "region"}, "parent_label": "region"}
     for given in (told, pd.Series(told), table, tmp_path / "regions.csv"):
         found = [one for one in kit.checked(kept | {"parents": given}).findings
                  if one.code.startswith("parent")]
@@ -154,9 +153,7 @@ def test_small_polygons_in_large_ones_are_checked_alike():
         {"district": ["A", "A", "B", None], "people": [10, 0, 30, 5], "age": [40, 35, 50, 1.0],
          "cases": [1, 0, 4, 2]},
         geometry=shapely.box([0, 1, 2, 3], 0, [1, 2, 3, 4], 1), crs=kit.CRS)
-    found = looked_over(lambda: wb.bag_children(
-        small, parent="district", covariates=["age"], weight="people", value="cases"), "small",
-        SMALL)
+    found = wb.check(small, ["age"], "people", "cases", parent="district", model=SMALL)
     assert [(one.code, one.where) for one in found.of("error")] == [
         ("parent-missing", ("3",)), ("weight-zero", ("1",))]
     assert "zero_weight='drop'" in found.of("error")[1].fix
@@ -202,7 +199,7 @@ def test_the_command_writes_text_page_table_and_json(spoilt, tmp_path):
 
 
 @pytest.mark.parametrize(("more", "words"), [
-    (["--out", "report.docx"], "format"), (["--parent", "region"], "--parents"),
+    (["--out", "report.docx"], "format"), (["--parent-label", "region"], "--parents"),
     (["--no-such", "1"], "unknown")])
 def test_wrong_options_of_the_command_end_with_two(files, more, words):
     done = CliRunner().invoke(app, [*arguments(files), *more])

@@ -203,7 +203,7 @@ FAULTS = {
         "more cases than persons", "--weight-units", mend=right),
     "another grid": Fault(
         raster("height", lambda: kit.height(15, 20), pixel=20.0), "grid-differs", "error",
-        ("height",), 300, "not on the grid of the weight", "--align nearest, bilinear or average",
+        ("height",), 300, "not on the grid of the weight", "--align nearest, bilinear",
         {"align": "nearest"}),
     "a sentinel that is not declared": Fault(
         raster("height", lambda: holed(kit.height(), 9999.0)), "nodata-mark", "error", ("height",),
@@ -255,7 +255,7 @@ FAULTS = {
         other(areas=6), "few-areas", "warning", (), 6, "6 areas for 2 covariates",
         "smaller areas", mend=other(areas=None)),
     "totals that are not their parents'": Fault(
-        other(labels={"region": "region"}, parent="region", parents=REGIONS), "parent-total",
+        other(labels={"region": "region"}, parent_label="region", parents=REGIONS), "parent-total",
         "warning", ("east", "west"), 2, "do not give the published value", "missing areas",
         mend=lambda folder, kept: kept | {
             "parents": kit.frame().groupby("region")["cases"].sum()}),
@@ -272,7 +272,7 @@ FAULTS = {
         mend=lambda folder, kept: kept | {"data": folder / "areas.gpkg"}),
 }
 # What is no fault where the default treatment takes care of it.
-STRICT = {"fractional counts": {"fractional": "error"},
+STRICT = {"another grid": {"align": "error"}, "fractional counts": {"fractional": "error"},
           "pixels without people": {"zero_weight": "error", "empty": "drop"}}
 
 
@@ -333,7 +333,7 @@ def test_all_faults_are_found_at_once(files, tmp_path):
              "a file that is not there")
     spoilt = files
     for name in names:
-        spoilt = FAULTS[name].spoil(tmp_path, spoilt)
+        spoilt = FAULTS[name].spoil(tmp_path, spoilt) | STRICT.get(name, {})
     kit.frame(code=["c0", "c0", *ALL[2:]], cases=[*range(41, 52), -9]).to_file(spoilt["data"])
     found = kit.checked(spoilt)
     codes = {one.code for one in found.of("error")}

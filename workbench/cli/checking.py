@@ -40,8 +40,8 @@ def check(
 ) -> None:
     """Check data before anything is fitted: all that is wrong or odd, in one table.
 
-    Takes what `workbench disaggregate` takes, and goes on after an error. Exit code: 0 if there is
-    no error, 1 if there is one, 2 if the options cannot be used.
+    Takes the data that `workbench disaggregate` takes, and goes on after an error. Exit code: 0 if
+    there is no error, 1 if there is one, 2 if the options cannot be used.
 
     Example: workbench check --polygons P.shp --value inc --covariates a.tif --weight pop.tif
     """

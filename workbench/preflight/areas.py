@@ -107,7 +107,7 @@ def parents(ds: xr.Dataset, parent: str, given: object) -> list[Finding]:
     labels = [str(name) for name, one in ds.coords.items()
               if one.dims == (schema.BAG,) and one.dtype.kind in "UTO"
               and name not in schema.GEOMETRY]
-    of = ds[choose("parent", parent, labels)].values.astype(str)
+    of = ds[choose("parent_label", parent, labels)].values.astype(str)
     names, member = np.unique(of, return_inverse=True)
     known, way = _published(given), schema.aggregation(ds)
     weight = np.bincount(ds["membership"].values, ds["weight"].values, ds.sizes[schema.BAG])

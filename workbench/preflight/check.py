@@ -30,7 +30,7 @@ def check(
     value: str | None = None,
     *,
     parents: object = None,
-    parent: str | None = None,
+    parent_label: str | None = None,
     level: str | None = None,
     areas: int | None = None,
     model: object = None,
@@ -50,7 +50,7 @@ def check(
     parents : mapping, pd.Series, pd.DataFrame or path of a CSV or Parquet table, optional
         Published values of the larger areas that the areas belong to: by id, or a table with ids
         in its first column.
-    parent : str, optional
+    parent_label : str, optional
         Label of the areas (``labels``) that names the larger one.
     level : str, optional
         Merge the areas up to this level first.
@@ -59,7 +59,8 @@ def check(
     model : LabelledModel, optional
         Whose time and memory are estimated; `workbench.Auto` if not given.
     **options
-        Further arguments of `workbench.bag_polygons`, or options of the named dataset.
+        Further arguments of `workbench.bag_polygons`; with ``parent`` among them those of
+        `workbench.bag_children`; or options of the named dataset.
 
     Returns
     -------
@@ -81,8 +82,8 @@ def check(
     >>> [finding.code for finding in checked.findings][:1]
     ['extrapolation']
     """
-    require((parents is None) == (parent is None), "parents (their values) and parent (the label "
-            "of the areas that names them) belong together; give both")
+    require((parents is None) == (parent_label is None), "parents (their values) and parent_label "
+            "(the label of the areas that names them) belong together; give both")
     named = isinstance(data, str) and not Path(data).exists() and Path(data).suffix == ""
 
     def read() -> xr.Dataset:
@@ -93,6 +94,10 @@ def check(
             ds = geo.read(data)
         elif named:
             ds = datasets.load(data, **options)
+        elif "parent" in options:
+            columns = {"covariates": covariates, "weight": weight, "value": value}
+            ds = geo.bag_children(data, **{name: one for name, one in columns.items()
+                                           if one is not None}, **options)
         else:
             ds = geo.bag_polygons(data, covariates, weight, value, **options)
         with part("level", "areas"):
@@ -102,11 +107,11 @@ def check(
 
     title = (str(data) if named else Path(data).name if isinstance(data, str | Path)
              else str(getattr(data, "attrs", {}).get("title", "")) or "data in memory")
-    return looked_over(read, title, model, parents, parent)
+    return looked_over(read, title, model, parents, parent_label)
 
 
 def looked_over(read: Callable[[], xr.Dataset], title: str, model: object = None,
-                parents: object = None, parent: str | None = None) -> Check:
+                parents: object = None, parent_label: str | None = None) -> Check:
     """The check of whatever ``read`` reads.
 
     Parameters
@@ -115,7 +120,7 @@ def looked_over(read: Callable[[], xr.Dataset], title: str, model: object = None
         Returns a bagged dataset.
     title : str
         What is checked.
-    model, parents, parent
+    model, parents, parent_label
         As of `check`.
 
     Returns
@@ -131,7 +136,7 @@ def looked_over(read: Callable[[], xr.Dataset], title: str, model: object = None
             with part("dataset"):
                 schema.check(ds, valued=False)
                 totals = totals_of(ds, found.counted)
-                _look(ds, found, parents, parent)
+                _look(ds, found, parents, parent_label)
                 estimates = _estimate(ds, found, model)
     for one in warned:
         said = {one_way(str(finding)) for finding in found}     # a loader warns of what is odd
@@ -144,7 +149,7 @@ def looked_over(read: Callable[[], xr.Dataset], title: str, model: object = None
     return Check(title, [finding.plain() for finding in order], totals, estimates, treated)
 
 
-def _look(ds: xr.Dataset, found: Listing, parents: object, parent: str | None) -> None:
+def _look(ds: xr.Dataset, found: Listing, parents: object, parent_label: str | None) -> None:
     """Everything that a bagged dataset shows by itself."""
     bagged = found.counted.get("bagged")
     if bagged is None:                  # read before: what was done then is in its record alone
@@ -167,8 +172,8 @@ def _look(ds: xr.Dataset, found: Listing, parents: object, parent: str | None) -
     looks.append(lambda: of_covariates.many_for_areas(ds))
     if "value" in ds:
         looks.append(lambda: of_areas.inside(ds))
-        if parent is not None:
-            looks.append(lambda: of_areas.parents(ds, parent, parents))
+        if parent_label is not None:
+            looks.append(lambda: of_areas.parents(ds, parent_label, parents))
     for look in looks:
         with part("check"):
             for finding in look():

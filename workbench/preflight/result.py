@@ -48,7 +48,17 @@ class Check:
         return not self.of(ERROR)
 
     def of(self, severity: str) -> list[Finding]:
-        """The findings of one severity: error, warning or note."""
+        """The findings of one severity.
+
+        Parameters
+        ----------
+        severity : {"error", "warning", "note"}
+            Which.
+
+        Returns
+        -------
+        list of Finding
+        """
         return [finding for finding in self.findings if finding.severity == severity]
 
     def table(self) -> pd.DataFrame:
@@ -66,7 +76,13 @@ class Check:
         return frame.astype({"count": "Int64"})
 
     def summary(self) -> str:
-        """How many findings there are of each severity, and what that means, in a sentence."""
+        """How many findings there are of each severity, and what that means.
+
+        Returns
+        -------
+        str
+            A sentence.
+        """
         many = [f"{len(self.of(s))} {s}{'' if len(self.of(s)) == 1 else 's'}"
                 for s in (ERROR, WARNING, NOTE)]
         told = ("a fit would start" if self.ok else
@@ -74,7 +90,13 @@ class Check:
         return f"{', '.join(many)}: {told}."
 
     def cost(self) -> str:
-        """Time and memory of a fit in a sentence; empty if nobody knows."""
+        """Time and memory of a fit.
+
+        Returns
+        -------
+        str
+            A sentence; empty if nobody knows.
+        """
         if not self.estimates:
             return ""
         known = self.estimates
