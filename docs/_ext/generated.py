@@ -33,7 +33,7 @@ GROUPS = {
         "CentroidGP", "IndependentBagsGP", "CMP", "ShrinkageCMP", "VarCMP", "MRGP", "MRVBAgg",
         "MRGPRN", "CentrePointGPRN", "MRDGP", "MRCascade", "Nystrom", "NeuralNetwork", "BagPixel",
         "BagConstant", "ConditionalMean", "make_model", "impute", "tune", "Fit"],
-    "Maps": ["aggregate", "explain"],
+    "Maps": ["aggregate", "explain", "ranks"],
     "Checks": [
         "evaluate", "cross_validate", "recover", "compare", "table", "rescale_to_totals"],
     "Runs": ["Spec", "SmoothSpec", "MediateSpec", "CombineSpec",

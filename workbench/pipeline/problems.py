@@ -18,6 +18,7 @@ from workbench.labelled import make_model, models
 from workbench.pipeline.base import BaseSpec, existing
 from workbench.pipeline.inputs import data_of, named_or_file
 from workbench.pipeline.spec import CombineSpec, MediateSpec, SmoothSpec, Spec
+from workbench.pipeline.transfer import elsewhere
 
 _MODELS: dict[str, Callable[[Entry], bool]] = {     # which models a command can use, if not all
     "smooth": lambda entry: entry.name == "quasi-likelihood",
@@ -126,7 +127,9 @@ def problem_of(spec: BaseSpec) -> Problem:
 @problem_of.register
 def _disaggregate(spec: Spec) -> Problem:
     ds = data_of(spec)
-    return Problem((ds,), ds, lambda fit: _checked(fit, ds, spec, _rescaled(fit, ds, spec)))
+    where = ds if spec.at is None else elsewhere(spec, ds)
+    return Problem((ds,), where, lambda fit: _checked(
+        fit, where, spec, _rescaled(fit, where, spec)))
 
 
 @problem_of.register
@@ -193,7 +196,13 @@ def _source(text: str) -> tuple[str, xr.Dataset]:
 
 
 def _checked(fit, ds: xr.Dataset, spec: Spec, maps: xr.Dataset) -> xr.Dataset:
-    """The map with the areas' residuals and their check, which is no reason to lose a map."""
+    """The map with ranks of areas, and their residuals; these are no reason to lose a map."""
+    if spec.ranks:
+        try:
+            found = fit.ranks(ds, area_effect=spec.area_effect, seed=spec.seed)
+            maps = maps.merge(found.reset_coords(drop=True), combine_attrs="override")
+        except InputError as error:
+            warn(f"areas were not ranked: {error}", FitWarning)
     if not spec.residuals:
         return maps
     try:
