@@ -77,6 +77,7 @@ _HOME = {entry.cls: "labelled" for entry in (AUTO, *ENTRIES.values())} | {
     "explain": "evaluation",
     "pin_to_totals": "evaluation",
     "rescale_to_totals": "evaluation",
+    "ranks": "evaluation",
     "recover": "evaluation",
     "subset": "evaluation",
     "table": "evaluation",

@@ -36,7 +36,7 @@ GROUPS = {
         "MRGPRN", "CentrePointGPRN", "MRDGP", "MRCascade", "Nystrom", "NeuralNetwork", "BagPixel",
         "BagConstant", "ConditionalMean", "make_model", "impute", "tune", "Fit",
         "load_fit"],
-    "Maps": ["aggregate", "explain"],
+    "Maps": ["aggregate", "explain", "ranks"],
     "Checks": [
         "check", "Check", "evaluate", "cross_validate", "recover", "rehearse", "compare", "table",
         "rescale_to_totals"],

@@ -122,8 +122,9 @@ def test_a_flat_map_leaves_the_pattern_that_a_smooth_one_takes():
 
 def test_a_run_says_it_if_asked(tmp_path):
     spec = Spec("simulated-country", {"pixels": 200, "districts": 12, "regions": 3, "provinces": 2},
-                model="constant", residuals=True)
+                model="constant", residuals=True, ranks=True)
     maps = run(spec)
+    assert maps["rank_median"].dims == maps["top_probability"].dims == ("bag",)
     assert maps.attrs["residual_check"].startswith("residuals of areas: Moran's I")
     assert maps["residual"].dims == ("bag",)
     assert maps["variogram"].dims == ("variogram_distance",)

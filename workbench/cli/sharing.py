@@ -20,7 +20,7 @@ _GROUPS = {
     "area_effect": OUTPUT, "rescale_to_totals": OUTPUT, "cells": OUTPUT, "at": OUTPUT,
     "task": OUTPUT, "information": OUTPUT, "components": OUTPUT, "draws": OUTPUT,
     "truths": MODEL, "truth": MODEL, "skill": OUTPUT, "samples": ADVANCED,
-    "residuals": OUTPUT,
+    "residuals": OUTPUT, "ranks": OUTPUT,
 }
 _NAMES = {"hyperparameters": "--fix", "folds": "--cv"}      # of flags that are called otherwise
 _HELP_ALL = inspect.Parameter("help_all", inspect.Parameter.KEYWORD_ONLY, default=False,

@@ -25,6 +25,7 @@ from workbench.evaluation.explaining import explain
 from workbench.evaluation.folds import folds, subset
 from workbench.evaluation.groupings import default_levels, groupings
 from workbench.evaluation.images import field_scores, rank_correlation, structural_similarity
+from workbench.evaluation.ranking import exceedances, ranks
 from workbench.evaluation.recovery import (
     recover,
     recover_draws,
@@ -47,11 +48,11 @@ from workbench.moved import moved
 __all__ = [
     "FoldWarning", "Interrupted", "bias", "bilinear_lapse", "central_intervals", "correlation",
     "coverage", "covered", "covered_by_pit", "crps", "cross_scores", "default_levels",
-    "explain", "field_scores", "folds", "groupings", "interval_score", "log_score", "mae",
-    "pin_to_totals", "pit", "pit_histogram", "poisson_deviance", "poisson_log_density",
+    "exceedances", "explain", "field_scores", "folds", "groupings", "interval_score", "log_score",
+    "mae", "pin_to_totals", "pit", "pit_histogram", "poisson_deviance", "poisson_log_density",
     "poisson_nll",
-    "quantile_residuals", "rank_correlation", "recover", "recover_draws", "recovery_table",
-    "recovery_weights", "reliability", "rescale_to_totals", "rmse", "score_areas",
+    "quantile_residuals", "rank_correlation", "ranks", "recover", "recover_draws",
+    "recovery_table", "recovery_weights", "reliability", "rescale_to_totals", "rmse", "score_areas",
     "spatial_check", "stack", "structural_similarity",
     "subset", "table", "weighted_interval_score",
 ]

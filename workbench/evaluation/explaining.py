@@ -187,6 +187,13 @@ def summarise(found: xr.Dataset) -> str:
     return "\n".join(lines)
 
 
+def number(value: float) -> str:
+    """A number for a table: whole with thousands apart, or five digits; empty if unknown."""
+    if np.isnan(value):
+        return ""
+    return f"{value:,.0f}" if abs(value) >= 10_000 else f"{value:,.5g}"
+
+
 def _summands(found: xr.Dataset) -> list[str]:
     link = found["component_mean"].attrs.get("link", "")
     factors = link == "exp"
@@ -205,8 +212,8 @@ def _neighbours(found: xr.Dataset) -> list[str]:
     fitted = found["bag_mean"].values if "bag_mean" in found else np.full(found.sizes[BAG], np.nan)
     rows = zip(found[BAG].values, found["value"].values, fitted, found["rate_observed"].values,
                found["distance"].values, strict=True)
-    return [head, *(f"{name!s:<24}{value:>12,.5g}{'' if np.isnan(fit) else format(fit, ',.5g'):>12}"
-                    f"{rate:>12.4g}{gap:>12.4g}" for name, value, fit, rate, gap in rows)]
+    return [head, *(f"{name!s:<24}{number(value):>12}{number(fit):>12}{rate:>12.4g}{gap:>12.4g}"
+                    for name, value, fit, rate, gap in rows)]
 
 
 def _influences(found: xr.Dataset) -> list[str]:

@@ -9,6 +9,7 @@ import xarray as xr
 from workbench.checks import InputError, NotExact, choose, require
 from workbench.evaluation.explaining import explained, locate, summarise
 from workbench.evaluation.folds import subset
+from workbench.evaluation.ranking import ranks
 from workbench.evaluation.residuals import (
     centres_of,
     quantile_residuals,
@@ -152,6 +153,53 @@ class Regional(Insight):
         left = quantile_residuals(data.ds["value"].values, draws.cpu().numpy(), seed)
         return spatial_check(data.ds, left, permutations=permutations, seed=seed).assign_attrs(
             residuals="randomised quantile residuals, effects of areas from their prior")
+
+    def ranks(self, ds: xr.Dataset, unit: str = "bag", *, samples: int = 1000,
+              top: int | float = 0.1, level: float = 0.9, area_effect: bool = False, seed: int = 0
+              ) -> xr.Dataset:
+        """Posterior of the rank of areas, or of individuals, by their rate; 1 the highest.
+
+        Parameters
+        ----------
+        ds : xr.Dataset
+            Bagged dataset.
+        unit : {"bag", "individual"}
+            What is ranked.
+        samples, seed : int
+            Number of joint draws, and their seed.
+        top, level
+            As of `workbench.ranks`.
+        area_effect : bool
+            See `at`; with it areas of the training data are ranked given their totals.
+
+        Returns
+        -------
+        xr.Dataset
+            As of `workbench.ranks`.
+
+        Raises
+        ------
+        InputError
+            If the model has no joint draws.
+
+        Examples
+        --------
+        >>> import workbench as wb
+        >>> ds = wb.load("simulated-country", pixels=300, districts=12, regions=4, provinces=2)
+        >>> fit = wb.VBAgg(kernel="rbf", inducing=10, max_steps=5).fit(ds)
+        >>> found = fit.ranks(ds, samples=200)
+        >>> bool((found["rank_lower"] <= found["rank_upper"]).all())
+        True
+        """
+        choose("unit", unit, ("bag", "individual"))
+        data = self._data(ds)
+        of_areas = unit == "bag"
+        drawn = (self.over if of_areas else self.at)(data, area_effect).sample(samples, seed)
+        if of_areas and self.sums:
+            total = np.bincount(data.ds["membership"].values, data.ds["weight"].values)
+            drawn = (drawn / total).assign_attrs(drawn.attrs, units=self.rate_units)
+        return ranks(drawn, top=top, level=level).assign_attrs(
+            distribution=DISTRIBUTIONS[area_effect])
 
     def explain(self, ds: xr.Dataset, at, *, area_effect: bool = True, nearest: int = 5,
                 influential: int = 5, quantiles: tuple[float, ...] = (0.05, 0.5, 0.95),

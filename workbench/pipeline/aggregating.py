@@ -9,6 +9,7 @@ import xarray as xr
 
 from workbench import geo
 from workbench.checks import require
+from workbench.evaluation.explaining import number
 from workbench.pipeline.base import BaseSpec, existing
 from workbench.pipeline.problems import model_of, problem_of
 from workbench.pipeline.spec import AggregateSpec, Spec
@@ -100,8 +101,8 @@ def told(found: xr.Dataset) -> str:
     lines = [f"{'polygon':<{width}}  {'mean':>12}  {spans} ({unit or 'value'})"]
     for place, name in enumerate(names):
         low, high = ends[:, place].values
-        lines.append(f"{name:<{width}}  {float(found['mean'][place]):>12,.5g}  "
-                     f"{low:,.5g} to {high:,.5g}")
+        lines.append(f"{name:<{width}}  {number(float(found['mean'][place])):>12}  "
+                     f"{number(low)} to {number(high)}")
     more = found.sizes["bag"] - len(names)
     return "\n".join([*lines, f"... and {more} more"] if more else lines)
 

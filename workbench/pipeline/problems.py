@@ -19,6 +19,7 @@ from workbench.pipeline.base import BaseSpec, existing
 from workbench.pipeline.inputs import data_of, named_or_file
 from workbench.pipeline.own_files import POINTS, places_of
 from workbench.pipeline.spec import CombineSpec, MediateSpec, PredictSpec, SmoothSpec, Spec
+from workbench.pipeline.transfer import elsewhere
 
 _MODELS: dict[str, Callable[[Entry], bool]] = {     # which models a command can use, if not all
     "smooth": lambda entry: entry.name == "quasi-likelihood",
@@ -133,13 +134,18 @@ def _disaggregate(spec: Spec) -> Problem:
     ds = data_of(spec)
     if spec.dataset == POINTS:
         return _points(ds, spec)
-    return Problem((ds,), ds, lambda fit: _checked(fit, ds, spec, _rescaled(fit, ds, spec)))
+    where = ds if spec.at is None else elsewhere(spec, ds)
+    return Problem((ds,), where, lambda fit: _checked(
+        fit, where, spec, _rescaled(fit, where, spec)))
 
 
 def _points(ds: xr.Dataset, spec: Spec) -> Problem:
     require(not spec.rescale_to_totals, "points have no totals that a map of pixels could add up "
             "to; leave out rescale_to_totals")
-    require(not spec.residuals, "residuals are of areas, and points are none; leave out residuals")
+    require(not (spec.residuals or spec.ranks), "residuals and ranks are of areas, and points are "
+            "none; leave them out")
+    require(spec.at is None, "points have places of their own to map: covariates or cells; leave "
+            "out at")
     places = places_of(spec.dataset_options.plain(), ds)
 
     def label(fit) -> xr.Dataset:
@@ -232,7 +238,13 @@ def _source(text: str) -> tuple[str, xr.Dataset]:
 
 
 def _checked(fit, ds: xr.Dataset, spec: Spec, maps: xr.Dataset) -> xr.Dataset:
-    """The map with the areas' residuals and their check, which is no reason to lose a map."""
+    """The map with ranks of areas, and their residuals; these are no reason to lose a map."""
+    if spec.ranks:
+        try:
+            found = fit.ranks(ds, area_effect=spec.area_effect, seed=spec.seed)
+            maps = maps.merge(found.reset_coords(drop=True), combine_attrs="override")
+        except InputError as error:
+            warn(f"areas were not ranked: {error}", FitWarning)
     if not spec.residuals:
         return maps
     try:

@@ -52,7 +52,7 @@ def own_columns(spec: BaseSpec, out: Path):
     """
     if out.suffix.lower() != ".gpkg" or not isinstance(spec, Spec) or spec.dataset != POLYGONS:
         return None
-    if spec.level is not None or spec.areas is not None:
+    if spec.level is not None or spec.areas is not None or spec.at is not None:
         return None
     options = spec.dataset_options.plain()
     if not {"polygons", "value"} <= options.keys() or not Path(options["polygons"]).exists():

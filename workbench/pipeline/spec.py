@@ -56,6 +56,10 @@ class Spec(BaseSpec):
         Keep so many joint draws of the rate in the map (.nc), for `workbench aggregate`.
     residuals : bool
         Check whether residuals of areas depend on place: Moran's I and a variogram.
+    ranks : bool
+        Rank the areas by their rate, with intervals and the probability to be in the top tenth.
+    at : str, optional
+        Map another region: a bagged .nc, or a named dataset, with the same covariates.
     model, options, hyperparameters, quantiles, threshold, seed
         As of `BaseSpec`.
 
@@ -69,7 +73,8 @@ class Spec(BaseSpec):
     command: ClassVar[str] = "disaggregate"
     later: ClassVar[Mapping[str, Any]] = {
         "folds_scheme": "random", "rescale_to_totals": False, "information": False,
-        "components": False, "draws": 0, "residuals": False}
+        "components": False, "draws": 0, "residuals": False,
+        "ranks": False, "at": None}
 
     dataset: str
     dataset_options: Mapping = field(default_factory=Settings)
@@ -83,6 +88,8 @@ class Spec(BaseSpec):
     components: bool = False
     draws: int = 0
     residuals: bool = False
+    ranks: bool = False
+    at: str | None = None
     model: str = field(default="vbagg", kw_only=True)
 
     def __post_init__(self) -> None:

@@ -1,0 +1,116 @@
+"""A map of another region than the one learnt from: what may be asked, and what is told."""
+
+from __future__ import annotations
+
+import numpy as np
+import xarray as xr
+
+from workbench import schema
+from workbench.checks import ExtrapolationWarning, InputError, require, warn
+from workbench.pipeline.inputs import named_or_file
+from workbench.pipeline.spec import Spec
+
+_SHARE = 0.05       # of individuals beyond what areas span, above which it is told
+_FAR = 1.0          # between-area ranges; wholly beyond that a covariate is not the same one
+
+
+def elsewhere(spec: Spec, ds: xr.Dataset) -> xr.Dataset:
+    """The dataset of another region, if the model of this one can be asked about it.
+
+    Parameters
+    ----------
+    spec : Spec
+        With ``at``.
+    ds : xr.Dataset
+        What is learnt from.
+
+    Returns
+    -------
+    xr.Dataset
+        Bagged dataset; it needs no values.
+
+    Raises
+    ------
+    InputError
+        If its covariates are others, or in other units, or one of them lies wholly beyond what the
+        areas span; if its CRS is another one; if the Spec asks for what only known areas have.
+
+    Warns
+    -----
+    ExtrapolationWarning
+        Where covariates are beyond what the areas' means span.
+    """
+    for name in ("folds", "rescale_to_totals", "residuals", "area_effect"):
+        require(not getattr(spec, name), f"{name} is of the areas that the model learns from, not "
+                "of another region; leave it out, or run it without at first")
+    other = named_or_file(str(spec.at))
+    ours, theirs = (one.attrs.get("crs") for one in (ds, other))
+    require(not ours or not theirs or _same(ours, theirs), f"{spec.at} has the CRS {theirs}, the "
+            f"data of the model {ours}; bag it in the same one, for the model knows places by it")
+    names = [str(name) for name in ds[schema.COVARIATE].values]
+    found = [str(name) for name in other[schema.COVARIATE].values]
+    require(names == found, f"the model learns from covariates {', '.join(names) or '(none)'}, "
+            f"{spec.at} has {', '.join(found) or '(none)'}; give it the same ones in the same "
+            "order")
+    _units(ds, other, names, str(spec.at))
+    _look(ds, other, names, str(spec.at))
+    return other
+
+
+def beyond(ds: xr.Dataset, other: xr.Dataset) -> np.ndarray:
+    """How far covariates lie beyond the areas' means, in ranges of these (individual, covariate).
+
+    Parameters
+    ----------
+    ds : xr.Dataset
+        Bagged dataset whose areas' means span the range.
+    other : xr.Dataset
+        Where.
+    """
+    members, weight = ds["membership"].values, ds["weight"].values
+    order = (schema.INDIVIDUAL, schema.COVARIATE)
+    table = ds["covariates"].transpose(*order).values
+    total = np.bincount(members, weight)
+    means = np.stack([np.bincount(members, weight * column) / total for column in table.T], 1)
+    low, high = means.min(0), means.max(0)
+    span = np.where(high > low, high - low, 1.0)
+    x = other["covariates"].transpose(*order).values
+    return np.maximum(np.maximum(low - x, x - high), 0) / span
+
+
+def _look(ds: xr.Dataset, other: xr.Dataset, names: list[str], where: str) -> None:
+    if not names:
+        return
+    far = beyond(ds, other)
+    for name, column in zip(names, far.T, strict=True):
+        if column.min() > _FAR:
+            raise InputError(
+                f"covariate {name!r} of {where} lies wholly beyond what the areas span, by at "
+                f"least {column.min():.3g} of their range: nothing there is like what the model "
+                "has seen. Is it in other units? Leave it out, or learn from areas like these")
+    shares = (far > 0).mean(0)
+    outside = float((far > 0).any(1).mean())
+    if outside > _SHARE:
+        worst = int(shares.argmax())
+        warn(f"{outside:.0%} of the individuals of {where} lie beyond what the areas span in some "
+             f"covariate, most in {names[worst]!r} ({shares[worst]:.0%}, by up to "
+             f"{far[:, worst].max():.3g} of their range): see extrapolation, and do not use the "
+             "map there without other evidence", ExtrapolationWarning)
+
+
+def _units(ds: xr.Dataset, other: xr.Dataset, names: list[str], where: str) -> None:
+    if "covariate_units" not in ds.coords or "covariate_units" not in other.coords:
+        return
+    both = zip(names, ds["covariate_units"].values, other["covariate_units"].values, strict=True)
+    for name, one, another in both:
+        unit, unlike = str(one), str(another)
+        require(unit == unlike or not unit or not unlike, f"covariate {name!r} is in {unlike!r} in "
+                f"{where}, and in {unit!r} where the model learns; convert one of them")
+
+
+def _same(one: str, other: str) -> bool:
+    if one == other:
+        return True
+    from pyproj import CRS
+
+    return CRS.from_user_input(one).equals(CRS.from_user_input(other), ignore_axis_order=True)
