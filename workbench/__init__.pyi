@@ -18,6 +18,7 @@ from workbench.bagging import targets_from_table as targets_from_table
 from workbench.bagging import unmatch as unmatch
 from workbench.checks import InputError as InputError
 from workbench.comparison import compare as compare
+from workbench.comparison import compare_engines as compare_engines
 from workbench.comparison import cross_validate as cross_validate
 from workbench.comparison import evaluate as evaluate
 from workbench.datasets import load as load
@@ -67,6 +68,7 @@ from workbench.labelled.classes.var_cmp import VarCMP as VarCMP
 from workbench.labelled.classes.vbagg import VBAgg as VBAgg
 from workbench.pipeline.run import run as run
 from workbench.pipeline.spec import CombineSpec as CombineSpec
+from workbench.pipeline.spec import EnginesSpec as EnginesSpec
 from workbench.pipeline.spec import MediateSpec as MediateSpec
 from workbench.pipeline.spec import PredictSpec as PredictSpec
 from workbench.pipeline.spec import SmoothSpec as SmoothSpec

@@ -63,7 +63,7 @@ def _start(
 
 
 for command in (mapping.disaggregate, mapping.smooth, mapping.mediate, mapping.combine,
-                comparing.compare, comparing.recover):
+                mapping.engines, comparing.compare, comparing.recover):
     app.command(cls=GroupedCommand, context_settings=PASS_ON)(command)
 app.command(cls=GroupedCommand)(mapping.predict)
 app.command()(plotting.plot)

@@ -14,7 +14,14 @@ from workbench.cli.options import data_flags, default_model, further, output_fla
 from workbench.cli.sharing import fields_of, takes
 from workbench.outputs import check_output, write_bytes
 from workbench.pipeline.base import BaseSpec
-from workbench.pipeline.spec import CombineSpec, MediateSpec, PredictSpec, SmoothSpec, Spec
+from workbench.pipeline.spec import (
+    CombineSpec,
+    EnginesSpec,
+    MediateSpec,
+    PredictSpec,
+    SmoothSpec,
+    Spec,
+)
 
 _OF_DATA = ("dataset", "dataset_options", "level", "areas", "model")
 
@@ -81,6 +88,21 @@ def combine(
     """
     ctx.args += [f"--{pair}" for pair in option or []]
     _make(_with_options(ctx, CombineSpec, fields), **output)
+
+
+@takes(data=data_flags, fields=fields_of(
+    EnginesSpec, without=(*_OF_DATA, "quantiles", "threshold")), output=output_flags)
+def engines(ctx: typer.Context, data: dict[str, Any], output: dict[str, Any],
+            fields: dict[str, Any]) -> None:
+    """Compare engines on small data: closed form, variational inference, Markov chains.
+
+    Example: workbench engines --polygons P.shp --value inc --areas 20 --draws 300 --out e.nc
+    """
+    extra = further(ctx, {"options": model_flags(USUAL),
+                          "dataset_options": dataset_flags(data["dataset"])}, (USUAL,))
+    options = data.pop("dataset_options") | extra["dataset_options"]
+    _make(EnginesSpec(**data, **fields, dataset_options=options, options=extra["options"]),
+          **output)
 
 
 @takes(fields=fields_of(PredictSpec, ["fit"], ["model", "hyperparameters"]), output=output_flags)

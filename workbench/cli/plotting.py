@@ -26,7 +26,7 @@ def plot(
     size: Annotated[
         int, typer.Option(min=100, max=2000, help="Pixels along the longer side of a map.")] = 340,
 ) -> None:
-    """Draw a stored map: observed areas, mean, sd, exceedance and extrapolation.
+    """Draw a stored map: observed areas, mean, sd, exceedance and extrapolation; or engines.
 
     The HTML page opens without a network.
 
@@ -42,7 +42,9 @@ def plot(
         check_output(out, FORMATS, [maps])
     named = tuple(name.strip() for name in axes.split(","))
     require(len(named) == 2, f"--axes takes two names with a comma, got {axes!r}")
-    picture = plots.map_picture(geo.read(maps), log=log, size=size, axes=named)
+    stored = geo.read(maps)
+    draw = plots.engines if "engine" in stored.dims else plots.map_picture
+    picture = draw(stored, log=log, size=size, axes=named)
     content = _drawn(picture, out.suffix.lower(), maps.stem)
     deliver(lambda path: write_bytes(path, content), out)
     typer.echo(f"wrote {out}")

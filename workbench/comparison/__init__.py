@@ -3,7 +3,9 @@
 from workbench.comparison.assessment import evaluate
 from workbench.comparison.compare import compare
 from workbench.comparison.crossvalidation import cross_validate
+from workbench.comparison.engines import compare_engines
 from workbench.comparison.individuals import score_individuals
 from workbench.comparison.result import Comparison
 
-__all__ = ["Comparison", "compare", "cross_validate", "evaluate", "score_individuals"]
+__all__ = ["Comparison", "compare", "compare_engines", "cross_validate", "evaluate",
+           "score_individuals"]

@@ -23,6 +23,7 @@ _MODELS: dict[str, Callable[[Entry], bool]] = {     # which models a command can
     "smooth": lambda entry: entry.name == "quasi-likelihood",
     "mediate": lambda entry: entry.mediated,
     "combine": lambda entry: entry.several,
+    "engines": lambda entry: entry.name == "vbagg",
 }
 
 

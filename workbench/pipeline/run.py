@@ -22,7 +22,7 @@ from workbench.pipeline.base import BaseSpec, existing
 from workbench.pipeline.inputs import data_of
 from workbench.pipeline.problems import Problem, model_of, problem_of
 from workbench.pipeline.scoring import kept_map, with_scores
-from workbench.pipeline.spec import PredictSpec, Spec
+from workbench.pipeline.spec import EnginesSpec, PredictSpec, Spec
 
 UNSCORED = "cross-validation has not finished"
 Callback = Callable[[int, float, float], None]
@@ -38,7 +38,8 @@ def run(spec: BaseSpec, progress: bool = False, callback: Callback | None = None
     Parameters
     ----------
     spec : BaseSpec
-        What to do: a `Spec`, `SmoothSpec`, `MediateSpec`, `CombineSpec` or `PredictSpec`.
+        What to do: a `Spec`, `SmoothSpec`, `MediateSpec`, `CombineSpec`, `PredictSpec` or
+        `EnginesSpec`.
     progress : bool
         Show bars on standard error.
     callback : callable, optional
@@ -80,6 +81,10 @@ def run(spec: BaseSpec, progress: bool = False, callback: Callback | None = None
     """
     # First, so that a wrong option costs no loading.
     model = None if isinstance(spec, PredictSpec) else model_of(spec, workers or None)
+    if isinstance(spec, EnginesSpec):
+        require(save_fit is None, "engines are compared, and no one fit is made that could be "
+                "saved; leave save_fit out")
+        return _engines(spec, model, progress, out)
     if isinstance(spec, Spec):
         _check_threshold(spec.threshold, model)
     problem = problem_of(spec)
@@ -145,6 +150,18 @@ def _map(spec: BaseSpec, model, problem: Problem, progress: bool, callback,
         if isinstance(spec, Spec) and spec.folds:
             maps.attrs["partial"] += "; there was no cross-validation"
     return maps
+
+
+def _engines(spec: EnginesSpec, model, progress: bool, out: Path | None) -> xr.Dataset:
+    from workbench.comparison import compare_engines
+
+    require(out is None or out.suffix == ".nc", "engines beside each other are written to NetCDF; "
+            f"give a file that ends in .nc, not {str(out)!r}")
+    found = compare_engines(
+        data_of(spec), model, engines=spec.engines or None, hold=spec.hold, draws=spec.draws,
+        warmup=spec.warmup, chains=spec.chains, seed=spec.seed, limit=spec.limit,
+        progress=progress)
+    return found.assign_attrs(spec=spec.to_json(indent=None), spec_key=spec.key)
 
 
 def _check_threshold(threshold: float | None, model: object) -> None:
