@@ -35,9 +35,10 @@ GROUPS = {
         "BagConstant", "ConditionalMean", "make_model", "impute", "tune", "Fit",
         "load_fit"],
     "Checks": [
-        "evaluate", "cross_validate", "recover", "compare", "compare_engines", "table", "rescale_to_totals"],
-    "Runs": ["Spec", "SmoothSpec", "MediateSpec", "CombineSpec", "PredictSpec", "EnginesSpec", "run",
-             "InputError", "Cancelled"],
+        "evaluate", "cross_validate", "recover", "compare", "compare_engines", "table",
+        "rescale_to_totals"],
+    "Runs": ["Spec", "SmoothSpec", "MediateSpec", "CombineSpec", "PredictSpec", "EnginesSpec",
+             "run", "InputError", "Cancelled"],
 }
 
 
