@@ -18,6 +18,7 @@ from workbench.bagging import targets_from_table as targets_from_table
 from workbench.bagging import unmatch as unmatch
 from workbench.checks import InputError as InputError
 from workbench.comparison import compare as compare
+from workbench.comparison import compare_engines as compare_engines
 from workbench.comparison import cross_validate as cross_validate
 from workbench.comparison import evaluate as evaluate
 from workbench.comparison import rehearse as rehearse
@@ -30,6 +31,7 @@ from workbench.datasets.several_sources import sources_from_series as sources_fr
 from workbench.datasets.several_sources import sources_from_tables as sources_from_tables
 from workbench.evaluation import explain as explain
 from workbench.evaluation import pin_to_totals as pin_to_totals
+from workbench.evaluation import ranks as ranks
 from workbench.evaluation import recover as recover
 from workbench.evaluation import rescale_to_totals as rescale_to_totals
 from workbench.evaluation import subset as subset
@@ -75,6 +77,7 @@ from workbench.labelled.classes.vbagg import VBAgg as VBAgg
 from workbench.pipeline.run import run as run
 from workbench.pipeline.spec import AggregateSpec as AggregateSpec
 from workbench.pipeline.spec import CombineSpec as CombineSpec
+from workbench.pipeline.spec import EnginesSpec as EnginesSpec
 from workbench.pipeline.spec import MediateSpec as MediateSpec
 from workbench.pipeline.spec import PredictSpec as PredictSpec
 from workbench.pipeline.spec import RehearseSpec as RehearseSpec

@@ -38,10 +38,11 @@ GROUPS = {
         "load_fit"],
     "Maps": ["aggregate", "explain", "ranks"],
     "Checks": [
-        "check", "Check", "evaluate", "cross_validate", "recover", "rehearse", "compare", "table",
-        "rescale_to_totals"],
-    "Runs": ["Spec", "SmoothSpec", "MediateSpec", "CombineSpec", "AggregateSpec", "PredictSpec",
-             "RehearseSpec", "run", "report", "notebook", "InputError", "Cancelled"],
+        "check", "Check", "evaluate", "cross_validate", "recover", "rehearse", "compare",
+        "compare_engines", "table", "rescale_to_totals"],
+    "Runs": ["Spec", "SmoothSpec", "MediateSpec", "CombineSpec", "AggregateSpec", "EnginesSpec",
+             "PredictSpec", "RehearseSpec", "run", "report", "notebook", "InputError",
+             "Cancelled"],
 }
 
 

@@ -76,8 +76,8 @@ def _start(
 
 
 for command in (mapping.disaggregate, mapping.smooth, mapping.mediate, mapping.combine,
-                mapping.aggregate, comparing.compare, comparing.recover, rehearsing.rehearse,
-                checking.check):
+                mapping.aggregate, mapping.engines, comparing.compare, comparing.recover,
+                rehearsing.rehearse, checking.check):
     app.command(cls=GroupedCommand, context_settings=PASS_ON)(command)
 app.command(cls=GroupedCommand)(mapping.predict)
 app.command()(plotting.plot)

@@ -17,6 +17,7 @@ from workbench.pipeline.base import BaseSpec
 from workbench.pipeline.spec import (
     AggregateSpec,
     CombineSpec,
+    EnginesSpec,
     MediateSpec,
     PredictSpec,
     SmoothSpec,
@@ -104,6 +105,21 @@ def aggregate(
     Example: workbench aggregate map.nc --to zones.gpkg --id name --out zones.csv
     """
     _make(AggregateSpec(**fields), **output, workers=workers)
+
+
+@takes(data=data_flags, fields=fields_of(
+    EnginesSpec, without=(*_OF_DATA, "quantiles", "threshold")), output=output_flags)
+def engines(ctx: typer.Context, data: dict[str, Any], output: dict[str, Any],
+            fields: dict[str, Any]) -> None:
+    """Compare engines on small data: closed form, variational inference, Markov chains.
+
+    Example: workbench engines --polygons P.shp --value inc --areas 20 --draws 300 --out e.nc
+    """
+    extra = further(ctx, {"options": model_flags(USUAL),
+                          "dataset_options": dataset_flags(data["dataset"])}, (USUAL,))
+    options = data.pop("dataset_options") | extra["dataset_options"]
+    _make(EnginesSpec(**data, **fields, dataset_options=options, options=extra["options"]),
+          **output)
 
 
 @takes(fields=fields_of(PredictSpec, ["fit"], ["model", "hyperparameters"]), output=output_flags)

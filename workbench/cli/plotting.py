@@ -26,7 +26,7 @@ def plot(
     size: Annotated[
         int, typer.Option(min=100, max=2000, help="Pixels along the longer side of a map.")] = 340,
 ) -> None:
-    """Draw a stored map: observed areas, mean, sd, exceedance, extrapolation; or a rehearsal.
+    """Draw a stored map: observed areas, mean, sd, exceedance, extrapolation; or other results.
 
     The HTML page opens without a network.
 
@@ -43,8 +43,11 @@ def plot(
     named = tuple(name.strip() for name in axes.split(","))
     require(len(named) == 2, f"--axes takes two names with a comma, got {axes!r}")
     stored = geo.read(maps)
-    picture = (plots.rehearsal_picture(stored) if "rehearsal" in stored.attrs else
-               plots.map_picture(stored, log=log, size=size, axes=named))
+    if "rehearsal" in stored.attrs:
+        picture = plots.rehearsal_picture(stored)
+    else:
+        draw = plots.engines if "engine" in stored.dims else plots.map_picture
+        picture = draw(stored, log=log, size=size, axes=named)
     content = _drawn(picture, out.suffix.lower(), maps.stem)
     deliver(lambda path: write_bytes(path, content), out)
     typer.echo(f"wrote {out}")

@@ -1,4 +1,4 @@
-"""Specs of what is done with maps, fits and data beside mapping: aggregate, predict, rehearse."""
+"""Specs of what is done with maps, fits and data beside mapping: aggregate, predict, rehearse, engines."""
 
 from __future__ import annotations
 
@@ -144,3 +144,52 @@ class PredictSpec(BaseSpec):
         require(self.model == "stored" and not self.options and not self.hyperparameters,
                 "a stored fit has its model, options and hyperparameters; leave them out, or move "
                 "it in Python with fit.with_hyperparameters")
+
+
+@dataclass(frozen=True)
+class EnginesSpec(BaseSpec):
+    """One model by several engines on small data: the Spec of ``workbench engines``.
+
+    Parameters
+    ----------
+    dataset, dataset_options, level, areas
+        As of `Spec`.
+    engines : tuple of str
+        exact, vi or nuts; repeat. Default: all that the model allows.
+    hold : bool
+        Hold the hyperparameters at those that vi finds, for all engines.
+    draws : int
+        Draws of each chain that are kept.
+    warmup : int
+        Draws of each chain before them.
+    chains : int
+        Chains of the sampler.
+    limit : int
+        Minutes that sampling may take; what would take longer is refused.
+    model : str
+        Always vbagg.
+    options, hyperparameters, seed
+        As of `BaseSpec`. Engines are compared by mean and sd, so quantiles and threshold are not
+        for them.
+    """
+
+    command: ClassVar[str] = "engines"
+
+    dataset: str
+    dataset_options: Mapping = field(default_factory=Settings)
+    level: str | None = None
+    areas: int | None = None
+    engines: tuple[str, ...] = ()
+    hold: bool = False
+    draws: int = 500
+    warmup: int = 500
+    chains: int = 4
+    limit: int = 15
+    model: str = field(default="vbagg", kw_only=True)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require(self.threshold is None and self.quantiles == BaseSpec.quantiles,
+                "engines are compared by mean and sd; leave out quantiles and threshold")
+        require(self.level is None or self.areas is None,
+                "level and areas both say how to merge; give one of them")

@@ -27,6 +27,7 @@ _MODELS: dict[str, Callable[[Entry], bool]] = {     # which models a command can
     "combine": lambda entry: entry.several,
     "aggregate": lambda entry: False,           # its model is that of the map
     "rehearse": lambda entry: entry.name in ("vbagg", "centre-point", "constant", "aggregated-gp"),
+    "engines": lambda entry: entry.name == "vbagg",
 }
 
 

@@ -24,7 +24,13 @@ from workbench.pipeline.inputs import data_of
 from workbench.pipeline.problems import Problem, model_of, problem_of
 from workbench.pipeline.rehearsing import rehearsed
 from workbench.pipeline.scoring import kept_map, with_scores
-from workbench.pipeline.spec import AggregateSpec, PredictSpec, RehearseSpec, Spec
+from workbench.pipeline.spec import (
+    AggregateSpec,
+    EnginesSpec,
+    PredictSpec,
+    RehearseSpec,
+    Spec,
+)
 
 UNSCORED = "cross-validation has not finished"
 Callback = Callable[[int, float, float], None]
@@ -41,7 +47,7 @@ def run(spec: BaseSpec, progress: bool = False, callback: Callback | None = None
     ----------
     spec : BaseSpec
         What to do: a `Spec`, `SmoothSpec`, `MediateSpec`, `CombineSpec`, `AggregateSpec`,
-        `PredictSpec` or `RehearseSpec`.
+        `EnginesSpec`, `PredictSpec` or `RehearseSpec`.
     progress : bool
         Show bars on standard error.
     callback : callable, optional
@@ -90,6 +96,10 @@ def run(spec: BaseSpec, progress: bool = False, callback: Callback | None = None
         return rehearsed(spec, progress=progress, resume=resume, workers=workers)
     # First, so that a wrong option costs no loading.
     model = None if isinstance(spec, PredictSpec) else model_of(spec, workers or None)
+    if isinstance(spec, EnginesSpec):
+        require(save_fit is None, "engines are compared, and no one fit is made that could be "
+                "saved; leave save_fit out")
+        return _engines(spec, model, progress, out)
     if isinstance(spec, Spec):
         _check_threshold(spec.threshold, model)
     problem = problem_of(spec)
@@ -134,6 +144,18 @@ def _map(spec: BaseSpec, model, problem: Problem, progress: bool, callback,
         if isinstance(spec, Spec) and spec.folds:
             maps.attrs["partial"] += "; there was no cross-validation"
     return maps
+
+
+def _engines(spec: EnginesSpec, model, progress: bool, out: Path | None) -> xr.Dataset:
+    from workbench.comparison import compare_engines
+
+    require(out is None or out.suffix == ".nc", "engines beside each other are written to NetCDF; "
+            f"give a file that ends in .nc, not {str(out)!r}")
+    found = compare_engines(
+        data_of(spec), model, engines=spec.engines or None, hold=spec.hold, draws=spec.draws,
+        warmup=spec.warmup, chains=spec.chains, seed=spec.seed, limit=spec.limit,
+        progress=progress)
+    return found.assign_attrs(spec=spec.to_json(indent=None), spec_key=spec.key)
 
 
 def _check_threshold(threshold: float | None, model: object) -> None:

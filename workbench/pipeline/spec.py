@@ -12,10 +12,10 @@ from typing import Any, ClassVar
 
 from workbench.checks import require
 from workbench.pipeline.base import BaseSpec
-from workbench.pipeline.further_specs import AggregateSpec, PredictSpec, RehearseSpec
+from workbench.pipeline.further_specs import AggregateSpec, EnginesSpec, PredictSpec, RehearseSpec
 from workbench.pipeline.settings import Settings
 
-__all__ = ["AggregateSpec", "CombineSpec", "MediateSpec", "PredictSpec", "RehearseSpec",
+__all__ = ["AggregateSpec", "CombineSpec", "EnginesSpec", "MediateSpec", "PredictSpec", "RehearseSpec",
            "SmoothSpec", "Spec"]
 
 

@@ -3,6 +3,7 @@
 from workbench.moved import moved
 from workbench.plots.calibration import pit_histogram, reliability_curve
 from workbench.plots.city import city_maps, city_scale, station_series
+from workbench.plots.engines import engines
 from workbench.plots.fields import field_panel, field_scales
 from workbench.plots.images import save_html, save_png
 from workbench.plots.maps import value_map
@@ -28,6 +29,7 @@ __all__ = [
     "colour_scale",
     "covariate_support",
     "disaggregation_panel",
+    "engines",
     "expert_weights",
     "field_panel",
     "field_scales",

@@ -1,0 +1,1 @@
+"""Markov chain Monte Carlo of aggregate models, by NumPyro: the yardstick of approximations."""
