@@ -1,4 +1,4 @@
-"""Specs of what is done with maps, fits and data beside mapping: aggregate, predict, rehearse, engines."""
+"""Specs of what is done beside mapping: aggregate, predict, rehearse, compare engines."""
 
 from __future__ import annotations
 

@@ -15,8 +15,8 @@ from workbench.pipeline.base import BaseSpec
 from workbench.pipeline.further_specs import AggregateSpec, EnginesSpec, PredictSpec, RehearseSpec
 from workbench.pipeline.settings import Settings
 
-__all__ = ["AggregateSpec", "CombineSpec", "EnginesSpec", "MediateSpec", "PredictSpec", "RehearseSpec",
-           "SmoothSpec", "Spec"]
+__all__ = ["AggregateSpec", "CombineSpec", "EnginesSpec", "MediateSpec", "PredictSpec",
+           "RehearseSpec", "SmoothSpec", "Spec"]
 
 
 @dataclass(frozen=True)
