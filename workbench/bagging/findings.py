@@ -61,7 +61,12 @@ class Finding:
         return f"{self.what}{self.joint}{self.fix}" if self.fix else self.what
 
     def plain(self) -> Finding:
-        """The finding of a check, with its options named as each of its fields says."""
+        """The finding of a check, with its options named as each of its fields says.
+
+        Returns
+        -------
+        Finding
+        """
         return replace(self, what=one_way(self.what), effect=one_way(self.effect),
                        fix=one_way(self.fix, "python"), flag=one_way(self.fix, "flags"),
                        told=one_way(self.fix, "both"))
