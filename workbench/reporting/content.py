@@ -20,7 +20,7 @@ from workbench.pipeline.spec import Spec
 from workbench.reporting import cite
 from workbench.reporting.code import call, class_of, command_of, steps_of
 from workbench.reporting.formula import Described, describe
-from workbench.reporting.verdict import ASSUMED, verdict_of
+from workbench.reporting.verdict import ASSUMED, can_be_scored, verdict_of
 from workbench.reporting.words import data_facts, learnt
 
 _WORTH = 0.05           # weight from which the parts of a candidate are shown
@@ -57,7 +57,7 @@ def content_of(maps: xr.Dataset, check, compare, recover, sections: Mapping[str,
         "undrawn": undrawn, "distribution": maps.attrs.get("distribution", ""),
         "trials": bool(card.get("trials")), "summary": maps.attrs.get("summary", ""),
         "recovered": _recovered(recover), "compared": embedded(compare), "sections": further,
-        "provenance": _provenance(maps),
+        "provenance": _provenance(maps), "can_be_scored": can_be_scored(maps),
         "spec": "" if spec is None else spec.to_json(),
         "programs": _programs(maps, card, spec),
     }

@@ -74,6 +74,9 @@ def describe(card: dict[str, Any]) -> Described:
         sentences += said
         lines += shown
     elif card.get("terms"):
+        if card["model"].startswith("mr-"):
+            sentences.append("Each source observes means or sums of the field over its bags, with "
+                             "noise of its own.")
         said, shown = _field(card)
         sentences += said
         lines += shown

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import dataclass
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from workbench.pipeline.base import FIRST
 from workbench.pipeline.scoring import is_scored, scores
 
 GOOD, CARE, BAD = "good", "care", "bad"
@@ -68,8 +70,10 @@ def verdict_of(maps: xr.Dataset, card: dict[str, Any], *, compared: xr.Dataset |
     tested = any(point.kind == GOOD for point in tests)
     points = [*_training(maps, card), *tests]
     if not tests:
-        points.append(Point(CARE, "Nothing has tested this map. Score it on held-out areas (--cv "
-                            "10), and set it against simple maps (workbench compare)."))
+        told = ("Score it on held-out areas (--cv 10), and set it against simple maps (workbench "
+                "compare)." if can_be_scored(maps) else "Learn from a part of the data, and see "
+                "whether the map predicts the rest.")
+        points.append(Point(CARE, f"Nothing has tested this map. {told}"))
     points += _limits(maps, card)
     if any(p.kind == BAD for p in points):
         return Verdict(BAD, "Do not rely on this map as it is.", points)
@@ -79,6 +83,11 @@ def verdict_of(maps: xr.Dataset, card: dict[str, Any], *, compared: xr.Dataset |
     things = "one thing" if cares == 1 else f"{cares} things"
     start = "The tests speak for this map, but know" if tested else "Use this map with care: know"
     return Verdict(CARE, f"{start} {things} first.", points)
+
+
+def can_be_scored(maps: xr.Dataset) -> bool:
+    """Whether the command that made a map could have scored it on held-out areas."""
+    return json.loads(maps.attrs.get("spec", "{}")).get("command", FIRST) == FIRST
 
 
 def _training(maps: xr.Dataset, card: dict[str, Any]) -> list[Point]:
