@@ -53,6 +53,7 @@ _HOME = {entry.cls: "labelled" for entry in (AUTO, *ENTRIES.values())} | {
     "targets_from_table": "bagging",
     "unmatch": "bagging",
     "bag_children": "geo",
+    "at_period": "geo",
     "bag_points": "geo",
     "bag_polygons": "geo",
     "distance_to": "geo",

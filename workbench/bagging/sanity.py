@@ -189,8 +189,9 @@ def _of_covariates(ds: xr.Dataset) -> list[str]:
     if constant.any():
         found.append(f"{_listed(names, constant)} the same everywhere, and can tell no place from "
                      "another: is it the right layer? If so, leave it out")
-    codes = np.array([not flat and class_coded(column)
-                      for column, flat in zip(seen.T, constant, strict=True)])
+    periods = ["individual_period" in ds.coords and name == "time" for name in names]
+    codes = np.array([not known and class_coded(column)
+                      for column, known in zip(seen.T, constant | periods, strict=True)])
     if codes.any():
         found.append(f"{_listed(names, codes)} whole numbers of few kinds. If they are codes of "
                      "classes (land cover), their order and distances mean nothing: give one "

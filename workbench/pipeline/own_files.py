@@ -10,6 +10,7 @@ import xarray as xr
 from workbench import bagging, geo
 from workbench.checks import InputError, choose, option, require
 from workbench.geo.grids import is_word
+from workbench.geo.periods import HOLE
 from workbench.pipeline import flags
 from workbench.pipeline.base import existing
 
@@ -150,5 +151,5 @@ def _files(kind: Kind, options: dict) -> Iterator[tuple[str, str]]:
             continue
         parts = given.values() if isinstance(given, dict) else (
             given if isinstance(given, list) else [given])
-        for path in parts:
+        for path in (p for p in parts if HOLE not in str(p)):
             yield {"covariates": "covariate"}.get(name, name), path
