@@ -59,6 +59,7 @@ _HOME = {entry.cls: "labelled" for entry in (AUTO, *ENTRIES.values())} | {
     "unmatch": "bagging",
     "aggregate": "geo",
     "bag_children": "geo",
+    "at_period": "geo",
     "bag_points": "geo",
     "bag_polygons": "geo",
     "distance_to": "geo",

@@ -37,6 +37,7 @@ from workbench.evaluation import rescale_to_totals as rescale_to_totals
 from workbench.evaluation import subset as subset
 from workbench.evaluation import table as table
 from workbench.geo import aggregate as aggregate
+from workbench.geo import at_period as at_period
 from workbench.geo import bag_children as bag_children
 from workbench.geo import bag_points as bag_points
 from workbench.geo import bag_polygons as bag_polygons

@@ -110,7 +110,8 @@ def test_no_page_has_a_deprecated_name(path):
 def _help(command: str) -> str:
     shown = CliRunner().invoke(app, [command, "--help"])
     assert shown.exit_code == 0, f"no such command: workbench {command}"
-    return shown.output
+    every = CliRunner().invoke(app, [command, "--help-all"])    # options of data and models, too
+    return shown.output + (every.output if every.exit_code == 0 else "")
 
 
 @pytest.mark.parametrize("path", PAGES, ids=_name)

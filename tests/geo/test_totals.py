@@ -184,3 +184,20 @@ def test_a_survey_in_a_table_from_the_command_line_to_its_scores(folder, tmp_pat
 def test_the_command_line_says_what_is_missing(folder, monkeypatch, arguments, said):
     monkeypatch.chdir(folder)
     assert said in refusal("--polygons", "areas.gpkg", "--value", "cases", *arguments)
+
+
+def test_other_tables_of_the_command_line_take_an_encoding(tmp_path):
+    from tests.geo.files import workbench
+    from workbench.bagging import from_summaries
+
+    path = tmp_path / "latin.csv"
+    path.write_bytes(pd.DataFrame({"m": [1.0, 2], "n": [9, 8], "x": [0, 1], "y": [0, 1],
+                                   "Île": ["é", "b"]}).to_csv(index=False).encode("latin-1"))
+    assert from_summaries(path, "m", "n", x="x", y="y", name="Île", encoding="latin-1"
+                          )["bag"].values.tolist() == ["é", "b"]
+    done = workbench("smooth", path, "--statistic", "m", "--count", "n", "--x", "x", "--y", "y",
+                     "--out", tmp_path / "never.nc")
+    assert done.exit_code == 2 and "--encoding latin-1 if it is that" in done.stderr
+    spec = wb.SmoothSpec(str(path), "m", "n", "x", "y")
+    assert "encoding" not in spec.to_json() and wb.SmoothSpec.from_json(spec.to_json()) == spec
+    assert "encoding" in wb.SmoothSpec(str(path), "m", "n", "x", "y", encoding="latin-1").to_json()

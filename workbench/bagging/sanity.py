@@ -226,8 +226,9 @@ def _of_covariates(ds: xr.Dataset) -> list[Finding]:
             "constant", f"{_listed(names, constant)} the same everywhere, and can tell no place "
             "from another", "is it the right layer? If so, leave it out",
             np.array(names)[constant], int(constant.sum()), "it changes nothing in the map"))
-    codes = np.array([not flat and class_coded(column)
-                      for column, flat in zip(seen.T, constant, strict=True)])
+    periods = ["individual_period" in ds.coords and name == "time" for name in names]
+    codes = np.array([not known and class_coded(column)
+                      for column, known in zip(seen.T, constant | periods, strict=True)])
     if codes.any():
         found.append(_odd(
             "class-codes", f"{_listed(names, codes)} whole numbers of few kinds", "If they are "

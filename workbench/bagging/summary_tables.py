@@ -17,6 +17,7 @@ def from_summaries(
     table: object, statistic: str, count: str, *, x: str | None = None, y: str | None = None,
     covariates: Sequence[str] = (), variance: str | None = None, name: str | None = None,
     is_a: str = "mean", kind: str = "continuous", units: Mapping[str, str] | None = None,
+    encoding: str | None = None,
 ) -> xr.Dataset:
     """Turn a table with one row per area into a summary.
 
@@ -40,6 +41,8 @@ def from_summaries(
         What single observations are.
     units : mapping, optional
         Units of any column.
+    encoding : str, optional
+        Of a CSV file that is not UTF-8, such as latin-1.
 
     Returns
     -------
@@ -59,7 +62,7 @@ def from_summaries(
     >>> wb.from_summaries(table, "mean", "n", x="x", y="y")["weight"].values.tolist()
     [10.0, 30.0]
     """
-    frame = read_table(table)
+    frame = read_table(table, encoding=encoding)
     choose("is_a", is_a, schema.STATISTICS)
     choose("kind", kind, schema.KINDS)
     require((x is None) == (y is None), "give both x and y, or neither")

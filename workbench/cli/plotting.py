@@ -25,6 +25,8 @@ def plot(
     ] = "x,y",
     size: Annotated[
         int, typer.Option(min=100, max=2000, help="Pixels along the longer side of a map.")] = 340,
+    period: Annotated[
+        str | None, typer.Option(help="Period of a map over time; default: the last.")] = None,
 ) -> None:
     """Draw a stored map: observed areas, mean, sd, exceedance, extrapolation; or other results.
 
@@ -42,7 +44,7 @@ def plot(
         check_output(out, FORMATS, [maps])
     named = tuple(name.strip() for name in axes.split(","))
     require(len(named) == 2, f"--axes takes two names with a comma, got {axes!r}")
-    stored = geo.read(maps)
+    stored = _of_period(geo.read(maps), period)
     if "rehearsal" in stored.attrs:
         picture = plots.rehearsal_picture(stored)
     else:
@@ -51,6 +53,18 @@ def plot(
     content = _drawn(picture, out.suffix.lower(), maps.stem)
     deliver(lambda path: write_bytes(path, content), out)
     typer.echo(f"wrote {out}")
+
+
+def _of_period(maps, period: str | None):
+    """A map of one period as it is; of a map over time the period asked for, else the last."""
+    from workbench import geo
+
+    if period is None and "individual_period" not in maps.coords:
+        return maps
+    if period is None:
+        period = str(max(dict.fromkeys(maps["individual_period"].values.tolist())))
+        typer.echo(f"period {period}; --period chooses another", err=True)
+    return geo.at_period(maps, period)
 
 
 def _can_draw() -> bool:

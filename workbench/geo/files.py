@@ -11,7 +11,7 @@ import xarray as xr
 from workbench import schema
 from workbench.checks import choose, package, reject, require
 from workbench.geo.layers import check_layers, columns_of, tags, write_layers
-from workbench.geo.maps import to_raster, way_of
+from workbench.geo.maps import one_period, to_raster, way_of
 from workbench.geo.netcdf import open_netcdf
 from workbench.geo.outlines import packed, unpacked
 from workbench.geo.tables import parquet_layers, units_of, write_csv, write_parquet
@@ -110,6 +110,8 @@ def check_format(ds: xr.Dataset, path: str | Path) -> None:
         For a raster of individuals that are not pixels, or polygons of data without geometries.
     """
     suffix = Path(path).suffix.lower()
+    if suffix != ".nc":
+        one_period(ds)
     if suffix in (".tif", ".tiff"):
         require("row" in ds.coords and "grid_transform" in ds.attrs,
                 "these individuals are not pixels of a raster; write .gpkg or .nc instead of .tif")

@@ -17,6 +17,15 @@ def way_of(name: str) -> str:
     return "sum" if total else "average"
 
 
+def one_period(ds: xr.Dataset) -> None:
+    """Refuse a dataset over time where pixels of one period are wanted."""
+    if "individual_period" in ds.coords:
+        periods = list(dict.fromkeys(ds["individual_period"].values.tolist()))
+        require(len(periods) == 1, f"this map has {len(periods)} periods, {periods[0]} to "
+                f"{periods[-1]}, and a raster one: write it as .nc, and take a period with "
+                f"workbench.at_period(maps, {periods[-1]!r})")
+
+
 def to_raster(ds: xr.Dataset, values: str | xr.DataArray | np.ndarray, how: str = "average"
               ) -> xr.DataArray:
     """Rebuild a raster from one number per individual.
@@ -53,6 +62,7 @@ def to_raster(ds: xr.Dataset, values: str | xr.DataArray | np.ndarray, how: str 
     """
     package("rioxarray", extra="geo")
     choose("how", how, WAYS)
+    one_period(ds)
     require(
         "row" in ds.coords and "column" in ds.coords and "grid_shape" in ds.attrs
         and "grid_transform" in ds.attrs,

@@ -18,6 +18,7 @@ from workbench.geo.derived import with_derived
 from workbench.geo.grids import is_word, made_weight
 from workbench.geo.grids import weight_units as units_of
 from workbench.geo.meeting import onto, without_empty
+from workbench.geo.periods import bag_periods
 from workbench.geo.pixels import pixel_covariates, weight_raster, weighted
 from workbench.geo.rasters import read_rasters
 from workbench.geo.resampling import aligned, grid_named, summed
@@ -39,6 +40,7 @@ def bag_polygons(
     totals: object = None,
     join: str | None = None,
     encoding: str | None = None,
+    time: str | None = None,
     id: str | None = None,
     name: str | None = None,
     labels: Mapping[str, str] | None = None,
@@ -88,6 +90,10 @@ def bag_polygons(
         Column of ``totals`` with the areas' ids; of the polygons it is ``id``, or of this name.
     encoding : str, optional
         Of a CSV file of totals that is not UTF-8, such as latin-1.
+    time : str, optional
+        Column of ``totals`` with the period of each row, a number, a year or a date: every area and
+        period is then a bag, its pixels individuals at that period, and ``time`` a covariate. A
+        covariate that changes has ``{time}`` in its path: ``"rain_{time}.tif"``.
     id, name : str, optional
         Columns with the areas' ids (the index if not given) and names.
     labels : mapping of coordinate to column, optional
@@ -150,6 +156,9 @@ def bag_polygons(
     >>> ds.sizes["bag"], ds.sizes["individual"]
     (2, 32)
     """
+    given = dict(locals())
+    if time is not None:
+        return bag_periods(bag_polygons, given)
     choose("aggregation", aggregation, schema.AGGREGATIONS)
     options, record = treatments_from(treatments), Record()
     require(value is not None, "name the column that was counted: value='...'")

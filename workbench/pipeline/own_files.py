@@ -11,6 +11,7 @@ from workbench import bagging, geo
 from workbench.bagging.findings import is_listing, refuse
 from workbench.checks import choose, option, require
 from workbench.geo.grids import is_word
+from workbench.geo.periods import HOLE
 from workbench.pipeline import flags
 from workbench.pipeline.base import existing
 
@@ -152,5 +153,5 @@ def _files(kind: Kind, options: dict) -> Iterator[tuple[str, str]]:
             continue
         parts = given.values() if isinstance(given, dict) else (
             given if isinstance(given, list) else [given])
-        for path in parts:
+        for path in (p for p in parts if HOLE not in str(p)):
             yield {"covariates": "covariate"}.get(name, name), path

@@ -162,7 +162,7 @@ def _smooth(spec: SmoothSpec) -> Problem:
     table = existing("table", spec.table)
     ds = place(bagging.from_summaries(
         table, spec.statistic, spec.count, x=spec.x, y=spec.y, variance=spec.variance,
-        name=spec.name, is_a=spec.is_a), spec.crs, spec.y)
+        name=spec.name, is_a=spec.is_a, encoding=spec.encoding), spec.crs, spec.y)
     require(ds.sizes["bag"] > 1, f"{table.name} has one area, which says nothing about how values "
             "vary in space: there is nothing to smooth; give a table of several areas")
     places = bagging.grid_places(ds, spec.cells)
@@ -186,8 +186,8 @@ def _mediate(spec: MediateSpec) -> Problem:
             "with --mediators")
     table = existing("targets", spec.targets)
     targets = bagging.targets_from_table(
-        read_table(table), spec.value, [str(m) for m in ds["mediator"].values],
-        noise_variance=spec.noise_variance)
+        read_table(table, encoding=spec.encoding), spec.value,
+        [str(m) for m in ds["mediator"].values], noise_variance=spec.noise_variance)
 
     def label(fit) -> xr.Dataset:
         maps = fit.to_dataset(ds, spec.quantiles, spec.threshold)

@@ -55,6 +55,8 @@ def own_columns(spec: BaseSpec, out: Path):
     if spec.level is not None or spec.areas is not None or spec.at is not None:
         return None
     options = spec.dataset_options.plain()
+    if "time" in options:                   # the areas of the map are areas at a period
+        return None
     if not {"polygons", "value"} <= options.keys() or not Path(options["polygons"]).exists():
         return None                         # which the run itself will refuse, and say why
     return geo.area_columns(options["polygons"], options["value"], options)

@@ -128,11 +128,14 @@ class SmoothSpec(BaseSpec):
         Pixels along the longer side of the map.
     crs : str, optional
         Coordinate reference system of x and y, such as EPSG:4326.
+    encoding : str, optional
+        Of a CSV file that is not UTF-8, such as latin-1.
     model, options, hyperparameters, quantiles, threshold, seed
         As of `BaseSpec`.
     """
 
     command: ClassVar[str] = "smooth"
+    later: ClassVar[Mapping[str, Any]] = {"encoding": None}
 
     table: str
     statistic: str
@@ -144,6 +147,7 @@ class SmoothSpec(BaseSpec):
     is_a: str = "mean"
     cells: int = 100
     crs: str | None = None
+    encoding: str | None = None
     model: str = field(default="quasi-likelihood", kw_only=True)
 
 
@@ -163,6 +167,8 @@ class MediateSpec(BaseSpec):
         Covariates whose means over the bags become their mediators, where they have none; repeat.
     noise_variance : str, optional
         Column of known variances of the values.
+    encoding : str, optional
+        Of a CSV file that is not UTF-8, such as latin-1.
     model : str
         cmp, s-cmp or var-cmp.
     options, hyperparameters, quantiles, threshold, seed
@@ -170,12 +176,14 @@ class MediateSpec(BaseSpec):
     """
 
     command: ClassVar[str] = "mediate"
+    later: ClassVar[Mapping[str, Any]] = {"encoding": None}
 
     bags: str
     targets: str
     value: str
     mediators: tuple[str, ...] = ()
     noise_variance: str | None = None
+    encoding: str | None = None
     model: str = field(default="cmp", kw_only=True)
 
 

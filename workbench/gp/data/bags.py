@@ -36,12 +36,15 @@ class Columns:
         return tuple(i for i in range(len(self.names)) if i not in self.coordinates)
 
     def group(self, name: str) -> tuple[int, ...]:
-        """Positions of the columns of a group: ``all``, ``coordinates``, ``covariates``, a name."""
+        """Positions of the columns of a group, or of a column by its name.
+
+        Groups are ``all``, ``covariates``, and ``coordinates`` or ``place``.
+        """
         groups = {
             "all": tuple(range(len(self.names))),
             "coordinates": self.coordinates,
             "covariates": self.covariates,
-        }
+        } | ({} if "place" in self.names else {"place": self.coordinates})
         if name in groups:
             return groups[name]
         if name in self.names:

@@ -3,7 +3,9 @@
 ``"linear+matern32"``, ``"ard-rbf(covariates)+matern32(coordinates)"``, ``"rbf*periodic(month)"``.
 A single kernel acts on all inputs. In a sum or product ``linear`` and ``rbf`` act on the covariates
 and the others on the coordinates; on data that lack that group, on all inputs. A group or a column
-in parentheses overrides this. ``ard-`` gives every column its own lengthscale.
+in parentheses overrides this: ``matern32(place)*matern12(time)`` is a field over place that
+changes with the column ``time`` (place and coordinates are one group). ``ard-`` gives every column
+its own lengthscale.
 """
 
 from __future__ import annotations
@@ -32,7 +34,10 @@ KERNELS = {
     "rq": "rational quadratic: a mixture of lengthscales",
     "periodic": "periodic along its columns",
 }
-ALIASES = {"malaria": "ard-rbf(covariates)+ard-matern32(coordinates)"}
+ALIASES = {
+    "malaria": "ard-rbf(covariates)+ard-matern32(coordinates)",
+    "space-time": "linear+matern32(place)+matern32(place)*matern12(time)",
+}
 _COVARIATE_TERMS = ("linear", "rbf")
 _FACTOR = re.compile(r"^(ard-)?([a-z0-9]+)(?:\(([^()]+)\))?$")
 

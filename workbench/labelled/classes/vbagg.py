@@ -19,7 +19,8 @@ class VBAgg(LabelledModel):
     ----------
     kernel : str or gpytorch.kernels.Kernel, default "matern32"
         Names joined by + and ``*``, of constant, linear, rbf, matern12, matern32, matern52, rq,
-        periodic; or malaria; groups in parentheses, ard- for one lengthscale per column.
+        periodic; or malaria, space-time; groups in parentheses, ard- for one lengthscale per
+        column.
     transform : {"standardise", "yeo-johnson"}, default "standardise"
         What is done to covariates first.
     extrapolation : {"linear", "clamp"}, default "linear"

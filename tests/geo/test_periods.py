@@ -1,0 +1,149 @@
+"""Areas over time: bags of area and period, covariates that change, space-time kernels by name."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import workbench as wb
+from tests.geo.files import areas, grid, height, kit, mapped, people, workbench
+from workbench.checks import InputError
+
+YEARS = (2019, 2020, 2021)
+
+
+def table(years=YEARS, **columns) -> pd.DataFrame:
+    """Counts by code and year."""
+    rng = np.random.default_rng(4)
+    codes = areas()["code"]
+    rows = [(code, year) for year in years for code in codes]
+    found = pd.DataFrame(rows, columns=["code", "year"])
+    return found.assign(cases=rng.integers(5, 60, len(rows)), tested=80, **columns)
+
+
+def bagged(frame=None, covariates=None, **options):
+    options = {"value": "cases", "totals": table() if frame is None else frame, "join": "code",
+               "time": "year"} | options
+    return wb.bag_polygons(areas(), [height()] if covariates is None else covariates, people(),
+                           **options)
+
+
+def test_every_area_and_period_is_a_bag():
+    ds, frame = bagged(), table()
+    assert ds.sizes["bag"] == 48 and ds.sizes["individual"] == 144 * 3
+    assert ds["bag"].values.tolist()[:2] == ["01001 2019", "01002 2019"]
+    assert ds["value"].values.tolist() == frame["cases"].tolist()
+    assert ds["covariate"].values.tolist() == ["height", "time"]
+    of = ds["membership"].values
+    assert (ds["covariates"].sel(covariate="time") == frame["year"].to_numpy()[of]).all()
+    assert ds["area"].values.tolist() == frame["code"].tolist()
+    assert (ds["individual_period"] == ds["period"].values[of]).all()
+    assert "48 of 16 x 3 areas and periods (2019 to 2021) have a value" in ds.treatments
+    # A period is what the areas alone give.
+    alone = wb.bag_polygons(areas(), [height()], people(), "cases", join="code",
+                            totals=frame[frame["year"] == 2020])
+    of_2020 = wb.at_period(ds, 2020)
+    for name in ("weight", "membership", "value", "x", "row"):
+        assert (of_2020[name].values == alone[name].values).all()
+    assert wb.to_raster(of_2020, "weight").equals(wb.to_raster(alone, "weight"))
+    with pytest.raises(InputError, match="this map has 3 periods, 2019 to 2021, and a raster one"):
+        wb.to_raster(ds, "weight")
+    assert wb.merge(ds, "period")["value"].values.tolist() == (
+        frame.groupby("year")["cases"].sum().tolist())
+
+
+def test_covariates_that_change_are_files_of_each_period(tmp_path):
+    for year in YEARS:
+        grid(np.full((12, 12), float(year)) + np.arange(12) / 7, "r").rio.to_raster(
+            tmp_path / f"rain_{year}.tif")
+    height().rio.to_raster(tmp_path / "height.tif")
+    ds = bagged(covariates=[tmp_path / "rain_{time}.tif", tmp_path / "height.tif"])
+    assert ds["covariate"].values.tolist() == ["rain", "height", "time"]
+    rain, time = (ds["covariates"].sel(covariate=c) for c in ("rain", "time"))
+    assert rain.values == pytest.approx(time.values + ds["column"].values / 7)
+    with pytest.raises(InputError, match="rain_2022.tif"):
+        bagged(table((*YEARS, 2022)), covariates=[tmp_path / "rain_{time}.tif"])
+
+
+def test_dates_are_years_and_gaps_are_gaps():
+    frame = table().assign(year=lambda t: t["year"].map({2019: "2019-01", 2020: "2019-07-02",
+                                                         2021: "2020-01"}))
+    ds = bagged(frame.iloc[1:])
+    assert ds.sizes["bag"] == 47
+    time = ds["covariates"].sel(covariate="time").values
+    assert sorted(set(time)) == pytest.approx([2019, 2019.5, 2020], abs=0.01)
+    assert ds["covariate_units"].values.tolist() == ["1", "year"]
+    gap = table().astype({"cases": float})
+    gap.loc[5, "cases"] = np.nan
+    with pytest.raises(InputError, match=r"1 areas have no value \(first: \['02002 2019'\]"):
+        bagged(gap)
+    assert bagged(gap, missing_value="drop").sizes["bag"] == 47
+    survey = bagged(trials="tested")
+    assert (survey["trials"] == 80).all() and survey["value"].attrs["aggregation"] == "mean"
+
+
+@pytest.mark.parametrize(("change", "options", "said"), [
+    (lambda t: pd.concat([t, t.iloc[:1]]), {}, r"1 areas have a period twice .*'01001 2019'"),
+    (lambda t: t.assign(year="spring"), {}, "neither numbers nor dates"),
+    (lambda t: t.assign(year=2020).iloc[:16], {}, "has one period, 2020"),
+    (lambda t: t.assign(year=[None, *t["year"][1:]]), {}, "1 rows of .* have no period"),
+    (lambda t: t, {"time": "month"}, r"lacks columns \['month'\]"),
+    (lambda t: t, {"totals": None}, "a table with a row for each area and period"),
+    (lambda t: t.assign(cases="many"), {}, "does not hold numbers"),
+    (lambda t: t.assign(tested=1), {"trials": "tested"}, "more positives than trials"),
+    (lambda t: t, {"covariates": [height().rename("time")]}, "a covariate is called 'time'"),
+])
+def test_tables_that_cannot_be_over_time_are_refused(change, options, said):
+    with pytest.raises(InputError, match=said):
+        bagged(change(table()), **options)
+
+
+def moving(years: int = 6, seed: int = 0):
+    """Counts of a hot spot that moves from west to east, and the true rates."""
+    rng = np.random.default_rng(seed)
+    frame = table(tuple(range(2010, 2010 + years)))
+    ds = wb.bag_polygons(areas(), None, people(), "cases", totals=frame, join="code", time="year")
+    x, t = (ds["x"].values - 500_000) / 12_000, ds["covariates"].values[:, 0] - 2010
+    truth = np.exp(-2 + 2 * np.exp(-((x - t / (years - 1)) / 0.3) ** 2))
+    mean = np.bincount(ds["membership"], ds["weight"] * truth)
+    counts = ds["value"].copy(data=rng.poisson(mean).astype(float))
+    return ds.assign(value=counts), truth
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::workbench.checks.WorkbenchWarning")
+def test_a_field_that_moves_is_found_by_a_product_of_place_and_time_alone():
+    ds, truth = moving()
+    options = dict(inducing=40, max_steps=40, overdispersion="none", nugget=0.0)
+    errors = {kernel: float(np.abs(np.log(
+        wb.VBAgg(kernel=kernel, **options).fit(ds).at(ds).mean.values / truth)).mean())
+        for kernel in ("matern32(place)", "matern32(place)*matern32(time)")}
+    assert errors["matern32(place)*matern32(time)"] < 0.5 * errors["matern32(place)"], errors
+
+
+def test_place_is_a_name_of_the_coordinates():
+    from workbench.gp.data.bags import Columns
+    from workbench.gp.kernels.grammar import parse
+
+    columns = Columns(("height", "time", "x", "y"), (2, 3))
+    (term,) = parse("rbf(place)*matern12(time)", columns)
+    assert [(f.name, f.columns) for f in term] == [("rbf", (2, 3)), ("matern12", (1,))]
+    assert len(parse("space-time", columns)) == 3
+    assert Columns(("place", "x", "y"), (1, 2)).group("place") == (0,)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::workbench.checks.WorkbenchWarning")
+def test_from_the_command_line(tmp_path, monkeypatch):
+    monkeypatch.chdir(kit(tmp_path))
+    table().to_csv("years.csv", index=False)
+    common = ["--polygons", "areas.gpkg", "--totals", "years.csv", "--join", "code", "--time",
+              "year", "--value", "cases", "--covariates", "height.tif", "--weight", "people.tif"]
+    maps = mapped(tmp_path / "map.nc", *common, "--kernel", "space-time", "--folds-scheme", "area",
+                  "--cv", 2)
+    assert maps.sizes["individual"] == 432 and set(maps["individual_period"].values) == {
+        str(y) for y in YEARS}
+    one = wb.at_period(maps, 2021)
+    assert wb.to_raster(one, "mean").shape == (12, 12) and one.sizes["bag"] == 16
+    assert wb.run(wb.Spec.from_json(maps.attrs["spec"]))["mean"].equals(maps["mean"])
+    done = workbench("disaggregate", *common, "--out", "map.tif", "--model", "vbagg")
+    assert done.exit_code == 2 and "and a raster one: write it as .nc" in done.stderr
