@@ -11,6 +11,7 @@ from torch import Tensor
 
 from workbench.gp.data.bags import Bags, split
 from workbench.gp.expectations import bound_named, prediction_named
+from workbench.gp.fields.inducing import InducingField
 from workbench.gp.fields.projected import ProjectedData, with_effects
 from workbench.gp.likelihoods import BagMoments
 from workbench.gp.likelihoods.preserving import Groups
@@ -246,7 +247,7 @@ class VariationalFit(ModelFit):
         for term, z, (start, stop) in zip(
             state.field.terms, state.field.inducing, state.field.blocks().values(), strict=True
         ):
-            alone = type(state.field)([term], [z])
+            alone = InducingField([term], [z])
             block = slice(start, stop)
             mean, variance = alone.project(x).marginals(
                 state.field.q_mean[block], state.field.q_covariance[block, block])
