@@ -138,6 +138,38 @@ def test_targets_of_no_bag_come_back(tmp_path):
     assert again.provenance()["data_sha256"] == fit.provenance()["data_sha256"]
 
 
+def joint():
+    """Counts of areas, measurements of areas, and a survey, each of a task of its own."""
+    rng, areas, survey = np.random.default_rng(0), made(8), made(6)
+    points = made(7, 2, "continuous")
+    points["value"] = 40 * points["value"].assign_attrs(task="reading")
+    points["value"].attrs = {"kind": "continuous", "aggregation": "mean", "task": "reading"}
+    survey = survey.assign(
+        trials=("bag", np.full(6, 30.0)), value=("bag", rng.binomial(30, 0.2, 6).astype(float), {
+            "kind": "count", "aggregation": "mean", "task": "share"}))
+    return {"areas": areas, "points": points, "survey": survey}
+
+
+def test_three_kinds_of_data_go_through_one_line_and_come_back(tmp_path):
+    sources = joint()
+    fit = wb.MRVBAgg(inducing=8, max_steps=20).fit(sources)
+    assert fit.tasks == ("value", "reading", "share")
+    levels = {task: float(fit.at(made(5, 3), task=task).mean.mean()) for task in fit.tasks}
+    assert 0.5 < levels["value"] < 2 and 20 < levels["reading"] < 80 and 0.1 < levels["share"] < 0.4
+    assert set(fit.hyperparameters) >= {"reading.offset", "share.offset"}
+    one = wb.MRVBAgg(inducing=8, max_steps=20, offset="none").fit(sources)
+    assert fit.objective > one.objective + 10 and "share.offset" not in one.hyperparameters
+    fit.save(tmp_path / "fit.wbfit")
+    again = wb.load_fit(tmp_path / "fit.wbfit")
+    for task in fit.tasks:
+        same(fit.at(made(5, 3), task=task), again.at(made(5, 3), task=task))
+    drawn = [f.simulate(sources["survey"], source="survey", samples=200) for f in (fit, again)]
+    np.testing.assert_allclose(*drawn)
+    assert 3 < float(drawn[0].mean()) < 9          # of 30
+    moved = wb.MRVBAgg(inducing=8).condition(sources, fit.hyperparameters)
+    same(moved.at(made(5, 3)), fit.at(made(5, 3)), 0.05)
+
+
 def test_datasets_come_back_whole():
     shapely = pytest.importorskip("shapely")
     places = np.empty(6, dtype=object)

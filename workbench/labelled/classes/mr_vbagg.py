@@ -47,9 +47,11 @@ class MRVBAgg(MultiSourceModel):
     likelihoods : mapping, optional
         Likelihood of a source, by its name; of others auto: Poisson for counts, else Normal.
     links : mapping, optional
-        Link of a source, by its name; of others ``link``.
+        Link of a source, by its name; of others ``link``, of positives out of trials logit.
     link : {"auto", "identity", "exp", "square", "logit"}, default "exp"
         From the shared Gaussian process to the rates of all sources.
+    offset : {"task", "none"}, default "task"
+        task: quantities other than the first have a mean of f of their own; none: one mean for all.
     overdispersion : {"none", "area"}, default "none"
         area: an iid Gaussian effect of each bag of counts on the link scale.
     inducing : int, default 100
@@ -86,6 +88,6 @@ class MRVBAgg(MultiSourceModel):
                  max_steps: int = 100, tolerance: float = 1e-06, seed: int = 0,
                  dtype: str = "float64", device: str = "cpu", noise: str = "constant",
                  noises: Mapping | None = None, likelihoods: Mapping | None = None,
-                 links: Mapping | None = None, link: str = "exp", overdispersion: str = "none",
-                 inducing: int = 100, compress: int = 40) -> None:
+                 links: Mapping | None = None, link: str = "exp", offset: str = "task",
+                 overdispersion: str = "none", inducing: int = 100, compress: int = 40) -> None:
         self._set(locals())

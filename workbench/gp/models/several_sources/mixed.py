@@ -1,7 +1,8 @@
 """One Gaussian process behind sources that have likelihoods and links of their own.
 
 Counts of cases and measured concentrations of one region, a survey and a register: f is common, and
-source a observes p_a(y | A_a ψ_a(f)). Points and areas go together as bags of one and of many.
+source a observes p_a(y | A_a ψ_a(f + o)), with an offset o of each task but the first. Points and
+areas go together as bags of one and of many.
 
     bound = Σ_a φ_a E_q log p_a(y_a | A_a ψ_a(f)) - KL(q || prior).
 
@@ -30,12 +31,14 @@ from workbench.gp.models.keeping import Recalled
 from workbench.gp.models.options import cast_bags, cast_source
 from workbench.gp.models.several_sources.base import MultiSourceModel, SourcesFit
 from workbench.gp.models.several_sources.options import MixedOptions
+from workbench.gp.models.several_sources.shifted import ShiftedField
 from workbench.gp.models.several_sources.sources import check_together, stack
 from workbench.gp.models.vbagg.design import Design, learning_geometry
 from workbench.gp.models.vbagg.fit import VariationalFit
 from workbench.gp.models.vbagg.model import VBAgg
 from workbench.gp.models.vbagg.state import VariationalState
 from workbench.gp.numerics.linalg import FactorisationError, standard_normal_kl
+from workbench.gp.optimisation.hyperparameters import Hyperparameter
 from workbench.gp.optimisation.natural_gradient import optimise
 from workbench.gp.optimisation.training import History, maximise
 from workbench.gp.predictive import Predictive
@@ -55,15 +58,18 @@ class MixedState(Recalled):
         self.states = self._states()
         first = self.states[0]
         self.field, self.transform = first.field, first.transform
-        for state in self.states[1:]:
-            state.field = self.field
-        self.hyperparameters = assembly.finish(self._items(), self.options)
+        items, shifts = self._items(), self._shifts()
+        for state, source in zip(self.states, self.given, strict=True):
+            shift = shifts.get(source.task)
+            state.field = self.field if shift is None else ShiftedField(self.field, shift.raw)
+        self.hyperparameters = assembly.finish([*items, *shifts.values()], self.options)
 
     def _states(self) -> list[VariationalState]:
         models, kinds, seen = [], [], []
         for source in self.given:
-            counts = source.kind == "count" and source.bags.trials is None
-            models.append(VBAgg(**self.options.of_source(source.name, counts)))
+            trials = source.bags.trials is not None
+            counts = source.kind == "count" and not trials
+            models.append(VBAgg(**self.options.of_source(source.name, counts, trials)))
             inner = models[-1].options
             kinds.append(likelihood_for(inner.likelihood, source))
             seen.append(cast_source(kinds[-1].observed(source), self.options))
@@ -82,6 +88,19 @@ class MixedState(Recalled):
             design = Design(bags, transform, whole, learning_geometry(model.options, whole), terms,
                             inducing, scale)
             out.append(VariationalState(model, source, design))
+        return out
+
+    def _shifts(self) -> dict[str, Hyperparameter]:
+        """By task, how far the mean of f lies from that of the first source's task."""
+        if self.options.offset == "none":
+            return {}
+        out, first = {}, self.states[0]
+        start = float(first.link.initial(first.source.mean_rate))
+        for state, source in zip(self.states, self.given, strict=True):
+            if source.task != self.given[0].task and source.task not in out:
+                own = float(state.link.initial(state.source.mean_rate))
+                raw = torch.nn.Parameter(torch.tensor([own - start]).to(first.x))
+                out[source.task] = Hyperparameter(f"{source.task}.offset", raw, None, "link scale")
         return out
 
     def _items(self) -> list:

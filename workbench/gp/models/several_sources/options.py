@@ -78,9 +78,13 @@ class MixedOptions(MultiSourceOptions):
 
     likelihoods: Mapping = option(
         {}, "likelihood of a source, by its name; of others auto: Poisson for counts, else Normal")
-    links: Mapping = option({}, "link of a source, by its name; of others ``link``")
+    links: Mapping = option(
+        {}, "link of a source, by its name; of others ``link``, of positives out of trials logit")
     link: str = option("exp", "from the shared Gaussian process to the rates of all sources",
                        choices=("auto", *LINKS))
+    offset: str = option(
+        "task", "task: quantities other than the first have a mean of f of their own; none: one "
+        "mean for all", choices=("task", "none"))
     overdispersion: str = option(
         "none", "area: an iid Gaussian effect of each bag of counts on the link scale",
         choices=("none", "area"))
@@ -96,12 +100,12 @@ class MixedOptions(MultiSourceOptions):
         for name, value in self.links.items():
             choose(f"link of source {name!r}", value, ("auto", *LINKS))
 
-    def of_source(self, name: str, counts: bool) -> dict:
+    def of_source(self, name: str, counts: bool, trials: bool = False) -> dict:
         """Options of a `VBAgg` of one source alone."""
         common = {f.name: getattr(self, f.name) for f in fields(VariationalOptions)
                   if hasattr(self, f.name) and f.name not in _OWN}
         return common | {
             "noise": self.noises.get(name, self.noise),
             "likelihood": self.likelihoods.get(name, "auto"),
-            "link": self.links.get(name, self.link),
+            "link": self.links.get(name, "logit" if trials else self.link),
             "overdispersion": self.overdispersion if counts else "none", "nugget": 0.0}
