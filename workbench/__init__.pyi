@@ -27,11 +27,14 @@ from workbench.datasets.several_sources import city_outlines as city_outlines
 from workbench.datasets.several_sources import sources_from_london_air as sources_from_london_air
 from workbench.datasets.several_sources import sources_from_series as sources_from_series
 from workbench.datasets.several_sources import sources_from_tables as sources_from_tables
+from workbench.evaluation import explain as explain
 from workbench.evaluation import pin_to_totals as pin_to_totals
+from workbench.evaluation import ranks as ranks
 from workbench.evaluation import recover as recover
 from workbench.evaluation import rescale_to_totals as rescale_to_totals
 from workbench.evaluation import subset as subset
 from workbench.evaluation import table as table
+from workbench.geo import aggregate as aggregate
 from workbench.geo import bag_children as bag_children
 from workbench.geo import bag_polygons as bag_polygons
 from workbench.geo import read as read
@@ -65,6 +68,7 @@ from workbench.labelled.classes.s_cmp import ShrinkageCMP as ShrinkageCMP
 from workbench.labelled.classes.var_cmp import VarCMP as VarCMP
 from workbench.labelled.classes.vbagg import VBAgg as VBAgg
 from workbench.pipeline.run import run as run
+from workbench.pipeline.spec import AggregateSpec as AggregateSpec
 from workbench.pipeline.spec import CombineSpec as CombineSpec
 from workbench.pipeline.spec import MediateSpec as MediateSpec
 from workbench.pipeline.spec import SmoothSpec as SmoothSpec
