@@ -54,23 +54,48 @@ def check(
                     [model])
     options = data.pop("dataset_options") | extra["dataset_options"]
     spec = Spec(**data, dataset_options=options, model=model, options=extra["options"], seed=seed)
-    from workbench.pipeline.inputs import data_of, input_files
-    from workbench.pipeline.own_files import KINDS
-    from workbench.pipeline.problems import model_of
-    from workbench.preflight import looked_over
+    from workbench.pipeline.inputs import input_files
 
     if out is not None:
         check_output(out, FORMATS, [*input_files(spec), *([parents] if parents else [])])
-    title = Path(str(options[spec.dataset])).name if spec.dataset in KINDS else spec.dataset
     if not quiet:
-        typer.echo(f"reading {title}", err=True)
-    made = model_of(spec)
-    found = looked_over(lambda: data_of(spec), title, made, parents, parent_label)
+        typer.echo(f"reading {title_of(spec)}", err=True)
+    found = checked(spec, parents, parent_label)
     typer.echo(found.to_json() if as_json else str(found))
     if out is not None:
         deliver(lambda path: _write(found, path), out)
         typer.echo(f"wrote {out}", err=as_json)
     raise typer.Exit(0 if found.ok else 1)
+
+
+def title_of(spec: Spec) -> str:
+    """What is checked, in a word: the name of the dataset, or of the file of the areas."""
+    from workbench.pipeline.own_files import KINDS
+
+    own = spec.dataset_options.plain().get(spec.dataset) if spec.dataset in KINDS else None
+    return Path(str(own)).name if own else spec.dataset
+
+
+def checked(spec: Spec, parents: Path | None = None, parent_label: str | None = None):
+    """The check of the data of a Spec, with the cost of its model.
+
+    Parameters
+    ----------
+    spec : Spec
+        Of ``disaggregate``.
+    parents, parent_label
+        As of `workbench.check`.
+
+    Returns
+    -------
+    Check
+    """
+    from workbench.pipeline.inputs import data_of
+    from workbench.pipeline.problems import model_of
+    from workbench.preflight import looked_over
+
+    return looked_over(lambda: data_of(spec), title_of(spec), model_of(spec), parents,
+                       parent_label)
 
 
 def _write(found, out: Path) -> None:

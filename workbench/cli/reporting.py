@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from workbench.checks import package, reading, require
+from workbench.checks import InputError, package, reading, require
 from workbench.outputs import check_output, deliver
 
 PAGES = (".html",)
@@ -81,7 +81,7 @@ def check_page(path: Path, inputs: Iterable[str | Path | None]) -> None:
 
 
 def write_page(maps, path: Path, **options) -> Path:
-    """Write the report of a map.
+    """Write the report of a map, with a check of the data that its Spec names.
 
     Parameters
     ----------
@@ -99,9 +99,29 @@ def write_page(maps, path: Path, **options) -> Path:
     """
     from workbench import reporting
 
-    made = reporting.report(maps, **options)
+    made = reporting.report(maps, check=_check(maps), **options)
     deliver(made.to_html, path)
     return path
+
+
+def _check(maps):
+    """The check of the data that the map was made of; in words why not, where they are not here."""
+    from workbench.cli.checking import checked
+    from workbench.pipeline.base import BaseSpec
+    from workbench.pipeline.spec import Spec
+
+    if "spec" not in maps.attrs:
+        return None
+    spec = BaseSpec.from_json(maps.attrs["spec"])
+    if not isinstance(spec, Spec):
+        return None
+    try:
+        found = checked(spec)
+    except InputError as error:
+        return f"The data could not be checked again: {error}"
+    if found.data is None:
+        return f"The data could not be checked again: {'; '.join(map(str, found.findings))}"
+    return found
 
 
 def _comparison(path: Path | None):
