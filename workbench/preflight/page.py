@@ -24,6 +24,7 @@ _FRAGMENT = Template("""<div class="wb-check"><style>
   border-bottom: 1px solid #ddd; background: none; overflow-wrap: anywhere; }
 .wb-check th { font-weight: 600; border-bottom: 2px solid #888; }
 .wb-check .number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
+.wb-check table.findings td:nth-child(3) { min-width: 8em; }
 .wb-check td.kind { white-space: nowrap; font-weight: 600; }
 .wb-check .error { color: #A3003F; } .wb-check .warning { color: #8A4B00; }
 .wb-check .note { color: #555; }
