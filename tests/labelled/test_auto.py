@@ -390,7 +390,8 @@ def recovery(ours, simple, deviance=(1.0, 1.0), differences=None, error=0.01, ma
     (dict(ours=0.5, simple={SPLIT: np.nan, REGRESSION: 0.9}), 50, False,
      "the regression on totals 0.9", "split by population"),    # it failed
     (dict(ours=0.5, simple={SPLIT: 0.8}, map_gap=-0.02), 50, False,     # of the map: two s.e.
-     "not surely better than the split by population,", "as well or"),
+     "not surely better than the split by population (by the maps alone, without their intervals: "
+     "difference of deviance -0.02, standard error 0.01),", "as well or"),
     (dict(ours=0.5, simple={}), 50, False, "has an error of 0.5.", "wb.compare"),
 ])
 def test_the_verdict_in_words(scores, areas, wins, said, unsaid):
