@@ -25,7 +25,8 @@ def ds():
 
 
 def test_vi_of_normal_values_is_the_closed_form(ds):
-    found = wb.compare_engines(ds, wb.VBAgg(**NORMAL), engines=["exact", "vi"], hold=True)
+    found = wb.compare_engines(ds, wb.VBAgg(**NORMAL), engines=["exact", "vi"],
+                               fix_hyperparameters=True)
     assert found["engine"].values.tolist() == ["exact", "vi"]
     assert found.attrs["reference"] == "exact" and "rhat" not in found
     assert float(np.abs(found["difference"]).max()) < 1e-3
@@ -40,7 +41,8 @@ def test_vi_of_normal_values_is_the_closed_form(ds):
 def test_chains_of_normal_values_are_the_closed_form(ds):
     """Monte Carlo error of 800 draws: means within 0.2 sd, standard deviations within 15 %."""
     pytest.importorskip("numpyro")
-    found = wb.compare_engines(ds, wb.VBAgg(**NORMAL), hold=True, draws=400, warmup=200, chains=2)
+    found = wb.compare_engines(ds, wb.VBAgg(**NORMAL), fix_hyperparameters=True, draws=400,
+                               warmup=200, chains=2)
     assert found["engine"].values.tolist() == ["exact", "vi", "nuts"]
     assert found.attrs["reference"] == "nuts"
     assert float(np.abs(found["difference"]).max()) < 0.2

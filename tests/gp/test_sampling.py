@@ -76,7 +76,7 @@ def test_draws_are_those_of_the_closed_form():
     exact = AggregatedGP(kernel="rbf").fit(source)
     fit = VBAgg(kernel="rbf", link="identity", likelihood="normal").condition(
         source, exact.hyperparameters)
-    found = sample(fit.state, draws=400, warmup=200, chains=2, hold=True)
+    found = sample(fit.state, draws=400, warmup=200, chains=2, fixed=True)
     expected = exact.at(source.bags)
     std = expected.std.numpy()
     assert found.divergences == 0 and not found.hyperparameters
@@ -92,7 +92,7 @@ def test_vi_is_near_the_draws_on_counts():
     """At the same hyperparameters: means within 0.25 sd, standard deviations within 20 %."""
     source = counts()
     fit = VBAgg(kernel="rbf", inducing=60).fit(source)
-    found = sample(fit.state, draws=400, warmup=200, chains=2, hold=True)
+    found = sample(fit.state, draws=400, warmup=200, chains=2, fixed=True)
     vi = fit.at(source.bags, torch.arange(source.bags.count), True)
     std = found.rate.std((0, 1))
     assert np.abs((found.rate.mean((0, 1)) - vi.mean.numpy()) / std).max() < 0.25

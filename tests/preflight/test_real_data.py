@@ -35,7 +35,8 @@ def test_madagascar_as_it_comes():
 
 @pytest.mark.slow
 @with_files
-def test_madagascar_by_name_tells_the_same_warnings():
+def test_madagascar_by_name_tells_the_same_warnings(monkeypatch):
+    monkeypatch.setenv("WORKBENCH_DATA", str(REAL))
     found = wb.check("madagascar", model=SMALL)
     assert found.ok and [one.code for one in found.of("warning")] == ["outside"]
 

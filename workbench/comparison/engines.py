@@ -22,14 +22,16 @@ _SHARED = ("kernel", "transform", "extrapolation", "priors", "initial", "hyperpa
 
 
 def compare_engines(ds: xr.Dataset, model=None, *, engines: Sequence[str] | None = None,
-                    hold: bool = False, draws: int = 500, warmup: int = 500, chains: int = 4,
+                    fix_hyperparameters: bool = False, draws: int = 500,
+                    warmup: int = 500, chains: int = 4,
                     seed: int = 0, limit: float = 15.0, progress: bool = False) -> xr.Dataset:
     """The same model on the same small data, computed in closed form, by VI and by NUTS.
 
     How far is the variational posterior from the exact one? Rates are those inside the areas, given
     their totals (``area_effect=True``), where engines differ most. Chains sample the field with its
     whole covariance, all effects, and the hyperparameters under their priors; the other engines
-    take hyperparameters at their best values, unless ``hold`` has all of them at those of VI.
+    take hyperparameters at their best values, unless ``fix_hyperparameters`` has
+    all of them at those of VI.
 
     Parameters
     ----------
@@ -40,8 +42,8 @@ def compare_engines(ds: xr.Dataset, model=None, *, engines: Sequence[str] | None
     engines : sequence of str, optional
         Of ``exact`` (Normal values, identity link, no nugget), ``vi`` and ``nuts``; by default all
         that the model allows. VI is always among them: the others start from it.
-    hold : bool
-        Hold the hyperparameters at those that VI found: engines then answer one question.
+    fix_hyperparameters : bool
+        Fix the hyperparameters at those that VI found: engines then answer one question.
     draws, warmup, chains : int
         Of the sampler, see `workbench.labelled.sampling.sample_posterior`.
     seed : int
@@ -92,7 +94,8 @@ def compare_engines(ds: xr.Dataset, model=None, *, engines: Sequence[str] | None
               else [choose("engine", one, ENGINES) for one in engines])
     require("exact" not in wanted or not why, f"there is no closed form: {why}")
     order = [one for one in ENGINES if one in {*wanted, "vi"}]
-    sampler = {"draws": draws, "warmup": warmup, "chains": chains, "hold": hold, "seed": seed,
+    sampler = {"draws": draws, "warmup": warmup, "chains": chains, "seed": seed,
+               "fix_hyperparameters": fix_hyperparameters,
                "limit": limit, "progress": progress}
     if "nuts" in order:
         package("numpyro", extra="sampling")
@@ -102,7 +105,8 @@ def compare_engines(ds: xr.Dataset, model=None, *, engines: Sequence[str] | None
     found["vi"] = _answers(fit, ds, started)
     if "exact" in order:
         started = time.perf_counter()
-        found["exact"] = _answers(_closed_form(model, fit, ds, hold, progress), ds, started)
+        found["exact"] = _answers(_closed_form(model, fit, ds, fix_hyperparameters, progress), ds,
+                                  started)
     chained = None
     if "nuts" in order:
         started = time.perf_counter()
@@ -110,7 +114,7 @@ def compare_engines(ds: xr.Dataset, model=None, *, engines: Sequence[str] | None
         found["nuts"] = _of_draws(chained, started, found["vi"]["hyperparameter_mean"])
     out = xr.concat([found[one] for one in order], xr.DataArray(order, dims="engine",
                     name="engine"), coords="minimal", compat="override", join="outer")
-    return _told(out, chained, fit, ds, hold)
+    return _told(out, chained, fit, ds, fix_hyperparameters)
 
 
 def _no_closed_form(model, ds: xr.Dataset) -> str:
@@ -126,10 +130,10 @@ def _no_closed_form(model, ds: xr.Dataset) -> str:
     return ""
 
 
-def _closed_form(model, fit, ds: xr.Dataset, hold: bool, progress: bool):
+def _closed_form(model, fit, ds: xr.Dataset, fixed: bool, progress: bool):
     options = {name: getattr(model.options, name) for name in _SHARED}
     exact = make_model("aggregated-gp", **options)
-    return exact.condition(ds, fit.hyperparameters) if hold else exact.fit(ds, progress=progress)
+    return exact.condition(ds, fit.hyperparameters) if fixed else exact.fit(ds, progress=progress)
 
 
 def _answers(fit, ds: xr.Dataset, started: float) -> xr.Dataset:
@@ -158,7 +162,7 @@ def _of_draws(chained: xr.Dataset, started: float, held: xr.DataArray) -> xr.Dat
         hyperparameter_std=std["hyperparameter"].rename(names).reindex(held.coords))
 
 
-def _told(out: xr.Dataset, chained: xr.Dataset | None, fit, ds: xr.Dataset, hold: bool
+def _told(out: xr.Dataset, chained: xr.Dataset | None, fit, ds: xr.Dataset, fixed: bool
           ) -> xr.Dataset:
     """With differences from the reference, convergence of the chains, and all of it in words."""
     order = out["engine"].values.tolist()
@@ -171,7 +175,7 @@ def _told(out: xr.Dataset, chained: xr.Dataset | None, fit, ds: xr.Dataset, hold
         "long_name": "standard deviation of the rate"}
     out["difference"].attrs = {"units": "sd", "long_name": f"mean less that of {reference}"}
     lines = [f"{fit.model!r}, {ds.sizes['individual']} individuals in {ds.sizes['bag']} areas; "
-             "hyperparameters " + ("held at those of vi" if hold else
+             "hyperparameters " + ("fixed at those of vi" if fixed else
                                    "sampled by nuts, at their best otherwise")]
     if chained is not None:
         out = out.assign(rhat=("individual", rhat(chained["rate"].values)) if

@@ -13,7 +13,7 @@ from workbench.labelled.predictive import coords_of
 
 
 def sample_posterior(fit: Fit, *, draws: int = 500, warmup: int = 500, chains: int = 4,
-                     hold: bool = False, seed: int = 0, limit: float = 15.0,
+                     fix_hyperparameters: bool = False, seed: int = 0, limit: float = 15.0,
                      progress: bool = False) -> xr.Dataset:
     """Draws from the exact posterior of a fitted VBAgg model, by the no-U-turn sampler.
 
@@ -28,7 +28,7 @@ def sample_posterior(fit: Fit, *, draws: int = 500, warmup: int = 500, chains: i
         Draws that are kept of each chain, and draws before them.
     chains : int
         Number of chains.
-    hold : bool
+    fix_hyperparameters : bool
         Hold all hyperparameters where the fit has them.
     seed : int
         Of all randomness.
@@ -55,8 +55,8 @@ def sample_posterior(fit: Fit, *, draws: int = 500, warmup: int = 500, chains: i
 
     require(fit.model.name in ("vbagg", "constant"), f"the sampler is for vbagg and constant, not "
             f"for {fit.model.name}")
-    found = sample(fit.inner.state, draws=draws, warmup=warmup, chains=chains, hold=hold,
-                   seed=seed, limit=limit, progress=progress)
+    found = sample(fit.inner.state, draws=draws, warmup=warmup, chains=chains,
+                   fixed=fix_hyperparameters, seed=seed, limit=limit, progress=progress)
     factor = fit._training_bags().totals.numpy(force=True) if fit.inner.state.rescaled else 1.0
     chain = ("chain", "draw")
     variables = {"rate": ((*chain, "individual"), found.rate),
@@ -68,15 +68,16 @@ def sample_posterior(fit: Fit, *, draws: int = 500, warmup: int = 500, chains: i
                       coords | {"name": names}, {"divergences": found.divergences})
 
 
-def check_cost(ds: xr.Dataset, **options) -> None:
+def check_cost(ds: xr.Dataset, *, draws: int, warmup: int, chains: int,
+               fix_hyperparameters: bool, limit: float) -> None:
     """Refuse what would take too long to sample, before any work is done.
 
     Parameters
     ----------
     ds : xr.Dataset
         Bagged dataset.
-    **options
-        ``draws``, ``warmup``, ``chains``, ``hold`` and ``limit`` of `sample_posterior`.
+    draws, warmup, chains, fix_hyperparameters, limit
+        As of `sample_posterior`.
 
     Raises
     ------
@@ -85,7 +86,8 @@ def check_cost(ds: xr.Dataset, **options) -> None:
     """
     from workbench.gp.sampling.nuts import affordable
 
-    affordable(ds.sizes["individual"], ds.sizes["bag"], **options)
+    affordable(ds.sizes["individual"], ds.sizes["bag"], draws=draws, warmup=warmup, chains=chains,
+               fixed=fix_hyperparameters, limit=limit)
 
 
 def point_values(fit: Fit) -> dict[str, float]:

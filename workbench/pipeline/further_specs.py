@@ -156,8 +156,8 @@ class EnginesSpec(BaseSpec):
         As of `Spec`.
     engines : tuple of str
         exact, vi or nuts; repeat. Default: all that the model allows.
-    hold : bool
-        Hold the hyperparameters at those that vi finds, for all engines.
+    fix_hyperparameters : bool
+        Fix the hyperparameters at those that vi finds, for all engines.
     draws : int
         Draws of each chain that are kept.
     warmup : int
@@ -169,8 +169,9 @@ class EnginesSpec(BaseSpec):
     model : str
         Always vbagg.
     options, hyperparameters, seed
-        As of `BaseSpec`. Engines are compared by mean and sd, so quantiles and threshold are not
-        for them.
+        As of `BaseSpec`.
+    quantiles, threshold
+        Not for engines, which are compared by mean and sd: leave them at their defaults.
     """
 
     command: ClassVar[str] = "engines"
@@ -180,7 +181,7 @@ class EnginesSpec(BaseSpec):
     level: str | None = None
     areas: int | None = None
     engines: tuple[str, ...] = ()
-    hold: bool = False
+    fix_hyperparameters: bool = False
     draws: int = 500
     warmup: int = 500
     chains: int = 4

@@ -152,7 +152,8 @@ def _engines(spec: EnginesSpec, model, progress: bool, out: Path | None) -> xr.D
     require(out is None or out.suffix == ".nc", "engines beside each other are written to NetCDF; "
             f"give a file that ends in .nc, not {str(out)!r}")
     found = compare_engines(
-        data_of(spec), model, engines=spec.engines or None, hold=spec.hold, draws=spec.draws,
+        data_of(spec), model, engines=spec.engines or None,
+        fix_hyperparameters=spec.fix_hyperparameters, draws=spec.draws,
         warmup=spec.warmup, chains=spec.chains, seed=spec.seed, limit=spec.limit,
         progress=progress)
     return found.assign_attrs(spec=spec.to_json(indent=None), spec_key=spec.key)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import holoviews as hv
 import numpy as np
 import xarray as xr
-from scipy import stats
 
 from workbench.checks import require
 from workbench.plots.theme import CATEGORIES, CHART, NEUTRAL
@@ -87,7 +86,9 @@ def rank_curves(result: xr.Dataset) -> hv.Overlay:
         Inside the grey band as a whole where ranks are uniform.
     """
     x, y = hv.Dimension("PIT"), hv.Dimension("difference")
-    reach = stats.kstwo.ppf(_BAND, result.sizes["truth"])
+    from scipy.stats import kstwo  # only here: it is slow to import
+
+    reach = kstwo.ppf(_BAND, result.sizes["truth"])
     shapes, top = [hv.HSpan(-reach, reach).opts(color=NEUTRAL, alpha=0.25)], reach
     for colour, name in zip(CATEGORIES, result["quantity"].values, strict=False):
         ranks = np.sort(result["rank"].sel(quantity=name).values)

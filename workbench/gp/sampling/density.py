@@ -26,7 +26,7 @@ class Density:
     ----------
     state : VariationalState
         Of a fit: its hyperparameters are where those start that are sampled.
-    hold : bool
+    fixed : bool
         Whether all hyperparameters stay where they are.
 
     Raises
@@ -37,7 +37,7 @@ class Density:
         If the extra ``sampling`` is not installed.
     """
 
-    def __init__(self, state, hold: bool = False):
+    def __init__(self, state, fixed: bool = False):
         self.jax = package("jax", extra="sampling")
         self.jnp = self.jax.numpy
         kind = state.likelihood.name
@@ -59,7 +59,7 @@ class Density:
             model = state.noise
             self._noise = (model.known if model.convention == "known" else model.factor).numpy(
                 force=True).astype(float)
-        self.items = [] if hold else [item for item in state.hyperparameters if not item.fixed]
+        self.items = [] if fixed else [item for item in state.hyperparameters if not item.fixed]
         self.start = (np.concatenate([_raw(i) for i in self.items]) if self.items else np.zeros(0))
         self._fixed = {id(p): _raw(p) for term in terms for p in term.kernel.parameters()}
         self._fixed |= {id(item.raw): _raw(item) for item in state.hyperparameters}

@@ -49,7 +49,7 @@ class Draws:
     divergences: int
 
 
-def seconds(individuals: int, effects: int, steps: int, hold: bool) -> float:
+def seconds(individuals: int, effects: int, steps: int, fixed: bool) -> float:
     """Roughly how long chains take.
 
     Parameters
@@ -60,23 +60,23 @@ def seconds(individuals: int, effects: int, steps: int, hold: bool) -> float:
         Nuggets and area effects.
     steps : int
         Draws of all chains, warm-up included.
-    hold : bool
+    fixed : bool
         Whether hyperparameters are held.
     """
     size = individuals + effects
-    cost = 2 * individuals**2 + 8 * size + (0 if hold else 3 * individuals**3)
-    return steps * _STEPS[hold] * (_OVERHEAD + cost / _SPEED)
+    cost = 2 * individuals**2 + 8 * size + (0 if fixed else 3 * individuals**3)
+    return steps * _STEPS[fixed] * (_OVERHEAD + cost / _SPEED)
 
 
 def affordable(individuals: int, bags: int, *, draws: int, warmup: int, chains: int,
-               hold: bool, limit: float) -> None:
+               fixed: bool, limit: float) -> None:
     """Refuse what would take too long, before any work is done.
 
     Parameters
     ----------
     individuals, bags : int
         Of the data.
-    draws, warmup, chains, hold, limit
+    draws, warmup, chains, fixed, limit
         As of `sample`.
 
     Raises
@@ -88,17 +88,17 @@ def affordable(individuals: int, bags: int, *, draws: int, warmup: int, chains: 
         require(isinstance(value, int) and value >= least,
                 f"expected {name} a whole number of {least} or more, got {value!r}")
     steps = chains * (draws + warmup)
-    minutes = seconds(individuals, individuals + bags, steps, hold) / 60
+    minutes = seconds(individuals, individuals + bags, steps, fixed) / 60
     told = (f"sampling {individuals:,} individuals in {bags:,} areas for {steps:,} steps would "
             f"take about {minutes:,.0f} minutes")
     remedy = ("take fewer individuals (coarser rasters, fewer areas), fewer draws or chains, or "
-              "hold the hyperparameters; the variational engine is for large data")
+              "fix the hyperparameters; the variational engine is for large data")
     require(individuals <= MOST_INDIVIDUALS, f"{told} and a matrix of {individuals:,} squared; "
             f"the most is {MOST_INDIVIDUALS:,} individuals: {remedy}")
     require(minutes <= limit, f"{told}, more than the limit of {limit:g}: {remedy}")
 
 
-def sample(state, *, draws: int = 500, warmup: int = 500, chains: int = 4, hold: bool = False,
+def sample(state, *, draws: int = 500, warmup: int = 500, chains: int = 4, fixed: bool = False,
            seed: int = 0, limit: float = 15.0, progress: bool = False) -> Draws:
     """Draws from the exact posterior of a variational state's model.
 
@@ -110,7 +110,7 @@ def sample(state, *, draws: int = 500, warmup: int = 500, chains: int = 4, hold:
         Draws that are kept of each chain, and draws before them, in which it adapts.
     chains : int
         Number of chains, one after the other.
-    hold : bool
+    fixed : bool
         Hold all hyperparameters where the state has them.
     seed : int
         Of all randomness.
@@ -127,10 +127,10 @@ def sample(state, *, draws: int = 500, warmup: int = 500, chains: int = 4, hold:
         If the extra ``sampling`` is not installed.
     """
     affordable(len(state.x), state.bags.count, draws=draws, warmup=warmup, chains=chains,
-               hold=hold, limit=limit)
+               fixed=fixed, limit=limit)
     jax, infer = package("jax", extra="sampling"), package("numpyro.infer", extra="sampling")
     with jax.enable_x64(True):
-        density = Density(state, hold)
+        density = Density(state, fixed)
         centre, root = _white(density)
         place = _coordinates(density, centre, root)
 
