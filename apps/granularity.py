@@ -2,7 +2,7 @@
 
 Question: How coarse may summaries be before what matters is lost?
 For: lectures, and whoever plans what to publish.
-Example: ?
+Example: ?tab=map on a map
 """
 
 from workbench.ui.base.shell import show

@@ -2,7 +2,7 @@
 
 Question: What if covariates and targets belong to different places?
 For: researchers who downscale fields.
-Example: ?
+Example: ?model=s-cmp&side=8&share=0.75 three quarters unmatched
 """
 
 from workbench.ui.base.shell import show

@@ -2,7 +2,7 @@
 
 Question: What do several instruments say together, if some are biased or copies of each other?
 For: researchers who combine stations, satellites and models.
-Example: ?
+Example: ?tab=city over a city
 """
 
 from workbench.ui.base.shell import show

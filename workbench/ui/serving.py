@@ -54,8 +54,8 @@ class Card:
         That the app answers.
     audience : str
         For whom it is.
-    example : str
-        Query of an address at which the app shows something worth seeing; may be empty.
+    example : tuple of str
+        Query of an address at which the app shows something else worth seeing, and what.
     picture : Path or None
         Of the app at work.
     """
@@ -64,7 +64,7 @@ class Card:
     purpose: str
     question: str = ""
     audience: str = ""
-    example: str = ""
+    example: tuple[str, str] | None = None
     picture: Path | None = None
 
 
@@ -86,8 +86,9 @@ def about(name: str) -> Card:
     title, _, purpose = first.partition(": ")
     told = {key: value for key, found, value in (line.partition(": ") for line in lines) if found}
     picture = file.parent / PICTURES / f"{name}.png"
+    query, _, what = told.get("Example", "").partition(" ")
     return Card(title, purpose.rstrip("."), told.get("Question", ""), told.get("For", ""),
-                told.get("Example", ""), picture if picture.is_file() else None)
+                (query, what) if query else None, picture if picture.is_file() else None)
 
 
 @cache

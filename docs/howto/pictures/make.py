@@ -19,10 +19,11 @@ from pathlib import Path
 from PIL import Image
 from playwright.sync_api import Page, sync_playwright
 
-from workbench.ui.serving import about, apps
+from workbench.ui.serving import apps
 
 HERE = Path(__file__).parent
 SIZE, SMALL = (1440, 900), (640, 360)
+LEFT, TOP, WIDE = 310, 70, 960      # of what is shown of the main column
 PATIENCE = 300_000      # milliseconds
 IDLE = "() => window.Bokeh && Bokeh.documents.length && Bokeh.documents[0].is_idle"
 
@@ -49,22 +50,25 @@ def server():
 
 
 def picture(page: Page, address: str, name: str) -> None:
-    """Open an app's example, fit where it has to be asked for it, and store what is seen."""
-    page.goto(f"{address}/{name}{about(name).example}", timeout=PATIENCE)
+    """Open an app, fit where it has to be asked for it, and store what is seen."""
+    page.goto(f"{address}/{name}", timeout=PATIENCE)
     page.wait_for_selector("canvas", timeout=PATIENCE)
     page.wait_for_function(IDLE, timeout=PATIENCE)
     if name == "disaggregate":
         page.get_by_role("button", name="Fit", exact=True).click()
-        page.get_by_role("button", name="Cancel", exact=True).wait_for(timeout=PATIENCE)
-        page.get_by_role("button", name="Fit", exact=True).wait_for(timeout=PATIENCE)
+        cancel = page.get_by_role("button", name="Cancel", exact=True)
+        cancel.wait_for(timeout=PATIENCE)
+        cancel.wait_for(state="hidden", timeout=PATIENCE)
+        page.get_by_text("scoring", exact=True).wait_for(state="hidden", timeout=PATIENCE)
     page.wait_for_timeout(4000)     # what is computed after the first maps
     page.wait_for_function(IDLE, timeout=PATIENCE)
     page.mouse.move(5, 5)
     with Image.open(io.BytesIO(page.screenshot())) as image:
         seen = image.convert("RGB")
     seen.quantize(256).save(HERE / f"{name}.png", optimize=True)
-    height = SIZE[0] * SMALL[1] // SMALL[0]
-    small = seen.crop((0, 0, SIZE[0], height)).resize(SMALL, Image.Resampling.LANCZOS)
+    height = WIDE * SMALL[1] // SMALL[0]
+    beside = seen.crop((LEFT, TOP, LEFT + WIDE, TOP + height))
+    small = beside.resize(SMALL, Image.Resampling.LANCZOS)
     folder = apps()[name].parent / "pictures"
     small.quantize(128).save(folder / f"{name}.png", optimize=True)
 
