@@ -1,4 +1,9 @@
-"""Disaggregate: choose data, granularity and model; see the fine map and its calibration."""
+"""Disaggregate: choose data, granularity and model; see the fine map and its calibration.
+
+Question: Where inside my areas are the cases, and how sure is the map?
+For: analysts with totals by area.
+Example: ?granularity=region from only 24 regions
+"""
 
 from workbench.ui.base.shell import show
 from workbench.ui.disaggregate.views.page import APP

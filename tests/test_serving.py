@@ -1,5 +1,6 @@
 """Serving: apps are found, a taken port and an open address are refused in words."""
 
+import importlib
 import os
 import re
 import signal
@@ -51,12 +52,14 @@ def test_the_landing_page_leads_to_the_apps_and_the_documentation(monkeypatch, t
     without = landing(monkeypatch, tmp_path)
     assert all(f'href="./{name}"' in without for name in serving.apps())
     assert "see the fine map and its calibration" in without
+    assert "how sure is the map?" in without and 'href="./granularity?tab=map"' in without
     assert serving.HOW_TO_BUILD in without and "documentation/index.html" not in without
     page = tmp_path / serving.PAGE
     page.parent.mkdir(parents=True)
     page.write_text("<html></html>", encoding="utf-8")
     assert "documentation/index.html" in landing(monkeypatch, tmp_path)
-    assert f"documentation={page.parent.resolve()}" in serving._settings(5006, "127.0.0.1", [])
+    assert f"documentation={page.parent.resolve()}" in serving._settings(
+        5006, "127.0.0.1", [], serving.about("granularity").picture.parent)
 
 
 class Server:
@@ -175,3 +178,21 @@ def test_a_server_ends_in_a_few_seconds_whatever_is_running(serve, port, tmp_pat
     assert server.stop(how) < 10
     assert server.process.returncode == 0
     assert "Traceback" not in server.printed
+
+
+@pytest.mark.parametrize("name", serving.apps())
+def test_every_card_of_the_first_page_has_a_question_a_picture_and_an_example_that_works(name):
+    card = serving.about(name)
+    assert card.question.endswith("?") and card.audience and card.picture.stat().st_size < 120_000
+    page = importlib.import_module(f"workbench.ui.{name}.views.page")
+    assert page.APP.state().read(card.example[0]) == []
+
+
+@pytest.mark.ui
+def test_the_first_page_shows_pictures_and_asks_nothing_of_other_machines(serve, port, page):
+    server = serve("-m", "workbench", "serve", "--port", str(port))
+    server.wait(lambda: server.url in server.printed and server.listens())
+    page.goto(server.url, timeout=150_000)
+    widths = page.evaluate("[...document.images].map(image => image.naturalWidth)")
+    assert widths == [640] * len(serving.apps())
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")

@@ -6,6 +6,7 @@ import ast
 import os
 import socket
 import sys
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
@@ -19,6 +20,7 @@ PAGE = Path("build", "docs", "index.html")
 PLACES = (Path(workbench.__file__).parents[1], Path())      # that the documentation is built in
 HOW_TO_BUILD = "make docs"
 LANDING = Path(__file__).with_name("landing.html")
+PICTURES = "pictures"       # folder beside the apps' files, and its address
 
 
 def apps() -> dict[str, Path]:
@@ -41,8 +43,33 @@ def apps() -> dict[str, Path]:
     raise InputError(f"no apps found in {' or '.join(map(str, folders))}; install again")
 
 
-def about(name: str) -> tuple[str, str]:
-    """Title of an app, and what it is for, from the first line of its file.
+@dataclass(frozen=True)
+class Card:
+    """What the first page says of an app.
+
+    Parameters
+    ----------
+    title, purpose : str
+    question : str
+        That the app answers.
+    audience : str
+        For whom it is.
+    example : tuple of str
+        Query of an address at which the app shows something else worth seeing, and what.
+    picture : Path or None
+        Of the app at work.
+    """
+
+    title: str
+    purpose: str
+    question: str = ""
+    audience: str = ""
+    example: tuple[str, str] | None = None
+    picture: Path | None = None
+
+
+def about(name: str) -> Card:
+    """What the docstring of an app's file says of it, line by line, and its picture.
 
     Parameters
     ----------
@@ -51,11 +78,17 @@ def about(name: str) -> tuple[str, str]:
 
     Returns
     -------
-    title, purpose : str
+    Card
     """
-    told = ast.get_docstring(ast.parse(apps()[name].read_text(encoding="utf-8"))) or name
-    title, _, purpose = told.splitlines()[0].partition(": ")
-    return title, purpose.rstrip(".")
+    file = apps()[name]
+    first, *lines = (ast.get_docstring(ast.parse(file.read_text(encoding="utf-8"))) or name
+                     ).splitlines()
+    title, _, purpose = first.partition(": ")
+    told = {key: value for key, found, value in (line.partition(": ") for line in lines) if found}
+    picture = file.parent / PICTURES / f"{name}.png"
+    query, _, what = told.get("Example", "").partition(" ")
+    return Card(title, purpose.rstrip("."), told.get("Question", ""), told.get("For", ""),
+                (query, what) if query else None, picture if picture.is_file() else None)
 
 
 @cache
@@ -105,16 +138,19 @@ def serve(names: list[str], port: int, address: str, origins: list[str]) -> None
     files = [str(path) for name, path in known.items() if not names or name in names]
     print(f"serving {', '.join(Path(f).stem for f in files)} at http://{address}:{port} "
           "(Ctrl-C stops)", flush=True)
-    _panel(["serve", *files, *_settings(port, address, origins)],
+    pictures = next(iter(known.values())).parent / PICTURES
+    _panel(["serve", *files, *_settings(port, address, origins, pictures)],
            [Path(file).stem for file in files])
 
 
-def _settings(port: int, address: str, origins: list[str]) -> list[str]:
+def _settings(port: int, address: str, origins: list[str], pictures: Path) -> list[str]:
     allowed = origins or [f"{host}:{port}" for host in ("127.0.0.1", "localhost")]
     site = documentation()
+    folders = {PICTURES: pictures if pictures.is_dir() else None, "documentation": site}
+    static = [f"{route}={folder}" for route, folder in folders.items() if folder is not None]
     return [
         "--address", address, "--port", str(port), "--liveness", "--index", str(LANDING),
-        *([] if site is None else ["--static-dirs", f"documentation={site}"]),
+        *(["--static-dirs", *static] if static else []),
         "--unused-session-lifetime", "15000",
         *[f"--allow-websocket-origin={origin}" for origin in allowed],
     ]

@@ -1,0 +1,89 @@
+"""Pictures of the apps at work: `python docs/howto/pictures/make.py [APP ...]` (needs a Chromium).
+
+Those of the documentation are stored beside this script; small ones, for the first page of
+`workbench serve`, beside the apps.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from PIL import Image
+from playwright.sync_api import Page, sync_playwright
+
+from workbench.ui.serving import apps
+
+HERE = Path(__file__).parent
+SIZE, SMALL = (1440, 900), (640, 360)
+LEFT, TOP, WIDE = 310, 70, 960      # of what is shown of the main column
+PATIENCE = 300_000      # milliseconds
+IDLE = "() => window.Bokeh && Bokeh.documents.length && Bokeh.documents[0].is_idle"
+
+
+@contextlib.contextmanager
+def server():
+    """Address of the apps, served for as long as it is needed."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    process = subprocess.Popen([sys.executable, "-m", "workbench", "serve", "--port", str(port)])
+    try:
+        while True:
+            with socket.socket() as probe:
+                if probe.connect_ex(("127.0.0.1", port)) == 0:
+                    break
+            if process.poll() is not None:
+                raise SystemExit("the server ended")
+            time.sleep(0.2)
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def picture(page: Page, address: str, name: str) -> None:
+    """Open an app, fit where it has to be asked for it, and store what is seen."""
+    page.goto(f"{address}/{name}", timeout=PATIENCE)
+    page.wait_for_selector("canvas", timeout=PATIENCE)
+    page.wait_for_function(IDLE, timeout=PATIENCE)
+    if name == "disaggregate":
+        page.get_by_role("button", name="Fit", exact=True).click()
+        cancel = page.get_by_role("button", name="Cancel", exact=True)
+        cancel.wait_for(timeout=PATIENCE)
+        cancel.wait_for(state="hidden", timeout=PATIENCE)
+        page.get_by_text("scoring", exact=True).wait_for(state="hidden", timeout=PATIENCE)
+    page.wait_for_timeout(4000)     # what is computed after the first maps
+    page.wait_for_function(IDLE, timeout=PATIENCE)
+    page.mouse.move(5, 5)
+    with Image.open(io.BytesIO(page.screenshot())) as image:
+        seen = image.convert("RGB")
+    seen.quantize(256).save(HERE / f"{name}.png", optimize=True)
+    height = WIDE * SMALL[1] // SMALL[0]
+    beside = seen.crop((LEFT, TOP, LEFT + WIDE, TOP + height))
+    small = beside.resize(SMALL, Image.Resampling.LANCZOS)
+    folder = apps()[name].parent / "pictures"
+    small.quantize(128).save(folder / f"{name}.png", optimize=True)
+
+
+def main(names: list[str]) -> None:
+    """Make the pictures of some apps, or of all."""
+    chromium = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chrome")
+    with server() as address, sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        for name in names or list(apps()):
+            page = browser.new_page(viewport={"width": SIZE[0], "height": SIZE[1]})
+            picture(page, address, name)
+            page.close()
+        browser.close()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

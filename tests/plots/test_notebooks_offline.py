@@ -1,0 +1,92 @@
+"""Plots of the notebooks in JupyterLab, in a browser that reaches no other machine."""
+
+import os
+import subprocess
+import sys
+import time
+import urllib.request
+from pathlib import Path
+from urllib.parse import urlparse
+
+import nbformat
+import pytest
+from nbformat.v4 import new_code_cell, new_notebook
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+NOTEBOOKS = sorted((REPOSITORY / "notebooks").glob("*.ipynb"))
+PLOTS = ("import holoviews as hv\nhv.Curve([1, 2, 3])",
+         "import hvplot.pandas, pandas as pd\npd.DataFrame({'a': [1, 2, 3]}).hvplot.line()")
+KERNEL = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
+ASKED = """() => [...document.querySelectorAll('.jp-CodeCell .jp-InputArea-prompt')]
+  .filter(one => one.textContent !== '[ ]:').length"""
+DONE = """() => [...document.querySelectorAll('.jp-CodeCell .jp-InputArea-prompt')]
+  .every(one => /[0-9]/.test(one.textContent))"""
+
+
+def first_cell(path: Path) -> str:
+    cells = nbformat.read(path, as_version=4).cells
+    return next(cell.source for cell in cells if cell.cell_type == "code")
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_every_notebook_makes_its_plots_offline_in_the_first_cell(path):
+    assert "plots.notebook()" in first_cell(path).splitlines()
+
+
+@pytest.fixture(scope="module")
+def lab(tmp_path_factory):
+    """JupyterLab on a folder of small notebooks; its address, and the folder."""
+    from tests.conftest import free_port
+
+    folder, port = tmp_path_factory.mktemp("lab"), free_port()
+    settings = {name: str(tmp_path_factory.mktemp(name.lower()))
+                for name in ("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR")}
+    log = folder.with_suffix(".log")
+    with log.open("w") as stream:
+        server = subprocess.Popen(
+            [sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root",
+             "--port", str(port), "--ServerApp.port_retries=0", "--IdentityProvider.token=",
+             f"--ServerApp.root_dir={folder}", "--LabApp.news_url=None"],
+            stdout=stream, stderr=subprocess.STDOUT, cwd=REPOSITORY,
+            env=os.environ | settings | {"PYTHONPATH": str(REPOSITORY)})
+    url = f"http://127.0.0.1:{port}"
+    deadline = time.monotonic() + 90
+    while True:
+        try:
+            urllib.request.urlopen(f"{url}/api", timeout=5).close()
+            break
+        except OSError:
+            assert server.poll() is None and time.monotonic() < deadline, log.read_text()
+            time.sleep(0.2)
+    yield url, folder
+    server.terminate()
+    server.wait(timeout=30)
+
+
+@pytest.mark.ui
+@pytest.mark.parametrize("hvplot_first", [False, True])
+def test_plots_are_drawn_without_network(lab, context, hvplot_first):
+    """Where hvplot is imported first it asks for scripts that are not to be had."""
+    url, folder = lab
+    begin = next(text for text in map(first_cell, NOTEBOOKS)
+                 if ("import hvplot" in text) is hvplot_first)
+    name = f"first-{hvplot_first}.ipynb"
+    nbformat.write(new_notebook(cells=[new_code_cell(one) for one in (begin, *PLOTS)],
+                                metadata=KERNEL), folder / name)
+    page = context.new_page()
+    page.route("**/*", lambda route: route.continue_() if urlparse(
+        route.request.url).hostname == "127.0.0.1" or route.request.url.startswith(
+        ("data:", "blob:")) else route.abort())
+    page.goto(f"{url}/lab/tree/{name}?reset", timeout=120_000)
+    page.wait_for_selector(".jp-Notebook .jp-CodeCell", timeout=120_000)
+    for _ in range(12):         # the kernel may not be there yet
+        page.get_by_role("menuitem", name="Run", exact=True).click()
+        page.locator("[data-command='runmenu:run-all']").click()
+        page.wait_for_timeout(5000)
+        if page.evaluate(ASKED):
+            break
+    page.wait_for_function(DONE, timeout=150_000)
+    for output in range(1, 1 + len(PLOTS)):
+        page.locator(".jp-CodeCell").nth(output).locator("canvas").first.wait_for(
+            state="attached", timeout=60_000)
+    page.close()
