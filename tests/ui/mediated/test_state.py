@@ -86,6 +86,47 @@ def test_models_share_bags_and_colours_and_keep_a_row_each():
     store.close()
 
 
+def test_the_verdict_names_interpolation_where_it_is_better():
+    assert messages.verdict(0.30, 0.94, 0.24) == (
+        "interpolation is better: this error is 25 % larger", "error")
+    assert messages.verdict(0.18, 0.73, 0.24) == (
+        "error 25 % below interpolation's, but intervals are too narrow", "warning")
+    assert messages.verdict(0.18, 0.999, 0.24)[0].endswith("too wide")
+    assert messages.verdict(0.18, 0.94, 0.24)[1] == "success"
+    assert messages.verdict(0.24, None, 0.24)[1] == "default"
+
+
+def test_the_baseline_is_the_error_of_interpolation():
+    store = small()
+    baseline = store.answer.baseline
+    store.state.model = "bilinear"
+    assert store.answer.scores["rmse"] == baseline == store.answer.baseline
+    assert "interpolation" not in headline(store.answer)
+    store.close()
+
+
+def test_what_is_learnt_beyond_the_end_of_a_slider_is_said():
+    state = State()
+    assert state.learnt({"ridge": 1e-9, "noise": 0.1}) == []
+    assert state.learnt({"ridge": 1e-13, "lengthscale": 1e6, "noise": 0.1}) == [
+        "ridge", "lengthscale"]
+    assert state.ridge == 1e-10
+    told = messages.learnt({"ridge": 1e-13}, {}, -3.0, False, ["ridge"])
+    assert "Beyond the end of the slider" in told and "λ; the targets hardly tell it" in told
+
+
+def test_three_controls_first_and_the_rest_when_asked_for_or_set():
+    store = Store(State(noise=0.2))
+    assert Controls(store).rest.visible
+    store.close()
+    store = Store(State(side=8))
+    controls = Controls(store)
+    assert not controls.rest.visible and controls.more.label == messages.MORE
+    controls._more()
+    assert controls.rest.visible and controls.more.label == messages.FEWER
+    store.close()
+
+
 def test_only_new_bags_wait():
     store = small()
     first = store.answer

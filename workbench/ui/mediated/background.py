@@ -50,6 +50,7 @@ class Answer:
     data: Data
     posterior: Posterior
     scores: dict[str, float]
+    baseline: float                 # RMSE of interpolation
     coverage: np.ndarray | None     # share of the truth inside central intervals, at `LEVELS`
     milliseconds: float
     evaluations: int                # of k
@@ -75,7 +76,7 @@ def answer(setting: Setting, bench: Bench, model: Model, tick=lambda share: None
     scores = field_scores(bench.data.pixels, posterior.mean, posterior.sd)
     coverage = None if posterior.sd is None else posterior.coverage(
         bench.data.pixels["truth"].values)
-    return Answer(setting, model, bench.data, posterior, scores, coverage,
+    return Answer(setting, model, bench.data, posterior, scores, bench.baseline, coverage,
                   1000 * (time.perf_counter() - start), bench.evaluations - before)
 
 

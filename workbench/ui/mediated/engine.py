@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -92,6 +93,13 @@ class Bench:
                 return self._sparse(model, tick)
             return self._mediated(model, tick) if model.kind in MEDIATED else (
                 self._matched(model, tick))
+
+    @cached_property
+    def baseline(self) -> float:
+        """RMSE of interpolation between the observed blocks, the map that is to be beaten."""
+        from workbench.evaluation import field_scores
+
+        return field_scores(self.data.pixels, self._interpolated().mean)["rmse"]
 
     def _state_of(self, kind: str):
         """Of a conditional mean process; made when it is first asked for."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from workbench.ui.base.messages import resolution
-from workbench.ui.mediated.model import INDUCING
+from workbench.ui.mediated.model import INDUCING, NAMES
 
 TITLE = "Mediated: fine maps from bags and targets that do not lie together"
 ABOUT = ("Some blocks report their covariates, others their mean temperature. A field that is "
@@ -39,8 +39,9 @@ SCORES_NOTE = ("One row for each model on each set of bags and targets, as last 
                "values differ.")
 HEADS = ("model", "blocks", "targets", "pixels", "lengthscale of k", "RMSE (K)", "MAE (K)",
          "correlation", "SSIM", "95 % coverage", "log evidence")
-NAMES = {"cmp": "CMP", "s-cmp": "S-CMP", "var-cmp": "VarCMP", "aggregated-gp": "Aggregated GP",
-         "gpr": "GPR", "bagg-gp": "BAGG-GP", "bilinear": "Bilinear + lapse"}
+MORE, FEWER = "More settings", "Fewer settings"
+COVERED_WELL = 0.05     # that the coverage of 95 % intervals may be off
+UNKNOWN_HERE = "not known here"
 
 
 def quantity(value: float, unit: str) -> str:
@@ -55,11 +56,37 @@ def setting(bags: int, targets: int, matched: bool, block: str, pixels: int, pix
     return f"{what}; predicted are {pixels:,} pixels of {pixel}."
 
 
-def scored(name: str, rmse: float, coverage: float | None) -> str:
-    """The answer in numbers."""
+def scored(kind: str, rmse: float, coverage: float | None, baseline: float, matched: bool) -> str:
+    """The answer in numbers, beside interpolation."""
     covered = "; it gives no intervals" if coverage is None else (
         f"; 95 % intervals cover {100 * coverage:.0f} % of the truth")
-    return f"{name}: RMSE {rmse:.3g} K{covered}."
+    beside = "" if kind == "bilinear" else (
+        f", interpolation {baseline:.3g} K" + (
+            "" if matched else " (which is told the targets' covariates, too)"))
+    return f"{NAMES[kind]}: RMSE {rmse:.3g} K{beside}{covered}."
+
+
+def verdict(rmse: float, coverage: float | None, baseline: float) -> tuple[str, str]:
+    """Whether the map is better than interpolation and its intervals are right, and a colour.
+
+    Parameters
+    ----------
+    rmse, baseline : float
+        Of the model and of interpolation, against the truth.
+    coverage : float or None
+        Of 95 % intervals; None where there are none.
+    """
+    if coverage is None:
+        return "the baseline: no intervals", "default"
+    change = f"{abs(100 * (1 - rmse / baseline)):.0f} %"
+    if rmse >= baseline:
+        return f"interpolation is better: this error is {change} larger", "error"
+    better = f"error {change} below interpolation's"
+    if coverage < 0.95 - COVERED_WELL:
+        return f"{better}, but intervals are too narrow", "warning"
+    if coverage > 0.95 + COVERED_WELL * 0.8:
+        return f"{better}, but intervals are too wide", "warning"
+    return f"{better}, intervals as stated", "success"
 
 
 def seen(kind: str, matched: bool, weights, spacing: str, slope: str) -> str:
@@ -103,10 +130,9 @@ def _mediated(matched: bool, weights, spacing: str) -> str:
             "detail inside blocks comes from covariates, by k.")
 
 
-def ratio(value: float) -> tuple[str, str]:
-    """What k's lengthscale in blocks means, and a colour for it."""
-    verdict, colour = resolution(value, "blocks")
-    return f"lengthscale of k = {value:.2g} blocks: {verdict}", colour
+def ratio(value: float) -> str:
+    """What k's lengthscale in blocks means."""
+    return f"Lengthscale of k: {value:.2g} blocks, {resolution(value, 'blocks')[0]}."
 
 
 def cost(milliseconds: float, evaluations: int, kind: str) -> str:
@@ -120,12 +146,16 @@ def cost(milliseconds: float, evaluations: int, kind: str) -> str:
     return f"{how} · {took} · {new} values of k"
 
 
-def learnt(values: dict, units: dict, evidence: float, notes: bool) -> str:
-    """What was learnt from the targets."""
+def learnt(values: dict, units: dict, evidence: float, notes: bool, beyond: list[str]) -> str:
+    """What was learnt from the targets, and which values lie beyond their sliders' ends."""
     names = {"lengthscale": "lengthscale of k", "spread": "sd by place", "detail": "of covariates",
              "detail_spread": "sd by covariates", "noise": "noise", "far": "ℓ over places",
              "near": "ℓ over the mediator", "share_of_place": "share of place", "ridge": "λ"}
     told = ", ".join(f"{names[name]} {values[name]:.3g} {units.get(name, '')}".strip()
                      for name in names if name in values)
+    ends = "" if not beyond else (
+        f" Beyond the end of the slider, which cannot follow: "
+        f"{', '.join(names[name] for name in beyond)}; the targets hardly tell "
+        f"{'it' if len(beyond) == 1 else 'them'}, and the map is that of the slider's end.")
     return (f"Learnt from the targets: {told}; log evidence with priors {evidence:.1f}. The "
-            f"sliders are at the nearest stops.{' Stopped early.' if notes else ''}")
+            f"sliders are at the nearest stops.{ends}{' Stopped early.' if notes else ''}")

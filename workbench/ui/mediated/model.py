@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-KINDS = {"CMP": "cmp", "S-CMP": "s-cmp", "VarCMP": "var-cmp", "Aggregated GP": "aggregated-gp",
-         "GPR": "gpr", "BAGG-GP": "bagg-gp", "Bilinear + lapse": "bilinear"}
+NAMES = {"cmp": "Conditional mean process (CMP)", "s-cmp": "Shrunk by size (S-CMP)",
+         "var-cmp": "Inducing inputs (VarCMP)", "aggregated-gp": "Aggregated GP",
+         "gpr": "GP on centres (GPR)", "bagg-gp": "Bags apart (BAGG-GP)",
+         "bilinear": "Interpolation (bilinear + lapse)"}
+KINDS = {name: kind for kind, name in NAMES.items()}
 MEDIATED = ("cmp", "s-cmp", "var-cmp")
 INDUCING = 100          # inducing inputs of each term of VarCMP
 KERNELS = {

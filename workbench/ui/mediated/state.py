@@ -187,13 +187,18 @@ class State(state.State):
             return "does not mediate"
         return ""
 
-    def learnt(self, found: dict[str, float]) -> None:
-        """Put the sliders on the stops nearest to learnt values."""
-        there = {}
+    def learnt(self, found: dict[str, float]) -> list[str]:
+        """Put the sliders on the stops nearest to learnt values; names of those that lie beyond."""
+        there, beyond = {}, []
         for name, value in found.items():
             values = list(self.param[name].names.values())
             there[name] = nearest(values, value)
+            # More than half a step outside the first or last stop.
+            if value < values[0] ** 1.5 / values[1] ** 0.5 or (
+                    value > values[-1] ** 1.5 / values[-2] ** 0.5):
+                beyond.append(name)
         self.param.update(**there)
+        return beyond
 
 
 def covariates(source: str) -> tuple[str, ...]:

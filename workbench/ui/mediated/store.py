@@ -109,7 +109,7 @@ class Store(store.Store):
                  "detail_spread": "K", "detail": place.detail[2]}
         self._moving = True
         try:
-            self.state.learnt(values)
+            beyond = self.state.learnt(values)
         finally:
             self._moving = False
-        self.learnt = messages.learnt(values, units, evidence, cancelled)
+        self.learnt = messages.learnt(values, units, evidence, cancelled, beyond)

@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from workbench.ui.base.views.controls import SELECT, SLIDER, column, learn_button, title, widget
+from workbench.ui.base.views.controls import (
+    SELECT,
+    SLIDER,
+    column,
+    learn_button,
+    small_button,
+    title,
+    widget,
+)
 from workbench.ui.base.views.layout import View, stretched
 from workbench.ui.base.views.text import note
 from workbench.ui.mediated import messages
@@ -27,6 +35,7 @@ SECTIONS = {
     "Field: which pixels are alike": ("kernel", "lengthscale", "spread", "detail",
                                       "detail_spread", "noise"),
 }
+FIRST = ("side", "share", "lengthscale")    # the rest is shown when it is asked for
 SELECTS = ("source", "hour", "level", "covariate", "share", "kernel", "mediator", "joint")
 
 
@@ -41,13 +50,28 @@ class Controls(View):
         self.cells = {name: column(each) for name, each in self.widgets.items()}
         self.titles = {text: column(title(text)) for text in SECTIONS}
         self.curves, self.learn = Curves(store), learn_button(messages.LEARN, store.learn)
-        parts = [note(messages.ABOUT, inset=10)]    # few words: much is to be seen unscrolled
+        parts = []
         for text, names in SECTIONS.items():
-            parts += [self.titles[text], *(self.cells[name] for name in names)]
-        self._panel = stretched(*parts, self.curves, self.learn,
-                                note(messages.LEARN_NOTE, inset=10))
+            parts += [self.titles[text], *(self.cells[name] for name in names if name not in FIRST)]
+        self.rest = column(*parts)
+        start = type(state)()
+        self.rest.visible = any(getattr(state, name) != getattr(start, name)
+                                for name in LABELS if name not in FIRST)
+        self.more = small_button("", self._more, variant="text", sizing_mode="stretch_width")
+        self._named()
+        self._panel = stretched(
+            note(messages.ABOUT, inset=10), *(self.cells[name] for name in FIRST), self.curves,
+            self.learn, note(messages.LEARN_NOTE, inset=10), self.more, self.rest)
         store.param.watch(self._shown, ["stale", "work"])
         self.follow(self._shown, *state.names(), of=state)
+
+    def _more(self) -> None:
+        self.rest.visible = not self.rest.visible
+        self._named()
+
+    def _named(self) -> None:
+        self.more.param.update(label=messages.FEWER if self.rest.visible else messages.MORE,
+                               icon="expand_less" if self.rest.visible else "expand_more")
 
     def _widget(self, name: str):
         kind = SELECT if name in SELECTS else SLIDER
@@ -62,7 +86,8 @@ class Controls(View):
                 seen = len(state.param.covariate.objects) > 1
             cell.visible = seen
         for text, names in SECTIONS.items():
-            self.titles[text].visible = any(self.cells[name].visible for name in names)
+            self.titles[text].visible = any(self.cells[name].visible for name in names
+                                            if name not in FIRST)
         self.curves.figure.visible = state.model != "bilinear"
         self.learn.disabled = (state.model == "bilinear" or store.stale
                                or store.work == messages.LEARNING)

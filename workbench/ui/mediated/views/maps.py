@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import panel as pn
-from bokeh.models import ColorBar, FixedTicker, Range1d
+from bokeh.models import ColorBar, CustomJSHover, FixedTicker, Range1d
 from bokeh.plotting import figure
 
 from workbench.plots.theme import NEUTRAL
@@ -62,8 +62,9 @@ class Maps(View):
                   line_alpha=0.6 if name in COARSE else 0.25)
         units = dict.fromkeys((*TEMPERATURES, "width"), " K") | {"error": " K²"}
         hover(plot, drawn, [(messages.MAPS[n].split(":")[0].split(",")[0].lower(),
-                             f"@{n}{{0,0.[000]}}{units.get(n, '')}") for n in messages.MAPS],
-              point_policy="follow_mouse")
+                             f"@{n}{{custom}}") for n in messages.MAPS],
+              point_policy="follow_mouse",
+              formatters={f"@{n}": known(units.get(n, "")) for n in messages.MAPS})
         plot.yaxis.visible = name in LEFT
         plot.xaxis.axis_label_standoff = 0          # two rows are to fit on a laptop
         return plot
@@ -171,6 +172,12 @@ class Maps(View):
             return f"place alone, northing ({data.world.place.unit})", values
         title, unit, _ = data.world.place.mediators[name]
         return f"{title} ({unit})", values
+
+
+def known(unit: str) -> CustomJSHover:
+    """A number with its unit, or that there is none: targets and bags are not known everywhere."""
+    return CustomJSHover(args={"unit": unit, "unknown": messages.UNKNOWN_HERE}, code="""
+        return Number.isFinite(value) ? `${Number(value.toPrecision(5))}${unit}` : unknown""")
 
 
 def extent(data: Data) -> tuple[float, float, float, float]:

@@ -27,7 +27,7 @@ class Toggle(View):
         super().__init__(store, **params)
         self.model = pmui.RadioButtonGroup.from_param(
             store.state.param.model, label="", size="small", margin=(4, 5),
-            sizing_mode="stretch_width", max_width=860)
+            sizing_mode="stretch_width", max_width=1180)
         self._panel = stretched(self.model)
 
 
@@ -44,9 +44,8 @@ class Numbers(Readout):
     def _numbers(self, answer) -> None:
         self.text.text = headline(answer)
         self.setting.object = paragraph(_setting(answer))
-        bilinear = answer.model.kind == "bilinear"
-        side = _block(answer)
-        self.judge(messages.ratio(answer.model.lengthscale / side), not bilinear)
+        self.judge(messages.verdict(answer.scores["rmse"], answer.scores.get("coverage"),
+                                    answer.baseline))
         self.cost.param.update(visible=True, label=messages.cost(
             answer.milliseconds, answer.evaluations, answer.model.kind))
 
@@ -73,7 +72,8 @@ def headline(answer: Answer) -> str:
         slope = f"{1000 * found.slope:.2g} K per km of {name}"
     held = answer.scores.get("coverage")
     return " ".join((
-        messages.scored(messages.NAMES[answer.model.kind], answer.scores["rmse"], held),
+        messages.scored(answer.model.kind, answer.scores["rmse"], held, answer.baseline,
+                        answer.data.matched),
         messages.seen(answer.model.kind, answer.data.matched, found.weights,
                    messages.quantity(_block(answer), unit), slope)))
 
@@ -88,7 +88,9 @@ def _setting(answer: Answer) -> str:
     return f"{data.world.title}. " + messages.setting(
         data.bags.sizes["bag"], data.values.size, data.matched,
         messages.quantity(_block(answer), unit), data.pixels.sizes["individual"],
-        messages.quantity(data.world.pixel(data.fine), unit))
+        messages.quantity(data.world.pixel(data.fine), unit)) + (
+        "" if answer.model.kind == "bilinear" else
+        " " + messages.ratio(answer.model.lengthscale / _block(answer)))
 
 
 def _import_models(run: Run) -> None:
