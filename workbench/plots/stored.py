@@ -10,6 +10,8 @@ import xarray as xr
 
 from workbench.checks import require
 from workbench.geo.shapes import coordinate_units
+from workbench.plots.area_maps import area_panels, area_picture
+from workbench.plots.intervals import is_aggregate
 from workbench.plots.maps import AXES, value_map
 from workbench.plots.outlines import simplified
 from workbench.plots.panels import disaggregation_panel
@@ -21,16 +23,17 @@ SIZE = 340          # pixels along the longer side of a map
 
 def map_picture(maps: xr.Dataset, *, log: bool = False, size: int = SIZE,
                 axes: tuple[str, str] = AXES) -> hv.Layout:
-    """Observed areas, posterior mean, sd, exceedance, extrapolation and parts of a map.
+    """Observed areas, posterior mean, sd, exceedance, extrapolation, parts and areas of a map.
 
     Observed values and mean share one colour scale, and so do the components. What the map lacks
     is left out; so is the map of extrapolation if no individual lies outside the range of the
-    areas.
+    areas. Residuals and ranks of areas are maps and charts.
 
     Parameters
     ----------
     maps : xr.Dataset
-        From ``fit.to_dataset``, or `workbench.read` of a stored one.
+        From ``fit.to_dataset``, or `workbench.read` of a stored one; or totals of polygons from
+        `workbench.aggregate`, of which it is `area_picture`.
     log : bool
         Logarithmic colours of the rate.
     size : int
@@ -48,6 +51,8 @@ def map_picture(maps: xr.Dataset, *, log: bool = False, size: int = SIZE,
     InputError
         If the dataset is not a map of individuals, or nothing says where they are.
     """
+    if is_aggregate(maps):
+        return area_picture(_with_units(simplified(maps)), size=size, axes=axes)
     require("mean" in maps and maps["mean"].dims == (INDIVIDUAL,),
             "there is no map to draw: the dataset has no 'mean' of individuals; "
             "give what `workbench disaggregate` or fit.to_dataset made")
@@ -58,7 +63,7 @@ def map_picture(maps: xr.Dataset, *, log: bool = False, size: int = SIZE,
               else _unobserved(maps, log, options))
     if "extrapolation" in maps and bool((maps["extrapolation"] > 0).any()):
         panels.append(_beyond(maps, options))
-    panels += _parts(maps, options)
+    panels += [*_parts(maps, options), *area_panels(maps, **options)]
     columns = 2 if len(panels) in (2, 4) else 3
     return hv.Layout(panels).cols(columns).opts(shared_axes=True)
 
