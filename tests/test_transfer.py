@@ -110,7 +110,7 @@ def files(tmp_path_factory):
 
 
 def mapped(*arguments):
-    result = CliRunner().invoke(app, [*map(str, arguments), "--quiet"])
+    result = CliRunner().invoke(app, [*map(str, arguments)])
     assert result.exit_code == 0, (result.output, result.exception)
     return result.output
 

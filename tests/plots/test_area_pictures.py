@@ -48,7 +48,7 @@ def test_residuals_and_ranks_are_in_the_picture_of_a_map(made):
     assert found[found.index("Residuals of areas"):] == [
         "Residuals of areas", "Rank of areas (median)",
         str(maps["top_probability"].attrs["long_name"]), residuals_of(maps).tested,
-        "Variogram of residuals (band: 90 % by chance)", "The 30 highest of 40 areas"]
+        "Variogram of residuals", "The 30 highest of 40 areas"]
 
 
 def test_the_line_of_moran_has_its_slope(made):

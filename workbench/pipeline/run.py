@@ -113,7 +113,7 @@ def run(spec: BaseSpec, progress: bool = False, callback: Callback | None = None
         check_folds(spec, seen)
     if progress:
         _say(problem.told)
-        _say(_cost(spec, model, problem.ds, folds, workers))
+        _say(_cost(spec, model, seen, folds, workers))
     stored = kept_map(resume, seen, spec) if folds and resume is not None else None
     if stored is not None and stored.exists() and (save_fit is None or save_fit.exists()):
         maps = geo.read(stored)
@@ -166,7 +166,8 @@ def check_threshold(threshold: float | None, model: object) -> None:
     link = link_named(getattr(model.options, "link", "identity"))
     require(threshold is None or threshold >= 0 or not link.positive,
             f"the threshold {threshold} is negative, but under link {link.name!r} every rate is "
-            "positive and exceeds it; give a threshold of zero or more, or link='identity'")
+            "positive and exceeds it; give a threshold of zero or more, or "
+            + option("link", "identity"))
 
 
 def check_folds(spec: Spec, ds: xr.Dataset) -> None:

@@ -38,6 +38,15 @@ class AreaMap:
     values: xr.DataArray
     scale: ColourScale
 
+    @property
+    def said(self) -> str:
+        """What the colours mean, as a sentence."""
+        if self.values.name == "rank_median":
+            return f"from 1, the highest, to {self.scale.upper:.0f}."
+        if self.scale.kind == "probability" or self.values.name == "covered":
+            return f"{self.scale.unit or self.scale.label}, from 0 to 1."
+        return self.scale.caption.partition(": ")[2]
+
 
 def area_maps(found: xr.Dataset) -> list[AreaMap]:
     """What a dataset says of its areas beside observed values: residuals, ranks, totals.

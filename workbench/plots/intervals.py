@@ -78,7 +78,7 @@ def ranks_of(found: xr.Dataset, most: int = MOST) -> Intervals:
     title = (f"The {chosen.size} highest of {count} areas" if count > chosen.size
              else f"Ranks of {count} areas")
     return _listed(found, chosen, *(found[f"rank_{end}"].values for end in (
-        "median", "lower", "upper")), title, f"rank, 1 the highest (median, {level:.0%})")
+        "median", "lower", "upper")), title, f"rank, 1 the highest (median, {100 * level:g} %)")
 
 
 def totals_of(found: xr.Dataset, most: int = MOST) -> Intervals:

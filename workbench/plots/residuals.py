@@ -109,8 +109,9 @@ def residual_variogram(found: xr.Dataset) -> hv.Overlay:
         color=CATEGORIES[0], size=6, tools=["hover"])
     top = 1.1 * float(max(it.semivariance.max(), it.upper.max()))
     return (band * line * dots).opts(
-        **CHART, ylim=(0, top), title="Variogram of residuals (band: 90 % by chance)",
-        xlabel=axis("distance between areas", it.unit), ylabel="semivariance")
+        **CHART, xlim=(0, 1.03 * float(it.distance.max())), ylim=(0, top),
+        title="Variogram of residuals", ylabel="semivariance (band: 90 % by chance)",
+        xlabel=axis("distance between areas", it.unit))
 
 
 def moran_scatter(found: xr.Dataset) -> hv.Overlay:

@@ -50,8 +50,7 @@ def still_areas(found: xr.Dataset, *, size: int = SIZE, axes: tuple[str, str] = 
             about = {"residual": "residuals", "rank_median": "ranks",
                      "top_probability": "ranks"}.get(str(one.values.name), "totals")
             svg = still_map(maps, one.values, one.scale, one.title, size=size, axes=axes)
-            groups.setdefault(about, []).append(
-                StillMap(one.title, one.scale.caption.partition(": ")[2], svg))
+            groups.setdefault(about, []).append(StillMap(one.title, one.said, svg))
     charts = [(lambda one: is_aggregate(one) or is_predicted(one), "totals",
                lambda: [_chart(totals_of(found))]),
               (has_residuals, "residuals", lambda: _of_residuals(found)),

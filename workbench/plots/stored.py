@@ -120,8 +120,9 @@ def _parts(maps: xr.Dataset, options: dict) -> list:
             shared = colour_scale(*centred, label="summand of f, less its mean", kind="difference",
                                   unit="link scale")
             roles = maps["role"].sel(component=varying).values
-            titles = [f"Component: {name}" + ("" if name == role else f" ({role})")
-                      for name, role in zip(varying, roles, strict=True)]
+            titles = [f"Component: {name}" + (
+                "" if name == role else f" ({role.replace(' and ', ' + ')})")
+                for name, role in zip(varying, roles, strict=True)]
             panels += [value_map(maps, one, shared, title, **options)
                        for title, one in zip(titles, centred, strict=True)]
     return panels

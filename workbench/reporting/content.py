@@ -16,7 +16,7 @@ from workbench.labelled.card import CARD
 from workbench.pipeline.base import BaseSpec
 from workbench.pipeline.own_files import POLYGONS
 from workbench.pipeline.scoring import COMPARISON, is_scored, scores
-from workbench.pipeline.spec import Spec
+from workbench.pipeline.spec import AggregateSpec, Spec
 from workbench.reporting import cite
 from workbench.reporting.code import call, class_of, command_of, steps_of
 from workbench.reporting.formula import Described, describe
@@ -67,8 +67,9 @@ def content_of(maps: xr.Dataset, check, compare, recover, sections: Mapping[str,
              *((f"areas-{one['id']}", one["name"]) for one in areas), ("model", "Model"),
              ("convergence", "Convergence"), ("calibration", "Calibration"),
              ("recovered", "Areas recovered"), ("compared", "Other models")]
-    shown = [(key, name) for key, name in shown
-             if key not in ("check", "recovered", "compared") or content[key]]
+    absent = {key for key in ("check", "recovered", "compared") if not content[key]}
+    absent |= {"maps"} if areas and not (still or undrawn) else set()
+    shown = [(key, name) for key, name in shown if key not in absent]
     shown += [(one["id"], one["title"]) for one in further]
     content["contents"] = [*shown, ("provenance", "Provenance"), ("cite", "How to cite"),
                            ("again", "Making it again")]
@@ -139,12 +140,14 @@ def _named(spec: BaseSpec | None) -> str:
     """A title for data that have none: the column and the file."""
     if isinstance(spec, Spec) and spec.dataset == POLYGONS:
         return f"{spec.dataset_options['value']} of {Path(spec.dataset_options['polygons']).stem}"
+    if isinstance(spec, AggregateSpec):
+        return f"{Path(spec.map).stem} by {Path(spec.to).stem}"
     return "A map without a title" if spec is None else f"A map of {Path(spec.source).stem}"
 
 
 def _subtitle(maps: xr.Dataset, card: dict[str, Any]) -> str:
     parts = [f"{maps.sizes[dim]:,} {name}" for dim, name in (("bag", "areas"), (
-        "individual", "individuals")) if dim in maps.sizes]
+        "individual", "individuals")) if dim in maps.sizes and maps.sizes[dim]]
     model = maps.attrs.get("model", card.get("class", ""))
     return ", ".join([*parts, *([f"model {model}"] if model else [])])
 
