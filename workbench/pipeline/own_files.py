@@ -10,7 +10,7 @@ import xarray as xr
 
 from workbench import bagging, geo
 from workbench.bagging.findings import is_listing, refuse
-from workbench.checks import choose, option, options_named, require
+from workbench.checks import InputError, choose, option, options_named, require
 from workbench.geo.derived import with_distances
 from workbench.geo.grids import is_word
 from workbench.geo.periods import HOLE
@@ -187,8 +187,12 @@ def region_of(options: dict) -> xr.Dataset:
     known = flags.of_signature(read) | flags.of_options(geo.CleaningOptions)
     for name in options:
         choose(f"option of {read.__name__}", name, known)
-    with options_named(prefix="at_"):
-        return read(**options)
+    try:
+        with options_named(prefix="at_"):
+            return read(**options)
+    except InputError as error:
+        raise InputError(f"of the other region, {Path(options['polygons']).name}: {error}"
+                         ) from error
 
 
 def _files(kind: Kind, options: dict) -> Iterator[tuple[str, str]]:

@@ -19,6 +19,7 @@ from workbench.plots.intervals import (
 from workbench.plots.maps import AXES, value_map
 from workbench.plots.residuals import has_residuals, moran_scatter, residual_variogram, residuals_of
 from workbench.plots.scales import ColourScale, colour_scale, rate_unit
+from workbench.plots.svg import told
 
 _WHOLE = 0.99       # share of a polygon that the map covers, below which that is drawn
 
@@ -153,9 +154,9 @@ def _of_polygons(found: xr.Dataset):
         found["std"], label="standard deviation", unit=unit, kind="spread"))
     if "exceedance" in found:
         above = found["exceedance"].attrs.get("threshold")
-        told = "" if above is None else f"P(> {float(above):.4g} {unit})".replace(" )", ")")
+        said = "" if above is None else f"P(> {told(float(above))} {unit})".replace(" )", ")")
         yield AreaMap("Exceedance", found["exceedance"], colour_scale(
-            label="probability", unit=told, kind="probability"))
+            label="probability", unit=said, kind="probability"))
     if bool((found["covered"] < _WHOLE).any()):
         yield AreaMap("Share that the map covers", found["covered"], ColourScale(
             "covered", "share of the polygon's area", 0.0, 1.0, "spread"))

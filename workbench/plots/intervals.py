@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import holoviews as hv
 import numpy as np
 import xarray as xr
+from bokeh.models import NumeralTickFormatter
 
 from workbench.checks import require
 from workbench.plots.theme import CATEGORIES, CHART, axis
@@ -14,6 +15,7 @@ from workbench.plots.theme import CATEGORIES, CHART, axis
 MOST = 30           # areas that one chart lists
 _LONGEST = 24       # letters of an area's name
 _ROW = 15           # pixels of each
+_LARGE = 10_000     # from which an axis would write powers of ten
 
 
 @dataclass(frozen=True)
@@ -136,7 +138,9 @@ def interval_chart(it: Intervals) -> hv.Overlay:
                        "to": it.high}, x, [y, "name", "from", "to"]).opts(
         color=CATEGORIES[0], size=7, tools=["hover"], hover_tooltips=[
             ("area", "@name"), ("middle", "@interval"), ("from", "@from"), ("to", "@to")])
-    return (lines * dots).opts(**CHART | {"frame_height": max(120, _ROW * len(it.names))},
+    large = {"xformatter": NumeralTickFormatter(format="0,0"), "xticks": 4} if (
+        np.nanmax(np.abs(it.high)) >= _LARGE) else {}
+    return (lines * dots).opts(**CHART | {"frame_height": max(120, _ROW * len(it.names))} | large,
         title=it.title, xlabel=it.label, ylabel="", yticks=list(zip(rows, it.names, strict=True)),
         ylim=(rows[-1] - 0.7, 0.7))
 

@@ -8,7 +8,7 @@ import holoviews as hv
 import numpy as np
 import shapely
 import xarray as xr
-from bokeh.models import BasicTicker, FixedTicker
+from bokeh.models import BasicTicker, FixedTicker, NumeralTickFormatter
 
 from workbench.checks import InputError, require
 from workbench.geo.shapes import coordinate_units
@@ -19,6 +19,7 @@ from workbench.schema import BAG, INDIVIDUAL
 
 AXES = ("x", "y")
 SIZE = 300  # pixels along the longer side of a map
+_LARGE = 10_000  # from which axes would write powers of ten
 
 
 def value_map(
@@ -234,6 +235,8 @@ def _bar(scale: ColourScale) -> dict:
     small = {"title_text_font_size": "9pt", "title_text_font_style": "normal"}
     small |= {"major_label_text_font_size": "9pt", "height": 12}
     small["ticker"] = ticker(scale)
+    if max(abs(scale.lower), abs(scale.upper)) >= _LARGE:
+        small["formatter"] = NumeralTickFormatter(format="0,0")
     return {
         "colorbar": True,
         "colorbar_position": "bottom",

@@ -14,8 +14,8 @@ from workbench.plots.area_maps import area_panels, area_picture
 from workbench.plots.intervals import is_aggregate
 from workbench.plots.maps import AXES, value_map
 from workbench.plots.outlines import simplified
-from workbench.plots.panels import disaggregation_panel
-from workbench.plots.scales import ColourScale, colour_scale
+from workbench.plots.panels import disaggregation_panel, single, threshold_told
+from workbench.plots.scales import ColourScale, colour_scale, map_rate_unit
 from workbench.schema import INDIVIDUAL
 
 SIZE = 340          # pixels along the longer side of a map
@@ -78,17 +78,17 @@ def _with_units(maps: xr.Dataset) -> xr.Dataset:
 
 def _unobserved(maps: xr.Dataset, log: bool, options: dict) -> list:
     """Panels of a map of which no areas are known: from summaries, or unmatched targets."""
-    unit = {"1": ""}.get(found := str(maps["mean"].attrs.get("units", "")), found)
-    scale = colour_scale(maps["mean"], label="mean", unit=unit, log=log)
+    factor, unit = map_rate_unit(maps)
+    scale = colour_scale(maps["mean"], label="mean", unit=unit, log=log, factor=factor)
     panels = [value_map(maps, maps["mean"], scale, "Posterior mean", **options)]
     if "std" in maps:
-        spread = colour_scale(maps["std"], label="standard deviation", unit=unit, kind="spread")
+        spread = colour_scale(maps["std"], label="standard deviation", unit=unit, kind="spread",
+                              factor=factor)
         panels.append(value_map(maps, maps["std"], spread, "Standard deviation", **options))
     if "exceedance" in maps:
-        above = maps["exceedance"].attrs.get("threshold")
-        shown = "" if above is None else f"P(> {float(above):.3g} {unit})".replace(" )", ")")
-        chance = colour_scale(label="probability", unit=shown, kind="probability")
-        panels.append(value_map(maps, maps["exceedance"], chance, "Exceedance", **options))
+        chance = colour_scale(label="probability", kind="probability",
+                              unit=threshold_told(maps["exceedance"], factor, unit))
+        panels.append(value_map(maps, single(maps["exceedance"]), chance, "Exceedance", **options))
     return panels
 
 
