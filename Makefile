@@ -65,7 +65,7 @@ $(READY): $(PINS) | $(BIN)/python
 	@touch $@
 
 $(TESTED): $(PINS) | $(BIN)/python
-	$(PIP) install -c constraints.txt -e ".[all,docs,test]"
+	$(PIP) install -c constraints.txt -e ".[all,docs,test,zarr]"
 	@touch $(READY) $(WRITTEN) $@
 
 $(WRITTEN): $(PINS) | $(BIN)/python

@@ -23,6 +23,8 @@ from urllib.parse import urlparse
 
 import pytest
 
+from tests.kit import NO_ZARR
+
 REPOSITORY = Path(__file__).parents[1]
 APPS = Path(__file__).parent / "ui"
 CHROMIUM = os.environ.get("WORKBENCH_CHROMIUM") or next(
@@ -65,10 +67,11 @@ def _order(items):
 
 def pytest_terminal_summary(terminalreporter):
     reports = terminalreporter.stats.get("skipped", [])
-    count = sum(NO_BROWSER in str(report.longrepr) for report in reports)
-    if count:
-        terminalreporter.write_sep("!", f"{count} BROWSER TESTS SKIPPED", red=True, bold=True)
-        terminalreporter.write_line(NO_BROWSER, red=True)
+    for what, reason in (("BROWSER", NO_BROWSER), ("ZARR", NO_ZARR)):
+        count = sum(reason in str(report.longrepr) for report in reports)
+        if count:
+            terminalreporter.write_sep("!", f"{count} {what} TESTS SKIPPED", red=True, bold=True)
+            terminalreporter.write_line(reason, red=True)
 
 
 @pytest.fixture(scope="session")

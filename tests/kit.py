@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import importlib.util
 from pathlib import Path
 
 import numpy as np
+import pytest
 import shapely
 import xarray as xr
+
+NO_ZARR = "zarr is not installed (pip install 'aggregate-workbench[zarr]')"
+needs_zarr = pytest.mark.skipif(importlib.util.find_spec("zarr") is None, reason=NO_ZARR)
 
 
 def pixels(side: int = 100) -> xr.Dataset:

@@ -241,6 +241,15 @@ SPECS = [
     wb.Spec("polygons", {"polygons": "my areas.shp", "value": "it's", "covariates": ["a.tif"],
                          "weight": "pop.tif", "labels": {"region": "REG"}, "align": "average"},
             rescale_to_totals=True),
+    wb.Spec("children", {"children": "small.shp", "parent": "code", "value": "n",
+                         "polygons": "large.shp", "covariates": ["age"], "weight": "people"}),
+    wb.Spec("points", {"points": "p.csv", "value": "n", "covariates": ["a.tif"]}),
+    wb.Spec("polygons", {"polygons": "p.shp", "value": "n"}, at="other.nc", draws=20),
+    wb.Spec("polygons", {"polygons": "p.shp", "value": "n", "covariates": ["a.tif"]},
+            at="polygons", at_options={"polygons": "q.shp", "covariates": {"a": "b.tif"},
+                                       "weight": "area", "id": "code"}, information=True),
+    wb.PredictSpec("fit.wbfit", at="polygons", at_options={"polygons": "q.shp", "id": "code"}),
+    wb.AggregateSpec("map.nc", "zones.gpkg", id="name"),
     wb.SmoothSpec("table.csv", "mean", "n", "lon", "lat", cells=50, seed=2),
     wb.MediateSpec("bags.nc", "targets.csv", "t", mediators=("x", "y")),
     wb.CombineSpec(("a=a.nc", "b.nc"), trust={"a": 0.5}, at="grid.nc"),
@@ -266,6 +275,8 @@ def test_the_python_in_a_report_compiles_and_names_the_options(spec):
     code = "\n".join((steps.data, steps.model, steps.fit, steps.maps, steps.scores))
     compile(code, "report", "exec")
     assert all(str(name) in code for name in spec.options)
+    for name in getattr(spec, "at_options", {}):
+        assert name in code
 
 
 def test_a_spec_that_flags_cannot_say_has_no_command():

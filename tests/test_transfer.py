@@ -1,11 +1,15 @@
-"""`--at`: the map of another region, what is refused of it, and what is told."""
+"""`--at`: the map of another region or of its files, what is refused of it, what is told."""
 
+import re
+
+import geopandas
 import numpy as np
 import pytest
 import xarray as xr
 from typer.testing import CliRunner
 
 import workbench as wb
+from tests.kit import kit_inputs, write_kit
 from workbench.checks import ExtrapolationWarning, InputError
 from workbench.cli import app
 from workbench.pipeline.run import run
@@ -93,3 +97,75 @@ def test_another_world_is_refused(folder):
 def test_what_only_known_areas_have_is_refused(folder, asked):
     with pytest.raises(InputError, match=f"{next(iter(asked))} is of the areas that the model"):
         run(spec(folder, **asked))
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    """Two kits of files: one to learn from, one of a region without values."""
+    here, there = (write_kit(tmp_path_factory.mktemp(name)) for name in ("here", "there"))
+    areas = geopandas.read_file(there / "areas.gpkg")
+    areas.drop(columns=["cases", "Value"]).iloc[:5].to_file(there / "areas.gpkg", layer="areas")
+    (there / "height.tif").rename(there / "elevation.tif")
+    return here, there
+
+
+def mapped(*arguments):
+    result = CliRunner().invoke(app, [*map(str, arguments)])
+    assert result.exit_code == 0, (result.output, result.exception)
+    return result.output
+
+
+QUICKLY = ["--model", "vbagg", "--kernel", "linear", "--max-steps", "5"]
+
+
+@pytest.mark.filterwarnings("ignore::workbench.checks.ExtrapolationWarning")
+def test_polygons_of_another_region_get_totals(files, tmp_path):
+    here, there = files
+    region = ["--at-polygons", there / "areas.gpkg", "--at-id", "code", "--at-weight",
+              there / "people.tif", "--at-covariates", f"height={there / 'elevation.tif'}"]
+    out, fit = tmp_path / "map.nc", tmp_path / "fit.wbfit"
+    mapped("disaggregate", *kit_inputs(here)[:-1], *QUICKLY, *region, "--out", out,
+           "--save-fit", fit)
+    maps = wb.read(out)
+    assert maps["bag"].values.tolist() == [f"c{k}" for k in range(5)] and "value" not in maps
+    assert bool((maps["bag_std"] > 0).all()) and maps.attrs["grid_shape"].tolist() == [30, 40]
+    mapped("predict", fit, *region, "--out", tmp_path / "again.nc")
+    again = wb.read(tmp_path / "again.nc")
+    np.testing.assert_allclose(again["bag_mean"], maps["bag_mean"], rtol=1e-6)
+    # The same from Python, and from the Spec that the map carries.
+    places = wb.polygon_places(there / "areas.gpkg", {"height": there / "elevation.tif"},
+                               there / "people.tif", id="code")
+    np.testing.assert_allclose(wb.load_fit(fit).to_dataset(places)["mean"], maps["mean"])
+    np.testing.assert_array_equal(run(Spec.from_json(maps.attrs["spec"]))["mean"], maps["mean"])
+    # Areas keep their own columns in a GeoPackage.
+    mapped("predict", fit, *region, "--out", tmp_path / "again.gpkg")
+    table = geopandas.read_file(tmp_path / "again.gpkg", layer="bag")
+    assert table["Region"].tolist()[:2] == ["north", "south"]
+
+
+@pytest.mark.parametrize(("arguments", "said"), [
+    (["--at-covariates", "a.tif"], "give its areas, too: --at-polygons FILE"),
+    (["--at-id", "code"], "--at-id is of files of another region; give --at-polygons"),
+    (["--at", "x.nc", "--at-polygons", "p.gpkg"], "both say where the map is wanted"),
+    (["--at-polygons", "none.gpkg"], "the at polygons file 'none.gpkg' does not exist"),
+    (["--at-polygons", "{areas}", "--at-idd", "code"], "did you mean '--at-id'"),
+    (["--at-polygons", "{areas}", "--at-covariates", "{height}"],
+     "learns from covariates height, areas.gpkg has elevation; .* by --at-covariates NAME=FILE"),
+    (["--at-polygons", "{areas}", "--at-covariates", "height={height}"],
+     "is in 'km²', and in 'persons' where the model learns.*--at-weight"),
+    (["--at-polygons", "{areas}", "--at-covariates", "height={height}", "--at-layer", "x"],
+     "layer"),
+])
+def test_files_of_a_region_that_do_not_fit_are_refused(files, tmp_path, arguments, said):
+    here, there = files
+    named = {"areas": there / "areas.gpkg", "height": there / "elevation.tif"}
+    texts = [text.format(**named) for text in arguments]
+    result = CliRunner().invoke(app, list(map(str, [
+        "disaggregate", *kit_inputs(here), *QUICKLY, *texts, "--out", tmp_path / "map.nc"])))
+    assert result.exit_code == 2 and re.search(said, " ".join(result.output.split())), result.output
+
+
+def test_a_prediction_has_no_fit_to_save(tmp_path):
+    result = CliRunner().invoke(app, ["predict", "fit.wbfit", "--out", str(tmp_path / "m.nc"),
+                                      "--save-fit", "new.wbfit"])
+    assert result.exit_code == 2 and "leave out --save-fit" in " ".join(result.output.split())

@@ -63,6 +63,7 @@ _HOME = {entry.cls: "labelled" for entry in (AUTO, *ENTRIES.values())} | {
     "bag_points": "geo",
     "bag_polygons": "geo",
     "distance_to": "geo",
+    "polygon_places": "geo",
     "raster_places": "geo",
     "slope": "geo",
     "read": "geo",

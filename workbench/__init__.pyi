@@ -42,6 +42,7 @@ from workbench.geo import bag_children as bag_children
 from workbench.geo import bag_points as bag_points
 from workbench.geo import bag_polygons as bag_polygons
 from workbench.geo import distance_to as distance_to
+from workbench.geo import polygon_places as polygon_places
 from workbench.geo import raster_places as raster_places
 from workbench.geo import read as read
 from workbench.geo import slope as slope

@@ -15,7 +15,8 @@ from numbers import Real
 from pathlib import Path
 from types import ModuleType
 
-_WAY: ContextVar[str] = ContextVar("how messages name options", default="python")
+# How messages name options, what flags begin with, and other names of options.
+_WAY: ContextVar[tuple[str, str, dict]] = ContextVar("way", default=("python", "", {}))
 # Around an option written both ways, which `one_way` takes apart.
 _OPEN, _OR, _CLOSE = "\x1d", "\x1f", "\x1e"
 _BOTH = re.compile(f"{_OPEN}(.*?){_OR}(.*?){_CLOSE}", re.DOTALL)
@@ -84,9 +85,10 @@ def warn(message: str, category: type[Warning] = FitWarning) -> None:
 
 
 @contextmanager
-def options_named(way: str) -> Iterator[None]:
-    """Inside, messages name options as "python", as "flags", or "both", of which see `one_way`."""
-    token = _WAY.set(way)
+def options_named(way: str = "", prefix: str = "", **names: str) -> Iterator[None]:
+    """Inside, messages name options as "python", "flags" or "both", or by other names."""
+    before = _WAY.get()
+    token = _WAY.set((way or before[0], prefix or before[1], before[2] | names))
     try:
         yield
     finally:
@@ -116,7 +118,7 @@ def one_way(text: str, way: str | None = None) -> str:
     ("pass empty='drop'", "pass empty='drop' (--empty drop)")
     """
     forms = {"python": r"\1", "flags": r"\2", "both": r"\1 (\2)"}
-    return _BOTH.sub(forms[way or _WAY.get()], text)
+    return _BOTH.sub(forms[way or _WAY.get()[0]], text)
 
 
 def option(name: str, *values: object) -> str:
@@ -137,17 +139,19 @@ def option(name: str, *values: object) -> str:
     ...     option("missing_value", "drop")
     '--missing-value drop'
     """
-    way = _WAY.get()
+    way = _WAY.get()[0]
     if way == "both":
         return f"{_OPEN}{_option(name, values, False)}{_OR}{_option(name, values, True)}{_CLOSE}"
     return _option(name, values, way == "flags")
 
 
 def _option(name: str, values: tuple, flags: bool) -> str:
+    _, prefix, names = _WAY.get()
+    name = names.get(name, name)
     told = [_told(value, flags) for value in values]
     listed = " or ".join(filter(None, (", ".join(told[:-1]), *told[-1:])))
     if flags:
-        return f"--{name.replace('_', '-')} {listed or 'VALUE'}"
+        return f"--{(prefix + name).replace('_', '-')} {listed or 'VALUE'}"
     return f"{name}={listed or '...'}"
 
 
@@ -292,6 +296,5 @@ def package(name: str, extra: str) -> ModuleType:
     try:
         return importlib.import_module(name)
     except ImportError as error:
-        raise ImportError(
-            f"this needs {name}: pip install 'aggregate-workbench[{extra}]'"
-        ) from error
+        told = f"this needs {name}: pip install 'aggregate-workbench[{extra}]'"
+        raise ImportError(told) from error

@@ -97,6 +97,48 @@ def test_tables_that_cannot_be_over_time_are_refused(change, options, said):
         bagged(change(table()), **options)
 
 
+def crowds(folder, empty: bool = False):
+    """A raster of people for each year, who grow in number and leave one pixel in 2020."""
+    for k, year in enumerate(YEARS):
+        one = (people() * (1 + k)).astype(float)
+        one[0, 0] = 0.0 if year == 2020 else one[0, 0]
+        one[-3:, :3] = 0.0 if empty and year == 2021 else one[-3:, :3]
+        one.rename("pop").rio.to_raster(folder / f"pop_{year}.tif")
+    return folder / "pop_{time}.tif"
+
+
+def test_a_weight_that_changes_is_a_file_of_each_period(tmp_path):
+    ds = wb.bag_polygons(areas(), [height()], crowds(tmp_path), "cases", totals=table(),
+                         join="code", time="year", zero_weight="drop")
+    assert ds.sizes["individual"] == 144 * 3 - 1 and ds.sizes["bag"] == 48
+    for k, year in enumerate(YEARS):
+        one = wb.at_period(ds, year)
+        expected = (1 + k) * people().values[one["row"].values, one["column"].values]
+        assert one["weight"].values == pytest.approx(expected)
+    assert ds["weight"].attrs["long_name"] == "pop" and ds["weight"].attrs["units"] == "persons"
+    assert "1 pixels of periods in which they have no weight were left out" in ds.treatments
+    assert "the weight changes over time: 3 rasters" in ds.treatments
+
+
+def test_weights_over_time_that_cannot_be_used_are_refused(tmp_path):
+    path = crowds(tmp_path, empty=True)
+
+    def bag(**options):
+        given = {"totals": table(), "join": "code", "time": "year"} | options
+        return wb.bag_polygons(areas(), [height()], path, "cases", **given)
+
+    with pytest.raises(InputError, match=r"1 areas have no weight in a period .*01001 2021"):
+        bag()
+    with pytest.raises(InputError, match="leave out grid_of"):
+        bag(grid_of="height")
+    (tmp_path / "pop_2021.tif").unlink()
+    with pytest.raises(InputError, match="pop_2021.tif"):
+        bag()
+    grid(np.ones((6, 6)), "pop", cell=2000).rio.to_raster(tmp_path / "pop_2021.tif")
+    with pytest.raises(InputError, match="the weight of 2021 is on another grid than that of 2019"):
+        bag()
+
+
 def moving(years: int = 6, seed: int = 0):
     """Counts of a hot spot that moves from west to east, and the true rates."""
     rng = np.random.default_rng(seed)

@@ -4,6 +4,7 @@ import geopandas as gpd
 import numpy as np
 import pandas as pd
 import pytest
+import shapely
 
 import workbench as wb
 from tests.geo.files import CRS, height, kit, mapped, refusal
@@ -76,6 +77,51 @@ def test_pixels_of_rasters_are_places():
         wb.raster_places(None)
 
 
+def features(folder, **layers):
+    """A GeoPackage with layers of points, and a road in a file of its own."""
+    for name, frame in layers.items():
+        at = gpd.points_from_xy(frame["x"], frame["y"], crs=CRS)
+        gpd.GeoDataFrame(frame.drop(columns=["x", "y"]), geometry=at).to_crs("EPSG:4326").to_file(
+            folder / "sites.gpkg", layer=name)
+    road = gpd.GeoDataFrame(geometry=[shapely.LineString([(5e5, 5e6), (512_000, 5e6)])], crs=CRS)
+    road.to_file(folder / "road.gpkg")
+    return folder / "sites.gpkg"
+
+
+def test_points_of_a_layer_are_those_of_a_table(tmp_path):
+    path = features(tmp_path, sites=table())
+    ds = wb.bag_points(path, "warmth", [height()], id="site")
+    np.testing.assert_allclose(ds["covariates"], bagged()["covariates"])
+    np.testing.assert_allclose(ds["x"], table()["x"], atol=1e-3)
+    assert "reprojected from EPSG:4326" in ds.treatments
+    features(tmp_path, others=table().iloc[:7])
+    with pytest.raises(InputError, match="2 layers of points: sites, others; pass layer='sites'"):
+        wb.bag_points(path, "warmth", [height()])
+    assert wb.bag_points(path, "warmth", [height()], layer="others").sizes["bag"] == 7
+    with pytest.raises(InputError, match="layer 'sitez' is unknown; did you mean 'sites'"):
+        wb.bag_points(path, "warmth", [height()], layer="sitez")
+    with pytest.raises(InputError, match="road.gpkg holds LineString, not points"):
+        wb.bag_points(tmp_path / "road.gpkg", "warmth")
+    with pytest.raises(InputError, match="coordinates of their own"):
+        wb.bag_points(path, "warmth", layer="sites", x="a")
+
+
+def test_distances_are_from_the_points_themselves(tmp_path):
+    features(tmp_path, sites=table())
+    options = {"distance_to": tmp_path / "road.gpkg", "slope_of": "height"}
+    ds = bagged(**options)
+    assert ds["covariate"].values.tolist() == ["height", "slope", "distance to road"]
+    assert ds["covariate_units"].values.tolist() == ["1", "degree", "km"]
+    exact = (table()["y"] - 5e6) / 1000
+    assert ds["covariates"].values[:, 2] == pytest.approx(exact)
+    assert "covariate 'distance to road' was made, in km" in ds.treatments
+    places = wb.raster_places([height()], **options)
+    assert places["covariate"].values.tolist() == ds["covariate"].values.tolist()
+    assert places["covariates"].values[:, 2] == pytest.approx((places["y"].values - 5e6) / 1000)
+    with pytest.raises(InputError, match="distances need the CRS of the points"):
+        wb.bag_points(table(), "warmth", distance_to=tmp_path / "road.gpkg")
+
+
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::workbench.checks.WorkbenchWarning")
 def test_points_from_the_command_line(tmp_path, monkeypatch):
@@ -91,5 +137,12 @@ def test_points_from_the_command_line(tmp_path, monkeypatch):
     assert spec.dataset == "points" and wb.run(spec)["mean"].equals(maps["mean"])
     alone = mapped(tmp_path / "alone.nc", *common, "--value", "positive", "--trials", "tested")
     assert ((alone["mean"] > 0) & (alone["mean"] < 1)).all()
+    features(tmp_path, sites=table())
+    near = mapped(tmp_path / "near.nc", *common, "--value", "warmth", "--distance-to", "road.gpkg")
+    assert near["mean"].notnull().all() and near.attrs["grid_shape"].size == 2
+    layer = mapped(tmp_path / "layer.nc", "--points", "sites.gpkg", "--layer", "sites", "--value",
+                   "warmth", "--covariates", "height.tif", "--distance-to", "road.gpkg",
+                   "--slope-of", "height")
+    assert layer.sizes["individual"] == 144
     assert "both give data" in refusal(*common, "--value", "warmth", "--polygons", "areas.gpkg")
     assert "missing --value" in refusal(*common)

@@ -1,14 +1,18 @@
 """Rasters in the formats that people have: VRT, Zarr, tables of pixels; polygons in a FileGDB."""
 
 import importlib.util
+import shutil
+from pathlib import Path
 
 import geopandas as gpd
 import numpy as np
 import pytest
+import rasterio
 import xarray as xr
 
 import workbench as wb
 from tests.geo.files import CRS, areas, grid, height, kit, mapped, people, refusal, table
+from tests.kit import needs_zarr
 from workbench.checks import InputError
 
 VRT = """<VRTDataset rasterXSize="12" rasterYSize="12"><SRS>EPSG:32633</SRS>
@@ -86,15 +90,53 @@ def test_scattered_points_are_no_raster(tmp_path):
         bagged(tmp_path / "p.csv", raster_crs=CRS)
 
 
-def test_zarr_is_read_or_says_what_it_needs(tmp_path):
-    path = tmp_path / "height.zarr"
-    if importlib.util.find_spec("zarr") is None:
-        path.mkdir()
-        with pytest.raises(InputError, match="needs the package zarr: pip install zarr"):
-            bagged(path)
-        return
-    height().to_dataset().to_zarr(path)
-    xr.testing.assert_equal(bagged(path)["covariates"], bagged([height()])["covariates"])
+def test_zarr_without_its_package_says_what_it_needs(tmp_path, monkeypatch):
+    (tmp_path / "height.zarr").mkdir()
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(InputError, match=r"needs the package zarr: pip install 'agg.*\[zarr\]'"):
+        bagged(tmp_path / "height.zarr")
+
+
+def stored(path, version: int):
+    """Two rasters as a Zarr store, its index in the arrays alone, and the same zipped."""
+    ds = height().to_dataset().assign(other=height(1))
+    ds.to_zarr(path, zarr_format=version, consolidated=False)
+    return path, Path(shutil.make_archive(str(path), "zip", path.parent, path.name))
+
+
+@needs_zarr
+@pytest.mark.parametrize("version", [2, 3])
+def test_zarr_is_read_as_directory_and_zip(tmp_path, version):
+    expected = bagged([height()])["covariates"]
+    for path in stored(tmp_path / "height.zarr", version):
+        xr.testing.assert_equal(bagged(path, variable="height")["covariates"], expected)
+    unnamed = (tmp_path / "height.zarr").rename(tmp_path / "height")
+    xr.testing.assert_equal(bagged(unnamed, variable="height")["covariates"], expected)
+    assert set(bagged(unnamed)["covariate"].values) == {"height", "other"}
+
+
+@needs_zarr
+def test_zarr_of_gdal_is_read_with_its_crs(tmp_path):
+    kit(tmp_path)
+    with rasterio.open(tmp_path / "height.tif") as file:
+        about = file.profile | {"driver": "Zarr"}
+        for key in ("compress", "tiled", "interleave", "blockxsize", "blockysize"):
+            about.pop(key, None)
+        with rasterio.open(tmp_path / "g.zarr", "w", **about) as store:
+            store.write(file.read())
+    np.testing.assert_array_equal(bagged(tmp_path / "g.zarr")["covariates"],
+                                  bagged([height()])["covariates"])
+
+
+@needs_zarr
+@pytest.mark.parametrize(("name", "said"), [
+    ("empty.zarr", "as Zarr"), ("plain", "is a directory; name a raster in it"),
+    ("broken.zip", "unknown type")])
+def test_what_is_no_zarr_is_refused(tmp_path, name, said):
+    path = tmp_path / name
+    path.write_text("none") if path.suffix == ".zip" else path.mkdir()
+    with pytest.raises(InputError, match=said):
+        bagged(path)
 
 
 def test_a_filegdb_and_its_layers(tmp_path):

@@ -3,7 +3,6 @@
 from html.parser import HTMLParser
 from pathlib import Path
 
-import holoviews as hv
 import numpy as np
 import pytest
 import xarray as xr
@@ -37,9 +36,11 @@ def stored(tmp_path_factory) -> Path:
 
 
 def titles(picture) -> list[str]:
-    """Titles of the maps of a layout, under outlines or without."""
-    firsts = [panel.get(0) if isinstance(panel, hv.Overlay) else panel for panel in picture]
-    return [first.opts.get("plot").kwargs["title"] for first in firsts]
+    """Titles of the maps of a layout, under outlines or without, and of charts."""
+    def title(panel) -> str | None:
+        return panel.opts.get("plot").kwargs.get("title")
+
+    return [title(panel) or title(panel.get(0)) for panel in picture]
 
 
 def test_all_that_a_map_holds_is_drawn(stored):
@@ -68,8 +69,11 @@ def test_information_and_components_are_drawn_if_there(stored):
 
 def test_a_map_without_observed_areas_is_drawn(stored):
     maps = geo.read(stored).drop_vars(["value", "extrapolation"])
-    assert titles(plots.map_picture(maps)) == [
-        "Posterior mean", "Standard deviation", "Exceedance"]
+    shown = ["Posterior mean", "Standard deviation", "Exceedance"]
+    assert titles(plots.map_picture(maps.drop_vars("bag_mean"))) == shown
+    # Of areas of another region their totals are what is asked.
+    assert titles(plots.map_picture(maps))[:4] == [*shown, "Predicted for the areas"]
+    assert len(plots.map_picture(maps)) == 5
 
 
 def test_degrees_are_named_where_only_the_crs_says_so(stored):

@@ -212,3 +212,27 @@ def test_a_level_that_areas_do_not_have(files):
     done = CliRunner().invoke(app, [*arguments(files), "--level", "region", "--labels",
                                     "region=region"])
     assert done.exit_code == 0 and "12 areas were merged to 2" in done.output
+
+
+@pytest.mark.slow
+def test_the_line_of_a_map_is_checked_by_another_verb(files, tmp_path):
+    line = [*arguments(files), "--out", str(tmp_path / "map.nc"), "--report", "page.html", "--cv",
+            "4", "--jobs", "2", "--threshold", "0.1", "--draws", "20", "--save-fit", "f.wbfit",
+            "--components", "--residuals", "--ranks", "--quantiles", "0.1,0.9", "--threads", "1"]
+    done = CliRunner().invoke(app, line)
+    assert done.exit_code == 0, (done.output, done.exception)
+    told = " ".join(done.output.split())
+    assert "a check makes no map: --out" in told and "--report page.html, --save-fit" in told
+    assert "4 folds take about" in told and not (tmp_path / "map.nc").exists()
+    # Folds, a threshold and another region are part of the check.
+    more = CliRunner().invoke(app, [*arguments(files), "--cv", "40", "--threshold", "-1"])
+    told = " ".join(more.output.split())
+    assert more.exit_code == 1 and "expected 2 to 12 folds" in told
+    assert "the threshold -1.0 is negative" in told
+    other = ["--at-polygons", str(files["data"]), "--at-weight", str(files["weight"])]
+    unlike = CliRunner().invoke(app, [*arguments(files), *other, "--at-covariates",
+                                      str(files["covariates"][0])])
+    assert unlike.exit_code == 1 and "region" in unlike.output
+    assert "learns from" in unlike.output
+    alike = [text for one in files["covariates"] for text in ("--at-covariates", str(one))]
+    assert CliRunner().invoke(app, [*arguments(files), *other, *alike]).exit_code == 0

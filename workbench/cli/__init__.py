@@ -77,9 +77,8 @@ def _start(
 
 for command in (mapping.disaggregate, mapping.smooth, mapping.mediate, mapping.combine,
                 mapping.aggregate, mapping.engines, comparing.compare, comparing.recover,
-                rehearsing.rehearse, checking.check):
+                rehearsing.rehearse, checking.check, mapping.predict):
     app.command(cls=GroupedCommand, context_settings=PASS_ON)(command)
-app.command(cls=GroupedCommand)(mapping.predict)
 app.command()(plotting.plot)
 app.command()(reporting.report)
 app.command()(reporting.notebook)

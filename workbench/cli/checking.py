@@ -9,18 +9,36 @@ import typer
 
 from workbench.checks import InputError
 from workbench.cli.helping import ADVANCED, DATA, MODEL, OUTPUT, dataset_flags, model_flags
-from workbench.cli.options import Quiet, data_flags, default_model, further
-from workbench.cli.sharing import takes
+from workbench.cli.options import OF_DATA, Quiet, data_flags, default_model, further
+from workbench.cli.region import asked_at, flags_at, region_flags
+from workbench.cli.sharing import fields_of, takes
 from workbench.outputs import check_output, deliver, write_bytes
 from workbench.pipeline.spec import Spec
 
 FORMATS = (".html", ".json", ".csv", ".txt")
+OUTPUTS = (".nc", ".tif", ".tiff", ".gpkg", ".parquet")        # of maps
 
 
-@takes(data=data_flags)
+def map_flags(
+    report: Annotated[Path | None, typer.Option(hidden=True)] = None,
+    spec_only: Annotated[bool, typer.Option("--spec-only", hidden=True)] = False,
+    save_fit: Annotated[Path | None, typer.Option(hidden=True)] = None,
+    threads: Annotated[int, typer.Option(min=1, hidden=True)] = 1,
+) -> list[str]:
+    """Flags of `workbench disaggregate` that a check accepts and has no use for: those given."""
+    files = [f"--{name} {path}" for name, path in (("report", report), ("save-fit", save_fit))
+             if path is not None]
+    return [*files, *(["--spec-only"] if spec_only else [])]
+
+
+@takes(data=data_flags, fields=fields_of(Spec, without=(*OF_DATA, "at_options")),
+       region=region_flags, unused=map_flags)
 def check(
     ctx: typer.Context,
     data: dict[str, Any],
+    fields: dict[str, Any],
+    region: dict[str, Any],
+    unused: list[str],
     parents: Annotated[Path | None, typer.Option(
         rich_help_panel=DATA, help="Table (.csv, .parquet) of published values of the larger "
         "areas: ids in its first column.")] = None,
@@ -34,33 +52,41 @@ def check(
     ] = None,
     as_json: Annotated[bool, typer.Option(
         "--json", rich_help_panel=OUTPUT, help="Print JSON instead of the table.")] = False,
-    seed: Annotated[int, typer.Option(
-        rich_help_panel=ADVANCED, help="Seed of the model.")] = 0,
+    workers: Annotated[int, typer.Option(
+        "--workers", "--jobs", min=0, rich_help_panel=ADVANCED,
+        help="Processes that --cv would have.")] = 0,
     quiet: Quiet = False,
 ) -> None:
     """Check data before anything is fitted: all that is wrong or odd, in one table.
 
-    Takes the data that `workbench disaggregate` takes, and goes on after an error. Exit code: 0 if
-    there is no error, 1 if there is one, 2 if the options cannot be used.
+    Takes what `workbench disaggregate` takes, so that its line can be checked by another verb, and
+    goes on after an error. Folds (--cv), a threshold and another region (--at) are looked at, too;
+    no map is written. Exit code: 0 if there is no error, 1 if there is one, 2 if the options
+    cannot be used.
 
     Example: workbench check --polygons P.shp --value inc --covariates a.tif --weight pop.tif
     """
     if (parents is None) != (parent_label is None):
         raise InputError("--parents (their values) and --parent-label (the label of the areas that "
                          "names them) belong together; give both")
-    model = model or default_model(ctx.args, False)
+    model = model or default_model(ctx.args, bool(fields["hyperparameters"]))
     known = {name: flag for name, flag in model_flags(model).items() if name != "workers"}
-    extra = further(ctx, {"options": known, "dataset_options": dataset_flags(data["dataset"])},
-                    [model])
+    extra = further(ctx, {"options": known, "dataset_options": dataset_flags(data["dataset"]),
+                          "at": flags_at()}, [model])
     options = data.pop("dataset_options") | extra["dataset_options"]
-    spec = Spec(**data, dataset_options=options, model=model, options=extra["options"], seed=seed)
+    spec = Spec(**data, **asked_at(fields, region, extra["at"]), dataset_options=options,
+                model=model, options=extra["options"])
+    if out is not None and out.suffix.lower() in OUTPUTS and out.suffix.lower() not in FORMATS:
+        unused, out = [f"--out {out}", *unused], None
     from workbench.pipeline.inputs import input_files
 
     if out is not None:
         check_output(out, FORMATS, [*input_files(spec), *([parents] if parents else [])])
     if not quiet:
         typer.echo(f"reading {title_of(spec)}", err=True)
-    found = checked(spec, parents, parent_label)
+    if unused:
+        typer.echo(f"a check makes no map: {', '.join(unused)} not used", err=True)
+    found = checked(spec, parents, parent_label, workers)
     typer.echo(found.to_json() if as_json else str(found))
     if out is not None:
         deliver(lambda path: _write(found, path), out)
@@ -76,8 +102,9 @@ def title_of(spec: Spec) -> str:
     return Path(str(own)).name if own else spec.dataset
 
 
-def checked(spec: Spec, parents: Path | None = None, parent_label: str | None = None):
-    """The check of the data of a Spec, with the cost of its model.
+def checked(spec: Spec, parents: Path | None = None, parent_label: str | None = None,
+            workers: int = 0):
+    """The check of the data of a Spec, of its folds and other region, with the cost of its model.
 
     Parameters
     ----------
@@ -85,6 +112,8 @@ def checked(spec: Spec, parents: Path | None = None, parent_label: str | None = 
         Of ``disaggregate``.
     parents, parent_label
         As of `workbench.check`.
+    workers : int
+        Processes of cross-validation.
 
     Returns
     -------
@@ -92,10 +121,18 @@ def checked(spec: Spec, parents: Path | None = None, parent_label: str | None = 
     """
     from workbench.pipeline.inputs import data_of
     from workbench.pipeline.problems import model_of
+    from workbench.pipeline.run import check_folds, check_threshold
+    from workbench.pipeline.transfer import elsewhere
     from workbench.preflight import looked_over
 
-    return looked_over(lambda: data_of(spec), title_of(spec), model_of(spec), parents,
-                       parent_label)
+    model = model_of(spec)
+    looks = {"threshold": lambda ds: check_threshold(spec.threshold, model)}
+    if spec.folds:
+        looks["folds"] = lambda ds: check_folds(spec, ds)
+    if spec.at is not None:
+        looks["region"] = lambda ds: elsewhere(spec, ds)
+    return looked_over(lambda: data_of(spec), title_of(spec), model, parents, parent_label,
+                       looks=looks, folds=spec.folds, workers=workers)
 
 
 def _write(found, out: Path) -> None:

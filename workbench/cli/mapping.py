@@ -10,7 +10,8 @@ import typer
 from workbench.checks import choose, require
 from workbench.cli import running
 from workbench.cli.helping import ADVANCED, MODEL, USUAL, dataset_flags, model_flags
-from workbench.cli.options import data_flags, default_model, further, output_flags
+from workbench.cli.options import OF_DATA, data_flags, default_model, further, output_flags
+from workbench.cli.region import asked_at, flags_at, region_flags
 from workbench.cli.sharing import fields_of, takes
 from workbench.outputs import check_output, write_bytes
 from workbench.pipeline.base import BaseSpec
@@ -24,13 +25,13 @@ from workbench.pipeline.spec import (
     Spec,
 )
 
-_OF_DATA = ("dataset", "dataset_options", "level", "areas", "model")
 
-
-@takes(data=data_flags, fields=fields_of(Spec, without=_OF_DATA), output=output_flags)
+@takes(data=data_flags, fields=fields_of(Spec, without=(*OF_DATA, "at_options")),
+       region=region_flags, output=output_flags)
 def disaggregate(
     ctx: typer.Context,
     data: dict[str, Any],
+    region: dict[str, Any],
     output: dict[str, Any],
     fields: dict[str, Any],
     model: Annotated[str | None, typer.Option(
@@ -48,9 +49,10 @@ def disaggregate(
     usual = (USUAL,) if model is None else ()
     model = model or default_model(ctx.args, bool(fields["hyperparameters"]))
     known = {name: flag for name, flag in model_flags(model).items() if name != "workers"}
-    extra = further(ctx, {"options": known, "dataset_options": dataset_flags(data["dataset"])},
-                    (model, *usual))
+    extra = further(ctx, {"options": known, "dataset_options": dataset_flags(data["dataset"]),
+                          "at": flags_at()}, (model, *usual))
     options = data.pop("dataset_options") | extra["dataset_options"]
+    fields = asked_at(fields, region, extra["at"])
     _make(Spec(**data, **fields, dataset_options=options, model=model, options=extra["options"]),
           **output, workers=workers)
 
@@ -108,7 +110,7 @@ def aggregate(
 
 
 @takes(data=data_flags, fields=fields_of(
-    EnginesSpec, without=(*_OF_DATA, "quantiles", "threshold")), output=output_flags)
+    EnginesSpec, without=(*OF_DATA, "quantiles", "threshold")), output=output_flags)
 def engines(ctx: typer.Context, data: dict[str, Any], output: dict[str, Any],
             fields: dict[str, Any]) -> None:
     """Compare engines on small data: closed form, variational inference, Markov chains.
@@ -122,14 +124,19 @@ def engines(ctx: typer.Context, data: dict[str, Any], output: dict[str, Any],
           **output)
 
 
-@takes(fields=fields_of(PredictSpec, ["fit"], ["model", "hyperparameters"]), output=output_flags)
-def predict(output: dict[str, Any], fields: dict[str, Any]) -> None:
+@takes(fields=fields_of(PredictSpec, ["fit"], ["model", "hyperparameters", "at_options"]),
+       region=region_flags, output=output_flags)
+def predict(ctx: typer.Context, region: dict[str, Any], output: dict[str, Any],
+            fields: dict[str, Any]) -> None:
     """Make a map of a stored fit, where it was fitted or elsewhere; nothing is trained.
 
     Example: workbench disaggregate ... --out map.nc --save-fit fit.wbfit; then
     workbench predict fit.wbfit --at elsewhere.nc --out there.nc
     """
-    _make(PredictSpec(**fields), **output)
+    require(output["save_fit"] is None, "nothing is fitted, so there is no new fit to save; leave "
+            f"out --save-fit, and copy {fields['fit']} if you want it twice")
+    extra = further(ctx, {"at": flags_at()})
+    _make(PredictSpec(**asked_at(fields, region, extra["at"])), **output)
 
 
 def _with_options(ctx: typer.Context, kind: type[BaseSpec], fields: dict[str, Any]) -> BaseSpec:

@@ -19,6 +19,8 @@ Threads = Annotated[int, typer.Option(
     min=1, rich_help_panel=ADVANCED,
     help="Threads for linear algebra; more threads pay only on millions of pixels.")]
 
+OF_DATA = ("dataset", "dataset_options", "level", "areas", "model")    # fields that are no flags
+
 
 def data_flags(
     polygons: Annotated[Path | None, typer.Option(
@@ -46,8 +48,9 @@ def data_flags(
     parent: Annotated[str | None, typer.Option(
         rich_help_panel=DATA, help="Column of --children with the id of the larger area.")] = None,
     points: Annotated[Path | None, typer.Option(
-        rich_help_panel=DATA, help="Table (.csv, .parquet) of points with --value, in the place of "
-        "areas; coordinates are its columns x and y or lon and lat, else --x and --y.")] = None,
+        rich_help_panel=DATA, help="Table (.csv, .parquet) or layer (.gpkg, .shp, .geojson) of "
+        "points with --value, in the place of areas; columns x and y or lon and lat, else --x and "
+        "--y.")] = None,
     dataset: Annotated[str | None, typer.Option(
         rich_help_panel=DATA, help="Named dataset, or a bagged .nc, instead of files.")] = None,
     level: Annotated[str | None, typer.Option(

@@ -66,9 +66,10 @@ def spatial_check(ds: xr.Dataset, residuals: np.ndarray, *, permutations: int = 
     Returns
     -------
     xr.Dataset
-        ``residual`` (bag); ``semivariance``, with ``lower`` and ``upper`` (90 % of permutations)
-        and ``pairs`` (distance). Attributes: ``moran_i``, ``moran_expected``, ``moran_p``
-        (two-sided), ``permutations``, ``islands`` (areas that touch none), ``verdict``.
+        ``residual`` (bag) and ``neighbours``, the mean of those of its neighbours, whose regression
+        on the residuals has slope I; ``semivariance``, with ``lower`` and ``upper`` (90 % of
+        permutations) and ``pairs`` (distance). Attributes: ``moran_i``, ``moran_expected``,
+        ``moran_p`` (two-sided), ``permutations``, ``islands`` (areas that touch none), ``verdict``.
 
     Raises
     ------
@@ -102,8 +103,13 @@ def spatial_check(ds: xr.Dataset, residuals: np.ndarray, *, permutations: int = 
     drawn = _moran(graph, shuffled)
     far = np.abs(drawn - found.EI) >= abs(found.I - found.EI) * (1 - 1e-12)
     p = (1 + int(far.sum())) / (permutations + 1)
-    maps = _variogram(centres, z, shuffled, bins).assign(residual=(BAG, z, {
-        "units": "1", "long_name": "residual of the area"}))
+    tested = {"moran_i": float(found.I), "moran_p": p, "permutations": permutations}
+    maps = _variogram(centres, z, shuffled, bins).assign(
+        residual=(BAG, z, {"units": "1", "long_name": "residual of the area", **tested}),
+        neighbours=(BAG, graph @ z / graph.sum(1), {
+            "units": "1", "long_name": "mean residual of the area's neighbours"}))
+    if "x" in ds:
+        maps["distance"].attrs["units"] = str(ds["x"].attrs.get("units", ""))
     return maps.assign_coords({BAG: ds[BAG]}).assign_attrs(
         moran_i=float(found.I), moran_expected=float(found.EI), moran_p=p,
         permutations=permutations, islands=islands,

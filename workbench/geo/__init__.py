@@ -9,13 +9,15 @@ from workbench.geo.maps import to_raster
 from workbench.geo.periods import at_period
 from workbench.geo.points import bag_points, raster_places
 from workbench.geo.polygons import bag_polygons
+from workbench.geo.region import polygon_places
 from workbench.geo.treatments import CleaningOptions
 from workbench.moved import moved
 
 __all__ = [
     "CleaningOptions", "aggregate", "area_columns", "at_period", "bag_children", "bag_points",
     "bag_polygons",
-    "check_format", "distance_to", "raster_places", "read", "slope", "to_raster", "write",
+    "check_format", "distance_to", "polygon_places", "raster_places", "read", "slope",
+    "to_raster", "write",
 ]
 
 __getattr__ = moved(__name__, {"Treatments": ".CleaningOptions"})

@@ -50,6 +50,7 @@ def bag_children(
     units: Mapping[str, str] | None = None,
     parent_polygons: object | None = None,
     parent_id: str | None = None,
+    parent_layer: str | None = None,
     polygon_crs: str | None = None,
     layer: str | None = None,
     attrs: Mapping[str, str] | None = None,
@@ -97,6 +98,8 @@ def bag_children(
         Outlines of the larger areas, indexed by id; dissolved from the small ones if not given.
     parent_id : str, optional
         Column of ``parent_polygons`` with their ids, where they are not its index.
+    parent_layer : str, optional
+        The layer of ``parent_polygons`` in a file that has several.
     polygon_crs : str, optional
         The CRS of polygons that do not state their own.
     layer : str, optional
@@ -132,7 +135,7 @@ def bag_children(
     choose("aggregation", aggregation, schema.AGGREGATIONS)
     options, record, unit = treatments_from(treatments), Record(), dict(units or {})
     fine = read_areas(fine_polygons, id, value, options, record, polygon_crs, layer)
-    larger = read_parents(parent_polygons, parent_id, options, record)
+    larger = read_parents(parent_polygons, parent_id, parent_layer, options, record)
     known = parent_table(fine, larger, value, parent_values, trials, (totals, join, encoding),
                          record)
     require_column(fine, parent, "parent")

@@ -10,15 +10,15 @@ from workbench.geo.totals import index_by
 from workbench.geo.treatments import CleaningOptions, Record, treatments_from
 
 
-def area_columns(polygons: object, value: str, options: Mapping[str, object]):
+def area_columns(polygons: object, value: str | None, options: Mapping[str, object]):
     """The areas' own columns, as `workbench.bag_polygons` read them.
 
     Parameters
     ----------
     polygons : geopandas.GeoDataFrame, str or Path
         The areas.
-    value : str
-        Column with the value of each area.
+    value : str or None
+        Column with the value of each area, if there is one.
     options : mapping
         Arguments of `workbench.bag_polygons`; those that say how polygons are read apply.
 

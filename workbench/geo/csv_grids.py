@@ -36,7 +36,7 @@ def read_csv_grid(path: str | Path) -> xr.Dataset:
     InputError
         If there are no such columns, a pixel has two rows, or the centres are on no regular grid.
     """
-    frame, name = read_table(path), Path(path).name
+    frame, name = read_table(path, encoding=_encoding(Path(path))), Path(path).name
     x, y = (axis_column(frame, axis, name) for axis in ("x", "y"))
     steps = {axis: _axis(frame[column], column, name)
              for axis, column in (("x", x), ("y", y))}
@@ -89,6 +89,17 @@ def axis_column(frame: pd.DataFrame, axis: str, name: str) -> str:
             f"({', '.join(found) or 'one of ' + ', '.join(AXES[axis])}); it has "
             f"{', '.join(map(str, frame.columns))}: name one of them {axis}")
     return found[0]
+
+
+def _encoding(path: Path) -> str | None:
+    """Latin-1 for a table that is not UTF-8: only names of columns are text there."""
+    if path.suffix.lower() != ".csv":
+        return None
+    try:
+        path.read_bytes().decode("utf-8")
+    except UnicodeDecodeError:
+        return "latin-1"
+    return None
 
 
 def _axis(column: pd.Series, name: str, table: str) -> tuple[np.ndarray, int, float, float]:

@@ -9,6 +9,7 @@ import numpy as np
 import xarray as xr
 from scipy.spatial import cKDTree
 
+from workbench import schema
 from workbench.checks import InputError, choose, option, package, reading, require
 from workbench.geo.rasters import read_rasters
 from workbench.geo.shapes import usable_crs
@@ -17,6 +18,7 @@ from workbench.geo.treatments import Record
 _EARTH = 6371.0088              # km, mean radius
 _MOST = 3_000_000               # points along features, in degrees
 _PARTS = 4                      # points for each pixel along a line
+_SIDE = 1000                    # steps along the extent of points that are on no grid
 
 
 def distance_to(features: object, like: object, *, name: str | None = None,
@@ -60,17 +62,7 @@ def distance_to(features: object, like: object, *, name: str | None = None,
     shapes, told = _features(features, layer, crs)
     shapes = shapes.to_crs(grid.rio.crs)
     x, y = np.meshgrid(grid["x"].values, grid["y"].values)
-    finite = shapes.geometry[~shapes.geometry.is_empty & shapes.geometry.notna()].to_numpy()
-    require(finite.size > 0, f"{told} holds no features to measure distances to")
-    known = package("pyproj", extra="geo").CRS.from_user_input(grid.rio.crs)
-    if known.is_geographic:
-        km = _around(finite, x.ravel(), y.ravel(), abs(grid.rio.resolution()[0]))
-    else:
-        shapely = package("shapely", extra="geo")
-        points = shapely.points(x.ravel(), y.ravel())
-        tree = shapely.STRtree(finite)
-        nearest = finite[tree.nearest(points)]
-        km = shapely.distance(points, nearest) * known.axis_info[0].unit_conversion_factor / 1000
+    km = _km(shapes, told, x.ravel(), y.ravel(), abs(grid.rio.resolution()[0]))
     made = xr.DataArray(km.reshape(grid.shape), dims=("y", "x"),
                         coords={"y": grid["y"], "x": grid["x"]}, name=name or f"distance to {told}",
                         attrs={"units": "km", "long_name": f"distance to {told}"})
@@ -148,14 +140,73 @@ def with_derived(layers: dict[str, xr.DataArray], grid: xr.DataArray | None,
         found["slope"] = slope(layers[choose("slope_of", slope_of, layers)])
         record.note(f"covariate 'slope' was made of {slope_of!r}, in degrees")
     if grid is not None and distances is not None:
-        several = isinstance(distances, Sequence) and not isinstance(distances, str)
-        for one in (distances if several else [distances]):
+        for one in (distances if _several(distances) else [distances]):
             made = distance_to(one, grid)
             require(made.name not in found, f"two covariates are named {made.name!r}; "
                     "rename a file")
             found[str(made.name)] = made
             record.note(f"covariate {made.name!r} was made, in km")
     return found
+
+
+def with_distances(ds: xr.Dataset, distances: object, record: Record) -> xr.Dataset:
+    """A bagged dataset with distances from its individuals to features as further covariates.
+
+    Parameters
+    ----------
+    ds : xr.Dataset
+        With x, y and a CRS.
+    distances : features, a sequence of them, or None
+        As of `distance_to`.
+    record : Record
+        Receives what was made.
+
+    Returns
+    -------
+    xr.Dataset
+        Each ``distance to NAME``, in km, after the covariates that are there.
+
+    Raises
+    ------
+    InputError
+        If features cannot be read, or the dataset has no CRS.
+    """
+    if distances is None:
+        return ds
+    require("crs" in ds.attrs, "distances need the CRS of the points; state it with "
+            + option("points_crs", "EPSG:..."))
+    x, y = ds["x"].values, ds["y"].values
+    step = abs(ds.attrs["grid_transform"][0]) if "grid_transform" in ds.attrs else (
+        max(np.ptp(x), np.ptp(y)) / _SIDE or 1.0)
+    names = [str(name) for name in ds["covariate"].values]
+    units, columns = list(ds["covariate_units"].values), [ds["covariates"].values]
+    for one in (distances if _several(distances) else [distances]):
+        shapes, told = _features(one, None, None)
+        name = f"distance to {told}"
+        require(name not in names, f"two covariates are named {name!r}; rename a file")
+        names, units = [*names, name], [*units, "km"]
+        columns.append(_km(shapes.to_crs(ds.attrs["crs"]), told, x, y, step)[:, None])
+        record.note(f"covariate {name!r} was made, in km")
+    return ds.drop_dims(schema.COVARIATE).assign(
+        covariates=((schema.INDIVIDUAL, schema.COVARIATE), np.hstack(columns))).assign_coords(
+        covariate=names, covariate_units=(schema.COVARIATE, np.array(units, dtype=str)))
+
+
+def _km(shapes, told: str, x: np.ndarray, y: np.ndarray, step: float) -> np.ndarray:
+    """Distances (n,) from coordinates in the CRS of the shapes, along the Earth from degrees."""
+    finite = shapes.geometry[~shapes.geometry.is_empty & shapes.geometry.notna()].to_numpy()
+    require(finite.size > 0, f"{told} holds no features to measure distances to")
+    known = package("pyproj", extra="geo").CRS.from_user_input(shapes.crs)
+    if known.is_geographic:
+        return _around(finite, x, y, step)
+    shapely = package("shapely", extra="geo")
+    points = shapely.points(x, y)
+    nearest = finite[shapely.STRtree(finite).nearest(points)]
+    return shapely.distance(points, nearest) * known.axis_info[0].unit_conversion_factor / 1000
+
+
+def _several(distances: object) -> bool:
+    return isinstance(distances, Sequence) and not isinstance(distances, str)
 
 
 def _single(raster: object) -> xr.DataArray:

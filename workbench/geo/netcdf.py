@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import xarray as xr
 
-from workbench.checks import InputError, option, reading, require
+from workbench.checks import InputError, option, reading
 from workbench.geo.treatments import Record
 
 AXES = {"y": ("y", "lat", "latitude", "northing"), "x": ("x", "lon", "longitude", "easting")}
@@ -54,30 +53,6 @@ def open_netcdf(path: Path, coordinates: bool | str = "all",
     with reading(path, "NetCDF", remedy):
         with xr.open_dataset(path, engine=netcdf_engine(path), decode_coords=coordinates) as opened:
             return (opened if window is None else window(opened)).load()
-
-
-def open_zarr(path: Path) -> xr.Dataset:
-    """Open a Zarr store.
-
-    Parameters
-    ----------
-    path : Path
-        The directory.
-
-    Returns
-    -------
-    xr.Dataset
-        Not in memory.
-
-    Raises
-    ------
-    InputError
-        If the package zarr is not installed, or this is no Zarr store.
-    """
-    require(importlib.util.find_spec("zarr") is not None, f"{path.name} is a Zarr store, which "
-            "needs the package zarr: pip install zarr; or write it as NetCDF")
-    with reading(path, "Zarr", "to write it again"):
-        return xr.open_zarr(path, decode_coords="all", chunks=None)
 
 
 def rasters_in(

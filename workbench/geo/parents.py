@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from workbench.bagging.findings import refuse
-from workbench.checks import InputError, option, package, require
+from workbench.checks import InputError, option, options_named, package, require
 from workbench.geo.areas import label_columns, read_areas, usable_values
 from workbench.geo.grids import WEIGHTS
 from workbench.geo.totals import refuse_repeated, survey_errors, table_with_ids
@@ -45,11 +45,16 @@ def weighed(fine, weight: str | None, units: Mapping[str, str], record: Record):
     return fine.assign(**{kind: km2}), kind, "km²" if kind == "area" else "polygons"
 
 
-def read_parents(polygons: object, id: str | None, options: CleaningOptions, record: Record):
+def read_parents(polygons: object, id: str | None, layer: str | None, options: CleaningOptions,
+                 record: Record):
     """The larger areas as polygons, by id as text; None if they are not given."""
-    require(polygons is not None or id is None, "parent_id is a column of the larger areas; "
-            "give " + option("parent_polygons"))
-    return None if polygons is None else read_areas(polygons, id, None, options, record)
+    for name, given in (("parent_id", id), ("parent_layer", layer)):
+        require(polygons is not None or given is None, f"{name} is of the larger areas; give "
+                + option("parent_polygons"))
+    if polygons is None:
+        return None
+    with options_named(layer="parent_layer"):
+        return read_areas(polygons, id, None, options, record, layer=layer)
 
 
 def parent_table(fine, larger, value: str | None, given: Mapping[str, float] | None,

@@ -16,6 +16,7 @@ from workbench.bagging import assemble, looked_at
 from workbench.bagging.tables import as_numbers, numbers_of, require_columns
 from workbench.checks import DataWarning, InputError, choose, option, require
 from workbench.geo.areas import usable_values
+from workbench.geo.period_weights import changes, mean_weight, weighed, weights_by_period
 from workbench.geo.totals import survey_errors, table_with_ids
 from workbench.geo.treatments import Record, treatments_from
 
@@ -23,7 +24,7 @@ TIME, HOLE, _AT = "time", "{time}", "@"
 AREA, PERIOD = "area", "period"             # labels of the bags, and of the individuals
 _MOST = 30_000_000                          # individuals, times periods
 _OF_VALUES = ("totals", "join", "time", "trials", "value", "kind", "aggregation", "value_units",
-              "encoding", "covariates", "treatments")
+              "encoding", "covariates", "weight", "treatments")
 
 
 def bag_periods(bag: Callable[..., xr.Dataset], given: dict[str, Any]) -> xr.Dataset:
@@ -62,12 +63,16 @@ def bag_periods(bag: Callable[..., xr.Dataset], given: dict[str, Any]) -> xr.Dat
     require(len(twice) == 0, f"{len(twice)} areas have a period twice in {name} (first: "
             f"{list(twice[:3])}); add them up")
     covariates, varying = _expanded(given["covariates"], periods)
+    weights, weight = None, given["weight"]
+    if changes(weight, HOLE):
+        weights = weights_by_period(given, periods, HOLE, options, record)
+        weight = mean_weight(weights, _stem(given["weight"]))
     still = pd.DataFrame({id: frame[id].unique()}).assign(**{value: 0.0})
     with warnings.catch_warnings():         # what is odd is looked for in all periods together
         warnings.simplefilter("ignore", DataWarning)
         static = bag(**{k: v for k, v in given.items() if k not in _OF_VALUES}, value=value,
                      totals=still, join=id, covariates=covariates, kind="continuous",
-                     aggregation="mean", **treatments)
+                     weight=weight, aggregation="mean", **treatments)
     record.extend(line for line in static.attrs.pop("treatments").split("\n")
                   if line != "none" and not line.startswith("look at this:"))
     static.attrs.pop("sanity", None)
@@ -86,6 +91,8 @@ def bag_periods(bag: Callable[..., xr.Dataset], given: dict[str, Any]) -> xr.Dat
                 f"{periods[-1]}) have a value; a pixel is an individual in each of them")
     ds = _crossed(static, position, frame[PERIOD + _AT].to_numpy(dtype=str), dict(zip(
         periods, at, strict=True)), varying, unit)
+    if weights is not None:
+        ds = weighed(ds, weights, bags, record)
     described = {"long_name": value, "units": given["value_units"], "kind": kind,
                  "aggregation": "mean" if trials else given["aggregation"]}
     if trials and described["units"] == "cases":
@@ -149,7 +156,7 @@ def _expanded(covariates: object, periods: list[str]) -> tuple[object, dict[str,
     out, varying = {}, {}
     for name, one in listed:
         if isinstance(one, str | Path) and HOLE in str(one):
-            stem = name or Path(str(one)).stem.replace(HOLE, "").strip("_-. ") or "covariate"
+            stem = name or _stem(one)
             varying[stem] = [f"{stem}{_AT}{p}" for p in periods]
             out |= {f"{stem}{_AT}{p}": str(one).replace(HOLE, p) for p in periods}
         else:
@@ -159,6 +166,11 @@ def _expanded(covariates: object, periods: list[str]) -> tuple[object, dict[str,
                     "to raster, where some of them change over time")
             out[str(key)] = one
     return out, varying
+
+
+def _stem(path: str | Path) -> str:
+    """The name of a raster that changes: that of its file without the period."""
+    return Path(str(path)).stem.replace(HOLE, "").strip("_-. ") or "covariate"
 
 
 def _periods(frame: pd.DataFrame, column: str, name: str) -> tuple[list[str], list[float], str]:

@@ -3,27 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 
 import numpy as np
 import xarray as xr
 
 from workbench import schema
 from workbench.bagging import assemble, looked_at
-from workbench.bagging.tables import numbers_of, read_table, require_columns
+from workbench.bagging.tables import numbers_of, require_columns
 from workbench.checks import InputError, choose, option, package, require
 from workbench.geo.areas import usable_values
 from workbench.geo.centres import place
 from workbench.geo.classes import with_classes, without_absent
-from workbench.geo.csv_grids import DEGREES, axis_column
+from workbench.geo.derived import with_derived, with_distances
 from workbench.geo.pixels import pixel_covariates
+from workbench.geo.point_tables import points_table
 from workbench.geo.rasters import read_rasters
 from workbench.geo.resampling import aligned
 from workbench.geo.shapes import coordinate_units, usable_crs
 from workbench.geo.totals import survey_errors
 from workbench.geo.treatments import CleaningOptions, Record, treatments_from
-
-_LONLAT = "EPSG:4326"
 
 
 def bag_points(
@@ -45,6 +43,9 @@ def bag_points(
     variable: str | tuple[str, ...] | None = None,
     classes: str | tuple[str, ...] | None = None,
     class_labels: Mapping[str, str] | None = None,
+    distance_to: str | tuple[str, ...] | None = None,
+    slope_of: str | None = None,
+    layer: str | None = None,
     encoding: str | None = None,
     attrs: Mapping[str, str] | None = None,
     **treatments: str,
@@ -53,8 +54,8 @@ def bag_points(
 
     Parameters
     ----------
-    points : pandas.DataFrame, str or Path
-        One row per point (CSV or Parquet).
+    points : pandas.DataFrame, geopandas.GeoDataFrame, str or Path
+        One row per point: CSV, Parquet, or a file of point features (GeoPackage, shapefile, ...).
     value : str
         Column with the value of each point.
     covariates : raster, sequence of rasters, or mapping of name to raster
@@ -75,9 +76,15 @@ def bag_points(
     value_units : str
         Units of the values.
     points_crs : str, optional
-        CRS of x and y; EPSG:4326 where the columns are called lon and lat.
-    raster_crs, nodata, variable, classes, class_labels
+        CRS of x and y; EPSG:4326 where the columns are called lon and lat. Files of features
+        state their own.
+    raster_crs, nodata, variable, classes, class_labels, slope_of
         As of `workbench.bag_polygons`.
+    distance_to : GeoDataFrame, str, Path, or sequence of them, optional
+        Features the distance of each point to which, in km, becomes a covariate each: see
+        `workbench.distance_to`.
+    layer : str, optional
+        The layer of points in a file that has several.
     encoding : str, optional
         Of a CSV file that is not UTF-8, such as latin-1.
     attrs : mapping, optional
@@ -107,9 +114,7 @@ def bag_points(
     """
     options, record = treatments_from(treatments), Record()
     choose("kind", kind, schema.KINDS)
-    named = Path(points).name if isinstance(points, str | Path) else "the table of points"
-    frame = read_table(points, encoding=encoding)
-    x, y = (given or axis_column(frame, axis, named) for axis, given in (("x", x), ("y", y)))
+    frame, x, y, crs, named = points_table(points, x, y, points_crs, encoding, layer)
     wanted = [value, *(c for c in (weight, trials, id) if c), *(labels or {}).values()]
     require_columns(frame, wanted, named)
     frame = numbers_of(frame, [x, y, *([weight] if weight else [])], named)
@@ -121,9 +126,8 @@ def bag_points(
     if trials:
         tested = numbers_of(frame[kept], [trials], named)[trials].reindex(frame.index).to_numpy()
         survey_errors(values, tested, kept, names, "count", (value, trials), record)
-    layers, coded = _layers(covariates, record, options, classes, class_labels, crs=raster_crs,
-                            nodata=nodata, marks=options.marks, variable=variable)
-    crs = points_crs or (_LONLAT if {x.lower(), y.lower()} <= set(DEGREES) else None)
+    layers, coded = _layers(covariates, record, options, classes, class_labels, slope_of,
+                            crs=raster_crs, nodata=nodata, marks=options.marks, variable=variable)
     east, north, crs = _located(frame[x].to_numpy(), frame[y].to_numpy(), crs, layers, named,
                                 record)
     exposure = frame[weight].to_numpy() if weight else np.ones(len(frame))
@@ -157,8 +161,9 @@ def bag_points(
                      "kind": "count" if trials else kind})
     if tested is not None:
         ds = schema.check(ds.assign(trials=(schema.BAG, tested[kept], {"units": "trials"})))
+    ds = with_distances(place(ds, crs, y), distance_to, record)
     ds.attrs |= dict(attrs or {}) | {"treatments": str(record), "level": "point"}
-    return looked_at(place(ds, crs, y))
+    return looked_at(ds)
 
 
 def raster_places(
@@ -169,14 +174,18 @@ def raster_places(
     variable: str | tuple[str, ...] | None = None,
     classes: str | tuple[str, ...] | None = None,
     class_labels: Mapping[str, str] | None = None,
+    distance_to: str | tuple[str, ...] | None = None,
+    slope_of: str | None = None,
     **treatments: str,
 ) -> xr.Dataset:
     """Every pixel of rasters as a place to predict a map at, where all covariates are known.
 
     Parameters
     ----------
-    covariates, raster_crs, nodata, variable, classes, class_labels, **treatments
+    covariates, raster_crs, nodata, variable, classes, class_labels, distance_to, slope_of
         As of `bag_points`, whose covariates must be the same.
+    **treatments
+        As of `bag_points`.
 
     Returns
     -------
@@ -190,8 +199,8 @@ def raster_places(
         If rasters cannot be read or no pixel has all covariates.
     """
     options, record = treatments_from(treatments), Record()
-    layers, _ = _layers(covariates, record, options, classes, class_labels, crs=raster_crs,
-                        nodata=nodata, marks=options.marks, variable=variable)
+    layers, _ = _layers(covariates, record, options, classes, class_labels, slope_of,
+                        crs=raster_crs, nodata=nodata, marks=options.marks, variable=variable)
     require(bool(layers), "there are no rasters; use workbench.grid_places for place alone")
     grid = next(iter(layers.values()))
     table = np.stack([layer.values.ravel() for layer in layers.values()], 1)
@@ -210,17 +219,19 @@ def raster_places(
                 "row": (schema.INDIVIDUAL, row), "column": (schema.INDIVIDUAL, column)})
     ds = assemble(individuals, np.arange(cell.size), np.zeros(cell.size), np.arange(cell.size),
                   value_attrs={"aggregation": "mean", "kind": "continuous"})
-    return ds.assign_attrs(crs=grid.rio.crs.to_string(), treatments=str(record),
-                           grid_transform=[float(v) for v in tuple(transform)[:6]],
-                           grid_shape=[int(n) for n in grid.shape])
+    ds.attrs |= {"crs": grid.rio.crs.to_string(), "grid_shape": [int(n) for n in grid.shape],
+                 "grid_transform": [float(v) for v in tuple(transform)[:6]]}
+    ds = with_distances(ds, distance_to, record)
+    return ds.assign_attrs(treatments=str(record))
 
 
-def _layers(covariates, record: Record, options: CleaningOptions, classes, class_labels, **reading
-            ) -> tuple[dict[str, xr.DataArray], list[str]]:
+def _layers(covariates, record: Record, options: CleaningOptions, classes, class_labels,
+            slope_of: str | None, **reading) -> tuple[dict[str, xr.DataArray], list[str]]:
     """Covariates on the grid of the first, and which are shares of classes."""
     layers = {} if covariates is None else read_rasters(covariates, record, **reading)
     reading.pop("variable")
     layers, coded = with_classes(layers, classes, class_labels, record, **reading)
+    layers = with_derived(layers, None, None, slope_of, record)
     if layers:
         layers = aligned(layers, next(iter(layers.values())), options, record, coded)
     return layers, coded

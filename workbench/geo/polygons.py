@@ -93,7 +93,7 @@ def bag_polygons(
     time : str, optional
         Column of ``totals`` with the period of each row, a number, a year or a date: every area and
         period is then a bag, its pixels individuals at that period, and ``time`` a covariate. A
-        covariate that changes has ``{time}`` in its path: ``"rain_{time}.tif"``.
+        covariate or weight that changes has ``{time}`` in its path: ``"rain_{time}.tif"``.
     id, name : str, optional
         Columns with the areas' ids (the index if not given) and names.
     labels : mapping of coordinate to column, optional

@@ -12,10 +12,11 @@ from workbench.bagging.findings import part, refuse
 from workbench.checks import InputError, option, package, reading, require
 from workbench.geo.csv_grids import read_csv_grid
 from workbench.geo.marks import undeclared_mark
-from workbench.geo.netcdf import axis_names, open_netcdf, open_zarr, rasters_in
+from workbench.geo.netcdf import axis_names, open_netcdf, rasters_in
 from workbench.geo.shapes import check_degrees, usable_crs, without_crs
 from workbench.geo.treatments import Record
 from workbench.geo.windows import Extent, cropped
+from workbench.geo.zarr_stores import is_zarr, open_zarr
 
 # No physical quantity is this large: such numbers are nodata marks, declared or not.
 _ABSURD = 1e30
@@ -159,20 +160,19 @@ def _bands(
     if suffix in _VECTORS:
         raise InputError(f"cannot read {str(path)!r} as a raster: this is the name of polygons, "
                          f"which go into {option('polygons')}; try a .tif or .nc file")
-    if suffix == ".zarr":
-        return _bands(open_zarr(path), record, wanted, window, path.name)
-    require(not path.is_dir(), f"{str(path)!r} is a directory; name a raster in it")
-    require(suffix in _SUFFIXES,
+    zarr = is_zarr(path)
+    require(zarr or not path.is_dir(), f"{str(path)!r} is a directory; name a raster in it")
+    require(zarr or suffix in _SUFFIXES,
             f"raster {path.name!r} has an unknown type; expected one of {', '.join(_SUFFIXES)}")
     if suffix in _TABLES:
         return _bands(read_csv_grid(path), record, wanted, window, path.name)
-    if suffix in (".nc", ".nc4"):
+    if zarr or suffix in (".nc", ".nc4"):
         def part(opened: xr.Dataset) -> xr.Dataset:     # of the variables asked for alone
             present = [name for name in wanted if name in opened.data_vars]
             return window(opened[present] if present else opened, path.stem)
 
-        return _bands(open_netcdf(path, window=part), record, wanted, lambda whole, _: whole,
-                      path.name)
+        opened = open_zarr(path, part) if zarr else open_netcdf(path, window=part)
+        return _bands(opened, record, wanted, lambda whole, _: whole, path.name)
     rioxarray = package("rioxarray", extra="geo")
     with reading(path, "a raster", "to download or write it again; gdalinfo -stats shows whether "
                                    "GDAL can read all of it"):

@@ -15,6 +15,7 @@ from workbench.pipeline.settings import Settings, checked, thaw
 
 SCHEMA_VERSION = 2
 FIRST = "disaggregate"              # the command of Specs that name none
+REGION = "polygons"                 # where a map is wanted: files of another region
 # Of Specs of version 1: what these models took where an option was not given.
 _FORMER = {"overdispersion": "none", "nugget": 0.0}
 _FORMER_MODELS = ("vbagg", "centre-point", "constant")
@@ -150,6 +151,12 @@ class BaseSpec:
     def key(self) -> str:
         """The sha256 of the Spec's canonical JSON: equal Specs have equal keys on any machine."""
         return hashlib.sha256(self.to_json(indent=None).encode()).hexdigest()
+
+
+def check_region(at: str | None, options: Mapping) -> None:
+    """Refuse options of another region's files where ``at`` names none."""
+    require(not options or at == REGION, f"at_options are of files of polygons, at={REGION!r}; "
+            f"got at={at!r}")
 
 
 def existing(role: str, path: str | Path, directory: bool = False) -> Path:

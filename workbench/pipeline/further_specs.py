@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from workbench.checks import require
-from workbench.pipeline.base import BaseSpec
+from workbench.pipeline.base import BaseSpec, check_region
 from workbench.pipeline.settings import Settings
 
 
@@ -109,7 +109,10 @@ class PredictSpec(BaseSpec):
     fit : str
         File that ``fit.save`` or ``--save-fit`` wrote (.wbfit).
     at : str, optional
-        Bagged .nc with the same covariates where to predict; default: where it was fitted.
+        Where to predict, with the same covariates: a bagged .nc, or ``"polygons"`` for files of
+        another region; default: where it was fitted.
+    at_options : Mapping
+        Of these files, as of `Spec`.
     task : str, optional
         Quantity to map, of fits to several sources.
     area_effect : bool
@@ -128,9 +131,11 @@ class PredictSpec(BaseSpec):
     """
 
     command: ClassVar[str] = "predict"
+    later: ClassVar[Mapping[str, Any]] = {"at_options": Settings()}
 
     fit: str
     at: str | None = None
+    at_options: Mapping = field(default_factory=Settings)
     task: str | None = None
     area_effect: bool = False
     rescale_to_totals: bool = False
@@ -141,6 +146,7 @@ class PredictSpec(BaseSpec):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        check_region(self.at, self.at_options)
         require(self.model == "stored" and not self.options and not self.hyperparameters,
                 "a stored fit has its model, options and hyperparameters; leave them out, or move "
                 "it in Python with fit.with_hyperparameters")

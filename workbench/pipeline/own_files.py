@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 
 import xarray as xr
 
 from workbench import bagging, geo
 from workbench.bagging.findings import is_listing, refuse
-from workbench.checks import choose, option, require
+from workbench.checks import InputError, choose, option, options_named, require
+from workbench.geo.derived import with_distances
 from workbench.geo.grids import is_word
 from workbench.geo.periods import HOLE
+from workbench.geo.treatments import Record
+from workbench.geo.zarr_stores import is_zarr
 from workbench.pipeline import flags
 from workbench.pipeline.base import existing
 
 POLYGONS, CHILDREN, POINTS = "polygons", "children", "points"
+_OF_TABLES = ("time", "encoding")       # which another region has none of
 
 
 @dataclass(frozen=True)
@@ -107,8 +112,8 @@ def bag_files(kind: str, options: dict, level: str | None) -> xr.Dataset:
         options["covariates"] = [options["covariates"]]
     if not is_listing():                # which says what else is wrong, too
         for role, path in _files(one, options):
-            existing(role, path, directory=role in ("polygons", "children")
-                     or str(path).endswith(".zarr"))
+            existing(role, path, directory=role in ("polygons", "children", "points")
+                     or is_zarr(Path(path)))
     own = [name for name in one.inputs if name not in one.renamed.values()]
     for name in options:
         choose(f"option of {one.read.__name__}", name, (*own, *one.renamed, *file_flags(kind)))
@@ -137,12 +142,57 @@ def places_of(options: dict, ds: xr.Dataset) -> xr.Dataset:
         As of `workbench.raster_places`.
     """
     if "covariates" not in options and "classes" not in options:
-        return bagging.grid_places(ds)
+        places = bagging.grid_places(ds.isel(covariate=[]))
+        return with_distances(places, options.get("distance_to"), Record())
     known = flags.of_signature(geo.raster_places) | flags.of_options(geo.CleaningOptions)
     places = geo.raster_places(options.get("covariates"), **{
         name: one for name, one in options.items() if name in known and name != "covariates"})
     chosen = [str(name) for name in ds["covariate"].values]
     return places.sel(covariate=chosen)         # classes that no point has are none of the model
+
+
+def region_flags() -> dict[str, flags.Flag]:
+    """How the files of another region may be read: those of polygons, each as ``at_...``."""
+    one = KINDS[POLYGONS].read
+    found = file_flags(POLYGONS) | {
+        name: flag for name, flag in flags.of_signature(one).items() if name in ("value", "trials")}
+    return {f"at_{name}": replace(flag, name=f"at_{name}") for name, flag in found.items()
+            if name not in _OF_TABLES}
+
+
+def region_of(options: dict) -> xr.Dataset:
+    """Read the polygons and rasters of another region, where a map is wanted.
+
+    Parameters
+    ----------
+    options : dict
+        Those of `workbench.polygon_places`; with a value (to set beside what is predicted) those
+        of `workbench.bag_polygons`.
+
+    Returns
+    -------
+    xr.Dataset
+        Bagged dataset, without values if there are none.
+
+    Raises
+    ------
+    InputError
+        If an option is unknown, or a file is missing or cannot be used.
+    """
+    require("polygons" in options, "at='polygons' needs 'polygons' among at_options, the file of "
+            "the areas")
+    for role, path in _files(KINDS[POLYGONS], options):
+        existing(f"at {role}", path, directory=role == "polygons" or is_zarr(Path(path)))
+    read = geo.bag_polygons if "value" in options else geo.polygon_places
+    known = flags.of_signature(read) | flags.of_options(geo.CleaningOptions)
+    for name in options:
+        choose(f"option of {read.__name__}", name, known)
+    try:
+        with options_named(prefix="at_"):
+            return read(**options)
+    except InputError as error:
+        raise InputError(f"of the other region, {Path(options['polygons']).name}: {error}"
+                         ) from error
 
 
 def _files(kind: Kind, options: dict) -> Iterator[tuple[str, str]]:

@@ -17,9 +17,9 @@ from workbench.gp.models.registry import ENTRIES, Entry
 from workbench.labelled import load_fit, make_model, models
 from workbench.pipeline.base import BaseSpec, existing
 from workbench.pipeline.inputs import data_of, named_or_file
-from workbench.pipeline.own_files import POINTS, places_of
+from workbench.pipeline.own_files import POINTS, places_of, region_of
 from workbench.pipeline.spec import CombineSpec, MediateSpec, PredictSpec, SmoothSpec, Spec
-from workbench.pipeline.transfer import elsewhere
+from workbench.pipeline.transfer import elsewhere, region
 
 _MODELS: dict[str, Callable[[Entry], bool]] = {     # which models a command can use, if not all
     "smooth": lambda entry: entry.name == "quasi-likelihood",
@@ -216,7 +216,7 @@ def _combine(spec: CombineSpec) -> Problem:
 @problem_of.register
 def _predict(spec: PredictSpec) -> Problem:
     fit = load_fit(existing("fit", spec.fit))
-    ds = fit.data if spec.at is None else named_or_file(spec.at)
+    ds = fit.data if spec.at is None else _asked(fit, spec)
     require(spec.task is None or hasattr(fit, "tasks"),
             f"{fit.model.name} has one task, which needs no name; leave task out")
 
@@ -229,6 +229,13 @@ def _predict(spec: PredictSpec) -> Problem:
 
     told = f"read {fit!r} from {Path(spec.fit).name}"
     return Problem((), ds, label, told=told, fit=fit)
+
+
+def _asked(fit, spec: PredictSpec) -> xr.Dataset:
+    """Where a stored fit is asked; one of several sources has no one set of covariates."""
+    if not hasattr(fit, "tasks"):
+        return region(spec, fit.data)
+    return region_of(spec.at_options.plain()) if spec.at_options else named_or_file(str(spec.at))
 
 
 def _source(text: str) -> tuple[str, xr.Dataset]:
@@ -253,10 +260,11 @@ def _checked(fit, ds: xr.Dataset, spec: Spec, maps: xr.Dataset) -> xr.Dataset:
     except InputError as error:
         warn(f"residuals of areas were not checked: {error}", FitWarning)
         return maps.assign_attrs(residual_check=f"not made: {error}")
-    variogram = found.drop_vars("residual").rename(
+    areas = {"residual": found["residual"], "residual_neighbours": found["neighbours"]}
+    variogram = found.drop_vars(["residual", "neighbours"]).rename(
         {name: f"variogram_{name}" for name in ("distance", "lower", "upper", "pairs")}).rename(
         semivariance="variogram")
-    return maps.assign(residual=found["residual"].reset_coords(drop=True)).merge(
+    return maps.assign({name: one.reset_coords(drop=True) for name, one in areas.items()}).merge(
         variogram.drop_vars("bag"), combine_attrs="override").assign_attrs(
         residual_check=found.attrs["verdict"])
 

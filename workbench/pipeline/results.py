@@ -50,16 +50,25 @@ def own_columns(spec: BaseSpec, out: Path):
     pd.DataFrame or None
         Indexed by the areas' names.
     """
-    if out.suffix.lower() != ".gpkg" or not isinstance(spec, Spec) or spec.dataset != POLYGONS:
+    if out.suffix.lower() != ".gpkg":
+        return None
+    at = getattr(spec, "at_options", None)
+    if at:
+        return _columns(at.plain())
+    if not isinstance(spec, Spec) or spec.dataset != POLYGONS:
         return None
     if spec.level is not None or spec.areas is not None or spec.at is not None:
         return None
     options = spec.dataset_options.plain()
-    if "time" in options:                   # the areas of the map are areas at a period
+    if "time" in options or "value" not in options:     # areas of the map are areas at a period
         return None
-    if not {"polygons", "value"} <= options.keys() or not Path(options["polygons"]).exists():
+    return _columns(options)
+
+
+def _columns(options: dict):
+    if "polygons" not in options or not Path(options["polygons"]).exists():
         return None                         # which the run itself will refuse, and say why
-    return geo.area_columns(options["polygons"], options["value"], options)
+    return geo.area_columns(options["polygons"], options.get("value"), options)
 
 
 def save(maps: xr.Dataset, out: Path, areas=None) -> list[Path]:

@@ -14,7 +14,7 @@ from pathlib import Path
 import xarray as xr
 
 from workbench import geo
-from workbench.checks import require
+from workbench.checks import option, require
 from workbench.gp.likelihoods.links import link_named
 from workbench.labelled.timing import cost_told
 from workbench.outputs import deliver
@@ -88,8 +88,9 @@ def run(spec: BaseSpec, progress: bool = False, callback: Callback | None = None
     >>> maps.attrs["spec_key"] == Spec.from_json(maps.attrs["spec"]).key
     True
     """
-    require(save_fit is None or not isinstance(spec, (AggregateSpec, RehearseSpec)),
-            f"`workbench {spec.command}` makes no fit of its own; leave out --save-fit")
+    require(save_fit is None or not isinstance(spec, (AggregateSpec, PredictSpec, RehearseSpec)),
+            f"`workbench {spec.command}` makes no fit of its own that could be saved; leave out "
+            + option("save_fit"))
     if isinstance(spec, AggregateSpec):
         return aggregated(spec, progress, callback, workers)
     if isinstance(spec, RehearseSpec):
@@ -101,7 +102,7 @@ def run(spec: BaseSpec, progress: bool = False, callback: Callback | None = None
                 "saved; leave save_fit out")
         return _engines(spec, model, progress, out)
     if isinstance(spec, Spec):
-        _check_threshold(spec.threshold, model)
+        check_threshold(spec.threshold, model)
     problem = problem_of(spec)
     if out is not None:
         geo.check_format(problem.ds, out)
@@ -109,10 +110,10 @@ def run(spec: BaseSpec, progress: bool = False, callback: Callback | None = None
     # Of a Spec with folds the dataset, which has the areas; of a stored fit there is none.
     seen = problem.learn[0] if problem.learn else problem.ds
     if folds:
-        _check_folds(spec, seen)
+        check_folds(spec, seen)
     if progress:
         _say(problem.told)
-        _say(_cost(spec, model, problem.ds, folds, workers))
+        _say(_cost(spec, model, seen, folds, workers))
     stored = kept_map(resume, seen, spec) if folds and resume is not None else None
     if stored is not None and stored.exists() and (save_fit is None or save_fit.exists()):
         maps = geo.read(stored)
@@ -159,15 +160,17 @@ def _engines(spec: EnginesSpec, model, progress: bool, out: Path | None) -> xr.D
     return found.assign_attrs(spec=spec.to_json(indent=None), spec_key=spec.key)
 
 
-def _check_threshold(threshold: float | None, model: object) -> None:
+def check_threshold(threshold: float | None, model: object) -> None:
+    """Refuse a threshold below zero where every rate is positive."""
     # A model without a choice of link has the identity, under which rates may be negative.
     link = link_named(getattr(model.options, "link", "identity"))
     require(threshold is None or threshold >= 0 or not link.positive,
             f"the threshold {threshold} is negative, but under link {link.name!r} every rate is "
-            "positive and exceeds it; give a threshold of zero or more, or link='identity'")
+            "positive and exceeds it; give a threshold of zero or more, or "
+            + option("link", "identity"))
 
 
-def _check_folds(spec: Spec, ds: xr.Dataset) -> None:
+def check_folds(spec: Spec, ds: xr.Dataset) -> None:
     """Refuse folds that the data do not allow, before the fit."""
     from workbench import evaluation  # here: it takes a second to load, and few runs need it
 

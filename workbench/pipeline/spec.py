@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from workbench.checks import require
-from workbench.pipeline.base import BaseSpec
+from workbench.pipeline.base import BaseSpec, check_region
 from workbench.pipeline.further_specs import AggregateSpec, EnginesSpec, PredictSpec, RehearseSpec
 from workbench.pipeline.settings import Settings
 
@@ -59,7 +59,11 @@ class Spec(BaseSpec):
     ranks : bool
         Rank the areas by their rate, with intervals and the probability to be in the top tenth.
     at : str, optional
-        Map another region: a bagged .nc, or a named dataset, with the same covariates.
+        Map another region with the same covariates: a bagged .nc, a named dataset, or
+        ``"polygons"`` for files of its own.
+    at_options : Mapping
+        Of these files: the arguments of `workbench.polygon_places`, with paths; with a value,
+        to set beside what is predicted, those of `workbench.bag_polygons`.
     model, options, hyperparameters, quantiles, threshold, seed
         As of `BaseSpec`.
 
@@ -74,7 +78,7 @@ class Spec(BaseSpec):
     later: ClassVar[Mapping[str, Any]] = {
         "folds_scheme": "random", "rescale_to_totals": False, "information": False,
         "components": False, "draws": 0, "residuals": False,
-        "ranks": False, "at": None}
+        "ranks": False, "at": None, "at_options": Settings()}
 
     dataset: str
     dataset_options: Mapping = field(default_factory=Settings)
@@ -90,6 +94,7 @@ class Spec(BaseSpec):
     residuals: bool = False
     ranks: bool = False
     at: str | None = None
+    at_options: Mapping = field(default_factory=Settings)
     model: str = field(default="vbagg", kw_only=True)
 
     def __post_init__(self) -> None:
@@ -98,6 +103,7 @@ class Spec(BaseSpec):
         require(self.level is None or self.areas is None,
                 "level and areas both say how to merge; give one of them")
         require(self.draws >= 0, f"draws must be 0 (none) or more, got {self.draws}")
+        check_region(self.at, self.at_options)
         require(self.folds == 0 or self.folds >= 2,
                 f"folds must be 0 (none) or at least 2, got {self.folds}")
 

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import xarray as xr
 
 from workbench import schema
-from workbench.checks import ExtrapolationWarning, InputError, require, warn
+from workbench.checks import ExtrapolationWarning, InputError, option, require, warn
+from workbench.pipeline.base import REGION
 from workbench.pipeline.inputs import named_or_file
-from workbench.pipeline.spec import Spec
+from workbench.pipeline.own_files import region_of
+from workbench.pipeline.spec import PredictSpec, Spec
 
 _SHARE = 0.05       # of individuals beyond what areas span, above which it is told
 _FAR = 1.0          # between-area ranges; wholly beyond that a covariate is not the same one
@@ -43,17 +47,54 @@ def elsewhere(spec: Spec, ds: xr.Dataset) -> xr.Dataset:
     for name in ("folds", "rescale_to_totals", "residuals", "area_effect"):
         require(not getattr(spec, name), f"{name} is of the areas that the model learns from, not "
                 "of another region; leave it out, or run it without at first")
-    other = named_or_file(str(spec.at))
+    return region(spec, ds)
+
+
+def region(spec: Spec | PredictSpec, ds: xr.Dataset) -> xr.Dataset:
+    """The dataset that ``at`` of a Spec names, checked to be one that a model can be asked about.
+
+    Parameters
+    ----------
+    spec : Spec or PredictSpec
+        With ``at``.
+    ds : xr.Dataset
+        What the model learnt from.
+
+    Returns
+    -------
+    xr.Dataset
+        Bagged dataset; it needs no values.
+
+    Raises
+    ------
+    InputError
+        If its covariates are others, in another order or in other units, or one of them lies wholly
+        beyond what the areas span; if its weight is in other units, or its CRS is another one.
+
+    Warns
+    -----
+    ExtrapolationWarning
+        Where covariates are beyond what the areas' means span.
+    """
+    own = spec.at_options.plain()
+    other = region_of(own) if spec.at == REGION else named_or_file(str(spec.at))
+    where = Path(str(own["polygons"])).name if own else str(spec.at)
     ours, theirs = (one.attrs.get("crs") for one in (ds, other))
-    require(not ours or not theirs or _same(ours, theirs), f"{spec.at} has the CRS {theirs}, the "
+    require(not ours or not theirs or _same(ours, theirs), f"{where} has the CRS {theirs}, the "
             f"data of the model {ours}; bag it in the same one, for the model knows places by it")
     names = [str(name) for name in ds[schema.COVARIATE].values]
     found = [str(name) for name in other[schema.COVARIATE].values]
+    rename = "; a raster gets a name by --at-covariates NAME=FILE" if own else ""
     require(names == found, f"the model learns from covariates {', '.join(names) or '(none)'}, "
-            f"{spec.at} has {', '.join(found) or '(none)'}; give it the same ones in the same "
-            "order")
-    _units(ds, other, names, str(spec.at))
-    _look(ds, other, names, str(spec.at))
+            f"{where} has {', '.join(found) or '(none)'}; give it the same ones in the same "
+            f"order{rename}")
+    _units(ds, other, names, where)
+    if own and schema.aggregation(ds) == "sum":
+        unit, unlike = (str(one["weight"].attrs.get("units", "")) for one in (ds, other))
+        require(unit == unlike, f"the weight of {where} is in {unlike!r}, and in {unit!r} where "
+                f"the model learns, so that rates mean another thing; give its own with "
+                f"{option('at_weight')}, or its units with {option('at_weight_units', unit)}")
+    _look(ds, other, names, where)
     return other
 
 

@@ -8,9 +8,10 @@ import holoviews as hv
 import numpy as np
 import shapely
 import xarray as xr
-from bokeh.models import BasicTicker, FixedTicker
+from bokeh.models import BasicTicker, FixedTicker, NumeralTickFormatter
 
 from workbench.checks import InputError, require
+from workbench.geo.shapes import coordinate_units
 from workbench.plots.outlines import areas, borders, frame, simplify
 from workbench.plots.scales import ColourScale
 from workbench.plots.theme import MAP, NEUTRAL, axis
@@ -18,6 +19,7 @@ from workbench.schema import BAG, INDIVIDUAL
 
 AXES = ("x", "y")
 SIZE = 300  # pixels along the longer side of a map
+_LARGE = 10_000  # from which axes would write powers of ten
 
 
 def value_map(
@@ -67,8 +69,8 @@ def value_map(
     """
     require(
         values.dims in ((BAG,), (INDIVIDUAL,)) and values.size == ds.sizes[values.dims[0]],
-        f"expected values over bag ({ds.sizes[BAG]}) or individual ({ds.sizes[INDIVIDUAL]}), got "
-        f"dims {values.dims} of sizes {values.shape}",
+        f"expected values over bag ({ds.sizes.get(BAG, 0)}) or individual "
+        f"({ds.sizes.get(INDIVIDUAL, 0)}), got dims {values.dims} of sizes {values.shape}",
     )
     dim = str(values.dims[0])
     columns = {"value": np.asarray(values.values, dtype=float) * scale.factor}
@@ -203,6 +205,8 @@ def _tips(columns, scale: ColourScale) -> list[tuple[str, str]]:
 def map_unit(ds: xr.Dataset, axes: tuple[str, str] = AXES) -> str:
     """Unit of the map's axes: of the coordinates, "" where they have none."""
     unit = str(ds[axes[0]].attrs.get("units", "")) if axes[0] in ds else ""
+    if axes[0] not in ds and axes == AXES and ds.attrs.get("crs"):      # polygons alone
+        unit = coordinate_units(ds.attrs["crs"])
     return {"metre": "m", "metres": "m", "degrees": "degree"}.get(unit, unit)
 
 
@@ -231,6 +235,8 @@ def _bar(scale: ColourScale) -> dict:
     small = {"title_text_font_size": "9pt", "title_text_font_style": "normal"}
     small |= {"major_label_text_font_size": "9pt", "height": 12}
     small["ticker"] = ticker(scale)
+    if max(abs(scale.lower), abs(scale.upper)) >= _LARGE:
+        small["formatter"] = NumeralTickFormatter(format="0,0")
     return {
         "colorbar": True,
         "colorbar_position": "bottom",

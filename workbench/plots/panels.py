@@ -11,6 +11,7 @@ from workbench.checks import require
 from workbench.plots.maps import AXES, SIZE, value_map
 from workbench.plots.outlines import simplified
 from workbench.plots.scales import ColourScale, colour_scale, observed_rate, rate_unit
+from workbench.plots.svg import told
 
 
 def map_scales(ds: xr.Dataset, maps: xr.Dataset | None = None, log: bool = False):
@@ -141,8 +142,8 @@ def threshold_told(exceedance: xr.DataArray, factor: float, unit: str) -> str:
     per = "per " + unit.split(" per ")[1] if " per " in unit else unit
     if threshold is None:
         return ""
-    shown = f"{float(threshold) * factor:.3g}"
-    return f"P(share > {shown})" if unit == "share" else f"P(> {shown} {per})"
+    shown = told(float(threshold) * factor)
+    return f"P(share > {shown})" if unit == "share" else f"P(> {shown} {per})".replace(" )", ")")
 
 
 def known_rate(ds: xr.Dataset) -> tuple[xr.DataArray, str] | None:

@@ -50,7 +50,7 @@ class ColourScale:
     @property
     def caption(self) -> str:
         """One sentence that says what the colours span."""
-        ends = f"{self.lower:.3g} to {self.upper:.3g} {self.unit}".strip()
+        ends = f"{_shown(self.lower)} to {_shown(self.upper)} {self.unit}".strip()
         colours = "logarithmic colours" if self.log else "colours"
         return f"{self.label}: {colours} span {ends}{f', {self.source}' if self.source else ''}."
 
@@ -158,6 +158,28 @@ def rate_unit(ds: xr.Dataset) -> tuple[float, str]:
     overall = abs(float(ds["value"].sum() / ds["weight"].sum()))
     per = next(per for least, per in _PER if overall >= least)
     return float(per), f"{value} per {singular(weight) if per == 1 else f'{per:,} {weight}'}"
+
+
+def map_rate_unit(maps: xr.Dataset) -> tuple[float, str]:
+    """The same of a map without observed values, by the totals that it predicts.
+
+    Parameters
+    ----------
+    maps : xr.Dataset
+        From ``fit.to_dataset``.
+
+    Returns
+    -------
+    (float, str)
+        One and the unit of the mean where nothing adds up.
+    """
+    if "expected_count" in maps and {"bag_mean", "weight"} <= set(maps.variables):
+        return rate_unit(maps.assign(value=maps["bag_mean"]).drop_vars("trials", errors="ignore"))
+    return 1.0, {"1": ""}.get(given := str(maps["mean"].attrs.get("units", "")), given)
+
+
+def _shown(value: float) -> str:
+    return f"{value:,.0f}" if 1000 <= abs(value) < 1e7 else f"{value:.3g}"
 
 
 def singular(unit: str) -> str:

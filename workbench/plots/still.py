@@ -12,7 +12,13 @@ from workbench.checks import require
 from workbench.plots.maps import AXES, gridded, map_unit, places
 from workbench.plots.outlines import frame, simplified
 from workbench.plots.panels import map_scales, single, threshold_told
-from workbench.plots.scales import ColourScale, colour_scale, observed_rate, rate_unit
+from workbench.plots.scales import (
+    ColourScale,
+    colour_scale,
+    map_rate_unit,
+    observed_rate,
+    rate_unit,
+)
 from workbench.plots.still_parts import (
     BELOW,
     LEFT,
@@ -101,12 +107,13 @@ def still_maps(maps: xr.Dataset, *, log: bool = False, size: int = SIZE,
         scales = map_scales(maps, maps, log)
         add(observed_rate(maps), scales["rate"], "Observed areas")
     else:
-        factor, unit = 1.0, {"1": ""}.get(given := str(maps["mean"].attrs.get("units", "")), given)
-        scales = {"rate": colour_scale(maps["mean"], label="mean", unit=unit, log=log),
+        factor, unit = map_rate_unit(maps)
+        scales = {"rate": colour_scale(maps["mean"], label="mean", unit=unit, log=log,
+                                       factor=factor),
                   "exceedance": colour_scale(label="probability", kind="probability")}
         if "std" in maps:
             scales["spread"] = colour_scale(maps["std"], label="standard deviation", unit=unit,
-                                            kind="spread")
+                                            kind="spread", factor=factor)
     add(maps["mean"], scales["rate"], "Posterior mean", _beyond(maps["mean"], scales["rate"]))
     if "std" in maps:
         add(maps["std"], scales["spread"], "Standard deviation")

@@ -38,7 +38,7 @@ def still_coverage(result: xr.Dataset, target: str = "bag") -> str:
     names = [str(m) for m in part["model"].values
              if bool(part["coverage"].sel(model=m).notnull().all())]
     level, palette = part["level"].values, colours([str(m) for m in part["model"].values])
-    at, frame = _frame((0.0, 1.0), (0.0, 1.0), "nominal coverage of the interval",
+    at, frame = framed((0.0, 1.0), (0.0, 1.0), "nominal coverage of the interval",
                        "share observed inside")
     low = part["coverage_lower"].min("model").values
     high = part["coverage_upper"].max("model").values
@@ -55,7 +55,7 @@ def still_coverage(result: xr.Dataset, target: str = "bag") -> str:
         parts += [element("line", x1=_LEFT + 8, x2=_LEFT + 24, y1=y - 4, y2=y - 4,
                           stroke=palette[name], stroke_width=3), label(name, _LEFT + 29, y)]
     count = int(part["units_scored"].max())
-    return _whole(f"Coverage of {count:,} {TARGETS[target]}, each held out", frame, parts)
+    return whole(f"Coverage of {count:,} {TARGETS[target]}, each held out", frame, parts)
 
 
 def still_predicted(result: xr.Dataset, model: str, target: str = "bag", level: float = 0.9) -> str:
@@ -92,7 +92,7 @@ def still_predicted(result: xr.Dataset, model: str, target: str = "bag", level: 
     ends = ends[0] - margin, ends[1] + margin
     unit = str(result["score_units"].sel(target=target, score="rmse").values)
     unit = f" ({unit})" if unit not in ("", "1") else ""
-    at, frame = _frame(ends, ends, f"predicted mean{unit}", f"observed{unit}", log)
+    at, frame = framed(ends, ends, f"predicted mean{unit}", f"observed{unit}", log)
     parts = [element("path", d=path_of([at(ends, ends)]), stroke=NEUTRAL, fill="none",
                      stroke_dasharray="4 3")]
     if mean.size <= 400:
@@ -103,12 +103,29 @@ def still_predicted(result: xr.Dataset, model: str, target: str = "bag", level: 
     colour = colours([str(m) for m in result["model"].values])[model]
     parts += [element("circle", cx=x, cy=y, r=2.6 if mean.size < 500 else 1.6, fill=colour,
                       fill_opacity=0.7) for x, y in at(turn(mean), turn(observed))]
-    return _whole(f"{model}, {TARGETS[target]} held out ({100 * level:g} %)", frame, parts)
+    return whole(f"{model}, {TARGETS[target]} held out ({100 * level:g} %)", frame, parts)
 
 
-def _frame(xlim: tuple[float, float], ylim: tuple[float, float], xlabel: str, ylabel: str,
+def framed(xlim: tuple[float, float], ylim: tuple[float, float], xlabel: str, ylabel: str,
            log: bool = False) -> tuple[Place, list[str]]:
-    """Where values lie, and the axes; on logarithmic ones the limits are powers of ten."""
+    """Where values lie, and the axes; on logarithmic ones the limits are powers of ten.
+
+    Parameters
+    ----------
+    xlim, ylim : (float, float)
+        Ends of the axes.
+    xlabel, ylabel : str
+        What they are.
+    log : bool
+        Whether both are logarithmic.
+
+    Returns
+    -------
+    callable
+        Pixels (points, 2) of x and y.
+    list of str
+        Markup of the frame.
+    """
     def at(x, y) -> np.ndarray:
         return np.column_stack([
             _LEFT + (np.asarray(x, float) - xlim[0]) / (xlim[1] - xlim[0]) * SIZE,
@@ -138,6 +155,7 @@ def _ticks(low: float, high: float, log: bool) -> list[tuple[float, str]]:
             if low <= np.log10(m * 10.0**p) <= high]
 
 
-def _whole(title: str, frame: list[str], parts: list[str]) -> str:
+def whole(title: str, frame: list[str], parts: list[str]) -> str:
+    """The picture of a chart, with its title above."""
     return picture(_LEFT + SIZE + _RIGHT, _TOP + SIZE + _BELOW, title,
                    label(title, _LEFT, 15, 12, font_weight="bold", fill=INK), *frame, *parts)

@@ -10,10 +10,12 @@ import xarray as xr
 
 from workbench.checks import require
 from workbench.geo.shapes import coordinate_units
+from workbench.plots.area_maps import area_panels, area_picture
+from workbench.plots.intervals import is_aggregate
 from workbench.plots.maps import AXES, value_map
 from workbench.plots.outlines import simplified
-from workbench.plots.panels import disaggregation_panel
-from workbench.plots.scales import ColourScale, colour_scale
+from workbench.plots.panels import disaggregation_panel, single, threshold_told
+from workbench.plots.scales import ColourScale, colour_scale, map_rate_unit
 from workbench.schema import INDIVIDUAL
 
 SIZE = 340          # pixels along the longer side of a map
@@ -21,16 +23,17 @@ SIZE = 340          # pixels along the longer side of a map
 
 def map_picture(maps: xr.Dataset, *, log: bool = False, size: int = SIZE,
                 axes: tuple[str, str] = AXES) -> hv.Layout:
-    """Observed areas, posterior mean, sd, exceedance, extrapolation and parts of a map.
+    """Observed areas, posterior mean, sd, exceedance, extrapolation, parts and areas of a map.
 
     Observed values and mean share one colour scale, and so do the components. What the map lacks
     is left out; so is the map of extrapolation if no individual lies outside the range of the
-    areas.
+    areas. Residuals and ranks of areas are maps and charts.
 
     Parameters
     ----------
     maps : xr.Dataset
-        From ``fit.to_dataset``, or `workbench.read` of a stored one.
+        From ``fit.to_dataset``, or `workbench.read` of a stored one; or totals of polygons from
+        `workbench.aggregate`, of which it is `area_picture`.
     log : bool
         Logarithmic colours of the rate.
     size : int
@@ -48,6 +51,8 @@ def map_picture(maps: xr.Dataset, *, log: bool = False, size: int = SIZE,
     InputError
         If the dataset is not a map of individuals, or nothing says where they are.
     """
+    if is_aggregate(maps):
+        return area_picture(_with_units(simplified(maps)), size=size, axes=axes)
     require("mean" in maps and maps["mean"].dims == (INDIVIDUAL,),
             "there is no map to draw: the dataset has no 'mean' of individuals; "
             "give what `workbench disaggregate` or fit.to_dataset made")
@@ -58,7 +63,7 @@ def map_picture(maps: xr.Dataset, *, log: bool = False, size: int = SIZE,
               else _unobserved(maps, log, options))
     if "extrapolation" in maps and bool((maps["extrapolation"] > 0).any()):
         panels.append(_beyond(maps, options))
-    panels += _parts(maps, options)
+    panels += [*_parts(maps, options), *area_panels(maps, **options)]
     columns = 2 if len(panels) in (2, 4) else 3
     return hv.Layout(panels).cols(columns).opts(shared_axes=True)
 
@@ -73,17 +78,17 @@ def _with_units(maps: xr.Dataset) -> xr.Dataset:
 
 def _unobserved(maps: xr.Dataset, log: bool, options: dict) -> list:
     """Panels of a map of which no areas are known: from summaries, or unmatched targets."""
-    unit = {"1": ""}.get(found := str(maps["mean"].attrs.get("units", "")), found)
-    scale = colour_scale(maps["mean"], label="mean", unit=unit, log=log)
+    factor, unit = map_rate_unit(maps)
+    scale = colour_scale(maps["mean"], label="mean", unit=unit, log=log, factor=factor)
     panels = [value_map(maps, maps["mean"], scale, "Posterior mean", **options)]
     if "std" in maps:
-        spread = colour_scale(maps["std"], label="standard deviation", unit=unit, kind="spread")
+        spread = colour_scale(maps["std"], label="standard deviation", unit=unit, kind="spread",
+                              factor=factor)
         panels.append(value_map(maps, maps["std"], spread, "Standard deviation", **options))
     if "exceedance" in maps:
-        above = maps["exceedance"].attrs.get("threshold")
-        shown = "" if above is None else f"P(> {float(above):.3g} {unit})".replace(" )", ")")
-        chance = colour_scale(label="probability", unit=shown, kind="probability")
-        panels.append(value_map(maps, maps["exceedance"], chance, "Exceedance", **options))
+        chance = colour_scale(label="probability", kind="probability",
+                              unit=threshold_told(maps["exceedance"], factor, unit))
+        panels.append(value_map(maps, single(maps["exceedance"]), chance, "Exceedance", **options))
     return panels
 
 
@@ -115,8 +120,9 @@ def _parts(maps: xr.Dataset, options: dict) -> list:
             shared = colour_scale(*centred, label="summand of f, less its mean", kind="difference",
                                   unit="link scale")
             roles = maps["role"].sel(component=varying).values
-            titles = [f"Component: {name}" + ("" if name == role else f" ({role})")
-                      for name, role in zip(varying, roles, strict=True)]
+            titles = [f"Component: {name}" + (
+                "" if name == role else f" ({role.replace(' and ', ' + ')})")
+                for name, role in zip(varying, roles, strict=True)]
             panels += [value_map(maps, one, shared, title, **options)
                        for title, one in zip(titles, centred, strict=True)]
     return panels

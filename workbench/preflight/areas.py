@@ -178,7 +178,8 @@ def _ids(ds: xr.Dataset, which: np.ndarray) -> tuple[str, ...]:
 def _published(given: object) -> dict[str, float]:
     """Values by id of whatever they were given as."""
     if isinstance(given, str | Path):
-        given = read_table(Path(given))
+        path = Path(given)
+        given = read_table(path, text=read_table(path).columns[:1])     # ids keep their zeros
     if hasattr(given, "columns"):
         numeric = [name for name in given.columns[1:] if given[name].dtype.kind in "iuf"]
         require(bool(numeric), "the table of parents needs their ids in its first column and their "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -111,7 +111,9 @@ def check(
 
 
 def looked_over(read: Callable[[], xr.Dataset], title: str, model: object = None,
-                parents: object = None, parent_label: str | None = None) -> Check:
+                parents: object = None, parent_label: str | None = None, *,
+                looks: Mapping[str, Callable[[xr.Dataset], object]] | None = None,
+                folds: int = 0, workers: int = 0) -> Check:
     """The check of whatever ``read`` reads.
 
     Parameters
@@ -122,6 +124,10 @@ def looked_over(read: Callable[[], xr.Dataset], title: str, model: object = None
         What is checked.
     model, parents, parent_label
         As of `check`.
+    looks : mapping of code to callable, optional
+        What else is asked of the data: each raises `InputError` or warns, which are findings.
+    folds, workers : int
+        Of cross-validation, for the estimate of time.
 
     Returns
     -------
@@ -137,7 +143,10 @@ def looked_over(read: Callable[[], xr.Dataset], title: str, model: object = None
                 schema.check(ds, valued=False)
                 totals = totals_of(ds, found.counted)
                 _look(ds, found, parents, parent_label)
-                estimates = _estimate(ds, found, model)
+                estimates = _estimate(ds, found, model, folds, workers)
+                for code, look in (looks or {}).items():
+                    with part(code, code):
+                        look(ds)
     for one in warned:
         said = {one_way(str(finding)) for finding in found}     # a loader warns of what is odd
         if issubclass(one.category, WorkbenchWarning) and one_way(str(one.message)) not in said:
@@ -183,12 +192,13 @@ def _look(ds: xr.Dataset, found: Listing, parents: object, parent_label: str | N
             schema.check_learnable(ds)
 
 
-def _estimate(ds: xr.Dataset, found: Listing, model: object) -> dict[str, object]:
+def _estimate(ds: xr.Dataset, found: Listing, model: object, folds: int, workers: int
+              ) -> dict[str, object]:
     """Time and memory of a fit, where one is possible."""
     if "value" not in ds or not np.asarray(ds["value"].values, dtype=float).any():
         return {}
     try:
-        estimates, findings = estimate(ds, model)
+        estimates, findings = estimate(ds, model, folds, workers)
     except InputError as error:
         found.add_error(error, "model")
         return {}

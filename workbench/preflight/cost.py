@@ -14,7 +14,8 @@ LONG = 3600.0           # seconds worth a warning
 _TIGHT = 0.5            # share of the machine's memory worth a warning
 
 
-def estimate(ds: xr.Dataset, model: object = None) -> tuple[dict[str, object], list[Finding]]:
+def estimate(ds: xr.Dataset, model: object = None, folds: int = 0, workers: int = 0
+             ) -> tuple[dict[str, object], list[Finding]]:
     """What a fit takes, and findings where that is much.
 
     Parameters
@@ -23,11 +24,14 @@ def estimate(ds: xr.Dataset, model: object = None) -> tuple[dict[str, object], l
         Bagged dataset with values.
     model : LabelledModel, optional
         `workbench.Auto` if not given.
+    folds, workers : int
+        Of cross-validation.
 
     Returns
     -------
     estimates : dict
-        model, individuals, areas, seconds, bytes and machine_bytes; empty where nobody knows.
+        model, individuals, areas, seconds, bytes and machine_bytes, with folds also folds and
+        folds_seconds; empty where nobody knows.
     findings : list of Finding
         Of a long fit, or one that takes much memory.
     """
@@ -40,6 +44,9 @@ def estimate(ds: xr.Dataset, model: object = None) -> tuple[dict[str, object], l
     found = {"model": model.name, "individuals": int(ds.sizes["individual"]),
              "areas": int(ds.sizes["bag"]), "seconds": float(seconds), "bytes": float(size),
              "machine_bytes": float(there)}
+    if folds:
+        found |= {"folds": folds,
+                  "folds_seconds": seconds * (folds - 1) / max(1, min(workers, folds))}
     told, findings = f"{model.name} takes about {duration(seconds)}", []
     hours = getattr(model.options, "hours", None)
     fewer = "rasters of larger pixels, or fewer areas or covariates"

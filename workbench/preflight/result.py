@@ -102,9 +102,11 @@ class Check:
         known = self.estimates
         there = float(known["machine_bytes"])
         of = f" of {there / 2**30:.1f} GiB" if math.isfinite(there) else ""
+        more = (f" {known['folds']} folds take about "
+                f"{duration(float(known['folds_seconds']))} more." if "folds" in known else "")
         return (f"A fit of {known['model']} to {known['individuals']:,} individuals in "
                 f"{known['areas']:,} areas takes about {duration(float(known['seconds']))} and "
-                f"{float(known['bytes']) / 2**30:.1f} GiB{of} of memory.")
+                f"{float(known['bytes']) / 2**30:.1f} GiB{of} of memory.{more}")
 
     def __str__(self) -> str:
         return text.as_text(self)

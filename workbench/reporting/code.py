@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -12,11 +12,13 @@ from typing import Any
 from workbench.gp.models.registry import AUTO, ENTRIES
 from workbench.pipeline.base import BaseSpec
 from workbench.pipeline.inputs import is_file
-from workbench.pipeline.own_files import POLYGONS
+from workbench.pipeline.own_files import KINDS, POINTS, POLYGONS, Kind
 from workbench.pipeline.settings import thaw
 from workbench.pipeline.spec import Spec
 
-_POSITIONAL = {"smooth": ("table",), "mediate": ("bags", "targets"), "combine": ("sources",)}
+_POSITIONAL = {"smooth": ("table",), "mediate": ("bags", "targets"), "combine": ("sources",),
+               "predict": ("fit",), "aggregate": ("map",)}
+_ONE_MODEL = ("smooth", "predict", "aggregate")         # whose model nobody chooses
 _FLAGS = {"hyperparameters": "fix", "folds": "cv"}      # that are called otherwise
 _REPEATED = ("hyperparameters", "trust")                # as NAME=VALUE
 _ROOM = 88                                              # columns of a call in one line
@@ -62,7 +64,7 @@ def command_of(spec: BaseSpec, out: str = "map.nc") -> str:
     done = {*_POSITIONAL.get(spec.command, ()), "options", "model"}
     if isinstance(spec, Spec):
         options = spec.dataset_options.plain()
-        if spec.dataset != POLYGONS:
+        if spec.dataset not in KINDS:
             flags.append(("dataset", spec.dataset))
         covariates = options.pop("covariates", [])
         if isinstance(covariates, dict):
@@ -74,7 +76,13 @@ def command_of(spec: BaseSpec, out: str = "map.nc") -> str:
         done |= {"dataset", "dataset_options"}
         if any(name in own or name in _options(spec.model) for name in options):
             return ""           # the flag would be taken for one of the command, or the model
-    flags += [("model", spec.model)] * (spec.command != "smooth")   # which has one model
+    if at := thaw(getattr(spec, "at_options", {})):
+        done |= {"at", "at_options"}
+        there = at.pop("covariates", [])
+        named = [f"{k}={v}" for k, v in there.items()] if isinstance(there, dict) else there
+        flags += [("at_covariates", one) for one in named]
+        flags += [(f"at_{name}", value) for name, value in at.items()]
+    flags += [("model", spec.model)] * (spec.command not in _ONE_MODEL)
     flags += spec.options.plain().items()
     for name, entry in own.items():
         value = getattr(spec, name)
@@ -157,16 +165,14 @@ def steps_of(spec: BaseSpec, folder: Path | None = None) -> Steps:
             return [seen(one) for one in value]
         return _from(value, folder) if folder is not None and isinstance(value, str) else value
 
-    if not isinstance(spec, Spec):
+    if not isinstance(spec, Spec) or spec.dataset == POINTS:
         given = {f.name: seen(thaw(getattr(spec, f.name))) for f in fields(spec)
                  if not _is_default(f, getattr(spec, f.name))}
         return Steps("", f"spec = {call(f'wb.{type(spec).__name__}', given)}", "",
                      "maps = wb.run(spec)", "")
     options = spec.dataset_options.plain()
-    if spec.dataset == POLYGONS:
-        files = {name: seen(options[name]) if name != "value" else options[name]
-                 for name in ("polygons", "value", "covariates", "weight") if name in options}
-        data = f"ds = {call('wb.bag_polygons', files | options | files)}"
+    if spec.dataset in KINDS:
+        data = f"ds = {_bagged(KINDS[spec.dataset], options, seen)}"
     elif is_file(spec.dataset):
         data = f"ds = wb.read({seen(spec.dataset)!r})"
     else:
@@ -176,12 +182,31 @@ def steps_of(spec: BaseSpec, folder: Path | None = None) -> Steps:
                  f"\n    ds = wb.merge(ds, {spec.level!r})")
     if spec.areas is not None:
         data += f"\nds = wb.merge_to(ds, {spec.areas})"
+    where, own = "ds", spec.at_options.plain()
+    if spec.at is not None:
+        where = "there"
+        data += "\nthere = " + (_bagged(KINDS[POLYGONS], own, seen) if own else (
+            f"wb.read({seen(spec.at)!r})" if is_file(spec.at) else f"wb.load({spec.at!r})"))
     wanted = {"quantiles": thaw(spec.quantiles)}
     wanted |= {} if spec.threshold is None else {"threshold": spec.threshold}
     wanted |= {"area_effect": True} if spec.area_effect else {}
     wanted |= {"preserve_totals": True, "seed": spec.seed} if spec.rescale_to_totals else {}
+    wanted |= {name: getattr(spec, name) for name in ("information", "components", "draws")
+               if getattr(spec, name)}
+    wanted |= {"seed": spec.seed} if spec.draws else {}
     return Steps(data, f"model = {model_call(spec)}", "fit = model.fit(ds)",
-                 f"maps = {call('fit.to_dataset', wanted, 'ds')}", _scores(spec))
+                 f"maps = {call('fit.to_dataset', wanted, where)}", _scores(spec))
+
+
+def _bagged(kind: Kind, options: dict, seen: Callable) -> str:
+    """The call that bags files; of polygons without a value the one of places."""
+    first = ("polygons", "children", "value", "covariates", "weight")
+    files = {kind.renamed.get(name, name): seen(options[name]) if name != "value"
+             else options[name] for name in first if name in options}
+    rest = {kind.renamed.get(name, name): seen(value) if name in kind.files else value
+            for name, value in options.items()}
+    name = kind.read.__name__ if "value" in options else "polygon_places"
+    return call(f"wb.{name}", files | {k: v for k, v in rest.items() if k not in files})
 
 
 def model_call(spec: BaseSpec) -> str:

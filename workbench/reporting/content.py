@@ -16,7 +16,7 @@ from workbench.labelled.card import CARD
 from workbench.pipeline.base import BaseSpec
 from workbench.pipeline.own_files import POLYGONS
 from workbench.pipeline.scoring import COMPARISON, is_scored, scores
-from workbench.pipeline.spec import Spec
+from workbench.pipeline.spec import AggregateSpec, Spec
 from workbench.reporting import cite
 from workbench.reporting.code import call, class_of, command_of, steps_of
 from workbench.reporting.formula import Described, describe
@@ -46,6 +46,7 @@ def content_of(maps: xr.Dataset, check, compare, recover, sections: Mapping[str,
     spec = BaseSpec.from_json(maps.attrs["spec"]) if "spec" in maps.attrs else None
     title = title or str(maps.attrs.get("title") or _named(spec))
     still, undrawn = _drawn(maps, log, axes)
+    areas = _of_areas(maps, axes)
     further = [{"id": f"section-{k}", "title": name, "html": embedded(one)}
                for k, (name, one) in enumerate(sections.items(), 1)]
     content = {
@@ -54,7 +55,7 @@ def content_of(maps: xr.Dataset, check, compare, recover, sections: Mapping[str,
                               recovered=recover),
         "facts": data_facts(maps, card), "treatments": _lines(maps, "treatments"),
         "oddities": _lines(maps, "sanity"), "check": embedded(check), "still": still,
-        "undrawn": undrawn, "distribution": maps.attrs.get("distribution", ""),
+        "undrawn": undrawn, "areas": areas, "distribution": maps.attrs.get("distribution", ""),
         "trials": bool(card.get("trials")), "summary": maps.attrs.get("summary", ""),
         "recovered": _recovered(recover), "compared": embedded(compare), "sections": further,
         "provenance": _provenance(maps), "can_be_scored": can_be_scored(maps),
@@ -62,11 +63,13 @@ def content_of(maps: xr.Dataset, check, compare, recover, sections: Mapping[str,
         "programs": _programs(maps, card, spec),
     }
     content |= _of_model(maps, card) | _of_scores(maps) | _cited(card)
-    shown = [("data", "Data"), ("check", "Before the fit"), ("maps", "Maps"), ("model", "Model"),
+    shown = [("data", "Data"), ("check", "Before the fit"), ("maps", "Maps"),
+             *((f"areas-{one['id']}", one["name"]) for one in areas), ("model", "Model"),
              ("convergence", "Convergence"), ("calibration", "Calibration"),
              ("recovered", "Areas recovered"), ("compared", "Other models")]
-    shown = [(key, name) for key, name in shown
-             if key not in ("check", "recovered", "compared") or content[key]]
+    absent = {key for key in ("check", "recovered", "compared") if not content[key]}
+    absent |= {"maps"} if areas and not (still or undrawn) else set()
+    shown = [(key, name) for key, name in shown if key not in absent]
     shown += [(one["id"], one["title"]) for one in further]
     content["contents"] = [*shown, ("provenance", "Provenance"), ("cite", "How to cite"),
                            ("again", "Making it again")]
@@ -100,7 +103,10 @@ def embedded(section) -> Markup:
 
 def _drawn(maps: xr.Dataset, log: bool, axes: tuple[str, str]):
     from workbench.plots import still_maps
+    from workbench.plots.intervals import is_aggregate
 
+    if is_aggregate(maps):              # whose maps are those of its areas
+        return [], ""
     try:
         found = still_maps(maps, log=log, axes=axes)
     except InputError as error:
@@ -109,16 +115,39 @@ def _drawn(maps: xr.Dataset, log: bool, axes: tuple[str, str]):
             for one in found], ""
 
 
+_AREAS = {      # what a map may hold of its areas: a name for the contents, a title
+    "totals": ("Polygons", "Totals of the polygons"),
+    "ranks": ("Ranks", "Which areas are the highest"),
+    "residuals": ("Residuals", "What the model leaves of the areas"),
+}
+
+
+def _of_areas(maps: xr.Dataset, axes: tuple[str, str]) -> list[dict[str, Any]]:
+    from workbench.plots import still_areas
+
+    found = still_areas(maps, axes=axes)
+    said = str(maps.attrs.get("residual_check", ""))
+    told = {"ranks": "Every joint draw is ranked, so that a rank has an interval: where those of "
+                     "two areas overlap widely, nobody knows which is higher.",
+            "residuals": f"{said[:1].upper()}{said[1:]}." if said else "",
+            "totals": "A pixel counts by the fraction of it that lies inside its polygon."}
+    return [{"id": key, "name": name, "title": title, "told": told[key], "still": [
+        {"title": one.title, "caption": one.caption, "svg": Markup(one.svg)}
+        for one in found[key]]} for key, (name, title) in _AREAS.items() if key in found]
+
+
 def _named(spec: BaseSpec | None) -> str:
     """A title for data that have none: the column and the file."""
     if isinstance(spec, Spec) and spec.dataset == POLYGONS:
         return f"{spec.dataset_options['value']} of {Path(spec.dataset_options['polygons']).stem}"
+    if isinstance(spec, AggregateSpec):
+        return f"{Path(spec.map).stem} by {Path(spec.to).stem}"
     return "A map without a title" if spec is None else f"A map of {Path(spec.source).stem}"
 
 
 def _subtitle(maps: xr.Dataset, card: dict[str, Any]) -> str:
     parts = [f"{maps.sizes[dim]:,} {name}" for dim, name in (("bag", "areas"), (
-        "individual", "individuals")) if dim in maps.sizes]
+        "individual", "individuals")) if dim in maps.sizes and maps.sizes[dim]]
     model = maps.attrs.get("model", card.get("class", ""))
     return ", ".join([*parts, *([f"model {model}"] if model else [])])
 

@@ -186,7 +186,8 @@ def _recovered(data: xr.Dataset | None) -> list[Point]:
 
 
 def _limits(maps: xr.Dataset, card: dict[str, Any]) -> list[Point]:
-    found, areas = [], int(card.get("areas") or maps.sizes.get("bag", 0))
+    known = maps.sizes.get("bag", 0) if "individual" in maps.sizes else 0   # of totals no areas
+    found, areas = [], int(card.get("areas") or known)
     beyond = maps.get("extrapolation")
     if beyond is not None and beyond.size:
         share = float((beyond > 1e-9).mean())

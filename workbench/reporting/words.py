@@ -138,7 +138,10 @@ def data_facts(maps: xr.Dataset, card: dict[str, Any]) -> list[tuple[str, str]]:
         rows += _of_areas(maps)
     elif card.get("areas"):
         rows.append(("learnt from", f"{card['areas']:,} observations"))
-    rows.append(("individuals on the map", f"{int(maps.sizes.get('individual', 0)):,}"))
+    if "individual" in maps.sizes:
+        rows.append(("individuals on the map", f"{maps.sizes['individual']:,}"))
+    elif "bag" in maps.sizes:
+        rows.append(("polygons", f"{maps.sizes['bag']:,}"))
     columns = list(dict.fromkeys(c for term in card.get("terms", ()) for c in term["columns"]))
     for one in card.get("candidates", ()):
         columns += [c for term in one.get("terms", ()) for c in term["columns"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from workbench.checks import InputError, choose, require
+from workbench.checks import InputError, choose, option, require
 from workbench.gp.data.bags import Source
 from workbench.gp.predictive import (
     Gamma,
@@ -81,7 +81,7 @@ class Link:
             raise InputError(
                 f"the mean rate is {float(rate):.3g} but link {self.name!r} needs a positive one; "
                 "if all totals are zero there is nothing to map; else check the values, or use "
-                "link='identity' if they may be negative"
+                f"{option('link', 'identity')} if they may be negative"
             )
         require(bool(torch.isfinite(rate)), f"the mean rate is {float(rate)} in {rate.dtype}; use "
                 "dtype='float64', or weights in other units")

@@ -1,0 +1,94 @@
+"""Tables of points: CSV and Parquet with coordinates in columns, or files of point features."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from workbench.bagging.tables import read_table
+from workbench.checks import choose, option, package, reading, reject, require
+from workbench.geo.csv_grids import DEGREES, axis_column
+
+_LONLAT = "EPSG:4326"
+_FEATURES = (".gpkg", ".shp", ".geojson", ".json", ".gdb", ".fgb", ".zip", ".kml")
+_X, _Y = "x of the point", "y of the point"
+
+
+def points_table(points: object, x: str | None, y: str | None, crs: str | None,
+                 encoding: str | None, layer: str | None
+                 ) -> tuple[pd.DataFrame, str, str, str | None, str]:
+    """A table with a row for each point, and where its coordinates are.
+
+    Parameters
+    ----------
+    points : pandas.DataFrame, geopandas.GeoDataFrame, str or Path
+        As of `workbench.bag_points`.
+    x, y : str, optional
+        Columns of the coordinates, of a table without geometries.
+    crs : str, optional
+        CRS that was given.
+    encoding : str, optional
+        Of a CSV file.
+    layer : str, optional
+        Layer of a file of features that has several.
+
+    Returns
+    -------
+    pd.DataFrame
+        Rows numbered from zero.
+    x, y : str
+        Columns of the coordinates.
+    crs : str or None
+        As given, else as the file or the names of the columns say.
+    name : str
+        For messages.
+
+    Raises
+    ------
+    InputError
+        If there are no coordinates, or features are no points.
+    """
+    name = Path(points).name if isinstance(points, str | Path) else "the table of points"
+    path = Path(points) if isinstance(points, str | Path) else None
+    if path is not None and path.suffix.lower() in _FEATURES:
+        points = _features(path, layer)
+    elif layer is not None:
+        raise reject("a layer of a file of features", f"{option('layer', layer)} with {name}",
+                     "leave it out")
+    if hasattr(points, "geometry") and hasattr(points, "crs"):
+        return _of_features(points, x, y, crs, name)
+    frame = read_table(points, encoding=encoding)
+    x, y = (given or axis_column(frame, axis, name) for axis, given in (("x", x), ("y", y)))
+    return frame, x, y, crs or (_LONLAT if {x.lower(), y.lower()} <= set(DEGREES) else None), name
+
+
+def _features(path: Path, layer: str | None):
+    require(path.exists(), f"there is no file of points {str(path)!r}; check the name and the "
+                           "folder you run from")
+    pyogrio, geopandas = package("pyogrio", extra="geo"), package("geopandas", extra="geo")
+    with reading(path, "points", "to open it in QGIS and export it again as GeoPackage"):
+        layers = {str(name): kind for name, kind in pyogrio.list_layers(path)}
+    of_points = [one for one, kind in layers.items() if kind is None or "Point" in kind]
+    if layer is not None:
+        choose("layer", layer, layers)
+    require(layer is not None or len(of_points) < 2, f"{path.name} has {len(of_points)} layers of "
+            f"points: {', '.join(of_points)}; pass {option('layer', *of_points[:1])}, or another")
+    with reading(path, "points", "to open it in QGIS and export it again as GeoPackage"):
+        return geopandas.read_file(path, layer=layer or next(iter(of_points or layers)))
+
+
+def _of_features(points, x: str | None, y: str | None, crs: str | None, name: str):
+    require(x is None and y is None, f"the points of {name} have coordinates of their own; leave "
+            f"out {option('x')} and {option('y')}")
+    kinds = sorted(set(points.geometry.geom_type.dropna()))
+    require(kinds == ["Point"], f"{name} holds {', '.join(kinds) or 'no shapes'}, not points; "
+            f"areas go into {option('polygons')}")
+    empty = points.geometry.isna() | points.geometry.is_empty
+    require(not empty.any(), f"{int(empty.sum())} points of {name} have no coordinates (first: row "
+            f"{np.flatnonzero(empty)[:1].tolist()}); remove them")
+    frame = pd.DataFrame(points.drop(columns=points.geometry.name)).reset_index(drop=True)
+    frame = frame.assign(**{_X: points.geometry.x.to_numpy(), _Y: points.geometry.y.to_numpy()})
+    own = None if points.crs is None else points.crs.to_string()
+    return frame, _X, _Y, own or crs, name
