@@ -12,7 +12,7 @@ from workbench.checks import require
 from workbench.geo.shapes import coordinate_units
 from workbench.plots.maps import AXES, value_map
 from workbench.plots.outlines import simplified
-from workbench.plots.panels import disaggregation_panel
+from workbench.plots.panels import disaggregation_panel, exceedances_of
 from workbench.plots.scales import ColourScale, colour_scale
 from workbench.schema import INDIVIDUAL
 
@@ -79,11 +79,11 @@ def _unobserved(maps: xr.Dataset, log: bool, options: dict) -> list:
     if "std" in maps:
         spread = colour_scale(maps["std"], label="standard deviation", unit=unit, kind="spread")
         panels.append(value_map(maps, maps["std"], spread, "Standard deviation", **options))
-    if "exceedance" in maps:
-        above = maps["exceedance"].attrs.get("threshold")
+    for one, title in exceedances_of(maps, 1.0):
+        above = one.attrs.get("threshold")
         shown = "" if above is None else f"P(> {float(above):.3g} {unit})".replace(" )", ")")
         chance = colour_scale(label="probability", unit=shown, kind="probability")
-        panels.append(value_map(maps, maps["exceedance"], chance, "Exceedance", **options))
+        panels.append(value_map(maps, one, chance, title, **options))
     return panels
 
 

@@ -177,7 +177,7 @@ def steps_of(spec: BaseSpec, folder: Path | None = None) -> Steps:
     if spec.areas is not None:
         data += f"\nds = wb.merge_to(ds, {spec.areas})"
     wanted = {"quantiles": thaw(spec.quantiles)}
-    wanted |= {} if spec.threshold is None else {"threshold": spec.threshold}
+    wanted |= {} if spec.threshold is None else {"threshold": thaw(spec.threshold)}
     wanted |= {"area_effect": True} if spec.area_effect else {}
     wanted |= {"preserve_totals": True, "seed": spec.seed} if spec.rescale_to_totals else {}
     return Steps(data, f"model = {model_call(spec)}", "fit = model.fit(ds)",
