@@ -84,8 +84,9 @@ MODEL = ["--model", "vbagg", "--link", "exp", "--kernel", "linear+matern32",
 @pytest.fixture(scope="module")
 def made(files):
     out = files / "map.nc"
-    result = workbench("disaggregate", *inputs(files), *MODEL, "--threshold", 0.05,
-                       "--fix", "matern32.lengthscale=50", "--cv", 3, "--out", out)
+    result = workbench("disaggregate", *inputs(files), *MODEL, "--threshold", 0.1,
+                       "--threshold", 0.05, "--fix", "matern32.lengthscale=50", "--cv", 3,
+                       "--out", out)
     assert result.exit_code == 0, (result.output, result.exception)
     return result, out
 
@@ -100,7 +101,10 @@ def test_disaggregate_writes_a_map_and_says_what_it_learnt(made):
     with xr.open_dataset(out) as maps:
         assert dict(maps.sizes).items() >= {"individual": 96, "bag": 6, "quantile": 3}.items()
         assert np.isfinite(maps["mean"]).all() and (maps["std"] > 0).all()
-        assert "exceedance" in maps
+        assert maps["exceedance"].dims == ("threshold", "individual")
+        assert maps["threshold"].values.tolist() == [0.05, 0.1]
+        assert (maps["exceedance"].diff("threshold") <= 0).all()
+        assert json.loads(maps.attrs["spec"])["threshold"] == [0.05, 0.1]
         assert sorted(maps["bag"].values) == list("abcdef")
         # Totals are fitted: each posterior total is within four of its own spreads.
         spread = np.hypot(maps["bag_std"], maps["value"] ** 0.5)

@@ -55,8 +55,11 @@ def test_a_spec_alone_is_written_and_maps_flags_are_refused(stored):
         wb.RehearseSpec("swiss-roll", threshold=1.0)
     refused = workbench(*ROLL, "--out", folder / "map.tif")
     assert refused.exit_code == 2 and "choose from .nc, .json, .txt" in refused.output
-    refused = workbench(*ROLL[:7], "--model", "auto", "--out", folder / "x.nc")
+    refused = workbench(*ROLL[:7], "--model", "quasi-likelihood", "--out", folder / "x.nc")
     assert refused.exit_code == 2 and "unknown" in refused.output
+    refused = workbench(*ROLL[:7], "--model", "auto", "--truth", "prior", "--out",
+                        folder / "x.nc")
+    assert refused.exit_code == 2 and "no prior over its candidates" in refused.output
 
 
 def test_what_is_finished_when_it_is_stopped_is_written_and_goes_on(stored, monkeypatch):

@@ -47,6 +47,17 @@ def test_key_ignores_the_order_of_options_and_notices_every_field():
     assert len(keys | {FULL.key}) == len(changes) + 1
 
 
+def test_several_thresholds_have_one_order_and_a_single_one_its_former_key():
+    several = Spec("a", threshold=[0.2, 0.1])
+    assert several.threshold == (0.1, 0.2) == Spec("a", threshold=(0.1, 0.2)).threshold
+    assert Spec.from_json(several.to_json()) == several
+    assert json.loads(several.to_json())["threshold"] == [0.1, 0.2]
+    assert Spec("a", threshold=[0.1]) == Spec("a", threshold=0.1)
+    assert Spec("swiss-roll", threshold=4).key == (
+        "7fc4dc149cee9ce0bdc051ed6e73102287ce59b0841491639049dabd8d37e4c1"
+    )
+
+
 def test_a_spec_cannot_change():
     options = {"list": [1, 2], "inner": {"a": 1}}
     spec = Spec("a", options=options)
@@ -88,6 +99,9 @@ def test_a_spec_can_be_copied_pickled_and_keyed_by():
     ('{"dataset": "a", "quantiles": 0.5}', "quantiles as a list"),
     ('{"dataset": "a", "threshold": "high"}', "threshold as a number"),
     ('{"dataset": "a", "threshold": NaN}', "finite number for threshold"),
+    ('{"dataset": "a", "threshold": []}', "threshold is an empty list"),
+    ('{"dataset": "a", "threshold": [1, 1.0]}', "threshold has a number twice"),
+    ('{"dataset": "a", "threshold": [1, true]}', "threshold as a number"),
     ('{"dataset": "a", "options": {"nugget": Infinity}}', "finite number for nugget"),
     ('{"dataset": "a", "options": ["link"]}', "options as a mapping"),
     ('{"dataset": "a", "version": 1, "options": ["link"]}', "options as a mapping"),

@@ -11,9 +11,13 @@ import workbench as wb
 from workbench.checks import InputError
 from workbench.comparison import rehearsal_table, rehearsal_text, rehearse
 from workbench.comparison.rehearsal import truths
+from workbench.comparison.rehearsal.beside import GLM, SPLIT, set_beside, simple_maps
 from workbench.comparison.rehearsal.resolutions import Resolution, resolutions, skill
+from workbench.comparison.rehearsal.start import Kind, Start
+from workbench.comparison.rehearsal.truths import LEVELS
 from workbench.comparison.rehearsal.words import verdict
 from workbench.evaluation import Interrupted
+from workbench.labelled import candidates
 from workbench.labelled.imagined import imagine, learnt, with_priors_of
 
 pytestmark = pytest.mark.filterwarnings(
@@ -228,8 +232,14 @@ def test_truths_that_fail_are_told_and_left_out(monkeypatch):
 
 def test_what_cannot_be_rehearsed_is_refused():
     ds = roll()
-    with pytest.raises(InputError, match="no prior that truths could be drawn from"):
-        rehearse(ds, wb.Auto())
+    with pytest.raises(InputError, match="no prior that truths could be drawn from; use vbagg"):
+        rehearse(ds, "quasi-likelihood")
+    for options, said in (({"truth": "prior"}, "auto has no prior over its candidates"),
+                          ({"hyperparameters": {"mean": 1}}, "none of its own can be given")):
+        with pytest.raises(InputError, match=said):
+            rehearse(ds, "auto", **options)
+    with pytest.raises(InputError, match=r"a rehearsal is of one source.*wb.rehearse\(sources"):
+        rehearse({"a": ds, "b": ds})
     with pytest.raises(InputError, match="hyperparameter that is learnt 'rbf.varance'"):
         rehearse(ds, wb.AggregatedGP(kernel="rbf"), hyperparameters={"rbf.varance": 1})
     with pytest.raises(InputError, match="truth 'posteriro' is unknown; did you mean"):
@@ -238,6 +248,76 @@ def test_what_cannot_be_rehearsed_is_refused():
         rehearse(ds, truths=1)
     with pytest.raises(InputError, match="threshold must lie strictly between"):
         rehearse(ds, threshold=1)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::workbench.checks.WorkbenchWarning")
+def test_truths_of_auto_come_from_its_candidates_by_weight(tmp_path, monkeypatch):
+    few = tuple(one for one in candidates.CANDIDATES if one.name in ("flat", "slopes"))
+    monkeypatch.setattr(candidates, "CANDIDATES", few)
+    ds, auto = country(), wb.Auto(effort="quick", workers=1)
+    result = rehearse(ds, auto, 2, samples=50, resume=tmp_path)
+    weights = json.loads(result.attrs["values"])
+    drawn = result["candidate"].values.tolist()
+    assert all(weights[name]["weight"] > 0 for name in drawn)
+    assert drawn[0] == max(weights, key=lambda name: weights[name]["weight"])   # at the middle
+    assert result["model"].values.tolist() == list(auto.candidates(ds)) == ["flat", "slopes"]
+    np.testing.assert_allclose(result["weight"].sum("model"), 1, atol=1e-6)
+    assert result.sizes["hyperparameter"] == 0
+    assert "of " + drawn[0] in result.attrs["about"]
+    assert "got the most weight in " in result.attrs["sentence"]
+    near = rehearse(ds, auto, 2, truth="posterior", samples=50, resume=tmp_path)
+    assert near["candidate"].values.tolist() == drawn
+
+
+def test_kinds_of_truths_come_as_often_as_they_weigh():
+    kinds = [Kind("a", None, {}, 0.6), Kind("b", None, {}, 0.3), Kind("c", None, {}, 0.1)]
+    start = Start(kinds, None, {}, False)
+    of = [start.kind(k, seed=2).name for k in range(100)]
+    assert np.abs(np.array([of.count(name) for name in "abc"]) - [60, 30, 10]).max() <= 1
+    assert Start(kinds[:1], None, {}, False).kind(5, 1).name == "a"
+
+
+def test_the_regression_finds_what_is_log_linear_and_the_split_what_is_flat():
+    ds, jitter = country(), np.random.default_rng(0)
+    x = ds["covariates"].values[:, 0]
+    rate = 0.05 * np.exp(0.8 * (x - x.mean()) / x.std())
+    total = np.round(np.bincount(ds["membership"], weights=1e3 * ds["weight"] * rate))
+    made = ds.assign(truth=("individual", rate), weight=1e3 * ds["weight"],
+                     value=ds["value"].copy(data=total))
+    skills, covered = set_beside(made, resolutions(made), LEVELS, 50, 0, jitter)
+    assert list(simple_maps(made)) == [SPLIT, GLM] and skills.shape == (2, len(resolutions(made)))
+    assert abs(skills[0, 0]) < 0.3 and skills[1, 0] > 0.7
+    assert ((covered >= 0) & (covered <= 1)).all() and (np.diff(covered, axis=1) >= 0).all()
+    with pytest.warns(UserWarning, match="population split failed: all totals are zero"):
+        nothing = set_beside(made.assign(value=0 * made["value"]), resolutions(made), LEVELS, 50,
+                             0, jitter)
+    assert np.isnan(nothing[0]).all()
+    assert simple_maps(roll()) == {}
+
+
+@pytest.mark.slow
+def test_simple_maps_stand_beside_the_model():
+    fixed = {"mean": -3.0, "linear.variance": 0.1}
+    model = wb.VBAgg(kernel="linear", overdispersion="none", nugget=0.0, hyperparameters=fixed)
+    result = rehearse(country(), model, 2, samples=100)
+    assert result["map"].values.tolist() == [SPLIT, GLM]
+    by_truth = result["beside_skill_by_truth"]
+    np.testing.assert_allclose(result["nearer"], (result["skill_by_truth"] > by_truth).mean("truth")
+                               .transpose("map", "resolution"))
+    assert ((result["beside_coverage"] >= 0) & (result["beside_coverage"] <= 1)).all()
+    tables = rehearsal_table(result)
+    assert f"more than {GLM} (%)" in tables["beside"]
+    assert f"individuals, {SPLIT}" in tables["coverage"]
+    assert "is nearer to the truth than the population split in" in result.attrs["sentence"]
+    lost = result.assign(nearer=result["nearer"] * 0 + 0.25)
+    assert "there the population split and the GLM on totals will do" in verdict(lost)
+
+
+def test_of_values_that_are_no_counts_there_are_no_simple_maps():
+    result = rehearse(roll(), wb.AggregatedGP(kernel="rbf", hyperparameters=FIXED), 2, samples=40)
+    assert "map" not in result and len(rehearsal_table(result)["beside"]) == 0
+    assert "On truths of its own kind" not in result.attrs["sentence"]
 
 
 def test_words_and_tables_say_what_the_numbers_say():

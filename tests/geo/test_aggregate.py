@@ -116,6 +116,9 @@ def test_a_map_with_draws_gives_the_same(ds, fit, areas, tmp_path):
     wanted = np.stack([np.bincount(ds["membership"], row) for row in rates])
     np.testing.assert_allclose(found["draw"], wanted, rtol=1e-3)
     np.testing.assert_allclose(found["exceedance"], (found["draw"] > 50).mean("sample"))
+    several = wb.aggregate(maps, areas, id="name", threshold=[80, 50])["exceedance"]
+    assert several.dims == ("threshold", "bag")
+    np.testing.assert_allclose(several.sel(threshold=50), found["exceedance"])
     assert found["mean"].attrs["units"] == "cases"
     with pytest.raises(InputError, match="keeps no joint draws.*--draws"):
         wb.aggregate(fit.to_dataset(ds), areas)

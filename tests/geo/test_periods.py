@@ -6,7 +6,10 @@ import pytest
 
 import workbench as wb
 from tests.geo.files import areas, grid, height, kit, mapped, people, workbench
+from workbench.bagging import contiguous_groups
 from workbench.checks import InputError
+from workbench.evaluation import groupings
+from workbench.labelled.candidates import EFFORTS, OVER_TIME, candidates_for
 
 YEARS = (2019, 2020, 2021)
 
@@ -160,6 +163,44 @@ def test_a_field_that_moves_is_found_by_a_product_of_place_and_time_alone():
         wb.VBAgg(kernel=kernel, **options).fit(ds).at(ds).mean.values / truth)).mean())
         for kernel in ("matern32(place)", "matern32(place)*matern32(time)")}
     assert errors["matern32(place)*matern32(time)"] < 0.5 * errors["matern32(place)"], errors
+
+
+def test_neighbours_are_merged_within_their_period():
+    ds = bagged(table().iloc[4:])           # 12, 16 and 16 areas
+    groups = contiguous_groups(ds, 11, seed=1)
+    of = ds["period"].values
+    assert sorted(set(groups)) == list(range(11))
+    assert [len(set(groups[of == str(year)])) for year in YEARS] == [3, 4, 4]
+    assert all(len(set(of[groups == g])) == 1 for g in range(11))
+    same = [groups[of == str(year)] for year in YEARS[1:]]
+    assert (same[0] + 4 == same[1]).all()       # the same areas are merged in every period
+    assert len(set(contiguous_groups(ds, 44))) == 44
+    merged = wb.merge_to(ds, 11)
+    assert merged["period"].values.tolist() == [str(y) for y in np.repeat(YEARS, [3, 4, 4])]
+    assert merged["value"].sum() == ds["value"].sum()
+    with pytest.raises(InputError, match="of which there are 3, got 2"):
+        wb.merge_to(ds, 2)
+    found = groupings(ds, draws=1)
+    assert found["level"].values.tolist() == ["7", "11", "15"]      # no label of area or period
+    with pytest.raises(InputError, match="merged within their periods"):
+        groupings(ds, [2])
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::workbench.checks.WorkbenchWarning")
+def test_auto_takes_a_map_that_changes_where_the_field_moves():
+    ds, truth = moving()
+    names = [one.name for one in candidates_for(ds, EFFORTS["normal"])]
+    assert names == [one.name for one in OVER_TIME]
+    fit = wb.Auto(effort="quick", workers=1).fit(ds)
+    assert set(fit.candidates) == {"flat", "slopes", "place", "place over time",
+                                   "slopes + place over time"}
+    changing = [name for name in fit.candidates if "over time" in name]
+    assert float(fit.weights.sel(model=changing).sum()) > 0.8
+    off, still = (float(np.abs(np.log(one.at(ds).mean.values / truth)).mean())
+                  for one in (fit, fit.candidates["place"]))
+    assert off < 0.6 * still
+    assert "place over time_mean" in fit.components(ds, by="role")
 
 
 def test_place_is_a_name_of_the_coordinates():

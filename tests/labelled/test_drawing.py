@@ -135,6 +135,10 @@ def test_the_map_of_draws_is_an_average_of_shares(fit, ds):
     assert maps["rate_quantile"].dims == ("quantile", "individual")
     assert (maps["value_quantile"].diff("quantile") >= 0).all()
     assert ((maps["exceedance"] >= 0) & (maps["exceedance"] <= 1)).all()
+    several = fit.to_dataset(ds, [0.1, 0.9], threshold=[9.0, 5.0], preserve_totals=True,
+                             samples=400, seed=3)["exceedance"]
+    np.testing.assert_array_equal(several.sel(threshold=5.0), maps["exceedance"])
+    assert (several.sel(threshold=9.0) <= several.sel(threshold=5.0)).all()
     for name in ("mean", "std", "rate_quantile", "value_quantile", "expected_count", "exceedance"):
         assert "adds up" in maps[name].attrs["distribution"]
         assert "long_name" in maps[name].attrs and "units" in maps[name].attrs

@@ -97,6 +97,12 @@ def test_the_map_with_its_provenance(ds, fit, tmp_path):
     assert "torch" in json.loads(out.attrs["versions"])
     assert "area" in out.attrs["model"]
     assert "exceedance" not in fit.to_dataset(ds)
+    several = fit.to_dataset(ds, threshold=[2.0, 1.2])["exceedance"]
+    assert several.dims == ("threshold", "individual")
+    np.testing.assert_array_equal(several.sel(threshold=1.2), out["exceedance"])
+    assert several["threshold"].values.tolist() == [1.2, 2.0]
+    with pytest.raises(InputError, match="give each threshold once"):
+        fit.to_dataset(ds, threshold=[1.0, 1.0])
     out.to_netcdf(tmp_path / "map.nc")
     with xr.open_dataset(tmp_path / "map.nc") as back:
         np.testing.assert_array_equal(back["mean"], out["mean"])

@@ -76,6 +76,19 @@ def test_a_map_without_observed_areas_is_drawn(stored):
     assert len(plots.map_picture(maps)) == 5
 
 
+def test_several_thresholds_are_a_map_each(stored):
+    maps = geo.read(stored)
+    two = xr.concat([maps["exceedance"], maps["exceedance"] / 2], "threshold", coords="minimal"
+                    ).assign_coords(threshold=[0.05, 0.1]).assign_attrs(threshold=None)
+    two.attrs.pop("threshold")
+    wanted = ["Exceedance of 50", "Exceedance of 100"]      # of 1,000 people
+    maps = maps.drop_vars(["exceedance", "extrapolation"]).assign(exceedance=two)
+    assert titles(plots.map_picture(maps))[3:] == wanted
+    assert [one.title for one in plots.still_maps(maps)][3:] == wanted
+    bare = titles(plots.map_picture(maps.drop_vars("value")))
+    assert bare[2:] == ["Exceedance of 0.05", "Exceedance of 0.1"]
+
+
 def test_degrees_are_named_where_only_the_crs_says_so(stored):
     maps = geo.read(stored).drop_vars("value").assign_attrs(crs="EPSG:4326")
     bare = maps.assign_coords({n: maps[n].drop_attrs() for n in ("x", "y")})

@@ -54,7 +54,8 @@ def merge(ds: xr.Dataset, by: str) -> xr.Dataset:
 def merge_to(ds: xr.Dataset, areas: int, seed: int | None = None) -> xr.Dataset:
     """Merge neighbouring bags into a given number of contiguous areas.
 
-    Ward clustering of the bag centres along the graph of neighbours, so that areas are compact
+    Bags of areas over time are merged within their periods, see `contiguous_groups`. Ward
+    clustering of the bag centres along the graph of neighbours, so that areas are compact
     and of about equal extent. Neighbours are bags whose geometries touch, else the six nearest.
 
     Parameters
@@ -96,6 +97,9 @@ def merge_to(ds: xr.Dataset, areas: int, seed: int | None = None) -> xr.Dataset:
 def contiguous_groups(ds: xr.Dataset, areas: int, seed: int | None = None) -> np.ndarray:
     """The groups that `merge_to` would merge: the number of the group of each bag, north to south.
 
+    Areas over time (`workbench.bag_polygons` with ``time``) are grouped within each period, which
+    has its share of the groups, numbered one period after the other.
+
     Parameters
     ----------
     ds : xr.Dataset
@@ -113,15 +117,56 @@ def contiguous_groups(ds: xr.Dataset, areas: int, seed: int | None = None) -> np
     Raises
     ------
     InputError
-        If there are no coordinates, or the number of areas is not between 1 and the bags.
+        If there are no coordinates, or the number of areas is not between 1 and the bags, or less
+        than there are periods.
     """
     require("bag_x" in ds.coords, "merge_to needs coordinates: this dataset has no x, y; "
                                   "use bag_along or merge by a label")
     bags = ds.sizes[schema.BAG]
     require(1 <= areas <= bags, f"areas must lie between 1 and {bags} (the bags there are), "
                                 f"got {areas}")
+    periods = periods_of(ds)
+    if periods is None:
+        return _grouped(ds, areas, seed)
+    names, of, sizes = np.unique(periods, return_inverse=True, return_counts=True)
+    require(areas >= names.size, f"areas are merged within their periods, of which there are "
+            f"{names.size}, got {areas}; give at least one area for each period")
+    groups, before, apart = np.empty(bags, dtype=int), 0, ds.drop_dims(schema.INDIVIDUAL)
+    for number, count in enumerate(_shared(areas, sizes)):
+        mine = np.flatnonzero(of == number)
+        groups[mine] = before + _grouped(apart.isel(bag=mine), count, seed)
+        before += count
+    return groups
+
+
+def periods_of(ds: xr.Dataset) -> np.ndarray | None:
+    """The period of each bag, as text; None of data that are not over time.
+
+    Parameters
+    ----------
+    ds : xr.Dataset
+        A bagged dataset.
+    """
+    over_time = {"individual_period", "period"} <= set(map(str, ds.coords))
+    return ds["period"].values.astype(str) if over_time else None
+
+
+def _shared(total: int, sizes: np.ndarray) -> np.ndarray:
+    """Shares of a total in proportion to sizes: whole, one or more, and no more than the size."""
+    shares = np.maximum(1, total * sizes // sizes.sum())
+    while shares.sum() != total:
+        step = 1 if shares.sum() < total else -1
+        free = (shares < sizes) if step > 0 else (shares > 1)
+        lack = np.where(free, step * (total * sizes / sizes.sum() - shares), -np.inf)
+        shares[np.argmax(lack)] += step
+    return shares
+
+
+def _grouped(ds: xr.Dataset, areas: int, seed: int | None) -> np.ndarray:
     centres = np.column_stack([ds["bag_x"].values, ds["bag_y"].values])
-    groups = np.zeros(bags, dtype=int) if areas == 1 else _contiguous(ds, centres, areas, seed)
+    alone = np.arange(len(centres)) if areas == len(centres) else None
+    groups = np.zeros(len(centres), dtype=int) if areas == 1 else (
+        alone if alone is not None else _contiguous(ds, centres, areas, seed))
     north = [-centres[groups == g, 1].mean() for g in range(areas)]
     return np.argsort(np.argsort(north, kind="stable"), kind="stable")[groups]
 

@@ -27,7 +27,8 @@ def rehearse(
     out: Annotated[Path, typer.Option(
         rich_help_panel=OUTPUT, help="Result (.nc), or its tables (.json, .txt).")],
     model: Annotated[str, typer.Option(
-        rich_help_panel=MODEL, help="vbagg, centre-point, constant or aggregated-gp.")] = "vbagg",
+        rich_help_panel=MODEL, help="vbagg, auto, centre-point, constant or "
+        "aggregated-gp.")] = "vbagg",
     spec_only: Annotated[bool, typer.Option(
         "--spec-only", rich_help_panel=OUTPUT,
         help="Write the Spec to OUT as JSON; simulate nothing.")] = False,

@@ -95,7 +95,9 @@ def _parameter(flag: flags.Flag, required: bool, positional: bool) -> inspect.Pa
     """A field as typer wants it."""
     repeated, pairs = tuple[str, ...] in flag.types, Mapping in flag.types
     kind, default = typing.Union[flag.types], flag.default      # noqa: UP007
-    if tuple[float, ...] in flag.types:
+    if _several(flag):
+        kind, default = list[float] | None, None
+    elif tuple[float, ...] in flag.types:
         kind, default = str, ",".join(map(str, default))
     elif repeated or pairs:
         kind, default = list[str] if required else list[str] | None, None
@@ -113,6 +115,13 @@ def _parameter(flag: flags.Flag, required: bool, positional: bool) -> inspect.Pa
 def _value(flag: flags.Flag, value: Any) -> Any:
     if Mapping in flag.types:
         return flags.named_values(_NAMES.get(flag.name, f"--{flag.name}"), value or [])
+    if _several(flag):
+        return tuple(value) if value else None
     if tuple[float, ...] in flag.types:
         return flags.convert(flag, value)
     return (value or ()) if tuple[str, ...] in flag.types else value
+
+
+def _several(flag: flags.Flag) -> bool:
+    """Whether the flag is a number that may be given more than once."""
+    return {float, tuple[float, ...]} <= set(flag.types)

@@ -16,6 +16,7 @@ from tqdm import tqdm
 from workbench.bagging import looked_at
 from workbench.checks import InputError, choose, require, whole
 from workbench.comparison import tests
+from workbench.comparison.clock import Clock
 from workbench.comparison.crossvalidation import cross_validate
 from workbench.comparison.individuals import score_individuals
 from workbench.comparison.line_up import AUTO, describe, line_up
@@ -26,12 +27,14 @@ from workbench.evaluation.groupings import groupings
 from workbench.evaluation.parallel import one_thread
 from workbench.evaluation.recovery import recover
 from workbench.evaluation.tasks import Interrupted, Progress
+from workbench.labelled.timing import cost, duration
 from workbench.outputs import versions
 from workbench.schema import BAG, GEOMETRY, check, counts_add_up
 
 EFFORTS = ("quick", "normal", "thorough")
 _PACKAGES = ("python", "aggregate-workbench", "numpy", "scipy", "scikit-learn", "xarray", "torch")
 _TRUTH = ("individual_value", "truth")
+_BAR = "{desc}{percentage:3.0f}%|{bar}| {n_fmt}/{total_fmt} fits [{elapsed}{postfix}]"
 
 
 def compare(
@@ -125,12 +128,13 @@ def compare(
     run = _Run(ds, chosen, notes, progress if callable(progress) else None, samples=samples,
                seed=seed, workers=workers, resume=resume)
     run.plan(schemes, min(folds, ds.sizes[BAG]), levels, draws)
-    if progress is True and hasattr(chosen.get(AUTO), "estimate"):
-        minutes = chosen[AUTO].estimate(ds) * run.total / len(chosen) / workers / 60
-        less = "" if effort == EFFORTS[0] else "; effort='quick' takes less"
-        tqdm.write(f"auto alone takes about {minutes:.0f} minutes{less}", file=sys.stderr)
-    with tqdm(total=run.total, disable=progress is not True, unit="fit") as bar:
-        stopped = run.all(bar)
+    guesses = run.guesses() if progress is True else {}
+    if guesses:
+        less = "" if effort == EFFORTS[0] or AUTO not in guesses else "; effort='quick' takes less"
+        tqdm.write(f"{run.total} fits of {len(chosen)} models, about "
+                   f"{duration(run.clock(guesses).left())}{less}", file=sys.stderr)
+    with tqdm(total=run.total, disable=progress is not True, bar_format=_BAR) as bar:
+        stopped = run.all(bar, run.clock(guesses))
     if not run.found and not stopped:
         raise InputError("no test could be done: " + "; ".join(run.notes))
     result = _result(run, baseline, settings, bool(stopped)) if run.found else None
@@ -166,6 +170,17 @@ class _Run:
         """Number of fits of all tests."""
         return sum(test.fits for test in self.tests)
 
+    def guesses(self) -> dict[str, float]:
+        """Roughly how many seconds a fit takes, of models that can tell before they are fitted."""
+        found = {name: cost(model, self.ds) for name, model in self.models.items()
+                 if hasattr(model, "torch_model")}
+        return {name: one[0] for name, one in found.items() if one is not None}
+
+    def clock(self, guesses: dict[str, float]) -> Clock:
+        """The time that all fits take, each of the models the same number of them."""
+        return Clock(dict.fromkeys(self.models, self.total // len(self.models)),
+                     {name: seconds / self.options["workers"] for name, seconds in guesses.items()})
+
     def plan(self, schemes: list[str], folds: int, levels, draws: int) -> None:
         """Make folds and groups; note what cannot be done. The decisive tests come first."""
         ds, models, seed = self.ds, self.models, self.options["seed"]
@@ -195,13 +210,16 @@ class _Run:
                 partial(cross_validate, models, known, fold, constant=False),
                 partial(tests.of_held_out, scheme)))
 
-    def all(self, bar: tqdm) -> KeyboardInterrupt | None:
+    def all(self, bar: tqdm, clock: Clock) -> KeyboardInterrupt | None:
         """Do the tests; return what interrupted them, if anything did."""
         for test in self.tests:
             before = self.done
 
             def step(done: int, total: int, what: str, before: int = before) -> None:
-                bar.set_description(what)
+                name = max((n for n in self.models if what.startswith(f"{n}, ")), key=len)
+                clock.done(name)
+                bar.set_description(what, refresh=False)
+                bar.set_postfix_str(clock.told(), refresh=False)
                 bar.update(before + done - self.done)
                 self.done = before + done
                 if self.told is not None:

@@ -8,7 +8,7 @@ import numpy as np
 import xarray as xr
 from sklearn.cluster import AgglomerativeClustering
 
-from workbench.bagging import contiguous_groups
+from workbench.bagging import contiguous_groups, periods_of
 from workbench.checks import InputError, choose, require, whole
 from workbench.schema import BAG, GEOMETRY, check
 
@@ -43,6 +43,18 @@ def default_levels(areas: int) -> list[int]:
     return sorted({max(FEWEST_GROUPS, round(areas / per)) for per in PER_GROUP})
 
 
+def fewest_groups(ds: xr.Dataset) -> int:
+    """Fewest groups that something can be learnt from; of areas over time one in each period.
+
+    Parameters
+    ----------
+    ds : xr.Dataset
+        Bagged dataset.
+    """
+    periods = periods_of(ds)
+    return max(FEWEST_GROUPS, 0 if periods is None else np.unique(periods).size)
+
+
 def groupings(ds: xr.Dataset, levels: Sequence[int | str] | None = None, draws: int = 4,
               seed: int = 0) -> xr.DataArray:
     """Contiguous groups of areas for every level and draw.
@@ -51,7 +63,7 @@ def groupings(ds: xr.Dataset, levels: Sequence[int | str] | None = None, draws: 
     ----------
     ds : xr.Dataset
         Bagged dataset. Without bag_x and bag_y, neighbours are the areas whose mean covariates are
-        alike.
+        alike. Areas over time are grouped within each period.
     levels : sequence of int or str, optional
         Numbers of groups (contiguous, as `workbench.merge_to` makes them, differently in each
         draw), or labels of the areas such as "province" (a single draw). By default
@@ -76,7 +88,8 @@ def groupings(ds: xr.Dataset, levels: Sequence[int | str] | None = None, draws: 
     whole("draws", draws, least=1)
     areas = ds.sizes[BAG]
     if levels is None:
-        levels = [*_sensible_labels(ds), *default_levels(areas)]
+        counts = {max(fewest_groups(ds), count) for count in default_levels(areas)}
+        levels = [*_sensible_labels(ds), *sorted(counts)]
     levels = [levels] if isinstance(levels, int | str) else list(levels)
     names = [str(level) for level in levels]
     require(len(names) > 0, "give at least one level")
@@ -139,7 +152,10 @@ def _sensible_labels(ds: xr.Dataset) -> list[str]:
     areas = ds.sizes[BAG]
     counts = {name: np.unique(ds[name].values.astype(str)).size for name in _text_labels(ds)}
     least = max(FEWEST_GROUPS, areas / 8)
-    return [name for name, count in counts.items() if least <= count <= areas / 2]
+    # An area's periods together are no group of neighbours, nor are all areas of one period.
+    apart = ("area", "period") if periods_of(ds) is not None else ()
+    return [name for name, count in counts.items()
+            if least <= count <= areas / 2 and name not in apart]
 
 
 def _alike(ds: xr.Dataset, count: int, seed: int) -> np.ndarray:

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 import xarray as xr
 
 from workbench import schema
 from workbench.checks import DataWarning, require, warn
+from workbench.geo.exceedance import Thresholds, exceedance_map, levels_of
 from workbench.geo.overlay import shares_in, zones_of
 
 _WHOLE = 0.99       # of a polygon's area that individuals cover, below which it is told
 
 
 def aggregate(maps: xr.Dataset, polygons: object, *, id: str | None = None,
-              quantiles: tuple[float, ...] = (0.05, 0.5, 0.95), threshold: float | None = None,
+              quantiles: tuple[float, ...] = (0.05, 0.5, 0.95),
+              threshold: float | Sequence[float] | None = None,
               polygon_crs: str | None = None, layer: str | None = None) -> xr.Dataset:
     """Add a map up over new polygons, with intervals, from the joint draws that it keeps.
 
@@ -32,7 +34,7 @@ def aggregate(maps: xr.Dataset, polygons: object, *, id: str | None = None,
         Column with their names; the index if not given.
     quantiles : tuple of float
         Levels of the quantiles.
-    threshold : float, optional
+    threshold : float or sequence of float, optional
         In units of the value: P(polygon > threshold) is added.
     polygon_crs, layer : str, optional
         CRS of polygons that state none; layer of a file that has several.
@@ -41,9 +43,10 @@ def aggregate(maps: xr.Dataset, polygons: object, *, id: str | None = None,
     -------
     xr.Dataset
         Along ``bag``, the new polygons: ``mean``, ``std``, ``value_quantile`` (quantile, bag) and
-        ``exceedance`` of the total (or mean, where the areas' values are means), ``rate`` per unit
-        of weight, ``weight``, ``covered`` (the share of the polygon's area that the map covers;
-        totals are of that part), and the draws themselves, ``draw`` (sample, bag), which are joint.
+        ``exceedance`` of the total (or mean, where the areas' values are means), of several
+        thresholds (threshold, bag), ``rate`` per unit of weight, ``weight``, ``covered`` (the share
+        of the polygon's area that the map covers; totals are of that part), and the draws
+        themselves, ``draw`` (sample, bag), which are joint.
 
     Raises
     ------
@@ -112,7 +115,7 @@ class Zones:
         """The same from draws of what individuals are observed as: counts, not rates."""
         return (self.shares @ draws.T).T if self.sums else self.of_rates(draws)
 
-    def labelled(self, draws: np.ndarray, quantiles: Iterable[float], threshold: float | None,
+    def labelled(self, draws: np.ndarray, quantiles: Iterable[float], threshold: Thresholds,
                  attrs: Mapping[str, str]) -> xr.Dataset:
         """Draws (S, zones) as `aggregate` returns them."""
         draws = np.where(self.weight > 0, draws, np.nan)
@@ -136,10 +139,9 @@ class Zones:
                 **of, "long_name": f"joint draw of the {what}", "draws": "joint"}),
         }
         if threshold is not None:
-            above = np.where(self.weight > 0, (draws > threshold).mean(0), np.nan)
-            found["exceedance"] = (schema.BAG, above, {
-                "units": "probability", "threshold": float(threshold),
-                "long_name": f"P({what} > {threshold:g})"})
+            above = np.stack([np.where(self.weight > 0, (draws > level).mean(0), np.nan)
+                              for level in levels_of(threshold)])
+            found["exceedance"] = exceedance_map(above, threshold, what, {}, schema.BAG)
         return xr.Dataset(found, coords={
             "bag": self.frame.index.to_numpy(dtype=str), "quantile": levels,
             "bag_geometry": (schema.BAG, self.frame.geometry.to_numpy(dtype=object)),

@@ -1,16 +1,13 @@
-"""What `Auto` chooses among: models that differ in structure, how hard it tries, and one's fit."""
+"""What `Auto` chooses among: models that differ in structure, and how hard it tries."""
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import xarray as xr
 
-from workbench.checks import ConvergenceWarning, FitWarning, InputError, choose
-from workbench.gp.data.bags import Source
-from workbench.gp.numerics.linalg import FactorisationError
+from workbench.bagging import periods_of
+from workbench.checks import choose
 from workbench.schema import COVARIATE, aggregation, kind
 
 
@@ -62,6 +59,26 @@ CANDIDATES = (
     Candidate("all at once, transformed", "matern32", _POWER,
               "the same with power-transformed covariates", True),
 )
+_CHANGING = "matern32(coordinates)+matern32(coordinates)*matern12(time)"
+# Of areas over time. One lengthscale of place, time and covariates together means nothing there.
+OVER_TIME = (
+    Candidate("flat", "constant", "standardise", "nothing: one rate everywhere", True),
+    Candidate("slopes", "linear(covariates)", "standardise",
+              "covariates and time, each by a factor per unit", True),
+    Candidate("place", "matern32(coordinates)", "standardise",
+              "place alone, smoothly, the same in every period", True),
+    Candidate("place over time", _CHANGING, "standardise",
+              "a smooth map, times one that changes from period to period", True),
+    Candidate("slopes + place over time", f"linear(covariates)+{_CHANGING}", "standardise",
+              "covariates and time by factors, times a smooth map and one that changes", True),
+    Candidate("covariates", "matern32(covariates)", "standardise",
+              "a smooth function of covariates and time together", False),
+    Candidate("slopes + place", "linear(covariates)+matern32(coordinates)", "standardise",
+              "covariates and time by factors, times a smooth map that does not change", False),
+    Candidate("covariates + place over time", f"matern32(covariates)+{_CHANGING}", "standardise",
+              "a smooth function of covariates and time, times a smooth map and one that changes",
+              False),
+)
 
 
 @dataclass(frozen=True)
@@ -99,7 +116,7 @@ def effort_named(name: str) -> Effort:
 
 
 def candidates_for(ds: xr.Dataset, effort: Effort) -> list[Candidate]:
-    """The candidates that a dataset allows: none twice under another name.
+    """The candidates that a dataset allows, of areas over time others: none twice under two names.
 
     Parameters
     ----------
@@ -109,10 +126,11 @@ def candidates_for(ds: xr.Dataset, effort: Effort) -> list[Candidate]:
     """
     there = {"covariates"} if ds.sizes[COVARIATE] else set()
     there |= {"coordinates"} if "x" in ds else set()
-    chosen = [one for one in CANDIDATES
+    every = CANDIDATES if periods_of(ds) is None else OVER_TIME
+    chosen = [one for one in every
               if one.needs <= there and (one.cheap or not effort.cheap)]
     if there == {"covariates"} and effort.cheap:    # then nothing else is curved in them
-        chosen.append(next(one for one in CANDIDATES if one.name == "covariates"))
+        chosen.append(next(one for one in every if one.name == "covariates"))
     return chosen
 
 
@@ -128,56 +146,3 @@ def options_for(ds: xr.Dataset, candidate: Candidate, effort: Effort, seed: int)
     if continuous or (kind(ds) == "count" and aggregation(ds) != "sum" and "trials" not in ds):
         options |= {"link": "identity", "likelihood": "normal"}
     return options
-
-
-def fit_candidate(name: str, model, source: Source, callback: Callable | None, whole: bool):
-    """One candidate's fit; for another process as what it can be recalled from.
-
-    Parameters
-    ----------
-    name : str
-        Of the candidate.
-    model : VBAgg
-        Torch model.
-    source : Source
-        What it is fitted to.
-    callback : callable or None
-        As of ``fit``.
-    whole : bool
-        Whether the fit itself is wanted.
-
-    Returns
-    -------
-    name, fit or Kept or None, warnings, error
-    """
-    with warnings.catch_warnings(record=True) as said:
-        warnings.simplefilter("always")
-        try:
-            fit = model.fit(source, callback=callback)
-        except (InputError, FactorisationError, ArithmeticError, RuntimeError) as error:
-            return name, None, [], f"{type(error).__name__}: {error}"
-    kinds = (FitWarning, ConvergenceWarning)
-    told = list(dict.fromkeys(str(w.message) for w in said if issubclass(w.category, kinds)))
-    if whole:
-        return name, fit, told, ""
-    return name, fit.keep(), told, ""
-
-
-def reasons(notes: list[str]) -> str:
-    """Notes on candidates that failed, each reason once with all that failed by it.
-
-    Parameters
-    ----------
-    notes : list of str
-        As `Auto` writes them.
-
-    Returns
-    -------
-    str
-        In one line.
-    """
-    names: dict[str, list[str]] = {}
-    for note in notes:
-        name, _, reason = note.removeprefix("the candidate ").partition(" failed and is left out: ")
-        names.setdefault(reason or note, []).append(name)
-    return "; ".join(f"{', '.join(which)} failed: {reason}" for reason, which in names.items())

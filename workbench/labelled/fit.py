@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import xarray as xr
@@ -146,7 +146,7 @@ class Fit(Regional):
                                   "bag parameter", DISTRIBUTIONS[area_effect], joint)
 
     def to_dataset(self, ds: xr.Dataset, quantiles=(0.05, 0.5, 0.95),
-                   threshold: float | None = None, area_effect: bool = False, *,
+                   threshold: float | Sequence[float] | None = None, area_effect: bool = False, *,
                    preserve_totals: bool = False, samples: int = 1000, seed: int = 0,
                    information: bool = False, components: bool = False, draws: int = 0
                    ) -> xr.Dataset:
@@ -158,8 +158,9 @@ class Fit(Regional):
             Bagged dataset to predict on.
         quantiles : sequence of float
             Levels of the rate's quantiles.
-        threshold : float, optional
-            Rate whose exceedance probability is returned.
+        threshold : float or sequence of float, optional
+            Rate whose exceedance probability is returned; of several, along a dimension
+            ``threshold``.
         area_effect : bool
             See `at`.
         preserve_totals : bool

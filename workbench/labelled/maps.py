@@ -8,6 +8,7 @@ import numpy as np
 import xarray as xr
 
 from workbench.checks import require
+from workbench.geo.exceedance import Thresholds, exceedance_map, levels_of
 from workbench.gp.data.bags import split
 from workbench.labelled.predictive import LabelledPredictive, labelled
 from workbench.labelled.source import Converted
@@ -19,7 +20,7 @@ BUDGET = 20_000_000     # draws x individuals that are held at once
 
 
 def marginal_maps(rate: LabelledPredictive, expected: dict[str, str] | None, weight: xr.DataArray,
-                  quantiles, threshold: float | None) -> dict[str, xr.DataArray]:
+                  quantiles, threshold: Thresholds) -> dict[str, xr.DataArray]:
     """Variables of a map from the predictive distribution of the rate at each individual.
 
     Parameters
@@ -45,7 +46,7 @@ def marginal_maps(rate: LabelledPredictive, expected: dict[str, str] | None, wei
     return maps
 
 
-def field_maps(field: LabelledPredictive, name: str, quantiles, threshold: float | None
+def field_maps(field: LabelledPredictive, name: str, quantiles, threshold: Thresholds
                ) -> dict[str, xr.DataArray]:
     """Mean, std, quantiles and exceedance of a field; ``name`` says in descriptions what it is."""
     maps = {
@@ -54,12 +55,14 @@ def field_maps(field: LabelledPredictive, name: str, quantiles, threshold: float
         "rate_quantile": field.quantile(quantiles).assign_attrs(long_name=f"quantile of {name}"),
     }
     if threshold is not None:
-        maps["exceedance"] = field.exceedance(threshold).assign_attrs(
-            long_name=f"P({name.removeprefix('the ')} > {threshold:g})", threshold=float(threshold))
+        each = [field.exceedance(level) for level in levels_of(threshold)]
+        maps["exceedance"] = exceedance_map(
+            np.stack([one.values for one in each]), threshold, name.removeprefix("the "),
+            each[0].coords, str(each[0].dims[0]), each[0].attrs)
     return maps
 
 
-def preserving_maps(fit: Fit, data: Converted, levels: np.ndarray, threshold: float | None,
+def preserving_maps(fit: Fit, data: Converted, levels: np.ndarray, threshold: Thresholds,
                     samples: int, seed: int) -> dict[str, xr.DataArray]:
     """The same from draws that add up to the areas' totals; some bags at a time.
 
@@ -81,7 +84,7 @@ def preserving_maps(fit: Fit, data: Converted, levels: np.ndarray, threshold: fl
     """
     require(samples > 1, f"maps of draws need at least 2 samples, got {samples}")
     bags, trained, totals, said = fit.totals_of(data)
-    sums, found = fit.sums, []
+    sums, found, limits = fit.sums, [], levels_of(threshold)
     parts = split(bags, max(1, BUDGET // samples))
     seeds = np.random.default_rng(seed).integers(2**31, size=bags.count)
     for own, (part, which) in zip(seeds, parts, strict=False):
@@ -91,7 +94,7 @@ def preserving_maps(fit: Fit, data: Converted, levels: np.ndarray, threshold: fl
         found.append([
             rate.mean(0)[None], rate.std(0, ddof=1)[None], np.quantile(rate, levels, axis=0),
             np.quantile(drawn, levels, axis=0), expected.mean(0)[None],
-            (rate > (np.inf if threshold is None else threshold)).mean(0)[None]])
+            np.stack([(rate > limit).mean(0) for limit in limits or [np.inf]])])
     mean, std, rates, values, expected, beyond = (
         np.concatenate(part, 1) for part in zip(*found, strict=True))
     places, of = data.places, {"units": fit.rate_units, **said}
@@ -111,6 +114,5 @@ def preserving_maps(fit: Fit, data: Converted, levels: np.ndarray, threshold: fl
     if sums:
         out["expected_count"] = one(expected, own_units, "expected value")
     if threshold is not None:
-        out["exceedance"] = one(beyond, {**said, "units": "probability"},
-                                f"P(rate > {threshold:g})", threshold=float(threshold))
+        out["exceedance"] = exceedance_map(beyond, threshold, "rate", places, "individual", said)
     return out

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import torch
 import xarray as xr
@@ -31,8 +33,9 @@ class Regional(Insight):
     def aggregate(self, ds: xr.Dataset, polygons: object, *, id: str | None = None,
                   kind: str = "expected", area_effect: bool = False, samples: int = 1000,
                   quantiles: tuple[float, ...] = (0.05, 0.5, 0.95),
-                  threshold: float | None = None, polygon_crs: str | None = None,
-                  layer: str | None = None, seed: int = 0) -> xr.Dataset:
+                  threshold: float | Sequence[float] | None = None,
+                  polygon_crs: str | None = None, layer: str | None = None, seed: int = 0
+                  ) -> xr.Dataset:
         """The posterior of totals (or means) over new polygons, with intervals, from joint draws.
 
         A pixel counts by the fraction of it that lies inside; where a border of areas cuts it,
@@ -56,7 +59,7 @@ class Regional(Insight):
             Number of joint draws, and their seed.
         quantiles : tuple of float
             Levels of the quantiles.
-        threshold : float, optional
+        threshold : float or sequence of float, optional
             In units of the value: P(polygon > threshold) is added.
         polygon_crs, layer : str, optional
             CRS of polygons that state none; layer of a file that has several.

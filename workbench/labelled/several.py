@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import xarray as xr
@@ -138,7 +138,7 @@ class SourcesFit(Fit):
                                   self._units_of(task, rates=False, **which), "bag parameter")
 
     def to_dataset(self, ds: xr.Dataset, quantiles=(0.05, 0.5, 0.95),
-                   threshold: float | None = None, area_effect: bool = False,
+                   threshold: float | Sequence[float] | None = None, area_effect: bool = False,
                    task: str | None = None) -> xr.Dataset:
         """The map of a task, with provenance: see `Fit.to_dataset`.
 

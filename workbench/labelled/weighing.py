@@ -82,7 +82,7 @@ def weigh(models: Mapping[str, object], ds: xr.Dataset, effort: Effort, seed: in
         Hyperparameters of the fits to the areas, at which merged ones are conditioned on; None to
         learn them again (``benchmarks/recovery.py`` compares the two).
     """
-    from workbench.evaluation.groupings import FEWEST_AREAS, FEWEST_GROUPS, groupings
+    from workbench.evaluation.groupings import FEWEST_AREAS, fewest_groups, groupings
     from workbench.evaluation.recovery.draws import recover_draws
     from workbench.evaluation.recovery.weights import recovery_weights
 
@@ -95,7 +95,11 @@ def weigh(models: Mapping[str, object], ds: xr.Dataset, effort: Effort, seed: in
     if "trials" in ds:
         return equal_weights(names, "positives out of trials cannot be added up over areas, so "
                              "that areas cannot be merged and recovered")
-    levels = sorted({max(FEWEST_GROUPS, round(share * areas)) for share in effort.shares})
+    fewest = fewest_groups(ds)
+    if fewest >= areas:
+        return equal_weights(names, "there is one area in each period, so that none can be merged "
+                             "with a neighbour and recovered")
+    levels = sorted({max(fewest, round(share * areas)) for share in effort.shares})
     groups = groupings(ds, levels, effort.draws, seed)
     tested = dict(models) if values is None else {
         name: _Held(model, values[name]) for name, model in models.items()}

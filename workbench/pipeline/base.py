@@ -36,8 +36,8 @@ class BaseSpec:
         learnt.
     quantiles : tuple of float
         Levels of the quantile maps, strictly between 0 and 1, ascending.
-    threshold : float, optional
-        Map the probability that the field exceeds this value (in its units).
+    threshold : float or tuple of float, optional
+        Map the probability that the field exceeds this value (in its units); repeat for more.
     seed : int
         Seed of every random choice.
     """
@@ -46,7 +46,7 @@ class BaseSpec:
     options: Mapping = field(default_factory=Settings)
     hyperparameters: Mapping = field(default_factory=Settings)
     quantiles: tuple[float, ...] = (0.05, 0.5, 0.95)
-    threshold: float | None = None
+    threshold: float | tuple[float, ...] | None = None
     seed: int = 0
 
     command: ClassVar[str]

@@ -72,7 +72,7 @@ class RehearseSpec(BaseSpec):
     skill : float
         Skill over a simple map from which a resolution counts as identifiable.
     model : str
-        vbagg, centre-point, constant or aggregated-gp.
+        vbagg, auto, centre-point, constant or aggregated-gp.
     options, hyperparameters, seed
         As of `BaseSpec`.
     quantiles, threshold

@@ -13,7 +13,7 @@ from workbench import bagging, datasets
 from workbench.bagging.tables import read_table, separated
 from workbench.checks import FitWarning, InputError, NotExact, choose, require, warn
 from workbench.geo.centres import place
-from workbench.gp.models.registry import ENTRIES, Entry
+from workbench.gp.models.registry import AUTO, ENTRIES, Entry
 from workbench.labelled import load_fit, make_model, models
 from workbench.pipeline.base import BaseSpec, existing
 from workbench.pipeline.inputs import data_of, named_or_file
@@ -26,7 +26,8 @@ _MODELS: dict[str, Callable[[Entry], bool]] = {     # which models a command can
     "mediate": lambda entry: entry.mediated,
     "combine": lambda entry: entry.several,
     "aggregate": lambda entry: False,           # its model is that of the map
-    "rehearse": lambda entry: entry.name in ("vbagg", "centre-point", "constant", "aggregated-gp"),
+    "rehearse": lambda entry: entry.name in ("vbagg", "auto", "centre-point", "constant",
+                                            "aggregated-gp"),
     "engines": lambda entry: entry.name == "vbagg",
 }
 
@@ -74,7 +75,7 @@ def models_for(command: str) -> list[str]:
     """
     if command not in _MODELS:
         return list(models())
-    return [entry.name for entry in ENTRIES.values() if _MODELS[command](entry)]
+    return [entry.name for entry in (AUTO, *ENTRIES.values()) if _MODELS[command](entry)]
 
 
 def model_of(spec: BaseSpec, workers: int | None = None) -> object:

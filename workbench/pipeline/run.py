@@ -160,10 +160,11 @@ def _engines(spec: EnginesSpec, model, progress: bool, out: Path | None) -> xr.D
     return found.assign_attrs(spec=spec.to_json(indent=None), spec_key=spec.key)
 
 
-def check_threshold(threshold: float | None, model: object) -> None:
+def check_threshold(given: float | tuple[float, ...] | None, model: object) -> None:
     """Refuse a threshold below zero where every rate is positive."""
     # A model without a choice of link has the identity, under which rates may be negative.
     link = link_named(getattr(model.options, "link", "identity"))
+    threshold = min(given) if isinstance(given, tuple) else given
     require(threshold is None or threshold >= 0 or not link.positive,
             f"the threshold {threshold} is negative, but under link {link.name!r} every rate is "
             "positive and exceeds it; give a threshold of zero or more, or "

@@ -20,6 +20,7 @@ _TYPES = {          # what a field may hold by its annotation, and how an error 
     "float | None": ((int, float, type(None)), "a number, or null"),
     "bool": ((bool,), "true or false"),
 }
+_SEVERAL = "float | tuple[float, ...] | None"
 
 
 class Settings(Mapping):
@@ -87,6 +88,8 @@ def checked(name: str, value: Any, annotation: str) -> Any:
     value = _freeze(name, value)
     if annotation == "tuple[float, ...]":
         return _levels(name, value)
+    if annotation == _SEVERAL:
+        return _one_or_several(name, value)
     if annotation == "tuple[str, ...]":
         if not isinstance(value, tuple):
             raise reject(f"{name} as a list of names", repr(value), 'write ["name"]')
@@ -125,6 +128,17 @@ def _require_type(name: str, value: Any, annotation: str) -> None:
     types, expected = _TYPES[annotation]
     if not isinstance(value, types) or (isinstance(value, bool) and bool not in types):
         raise reject(f"{name} as {expected}", repr(value), "change it in the Spec")
+
+
+def _one_or_several(name: str, value: Any) -> float | tuple[float, ...] | None:
+    """Numbers in ascending order; one by itself, so that there is one way to write it."""
+    if not isinstance(value, tuple):
+        return checked(name, value, "float | None")
+    found = sorted(checked(name, one, "float") for one in value)
+    require(bool(found), f"{name} is an empty list; give a number, or leave it out")
+    require(len(set(found)) == len(found), f"{name} has a number twice, got {found}; give each "
+            "once")
+    return found[0] if len(found) == 1 else tuple(found)
 
 
 def _levels(name: str, levels: Any) -> tuple[float, ...]:

@@ -110,12 +110,10 @@ def disaggregation_panel(
                 ds, maps["std"], scales["spread"], "Standard deviation", hover=parts, **options
             )
         )
-    if "exceedance" in maps:
-        said = threshold_told(maps["exceedance"], factor, unit)
+    for one, title in exceedances_of(maps, factor):
+        said = threshold_told(one, factor, unit)
         above = replace(scales["exceedance"], unit=said)
-        panels.append(
-            value_map(ds, single(maps["exceedance"]), above, "Exceedance", hover=parts, **options)
-        )
+        panels.append(value_map(ds, one, above, title, hover=parts, **options))
     fine = known_rate(ds) if truth else None
     if fine is not None:
         values, title = fine
@@ -124,14 +122,24 @@ def disaggregation_panel(
     return hv.Layout(panels).cols(columns).opts(shared_axes=True)
 
 
-def single(exceedance: xr.DataArray) -> xr.DataArray:
-    """The one exceedance (individual,) that can be drawn; several are refused."""
-    extra = [dim for dim in exceedance.dims if dim != "individual"]
-    require(
-        all(exceedance.sizes[dim] == 1 for dim in extra),
-        f"exceedance has several {extra}; select the one to draw",
-    )
-    return exceedance.squeeze(extra, drop=True)
+def exceedances_of(maps: xr.Dataset, factor: float) -> list[tuple[xr.DataArray, str]]:
+    """Each exceedance (individual,) of a map with its title, none where there is no threshold.
+
+    Parameters
+    ----------
+    maps : xr.Dataset
+        From ``fit.to_dataset``.
+    factor : float
+        From the map's units to those shown.
+    """
+    if "exceedance" not in maps:
+        return []
+    exceedance = maps["exceedance"]
+    if "threshold" not in exceedance.dims:
+        return [(exceedance, "Exceedance")]
+    return [(exceedance.sel(threshold=level, drop=True).assign_attrs(threshold=level),
+             f"Exceedance of {factor * level:.3g}")
+            for level in exceedance["threshold"].values.tolist()]
 
 
 def threshold_told(exceedance: xr.DataArray, factor: float, unit: str) -> str:

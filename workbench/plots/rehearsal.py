@@ -10,6 +10,7 @@ from workbench.checks import require
 from workbench.plots.theme import CATEGORIES, CHART, NEUTRAL
 
 _BAND, _LEAST = 0.95, -1.0
+_OF_MAPS = CATEGORIES[2:4]      # colours of the simple maps
 
 
 def rehearsal_picture(result: xr.Dataset) -> hv.Layout:
@@ -42,6 +43,8 @@ def rehearsal_picture(result: xr.Dataset) -> hv.Layout:
 def rehearsal_coverage(result: xr.Dataset) -> hv.Overlay:
     """Coverage of central intervals against their level, with Monte Carlo intervals.
 
+    Dotted: that of individuals by the simple maps, where the rehearsal has them.
+
     Parameters
     ----------
     result : xr.Dataset
@@ -50,7 +53,7 @@ def rehearsal_coverage(result: xr.Dataset) -> hv.Overlay:
     Returns
     -------
     hv.Overlay
-        One line for individuals and one for areas.
+        One line for individuals, one for areas, and one for each simple map.
     """
     x, y = hv.Dimension("nominal coverage"), hv.Dimension("empirical coverage")
     shapes = [hv.Curve([(0, 0), (1, 1)], x, y, label="nominal").opts(
@@ -65,6 +68,10 @@ def rehearsal_coverage(result: xr.Dataset) -> hv.Overlay:
                    hv.Curve((level, mean), x, y, label=str(unit)).opts(color=colour),
                    hv.Scatter((level, mean), x, y, label=str(unit)).opts(
                        color=colour, size=6, tools=["hover"])]
+    for colour, name in zip(_OF_MAPS, _simple(result), strict=False):
+        at = result.sel(map=name)
+        shapes.append(hv.Curve((at["level"].values, at["beside_coverage"].values), x, y,
+                               label=f"individuals, {name}").opts(color=colour, line_dash="dotted"))
     return hv.Overlay(shapes).opts(
         **CHART, xlim=(0.4, 1), ylim=(0, 1.02), legend_position="top_left",
         legend_opts={"background_fill_alpha": 0, "border_line_alpha": 0, "spacing": 0},
@@ -111,13 +118,27 @@ def _skill(result: xr.Dataset) -> hv.Overlay:
     x, y = hv.Dimension("resolution"), hv.Dimension("skill")
     shown = np.maximum(median, _LEAST)
     bars = hv.ErrorBars((names, shown, shown - low, high - shown), x, [y, "below", "above"])
-    points = hv.Scatter((names, shown), x, y).opts(size=9, color=CATEGORIES[0], tools=["hover"])
+    simple = _simple(result)
+    points = hv.Scatter((names, shown), x, y, label="model" if simple else "").opts(
+        size=9, color=CATEGORIES[0], tools=["hover"])
     line = hv.HLine(result.attrs["threshold"]).opts(
         color=NEUTRAL, line_dash="dashed", line_width=1.5)
-    return (line * bars.opts(color=CATEGORIES[0]) * points).opts(
-        **CHART, ylim=(min(0.0, float(low.min())) - 0.05, 1.05), xrotation=35,
+    shapes = [line, bars.opts(color=CATEGORIES[0]), points]
+    least = min(0.0, float(low.min()))
+    for colour, marker, name in zip(_OF_MAPS, ("triangle", "square"), simple, strict=False):
+        beside = np.maximum(result["beside_skill"].sel(map=name).values, _LEAST)
+        least = np.nanmin([least, *beside])
+        shapes.append(hv.Scatter((names, beside), x, y, label=name).opts(
+            size=8, color=colour, marker=marker, tools=["hover"]))
+    return hv.Overlay(shapes).opts(
+        **CHART, ylim=(least - 0.05, 1.05), xrotation=35, legend_position="top_left",
+        legend_opts={"background_fill_alpha": 0, "border_line_alpha": 0, "spacing": 0},
         title="Skill over a simple map (median, quartiles)", xlabel="cells, the finest first",
-        ylabel="skill" if low.min() > _LEAST else f"skill (below {_LEAST:g} drawn there)")
+        ylabel="skill" if least > _LEAST else f"skill (below {_LEAST:g} drawn there)")
+
+
+def _simple(result: xr.Dataset) -> list[str]:
+    return [str(name) for name in result["map"].values] if "map" in result else []
 
 
 def _short(result: xr.Dataset, k: int) -> str:

@@ -11,7 +11,7 @@ import xarray as xr
 from workbench.checks import require
 from workbench.plots.maps import AXES, gridded, map_unit, places
 from workbench.plots.outlines import frame, simplified
-from workbench.plots.panels import map_scales, single, threshold_told
+from workbench.plots.panels import exceedances_of, map_scales, threshold_told
 from workbench.plots.scales import (
     ColourScale,
     colour_scale,
@@ -117,10 +117,8 @@ def still_maps(maps: xr.Dataset, *, log: bool = False, size: int = SIZE,
     add(maps["mean"], scales["rate"], "Posterior mean", _beyond(maps["mean"], scales["rate"]))
     if "std" in maps:
         add(maps["std"], scales["spread"], "Standard deviation")
-    if "exceedance" in maps:
-        above = replace(scales["exceedance"],
-                        unit=threshold_told(maps["exceedance"], factor, unit))
-        add(single(maps["exceedance"]), above, "Exceedance")
+    for one, title in exceedances_of(maps, factor):
+        add(one, replace(scales["exceedance"], unit=threshold_told(one, factor, unit)), title)
     beyond = maps.get("extrapolation")
     if beyond is not None and bool((beyond > 0).any()):
         scale = colour_scale(beyond.where(beyond > 0), label="extrapolation", kind="spread",

@@ -14,7 +14,7 @@ from workbench.plots.area_maps import area_panels, area_picture
 from workbench.plots.intervals import is_aggregate
 from workbench.plots.maps import AXES, value_map
 from workbench.plots.outlines import simplified
-from workbench.plots.panels import disaggregation_panel, single, threshold_told
+from workbench.plots.panels import disaggregation_panel, exceedances_of, threshold_told
 from workbench.plots.scales import ColourScale, colour_scale, map_rate_unit
 from workbench.schema import INDIVIDUAL
 
@@ -85,10 +85,10 @@ def _unobserved(maps: xr.Dataset, log: bool, options: dict) -> list:
         spread = colour_scale(maps["std"], label="standard deviation", unit=unit, kind="spread",
                               factor=factor)
         panels.append(value_map(maps, maps["std"], spread, "Standard deviation", **options))
-    if "exceedance" in maps:
-        chance = colour_scale(label="probability", kind="probability",
-                              unit=threshold_told(maps["exceedance"], factor, unit))
-        panels.append(value_map(maps, single(maps["exceedance"]), chance, "Exceedance", **options))
+    for one, title in exceedances_of(maps, factor):
+        chance = colour_scale(label="probability", unit=threshold_told(one, factor, unit),
+                              kind="probability")
+        panels.append(value_map(maps, one, chance, title, **options))
     return panels
 
 

@@ -188,7 +188,7 @@ def steps_of(spec: BaseSpec, folder: Path | None = None) -> Steps:
         data += "\nthere = " + (_bagged(KINDS[POLYGONS], own, seen) if own else (
             f"wb.read({seen(spec.at)!r})" if is_file(spec.at) else f"wb.load({spec.at!r})"))
     wanted = {"quantiles": thaw(spec.quantiles)}
-    wanted |= {} if spec.threshold is None else {"threshold": spec.threshold}
+    wanted |= {} if spec.threshold is None else {"threshold": thaw(spec.threshold)}
     wanted |= {"area_effect": True} if spec.area_effect else {}
     wanted |= {"preserve_totals": True, "seed": spec.seed} if spec.rescale_to_totals else {}
     wanted |= {name: getattr(spec, name) for name in ("information", "components", "draws")

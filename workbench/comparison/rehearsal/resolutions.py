@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 import xarray as xr
 
-from workbench.bagging import contiguous_groups
+from workbench.bagging import contiguous_groups, periods_of
 from workbench.schema import BAG, aggregation
 
 _FEWEST_GROUPS = 4
@@ -62,7 +62,9 @@ def resolutions(ds: xr.Dataset) -> list[Resolution]:
     """
     area, areas = ds["membership"].values, ds.sizes[BAG]
     found, groups = [Resolution("areas", area, False)], areas // _PIECES
-    while "bag_x" in ds.coords and groups >= _FEWEST_GROUPS:
+    periods = periods_of(ds)
+    fewest = max(_FEWEST_GROUPS, 0 if periods is None else np.unique(periods).size)
+    while "bag_x" in ds.coords and groups >= fewest:
         found.append(Resolution(f"{groups} groups of areas", contiguous_groups(ds, groups)[area],
                                 False))
         groups //= _PIECES

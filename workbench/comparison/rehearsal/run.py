@@ -19,12 +19,14 @@ import xarray as xr
 
 from workbench.bagging import looked_at
 from workbench.checks import InputError, choose, number, require, warn, whole
+from workbench.comparison.rehearsal.beside import simple_maps
 from workbench.comparison.rehearsal.resolutions import Resolution, resolutions
 from workbench.comparison.rehearsal.start import Start, start_of
 from workbench.comparison.rehearsal.summary import summarise
 from workbench.comparison.rehearsal.truths import Truth, rehearse_one, some_places
 from workbench.comparison.rehearsal.words import finest, verdict
 from workbench.evaluation.tasks import FoldWarning, Interrupted, Progress, Store, Task, outcomes
+from workbench.gp.models.options import non_defaults
 from workbench.labelled import make_model
 from workbench.schema import GEOMETRY, check_learnable
 
@@ -56,7 +58,10 @@ def rehearse(
     ds : xr.Dataset
         Bagged dataset.
     model : model or str, optional
-        `workbench.VBAgg` (the default), ``CentrePointGP``, ``Constant`` or ``AggregatedGP``.
+        `workbench.VBAgg` (the default), ``Auto``, ``CentrePointGP``, ``Constant`` or
+        ``AggregatedGP``. Of ``Auto`` each truth is drawn from one of its candidates, each from as
+        many as it weighs on the dataset's own values, and all candidates are fitted to it and
+        weighed.
     truths : int
         How many.
     truth : {"fitted", "prior", "posterior"}
@@ -93,16 +98,22 @@ def rehearse(
         interval over truths; ``bias``, ``bias_error`` (Monte Carlo standard error) and ``rmse``
         (hyperparameter) of logarithms (``on_log``) or of values; ``skill`` (resolution), median
         over truths, its quartiles, ``correlation``, and ``reached``, the share of truths in which
-        the skill reached the threshold; ``rank`` (truth, quantity), ``place_rank`` (truth,
+        the skill reached the threshold; of totals of counts ``beside_skill`` (map, resolution),
+        ``beside_coverage`` (map, level) of individuals, and ``nearer`` (map, resolution), the share
+        of truths in which the model has more skill, of the population split and the GLM on totals
+        given the same totals; ``rank`` (truth, quantity), ``place_rank`` (truth,
         place), ``area_rank`` (truth, area), ranks of the true value among draws as a PIT from 0 to
         1, and ``p_value`` (test) of their uniformity; ``..._by_truth``, ``true_hyperparameters``
-        (JSON), ``note`` (warnings of the fit) and ``seconds`` (truth). Attributes: ``sentence``
+        (JSON), ``note`` (warnings of the fit) and ``seconds`` (truth); of ``Auto`` also
+        ``candidate`` (truth), what a truth was drawn from, and ``weight`` (truth, model), what it
+        was found to be. Attributes: ``sentence``
         (the verdict), ``finest`` (finest identifiable resolution, or empty), ``about``, ``failed``.
 
     Raises
     ------
     InputError
-        If the model has no prior to draw from, an option is wrong, or every truth failed.
+        If the model has no prior to draw from, there are several sources, an option is wrong, or
+        every truth failed.
     Interrupted
         On Ctrl-C; its ``partial`` is the result of the truths finished.
 
@@ -121,9 +132,11 @@ def rehearse(
     >>> result["coverage"].dims
     ('unit', 'level')
     """
-    ds = looked_at(check_learnable(ds))
+    ds = looked_at(check_learnable(_of_one_source(ds)))
     model = make_model("vbagg") if model is None else (
         make_model(model) if isinstance(model, str) else model)
+    if workers > 1 and hasattr(model.options, "workers"):       # the truths share the processors
+        model = type(model)(**{**non_defaults(model.options), "workers": 1})
     choose("truth", truth, KINDS)
     whole("truths", truths, least=2)
     whole("samples", samples, least=19)
@@ -165,8 +178,15 @@ def _tasks(plan: _Plan, start: Start, store: Store, truths: int) -> list[Task]:
     mark = np.frombuffer(hashlib.sha256(said.encode()).digest(), np.uint8)
     bare = plan.ds.drop_vars(GEOMETRY, errors="ignore")
     return [Task(f"truth {k}", store.file(plan.model, np.append(mark, k)),
-                 (k, plan.model, start.refit, bare, start.values, plan.truth == "posterior",
+                 (k, start.kind(k, plan.seed), start.refit, bare, plan.truth == "posterior",
                   plan.partitions, plan.samples, plan.seed)) for k in range(truths)]
+
+
+def _of_one_source(ds) -> xr.Dataset:
+    require(not isinstance(ds, xr.DataTree | Mapping) or isinstance(ds, xr.Dataset), "a rehearsal "
+            "is of one source: of several nobody says how their truths hang together; rehearse "
+            "each by itself, such as wb.rehearse(sources['name'], 'vbagg')")
+    return ds
 
 
 def _tell(one: Truth) -> None:
@@ -175,13 +195,16 @@ def _tell(one: Truth) -> None:
 
 
 def _result(plan: _Plan, start: Start, done: list[Truth], truths: int) -> xr.Dataset:
-    out = summarise(done, plan.partitions, start.learnt, plan.threshold, plan.samples)
+    out = summarise(done, plan.partitions, start.learnt, plan.threshold, list(simple_maps(plan.ds)))
     failed = [f"truth {one.number}: {one.error}" for one in done if one.error]
     where = {"fitted": "at the hyperparameters fitted to the data",
              "prior": "with hyperparameters from their priors",
              "posterior": "given the data's own values"}[plan.truth]
     given = start.all_given and plan.truth != "posterior"
     where = "at given hyperparameters" if given else where
+    if start.kinds[0].name:
+        of = out["candidate"].values.tolist()
+        where += ", of " + ", ".join(f"{name} {of.count(name)}" for name in dict.fromkeys(of))
     about = (f"{len(out['truth'])} of {truths} truths drawn from {plan.model!r} {where}, on "
              f"{plan.ds.sizes['individual']:,} individuals in {plan.ds.sizes['bag']:,} areas; "
              f"{plan.samples} draws of each fit")

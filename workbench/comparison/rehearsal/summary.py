@@ -21,7 +21,7 @@ _DEPARTURES = (("pixel", "individuals"), ("area", "areas"))
 
 
 def summarise(done: Sequence[Truth], partitions: Sequence[Resolution], positive: Mapping[str, bool],
-              threshold: float, samples: int) -> xr.Dataset:
+              threshold: float, beside: Sequence[str]) -> xr.Dataset:
     """All that the finished truths say.
 
     Parameters
@@ -34,8 +34,8 @@ def summarise(done: Sequence[Truth], partitions: Sequence[Resolution], positive:
         Hyperparameters that were learnt, and which of them as a logarithm.
     threshold : float
         Skill from which a resolution counts as identifiable.
-    samples : int
-        Draws of each fit.
+    beside : sequence of str
+        Names of the simple maps.
 
     Returns
     -------
@@ -45,8 +45,12 @@ def summarise(done: Sequence[Truth], partitions: Sequence[Resolution], positive:
     good = [one for one in sorted(done, key=lambda one: one.number) if not one.error]
     out = xr.Dataset(coords={"truth": [one.number for one in good], "level": list(LEVELS),
                              "unit": list(UNITS), "quantity": list(QUANTITIES)})
-    out = out.assign(_coverage(good, samples)).assign(_skill(good, partitions, threshold))
+    out = out.assign(_coverage(good)).assign(_skill(good, partitions, threshold))
     out = out.assign(_hyperparameters(good, positive)).assign(_ranks(good))
+    if beside:
+        out = out.assign(_beside(good, beside))
+    if good[0].candidate:
+        out = out.assign(_candidates(good))
     return out.assign(
         true_hyperparameters=("truth", np.array([one.hyperparameters for one in good], str)),
         note=("truth", np.array([one.note for one in good], str)),
@@ -54,20 +58,50 @@ def summarise(done: Sequence[Truth], partitions: Sequence[Resolution], positive:
                  {"units": "s", "long_name": "time to fit"}))
 
 
-def _coverage(good: list[Truth], samples: int) -> dict:
-    """Shares inside intervals; their errors are no smaller than of independent units."""
+def _coverage(good: list[Truth]) -> dict:
+    """Shares inside intervals of individuals and of areas."""
     inside = np.array([[one.pixel_covered, one.area_covered] for one in good])
     units = np.array([len(good[0].places), len(good[0].areas)])[:, None]
-    count, level = len(good), np.array(LEVELS)
+    return _shares("coverage", "unit", inside, units)
+
+
+def _shares(name: str, dim: str, inside: np.ndarray, units: np.ndarray | int) -> dict:
+    """Means over truths; their errors are no smaller than of independent units."""
+    count, level = len(inside), np.array(LEVELS)
     mean = inside.mean(0)
     least = np.sqrt(level * (1 - level) / (count * units))
     spread = inside.std(0, ddof=1) / np.sqrt(count) if count > 1 else np.full(mean.shape, np.nan)
     error = stats.t.ppf(0.975, max(count - 1, 1)) * np.maximum(spread, least)
-    dims = ("unit", "level")
-    return {"coverage": (dims, mean, {"long_name": "share of truths inside the interval"}),
-            "coverage_lower": (dims, np.clip(mean - error, 0, 1)),
-            "coverage_upper": (dims, np.clip(mean + error, 0, 1)),
-            "coverage_by_truth": (("truth", *dims), inside)}
+    dims = (dim, "level")
+    return {name: (dims, mean, {"long_name": "share of truths inside the interval"}),
+            f"{name}_lower": (dims, np.clip(mean - error, 0, 1)),
+            f"{name}_upper": (dims, np.clip(mean + error, 0, 1)),
+            f"{name}_by_truth": (("truth", *dims), inside)}
+
+
+def _beside(good: list[Truth], names: Sequence[str]) -> dict:
+    """Skill and coverage of the simple maps; NaN of one that failed on any truth."""
+    skill = np.array([one.beside_skill for one in good])        # (truth, map, resolution)
+    ours = np.array([one.skill for one in good])[:, None]
+    nearer = np.where(np.isfinite(skill), ours > skill, np.nan)
+    dims = ("map", "resolution")
+    return {"map": ("map", list(names)),
+            "beside_skill": (dims, np.median(skill, 0), {"long_name": "median skill over truths"}),
+            "beside_skill_by_truth": (("truth", *dims), skill),
+            "nearer": (dims, nearer.mean(0), {
+                "long_name": "share of truths in which the model has more skill"})
+            } | _shares("beside_coverage", "map", np.array([one.beside_covered for one in good]),
+                        len(good[0].places))
+
+
+def _candidates(good: list[Truth]) -> dict:
+    """Of a mixture: what truths were drawn from, and the weights that were found."""
+    found = [json.loads(one.weights) for one in good]
+    names = list(dict.fromkeys(name for one in found for name in one))
+    return {"candidate": ("truth", np.array([one.candidate for one in good], str)),
+            "model": ("model", np.array(names, str)),
+            "weight": (("truth", "model"), np.array(
+                [[one.get(name, 0.0) for name in names] for one in found]))}
 
 
 def _skill(good: list[Truth], partitions: Sequence[Resolution], threshold: float) -> dict:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 import numpy as np
 import xarray as xr
 
+from workbench.comparison.rehearsal.beside import set_beside
+from workbench.comparison.rehearsal.pits import among, broken, rate_draws
 from workbench.comparison.rehearsal.resolutions import Resolution, skill
+from workbench.comparison.rehearsal.start import Kind
 from workbench.evaluation import covered_by_pit
 from workbench.evaluation.tasks import Outcome, attempt, fitted
 from workbench.labelled.imagined import imagine
@@ -19,7 +22,6 @@ LEVELS = (0.5, 0.8, 0.9, 0.95)
 BINS, PLACES = 20, 100
 #: Quantities of the whole field that are ranked, free of hyperparameters.
 QUANTITIES = ("overall mean", "spread", "spread inside areas", "largest")
-_ENTRIES = 10_000_000           # draws x individuals that are held at once
 
 
 @dataclasses.dataclass
@@ -46,6 +48,13 @@ class Truth(Outcome):
         PIT of `QUANTITIES`.
     skill, correlation : array (resolution,)
         See `workbench.comparison.rehearsal.resolutions`.
+    beside_skill : array (map, resolution)
+        Of the simple maps, see `workbench.comparison.rehearsal.beside`.
+    beside_covered : array (map, level)
+        Shares of individuals' rates inside intervals of the simple maps.
+    candidate, weights : str
+        Of a mixture: which of its models the truth was drawn from, and the weights that it gave to
+        them, as JSON.
     """
 
     number: int
@@ -63,9 +72,13 @@ class Truth(Outcome):
     quantities: np.ndarray | None = None
     skill: np.ndarray | None = None
     correlation: np.ndarray | None = None
+    beside_skill: np.ndarray | None = None
+    beside_covered: np.ndarray | None = None
+    candidate: str = ""
+    weights: str = ""
 
 
-def rehearse_one(number: int, model, refit, ds: xr.Dataset, values: Mapping, posterior: bool,
+def rehearse_one(number: int, kind: Kind, refit, ds: xr.Dataset, posterior: bool,
                  partitions: list[Resolution], samples: int, seed: int) -> Truth:
     """Draw a truth, fit to its totals, and compare.
 
@@ -73,14 +86,12 @@ def rehearse_one(number: int, model, refit, ds: xr.Dataset, values: Mapping, pos
     ----------
     number : int
         Which truth; with the seed it says which draw.
-    model : LabelledModel
+    kind : Kind
         What the truth is drawn from.
     refit : LabelledModel
         What is fitted to its totals.
     ds : xr.Dataset
         The user's bagged dataset.
-    values : mapping
-        Hyperparameters of the truth; others are drawn from their priors.
     posterior : bool
         Whether the truth is drawn given the dataset's values.
     partitions : list of Resolution
@@ -94,14 +105,18 @@ def rehearse_one(number: int, model, refit, ds: xr.Dataset, values: Mapping, pos
     Truth
         With the error if anything failed.
     """
-    done = Truth(number)
+    done = Truth(number, candidate=kind.name)
     drawing, sampling, breaking = np.random.SeedSequence([seed, number]).generate_state(3)
     with attempt(done):
-        imagined = imagine(model, ds, values, int(drawing >> 1), posterior)
+        imagined = imagine(kind.model, ds, kind.values, int(drawing >> 1), posterior)
         done.hyperparameters = imagined["truth"].attrs["hyperparameters"]
         fit = fitted(refit, imagined, done)
-        done.estimates = json.dumps({name: one["value"] if isinstance(one, Mapping) else one
-                                     for name, one in fit.hyperparameters.items()})
+        if kind.name:
+            done.weights = json.dumps({name: one["weight"] for name, one in
+                                       fit.hyperparameters.items()})
+        else:
+            done.estimates = json.dumps({name: one["value"] if isinstance(one, Mapping) else one
+                                         for name, one in fit.hyperparameters.items()})
         _compare(done, fit, imagined, partitions, samples, int(sampling >> 1), int(breaking))
     return done
 
@@ -117,15 +132,15 @@ def _compare(done: Truth, fit, imagined: xr.Dataset, partitions: list[Resolution
     truth, jitter = imagined["truth"].values, np.random.default_rng(breaking)
     below, equal, summed = (np.zeros(truth.size) for _ in range(3))
     totals, whole = [], []
-    for rates in _draws(fit, imagined, samples, seed):
+    for rates in rate_draws(fit.at(imagined, area_effect=True), imagined, samples, seed):
         below += (rates < truth).sum(0)
         equal += (rates == truth).sum(0)
         summed += rates.sum(0)
         totals.append(_totals(rates, imagined))
         whole.append(_quantities(rates, imagined))
-    pixel = _broken(below, equal, samples, jitter)
-    done.areas = _among(np.concatenate(totals), _totals(truth[None], imagined), jitter)
-    done.quantities = _among(np.concatenate(whole), _quantities(truth[None], imagined), jitter)
+    pixel = broken(below, equal, samples, jitter)
+    done.areas = among(np.concatenate(totals), _totals(truth[None], imagined), jitter)
+    done.quantities = among(np.concatenate(whole), _quantities(truth[None], imagined), jitter)
     done.places = pixel[some_places(truth.size, 0)]
     done.pixel_covered = covered_by_pit(pixel, LEVELS).mean(1)
     done.area_covered = covered_by_pit(done.areas, LEVELS).mean(1)
@@ -134,24 +149,8 @@ def _compare(done: Truth, fit, imagined: xr.Dataset, partitions: list[Resolution
     done.area_bias, done.area_width = _departure(done.areas)
     found = [skill(one, truth, summed / samples, imagined) for one in partitions]
     done.skill, done.correlation = np.array(found, dtype=float).reshape(-1, 2).T.copy()
-
-
-def _draws(fit, ds: xr.Dataset, samples: int, seed: int) -> Iterator[np.ndarray]:
-    """Joint draws of the rates (s, N), as many at a time as are held easily."""
-    predicted, most = fit.at(ds, area_effect=True), max(1, _ENTRIES // ds.sizes["individual"])
-    starts = range(0, samples, most)
-    seeds = np.random.default_rng(seed).integers(2**31, size=len(starts))
-    for start, own in zip(starts, seeds, strict=True):
-        yield predicted.sample(min(most, samples - start), int(own)).values
-
-
-def _broken(below, equal, samples: int, jitter: np.random.Generator) -> np.ndarray:
-    """PIT with ties broken at random, as of `workbench.evaluation.pit`."""
-    return (below + jitter.uniform(size=np.shape(below)) * (equal + 1)) / (samples + 1)
-
-
-def _among(draws: np.ndarray, truth: np.ndarray, jitter: np.random.Generator) -> np.ndarray:
-    return _broken((draws < truth).sum(0), (draws == truth).sum(0), len(draws), jitter)
+    done.beside_skill, done.beside_covered = set_beside(
+        imagined, partitions, LEVELS, samples, seed, jitter)
 
 
 def _departure(pit: np.ndarray) -> tuple[float, float]:

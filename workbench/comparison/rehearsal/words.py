@@ -30,8 +30,9 @@ def verdict(result: xr.Dataset) -> str:
     """
     if result.attrs["rehearsal"] == "posterior":
         return f"{_detail(result)} {_OWN}"
-    return " ".join((_detail(result), _intervals(result), _uniform(result),
-                     _learnt(result))).strip()
+    said = (_detail(result), _beside(result), _intervals(result), _uniform(result),
+            _learnt(result), _found_again(result))
+    return " ".join(filter(None, said))
 
 
 def finest(result: xr.Dataset) -> str:
@@ -62,13 +63,13 @@ def rehearsal_table(result: xr.Dataset) -> dict[str, pd.DataFrame]:
     Returns
     -------
     dict of str to pd.DataFrame
-        ``coverage`` (in per cent), ``resolutions``, ``hyperparameters`` and ``ranks``.
+        ``coverage`` (in per cent), ``resolutions``, ``beside`` (median skill of the model and of
+        simple maps, and in how many per cent of truths the model has more), ``hyperparameters`` and
+        ``ranks``.
     """
-    shown = {}
-    for unit in result["unit"].values:
-        at = 100 * result[["coverage", "coverage_lower", "coverage_upper"]].sel(unit=unit)
-        shown[unit] = [f"{a:.1f} ({b:.1f} to {c:.1f})" for a, b, c in zip(
-            *(at[name].values for name in at), strict=True)]
+    shown = {unit: _covered(result.sel(unit=unit), "coverage") for unit in result["unit"].values}
+    shown |= {f"individuals, {name}": _covered(result.sel(map=name), "beside_coverage")
+              for name in _maps(result)}
     level = [f"{100 * one:g} %" for one in result["level"].values]
     resolutions = result[["cells", "per_cell", "skill", "skill_lower", "skill_upper",
                           "correlation", "reached"]].to_dataframe()
@@ -76,6 +77,7 @@ def rehearsal_table(result: xr.Dataset) -> dict[str, pd.DataFrame]:
     return {"coverage": pd.DataFrame(shown, index=pd.Index(level, name="interval")),
             "resolutions": resolutions.round({"per_cell": 1} | dict.fromkeys(
                 resolutions.columns.drop(["cells", "per_cell"]), 2)),
+            "beside": _beside_table(result),
             "hyperparameters": learnt.round({"bias": 3, "bias_error": 3, "rmse": 3}),
             "ranks": result["p_value"].to_dataframe().round(3)}
 
@@ -98,6 +100,8 @@ def rehearsal_text(result: xr.Dataset) -> str:
         "coverage": "Coverage of intervals, in per cent (95 % Monte Carlo interval)",
         "resolutions": f"Skill by resolution, the finest first (threshold "
                        f"{result.attrs['threshold']:g}; quartiles over truths)",
+        "beside": "Median skill beside simple maps of the same truths, and in how many per cent of "
+                  "truths the model has more",
         "hyperparameters": "Hyperparameters, learnt less true (of the logarithm where on_log)",
         "ranks": "Tests of uniform ranks"}
     parts = [result.attrs["about"]]
@@ -132,6 +136,59 @@ def _detail(result: xr.Dataset) -> str:
                    f"median is {float(best):.2f} at best).")
     return (f"Trust rates of {name}, of whose differences at least {100 * threshold:.0f} % are "
             f"explained in {share}.{nothing}")
+
+
+def _maps(result: xr.Dataset) -> list[str]:
+    """Names of the simple maps that are beside the model; none of results of former versions."""
+    return [str(name) for name in result["map"].values] if "map" in result else []
+
+
+def _covered(at: xr.Dataset, name: str) -> list[str]:
+    ends = (100 * at[one].values for one in (name, f"{name}_lower", f"{name}_upper"))
+    return [f"{a:.1f} ({b:.1f} to {c:.1f})" for a, b, c in zip(*ends, strict=True)]
+
+
+def _beside_table(result: xr.Dataset) -> pd.DataFrame:
+    names = _maps(result)
+    if not names:
+        return pd.DataFrame()
+    index = pd.Index(result["resolution"].values, name="resolution")
+    columns = {"model": result["skill"].values.round(2)}
+    columns |= {name: result["beside_skill"].sel(map=name).values.round(2) for name in names}
+    columns |= {f"more than {name} (%)": (100 * result["nearer"].sel(map=name).values).round()
+                for name in names}
+    return pd.DataFrame(columns, index=index)
+
+
+def _beside(result: xr.Dataset) -> str:
+    """Whether the model beats the simple maps inside areas, on truths of its own kind."""
+    names, inside = _maps(result), np.flatnonzero(result["inside"].values)
+    if not names or not inside.size:
+        return ""
+    name = finest(result)
+    known = result["resolution"].values.tolist()
+    place = known.index(name) if name and known.index(name) in inside else int(inside[-1])
+    where = "single individuals" if known[place] == "individuals" else f"cells of {known[place]}"
+    share = {one: float(result["nearer"].sel(map=one).values[place]) for one in names}
+    share = {one: value for one, value in share.items() if np.isfinite(value)}
+    if not share:
+        return ""
+    told = " and ".join(f"than the {one} in {100 * value:.0f} % of truths"
+                        for one, value in share.items())
+    lost = [one for one, value in share.items() if value <= 0.5]
+    advice = f": there the {' and the '.join(lost)} will do" if lost else ""
+    return (f"On truths of its own kind its map of {where} is nearer to the truth {told}"
+            f"{advice}.")
+
+
+def _found_again(result: xr.Dataset) -> str:
+    """Of a mixture: whether it finds the kind of model that the truth was drawn from."""
+    if "candidate" not in result:
+        return ""
+    most = result["model"].values[result["weight"].values.argmax(1)]
+    hit = int((most == result["candidate"].values).sum())
+    return (f"The model that a truth was drawn from got the most weight in {hit} of {most.size} "
+            "truths.")
 
 
 def _intervals(result: xr.Dataset) -> str:

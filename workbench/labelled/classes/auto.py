@@ -10,21 +10,20 @@ from collections.abc import Callable, Mapping
 import xarray as xr
 
 from workbench import schema
-from workbench.checks import ConvergenceWarning, choose, require, warn
+from workbench.checks import choose, require, warn
 from workbench.gp.models.options import non_defaults
 from workbench.gp.models.vbagg.mixture import Auto as Inner
 from workbench.gp.models.vbagg.mixture import MixtureFit
-from workbench.gp.optimisation.training import History, scaled_callback
+from workbench.gp.optimisation.training import History
 from workbench.interrupt import Cancelled
 from workbench.labelled.auto_fit import AutoFit
+from workbench.labelled.candidate_fits import fit_candidates, part_of, reasons
 from workbench.labelled.candidates import (
     Candidate,
     Effort,
     candidates_for,
     effort_named,
-    fit_candidate,
     options_for,
-    reasons,
 )
 from workbench.labelled.caveats import warn_of_extrapolation, warn_of_one_area, warn_of_totals
 from workbench.labelled.classes.base import LabelledModel
@@ -42,7 +41,8 @@ class Auto(LabelledModel):
 
     A few models are fitted: a flat rate, slopes of covariates, a smooth map, smooth functions of
     covariates, and their combinations; counts with an effect of each area and of each individual.
-    Each is then conditioned, with the hyperparameters of that fit, on totals of *merged*
+    Of areas over time (`workbench.bag_polygons` with ``time``) also maps that change from period to
+    period. Each is then conditioned, with the hyperparameters of that fit, on totals of *merged*
     neighbouring areas and has to recover the known areas from them. Weights minimise the error of
     the mixture there (stacking), shrunk, the more the fewer the areas, towards equal weights of all
     that are not certainly worse than the best; a weight below 2 % is set to zero. Two simple maps,
@@ -133,13 +133,15 @@ class Auto(LabelledModel):
                     f"{'process' if workers == 1 else 'processes'}, about "
                     f"{duration(self.estimate(ds))} and {workers * auto_bytes(ds) / 2**30:.1f} GiB")
             print(told, file=sys.stderr)
-        fits, notes, cancelled = self._candidates(data, chosen, effort, workers, progress, callback)
+        fits, notes, cancelled = fit_candidates(
+            {one.name: self._model(ds, one, effort) for one in chosen}, data, workers,
+            bool(effort.average), progress, part_of(callback, 0.0, 0.4))
         require(bool(fits), "no candidate could be fitted: " + reasons(notes))
         weighing = None
         if not cancelled:
             try:
                 weighing = weigh({name: fit.model for name, fit in fits.items()}, ds, effort,
-                                 self.options.seed, workers, progress, _part(callback, 0.4, 1.0),
+                                 self.options.seed, workers, progress, part_of(callback, 0.4, 1.0),
                                  {name: fit.hyperparameters for name, fit in fits.items()})
             except (Cancelled, KeyboardInterrupt):
                 cancelled = True
@@ -189,6 +191,22 @@ class Auto(LabelledModel):
     def _recalled(self, datasets, facts, kept) -> AutoFit:
         return AutoFit.recalled(self, VBAgg, datasets, facts, kept)
 
+    def candidates(self, ds: xr.Dataset) -> dict[str, VBAgg]:
+        """The models that are weighed on a dataset.
+
+        Parameters
+        ----------
+        ds : xr.Dataset
+            Bagged dataset.
+
+        Returns
+        -------
+        dict of str to VBAgg
+            By name, not fitted.
+        """
+        effort = effort_named(self.options.effort)
+        return {one.name: self._model(ds, one, effort) for one in candidates_for(ds, effort)}
+
     def estimate(self, ds: xr.Dataset) -> float:
         """Roughly how many seconds `fit` will take, from one evaluation of each candidate.
 
@@ -207,10 +225,9 @@ class Auto(LabelledModel):
         effort, source = effort_named(self.options.effort), to_source(ds)
         workers = self._workers(ds)
         groupings = len(effort.shares) * effort.draws
-        each = [evaluation_seconds(self._model(ds, one, effort)._inner, source)
-                for one in candidates_for(ds, effort)]
+        each = [evaluation_seconds(model._inner, source) for model in self.candidates(ds).values()]
         fits = _EVALUATIONS * sum(each) * (1 + 0.3 * int(effort.average or 0))
-        share = 1 if effort.average else min(workers, len(each))    # see `_candidates`
+        share = 1 if effort.average else min(workers, len(each))    # see `fit_candidates`
         return fits / share + groupings * _WEIGHING * fits / min(workers, len(each) * groupings)
 
     def _workers(self, ds: xr.Dataset) -> int:
@@ -225,52 +242,6 @@ class Auto(LabelledModel):
     def _model(self, ds: xr.Dataset, candidate: Candidate, effort: Effort) -> VBAgg:
         return VBAgg(**options_for(ds, candidate, effort, self.options.seed),
                      dtype=self.options.dtype, device=self.options.device)
-
-    def _candidates(self, data, chosen, effort, workers, progress, callback
-                    ) -> tuple[dict[str, Fit], list[str], bool]:
-        """Fits by name, notes on those that failed, and whether the work was stopped."""
-        from tqdm import tqdm
-
-        from workbench.evaluation.parallel import completed
-
-        models = {one.name: self._model(data.ds, one, effort) for one in chosen}
-        source, fits, notes = data.source(), {}, []
-        # Averaged fits have too many parts to be sent about.
-        inside = workers == 1 or bool(effort.average)
-        tasks = [(name, models[name]._inner, source,
-                  _part(callback, 0.4 * k / len(models), 0.4 * (k + 1) / len(models))
-                  if inside else None, inside) for k, name in enumerate(models)]
-        try:
-            with tqdm(total=len(tasks), disable=not progress, desc="models", unit="fit") as bar:
-                for name, found, told, error in completed(fit_candidate, tasks,
-                                                          1 if inside else workers):
-                    bar.update()
-                    if error:
-                        notes.append(f"the candidate {name!r} failed and is left out: {error}")
-                        continue
-                    inner = found if inside else models[name]._inner.recall(source, found)
-                    fits[name] = Fit(inner, models[name], data)
-                    notes += [f"{name}: {text}" for text in told]
-                    if fits[name].cancelled:
-                        raise Cancelled
-                    if callback is not None and not inside:
-                        callback(len(fits), inner.objective, 0.4 * len(fits) / len(tasks))
-        except (Cancelled, KeyboardInterrupt):
-            if not fits:
-                raise
-            notes.append(f"cancelled: {len(fits)} of {len(models)} candidates are in the mixture")
-            return fits, notes, True
-        failed = [name for name, fit in fits.items() if fit.inner.history.failed]
-        if failed and len(failed) < len(fits):
-            notes.append(f"left out, as their optimisation failed: {', '.join(failed)} (likely "
-                         "the totals tell too little for them; the others stand without them)")
-        elif failed:
-            warn("the optimisation of every candidate failed; do not use this fit. Likely a total "
-                 "or a weight is wrong by orders of magnitude: look for it in the data, or set "
-                 "simple maps against each other with wb.compare(ds)", ConvergenceWarning)
-            failed = []
-        ordered = {name: fits[name] for name in models if name in fits and name not in failed}
-        return ordered, notes, False
 
     def _mixed(self, data: Converted, chosen: list[Candidate], fits: dict[str, Fit],
                weighing: Weighing, notes: list[str], cancelled: bool, started: float) -> AutoFit:
@@ -288,12 +259,3 @@ class Auto(LabelledModel):
         warn_of_extrapolation(fit)
         warn_of_totals(fit, data)
         return fit
-
-
-def _part(callback, low: float, high: float):
-    """A callback for the part of the work from one share of the whole to another."""
-    if callback is None:
-        return None
-    scaled = scaled_callback(callback, 0, 1)
-    return lambda step, objective, fraction: scaled(step, objective,
-                                                    low + (high - low) * fraction)

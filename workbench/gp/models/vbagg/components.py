@@ -17,12 +17,12 @@ _CHUNK = 100_000
 
 
 def role_of(term: Term, columns: Columns) -> str:
-    """What a term looks at: covariates, place, both of them, or nothing (the intercept)."""
+    """What a term looks at: covariates, place, both, place over time, or nothing (intercept)."""
     where = set(term.columns)
-    place, covariates = bool(where & set(columns.coordinates)), bool(where - set(
-        columns.coordinates))
+    place, covariates = bool(where & set(columns.coordinates)), where - set(columns.coordinates)
     if place and covariates:
-        return "covariates and place"
+        over_time = {columns.names[c] for c in covariates} == {"time"}
+        return "place over time" if over_time else "covariates and place"
     return "place" if place else "covariates" if covariates else INTERCEPT
 
 
