@@ -95,8 +95,6 @@ class Spec(BaseSpec):
     def __post_init__(self) -> None:
         super().__post_init__()
         require(self.areas is None or self.areas > 0, f"areas must be at least 1, got {self.areas}")
-        require(self.level is None or self.areas is None,
-                "level and areas both say how to merge; give one of them")
         require(self.draws >= 0, f"draws must be 0 (none) or more, got {self.draws}")
         require(self.folds == 0 or self.folds >= 2,
                 f"folds must be 0 (none) or at least 2, got {self.folds}")
