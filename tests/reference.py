@@ -52,6 +52,20 @@ def country(bags=60, size=8, spread=0.5, seed=0) -> xr.Dataset:
     return ds
 
 
+def answers(fit, ds) -> xr.Dataset:
+    """The map of a fit to the world, once it is finite and has its shapes, units and rate."""
+    out = fit.to_dataset(ds, threshold=1.0)
+    for variable in ("mean", "std", "bag_mean", "bag_std", "latent_mean", "exceedance"):
+        assert np.isfinite(out[variable]).all(), variable
+    for unit in ("bag", "individual"):
+        assert fit.simulate(ds, unit, samples=4).shape == (4, ds.sizes[unit])
+    observed = float(ds["value"].sum() / ds["weight"].sum())
+    rate = float((out["mean"] * ds["weight"]).sum() / ds["weight"].sum())
+    assert abs(rate / observed - 1) < 0.15          # any model gets the overall rate about right
+    assert fit.at(ds).mean.attrs["units"] == "cases / houses"
+    return out
+
+
 class Rate:
     """Log-normal predictive law of the rate at individuals."""
 

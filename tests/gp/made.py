@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import torch
 
 from workbench.gp.data.bags import Bags, Columns, Source, Targets
+from workbench.interrupt import Cancelled
 
 
 def bags(sizes=(3, 5, 1, 4), seed=0, covariates=1, coordinates=True, weights=True) -> Bags:
@@ -65,6 +68,18 @@ def take(made: Source, order) -> Source:
     shuffled = Bags(made.bags.x[order], position[members], made.bags.weight[order],
                     made.bags.count, made.bags.columns, tuple(made.bags.names[i] for i in first))
     return Source(shuffled, Targets(made.targets.value[first]), made.aggregation, made.kind)
+
+
+def cancelling(after: int) -> tuple[list[tuple], Callable]:
+    """What a callback was told, (step, objective, fraction), and the callback: so many calls."""
+    told = []
+
+    def callback(step, objective, fraction):
+        told.append((step, objective, fraction))
+        if len(told) == after:
+            raise Cancelled
+
+    return told, callback
 
 
 def values(fit) -> dict:

@@ -31,7 +31,6 @@ from workbench.gp.models.baselines.state import PointState
 from workbench.gp.models.registry import MODELS
 from workbench.gp.numerics.linalg import FactorisationError
 from workbench.gp.predictive import Point
-from workbench.interrupt import Cancelled
 from workbench.labelled import to_source
 
 # Few steps and few areas are enough for what is tested here.
@@ -366,13 +365,7 @@ def test_adam_stops_where_the_objective_has_levelled_and_says_so(source):
 
 
 def test_cancelling_adam_keeps_the_best_state(source):
-    seen = []
-
-    def stop(step, objective, fraction):
-        seen.append((step, objective, fraction))
-        if step == 4:
-            raise Cancelled
-
+    seen, stop = made.cancelling(4)
     fit = by_adam(NeuralNetwork(**ADAM), source, callback=stop)
     assert [step for step, _, _ in seen] == [1, 2, 3, 4]
     assert all(0 < fraction <= 1 for _, _, fraction in seen)

@@ -18,7 +18,6 @@ from workbench.gp.models.several_sources.tree.mr_dgp import MRDGP
 from workbench.gp.models.several_sources.tree.support import in_support, keep_bags
 from workbench.gp.models.vbagg.model import VBAgg
 from workbench.gp.predictive import Normal
-from workbench.interrupt import Cancelled
 
 # Few steps and few areas are enough for what is tested here.
 pytestmark = pytest.mark.filterwarnings("ignore::workbench.checks.ConvergenceWarning")
@@ -403,13 +402,7 @@ def test_all_gps_at_once_learn_more(sources):
 
 
 def test_cancelled_fits_answer(sources):
-    seen = []
-
-    def stop(step, objective, fraction):
-        seen.append(fraction)
-        if len(seen) == 4:
-            raise Cancelled
-
+    seen, stop = made.cancelling(4)
     tree = MRDGP(**OPTIONS).fit(sources, callback=stop)
     assert tree.history.cancelled and len(seen) == 4
     assert torch.isfinite(tree.at(points([0.0, 8.0])).mean).all()

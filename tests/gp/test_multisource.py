@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import torch
 
+from tests.gp import made
 from workbench.checks import InputError
 from workbench.gp.data.bags import Bags, Columns, Source, Targets
 from workbench.gp.models.registry import MODELS
@@ -497,12 +498,7 @@ def test_sources_that_do_not_go_together(pair):
 
 
 def test_progress_can_be_cancelled(pair):
-    from workbench.interrupt import Cancelled
-
-    def stop(step, objective, fraction):
-        if step >= 3:
-            raise Cancelled
-
+    _, stop = made.cancelling(3)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         fit = MRGPRN(kernel="rbf", inducing=15).fit(pair, callback=stop)

@@ -23,7 +23,6 @@ from workbench.gp.numerics.linalg import (
 from workbench.gp.optimisation.hyperparameters import Hyperparameter, HyperparameterSet
 from workbench.gp.optimisation.natural_gradient import optimise
 from workbench.gp.optimisation.training import maximise
-from workbench.interrupt import Cancelled
 
 
 @pytest.fixture(scope="module")
@@ -32,13 +31,7 @@ def source():
 
 
 def test_cancelling_at_the_third_step_keeps_the_best_state(source):
-    seen = []
-
-    def callback(step, objective, fraction):
-        seen.append((step, objective, fraction))
-        if step == 3:
-            raise Cancelled
-
+    seen, callback = made.cancelling(3)
     fit = VBAgg(inducing=10).fit(source, callback=callback)
     assert [s for s, _, _ in seen] == [1, 2, 3]
     assert all(0 < f <= 1 for _, _, f in seen)

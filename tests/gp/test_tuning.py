@@ -9,8 +9,7 @@ from workbench.checks import InputError
 from workbench.evaluation import poisson_nll
 from workbench.gp.models.baselines.models import NeuralNetwork, Nystrom
 from workbench.gp.models.baselines.scores import bag_nll
-from workbench.gp.models.baselines.tuning import PAPER_GRIDS, expand, tune
-from workbench.gp.models.registry import MODELS
+from workbench.gp.models.baselines.tuning import expand, tune
 from workbench.gp.models.vbagg.model import VBAgg
 from workbench.interrupt import Cancelled
 
@@ -134,11 +133,3 @@ def test_a_cancelled_grid_answers_with_what_is_finished(sources):
     assert seen == sorted(seen) and len(tuned.runs) == 3
     assert tuned.runs[-1]["cancelled"] and not tuned.runs[-1]["chosen"]
     assert torch.isfinite(tuned.fit.at(train.bags).mean).all()
-
-
-def test_the_grids_of_the_paper_are_options_of_the_models():
-    runs = {name: len(expand(grid)) for name, grid in PAPER_GRIDS.items()}
-    assert runs == {"vbagg": 6, "nystrom": 144, "neural-network": 72, "bag-pixel": 108}
-    for name, grid in PAPER_GRIDS.items():
-        for options in expand(grid):
-            MODELS[name](**options)

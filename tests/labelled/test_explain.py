@@ -6,21 +6,14 @@ import torch
 from typer.testing import CliRunner
 
 import workbench as wb
+from tests.labelled.conftest import FEW_STEPS
 from workbench.checks import InputError
 from workbench.cli import app
 from workbench.datasets import load
 from workbench.evaluation import subset
 from workbench.gp.models.vbagg.influence import influence
 
-# Few steps and few areas are enough for what is tested here.
-pytestmark = pytest.mark.filterwarnings(
-    "ignore::workbench.checks.ConvergenceWarning", "ignore::workbench.checks.FewAreasWarning",
-    "ignore::workbench.checks.ExtrapolationWarning")
-
-
-@pytest.fixture(scope="module")
-def ds():
-    return load("simulated-country", pixels=240, districts=24, regions=4, provinces=2)
+pytestmark = FEW_STEPS
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,7 @@ import pytest
 import xarray as xr
 
 import workbench as wb
-from tests.reference import country
+from tests.reference import answers, country
 from workbench.checks import InputError
 from workbench.evaluation.folds import subset
 from workbench.labelled import data_hash, models, to_bags, to_source
@@ -227,16 +227,7 @@ def test_every_model_through_the_bridge(name, ds):
     model = wb.make_model(name, **options)
     fit = model.fit(ds)
     assert model.name == name and fit.model is model
-    out = fit.to_dataset(ds)
-    for variable in ("mean", "std", "bag_mean", "bag_std", "latent_mean"):
-        assert np.isfinite(out[variable]).all()
-    assert fit.simulate(ds, samples=4).shape == (4, 20)
-    assert fit.simulate(ds, "individual", samples=4).shape == (4, 80)
-    # All of them get the overall rate about right.
-    flat = float(ds["value"].sum() / ds["weight"].sum())
-    mean = float((out["mean"] * ds["weight"]).sum() / ds["weight"].sum())
-    assert mean == pytest.approx(flat, rel=0.15)
-    assert fit.at(ds).mean.attrs["units"] == "cases / houses"
+    answers(fit, ds)
     with pytest.raises(InputError, match="did you mean"):
         wb.make_model(name[:-1])
 

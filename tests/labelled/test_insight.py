@@ -5,19 +5,12 @@ import pytest
 import torch
 
 import workbench as wb
+from tests.labelled.conftest import FEW_STEPS
 from workbench.checks import InputError
 from workbench.datasets import load
 from workbench.gp.models.fits import prior_of
 
-# Few steps and few areas are enough for what is tested here.
-pytestmark = pytest.mark.filterwarnings(
-    "ignore::workbench.checks.ConvergenceWarning", "ignore::workbench.checks.FewAreasWarning",
-    "ignore::workbench.checks.ExtrapolationWarning")
-
-
-@pytest.fixture(scope="module")
-def ds():
-    return load("simulated-country", pixels=240, districts=24, regions=4, provinces=2)
+pytestmark = FEW_STEPS
 
 
 @pytest.fixture(scope="module")

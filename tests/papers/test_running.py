@@ -125,6 +125,7 @@ def test_presets_are_whole(name):
         assert len({json.dumps(s, sort_keys=True) for s in runs}) == len(runs)
 
 
+@pytest.mark.slow
 def test_the_swiss_roll_in_small_from_the_command_line(tmp_path):
     out = tmp_path / "roll.nc"
     command = ["run", "--experiment", "swiss-roll-bags", "--out", str(out), "--quiet"]

@@ -32,6 +32,14 @@ def restored(state, given):
     return again
 
 
+def refused(state, query):
+    """What a new state says of the bad values of a URL, none of which it takes."""
+    before = state.query()
+    problems = state.read(query)
+    assert state.query() == before
+    return problems
+
+
 def status(page):
     """The live region of a page."""
     return page.get_by_role("status").first

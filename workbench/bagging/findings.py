@@ -15,7 +15,6 @@ from dataclasses import dataclass, field, replace
 from workbench.checks import InputError, one_way, options_named
 
 ERROR, WARNING, NOTE = "error", "warning", "note"
-SEVERITIES = (ERROR, WARNING, NOTE)
 
 
 @dataclass(frozen=True)

@@ -95,7 +95,7 @@ def rasters_in(
     taken, left = [], {}
     for key, array in ds.data_vars.items():
         name = str(key)
-        reason = _reason_against(ds, name, array, bounds, mapped)
+        reason = _reason_against(name, array, bounds, mapped)
         if reason:
             left[name] = reason
         else:
@@ -146,9 +146,8 @@ def _mapping(array: xr.DataArray) -> bool:
     return "grid_mapping" in array.attrs or "grid_mapping" in array.encoding
 
 
-def _reason_against(
-    ds: xr.Dataset, name: str, array: xr.DataArray, bounds: set[str], mapped: list[tuple]
-) -> str | None:
+def _reason_against(name: str, array: xr.DataArray, bounds: set[str], mapped: list[tuple]
+                    ) -> str | None:
     """Why a variable is no raster; None if it is one."""
     if array.ndim < 2:
         return "one-dimensional" if array.ndim else "a single value"

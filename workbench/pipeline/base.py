@@ -58,6 +58,12 @@ class BaseSpec:
             value = checked(entry.name, getattr(self, entry.name), entry.type)
             object.__setattr__(self, entry.name, value)
         require(self.seed >= 0, f"seed must be 0 or more, got {self.seed}")
+        require(getattr(self, "level", None) is None or getattr(self, "areas", None) is None,
+                "level and areas both say how to merge; give one of them")
+
+    def _makes_no_map(self, what: str) -> None:
+        require(self.threshold is None and self.quantiles == BaseSpec.quantiles,
+                f"{what}; leave out quantiles and threshold")
 
     def to_json(self, indent: int | None = 2) -> str:
         """The Spec as JSON text; `from_json` reads it back to an equal Spec.

@@ -94,10 +94,7 @@ class RehearseSpec(BaseSpec):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        require(self.threshold is None and self.quantiles == BaseSpec.quantiles,
-                "a rehearsal makes no map; leave out quantiles and threshold")
-        require(self.level is None or self.areas is None,
-                "level and areas both say how to merge; give one of them")
+        self._makes_no_map("a rehearsal makes no map")
 
 
 @dataclass(frozen=True)
@@ -196,7 +193,4 @@ class EnginesSpec(BaseSpec):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        require(self.threshold is None and self.quantiles == BaseSpec.quantiles,
-                "engines are compared by mean and sd; leave out quantiles and threshold")
-        require(self.level is None or self.areas is None,
-                "level and areas both say how to merge; give one of them")
+        self._makes_no_map("engines are compared by mean and sd")

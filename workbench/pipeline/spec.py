@@ -100,8 +100,6 @@ class Spec(BaseSpec):
     def __post_init__(self) -> None:
         super().__post_init__()
         require(self.areas is None or self.areas > 0, f"areas must be at least 1, got {self.areas}")
-        require(self.level is None or self.areas is None,
-                "level and areas both say how to merge; give one of them")
         require(self.draws >= 0, f"draws must be 0 (none) or more, got {self.draws}")
         check_region(self.at, self.at_options)
         require(self.folds == 0 or self.folds >= 2,

@@ -55,13 +55,13 @@ def engines(found: xr.Dataset, *, log: bool = False, size: int = SIZE,
         panels += [value_map(found, row["mean"], rate, f"{one}: mean", **options),
                    value_map(found, row["std"], spread, f"{one}: standard deviation", **options)]
         if one == reference:
-            panels.append(_convergence(found, row, options) if "rhat" in found else hv.Empty())
+            panels.append(_convergence(found, options) if "rhat" in found else hv.Empty())
         else:
             panels.append(value_map(found, row["difference"], apart,
                                     f"{one} less {reference}", **options))
     return hv.Layout(panels).cols(3).opts(shared_axes=True)
 
 
-def _convergence(found: xr.Dataset, row: xr.Dataset, options: dict):
+def _convergence(found: xr.Dataset, options: dict):
     scale = colour_scale(found["ess"], label="effective draws", kind="spread")
     return value_map(found, found["ess"], scale, "nuts: effective number of draws", **options)

@@ -60,7 +60,7 @@ def content_of(maps: xr.Dataset, check, compare, recover, sections: Mapping[str,
         "recovered": _recovered(recover), "compared": embedded(compare), "sections": further,
         "provenance": _provenance(maps), "can_be_scored": can_be_scored(maps),
         "spec": "" if spec is None else spec.to_json(),
-        "programs": _programs(maps, card, spec),
+        "programs": _programs(card, spec),
     }
     content |= _of_model(maps, card) | _of_scores(maps) | _cited(card)
     shown = [("data", "Data"), ("check", "Before the fit"), ("maps", "Maps"),
@@ -247,8 +247,7 @@ def _cited(card: dict[str, Any]) -> dict[str, Any]:
     return {"citations": [cite.software(), *map(str, papers)], "bibtex": cite.bibtex(papers)}
 
 
-def _programs(maps: xr.Dataset, card: dict[str, Any], spec: BaseSpec | None
-              ) -> list[tuple[str, str]]:
+def _programs(card: dict[str, Any], spec: BaseSpec | None) -> list[tuple[str, str]]:
     if spec is None:
         if not card:
             return []

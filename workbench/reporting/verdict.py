@@ -65,7 +65,7 @@ def verdict_of(maps: xr.Dataset, card: dict[str, Any], *, compared: xr.Dataset |
         Bad if the fit failed or a simple map predicts as well; good if a test speaks for the map
         and nothing against it; with care otherwise.
     """
-    tests = [*_held_out(maps, card), *_weighed(card), *_compared(compared, card),
+    tests = [*_held_out(maps), *_weighed(card), *_compared(compared, card),
              *_recovered(recovered)]
     tested = any(point.kind == GOOD for point in tests)
     points = [*_training(maps, card), *tests]
@@ -108,7 +108,7 @@ def _training(maps: xr.Dataset, card: dict[str, Any]) -> list[Point]:
     return found
 
 
-def _held_out(maps: xr.Dataset, card: dict[str, Any]) -> list[Point]:
+def _held_out(maps: xr.Dataset) -> list[Point]:
     """The model beside the flat one on areas held out, fold by fold."""
     if not is_scored(maps):
         return []

@@ -5,7 +5,7 @@ import time
 import numpy as np
 import pytest
 
-from tests.ui.kit import restored, settled
+from tests.ui.kit import refused, restored, settled
 from workbench.ui.mediated import messages
 from workbench.ui.mediated.model import KINDS
 from workbench.ui.mediated.state import State
@@ -33,9 +33,7 @@ def test_a_state_survives_its_url(given):
 
 
 def test_bad_values_keep_the_default_and_are_named():
-    state, default = State(), State().query()
-    problems = state.read("?lengthscale=81&model=kriging&mediator=theta_1.place&colour=red")
-    assert state.query() == default
+    problems = refused(State(), "?lengthscale=81&model=kriging&mediator=theta_1.place&colour=red")
     assert [p.split(" ")[0] for p in problems] == [
         "model=kriging", "lengthscale=81", "mediator=theta_1.place", "colour"]
 

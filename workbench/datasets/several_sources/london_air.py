@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -64,7 +63,6 @@ def sources_from_london_air(
 
 def read_london_air(
     table: pd.DataFrame | str | Path, site: str | None = None,
-    pollutants: Mapping[str, Sequence[str]] = POLLUTANTS,
 ) -> pd.DataFrame:
     """Hourly readings of one station, from the long or the wide format.
 
@@ -78,9 +76,6 @@ def read_london_air(
         pollutant and, where there are several stations, ``code``, ``site`` or both.
     site : str, optional
         Code of the station or its name, whichever the table has, in capitals or not.
-    pollutants : mapping of str to sequence of str
-        Columns wanted, and the names that they may have in the table, without dots, spaces and
-        capitals.
 
     Returns
     -------
@@ -103,15 +98,15 @@ def read_london_air(
     frame = frame.assign(date=_dates(dates))
     note = "readings carry no flag of ratification"
     if long:
-        note, frame = _ratification(frame, note), _widened(frame, pollutants)
-    renamed = {column: wanted for wanted, known in pollutants.items() for column in frame
+        note, frame = _ratification(frame, note), _widened(frame)
+    renamed = {column: wanted for wanted, known in POLLUTANTS.items() for column in frame
                if _plain(column) in known}
-    for wanted in pollutants:
+    for wanted in POLLUTANTS:
         found = [column for column, to in renamed.items() if to == wanted]
         require(len(found) == 1, f"expected one pollutant {wanted!r} (known as "
-                f"{', '.join(pollutants[wanted])}), got {found} among {list(frame)}")
+                f"{', '.join(POLLUTANTS[wanted])}), got {found} among {list(frame)}")
     out = frame[["date", *renamed]].rename(columns=renamed)
-    out = out.assign(**{name: readings_of(out[name], repr(name)) for name in pollutants})
+    out = out.assign(**{name: readings_of(out[name], repr(name)) for name in POLLUTANTS})
     out = out.sort_values("date", ignore_index=True)
     out.attrs = {"site": name, "note": note}
     return out
@@ -162,8 +157,8 @@ def _ratification(frame: pd.DataFrame, otherwise: str) -> str:
            "provisional"
 
 
-def _widened(frame: pd.DataFrame, pollutants: Mapping[str, Sequence[str]]) -> pd.DataFrame:
-    wanted = {name for known in pollutants.values() for name in known}
+def _widened(frame: pd.DataFrame) -> pd.DataFrame:
+    wanted = {name for known in POLLUTANTS.values() for name in known}
     frame = frame[[_plain(s) in wanted for s in frame["Species"]]]
     units = sorted(frame["Units"].dropna().astype(str).unique())
     wrong = [u for u in units if _plain(u.replace("µ", "u").replace("-", "")) not in (

@@ -34,7 +34,7 @@ def summarise(result: xr.Dataset, counts: bool, per_area: float) -> xr.Dataset:
         See `workbench.recover`.
     """
     values, groups = result["area_scores"].values, result["group"].values
-    shared, ever = _shared(values)
+    shared = _shared(values)
     levels = _level_means(values, shared)
     out = result.assign(
         scores=(("model", "score"), _mean(levels, axis=1)),
@@ -52,8 +52,8 @@ def summarise(result: xr.Dataset, counts: bool, per_area: float) -> xr.Dataset:
     out = out.assign(_trend(out, values, groups, shared, np.log(ratio), np.log(per_area)))
     out = out.assign_coords(areas_per_group=("level", ratio))
     out.attrs |= {"headline": headline(counts), "individuals_per_area": per_area,
-                  "caveat": CAVEAT, "comparison": _comparison(out, shared, ever)}
-    out.attrs["sentence"] = _sentence(out, ever)
+                  "caveat": CAVEAT, "comparison": _comparison(out, shared)}
+    out.attrs["sentence"] = _sentence(out)
     return out
 
 
@@ -93,11 +93,11 @@ def recovery_table(result: xr.Dataset, digits: int = 3) -> pd.DataFrame:
     return frame
 
 
-def _shared(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Which (level, draw) every model finished that finished any; and which models those are."""
+def _shared(values: np.ndarray) -> np.ndarray:
+    """Which (level, draw) every model finished that finished any."""
     done = np.isfinite(values[..., 0]).any(-1)          # (model, level, draw)
     ever = done.any((1, 2))
-    return (done[ever].all(0) if ever.any() else np.zeros(done.shape[1:], bool)), ever
+    return done[ever].all(0) if ever.any() else np.zeros(done.shape[1:], bool)
 
 
 def _mean(values: np.ndarray, axis) -> np.ndarray:
@@ -162,7 +162,7 @@ def _trend(out: xr.Dataset, values, groups, shared, at: np.ndarray, to: float) -
                                               "unit of log(areas per group)"})}
 
 
-def _comparison(out: xr.Dataset, shared: np.ndarray, ever: np.ndarray) -> str:
+def _comparison(out: xr.Dataset, shared: np.ndarray) -> str:
     meant = (out["group"].isel(area=0) >= 0).values
     lines = [f"scores are over {int(shared.sum())} of {int(meant.sum())} groupings, those that "
              "every model with any predictions finished"
@@ -178,7 +178,7 @@ def _comparison(out: xr.Dataset, shared: np.ndarray, ever: np.ndarray) -> str:
     return "\n".join(lines)
 
 
-def _sentence(out: xr.Dataset, ever: np.ndarray) -> str:
+def _sentence(out: xr.Dataset) -> str:
     main = out.attrs["headline"]
     scores = out["scores"].sel(score=main).to_series().dropna().sort_values()
     counts = [str(int(g)) for g in out["groups"].values]

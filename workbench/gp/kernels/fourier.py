@@ -38,8 +38,6 @@ class FourierBags:
         See `workbench.gp.kernels.bag_gram.bag_cross`.
     count : int
         Frequencies of each term; the error of an entry is about the prior variance over √count.
-    seed : int
-        Seed of the frequencies: the same gives the same map.
 
     Raises
     ------
@@ -49,9 +47,9 @@ class FourierBags:
 
     @torch.no_grad()
     def __init__(self, terms: list[Term], x: Inputs, bags: Bags, coefficients: PerIndividual,
-                 count: int, seed: int = 0):
+                 count: int):
         self._rows, self._features = max(1, _ENTRIES // count), []
-        generator = torch.Generator().manual_seed(seed)
+        generator = torch.Generator().manual_seed(0)        # the same map every time
         for term in terms:
             if term.finite_rank:
                 self._features.append(term.basis)

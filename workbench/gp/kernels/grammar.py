@@ -199,10 +199,10 @@ def _spread_out(table: Inputs, count: int, seed: int) -> Inputs:
     return torch.as_tensor(distinct)
 
 
-def median_distance(x: Inputs, seed: int = 0, rows: int = 1000) -> float:
-    """sqrt(median of squared distances / 2) over a subsample: the usual initial lengthscale."""
+def median_distance(x: Inputs, seed: int = 0) -> float:
+    """sqrt(median of squared distances / 2) of 1,000 of x: the usual initial lengthscale."""
     generator = torch.Generator().manual_seed(seed)
-    index = torch.randperm(len(x), generator=generator)[:rows].to(x.device)
+    index = torch.randperm(len(x), generator=generator)[:1000].to(x.device)
     squared = torch.pdist(x[index]).square()
     squared = squared[squared > 0]
     return float((squared.median() / 2).sqrt()) if len(squared) else 1.0

@@ -197,7 +197,6 @@ def maximise(
 def maximise_evidence(
     evidence: Callable[[], Tensor], hyperparameters: HyperparameterSet, options, *,
     tolerance: float | None = None, progress: bool = False, callback: Callback | None = None,
-    restarts: int = 5,
 ) -> History:
     """Maximise evidence plus log prior over the free hyperparameters.
 
@@ -209,7 +208,7 @@ def maximise_evidence(
         What is learnt.
     options : Options
         ``max_steps``, and ``tolerance`` unless it is given.
-    tolerance, progress, callback, restarts
+    tolerance, progress, callback
         As of `maximise`.
 
     Returns
@@ -221,7 +220,7 @@ def maximise_evidence(
         lambda pulse: evidence() + hyperparameters.log_prior(), hyperparameters,
         max_steps=options.max_steps,
         tolerance=options.tolerance if tolerance is None else tolerance,
-        progress=progress, callback=callback, restarts=restarts)
+        progress=progress, callback=callback, restarts=5)
 
 
 def scaled_callback(callback: Callback | None, number: int, count: int, until: int | None = None

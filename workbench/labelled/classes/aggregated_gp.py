@@ -53,7 +53,7 @@ class AggregatedGP(LabelledModel):
     Examples
     --------
     >>> import workbench as wb
-    >>> ds = wb.load("swiss-roll", n_bags=20)
+    >>> ds = wb.load("swiss-roll", n_bags=20, mean_size=10, size_std=4)
     >>> fit = wb.AggregatedGP(kernel="rbf", max_steps=5).fit(ds)
     >>> fit.at(ds).mean.dims
     ('individual',)

@@ -52,7 +52,7 @@ class BagConstant(LabelledModel):
     Examples
     --------
     >>> import workbench as wb
-    >>> ds = wb.load("swiss-roll", n_bags=20)
+    >>> ds = wb.load("swiss-roll", n_bags=20, mean_size=10, size_std=4)
     >>> fit = wb.BagConstant().fit(ds)
     >>> bool(abs(fit.over(ds).mean - ds["value"]).max() < 1e-6)     # totals are repeated
     True

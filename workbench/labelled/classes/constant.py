@@ -71,7 +71,7 @@ class Constant(LabelledModel):
     Examples
     --------
     >>> import workbench as wb
-    >>> ds = wb.load("swiss-roll", n_bags=20)
+    >>> ds = wb.load("swiss-roll", n_bags=20, mean_size=10, size_std=4)
     >>> fit = wb.Constant().fit(ds)
     >>> float(fit.at(ds).mean.std().round(6))       # one rate everywhere
     0.0

@@ -73,7 +73,7 @@ class MRGPRN(MultiSourceModel):
     Examples
     --------
     >>> import workbench as wb
-    >>> ds = wb.load("swiss-roll", n_bags=20)
+    >>> ds = wb.load("swiss-roll", n_bags=20, mean_size=10, size_std=4)
     >>> ds["value"] = ds["value"].assign_attrs(kind="continuous")
     >>> sources = {"all": ds, "some": wb.subset(ds, range(10))}
     >>> fit = wb.MRGPRN(inducing=15, max_steps=3).fit(sources)

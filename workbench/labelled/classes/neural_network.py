@@ -64,7 +64,7 @@ class NeuralNetwork(EarlyStoppedModel):
     Examples
     --------
     >>> import workbench as wb
-    >>> ds = wb.load("swiss-roll", n_bags=20)
+    >>> ds = wb.load("swiss-roll", n_bags=20, mean_size=10, size_std=4)
     >>> fit = wb.NeuralNetwork(hidden=5, max_steps=5).fit(ds)
     >>> fit.at(ds).mean.dims
     ('individual',)

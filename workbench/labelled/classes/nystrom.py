@@ -71,7 +71,7 @@ class Nystrom(EarlyStoppedModel):
     Examples
     --------
     >>> import workbench as wb
-    >>> ds = wb.load("swiss-roll", n_bags=20)
+    >>> ds = wb.load("swiss-roll", n_bags=20, mean_size=10, size_std=4)
     >>> fit = wb.Nystrom(kernel="rbf", inducing=15, max_steps=5).fit(ds)
     >>> fit.at(ds).mean.dims
     ('individual',)

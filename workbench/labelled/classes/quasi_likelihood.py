@@ -63,7 +63,7 @@ class QuasiLikelihoodGP(LabelledModel):
     Examples
     --------
     >>> import workbench as wb
-    >>> ds = wb.load("swiss-roll", n_bags=20)
+    >>> ds = wb.load("swiss-roll", n_bags=20, mean_size=10, size_std=4)
     >>> fit = wb.QuasiLikelihoodGP(kernel="rbf", boundary="half", max_steps=5).fit(ds)
     >>> fit.at(ds).mean.dims
     ('individual',)

@@ -78,7 +78,7 @@ class VarCMP(MediatedModel):
     Examples
     --------
     >>> import workbench as wb
-    >>> ds = wb.load("swiss-roll", n_bags=20)
+    >>> ds = wb.load("swiss-roll", n_bags=20, mean_size=10, size_std=4)
     >>> ds["value"] = ds["value"].assign_attrs(kind="continuous", aggregation="mean")
     >>> bags, targets = wb.unmatch(wb.add_mediators(ds, ["z1"]))
     >>> fit = wb.VarCMP(kernel="rbf", inducing=15, max_steps=3).fit(bags, targets)

@@ -86,7 +86,7 @@ class VBAgg(LabelledModel):
     Examples
     --------
     >>> import workbench as wb
-    >>> ds = wb.load("swiss-roll", n_bags=20)
+    >>> ds = wb.load("swiss-roll", n_bags=20, mean_size=10, size_std=4)
     >>> fit = wb.VBAgg(kernel="rbf", inducing=20, max_steps=5).fit(ds)
     >>> fit.at(ds).mean.dims               # the rate of each individual
     ('individual',)

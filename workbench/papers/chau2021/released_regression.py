@@ -30,15 +30,13 @@ class _Regression(gpytorch.models.ExactGP):
         return gpytorch.distributions.MultivariateNormal(self.mean_module(x), self.covar_module(x))
 
 
-def impute_as_released(ds: xr.Dataset, targets: xr.Dataset, steps: int = STEPS) -> xr.Dataset:
+def impute_as_released(ds: xr.Dataset, targets: xr.Dataset) -> xr.Dataset:
     """Bags with the values of that regression of the targets on the mediators.
 
     Parameters
     ----------
     ds, targets : xr.Dataset
         Bags and targets with the same mediators.
-    steps : int
-        Steps of Adam at rate 0.01 on the evidence per target.
 
     Returns
     -------
@@ -58,7 +56,7 @@ def impute_as_released(ds: xr.Dataset, targets: xr.Dataset, steps: int = STEPS) 
     optimiser = torch.optim.Adam(model.parameters(), lr=RATE)
     model.train()
     with gpytorch.settings.fast_computations(False, False, False):
-        for _ in range(steps):
+        for _ in range(STEPS):
             optimiser.zero_grad()
             loss = -evidence(model(x), y)
             loss.backward()

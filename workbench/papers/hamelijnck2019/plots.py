@@ -12,16 +12,14 @@ from workbench.plots.sources import LEGEND, MODEL, SOURCES, TRUTH, WIDE
 from workbench.plots.theme import CHART, NEUTRAL
 
 
-def contraction(runs: xr.Dataset, *, aim: float = 0.95) -> hv.Layout:
+def contraction(runs: xr.Dataset) -> hv.Layout:
     """How wide posteriors are beside the right one, and how much of the truth they cover.
 
     Parameters
     ----------
     runs : xr.Dataset
         ``relative_variance`` (model, run), of which one is right, and ``coverage`` (model, run) of
-        intervals; NaN where a run is missing.
-    aim : float
-        What the intervals claim.
+        95 % intervals; NaN where a run is missing.
 
     Returns
     -------
@@ -35,7 +33,7 @@ def contraction(runs: xr.Dataset, *, aim: float = 0.95) -> hv.Layout:
     names = [str(n) for n in runs["model"].values][::-1]
     panels = []
     for score, label, mark in (("relative_variance", "variance, relative", 1.0),
-                               ("coverage", f"share of truth inside {100 * aim:g} %", aim)):
+                               ("coverage", "share of truth inside 95 %", 0.95)):
         require(score in runs, f"the runs have no {score!r}; give relative_variance and coverage")
         table = runs[score].transpose("model", ...).sel(model=names).values
         row, _ = np.nonzero(np.isfinite(table))

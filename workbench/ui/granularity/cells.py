@@ -34,13 +34,12 @@ class Summaries:
         return OBSERVED[likelihood].statistic(self.means, 0.5 / self.counts)
 
 
-def summarise(points: np.ndarray, values: np.ndarray, cell: np.ndarray, left: np.ndarray,
-              right: np.ndarray) -> Summaries:
+def summarise(values: np.ndarray, cell: np.ndarray, left: np.ndarray, right: np.ndarray
+              ) -> Summaries:
     """Summarise points by cell; cells without points are left out.
 
     Parameters
     ----------
-    points : array, n x d
     values : array, n
     cell : array of int, n
         Cell of each point.
@@ -57,7 +56,7 @@ def summarise(points: np.ndarray, values: np.ndarray, cell: np.ndarray, left: np
 def intervals(points: np.ndarray, values: np.ndarray, edges: np.ndarray) -> Summaries:
     """Summaries of points on a line between consecutive edges."""
     cell = np.clip(np.searchsorted(edges, points[:, 0], side="right") - 1, 0, edges.size - 2)
-    return summarise(points, values, cell, edges[:-1, None], edges[1:, None])
+    return summarise(values, cell, edges[:-1, None], edges[1:, None])
 
 
 def squares(points: np.ndarray, values: np.ndarray, bounds: tuple, side: float) -> Summaries:
@@ -69,7 +68,7 @@ def squares(points: np.ndarray, values: np.ndarray, bounds: tuple, side: float) 
     row = np.clip(((points[:, 1] - y0) / side).astype(int), 0, up - 1)
     index = np.arange(across * up)
     left = np.column_stack([x0 + index % across * side, y0 + index // across * side])
-    return summarise(points, values, row * across + column, left, left + side)
+    return summarise(values, row * across + column, left, left + side)
 
 
 def equal(end: float, count: int) -> np.ndarray:

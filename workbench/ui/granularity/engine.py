@@ -119,8 +119,8 @@ class Bench:
         coverage = None
         if summary.sd is not None:
             coverage = self._coverage(complete, model), self._coverage(summary, model)
-        against = (None if complete is None else self._miss(complete.mean, model),
-                   self._miss(summary.mean, model))
+        against = (None if complete is None else self._miss(complete.mean),
+                   self._miss(summary.mean))
         return Answer(world, model, cells, summary, complete, error, against, coverage)
 
     def quick(self, model: Model) -> bool:
@@ -161,7 +161,7 @@ class Bench:
             return world.truth
         return OBSERVED[world.likelihood].statistic(world.held_out, LEAST)
 
-    def _miss(self, mean: np.ndarray, model: Model) -> float:
+    def _miss(self, mean: np.ndarray) -> float:
         difference = mean[self.world.scored] - self._reference()
         return float(np.sqrt(np.mean(difference**2)) / self.world.spread)
 

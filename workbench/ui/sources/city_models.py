@@ -62,7 +62,7 @@ class Fitted:
         """The map of an hour; kept."""
         with self.lock:
             if hour not in self.maps:
-                mean, sd = predict(self.fit, self.data, self.data.pixels, np.array([hour]))
+                mean, sd = predict(self.fit, self.data.pixels, np.array([hour]))
                 self.maps[hour] = Hour(self, hour, mean[:, 0], sd[:, 0], self.data.truth_at(hour))
             return self.maps[hour]
 
@@ -113,7 +113,7 @@ def fit(data: CityData, key: tuple, seen: tuple[str, ...], name: str, callback=N
     sources = to_sources({source: data.sources[source] for source in seen})
     found = make(name, "quick" if data.half <= 24 else "paper").fit(sources, callback=callback)
     seconds = time.perf_counter() - start
-    mean, sd = predict(found, data, data.stations, data.hours)
+    mean, sd = predict(found, data.stations, data.hours)
     return Fitted(key, data, found, mean, sd, seconds, found.history.cancelled,
                   found.history.converged)
 
@@ -134,8 +134,7 @@ def make(name: str, scope: str):
     return {"centre": CentrePointGPRN, "gprn": MRGPRN}[name](**options)
 
 
-def predict(found, data: CityData, places: Places, hours: np.ndarray
-            ) -> tuple[np.ndarray, np.ndarray]:
+def predict(found, places: Places, hours: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Mean and sd of NO2 at all places for each hour (n, h)."""
     import torch
 

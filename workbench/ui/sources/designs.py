@@ -94,7 +94,7 @@ def read(text: str, span: tuple[float, float]) -> tuple[Design, ...] | None:
     return tuple(found) if len(found) <= MOST else None
 
 
-def fresh(designs: tuple[Design, ...], span: tuple[float, float]) -> Design:
+def fresh(span: tuple[float, float]) -> Design:
     """A further source: aggregates of points of its own, over the middle of the span."""
     middle, reach = sum(span) / 2, (span[1] - span[0]) / 4
     return Design(0, 1, 50, 5).placed(middle - reach, middle + reach, span)

@@ -145,7 +145,7 @@ class State(state.State):
         """One more source, if there is room."""
         found = self.designs
         if len(found) < designs.MOST:
-            self.edit((*found, designs.fresh(found, self.ends)), len(found) + 1)
+            self.edit((*found, designs.fresh(self.ends)), len(found) + 1)
 
     def remove(self) -> None:
         """Take the chosen source away; the last one stays, and the first copies no other."""

@@ -25,24 +25,6 @@ from workbench.interrupt import Cancelled
 
 SELECTIONS = ("validation", "objective")
 
-_RATES, _SEEDS, _WIDTHS = (0.05, 0.01, 0.001), (0, 1, 2), (15, 30)
-#: The paper's grids by model; VBAgg here has no learning rate, since L-BFGS trains it.
-PAPER_GRIDS: dict[str, dict[str, tuple]] = {
-    "vbagg": {"inducing": _WIDTHS, "seed": _SEEDS, "overdispersion": ("none",), "nugget": (0.0,)},
-    "nystrom": {
-        "learning_rate": _RATES, "inducing": _WIDTHS, "seed": _SEEDS,
-        "manifold_penalty": (100.0, 10.0, 1.0, 0.0), "weight_penalty": (1.0, 0.0),
-    },
-    "neural-network": {
-        "learning_rate": _RATES, "hidden": _WIDTHS, "seed": _SEEDS,
-        "manifold_penalty": (100.0, 10.0, 1.0, 0.0),
-    },
-    "bag-pixel": {
-        "learning_rate": _RATES, "hidden": _WIDTHS, "seed": _SEEDS,
-        "weight_penalty": (1.0, 0.1, 0.0), "link": ("square", "exp"),
-    },
-}
-
 
 @dataclass(frozen=True)
 class Tuned:

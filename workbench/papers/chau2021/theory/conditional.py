@@ -122,22 +122,22 @@ class GramEstimator:
             return np.asarray(at) @ self.point_weights(cross)
         return bag_means(np.asarray(at), self.membership) @ self.bag_weights(cross)
 
-    def covariance(self, gram, cross, other=None) -> np.ndarray:
-        """q̂(y, y') = Aᵀ K A, the prior covariance of conditional means, (M, M').
+    def covariance(self, gram, cross) -> np.ndarray:
+        """q̂(y, y') = Aᵀ K A, the prior covariance of conditional means, (M, M).
 
         Parameters
         ----------
         gram : np.ndarray (N, N)
             K, kernel k between the points; or (B, B), its means over pairs of bags. With as many
             bags as points, points are meant.
-        cross, other : np.ndarray (B, M) and (B, M')
-            ℓ from the bags to the places y and y'; y' is y by default.
+        cross : np.ndarray (B, M)
+            ℓ from the bags to the places y.
         """
         gram, bags = np.asarray(gram), len(self.sizes)
         if gram.shape != (bags, bags) or bags == len(self.membership):
             gram = bag_means(bag_means(gram, self.membership).T, self.membership)
         left = self.bag_weights(cross)
-        return left.T @ gram @ (left if other is None else self.bag_weights(other))
+        return left.T @ gram @ left
 
     def _checked(self, cross) -> np.ndarray:
         cross = np.asarray(cross)

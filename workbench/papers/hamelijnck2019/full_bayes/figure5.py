@@ -100,7 +100,7 @@ def pairs(count: int, low: float, high: float, seed: int) -> tuple[np.ndarray, .
 
 
 def figure5(weights: Mapping[str, float | tuple[float, float]], *, size: str = "quick",
-            sampler: str = "gibbs", seed: int = 0, priors: Priors | None = None) -> Figure5:
+            sampler: str = "gibbs", seed: int = 0) -> Figure5:
     """Sample the posteriors of Figure 5.
 
     Parameters
@@ -114,8 +114,6 @@ def figure5(weights: Mapping[str, float | tuple[float, float]], *, size: str = "
         `metropolis.sample`, or `nuts.sample`, which needs the extra ``sampling``.
     seed : int
         Of the data and of the chains.
-    priors : Priors, optional
-        Of the hyperparameters.
 
     Raises
     ------
@@ -135,7 +133,7 @@ def figure5(weights: Mapping[str, float | tuple[float, float]], *, size: str = "
     low, high, count = settings["inputs"]
     x, truth, points, aggregates, operator = pairs(count, low, high, seed)
     problems = {name: Problem(x, points, aggregates, operator, likelihood,
-                              weights.get(name, 1.0), priors or Priors())
+                              weights.get(name, 1.0), Priors())
                 for name, likelihood in ((TRUE, TRUE), (PRODUCT, PRODUCT),
                                          *((name, "composite") for name in weights))}
     steps, burn_in = settings[sampler]

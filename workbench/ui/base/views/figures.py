@@ -29,7 +29,6 @@ from holoviews.plotting.util import process_cmap
 from workbench.plots.theme import NEUTRAL
 
 HERE = "#E69F00"        # the present setting
-UNCERTAIN = "0.5"       # opacity of what belongs to a former setting
 _SMALL = "12px"
 _MAP_TOOLS = "pan,wheel_zoom,box_zoom,reset,save"
 
