@@ -11,9 +11,8 @@ from workbench.gp.models.vbagg.model import VBAgg
 from workbench.gp.models.vbagg.state import VariationalState
 
 SEEDS, DISTINCT, AREAS, KERNEL = (0, 1, 2), 16, 4, "matern32"
-# Above a thousand individuals the first lengthscale is that of a random subsample. Pairs inside
-# areas, of which there are the square, are what a fit takes its time for.
-FEW, MANY = DISTINCT, 1100
+# Above a thousand individuals the first lengthscale is that of a random subsample.
+FEW, MANY = DISTINCT, 1500
 
 
 def crowd(individuals: int, total: float) -> Source:
@@ -34,7 +33,7 @@ def crowd(individuals: int, total: float) -> Source:
 
 
 def model(seed: int) -> VBAgg:
-    return VBAgg(kernel=KERNEL, inducing=DISTINCT, seed=seed, max_steps=300, tolerance=1e-8,
+    return VBAgg(kernel=KERNEL, inducing=DISTINCT, seed=seed, max_steps=300, tolerance=1e-10,
                  overdispersion="none", nugget=0.0)
 
 

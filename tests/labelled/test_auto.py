@@ -485,7 +485,7 @@ def test_wrong_options_are_refused(option, message):
 
 @pytest.mark.slow
 def test_certainly_bad_candidates_have_no_weight_and_leave_no_tails_in_the_mixture():
-    ds = wb.load("simulated-country", pixels=3_000, districts=60, regions=12, provinces=4, seed=0)
+    ds = wb.load("simulated-country", level="district", seed=0)
     fit = quick().fit(ds)
     best = fit.candidates[str(fit.weights.idxmax().item())]
     assert float(fit.weights.sel(model="flat")) == 0.0
