@@ -100,7 +100,7 @@ def test_scattered_points_are_no_raster(tmp_path):
 def test_zarr_without_its_package_says_what_it_needs(tmp_path, monkeypatch):
     (tmp_path / "height.zarr").mkdir()
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-    with pytest.raises(InputError, match=r"needs the package zarr: pip install 'agg.*\[zarr\]'"):
+    with pytest.raises(InputError, match=r"needs the package zarr; pip install 'agg.*\[zarr\]'"):
         bagged(tmp_path / "height.zarr")
 
 
