@@ -154,7 +154,9 @@ def test_polygons_of_another_region_get_totals(files, tmp_path):
     (["--at-polygons", "{areas}", "--at-covariates", "height={height}"],
      "is in 'km²', and in 'persons' where the model learns.*--at-weight"),
     (["--at-polygons", "{areas}", "--at-covariates", "height={height}", "--at-layer", "x"],
-     "layer"),
+     "of the other region, areas.gpkg: layer 'x' is unknown"),
+    (["--at-polygons", "{areas}", "--at-value", "inc"],
+     "of the other region, areas.gpkg: the polygons have no column 'inc'"),
 ])
 def test_files_of_a_region_that_do_not_fit_are_refused(files, tmp_path, arguments, said):
     here, there = files

@@ -142,6 +142,20 @@ def test_values_of_parents_from_a_table_or_from_their_polygons(given):
         bagged(without_cases(), value="births", **given)
 
 
+def test_both_levels_may_be_layers_of_one_file(tmp_path):
+    path = tmp_path / "kit.gpkg"
+    without_cases().to_file(path, layer="small")
+    outlines().to_file(path, layer="large")
+    outlines().iloc[:2].to_file(path, layer="former")
+    options = dict(layer="small", parent_polygons=path, parent_id="name", value="deaths")
+    with pytest.raises(InputError, match="3 layers of polygons.*; pass parent_layer="):
+        bagged(path, **options)
+    ds = bagged(path, parent_layer="large", **options)
+    assert ds["value"].values.tolist() == [4, 3, 2, 1]
+    with pytest.raises(InputError, match="parent_layer is of the larger areas"):
+        bagged(parent_layer="large")
+
+
 def test_weights_and_covariates_may_be_left_out():
     ds = bag_children(fine(), parent="parent", value="cases")
     assert ds["weight"].values == pytest.approx(1.0, abs=0.01) and ds.sizes["covariate"] == 0

@@ -68,6 +68,13 @@ def test_a_table_in_degrees_states_its_crs(tmp_path):
     assert sorted(ds["covariates"].values[:, 0]) == list(range(12)) and ds.crs == "EPSG:4326"
 
 
+def test_a_table_of_pixels_may_have_names_in_latin_1(tmp_path):
+    frame = as_table(height()).rename(columns={"height": "höhe"})
+    frame.to_csv(tmp_path / "pixels.csv", index=False, encoding="latin-1")
+    ds = bagged(tmp_path / "pixels.csv", raster_crs=CRS)
+    assert ds["covariate"].values.tolist() == ["höhe"]
+
+
 @pytest.mark.parametrize(("change", "said"), [
     (lambda t: t.assign(x=t["x"] + np.where(t.index == 5, 300, 0)), "is on no regular grid"),
     (lambda t: t.rename(columns={"x": "east"}), "has no columns for x"),
@@ -93,7 +100,7 @@ def test_scattered_points_are_no_raster(tmp_path):
 def test_zarr_without_its_package_says_what_it_needs(tmp_path, monkeypatch):
     (tmp_path / "height.zarr").mkdir()
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-    with pytest.raises(InputError, match=r"needs the package zarr: pip install 'agg.*\[zarr\]'"):
+    with pytest.raises(InputError, match=r"needs the package zarr; pip install 'agg.*\[zarr\]'"):
         bagged(tmp_path / "height.zarr")
 
 

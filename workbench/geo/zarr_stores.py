@@ -45,7 +45,7 @@ def open_zarr(path: Path, window: Callable[[xr.Dataset], xr.Dataset] | None = No
         If the package zarr is not installed, or this is no Zarr store, or a broken one.
     """
     require(importlib.util.find_spec("zarr") is not None, f"{path.name} is a Zarr store, which "
-            "needs the package zarr: pip install 'aggregate-workbench[zarr]'; or write it as "
+            "needs the package zarr; pip install 'aggregate-workbench[zarr]', or write it as "
             "NetCDF")
     from zarr.storage import LocalStore, ZipStore
 
