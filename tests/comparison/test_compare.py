@@ -12,6 +12,7 @@ from tests.reference import FlatModel, TruthModel, country
 from workbench.bagging import assemble
 from workbench.checks import InputError
 from workbench.comparison import Comparison, cross_validate, score_individuals
+from workbench.comparison.clock import Clock
 from workbench.comparison.line_up import line_up
 from workbench.comparison.tests import summarise
 from workbench.comparison.verdict import standing, verdict
@@ -282,6 +283,25 @@ def test_individuals_are_never_shown_to_a_model(strong):
 
     wb.compare(strong, NO_AUTO | {"looking": Looking()}, **QUICK)
     assert len(seen) == 10 and not set().union(*seen) & {"individual_value", "truth"}
+
+
+@pytest.mark.slow
+def test_the_time_left_is_by_the_times_of_each_model(strong, capsys):
+    times = iter([0.0, 2.0, 22.0, 22.01, 24.0])
+    clock = Clock({"split": 3, "auto": 2}, {"auto": 50.0}, lambda: next(times))
+    assert clock.left() == 100              # of the split nobody knows
+    clock.done("split")
+    clock.done("auto")
+    assert clock.left() == 2 * 2 + 20
+    clock.done("split")                     # only read: it tells nothing
+    assert clock.left() == 2 + 20 and clock.told() == "about 22 s left"
+    clock.done("split")
+    assert clock.left() == 20
+    broken = wb.VBAgg(kernel="rbf(nowhere)")
+    wb.compare(strong, NO_AUTO | {"mine": broken}, **QUICK | {"scheme": "random"}, progress=True)
+    told = capsys.readouterr().err
+    assert "fold 3" in told and "30/30 fits" in told and " left]" in told
+    assert "about" not in told.split("\r")[0]       # no guess of what cannot be fitted
 
 
 def test_names_that_are_taken_or_unknown_are_refused(strong):

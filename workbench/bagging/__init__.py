@@ -3,10 +3,10 @@
 from workbench.bagging.assemble import assemble, bag_values
 from workbench.bagging.blocks import bag_blocks
 from workbench.bagging.boxes import bag_boxes
+from workbench.bagging.contiguous import contiguous_groups, periods_of
 from workbench.bagging.individuals import bag_grid, from_table, rebag
 from workbench.bagging.mediated import add_mediators, targets_from_grid, targets_from_table, unmatch
 from workbench.bagging.merging import merge, merge_to
-from workbench.bagging.neighbourhoods import contiguous_groups, periods_of
 from workbench.bagging.ordered import bag_along, bag_sizes
 from workbench.bagging.places import grid_places
 from workbench.bagging.sanity import looked_at, noted, oddities

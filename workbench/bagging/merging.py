@@ -9,7 +9,7 @@ import xarray as xr
 
 from workbench import schema
 from workbench.bagging.assemble import assemble
-from workbench.bagging.neighbourhoods import contiguous_groups
+from workbench.bagging.contiguous import contiguous_groups
 from workbench.checks import InputError, choose, package, require
 
 

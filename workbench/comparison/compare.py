@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import sys
 import warnings
@@ -172,9 +173,12 @@ class _Run:
 
     def guesses(self) -> dict[str, float]:
         """Roughly how many seconds a fit takes, of models that can tell before they are fitted."""
-        found = {name: cost(model, self.ds) for name, model in self.models.items()
-                 if hasattr(model, "torch_model")}
-        return {name: one[0] for name, one in found.items() if one is not None}
+        found = {}
+        for name, model in self.models.items():
+            with contextlib.suppress(Exception):    # of a fit that fails it is told then
+                known = cost(model, self.ds) if hasattr(model, "torch_model") else None
+                found |= {} if known is None else {name: known[0]}
+        return found
 
     def clock(self, guesses: dict[str, float]) -> Clock:
         """The time that all fits take, each of the models the same number of them."""

@@ -73,7 +73,7 @@ def rehearsal_coverage(result: xr.Dataset) -> hv.Overlay:
         shapes.append(hv.Curve((at["level"].values, at["beside_coverage"].values), x, y,
                                label=f"individuals, {name}").opts(color=colour, line_dash="dotted"))
     return hv.Overlay(shapes).opts(
-        **CHART, xlim=(0.4, 1), ylim=(0, 1.02), legend_position="top_left",
+        **CHART, xlim=(0.4, 1), ylim=(0, 1.02), legend_position="bottom_right",
         legend_opts={"background_fill_alpha": 0, "border_line_alpha": 0, "spacing": 0},
         title=f"Coverage over {result.sizes['truth']} truths",
         xlabel="nominal coverage of the interval", ylabel="share of truths inside")

@@ -1,4 +1,4 @@
-"""Neighbouring areas in groups that hang together, within their periods where there is time."""
+"""Contiguous groups of bags: neighbours that go together, of areas over time in each period."""
 
 from __future__ import annotations
 
@@ -55,12 +55,23 @@ def contiguous_groups(ds: xr.Dataset, areas: int, seed: int | None = None) -> np
 
 
 def periods_of(ds: xr.Dataset) -> np.ndarray | None:
-    """The period of each bag, as text; None of data that are not over time.
+    """The period of each bag.
 
     Parameters
     ----------
     ds : xr.Dataset
         A bagged dataset.
+
+    Returns
+    -------
+    np.ndarray of str (bag,) or None
+        None of data that are not over time.
+
+    Examples
+    --------
+    >>> import workbench as wb
+    >>> periods_of(wb.load("swiss-roll", n_bags=12)) is None
+    True
     """
     over_time = {"individual_period", "period"} <= set(map(str, ds.coords))
     return ds["period"].values.astype(str) if over_time else None
