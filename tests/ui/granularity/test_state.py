@@ -416,7 +416,7 @@ def test_views_fit_into_their_room(room, lecture):
     if room[0] > 900:
         beside = 3 if lecture else 4
         assert 0.6 * room[0] < beside * found.maps + AXIS <= room[0]
-        assert 3 * (found.charts[0] + 60) <= room[0]
+        assert (1 if lecture else 3) * (found.charts[0] + 60) <= room[0]
 
 
 def test_the_page_can_be_drawn_before_torch_and_statistics_are_imported():

@@ -94,7 +94,7 @@ def complete(plan: Plan, answer: Answer, run: Run, pause: float) -> None:
         if size not in cells:
             cells[size] = equal_cells(bench.world, size, plan.shape)
         model = replace(plan.model, lengthscale=float(plane.lengthscales[row]))
-        return bench.error(cells[size], model)
+        return bench.error(cells[size], model, rough=True)
 
     run.send("work", messages.PLANE)
     if plane.ready:

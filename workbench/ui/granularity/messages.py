@@ -99,6 +99,12 @@ def headline(cells: int, points: int, size: float, unit: str, error: float | Non
     return " ".join(parts)
 
 
+def axes(unit: str) -> tuple[str, str]:
+    """Labels of a map's axes."""
+    east, north = ("longitude", "latitude") if unit == "degrees" else ("east", "north")
+    return f"{east} ({unit})", f"{north} ({unit})"
+
+
 def maps(show: str, lengthscale: float, second: float | None, unit: str) -> dict[str, str]:
     """Titles of the maps."""
     names = {"cells": "Cells: all that is left", "summary": "From summaries",

@@ -47,7 +47,7 @@ class Store(store.Store):
     stale = param.Boolean(False, doc="whether plane and curves belong to a former setting")
     shapes = param.Dict(doc="error by shape of the cells; None until known")
     draws = param.ClassSelector(class_=Draws, doc="moving draws; None while not wanted, or stale")
-    room = param.Tuple((940, 700), doc="width and height in pixels that the page has for views")
+    room = param.Tuple((958, 800), doc="width and height in pixels that the page has for views")
     learnt = param.String("", doc="what was learnt last; empty once a slider moves")
     tick = param.ClassSelector(class_=Tick, doc="what the last event cost")
 
@@ -86,8 +86,7 @@ class Store(store.Store):
         answer = bench.answer(self.cut(), self.state.model, self.state.rival)
         learnt = {} if self._moving else {"learnt": ""}
         with self._together():
-            self.param.update(answer=answer, stale=True, work=messages.UPDATING, error="",
-                              shapes=None, **learnt)
+            self.param.update(answer=answer, stale=True, work=messages.UPDATING, error="", **learnt)
             self._spend(", ".join(event.name for event in events) or "start",
                         1000 * (time.perf_counter() - start))
             self.tick = Tick(self.costs[-1], bench.evaluations - before)

@@ -217,14 +217,16 @@ class Charts(View):
         self.curve.x_range.end = max(300.0, 1.15 * float(curve.counts.max()))
 
     def _fit(self, *events) -> None:
-        """Fill the room; in a lecture in large type, and only the chart that a step is about."""
+        """Fill the room; in a lecture there is the plane alone, in large type."""
         state = self.store.state
         width, height = sizes(self.store.room, state.lecture, bool(state.chart)).charts
         for (name, plot), large in zip(self._figures().items(), self._large, strict=True):
-            plot.update(frame_width=width, frame_height=height)
-            large.show(state.lecture)
-            self._notes[name].param.update(width=width + 75, visible=not state.lecture)
-            self._cells[name].visible = not (state.lecture and state.chart not in ("", name))
+            self._cells[name].visible = name == "plane" or not state.lecture
+            self._notes[name].visible = not state.lecture
+            if self._cells[name].visible:
+                plot.update(frame_width=width, frame_height=height)
+                large.show(state.lecture)
+                self._notes[name].width = width + 75
         ends = self.plane.x_range, self.plane.y_range
         self._lean(*(end for ends_of in ends for end in (ends_of.start, ends_of.end)))
 

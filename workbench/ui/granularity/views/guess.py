@@ -20,7 +20,7 @@ class Guess(View):
     def __init__(self, store: Store, **params):
         super().__init__(store, **params)
         state = store.state
-        self.question = note("", 200)
+        self.question = note("", 210)
         self.answers = {
             name: pmui.Button(label=label, size="small", margin=(3, 5), width=200,
                               on_click=lambda _, name=name: self._guess(name))

@@ -30,6 +30,7 @@ class Large:
     """
 
     def __init__(self, plot: figure):
+        self._is = False
         lines = [r.glyph for r in plot.renderers
                  if isinstance(r, GlyphRenderer) and isinstance(r.glyph, Line)]
         lines += [r for r in plot.renderers if isinstance(r, Span)]
@@ -39,6 +40,9 @@ class Large:
 
     def show(self, large: bool) -> None:
         """Show the large look or the other one."""
+        if large == self._is:       # the page's theme may have changed sizes a little meanwhile
+            return
+        self._is = large
         for model, name, small in self._type:
             setattr(model, name, TYPE if large else small)
         for line, width in self._lines:

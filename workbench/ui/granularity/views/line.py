@@ -68,7 +68,7 @@ class Line(View):
         store.state.param.watch(lambda _: self._choose(), "cell")
         self.follow_answer(self._update)
         self.follow(self._fit, "room")
-        self.follow(self._fit, "lecture", "story", of=store.state)
+        self.follow(self._fit, "lecture", "story", "tab", of=store.state)
 
     def _figure(self):
         plot = chart("What is known of the function", "position x (rad)", "value", WIDTH, HEIGHT,
@@ -106,6 +106,8 @@ class Line(View):
     def _fit(self, *events) -> None:
         """Fill the room, in large type if it is a lecture."""
         state, room = self.store.state, self.store.room
+        if state.tab != LINE:               # the browser lays out all for each change
+            return
         width, height = sizes(room, state.lecture, bool(state.chart)).line
         self.figure.update(frame_width=width, frame_height=height)
         self.figure.legend.ncols = 5 if room[0] > 900 else 2

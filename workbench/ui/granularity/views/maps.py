@@ -25,7 +25,6 @@ from workbench.ui.granularity.views.moving import Moving
 from workbench.ui.granularity.views.window import sizes
 from workbench.ui.granularity.worlds import World
 
-SIDE = 200              # pixels across a map before the page says how much room there is
 NOWHERE = "#00000000"   # pixels far from data are transparent
 CELLS, SUMMARY, OTHER, LAST = "cells", "summary", "complete", "last"
 COLUMNS = ("complete", "summary", "second", "difference", "sd", "truth")
@@ -50,11 +49,13 @@ class Maps(View):
         crosshair(list(self.figures.values()))
         self._large = [Large(plot) for plot in self.figures.values()]
         self._world, self._revealed, self._guess = None, False, Guess(store)
-        self._panes = {name: shown(plot) for name, plot in self.figures.items()}
+        self._panes = {name: shown(plot, styles={"opacity": "1"})
+                       for name, plot in self.figures.items()}
+        self._guess._panel.visible = False
         self.choice = pmui.RadioButtonGroup.from_param(
             store.state.param.show, label="", size="small", margin=(0, 5), width=440)
         self.hide = small_button(messages.HIDE, lambda: store.state.param.update(
-            reveal=False, guess="none"), variant="text", margin=(0, 2))
+            reveal=False, guess="none"), variant="text", margin=(0, 2), visible=False)
         self._note, self._shapes, self._clinic = note(), note(), note()
         self._panel = stretched(
             wrapping(self.choice, self.hide),
@@ -64,12 +65,16 @@ class Maps(View):
         self.follow(self._choose, "show", "guess", "reveal", "second", "lecture", "tab",
                     of=store.state)
         self.follow(self._fit, "room")
-        self.follow(self._fit, "lecture", of=store.state)
+        self.follow(self._fit, "lecture", "tab", of=store.state)
         self.follow(self._move, "draws")
         self.follow(self._by_shape, "shapes")
 
     def _figure(self, name: str) -> figure:
-        plot = value_map(" ", SIDE, self.ranges, name, self.value)
+        side = sizes(self.store.room, False).maps
+        titles = messages.maps(self.store.state.show, 1.0, None, "km")
+        plot = value_map(titles[name], side, self.ranges, name, self.value)
+        plot.xaxis.axis_label, plot.yaxis.axis_label = messages.axes("km")
+        plot.select_one({"type": ColorBar}).title = OBSERVED["normal"].quantity
         if name == CELLS:
             drawn = plot.patches("xs", "ys", source=self.zones, line_color=NEUTRAL, line_width=0.4,
                                  fill_color={"field": "mean", "transform": self.value})
@@ -146,6 +151,7 @@ class Maps(View):
         if world.truth is not None and self._revealed == hidden:
             self._revealed = not hidden
             self.pixels.data["truth"] = [blank(world) if hidden else image(world, world.truth)]
+        self._by_shape()
         text = messages.MAP_NOTES[state.show]
         if state.show == TRUTH:
             text = "" if hidden else messages.HELD_OUT_NOTE if world.truth is None else text
@@ -169,7 +175,8 @@ class Maps(View):
 
     def _say(self, where, text: str) -> None:
         size = 20 if self.store.state.lecture else 13
-        where.object = paragraph(f"<span style='font-size: {size}px'>{text}</span>", html=True)
+        told = f"<span style='font-size: {size}px'>{text}</span>" if text else ""
+        where.object = paragraph(told, html=True)
 
     def _move(self, *events) -> None:
         drawn, world = self.store.draws, self._world
@@ -186,6 +193,8 @@ class Maps(View):
     def _fit(self, *events) -> None:
         """Fill the room, in large type if it is a lecture."""
         state, world = self.store.state, self._world
+        if state.tab != MAP:                # the browser lays out all for each change
+            return
         side = sizes(self.store.room, state.lecture).maps
         ratio = 1.0 if world is None else proportion(world)
         for plot, large in zip(self.figures.values(), self._large, strict=True):
@@ -203,10 +212,8 @@ class Maps(View):
         x0, y0, x1, y1 = world.bounds
         for axis, low, high in ((0, x0, x1), (1, y0, y1)):
             self.ranges[axis].update(start=low, end=high, reset_start=low, reset_end=high)
-        names = ("longitude", "latitude") if world.unit == "degrees" else ("east", "north")
         for plot in self.figures.values():
-            plot.xaxis.axis_label = f"{names[0]} ({world.unit})"
-            plot.yaxis.axis_label = f"{names[1]} ({world.unit})"
+            plot.xaxis.axis_label, plot.yaxis.axis_label = messages.axes(world.unit)
             plot.select_one({"type": ColorBar}).title = world.quantity
         seen = world.values if world.truth is None else world.truth
         if world.truth is None:

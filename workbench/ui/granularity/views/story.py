@@ -73,6 +73,8 @@ class Lecture(View):
             for names in CHOSEN.values() for name in names}
         for made in self.widgets.values():
             made.param.update(sizing_mode=None, width=300, description="")
+        for name, made in self.widgets.items():
+            made.visible = name in CHOSEN[state.tab]
         enlarge(self.widgets.values(), True)
         self._panel = wrapping(*self.widgets.values())
         self.follow(self._update, "tab", "lecture", of=state)
@@ -80,5 +82,6 @@ class Lecture(View):
     def _update(self, *events) -> None:
         state = self.store.state
         self._panel.visible = state.lecture
-        for name, made in self.widgets.items():
-            made.visible = name in CHOSEN[state.tab]
+        if state.lecture:               # each change of what is seen lays out the page anew
+            for name, made in self.widgets.items():
+                made.visible = name in CHOSEN[state.tab]

@@ -129,8 +129,7 @@ def sizes(room: tuple[int, int], lecture: bool, chart: bool = False) -> Sizes:
     if lecture:
         high = 170 if chart else _within(height - 440, 240, 620)
         map_side = _map(width, 3, 30, height - 470, 520)
-        charts = ((_within(width - 360, 220, 760), _within(height - 620, 220, 420)) if chart else
-                  (_within(width / 3 - 150, 240, 420), 300))
+        charts = _within(width - 360, 220, 760), _within(height - 620, 220, 420)
     else:
         high = _within(height - 560, 215, 420)
         map_side = _map(width, MAPS, 14, height - 430, 420)
