@@ -213,7 +213,7 @@ def test_a_lecture_by_keys_alone(page, apps_url):
         """) == ["20px", 3, 3, 3]
     for key, step in (("ArrowRight", 1), ("ArrowRight", 2), ("PageDown", 3), ("ArrowLeft", 2)):
         page.keyboard.press(key)
-        expect(page.get_by_text(STEPS[step - 1].name)).to_be_visible(timeout=WAIT)
+        expect(page.get_by_text(f"{step} of 8. {STEPS[step - 1].name}")).to_be_visible(timeout=WAIT)
         url(page, f"story={step}&")
     expect(badge).to_contain_text("fine enough", timeout=WAIT)
     move(page, "Cells m", "ArrowLeft")                              # a slider keeps its arrows
@@ -269,10 +269,11 @@ def test_pages_fit_their_window(page, apps_url, width, height):
     page.set_viewport_size({"width": width, "height": height})
     for tab in ("line", "map"):
         open_app(page, f"{apps_url}/granularity?tab={tab}")
-        page.wait_for_timeout(1000)
-        frame = page.evaluate(FRAME, "line" if tab == "line" else "cells")
+        shown = "line" if tab == "line" else "cells"
+        page.wait_for_function(f"""width => {{ const found = ({FRAME})('{shown}')
+            return found.left + found.width <= width }}""", arg=width, timeout=WAIT)
+        frame = page.evaluate(FRAME, shown)
         assert 0 <= frame["left"] and frame["left"] + frame["width"] <= width
         assert frame["top"] < height / 2                            # and is seen at once
-        over = page.evaluate("""() => { const box = document.querySelector('.main-content')
-            return box.scrollWidth - box.clientWidth }""")
-        assert over <= 0
+        box = page.locator(".main-content")
+        assert box.evaluate("box => box.scrollWidth - box.clientWidth") <= 0

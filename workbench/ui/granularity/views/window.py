@@ -131,9 +131,9 @@ def sizes(room: tuple[int, int], lecture: bool, chart: bool = False) -> Sizes:
         map_side = _map(width, 3, 30, height - 470, 520)
         charts = _within(width - 360, 220, 760), _within(height - 620, 220, 420)
     else:
-        high = _within(height - 560, 215, 420)
+        high = _within(height - 755, 215, 420)      # charts below it are to be seen, too
         map_side = _map(width, MAPS, 14, height - 430, 420)
-        charts = (_within(width / 3 - 84, 200, 380), _within(height - 560, 215, 280))
+        charts = _within(width / 3 - 84, 200, 380), 215
     return Sizes((max(wide, 240), high), map_side, charts)
 
 
