@@ -274,6 +274,6 @@ def test_pages_fit_their_window(page, apps_url, width, height):
             return found.left + found.width <= width }}""", arg=width, timeout=WAIT)
         frame = page.evaluate(FRAME, shown)
         assert 0 <= frame["left"] and frame["left"] + frame["width"] <= width
-        assert frame["top"] < height / 2                            # and is seen at once
+        assert frame["top"] < 0.6 * height                          # and is seen at once
         box = page.locator(".main-content")
         assert box.evaluate("box => box.scrollWidth - box.clientWidth") <= 0
