@@ -9,7 +9,7 @@ from bokeh.plotting import figure
 from panel_material_ui.base import MaterialComponent
 
 TYPE, LINE = "20px", 3.0
-_THEME = 16             # of widgets whose type is then of 20 pixels
+_THEME = 19             # of widgets whose type is then of about 20 pixels
 
 
 def enlarge(widgets: Iterable[MaterialComponent], large: bool) -> None:
@@ -40,7 +40,7 @@ class Large:
 
     def show(self, large: bool) -> None:
         """Show the large look or the other one."""
-        if large == self._is:       # the page's theme may have changed sizes a little meanwhile
+        if not large and not self._is:  # the page's theme changes small type a little: let it be
             return
         self._is = large
         for model, name, small in self._type:

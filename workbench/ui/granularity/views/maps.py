@@ -202,7 +202,7 @@ class Maps(View):
             plot.select_one({"type": ColorBar}).width = side - 12
             large.show(state.lecture)
         self._guess.fit(side)
-        self.choice.width = 600 if state.lecture else 440
+        self.choice.width = min(600 if state.lecture else 440, self.store.room[0] - 20)
         enlarge([self.choice, self.hide], state.lecture)
         self._choose()
 

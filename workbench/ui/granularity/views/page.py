@@ -19,8 +19,6 @@ from workbench.ui.granularity.views.maps import Maps
 from workbench.ui.granularity.views.story import Lecture, Story
 from workbench.ui.granularity.views.window import Window
 
-NARROW = 580                # pixels, below which the sidebar would lie over what is beside it
-
 
 class Numbers(Readout):
     """The setting in a live region, the number that matters, and what the last event cost."""
@@ -78,7 +76,7 @@ class Stage(ByTab):
 
 
 def frame(page: pmui.Page, store: Store) -> None:
-    """Hide the sidebar while it is a lecture, and on a phone at first."""
+    """Hide the sidebar while it is a lecture."""
     before = page.sidebar_open
 
     def look(*events) -> None:
@@ -87,12 +85,6 @@ def frame(page: pmui.Page, store: Store) -> None:
         before = page.sidebar_open if lecture else before
         page.sidebar_open = not lecture and before
 
-    def narrow(*events) -> None:
-        store.param.unwatch(first)
-        if store.room[0] < NARROW:
-            page.sidebar_open = False
-
-    first = store.param.watch(narrow, "room")
     store.state.param.watch(look, "lecture")
     if store.state.lecture:
         look()
