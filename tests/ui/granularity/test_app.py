@@ -73,7 +73,7 @@ def cost(page, event):
 
 def test_the_line_by_slider_and_by_hand(page, apps_url):
     """The fixture fails the test on any request off this machine and on any script error."""
-    open_app(page, f"{apps_url}/granularity")
+    open_app(page, f"{apps_url}/granularity?known=sine&lengthscale=1")
     expect(status(page)).to_contain_text("12 cells of 0.524 rad instead of 400 points")
     cost(page, "start")
     controls = re.findall(r"- (button|slider|combobox|radio|checkbox|switch|link)\b(.*)",
@@ -127,7 +127,7 @@ def test_the_line_by_slider_and_by_hand(page, apps_url):
 
 
 def test_the_plane_calibration_and_curves_follow(page, apps_url):
-    open_app(page, f"{apps_url}/granularity?points=100&cells=4")
+    open_app(page, f"{apps_url}/granularity?known=sine&lengthscale=1&points=100&cells=4")
     expect(page.get_by_text("ready", exact=True)).to_be_visible(timeout=WAIT)
     error, held = columns(page, "plane", "error"), columns(page, "calibration", "summary")
     curves = columns(page, "curve", "error", "bound", "certificate")
@@ -156,21 +156,21 @@ def test_the_story_leads_to_the_map(page, apps_url):
     press(page, "Next ›")
     press(page, "Next ›")
     expect(page.get_by_text(STEPS[5].name)).to_be_visible(timeout=WAIT)
-    url(page, "tab=map&story=6")
+    url(page, "story=6&lecture=no&tab=map")
     expect(status(page)).to_contain_text("of 1.6 km instead of 700 points", timeout=WAIT)
-    complete, summary, gap = columns(page, "difference", "complete", "summary", "difference")
+    press(page, "Difference")
+    complete, summary, gap = columns(page, "last", "complete", "summary", "difference")
     assert complete and summary and gap
     move(page, "Cell side", "ArrowRight")
     expect(status(page)).to_contain_text("of 1.25 km", timeout=WAIT)
-    changed(page, "difference", "summary", summary)
-    assert columns(page, "difference", "complete") == [complete]
+    changed(page, "last", "summary", summary)
+    assert columns(page, "last", "complete") == [complete]
     cost(page, "cell side")
     move(page, "Lengthscale", "ArrowRight")
     url(page, "map_lengthscale=1.25&")
-    changed(page, "difference", "complete", complete)
+    changed(page, "last", "complete", complete)
     cost(page, "lengthscale of the map")
     before = page.evaluate(FRAME, "summary")["x"]                   # zoom is linked
-    page.mouse.move(*at(page, "complete", 5, 5))
     page.evaluate("""() => { for (const m of Bokeh.documents[0]._all_models.values())
         if (m.type === 'Figure' && m.name === 'complete') m.x_range.setv({start: 2, end: 6}) }""")
     assert page.evaluate(FRAME, "summary")["x"] == [2, 6] != before
@@ -180,16 +180,100 @@ def test_the_story_leads_to_the_map(page, apps_url):
     expect(status(page)).to_contain_text("Summaries differ", timeout=WAIT)
     press(page, "1-D line")
     expect(status(page)).to_contain_text("20 cells of 0.314 rad", timeout=WAIT)
+    expect(page.get_by_text("The controls have moved on")).to_be_visible(timeout=WAIT)
     press(page, "Leave")
-    url(page, "tab=line&story=0")
+    url(page, "story=0&lecture=no&tab=line")
 
 
 def test_urls_restore_states_and_what_cannot_be_is_said(page, apps_url):
     open_app(page, f"{apps_url}/granularity?cells=9&edges=1_2.5_4&cell=2&lengthscale=0.5"
-                   "&kernel=matern12&tolerance=0.05&noise=7&shape=hexagon")
+                   "&kernel=matern12&tolerance=0.05&noise=7&shape=hexagon&colour=red")
     expect(status(page)).to_contain_text("4 cells of 1.57 rad")
     expect(status(page)).to_contain_text("tolerance of 0.05")
     expect(page.get_by_text("noise=7 is not offered here")).to_be_visible()
-    expect(page.get_by_text("shape is not a setting of this app")).to_be_visible()
+    expect(page.get_by_text("shape=hexagon is not offered here")).to_be_visible()
+    expect(page.get_by_text("colour is not a setting of this app")).to_be_visible()
     expect(page.get_by_text("Cell 3: 2.50 to 4.00 rad")).to_be_visible()
     url(page, "kernel=matern12.*noise=0.3&draw=1&cells=4&edges=1_2.5_4&cell=2&lengthscale=0.5")
+
+
+def test_a_lecture_by_keys_alone(page, apps_url):
+    page.set_viewport_size({"width": 1280, "height": 800})
+    open_app(page, f"{apps_url}/granularity")
+    badge = page.locator(".MuiChip-label").filter(has_text="tolerance")
+    expect(badge).to_contain_text("too coarse")                     # the first view
+    expect(page.get_by_role("slider", name="Noise (sd) in the data")).to_be_visible()
+    page.keyboard.press("l")
+    url(page, "story=0&lecture=yes")
+    expect(page.get_by_role("slider", name="Noise (sd) in the data")).to_be_hidden(timeout=WAIT)
+    expect(page.get_by_role("slider")).to_have_count(2)             # and one list of functions
+    assert page.evaluate(f"""() => {{ const plot = ({FIGURE})('line')
+        return [plot.title.text_font_size, ...plot.renderers.map(r => r.glyph)
+          .filter(g => g.type === 'Line').map(g => Math.min(3, g.line_width.value ?? 3))] }}
+        """) == ["20px", 3, 3, 3]
+    for key, step in (("ArrowRight", 1), ("ArrowRight", 2), ("PageDown", 3), ("ArrowLeft", 2)):
+        page.keyboard.press(key)
+        expect(page.get_by_text(f"{step} of 8. {STEPS[step - 1].name}")).to_be_visible(timeout=WAIT)
+        url(page, f"story={step}&")
+    expect(badge).to_contain_text("fine enough", timeout=WAIT)
+    move(page, "Cells m", "ArrowLeft")                              # a slider keeps its arrows
+    url(page, "story=2&.*cells=11&")
+    expect(page.get_by_text("The controls have moved on")).to_be_visible(timeout=WAIT)
+    press(page, "Return to the step")
+    url(page, "story=2&.*cells=12&")
+    expect(page.get_by_text("The controls have moved on")).to_be_hidden(timeout=WAIT)
+    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+    page.keyboard.press("Escape")
+    url(page, "story=2&lecture=no")
+    expect(page.get_by_role("slider", name="Noise (sd) in the data")).to_be_visible(timeout=WAIT)
+
+
+def test_the_truth_of_a_map_after_a_guess_and_draws_that_move(page, apps_url):
+    open_app(page, f"{apps_url}/granularity?tab=map&show=truth")
+    expect(page.get_by_role("button", name="Reveal the truth")).to_be_disabled()
+    expect(status(page)).not_to_contain_text("Error against the truth")
+    assert columns(page, "cells", "mean")[0] and columns(page, "last", "truth") == [0]
+    press(page, "further still")
+    press(page, "Reveal the truth")
+    expect(page.get_by_text("You said: further still.")).to_be_visible(timeout=WAIT)
+    expect(status(page)).to_contain_text("Error against the truth")
+    url(page, "guess=further&reveal=yes")
+    changed(page, "last", "truth", 0)
+
+    press(page, "Moving draws")
+    url(page, "show=draws")
+    page.wait_for_function(f"() => ({COLUMNS})(['last', ['draw']])[0]", timeout=WAIT)
+    chip = cost(page, "draws")
+    for _ in range(3):
+        changed(page, "last", "draw", columns(page, "last", "draw")[0])
+    expect(chip).to_contain_text("posterior")
+    page.mouse.click(*at(page, "last", 5, 5))                       # and rest
+    page.wait_for_timeout(300)
+    before = columns(page, "last", "draw")
+    page.wait_for_timeout(500)
+    assert columns(page, "last", "draw") == before
+
+    page.get_by_role("combobox", name=re.compile("^Cell shape")).click()
+    page.get_by_role("menuitem", name="Strips", exact=True).click()
+    url(page, "shape=strips")
+    expect(status(page)).to_contain_text("strips, as many as squares", timeout=WAIT)
+    expect(page.get_by_text("Error by shape of as many cells")).to_contain_text(
+        "strips", timeout=WAIT)
+    page.get_by_role("combobox", name=re.compile("^Second lengthscale")).click()
+    page.get_by_role("menuitem", name="half", exact=True).click()
+    expect(page.get_by_text("B: lengthscale 0.5 km, log evidence")).to_be_visible(timeout=WAIT)
+
+
+@pytest.mark.parametrize("width, height", [(1280, 800), (1920, 1080)])
+def test_pages_fit_their_window(page, apps_url, width, height):
+    page.set_viewport_size({"width": width, "height": height})
+    for tab in ("line", "map"):
+        open_app(page, f"{apps_url}/granularity?tab={tab}")
+        shown = "line" if tab == "line" else "cells"
+        page.wait_for_function(f"""width => {{ const found = ({FRAME})('{shown}')
+            return found.left + found.width <= width }}""", arg=width, timeout=WAIT)
+        frame = page.evaluate(FRAME, shown)
+        assert 0 <= frame["left"] and frame["left"] + frame["width"] <= width
+        assert frame["top"] < 0.6 * height                          # and is seen at once
+        box = page.locator(".main-content")
+        assert box.evaluate("box => box.scrollWidth - box.clientWidth") <= 0

@@ -141,6 +141,17 @@ def test_posteriors_are_counted_and_those_of_complete_data_kept(world):
     assert bench.evaluations == 3                       # complete data are not conditioned again
 
 
+def test_a_rough_error_is_near_the_error_and_on_a_line_the_same(world):
+    for place, cells in ((world, equal_cells(world, 1.6)), (world, equal_cells(world, 0.4)),
+                         (worlds.line("two", 200, 0.3), None)):
+        cells = equal_cells(place, worlds.END / 12) if cells is None else cells
+        for length in (0.4, 1.0, 2.5):
+            model = Model(lengthscale=length)
+            rough = Bench(place).error(cells, model, rough=True)
+            assert rough == pytest.approx(Bench(place).error(cells, model),
+                                          rel=0.08 if place is world else 1e-12)
+
+
 def test_the_plane_is_exact_where_one_looks_and_interpolated_elsewhere():
     sizes, lengths = np.geomspace(0.1, 3, 13), np.geomspace(0.05, 10, 16)
     plane, calls = Plane(sizes, lengths, (3, 3)), []
@@ -161,6 +172,6 @@ def test_the_plane_is_exact_where_one_looks_and_interpolated_elsewhere():
     np.testing.assert_allclose((x / y)[np.isfinite(x)], 0.2, rtol=1e-6)
 
 
-def test_the_story_has_six_steps_with_a_sentence_each():
-    assert len(story.STEPS) == 6
-    assert all(s.name and s.sentence.endswith(".") for s in story.STEPS)
+def test_the_story_has_steps_with_a_sentence_or_more_each():
+    assert len({s.name for s in story.STEPS}) == len(story.STEPS) == 8
+    assert all(s.name and s.sentence.endswith((".", "?")) for s in story.STEPS)

@@ -7,7 +7,7 @@ import pytest
 from bokeh.models import ColumnDataSource
 
 from tests.ui.kit import refused, settled, slow_imports
-from workbench.ui.granularity import california, theory, worlds
+from workbench.ui.granularity import california, messages, theory, worlds
 from workbench.ui.granularity.background import equal_cells
 from workbench.ui.granularity.engine import AT_ONCE
 from workbench.ui.granularity.state import COUNTS, LENGTHS, NOISES, SIDES, VARIANCES, State
@@ -16,6 +16,9 @@ from workbench.ui.granularity.story import STEPS
 from workbench.ui.granularity.views.charts import Charts, KernelCurve
 from workbench.ui.granularity.views.line import Line
 from workbench.ui.granularity.views.maps import Maps, image
+from workbench.ui.granularity.views.page import Numbers
+from workbench.ui.granularity.views.story import Lecture
+from workbench.ui.granularity.views.window import AXIS, Window, sizes
 from workbench.ui.granularity.worlds import END
 
 BUDGET = 100        # milliseconds of processor time for one event
@@ -40,8 +43,8 @@ def test_bad_values_keep_the_default_and_are_named():
     assert [p.split(" ")[0] for p in problems] == [
         "kernel=cubic", "cells=13.5", "edges=2_1", "cell=12", "lengthscale=-3", "colour"]
     assert state.read("?edges=" + "_".join(str(0.05 * k) for k in range(1, 80))) != []
-    assert state.read("?story=0&tab=line&story=7") == [
-        "story=7 is not offered here (offered: 0, 1, 2, 3, 4, 5, 6); story=0 is used instead"]
+    assert state.read("?story=0&tab=line&story=9") == [
+        "story=9 is not offered here (offered: 0, 1, 2, 3, 4, 5, 6, 7, 8); story=0 is used instead"]
 
 
 def test_california_is_offered_only_where_its_file_is(monkeypatch, tmp_path):
@@ -99,7 +102,7 @@ def test_one_event_changes_all_and_only_what_changed_is_computed_again():
     store.param.watch(lambda event: seen.append(event.new.evaluations), "tick")
     first = store.answer.complete.mean
     for event, evaluations in (({"cells": 20}, 1), ({"lengthscale": 0.5}, 2), ({"cells": 30}, None),
-                               ({"cells": 8, "lengthscale": 1.0}, 1), ({"tolerance": 0.2}, None),
+                               ({"cells": 8, "lengthscale": 0.4}, 1), ({"tolerance": 0.2}, None),
                                ({"noise": 0.5}, 2), ({"assumed": 0.1}, 2), ({"points": 100}, 2)):
         seen.clear()
         if event == {"cells": 30}:
@@ -108,7 +111,7 @@ def test_one_event_changes_all_and_only_what_changed_is_computed_again():
             continue
         store.state.param.update(**event)
         assert seen == ([] if evaluations is None else [evaluations])
-        if event.get("lengthscale") == 1.0:
+        if event.get("lengthscale") == 0.4:
             assert store.answer.complete.mean is first      # kept
     store.close()
 
@@ -159,7 +162,7 @@ def test_what_takes_longer_is_left_for_the_release():
 
 
 def test_the_plane_and_the_curves_agree_with_the_readout():
-    state = State(points=100, cells=12)
+    state = State(known="sine", points=100, cells=12, lengthscale=1.0)
     store = Store(state)
     store.refresh()
     settled(store)
@@ -181,7 +184,8 @@ def test_the_plane_and_the_curves_agree_with_the_readout():
 
 @pytest.mark.parametrize("tab", ["line", "map"])
 def test_learning_moves_the_sliders_to_the_stops_and_says_what_was_learnt(tab):
-    state = State(tab=tab, points=100, lengthscale=0.1, side=1.6, map_lengthscale=0.1)
+    state = State(tab=tab, known="sine", points=100, lengthscale=0.1, side=1.6,
+                  map_lengthscale=0.1)
     store = Store(state)
     store.refresh()
     store.learn()
@@ -237,11 +241,182 @@ def test_every_step_of_the_story_shows_what_it_says(step):
     state.tell(step)
     store.close()
     answer = store.answer
-    expected = {1: (0, 0.02), 2: (0, 0.06), 3: (0.1, 1), 4: (0.1, 1), 5: (0.02, 1), 6: (0.1, 1)}
+    expected = {1: (0, 0.02), 2: (0, 0.06), 3: (0.1, 1), 4: (0.1, 1), 5: (0.02, 1), 6: (0.1, 1),
+                7: (0.4, 1), 8: (0.1, 1)}
+    assert state.told and (step < 6 or state.hidden)
     low, high = expected[step]
     assert low <= answer.error <= high
     again = State()
     assert again.read(state.query()) == [] and again.model == state.model
+    alone = State(known="step", kernel="matern12", side=5.0, edges="1_2")
+    assert alone.read(f"?story={step}") == []
+    assert alone.told and alone.model == state.model and alone.world_key == state.world_key
+    assert (alone.shape, alone.second, alone.size) == (state.shape, state.second, state.size)
+
+
+def test_a_step_of_the_story_is_left_when_a_control_moves_and_can_be_returned_to():
+    state = State()
+    assert state.read("?story=3&cells=9&tolerance=0.2") == []
+    assert (state.story, state.cells, state.told) == (3, 9, False)
+    again = State()
+    assert again.read(state.query()) == [] and again.query() == state.query() and not again.told
+    again.tell(again.story)
+    assert again.told and again.cells == 4
+    again.step(-1)
+    assert (again.story, again.cells) == (2, 12)
+    again.param.update(tolerance=0.3, cell=3)       # no part of what a step says
+    assert again.told
+    again.tell(1)
+    again.step(-1)
+    assert again.story == 1
+    again.tell(0)
+    assert again.told and again.cells == 64
+
+
+def test_the_first_view_has_cells_too_wide_for_its_function():
+    for tab in ("line", "map"):
+        store = Store(State(tab=tab))
+        store.refresh()
+        store.close()
+        answer, state = store.answer, store.state
+        assert state.size > answer.model.lengthscale and answer.error > 2 * state.tolerance
+        assert answer.against[1] > 1.5 * answer.against[0]
+
+
+@pytest.mark.parametrize("error, tolerance", [
+    (0.02, 0.05), (0.05, 0.05), (0.0501, 0.05), (0.099, 0.05), (0.4, 0.05), (0.4, 0.5),
+    (None, 0.1)])
+def test_the_badge_and_the_sentence_judge_alike(error, tolerance):
+    label, colour = messages.verdict(error, tolerance)
+    said = messages.headline(12, 400, 0.5, "rad", error, (0.1, 0.2), None, tolerance, True)
+    if error is None:
+        assert colour == "default" and "tolerance" not in said
+    else:
+        fine = error <= tolerance
+        assert (colour == "success") == fine == ("within the tolerance" in said)
+        assert ("beyond the tolerance" in said) == (not fine) == label.startswith("too coarse")
+        assert fine or (colour == "error") == (error > 2 * tolerance)
+
+
+def test_the_badge_follows_the_measured_error():
+    store = Store(State(known="sine", lengthscale=1.0))
+    numbers = Numbers(store)
+    store.refresh()
+    assert numbers.verdict.color == "success" and store.answer.error < 0.1
+    assert numbers.ratio.label == "lengthscale = 1.9 cells" and numbers.ratio.color == "default"
+    store.state.known = "rougher"                   # as many cells for each lengthscale
+    assert numbers.ratio.label == "lengthscale = 1.9 cells"
+    assert numbers.verdict.color == "warning" and "too coarse" in numbers.verdict.label
+    store.state.tolerance = 0.2
+    assert numbers.verdict.color == "success"
+    store.close()
+
+
+def test_the_truth_of_a_map_stays_hidden_until_it_was_guessed():
+    state = State(tab="map", show="truth")
+    store = Store(state)
+    views = maps, charts, numbers = Maps(store), Charts(store), Numbers(store)
+    store.refresh()
+
+    def seen():
+        return (np.isfinite(maps.pixels.data["truth"][0]).any(),
+                np.isfinite(charts.coverage.data["complete"]).any(),
+                "Error against the truth" in numbers.text.text)
+
+    assert seen() == (False,) * 3 and state.hidden and "Guess" in numbers.text.text
+    state.uncover()
+    assert state.hidden                             # there is no guess yet
+    state.guess = "hardly"
+    assert seen() == (False,) * 3
+    state.uncover()
+    assert seen() == (True,) * 3 and not state.hidden
+    np.testing.assert_allclose(maps.pixels.data["truth"][0],
+                               image(store.bench.world, store.bench.world.truth))
+    assert "You said: hardly further. Not quite" in maps._note.object
+    state.side = 2.0                                # of the same world, it stays in view
+    assert seen() == (True,) * 3
+    state.output = "smooth"
+    assert seen() == (False,) * 3 and state.guess == "none"
+    again = State()
+    assert again.read("?tab=map&reveal=yes") == [messages.NOT_GUESSED] and again.hidden
+    assert again.read("?tab=map&guess=twice&reveal=yes") == [] and not again.hidden
+    assert len(views) == 3
+    store.close()
+
+
+def test_two_lengthscales_are_compared_on_the_same_summaries():
+    state = State(tab="map", side=1.0, second=0.5)
+    store = Store(state)
+    maps = Maps(store)
+    store.refresh()
+    first, rival = store.answer, store.answer.rival
+    assert rival.model.lengthscale == 0.5 and maps._drawn["complete"].glyph.image == "second"
+    assert "more probable under" in maps._clinic.object and "error" not in maps._clinic.object
+    state.param.update(second=0, map_lengthscale=0.5)
+    other = store.answer
+    np.testing.assert_allclose(rival.mean, other.summary.mean)
+    np.testing.assert_allclose(rival.coverage, other.coverage[1])
+    assert (rival.evidence, rival.against) == pytest.approx((other.evidence, other.against[1]))
+    assert rival.evidence != pytest.approx(first.evidence, abs=1)
+    assert other.rival is None and maps._drawn["complete"].glyph.image == "complete"
+    store.close()
+
+
+def test_draws_are_made_once_and_only_when_they_are_looked_at():
+    state = State(tab="map")
+    store = Store(state)
+    maps = Maps(store)
+    store.refresh()
+    settled(store)
+    assert store.draws is None
+    before = store.bench.evaluations
+    state.show = "draws"
+    deadline = time.monotonic() + 60
+    while store.draws is None and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert store.bench.evaluations == before + 1
+    np.testing.assert_allclose(store.draws.mean, store.answer.summary.mean, atol=1e-9)
+    assert len(maps.fields.data["departure0"]) == 1
+    state.show = "sd"
+    assert store.draws is None and len(maps.fields.data["departure0"]) == 0
+    store.close()
+
+
+def test_keys_of_a_lecture():
+    state = State()
+    store = Store(state)
+    window, line, controls = Window(store), Line(store), Lecture(store)
+    store.refresh()
+    small = line.figure.title.text_font_size
+    window.press("ArrowRight")
+    window.press("Escape")
+    assert (state.lecture, state.story) == (False, 0)
+    window.press("l")
+    assert state.lecture and line.figure.title.text_font_size == "20px"
+    thin = [r.glyph.line_width for r in line.figure.renderers if type(r.glyph).__name__ == "Line"]
+    assert thin and min(thin) >= 3
+    assert sum(widget.visible for widget in controls.widgets.values()) == 3
+    for key, step in (("ArrowRight", 1), ("PageDown", 2), ("ArrowLeft", 1), ("PageUp", 1)):
+        window.press(key)
+        assert state.story == step and state.told
+    again = State()
+    assert again.read(state.query()) == [] and again.lecture
+    window.press("Escape")
+    assert not state.lecture and line.figure.title.text_font_size == small
+    assert not controls._panel.visible
+    store.close()
+
+
+@pytest.mark.parametrize("room", [(350, 700), (940, 700), (1240, 800), (1580, 950), (1880, 1080)])
+@pytest.mark.parametrize("lecture", [False, True])
+def test_views_fit_into_their_room(room, lecture):
+    found = sizes(room, lecture)
+    assert found.line[0] + 60 <= room[0]
+    assert found.maps + AXIS <= room[0]
+    if room[0] > 900:
+        beside = 3 if lecture else 4
+        assert 0.6 * room[0] < beside * found.maps + AXIS <= room[0]
+        assert (1 if lecture else 3) * (found.charts[0] + 60) <= room[0]
 
 
 def test_the_page_can_be_drawn_before_torch_and_statistics_are_imported():

@@ -36,6 +36,8 @@ class App:
         Makes what the first page waits for, ahead of it: imports, results that stay in caches.
     later : callable or None
         Makes ahead what nobody waits for yet; it is to give way.
+    frame : callable or None
+        Called with the page and the store, to change the page as a whole.
     """
 
     title: str
@@ -45,6 +47,7 @@ class App:
     views: tuple[type, ...]
     first: Callable[[Run], None] | None = None
     later: Callable[[Run], None] | None = None
+    frame: Callable[[pmui.Page, Store], None] | None = None
 
 
 def show(app: App) -> None:
@@ -55,7 +58,10 @@ def show(app: App) -> None:
     store = app.store(state, session_scheduler(), pn.io.hold)
     on_close(store.close)
     store.refresh()
-    page(app.title, [app.controls(store)], [view(store) for view in app.views]).servable()
+    made = page(app.title, [app.controls(store)], [view(store) for view in app.views])
+    if app.frame is not None:
+        app.frame(made, store)
+    made.servable()
 
 
 def prepare() -> None:
@@ -139,7 +145,8 @@ def page(title: str, sidebar: list, main: list) -> pmui.Page:
     """The page: a sidebar of controls and the main column."""
     # Bokeh keeps an element within the height of its parent, here that of the window: rows that
     # wrap would be cut off there and lie over what is below them.
-    column = pn.Column(*main, sizing_mode="stretch_width", styles={"max-height": "none"})
+    loose = {"max-height": "none", "min-width": "0"}
+    column = pn.Column(*main, sizing_mode="stretch_width", styles=loose)
     return pmui.Page(
         title=title, sidebar=sidebar, main=[column],
         sidebar_width=310,

@@ -9,7 +9,7 @@ import numpy as np
 from workbench.ui.base.cache import Cache
 from workbench.ui.base.jobs import Run
 from workbench.ui.granularity import cells as cutting
-from workbench.ui.granularity import learning, messages, theory
+from workbench.ui.granularity import learning, messages, theory, zones
 from workbench.ui.granularity.cells import Summaries
 from workbench.ui.granularity.engine import Answer, Bench, Model
 from workbench.ui.granularity.plane import Plane
@@ -49,7 +49,9 @@ class Plan:
 
     bench: Bench
     model: Model
+    rival: Model | None
     size: float
+    shape: str                  # of a map's cells
     plane: Plane
     stops: np.ndarray           # cell sizes of the curves
     curves: Cache               # those of before, and pictures
@@ -65,12 +67,12 @@ class Plan:
              for t in TOLERANCES}))
 
 
-def equal_cells(world: World, size: float) -> Summaries:
-    """Summaries of a world in equal cells of a size."""
+def equal_cells(world: World, size: float, shape: str = zones.SQUARES) -> Summaries:
+    """Summaries of a world in equal cells of a size, or as many of another shape."""
     if world.shape[0] == 1:
         edges = cutting.equal(world.bounds[2], round(world.bounds[2] / size))
         return cutting.intervals(world.points, world.values, edges)
-    return cutting.squares(world.points, world.values, world.bounds, size)
+    return zones.SHAPES[shape](world.points, world.values, world.bounds, size)
 
 
 def complete(plan: Plan, answer: Answer, run: Run, pause: float) -> None:
@@ -78,7 +80,10 @@ def complete(plan: Plan, answer: Answer, run: Run, pause: float) -> None:
     run.wait_for_page(pause)
     bench, plane = plan.bench, plan.plane
     if not answer.whole:
-        run.send("answer", bench.answer(answer.cells, plan.model, whole=True))
+        run.send("answer", bench.answer(answer.cells, plan.model, plan.rival, whole=True))
+    if bench.world.shape[0] > 1:
+        run.send("shapes", plan.curves.get(("shapes", *plan.key, plan.size),
+                                           lambda: _shapes(plan, run)))
     curve = plan.curves.get(plan.key, lambda: _errors(plan, run))
     run.send("curve", curve)
     cells = {}
@@ -87,9 +92,9 @@ def complete(plan: Plan, answer: Answer, run: Run, pause: float) -> None:
         run.check()
         size = float(plane.sizes[column])
         if size not in cells:
-            cells[size] = equal_cells(bench.world, size)
+            cells[size] = equal_cells(bench.world, size, plan.shape)
         model = replace(plan.model, lengthscale=float(plane.lengthscales[row]))
-        return bench.error(cells[size], model)
+        return bench.error(cells[size], model, rough=True)
 
     run.send("work", messages.PLANE)
     if plane.ready:
@@ -110,11 +115,21 @@ def learn(bench: Bench, cells: Summaries, model: Model, run: Run) -> None:
     run.tell("received", "learnt", found)
 
 
+def _shapes(plan: Plan, run: Run) -> dict[str, float]:
+    """Error by shape of the cells, of which there are as many."""
+    found = {}
+    for shape in zones.SHAPES:
+        run.check()
+        cells = equal_cells(plan.bench.world, plan.size, shape)
+        found[shape] = plan.bench.error(cells, plan.model)
+    return found
+
+
 def _errors(plan: Plan, run: Run) -> Curve:
     counts, errors = [], []
     for size in np.sort(plan.stops)[::-1]:
         run.check()
-        cells = equal_cells(plan.bench.world, float(size))
+        cells = equal_cells(plan.bench.world, float(size), plan.shape)
         counts.append(cells.size)
         errors.append(plan.bench.error(cells, plan.model))
     none = np.empty(0)
@@ -130,7 +145,7 @@ def _bounds(plan: Plan, curve: Curve, run: Run) -> None:
     found = []
     for size in sizes[:: max(1, sizes.size // THEORY)]:
         run.check()
-        cells = equal_cells(plan.bench.world, float(size))
+        cells = equal_cells(plan.bench.world, float(size), plan.shape)
         limit = theory.bound(plan.bench.world.points, cells, plan.model)
         found.append((cells.size, limit.bound, limit.certificate))
         counts, bounds, certificates = np.array(found).T

@@ -1,4 +1,4 @@
-"""Cells: intervals of a line that can be moved, merged and split, and squares of a map."""
+"""Cells and what is left of data in them; intervals of a line can be moved, merged and split."""
 
 from __future__ import annotations
 
@@ -16,59 +16,63 @@ GAP = 0.02          # least width of an interval that is moved or split
 class Summaries:
     """All that is left of complete data: for each cell a place, a mean, a count, a variance."""
 
-    places: np.ndarray          # m x d, the cells' centres
+    places: np.ndarray          # m x d, the cells' centroids
     means: np.ndarray
     counts: np.ndarray
     spreads: np.ndarray         # variance of the outputs in each cell, divided by the count
     left: np.ndarray            # m x d, lower corners of the cells
     right: np.ndarray           # m x d, upper corners
     assignment: np.ndarray      # cell of each point
+    rings: tuple = ()           # corners of each cell, k x 2; empty if cells are boxes
 
     @property
     def size(self) -> int:
         """Number of cells that hold data."""
         return self.means.size
 
+    @property
+    def outlines(self) -> tuple[list, list]:
+        """Corners of the cells of a map, across and up."""
+        if self.rings:
+            return [ring[:, 0] for ring in self.rings], [ring[:, 1] for ring in self.rings]
+        (x0, y0), (x1, y1) = self.left.T, self.right.T
+        return (list(np.column_stack([x0, x1, x1, x0])), list(np.column_stack([y0, y0, y1, y1])))
+
     def statistic(self, likelihood: str) -> np.ndarray:
         """The mean on the scale of the Gaussian process; a log mean of zero counts as half."""
         return OBSERVED[likelihood].statistic(self.means, 0.5 / self.counts)
 
 
-def summarise(values: np.ndarray, cell: np.ndarray, left: np.ndarray, right: np.ndarray
+def summarise(points: np.ndarray, values: np.ndarray, cell: np.ndarray, left: np.ndarray,
+              right: np.ndarray, centres: np.ndarray | None = None, rings: tuple = ()
               ) -> Summaries:
     """Summarise points by cell; cells without points are left out.
 
     Parameters
     ----------
+    points : array, n x d
     values : array, n
     cell : array of int, n
         Cell of each point.
     left, right : arrays, cells x d
-        Corners of all cells.
+        Corners of all cells, or of the boxes around them.
+    centres : array, cells x d, optional
+        Centroids of all cells; by default those of the boxes.
+    rings : tuple of arrays, k x 2
+        Corners of all cells that are no boxes.
     """
     kept, assignment, counts = np.unique(cell, return_inverse=True, return_counts=True)
     means = np.bincount(assignment, weights=values) / counts
     spreads = np.bincount(assignment, weights=(values - means[assignment]) ** 2) / counts
-    return Summaries((left[kept] + right[kept]) / 2, means, counts.astype(float), spreads,
-                     left[kept], right[kept], assignment)
+    places = (left + right) / 2 if centres is None else centres
+    return Summaries(places[kept], means, counts.astype(float), spreads, left[kept], right[kept],
+                     assignment, tuple(rings[k] for k in kept) if rings else ())
 
 
 def intervals(points: np.ndarray, values: np.ndarray, edges: np.ndarray) -> Summaries:
     """Summaries of points on a line between consecutive edges."""
     cell = np.clip(np.searchsorted(edges, points[:, 0], side="right") - 1, 0, edges.size - 2)
-    return summarise(values, cell, edges[:-1, None], edges[1:, None])
-
-
-def squares(points: np.ndarray, values: np.ndarray, bounds: tuple, side: float) -> Summaries:
-    """Summaries of points on a map in squares of a side, counted from the lower left corner."""
-    x0, y0, x1, y1 = bounds
-    across = int(np.ceil((x1 - x0) / side - 1e-9))
-    up = int(np.ceil((y1 - y0) / side - 1e-9))
-    column = np.clip(((points[:, 0] - x0) / side).astype(int), 0, across - 1)
-    row = np.clip(((points[:, 1] - y0) / side).astype(int), 0, up - 1)
-    index = np.arange(across * up)
-    left = np.column_stack([x0 + index % across * side, y0 + index // across * side])
-    return summarise(values, row * across + column, left, left + side)
+    return summarise(points, values, cell, edges[:-1, None], edges[1:, None])
 
 
 def equal(end: float, count: int) -> np.ndarray:

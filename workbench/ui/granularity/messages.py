@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from workbench.ui.base.messages import resolution
 from workbench.ui.granularity.observed import OBSERVED
 
 TITLE = "Granularity: how coarse may summaries be?"
@@ -16,7 +15,24 @@ LINE_NOTE = (
 )
 TOO_MANY = "Boundaries can be moved by hand, and cells chosen, up to 64 cells."
 KERNEL_NOTE = "Within the shaded cell, the process should hardly change."
-MAP_NOTE = ("Zoom and pan are linked. The difference is what is lost by seeing only the cells.")
+MAP_NOTES = {
+    "difference": "Zoom and pan are linked. The difference is what is lost by seeing only the "
+                  "cells.",
+    "sd": "Dark: the summaries leave little doubt. The sd knows where cells are, not what they "
+          "hide.",
+    "draws": "Maps that the summaries allow, each turned slowly into the next, with no refit: "
+             "what stays is known. Click to pause.",
+    "truth": "What is finer than a cell cannot come back.",
+}
+SQUARES = "squares"
+BY_SHAPE = {SQUARES: "squares", "strips": "strips", "voronoi": "Voronoi cells"}
+ASK = "How far from the truth is the map from summaries, compared with complete data?"
+REVEAL, HIDE = "Reveal the truth", "Hide the truth"
+NOT_GUESSED = "reveal=yes needs a guess (guess=hardly, twice or further); the truth stays hidden"
+HIDDEN = "Guess, then reveal the truth, to see errors and coverage."
+HIDDEN_NOTE = "Shown once the truth is revealed: choose Truth above the last map, and guess."
+LECTURE, LEAVE_LECTURE = "Lecture mode (L)", "Leave lecture mode (Esc)"
+MOVED_ON = "The controls have moved on."
 PLANE_NOTE = "Click to go there."
 CURVE_NOTE = ("η and η' are known before any data are seen, in prior sd, and bound the error up to "
               "a constant; the certificate η' is the sharper one.")
@@ -28,6 +44,8 @@ HELD_OUT_NOTE = " No truth is known here: held-out outputs, with their noise, st
 UPDATING, PLANE, THEORY = "updating", "plane: filling in", "theory: filling in"
 LEARNING = "learning"
 READY = "ready"
+HARDLY = 1.25           # times as far from the truth as complete data
+NEARLY = 2.0            # times the tolerance, up to which an error is not yet red
 
 
 def count(number: int, one: str) -> str:
@@ -40,29 +58,104 @@ def calibration(known: bool) -> str:
     return f"Calibration against {'the truth' if known else 'new outputs'}"
 
 
-def ratio(value: float) -> tuple[str, str]:
-    """The number that matters, and a colour for it."""
-    verdict, colour = resolution(value, "the cells")
-    return f"lengthscale = {value:.2g} cells: {verdict}", colour
+def ratio(value: float) -> str:
+    """The lengthscale against the cells: a number that judges nothing."""
+    return f"lengthscale = {value:.2g} cells"
+
+
+def verdict(error: float | None, tolerance: float) -> tuple[str, str]:
+    """What the measured error is against the tolerance, and a colour for it."""
+    if error is None:
+        return "measuring the error of summaries", "default"
+    if error <= tolerance:
+        return f"fine enough: error {error:.3f}, tolerance {tolerance:g} sd", "success"
+    times = error / tolerance
+    return (f"too coarse: error {error:.3f}, {times:.2g} × the tolerance of {tolerance:g} sd",
+            "warning" if times <= NEARLY else "error")
 
 
 def headline(cells: int, points: int, size: float, unit: str, error: float | None,
              against: tuple, covered: tuple | None, tolerance: float, known: bool,
-             equal: bool = True) -> str:
+             equal: bool = True, hidden: bool = False, shape: str = SQUARES,
+             brief: bool = False) -> str:
     """The setting in numbers."""
     what, mean = "truth" if known else "held-out outputs", "" if equal else " on average"
-    parts = [f"{count(cells, 'cell')} of {size:.3g} {unit}{mean} instead of "
-             f"{count(points, 'point')}."]
-    if error is not None:
+    sized = f" of {size:.3g} {unit}{mean}"
+    if shape != SQUARES:
+        sized = f" ({BY_SHAPE[shape]}, as many as squares{sized})"
+    parts = [f"{count(cells, 'cell')}{sized} instead of {count(points, 'point')}."]
+    if error is not None and not brief:
         judged = "within" if error <= tolerance else "beyond"
         parts.append(f"Summaries differ from complete data by {error:.3f} of the data's sd, "
                      f"{judged} the tolerance of {tolerance:g}.")
+    if hidden or brief:
+        return " ".join([*parts, HIDDEN] if hidden and not brief else parts)
+    if error is not None:
         parts.append(f"Error against the {what}: complete {against[0]:.3f}, "
                      f"summaries {against[1]:.3f}.")
     if covered is not None:
         parts.append(f"90 % intervals cover {100 * covered[0]:.0f} % (complete) and "
                      f"{100 * covered[1]:.0f} % (summaries) of the {what}.")
     return " ".join(parts)
+
+
+def axes(unit: str) -> tuple[str, str]:
+    """Labels of a map's axes."""
+    east, north = ("longitude", "latitude") if unit == "degrees" else ("east", "north")
+    return f"{east} ({unit})", f"{north} ({unit})"
+
+
+def maps(show: str, lengthscale: float, second: float | None, unit: str) -> dict[str, str]:
+    """Titles of the maps."""
+    names = {"cells": "Cells: all that is left", "summary": "From summaries",
+             "complete": "From complete data"}
+    last = {"difference": "Summaries − complete data", "sd": "sd from summaries",
+            "draws": "Posterior draws, moving", "truth": "The truth"}
+    if second is not None:
+        names |= {"summary": f"A: lengthscale {lengthscale:.3g} {unit}",
+                  "complete": f"B: lengthscale {second:.3g} {unit}"}
+        last |= {"difference": "B − A", "sd": "sd under A", "draws": "Draws under A, moving"}
+    return names | {"last": last[show]}
+
+
+def shapes(errors: dict[str, float], chosen: str) -> str:
+    """The error by shape of the cells."""
+    told = ", ".join(f"{BY_SHAPE[name]} {error:.3f}" + (" (shown)" if name == chosen else "")
+                     for name, error in errors.items())
+    return f"Error by shape of as many cells: {told}."
+
+
+def clinic(first: tuple, second: tuple, unit: str, hidden: bool) -> str:
+    """Two lengthscales on the same summaries.
+
+    Parameters
+    ----------
+    first, second : (lengthscale, evidence, error, coverage or None)
+    unit : str
+    hidden : bool
+        Whether error and coverage are not to be told yet.
+    """
+    told = []
+    for name, (length, evidence, error, covered) in (("A", first), ("B", second)):
+        text = f"{name}: lengthscale {length:.3g} {unit}, log evidence {evidence:.1f}"
+        if not hidden:
+            text += f", error {error:.3f}"
+            text += "" if covered is None else f", 90 % intervals cover {100 * covered:.0f} %"
+        told.append(text)
+    better = "A" if first[1] >= second[1] else "B"
+    by = abs(first[1] - second[1])
+    return (f"{told[0]}. {told[1]}. The summaries are more probable under {better}, by "
+            f"{by:.1f} in log evidence.")
+
+
+def further(guess: str, guesses: dict, against: tuple) -> str:
+    """The guess, and how much further from the truth summaries are than complete data."""
+    times = against[1] / against[0]
+    right = "hardly" if times < HARDLY else "twice" if times <= 2 else "further"
+    said = next((label for label, name in guesses.items() if name == guess), "nothing")
+    return (f"You said: {said}. {'Right' if guess == right else 'Not quite'}: complete data are "
+            f"{against[0]:.2f} sd from the truth, summaries {against[1]:.2f}, {times:.1f} times as "
+            "far.")
 
 
 def advice(size: float, lengthscale: float, tolerance: float, unit: str, longest: float) -> str:

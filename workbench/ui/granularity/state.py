@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import param
 
@@ -19,6 +21,7 @@ from workbench.ui.granularity.worlds import (
     line,
     made_map,
 )
+from workbench.ui.granularity.zones import SQUARES, STRIPS, VORONOI
 
 LINE, MAP = "line", "map"
 KERNELS = {"Gaussian": "rbf", "Laplacian (Matérn 1/2)": "matern12", "Matérn 3/2": "matern32",
@@ -30,21 +33,25 @@ LENGTHS = [0.05, 0.063, 0.08, 0.1, 0.125, 0.16, 0.2, 0.25, 0.32, 0.4, 0.5, 0.63,
 VARIANCES = [0.063, 0.1, 0.16, 0.25, 0.4, 0.63, 1.0, 1.6, 2.5, 4.0, 6.3, 10.0, 16.0]
 NOISES = [0.05, 0.07, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.85, 1.0, 1.2, 1.5]
 TOLERANCES = [0.02, 0.05, 0.1, 0.2, 0.3]
-TRUE = "true"
+TRUE, TRUTH = "true", "truth"
+NO_GUESS = "none"
+GUESSES = {"hardly further": "hardly", "up to twice as far": "twice", "further still": "further"}
+SECONDS = {"none": 0, "a quarter": 0.25, "half": 0.5, "twice": 2, "four times": 4}
 MOST_MOVABLE = 64       # cells whose boundaries can be moved by hand
 
 
 class State(state.State):
     """All choices of the app."""
 
-    tab = param.Selector(objects={"1-D line": LINE, "2-D map": MAP}, doc="Which world is shown.")
     story = param.Selector(objects=[0, *range(1, len(story.STEPS) + 1)], doc="Step of the story.")
+    lecture = param.Boolean(False, doc="Large type and few controls; arrow keys step the story.")
+    tab = param.Selector(objects={"1-D line": LINE, "2-D map": MAP}, doc="Which world is shown.")
     kernel = param.Selector(objects=KERNELS, doc="Covariance function of the Gaussian process.")
     tolerance = param.Selector(
         objects=named(TOLERANCES, "{} sd"), default=0.1,
         doc="Error that one is willing to pay for summaries instead of complete data.")
     known = param.Selector(objects={title: name for name, (title, _) in KNOWN.items()},
-                           doc="The function that is observed.")
+                           default="rougher", doc="The function that is observed.")
     points = param.Selector(objects=named([100, 200, 400, 700, 1000], "{} points"), default=400,
                             doc="Complete data: number of observations.")
     noise = param.Selector(objects=named(NOISES, "{}"), default=0.3,
@@ -54,7 +61,7 @@ class State(state.State):
                            doc="Number of equal cells that the line is cut into.")
     edges = param.String("", doc="Boundaries moved by hand; empty if cells are equal.")
     cell = param.Integer(-1, bounds=(-1, 999), doc="Cell chosen for merging and splitting.")
-    lengthscale = param.Selector(objects=named(LENGTHS, "{} rad"), default=1.0,
+    lengthscale = param.Selector(objects=named(LENGTHS, "{} rad"), default=0.4,
                                  doc="Distance over which the process changes.")
     variance = param.Selector(objects=named(VARIANCES, "{}"), default=1.0,
                               doc="Variance of the process before data.")
@@ -65,12 +72,22 @@ class State(state.State):
     likelihood = param.Selector(
         objects={"Normal": "normal", "Poisson": "poisson"},
         doc="Normal: a cell reports its mean. Poisson: log of the mean, variance 1 / total count.")
-    side = param.Selector(doc="Side of the square cells.")
+    side = param.Selector(doc="Side of square cells; there are as many of other shapes.")
+    shape = param.Selector(objects={"Squares": SQUARES, "Strips": STRIPS, "Voronoi": VORONOI},
+                           doc="Shape of the cells, of which the result depends as well.")
     map_lengthscale = param.Selector(doc="Distance over which the process changes.")
+    second = param.Selector(
+        objects=SECONDS, doc="A second lengthscale on the same summaries, as a multiple.")
     map_variance = param.Selector(objects=named(VARIANCES, "{}"), default=1.0,
                                   doc="Variance of the process, in units of the data's variance.")
     map_noise = param.Selector(objects=named(NOISES, "{}"), default=NOISE,
                                doc="Noise of one observation, in units of the data's sd.")
+    show = param.Selector(
+        objects={"Difference": "difference", "sd": "sd", "Moving draws": "draws", "Truth": TRUTH},
+        doc="What the last map shows.")
+    guess = param.Selector(objects={"no guess": NO_GUESS} | GUESSES,
+                           doc="How much further than complete data from the truth, by guess.")
+    reveal = param.Boolean(False, doc="Whether the truth of the map is shown.")
 
     def __init__(self, **given):
         sources = {"made map": "made"}
@@ -79,7 +96,7 @@ class State(state.State):
         self.param.source.objects, self._editing = sources, False
         super().__init__(source="made")
         self._offer()
-        self.param.update(**{"side": 1.0, "map_lengthscale": 1.0} | given)
+        self.param.update(**{"side": 1.6, "map_lengthscale": 1.0} | given)
 
     @param.depends("source", watch=True)
     def _offer(self) -> None:
@@ -95,6 +112,10 @@ class State(state.State):
     def _equal_again(self) -> None:
         if not self._editing:
             self.param.update(edges="", cell=-1)
+
+    @param.depends("source", "output", "likelihood", watch=True)
+    def _hide(self) -> None:
+        self.param.update(guess=NO_GUESS, reveal=False)
 
     # what the choices mean
 
@@ -121,6 +142,29 @@ class State(state.State):
             return Model(self.kernel, self.lengthscale, self.variance, noise)
         return Model(self.kernel, self.map_lengthscale, self.map_variance, self.map_noise,
                      self.likelihood)
+
+    @property
+    def rival(self) -> Model | None:
+        """The model with the second lengthscale, if there is one."""
+        if self.tab == LINE or not self.second:
+            return None
+        return replace(self.model, lengthscale=self.second * self.map_lengthscale)
+
+    @property
+    def hidden(self) -> bool:
+        """Whether there is a truth that is not to be shown yet, nor errors against it."""
+        return self.tab == MAP and self.source == "made" and not self.reveal
+
+    @property
+    def told(self) -> bool:
+        """Whether the setting is that of the step of the story."""
+        setting = story.STEPS[self.story - 1].setting if self.story else {}
+        return all(getattr(self, name) == value for name, value in setting.items())
+
+    @property
+    def chart(self) -> str:
+        """The chart that the step of the story is about, if it is about one."""
+        return story.STEPS[self.story - 1].chart if self.story else ""
 
     @property
     def boundaries(self) -> np.ndarray:
@@ -168,7 +212,19 @@ class State(state.State):
 
     def tell(self, step: int) -> None:
         """Go to a step of the story; 0 leaves it."""
-        self.param.update(story=step, **(story.STEPS[step - 1].setting if step else {}))
+        told = {**story.BEGIN, **story.STEPS[step - 1].setting} if step else {}
+        self.source = told.get("source", self.source)      # before what it offers
+        self.param.update(story=step, **told)
+
+    def step(self, by: int) -> None:
+        """Go on in the story, or back; never out of it."""
+        step = min(max(self.story + by, 1), len(story.STEPS))
+        if step != self.story:
+            self.tell(step)
+
+    def uncover(self) -> None:
+        """Show the truth of the map, if it was guessed how far it is."""
+        self.reveal = self.guess != NO_GUESS
 
     def _read(self, name: str, text: str) -> list[str]:
         if name == "edges":
@@ -178,7 +234,13 @@ class State(state.State):
                     and -1 <= int(text) < self.boundaries.size - 1)
             self.cell = int(text) if good else -1
             return [] if good else [messages.no_cell(text, self.boundaries.size - 1)]
-        return super()._read(name, text)
+        problems = super()._read(name, text)
+        if name == "story" and not problems:
+            self.tell(self.story)       # what else the URL says comes on top
+        if name == "reveal" and self.reveal and self.guess == NO_GUESS:
+            self.reveal = False
+            return [messages.NOT_GUESSED]
+        return problems
 
     def _read_edges(self, text: str) -> list[str]:
         edges = cells.read(text, END)

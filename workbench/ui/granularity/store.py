@@ -18,6 +18,7 @@ from workbench.ui.granularity import cells as cutting
 from workbench.ui.granularity import messages
 from workbench.ui.granularity.background import Curve, Picture, Plan, complete, equal_cells, learn
 from workbench.ui.granularity.cells import Summaries
+from workbench.ui.granularity.draws import Draws, draws
 from workbench.ui.granularity.engine import Answer, Bench, Model
 from workbench.ui.granularity.observed import OBSERVED
 from workbench.ui.granularity.plane import Plane
@@ -25,7 +26,7 @@ from workbench.ui.granularity.state import COUNTS, LENGTHS, LINE, MAP, SIDES, St
 from workbench.ui.granularity.worlds import END
 
 PAUSE = 0.25            # seconds without an event, after which a slider counts as released
-SHOWN_ONLY = ("story", "tolerance", "cell")     # of the views, not of the answer
+SHOWN_ONLY = ("story", "lecture", "tolerance", "cell", "show", "guess", "reveal")   # not computed
 CURVE = [2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256]      # cells on the line
 
 
@@ -44,6 +45,9 @@ class Store(store.Store):
     picture = param.ClassSelector(class_=Picture, doc="the plane; None until begun")
     curve = param.ClassSelector(class_=Curve, doc="error against cells; None until computed")
     stale = param.Boolean(False, doc="whether plane and curves belong to a former setting")
+    shapes = param.Dict(doc="error by shape of the cells; None until known")
+    draws = param.ClassSelector(class_=Draws, doc="moving draws; None while not wanted, or stale")
+    room = param.Tuple((958, 800), doc="width and height in pixels that the page has for views")
     learnt = param.String("", doc="what was learnt last; empty once a slider moves")
     tick = param.ClassSelector(class_=Tick, doc="what the last event cost")
 
@@ -51,6 +55,8 @@ class Store(store.Store):
 
     def _set_up(self) -> None:
         self._moving, self._learner = False, self._line(self._hear)
+        self._drawer = self._line(self._hear_of_draws)
+        self.state.param.watch(self._draw, "show")
         self._benches, self._planes, self._curves = Cache(4), Cache(12), Cache(60)
 
     @property
@@ -63,7 +69,7 @@ class Store(store.Store):
         state, world = self.state, self.bench.world
         if state.tab == LINE:
             return cutting.intervals(world.points, world.values, state.boundaries)
-        return equal_cells(world, state.side)
+        return equal_cells(world, state.side, state.shape)
 
     def learn(self) -> None:
         """Learn the hyperparameters from the present summaries, in a thread."""
@@ -77,7 +83,7 @@ class Store(store.Store):
         self._job.drop()
         if not self._moving:
             self._learner.drop()
-        answer = bench.answer(self.cut(), self.state.model)
+        answer = bench.answer(self.cut(), self.state.model, self.state.rival)
         learnt = {} if self._moving else {"learnt": ""}
         with self._together():
             self.param.update(answer=answer, stale=True, work=messages.UPDATING, error="", **learnt)
@@ -86,15 +92,34 @@ class Store(store.Store):
             self.tick = Tick(self.costs[-1], bench.evaluations - before)
         plan = self._plan()
         self._job.start(lambda run: complete(plan, answer, run, PAUSE))
+        self._draw()
+
+    def _draw(self, *events) -> None:
+        """Have draws made that move, if they are looked at."""
+        self._drawer.drop()
+        self.draws = None
+        if self.state.tab == MAP and self.state.show == "draws" and self.answer is not None:
+            bench, cells, model = self.bench, self.answer.cells, self.answer.model
+
+            def make(run) -> None:
+                run.wait_for_page(PAUSE)
+                run.send("draws", draws(bench, cells, model))
+
+            self._drawer.start(make)
+
+    def _hear_of_draws(self, event: str, *values) -> None:
+        if event != "ended":            # of other work that may go on
+            self._hear(event, *values)
 
     def _plan(self) -> Plan:
         state, model = self.state, self.state.model
-        key = (*state.world_key, replace(model, lengthscale=1.0))
+        shape = state.shape if state.tab == MAP else ""
+        key = (*state.world_key, shape, replace(model, lengthscale=1.0))
         sizes, every, stops = (SIDES, (2, 2), SIDES[:-1]) if state.tab == MAP else (
             [END / c for c in COUNTS if c <= 128], (3, 2), [END / c for c in CURVE])
         plane = self._planes.get(key, lambda: Plane(np.sort(sizes), np.array(LENGTHS), every))
-        return Plan(self.bench, model, state.size, plane, np.array(stops), self._curves,
-                    (*state.world_key, model))
+        return Plan(self.bench, model, state.rival, state.size, shape, plane, np.array(stops),
+                    self._curves, (*state.world_key, shape, model))
 
     def _receive(self, name: str, result: object) -> None:
         if name == "learnt":

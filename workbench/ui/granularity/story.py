@@ -1,4 +1,4 @@
-"""Six steps of a lecture: what each is called, what it says, and the setting that shows it."""
+"""The steps of a lecture: what each is called, what it says, and the setting that shows it."""
 
 from __future__ import annotations
 
@@ -6,18 +6,22 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 _START = {"tab": "line", "known": "sine", "points": 400, "noise": 0.3, "draw": 1, "kernel": "rbf",
-          "lengthscale": 1.0, "variance": 1.0, "assumed": "true", "edges": "", "cell": -1}
+          "lengthscale": 1.0, "variance": 1.0, "assumed": "true", "edges": ""}
 _MAP = {"tab": "map", "source": "made", "output": "both", "likelihood": "normal",
-        "kernel": "rbf", "map_variance": 1.0, "map_noise": 0.3}
+        "kernel": "rbf", "map_variance": 1.0, "map_noise": 0.3, "shape": "squares", "side": 1.6,
+        "map_lengthscale": 1.0, "second": 0}
+#: What a step begins with, and leaves to be changed: nothing chosen, the truth of a map hidden.
+BEGIN = {"cell": -1, "guess": "none", "reveal": False}
 
 
 @dataclass(frozen=True)
 class Step:
-    """One step: its name, one sentence, and choices of the state."""
+    """One step: its name, one sentence, choices of the state, and a chart to look at."""
 
     name: str
     sentence: str
     setting: Mapping
+    chart: str = ""
 
 
 STEPS = (
@@ -38,9 +42,16 @@ STEPS = (
     Step("The rule",
          "Lengthscale per cell decides: on the plane, errors fade above the diagonal. Click to "
          "try.",
-         _START | {"cells": 20, "known": "rougher", "lengthscale": 0.4}),
+         _START | {"cells": 20, "known": "rougher", "lengthscale": 0.4}, chart="plane"),
     Step("The same on a map",
-         "Squares for intervals: what is finer than a cell is lost; the difference map shows "
-         "where.",
-         _MAP | {"side": 1.6, "map_lengthscale": 1.0}),
+         "What is finer than a cell is lost. How much worse is the map? Guess, then reveal the "
+         "truth.",
+         _MAP | {"show": "truth"}),
+    Step("The shape of cells",
+         "As many strips as there were squares: the same amount of data, and the map is another.",
+         _MAP | {"shape": "strips", "show": "difference"}),
+    Step("Which lengthscale?",
+         "The same summaries under two lengthscales. Which map would you trust? The evidence and "
+         "the truth tell.",
+         _MAP | {"side": 1.0, "second": 0.5, "show": "sd"}),
 )

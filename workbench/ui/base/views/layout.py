@@ -41,18 +41,24 @@ class View(pn.viewable.Viewer):
         return self._panel
 
 
+# Panel would make a row as wide as all its parts together, and what it lies in as wide as the row.
+NARROWING = ":host {min-width: 0 !important;}"
+
+
 def wrapping(*objects, gap: int = 6, **options) -> pn.Row:
     """A row that wraps, with so many pixels between its parts.
 
     Not Panel's FlexBox, to whose figures the theme of the page does not reach.
     """
     style = f":host {{flex-wrap: wrap; gap: 6px {gap}px; align-items: flex-start;}}"
-    return pn.Row(*objects, sizing_mode="stretch_width", margin=0, stylesheets=[style], **options)
+    return pn.Row(*objects, sizing_mode="stretch_width", margin=0,
+                  stylesheets=[style, NARROWING], **options)
 
 
 def stretched(*parts, **options) -> pn.Column:
     """Parts below each other, as wide as the page."""
-    return pn.Column(*parts, sizing_mode="stretch_width", **{"margin": 0} | options)
+    return pn.Column(*parts, sizing_mode="stretch_width",
+                     **{"margin": 0, "stylesheets": [NARROWING]} | options)
 
 
 class ByTab(pn.viewable.Viewer):
@@ -61,7 +67,7 @@ class ByTab(pn.viewable.Viewer):
     def __init__(self, state: State, views: Mapping[str, list], **params):
         super().__init__(**params)
         self._state = state
-        self._columns = {tab: pn.Column(*parts, margin=0) for tab, parts in views.items()}
+        self._columns = {tab: stretched(*parts) for tab, parts in views.items()}
         state.param.watch(self._update, "tab")
         self._update()
 

@@ -14,6 +14,7 @@ from bokeh.models import (
     Span,
 )
 from bokeh.palettes import Viridis256
+from bokeh.plotting import figure
 
 from workbench.granularity.correlations import CORRELATIONS
 from workbench.plots.theme import CATEGORIES
@@ -26,6 +27,8 @@ from workbench.ui.granularity import messages
 from workbench.ui.granularity.plane import contour, edges
 from workbench.ui.granularity.state import LINE
 from workbench.ui.granularity.store import Store
+from workbench.ui.granularity.views.large import Large
+from workbench.ui.granularity.views.window import sizes
 
 COMPLETE, SUMMARY = CATEGORIES[0], CATEGORIES[1]
 BOUND, CERTIFICATE = CATEGORIES[3], CATEGORIES[2]
@@ -52,19 +55,24 @@ class Charts(View):
         legend(self.calibration, {label: self.calibration.select({"name": name})
                                   for name, label in (("complete", messages.COMPLETE),
                                                       ("summary", messages.SUMMARY))}, "top_left")
-        self._note = note(messages.CALIBRATION_NOTE, SIZE + 50)
-        self._advice = note(messages.PLANE_NOTE, SIZE + 90)
-        self._cells = {
-            "plane": shown(self.plane, self._advice),
-            "curve": shown(self.curve, note(messages.CURVE_NOTE, SIZE + 60)),
-            "calibration": shown(self.calibration, self._note),
-        }
+        self._notes = {"plane": note(messages.PLANE_NOTE, SIZE + 90),
+                       "curve": note(messages.CURVE_NOTE, SIZE + 60),
+                       "calibration": note(messages.CALIBRATION_NOTE, SIZE + 50)}
+        self._cells = {name: shown(plot, self._notes[name])
+                       for name, plot in self._figures().items()}
+        self._large = [Large(plot) for plot in self._figures().values()]
         self._panel = wrapping(*self._cells.values(), gap=10)
         self.follow(self._answer, "answer")
         self.follow(self._picture, "picture")
         self.follow(self._line, "curve")
         self.follow(self._tolerance, "tolerance", of=store.state)
         self.follow(self._dim, "stale", "answer")
+        self.follow(self._answer, "reveal", of=store.state)
+        self.follow(self._fit, "room")
+        self.follow(self._fit, "lecture", "story", of=store.state)
+
+    def _figures(self) -> dict[str, figure]:
+        return {"plane": self.plane, "curve": self.curve, "calibration": self.calibration}
 
     # figures
 
@@ -135,14 +143,15 @@ class Charts(View):
         self.up.location, self.across.location = state.size, length
         error = [] if answer.error is None else [max(answer.error, 1e-4)]
         push(self.now, {"m": [answer.cells.size] * len(error), "error": error})
-        if answer.coverage is not None:
-            complete, summary = answer.coverage
+        if state.hidden or answer.coverage is not None:
+            complete, summary = answer.coverage if not state.hidden else (LEVELS * np.nan,) * 2
             push(self.coverage, {"level": LEVELS, "complete": complete, "summary": summary})
         known = answer.world.truth is not None
         self.calibration.title.text = messages.calibration(known)
         extra = (messages.DRAWS_NOTE if state.tab == LINE else
                  "" if known else messages.HELD_OUT_NOTE)
-        self._note.object = paragraph(messages.CALIBRATION_NOTE + extra)
+        self._notes["calibration"].object = paragraph(
+            messages.HIDDEN_NOTE if state.hidden else messages.CALIBRATION_NOTE + extra)
         self._advise()
 
     def _picture(self, *events) -> None:
@@ -171,7 +180,8 @@ class Charts(View):
 
     def _lean(self, left: float, right: float, bottom: float, top: float) -> None:
         """Write along the diagonal."""
-        slope = (HEIGHT / np.log(top / bottom)) / (SIZE / np.log(right / left))
+        wide, high = self.plane.frame_width, self.plane.frame_height
+        slope = (high / np.log(top / bottom)) / (wide / np.log(right / left))
         at = max(left, bottom) * 1.3
         self.rule.update(x=at, y=at, angle=float(np.arctan(slope)))
 
@@ -195,7 +205,7 @@ class Charts(View):
             length = answer.model.lengthscale
             text += " " + messages.advice(state.size, length, state.tolerance, picture.unit,
                                        length / picture.trusted[state.tolerance])
-        self._advice.object = paragraph(text)
+        self._notes["plane"].object = paragraph(text)
 
     def _line(self, *events) -> None:
         curve = self.store.curve
@@ -205,6 +215,20 @@ class Charts(View):
         push(self.bounds, {"m": curve.bound_counts, "bound": curve.bounds,
                            "certificate": curve.certificates})
         self.curve.x_range.end = max(300.0, 1.15 * float(curve.counts.max()))
+
+    def _fit(self, *events) -> None:
+        """Fill the room; in a lecture there is the plane alone, in large type."""
+        state = self.store.state
+        width, height = sizes(self.store.room, state.lecture, bool(state.chart)).charts
+        for (name, plot), large in zip(self._figures().items(), self._large, strict=True):
+            self._cells[name].visible = name == "plane" or not state.lecture
+            self._notes[name].visible = not state.lecture
+            if self._cells[name].visible:
+                plot.update(frame_width=width, frame_height=height)
+                large.show(state.lecture)
+                self._notes[name].width = width + 75
+        ends = self.plane.x_range, self.plane.y_range
+        self._lean(*(end for ends_of in ends for end in (ends_of.start, ends_of.end)))
 
     def _dim(self, *events) -> None:
         answer = self.store.answer

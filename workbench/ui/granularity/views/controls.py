@@ -21,15 +21,16 @@ from workbench.ui.granularity.views.charts import KernelCurve
 LABELS = {
     "known": "Known function", "points": "Points n", "noise": "Noise (sd) in the data",
     "cells": "Cells m", "source": "Map", "output": "Output variable", "likelihood": "Likelihood",
-    "side": "Cell side", "kernel": "Kernel", "lengthscale": "Lengthscale",
+    "side": "Cell side", "shape": "Cell shape", "second": "Second lengthscale, × the first",
+    "kernel": "Kernel", "lengthscale": "Lengthscale",
     "map_lengthscale": "Lengthscale", "variance": "Variance", "map_variance": "Variance",
     "assumed": "Noise the model assumes", "map_noise": "Noise (sd) the model assumes",
     "tolerance": "Tolerance",
 }
 SECTIONS = {
     "Data": {LINE: ("known", "points", "noise"), MAP: ("source", "output", "likelihood")},
-    "Granularity": {LINE: ("cells",), MAP: ("side",)},
-    "Model": {LINE: ("kernel", "lengthscale"), MAP: ("kernel", "map_lengthscale")},
+    "Granularity": {LINE: ("cells",), MAP: ("side", "shape")},
+    "Model": {LINE: ("kernel", "lengthscale"), MAP: ("kernel", "map_lengthscale", "second")},
     "More": {LINE: ("variance", "assumed"), MAP: ("map_variance", "map_noise")},
     "Adviser": {LINE: ("tolerance",), MAP: ("tolerance",)},
 }

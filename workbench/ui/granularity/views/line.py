@@ -11,13 +11,15 @@ from workbench.plots.theme import NEUTRAL
 from workbench.ui.base.bands import HALF_90
 from workbench.ui.base.views.controls import small_button
 from workbench.ui.base.views.figures import HERE, chart, empty, hover, legend, on_drag, push, shown
-from workbench.ui.base.views.layout import View, wrapping
+from workbench.ui.base.views.layout import View, stretched, wrapping
 from workbench.ui.base.views.text import note, paragraph
 from workbench.ui.granularity import cells as cutting
 from workbench.ui.granularity import messages
 from workbench.ui.granularity.state import LINE, MOST_MOVABLE
 from workbench.ui.granularity.store import Store
 from workbench.ui.granularity.views.charts import COMPLETE, SUMMARY
+from workbench.ui.granularity.views.large import Large
+from workbench.ui.granularity.views.window import sizes
 from workbench.ui.granularity.worlds import END
 
 WIDTH, HEIGHT = 965, 215
@@ -60,11 +62,13 @@ class Line(View):
         self.figure.on_event(Tap, self._tapped)
         self._text = note(messages.LINE_NOTE, 330)
         self._buttons = self._editors()
-        self._world = None
-        self._panel = shown(self.figure, wrapping(*self._buttons.values(), self._text),
-                            sizing_mode="stretch_width")
+        self._world, self._large = None, Large(self.figure)
+        self._editing = wrapping(*self._buttons.values(), self._text)
+        self._panel = stretched(shown(self.figure), self._editing)
         store.state.param.watch(lambda _: self._choose(), "cell")
         self.follow_answer(self._update)
+        self.follow(self._fit, "room")
+        self.follow(self._fit, "lecture", "story", "tab", of=store.state)
 
     def _figure(self):
         plot = chart("What is known of the function", "position x (rad)", "value", WIDTH, HEIGHT,
@@ -90,15 +94,25 @@ class Line(View):
                                    color=HERE, line_color=NEUTRAL).glyph
         hover(plot, boxes, [("cell", "@left{0.00} to @right{0.00} rad"), ("mean", "@mean{0.000}"),
                             ("points", "@count")])
-        legend(plot, {"truth": [truth], "points": [dots], "cell: its mean ± 1 standard error":
-                      [boxes, bars], "posterior from complete data, 90 %": [means[0], bands[0]],
-                      "posterior from summaries, 90 %": [means[1], bands[1]]},
-               "top_left", side="above")
+        legend(plot, {"truth": [truth], "points": [dots], "cell mean ± 1 s.e.": [boxes, bars],
+                      "from complete data, 90 %": [means[0], bands[0]],
+                      "from summaries, 90 %": [means[1], bands[1]]}, "top_left", side="above")
         grab = CustomJS(args={"plot": plot, "handles": self.handles, "drag": self.drag}, code=GRAB)
         pull = CustomJS(args={"handles": self.handles, "drag": self.drag, "gap": cutting.GAP,
                               "limit": END}, code=PULL)
         on_drag(plot, grab, pull)
         return plot
+
+    def _fit(self, *events) -> None:
+        """Fill the room, in large type if it is a lecture."""
+        state, room = self.store.state, self.store.room
+        if state.tab != LINE:               # the browser lays out all for each change
+            return
+        width, height = sizes(room, state.lecture, bool(state.chart)).line
+        self.figure.update(frame_width=width, frame_height=height)
+        self.figure.legend.ncols = 5 if room[0] > 900 else 2
+        self._large.show(state.lecture)
+        self._editing.visible = not state.lecture
 
     def _editors(self) -> dict[str, pmui.Button]:
         made = {

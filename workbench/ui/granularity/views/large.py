@@ -1,0 +1,55 @@
+"""Figures that can be read from the last row: large type and thick lines, and back again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from bokeh.models import GlyphRenderer, Line, Span
+from bokeh.plotting import figure
+from panel_material_ui.base import MaterialComponent
+
+TYPE, LINE = "20px", 3.0
+_THEME = 19             # of widgets whose type is then of about 20 pixels
+
+
+def enlarge(widgets: Iterable[MaterialComponent], large: bool) -> None:
+    """Show the type of widgets large, or in the size of the page.
+
+    The page's own theme stays: to change it would lay out all figures anew, several times.
+    """
+    for widget in widgets:
+        widget.theme_config = {"typography": {"fontSize": _THEME}} if large else None
+
+
+class Large:
+    """One figure with two looks.
+
+    Parameters
+    ----------
+    plot : figure
+    """
+
+    def __init__(self, plot: figure):
+        self._is = False
+        lines = [r.glyph for r in plot.renderers
+                 if isinstance(r, GlyphRenderer) and isinstance(r.glyph, Line)]
+        lines += [r for r in plot.renderers if isinstance(r, Span)]
+        self._lines = [(line, line.line_width) for line in lines]
+        self._type = [(model, name, getattr(model, name)) for model in _written(plot)
+                      for name in model.properties() if name.endswith("font_size")]
+
+    def show(self, large: bool) -> None:
+        """Show the large look or the other one."""
+        if not large and not self._is:  # the page's theme changes small type a little: let it be
+            return
+        self._is = large
+        for model, name, small in self._type:
+            setattr(model, name, TYPE if large else small)
+        for line, width in self._lines:
+            line.line_width = max(LINE, width) if large else width
+
+
+def _written(plot: figure) -> list:
+    """What of a figure has text."""
+    parts = [*plot.above, *plot.below, *plot.left, *plot.right, *plot.center]
+    return [plot.title, *(part for part in parts if part is not plot.title)]
