@@ -60,7 +60,8 @@ CANDIDATES = (
               "the same with power-transformed covariates", True),
 )
 _CHANGING = "matern32(coordinates)+matern32(coordinates)*matern12(time)"
-# Of areas over time. One lengthscale of place, time and covariates together means nothing there.
+# Of areas over time. One lengthscale of place, time and covariates together would be of columns
+# that nothing but their spread makes comparable.
 OVER_TIME = (
     Candidate("flat", "constant", "standardise", "nothing: one rate everywhere", True),
     Candidate("slopes", "linear(covariates)", "standardise",
