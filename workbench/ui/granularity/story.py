@@ -50,7 +50,7 @@ STEPS = (
     Step("The shape of cells",
          "As many strips as there were squares: the same amount of data, and the map is another.",
          _MAP | {"shape": "strips", "show": "difference"}),
-    Step("Which lengthscale?",
+    Step("Two lengthscales",
          "The same summaries under two lengthscales. Which map would you trust? The evidence and "
          "the truth tell.",
          _MAP | {"side": 1.0, "second": 0.5, "show": "sd"}),

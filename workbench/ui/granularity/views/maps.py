@@ -87,7 +87,8 @@ class Maps(View):
                     ("difference", "@difference{0.[000]}"), ("sd", "@sd{0.[000]}")]
         self._drawn[name] = drawn
         if name == OTHER:
-            plot.scatter("x", "y", source=self.points, size=1.5, color="black", alpha=0.55)
+            self._dots = plot.scatter("x", "y", source=self.points, size=1.5, color="black",
+                                      alpha=0.55)
         elif name != CELLS:
             plot.patches("xs", "ys", source=self.zones, fill_color=None, line_color=NEUTRAL,
                          line_width=0.4, line_alpha=0.8)
@@ -138,6 +139,7 @@ class Maps(View):
         for name, plot in self.figures.items():
             plot.title.text = names[name]
         self._drawn[OTHER].glyph.image = "second" if clinic else "complete"
+        self._dots.visible = not clinic         # that map knows the cells alone
         moves = state.show == "draws"
         mapper = {"difference": self.change, "sd": self.doubt}.get(state.show, self.value)
         last = self._drawn[LAST]
