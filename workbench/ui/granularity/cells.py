@@ -43,14 +43,12 @@ class Summaries:
         return OBSERVED[likelihood].statistic(self.means, 0.5 / self.counts)
 
 
-def summarise(points: np.ndarray, values: np.ndarray, cell: np.ndarray, left: np.ndarray,
-              right: np.ndarray, centres: np.ndarray | None = None, rings: tuple = ()
-              ) -> Summaries:
+def summarise(values: np.ndarray, cell: np.ndarray, left: np.ndarray, right: np.ndarray,
+              centres: np.ndarray | None = None, rings: tuple = ()) -> Summaries:
     """Summarise points by cell; cells without points are left out.
 
     Parameters
     ----------
-    points : array, n x d
     values : array, n
     cell : array of int, n
         Cell of each point.
@@ -72,7 +70,7 @@ def summarise(points: np.ndarray, values: np.ndarray, cell: np.ndarray, left: np
 def intervals(points: np.ndarray, values: np.ndarray, edges: np.ndarray) -> Summaries:
     """Summaries of points on a line between consecutive edges."""
     cell = np.clip(np.searchsorted(edges, points[:, 0], side="right") - 1, 0, edges.size - 2)
-    return summarise(points, values, cell, edges[:-1, None], edges[1:, None])
+    return summarise(values, cell, edges[:-1, None], edges[1:, None])
 
 
 def equal(end: float, count: int) -> np.ndarray:

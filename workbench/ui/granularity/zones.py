@@ -26,7 +26,7 @@ def squares(points: np.ndarray, values: np.ndarray, bounds: tuple, side: float) 
                    for k, most in enumerate((across, up)))
     index = np.arange(across * up)
     left = lowest + side * np.column_stack([index % across, index // across])
-    return summarise(points, values, row * across + column, left,
+    return summarise(values, row * across + column, left,
                      np.minimum(left + side, highest))
 
 
@@ -37,14 +37,14 @@ def strips(points: np.ndarray, values: np.ndarray, bounds: tuple, side: float) -
     edges = np.linspace(x0, x1, count + 1)
     cell = np.clip(((points[:, 0] - x0) / (x1 - x0) * count).astype(int), 0, count - 1)
     left = np.column_stack([edges[:-1], np.full(count, y0)])
-    return summarise(points, values, cell, left, np.column_stack([edges[1:], np.full(count, y1)]))
+    return summarise(values, cell, left, np.column_stack([edges[1:], np.full(count, y1)]))
 
 
 def voronoi(points: np.ndarray, values: np.ndarray, bounds: tuple, side: float) -> Summaries:
     """Summaries in as many Voronoi cells of places at random as there are squares of a side."""
     seeds, rings, centres = _diagram(bounds, int(np.prod(number(bounds, side))))
     left, right = (np.array([end(ring, axis=0) for ring in rings]) for end in (np.min, np.max))
-    return summarise(points, values, cKDTree(seeds).query(points)[1], left, right, centres, rings)
+    return summarise(values, cKDTree(seeds).query(points)[1], left, right, centres, rings)
 
 
 #: By the name that a URL has for it.
