@@ -140,11 +140,15 @@ def page(title: str, sidebar: list, main: list) -> pmui.Page:
     # Bokeh keeps an element within the height of its parent, here that of the window: rows that
     # wrap would be cut off there and lie over what is below them.
     column = pn.Column(*main, sizing_mode="stretch_width", styles={"max-height": "none"})
-    return pmui.Page(
+    made = pmui.Page(
         title=title, sidebar=sidebar, main=[column],
         sidebar_width=310,
         theme_config={"typography": {"fontSize": 13}},
     )
+    for view in main:
+        if hasattr(view, "placed"):     # it wants to know the page
+            view.placed(made)
+    return made
 
 
 def _failed(error: Exception) -> None:

@@ -56,6 +56,8 @@ class Choice:
         Size of a typical deviation of the rate, natural units: variances are offered around it.
     axes : (str, str)
         Coordinates that make the map.
+    dataset, loader : str, Mapping
+        As of a `Spec`, where they are not the name of the dataset and nothing.
     """
 
     title: str
@@ -68,6 +70,8 @@ class Choice:
     spread: float
     kernels: Mapping[str, str] = field(default_factory=lambda: dict(_MAPS))
     axes: tuple[str, str] = ("x", "y")
+    dataset: str = ""
+    loader: Mapping = field(default_factory=dict)
 
     def options(self, granularity: str) -> tuple[dict, str | None, int | None]:
         """Loader options, level and number of areas of a granularity."""
@@ -76,7 +80,9 @@ class Choice:
             return {"n_bags": bags, "mean_size": ROLL_POINTS / bags,
                     "size_std": ROLL_POINTS / bags / 3}, None, None
         if granularity.isdigit():
-            return {}, None, int(granularity)
+            return dict(self.loader), None, int(granularity)
+        if granularity == "all":
+            return dict(self.loader), None, None
         return {}, granularity, None
 
 
@@ -135,6 +141,12 @@ def _grid(low: float, high: float, stops: int) -> list[float]:
 
 def _rounded(value: float) -> float:
     return round(value, 2 - math.floor(math.log10(value)))
+
+
+def kernels_for(covariates: bool) -> dict[str, str]:
+    """Kernels by label for a map, of which some need covariates."""
+    return {label: kernel for label, kernel in _MAPS.items()
+            if covariates or kernel == "matern32(coordinates)"}
 
 
 def _has_madagascar() -> bool:

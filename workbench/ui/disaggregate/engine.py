@@ -22,6 +22,7 @@ from workbench.pipeline.spec import Spec
 from workbench.plots import ColourScale, colour_scale, observed_rate, rate_unit, simplified
 from workbench.schema import GEOMETRY
 from workbench.ui.base.cache import Cache
+from workbench.ui.disaggregate.verdict import with_split
 
 if TYPE_CHECKING:
     from workbench.labelled import Fit, LabelledPredictive
@@ -197,7 +198,7 @@ def scores(answer: Answer) -> xr.Dataset:
         if "constant" not in fits:
             fits["constant"] = _FLAT.get(data_spec(answer.spec),
                                          lambda: make_model("constant").fit(data))
-        return evaluate(fits, data, samples=SAMPLES)
+        return with_split(evaluate(fits, data, samples=SAMPLES), data, SAMPLES)
 
     return make() if answer.kind == "stopped" else _SCORES.get((answer.spec, answer.kind), make)
 

@@ -60,6 +60,11 @@ class State(state.State):
         objects={"learnt": "learn", "none": 0.0, "0.1": 0.1, "0.2": 0.2, "0.3": 0.3, "0.5": 0.5},
         doc="Standard deviation of each individual's own random effect, on the scale of the "
         "link: widens fine intervals and leaves totals nearly alone.")
+    beside = param.Selector(
+        objects={"Truth": "known", "Observed": "observed", "Uncertainty": "std",
+                 "Exceedance": "exceedance", "Information": "information",
+                 "Components": "components", "Rank": "ranks", "Extrapolation": "beyond"},
+        doc="The map beside the estimate.")
     threshold = param.Selector(
         doc="The exceedance map shows the probability that the rate is above this.")
     colours = param.Selector(
@@ -91,6 +96,12 @@ class State(state.State):
     def choice(self) -> Choice:
         """What the present dataset offers."""
         return self._choices[self.dataset]
+
+    def add(self, name: str, choice: Choice) -> None:
+        """Offer one more dataset in this session, and choose it."""
+        self._choices = {**self._choices, name: choice}
+        self.param.dataset.objects = {c.title: name for name, c in self._choices.items()}
+        self.dataset = name
 
     @param.depends("dataset", "model", "link", watch=True)
     def _refresh(self) -> None:
@@ -152,8 +163,8 @@ class State(state.State):
             if not self.inapplicable(name):
                 options[name] = getattr(self, name)
         return Spec(
-            dataset=self.dataset, dataset_options=loader, level=level, areas=areas,
-            model=self.model, options=options, hyperparameters=self.fixed(),
+            dataset=self.choice.dataset or self.dataset, dataset_options=loader, level=level,
+            areas=areas, model=self.model, options=options, hyperparameters=self.fixed(),
             threshold=self.threshold / self.choice.factor,
             area_effect=self.area_effect and not self.inapplicable("area_effect"),
         )

@@ -2,6 +2,7 @@
 
 Three lines of work, each in its own `Job`: what was asked for; the same fit's maps with or without
 the area effect, which must not stop a fit; and ahead of the user, what a slider's next move needs.
+What is looked at beside the map has lines of its own, see `insights`.
 """
 
 from __future__ import annotations
@@ -10,22 +11,19 @@ import param
 import xarray as xr
 
 from workbench.pipeline.spec import Spec
-from workbench.ui.base import store
 from workbench.ui.base.jobs import Run
 from workbench.ui.base.store import alone, in_words
-from workbench.ui.disaggregate import engine
+from workbench.ui.disaggregate import engine, recovery
 from workbench.ui.disaggregate.engine import Answer, Scene
+from workbench.ui.disaggregate.insights import NONE, PAUSE, Insights
 from workbench.ui.disaggregate.state import State
 
-PAUSE = 0.5     # seconds
-SHOWN_ONLY = ("colours", "log_colours")     # choices of the views, not of the answer
+SHOWN_ONLY = ("colours", "log_colours", "beside")     # choices of the views, not of the answer
 
 
-class Store(store.Store):
-    """The data, the maps of one fit, and their scores. Parameters as of the base."""
+class Store(Insights):
+    """The data, the maps of one fit, and their scores. Parameters as of the bases."""
 
-    scene = param.ClassSelector(class_=Scene, doc="the data, ready to be shown")
-    answer = param.ClassSelector(class_=Answer, doc="the maps shown; None until there are some")
     exceedance = param.Array(doc="P(rate > threshold) of each individual, or None")
     scores = param.ClassSelector(class_=xr.Dataset, doc="scores of the maps shown, or None")
     history = param.List(doc="(step, objective) of the present or last fit")
@@ -35,6 +33,7 @@ class Store(store.Store):
     def _set_up(self) -> None:
         self._spec, self._side = None, self._line(self._hear_side)
         self._ahead = self._line(self._hear_side, spare=True)
+        super()._set_up()
 
     @property
     def fitting(self) -> bool:
@@ -46,7 +45,9 @@ class Store(store.Store):
         """Learn the hyperparameters that no slider fixes, in a thread."""
         spec = self._spec = self.state.spec()
         self.close()
-        self.param.update(error="", history=[], fraction=0.0, work="learning hyperparameters")
+        self._have_checked(spec)
+        self.param.update(error="", history=[], fraction=0.0, testing=(0, 0),
+                          work="learning hyperparameters")
         self._job.start(lambda run: _fit(spec, run))
 
     @alone
@@ -65,8 +66,9 @@ class Store(store.Store):
             self._include(spec.area_effect)
             return
         self.close()
+        self._have_checked(spec)
         found, scene = engine.ready(spec), engine.ready_scene(spec)
-        self.param.update(error="", work="updating the maps", fraction=0.0)
+        self.param.update(error="", work="updating the maps", fraction=0.0, testing=(0, 0))
         if found is None or scene is None:
             self._job.start(lambda run: _answer(spec, run))
             return
@@ -80,9 +82,13 @@ class Store(store.Store):
     def _show(self, scene: Scene, answer: Answer) -> None:
         history = list(enumerate(answer.history, 1)) or self.history
         exceedance = answer.exceedance(self.state.spec().threshold)
-        scores = self.scores if self._same_fit(answer) else engine.ready_scores(answer)
+        same = self._same_fit(answer)
+        scores = self.scores if same else engine.ready_scores(answer)
+        forgotten = {} if same else NONE | {"recovered": recovery.ready(answer)}
         self.param.update(scene=scene, answer=answer, exceedance=exceedance, history=history,
-                          scores=scores)
+                          scores=scores, **forgotten)
+        if self.layer is None:
+            self._look()
 
     def _same_fit(self, answer: Answer) -> bool:
         return self.answer is not None and self.answer.fit is answer.fit
@@ -90,7 +96,8 @@ class Store(store.Store):
     def _stage(self, scene: Scene) -> None:
         """Show the data of a scene while its maps are worked on."""
         if scene is not self.scene:
-            self.param.update(scene=scene, answer=None, exceedance=None, scores=None, history=[])
+            self.param.update(scene=scene, answer=None, exceedance=None, scores=None, history=[],
+                              marked=[], **NONE)
 
     def _include(self, area_effect: bool) -> None:
         scene, answer = self.scene, self.answer
@@ -119,6 +126,7 @@ class Store(store.Store):
     def _end(self) -> None:
         """All that was asked for is shown: work ahead."""
         super()._end()
+        self._have_tested()
         neighbours = self.state.neighbours()
         if neighbours:
             self._ahead.start(lambda run: _work_ahead(neighbours, run))

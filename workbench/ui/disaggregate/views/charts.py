@@ -46,6 +46,13 @@ class Charts(View):
         self.follow(self._learn, "history")
         self.target.param.watch(lambda _: self._draw(), "value")
 
+    def dock(self, width: int | None) -> None:
+        """Stand in a column of so many pixels beside the maps, or below them in a row."""
+        if width is None:
+            self._panel.param.update(sizing_mode="stretch_width", width=None)
+        else:
+            self._panel.param.update(sizing_mode="fixed", width=width)
+
     def _scored(self, *events) -> None:
         scores = self.store.scores
         self._row.styles = {"opacity": "0.45" if scores is None else "1"}
@@ -78,7 +85,7 @@ class Charts(View):
             low = sorted(values)[len(values) // 20]      # the first steps would flatten the rest
             pad = 0.05 * max(max(values) - low, 1e-9)
             self._training.y_range.update(start=low - pad, end=max(values) + pad)
-        self._empty.visible = not values
+        self._training.visible, self._empty.visible = bool(values), not values
 
     def _training_figure(self) -> figure:
         plot = chart("Training", "step", "objective (nats)", SIZE, SIZE, name="training",

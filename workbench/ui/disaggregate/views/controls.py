@@ -38,16 +38,13 @@ _HIDDEN = ("area_effect",)      # where they have no effect; the others are disa
 
 
 class Controls(View):
-    """Widgets of a store's state, the Fit button and the downloads."""
+    """Widgets of a store's state, and the downloads."""
 
     def __init__(self, store: Store, **params):
         super().__init__(store, **params)
         state = store.state
         self.widgets = {name: widget(state, name, label, _KINDS.get(name, SELECT), (6, 10))
                         for name, label in _LABELS.items()}
-        self.fit = pmui.Button(
-            label="Fit", icon="play_arrow", color="primary", variant="contained",
-            margin=(12, 10, 2, 10), sizing_mode="stretch_width", on_click=lambda _: store.fit())
         plain = {"variant": "outlined", "size": "small", "sizing_mode": "stretch_width",
                  "margin": (4, 10), "embed": False}
         self.maps = pmui.FileDownload(
@@ -94,6 +91,4 @@ class Controls(View):
         parts = [note(messages.ABOUT, inset=_INSET)]
         for text, names in _SECTIONS.items():
             parts += [title(text, 8), *(self.widgets[name] for name in names)]
-            if text == "Noise":
-                parts += [self.fit, note(messages.FIT, inset=_INSET)]
         return [*parts, title("Download", 8), self.maps, self.spec]
