@@ -73,7 +73,7 @@ def test_layers_are_those_of_the_public_functions(country):
 
 
 def test_a_model_without_a_layer_says_why():
-    store = shown("dataset=swiss-roll&granularity=10&model=constant")
+    store = shown("dataset=swiss-roll&granularity=10&model=constant&overdispersion=none&nugget=0")
     found = layers.layer(store.answer, store.scene, COMPONENTS)
     assert not found.maps and found.told.startswith("This model has no such map: ")
     maps = Maps(store)
@@ -197,6 +197,7 @@ def test_the_exported_program_gives_the_same_map(roll, tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:Both 'variant':PendingDeprecationWarning")  # of the widget
 def test_a_preview_is_called_one_in_the_report_and_the_report_is_one_page(roll):
     maps = exporting.maps_of(roll.answer, roll.scene, 5.0)
     assert "starting values" in maps.attrs["partial"]

@@ -20,7 +20,7 @@ from workbench.ui.disaggregate.views.colours import recolour
 RANGES = "ranges of area means"
 RATES = ("observed", "mean", "known")               # on one locked scale
 _COLUMN = {COMPONENTS: "component", RANKS: "top"}   # of figures that are called otherwise
-_SIZE = (440, 440)                                  # pixels, until the page tells its own
+_SIZE = (440, 400)                                  # pixels, until the page tells its own
 _NUMBER = "{0,0.[000]}"
 
 

@@ -15,8 +15,8 @@ from workbench.ui.disaggregate.views.atlas import Atlas
 from workbench.ui.disaggregate.views.colours import scales
 
 ESTIMATE, TRUTH, OBSERVED = "mean", "known", "observed"
-SIDE = 14       # pixels beside a frame
-WRAPS = {"& .MuiToggleButtonGroup-root": {"flexWrap": "wrap"}, "flexWrap": "wrap"}
+SIDE = 12       # pixels beside a frame
+WRAPS = {"flexWrap": "wrap", "& .MuiToggleButton-root": {"flex": "0 0 auto", "width": "auto"}}
 
 
 class Maps(View):
@@ -56,7 +56,7 @@ class Maps(View):
             return across
         with pn.io.hold():
             self._resize()
-            needed = 2 * self._left.width + 10
+            needed = 2 * self._left.width + 20
             self._panel.param.update(sizing_mode="fixed", width=min(across, needed))
         return needed
 
