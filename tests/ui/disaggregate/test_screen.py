@@ -89,7 +89,7 @@ def test_a_fit_has_a_verdict_and_a_place_that_is_clicked_is_explained(page, apps
     page.mouse.click((left + right) / 2, (top + bottom) / 2 - 30)
     expect(page.get_by_text("Its area and the nearest")).to_be_visible(timeout=WAIT)
     expect(page.get_by_role("rowheader", name="Estimate")).to_be_visible()
-    press(page, "Close")
+    press(page, "Close the explanation")
     expect(page.get_by_text("Its area and the nearest")).to_be_hidden()
 
     press(page, "Copy as Python")

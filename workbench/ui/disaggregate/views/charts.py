@@ -18,7 +18,7 @@ from workbench.ui.disaggregate import messages
 from workbench.ui.disaggregate.store import Store
 from workbench.ui.disaggregate.views.scores import Scores
 
-SIZE = 260
+SIZE = 235      # pixels across a chart: with its axis it fits beside the maps
 TARGETS = {"bag": "areas", "individual": "fine values", "rate": "true rate"}
 
 
@@ -29,7 +29,7 @@ class Charts(View):
         super().__init__(store, **params)
         self.target = pmui.RadioButtonGroup(
             label="Calibration and scores of", options={"areas": "bag"}, value="bag", size="small",
-            width=360, margin=(5, 5))
+            sizing_mode="stretch_width", max_width=360, margin=(5, 5))
         self._coverage = pn.pane.HoloViews(None, margin=0, linked_axes=False)
         self._legend = note(width=SIZE + 50)
         self._pit = pn.pane.HoloViews(None, margin=0, linked_axes=False)
@@ -49,7 +49,7 @@ class Charts(View):
     def dock(self, width: int | None) -> None:
         """Stand in a column of so many pixels beside the maps, or below them in a row."""
         if width is None:
-            self._panel.param.update(sizing_mode="stretch_width", width=None)
+            self._panel.param.update(sizing_mode="stretch_width", width=None, min_width=0)
         else:
             self._panel.param.update(sizing_mode="fixed", width=width)
 

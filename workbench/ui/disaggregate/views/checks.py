@@ -25,6 +25,7 @@ class Checks(View):
         super().__init__(store, **params)
         self.cards: list[pn.Row] = []
         self._panel = pmui.Card(title=messages.CHECKING, collapsed=True, variant="outlined",
+                                title_variant="body1",
                                 sizing_mode="stretch_width", margin=(4, 5))
         self.follow(self._update, "check")
 

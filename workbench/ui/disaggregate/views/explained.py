@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from html import escape
 
-import numpy as np
 import panel as pn
 import panel_material_ui as pmui
 import xarray as xr
-from bokeh.models import FactorRange, Whisker
+from bokeh.models import FactorRange
 from bokeh.plotting import figure
 
 from workbench.plots.theme import CATEGORIES, NEUTRAL
@@ -19,7 +18,7 @@ from workbench.ui.base.views.text import block, note, table
 from workbench.ui.disaggregate import messages
 from workbench.ui.disaggregate.store import Store
 
-WIDTH, BARS = 400, 190      # pixels: across the drawer, and across its bars
+WIDTH, BARS, TALL = 400, 190, 190       # pixels: across the drawer and its bars, and down these
 
 
 class Explained(View):
@@ -31,10 +30,10 @@ class Explained(View):
         self._bars = source(name=[], mean=[], low=[], high=[], colour=[])
         self._figure = self._drawn()
         self._told = note()
-        close = small_button("Close", self._close, margin=(10, 10))
+        close = small_button("Close the explanation", self._close, margin=(10, 10))
         self.drawer = pmui.Drawer(
-            pn.Column(pn.Spacer(height=64), close, self._numbers, pn.pane.Bokeh(self._figure),
-                      self._told, self._areas, width=WIDTH - 20, margin=(0, 10)),
+            pn.Column(pn.Spacer(height=64), close, self._numbers,
+                      pn.pane.Bokeh(self._figure, height=TALL), self._told, self._areas, width=WIDTH - 20, margin=(0, 10)),
             anchor="right", size=WIDTH, variant="persistent", open=False)
         self._panel = self.drawer
         self.follow(self._update, "explained")
@@ -61,25 +60,29 @@ class Explained(View):
         self._told.object = f"<p class='wb-note'>{escape(messages.summands(link, there))}</p>"
         if not there:
             return
-        names = [str(n) for n in found["component"].values if n != "intercept"]
-        part = found.sel(component=names)
+        part = found.isel(component=found["component"].values != "intercept")
+        names = [_named(name, role) for name, role in zip(
+            part["component"].values, part["role"].values, strict=True)]
         mean = part["component_mean"].values
         push(self._bars, {
             "name": names, "mean": mean, "low": part["component_lower"].values,
             "high": part["component_upper"].values,
             "colour": [CATEGORIES[1] if value > 0 else CATEGORIES[0] for value in mean]})
         self._figure.y_range.factors = names[::-1]
-        self._figure.frame_height = 34 * max(len(names), 1)
 
     def _drawn(self) -> figure:
-        plot = chart("What adds up to the estimate", messages.SUMMAND_AXIS, None, BARS, 100,
+        plot = chart("What adds up to the estimate", messages.SUMMAND_AXIS, None, BARS, 105,
                      y_range=FactorRange(), name="summands")
         plot.hbar(y="name", left=0, right="mean", height=0.6, source=self._bars,
                   fill_color="colour", line_color=None)
-        plot.add_layout(Whisker(base="name", lower="low", upper="high", source=self._bars,
-                                dimension="width", line_color=NEUTRAL))
-        plot.ray(x=0, y=0, length=0, angle=np.pi / 2, line_color=NEUTRAL)
+        plot.segment(x0="low", x1="high", y0="name", y1="name", source=self._bars,
+                     line_color=NEUTRAL, line_width=2)
         return plot
+
+
+def _named(name: str, role: str) -> str:
+    """A summand by what it looks at, and by its term."""
+    return str(role) if name == role else f"{role} ({name})"
 
 
 def numbers(found: xr.Dataset, factor: float, unit: str) -> str:

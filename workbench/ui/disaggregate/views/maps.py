@@ -30,7 +30,8 @@ class Maps(View):
             store.state.param.beside, label="Beside the estimate", size="small",
             margin=(4, 5, 0, 5), sx=WRAPS)
         self.part = pmui.RadioButtonGroup(label="Summand", options=["none"], value="none",
-                                          size="small", margin=(2, 5), visible=False, sx=WRAPS)
+                                          size="small", margin=(4, 5, 0, 5), visible=False,
+                                          sx=WRAPS)
         self.told = note()
         self._left, self._right = pn.Column(margin=0), pn.Column(margin=0)
         self._row, self._caption = wrapping(self._left, self._right, gap=10), note()
@@ -82,7 +83,7 @@ class Maps(View):
         if self.atlas is None:
             return
         with pn.io.hold():
-            self._right.objects = [self._pane(self.beside), self.part, self.told]
+            self._right.objects = [self._pane(self.beside), self.told]
             self.atlas.figure("mean")
             if self.beside == "exceedance":
                 self.atlas.figures["exceedance"].title.text = (

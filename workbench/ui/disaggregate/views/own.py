@@ -15,6 +15,7 @@ from workbench.ui.disaggregate import messages, own
 from workbench.ui.disaggregate.store import Store
 from workbench.ui.disaggregate.views.checks import card
 
+PEOPLE = ("pop", "people", "person", "weight", "exposure")       # in names of rasters
 AREA, NUMBERS = "area (none given)", "numbers"
 
 
@@ -37,7 +38,7 @@ class Own(View):
             stretched(note(messages.OWN), self.drop, wrapping(self.value, self.names, self.weight),
                       self.told,
                       wrapping(self.check, self.use, small_button("Close", self._close)),
-                      self.cards),
+                      self.cards, styles={"padding-right": "14px", "box-sizing": "border-box"}),
             title="Your own data", title_variant="h6", width_option="md", open=False)
         self.open = small_button("Your own data", self._show, margin=(4, 8))
         self._panel = self.dialog
@@ -69,7 +70,7 @@ class Own(View):
             self.names.param.update(options=[NUMBERS, *self._files.names], visible=polygons,
                                    value=[*self._files.names, NUMBERS][0])
             rasters = list(self._files.rasters)
-            likely = [r for r in rasters if "pop" in r.lower() or "weight" in r.lower()]
+            likely = [r for r in rasters if any(word in r.lower() for word in PEOPLE)]
             self.weight.param.update(options=[AREA, *rasters], visible=polygons and bool(rasters),
                                      value=(likely or [AREA])[0])
         self.check.disabled = self._files is None

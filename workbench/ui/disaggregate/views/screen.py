@@ -36,7 +36,8 @@ class Screen(View):
         self._row = wrapping(self.maps, self.charts, gap=16)
         self._panel = stretched(
             self.numbers.top, self.room, self.numbers.error, Strip(store),
-            wrapping(self.numbers.cost, self.numbers.facts), self.maps.tabs, self._row,
+            wrapping(self.numbers.cost, self.numbers.facts),
+            wrapping(self.maps.tabs, self.maps.part), self._row,
             self.numbers.text, Exports(store), Checks(store), Report(store), Explained(store), own,
             styles=LOOSE)
         self.room.param.watch(self._arrange, "room")
