@@ -80,7 +80,7 @@ def test_a_fit_has_a_verdict_and_a_place_that_is_clicked_is_explained(page, apps
 
     press(page, "Uncertainty")
     expect(page).to_have_url(re.compile("beside=std"))
-    expect(page.get_by_text("Bright is uncertain")).to_be_visible()
+    expect(page.get_by_text("Bright is uncertain")).to_be_visible(timeout=WAIT)
     press(page, "Components")
     expect(page.get_by_text("Summands of f")).to_be_visible(timeout=WAIT)
     press(page, "exposure")
@@ -90,10 +90,11 @@ def test_a_fit_has_a_verdict_and_a_place_that_is_clicked_is_explained(page, apps
     expect(page.get_by_text("Its area and the nearest")).to_be_visible(timeout=WAIT)
     expect(page.get_by_role("rowheader", name="Estimate")).to_be_visible()
     press(page, "Close the explanation")
-    expect(page.get_by_text("Its area and the nearest")).to_be_hidden()
+    expect(page.get_by_text("Its area and the nearest")).to_be_hidden(timeout=WAIT)
 
     press(page, "Copy as Python")
-    expect(page.get_by_role("textbox", name="Python")).to_have_value(re.compile("import workbench"))
+    expect(page.get_by_role("textbox", name="Python")).to_have_value(
+        re.compile("import workbench"), timeout=WAIT)
     with page.expect_download() as download:
         press(page, "Download .py")
     download.value.save_as(tmp_path / "map.py")

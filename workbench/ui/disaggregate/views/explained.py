@@ -33,7 +33,8 @@ class Explained(View):
         close = small_button("Close the explanation", self._close, margin=(10, 10))
         self.drawer = pmui.Drawer(
             pn.Column(pn.Spacer(height=64), close, self._numbers,
-                      pn.pane.Bokeh(self._figure, height=TALL), self._told, self._areas, width=WIDTH - 20, margin=(0, 10)),
+                      pn.pane.Bokeh(self._figure, height=TALL), self._told, self._areas,
+                      width=WIDTH - 20, margin=(0, 10)),
             anchor="right", size=WIDTH, variant="persistent", open=False)
         self._panel = self.drawer
         self.follow(self._update, "explained")
@@ -44,7 +45,7 @@ class Explained(View):
     def _update(self, *events) -> None:
         found = self.store.explained
         if found is None:
-            self.drawer.open = False
+            self.drawer.open, self._areas.object = False, ""
             return
         scene = self.store.scene
         with pn.io.hold():
