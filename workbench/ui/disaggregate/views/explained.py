@@ -27,7 +27,7 @@ class Explained(View):
     def __init__(self, store: Store, **params):
         super().__init__(store, **params)
         self._numbers, self._areas = block(), block()
-        self._bars = source(name=[], mean=[], low=[], high=[], colour=[])
+        self._bars = source(name=[], length=[], low=[], high=[], colour=[])
         self._figure = self._drawn()
         self._told = note()
         close = small_button("Close the explanation", self._close, margin=(10, 10))
@@ -66,7 +66,7 @@ class Explained(View):
             part["component"].values, part["role"].values, strict=True)]
         mean = part["component_mean"].values
         push(self._bars, {
-            "name": names, "mean": mean, "low": part["component_lower"].values,
+            "name": names, "length": mean, "low": part["component_lower"].values,
             "high": part["component_upper"].values,
             "colour": [CATEGORIES[1] if value > 0 else CATEGORIES[0] for value in mean]})
         self._figure.y_range.factors = names[::-1]
@@ -74,7 +74,7 @@ class Explained(View):
     def _drawn(self) -> figure:
         plot = chart("What adds up to the estimate", messages.SUMMAND_AXIS, None, BARS, 105,
                      y_range=FactorRange(), name="summands")
-        plot.hbar(y="name", left=0, right="mean", height=0.6, source=self._bars,
+        plot.hbar(y="name", left=0, right="length", height=0.6, source=self._bars,
                   fill_color="colour", line_color=None)
         plot.segment(x0="low", x1="high", y0="name", y1="name", source=self._bars,
                      line_color=NEUTRAL, line_width=2)
