@@ -9,8 +9,8 @@ from playwright.sync_api import expect
 from tests.ui.kit import WAIT, idle, move, press, status, url
 
 pytestmark = pytest.mark.ui
+LIGHT, DARK = "rgb(255, 255, 255)", "rgb(18, 18, 18)"
 TOY = Path(__file__).with_name("toy_app.py")
-BACKGROUND = "() => getComputedStyle(document.querySelector('main')).backgroundColor"
 
 
 @pytest.fixture(scope="module")
@@ -82,28 +82,28 @@ def test_back_forward_undo_redo_and_the_example(page, toy):
 
 
 def test_a_drag_is_one_entry_and_back_undoes_all_of_it(page, toy):
-    begin(page, toy + "?number=3", 3)
+    begin(page, toy + "?number=16", 16)
     before = entries(page)
-    drag(page, 120)
-    expect(page).not_to_have_url(re.compile("number=3"), timeout=WAIT)
+    drag(page, 90)
+    expect(page).not_to_have_url(re.compile("number=16"), timeout=WAIT)
     page.wait_for_timeout(500)
     assert entries(page) == before + 1
     page.go_back()
-    shows(page, 3)
+    shows(page, 16)
 
 
 def test_the_theme_survives_a_reload(page, toy):
     begin(page, toy)
-    light = page.evaluate(BACKGROUND)
-    page.get_by_role("button", name=re.compile("theme", re.IGNORECASE)).click()
-    page.wait_for_function(f"before => ({BACKGROUND})() !== before", arg=light, timeout=WAIT)
-    dark = page.evaluate(BACKGROUND)
+    main, toggle = page.locator("main"), page.get_by_role("button", name="Toggle theme")
+    expect(main).to_have_css("background-color", LIGHT)
+    toggle.click()
+    expect(main).to_have_css("background-color", DARK, timeout=WAIT)
     page.wait_for_function("() => document.cookie.includes('workbench-dark=1')", timeout=WAIT)
     page.reload()
     shows(page, 0)
-    assert page.evaluate(BACKGROUND) == dark
-    page.get_by_role("button", name=re.compile("theme", re.IGNORECASE)).click()
-    page.wait_for_function(f"before => ({BACKGROUND})() === before", arg=light, timeout=WAIT)
+    expect(main).to_have_css("background-color", DARK)
+    toggle.click()
+    expect(main).to_have_css("background-color", LIGHT, timeout=WAIT)
 
 
 def test_escape_stops_work_but_not_from_within_a_menu(page, toy):

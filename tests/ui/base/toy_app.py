@@ -21,6 +21,7 @@ class Numbers(State):
 class Doubles(Store):
     double = param.Number(0)
     watched = ("number",)
+    app = "doubles"         # a served script has another name in each session
 
     def _changed(self, *events):
         number = self.state.number

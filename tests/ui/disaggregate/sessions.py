@@ -14,7 +14,7 @@ class Session:
     def __init__(self, state):
         self.state, self.store = state, Store(state)
         self._changed = threading.Condition()
-        self.store.param.watch(self._note, ["work", "answer"])
+        self.store.param.watch(self._note, ["work", "answer", "error"])
         self.store.refresh()
 
     def _note(self, *events):

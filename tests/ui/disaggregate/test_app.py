@@ -14,6 +14,7 @@ from tests.ui.kit import FIGURE, WAIT, press, status
 
 pytestmark = pytest.mark.ui
 
+SMALL = "/disaggregate?dataset=swiss-roll&granularity=10&model=vbagg&kernel=linear"
 QUICK = "/disaggregate?dataset=simulated-country&granularity=region&model=vbagg&kernel=linear"
 # What is shown of the fine maps, as one number per column of their source. Models that a page no
 # longer shows stay for a while: the last is the one shown.
@@ -62,8 +63,12 @@ def moved_from(page, before, column=0):
     return fingerprint(page)
 
 
+def combobox(page, label):
+    return page.get_by_role("combobox", name=re.compile(f"^{label}"))
+
+
 def choose(page, label, option):
-    page.get_by_role("combobox", name=re.compile(f"^{label}")).click()
+    combobox(page, label).click()
     page.get_by_role("menuitem", name=option, exact=True).click()
 
 
@@ -173,14 +178,61 @@ def test_urls_restore_states_sessions_are_apart_and_errors_are_said(page, apps_u
     expect(status(page)).to_contain_text("above 30")
     other.close()
 
-    choose(page, "Link", "identity")
-    expect(page.get_by_text("needs positive rates").first).to_be_visible(timeout=WAIT)
-    assert fingerprint(page) == mine                        # the last maps stay
+    combobox(page, "Link").click()                          # what cannot work is not offered
+    expect(page.get_by_role("menuitem", name="identity", exact=True)).to_be_disabled()
+    page.keyboard.press("Escape")
     choose(page, "Likelihood", "Normal")
-    expect(page.get_by_text("needs positive rates")).to_have_count(0, timeout=WAIT)
-    moved_from(page, mine)
+    normal = moved_from(page, mine)
+    choose(page, "Link", "identity")
+    moved_from(page, normal)
+    expect(page.get_by_text("Not offered: counts need positive rates")).to_have_count(0)
+    combobox(page, "Likelihood").click()
+    expect(page.get_by_role("menuitem", name="Poisson", exact=True)).to_be_disabled()
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("row", name=re.compile("^vbagg"))).to_be_visible(timeout=WAIT)
     choose(page, "Areas seen", "6 provinces")
     expect(status(page)).to_contain_text("6 areas", timeout=WAIT)
+
+
+def test_a_fit_is_in_the_address_the_history_and_a_file(page, apps_url, context, tmp_path):
+    open_app(page, apps_url + SMALL)
+    before = fingerprint(page)
+    expect(badge(page)).to_contain_text("Preview, not fitted")
+    expect(page).to_have_url(re.compile("status=preview&at=$"))
+    press(page, "Fit")
+    expect(page).to_have_url(re.compile("status=fitted&at=linear.variance:"), timeout=WAIT)
+    after, address = moved_from(page, before), page.url
+
+    other = context.new_page()                              # the same settings, and no fit
+    open_app(other, apps_url + SMALL)
+    expect(badge(other)).to_contain_text("Preview, not fitted")
+    assert fingerprint(other) == before
+    other.goto(address, timeout=WAIT)
+    expect(badge(other)).to_contain_text("hyperparameters learnt", timeout=WAIT)
+    other.wait_for_function(f"after => ({FINGERPRINT})()?.[1] === after[1]", arg=after,
+                            timeout=WAIT)
+
+    page.go_back()
+    expect(badge(page)).to_contain_text("Preview, not fitted", timeout=WAIT)
+    page.wait_for_function(f"before => ({FINGERPRINT})()[0] === before[0]", arg=before,
+                           timeout=WAIT)
+    with page.expect_download() as download:
+        press(page, "Settings (JSON)")
+    assert download.value.suggested_filename == "settings-preview.json"
+    press(page, "Redo")
+    expect(badge(page)).to_contain_text("hyperparameters learnt", timeout=WAIT)
+    with page.expect_download() as download:
+        press(page, "Save session")
+    file = tmp_path / download.value.suggested_filename
+    download.value.save_as(file)
+
+    press(page, "Reset to the example")
+    expect(status(page)).to_contain_text("120 areas", timeout=WAIT)
+    page.locator("input[type=file]").set_input_files(file)
+    expect(badge(page)).to_contain_text("hyperparameters learnt", timeout=WAIT)
+    page.wait_for_function(f"after => ({FINGERPRINT})()?.[1] === after[1]", arg=after, timeout=WAIT)
+    assert page.url == address
+    other.close()
 
 
 def test_points_and_polygons_scores_and_a_narrow_page(page, apps_url):

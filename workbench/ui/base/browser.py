@@ -126,6 +126,9 @@ class Browser(pn.custom.JSComponent):
         reload.addEventListener('click', () => location.reload())
         banner.append(model.words.lost, reload)
         document.body.append(banner)
+        const quiet = document.createElement('style')   // Panel's own toast says less
+        quiet.textContent = '.notyf__disconnect {display: none !important}'
+        document.head.append(quiet)
         others().forEach(child => { child.inert = true })
       }
       const found = () => {

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import io
 import json
+import lzma
+import struct
 import zipfile
 import zlib
 from collections.abc import Iterable, Mapping
@@ -21,6 +23,8 @@ FORMAT, VERSION = "workbench session", 1
 FACTS = "session.json"
 LIMIT = 512 * 2**20         # bytes that a session may unpack to
 _MOST_FACTS = 2**20
+_DAMAGE = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error, ValueError, RuntimeError,
+           EOFError, OSError)       # whatever zipfile raises of bytes that are no archive
 _EPOCH = (1980, 1, 1, 0, 0, 0)      # the same session makes the same file
 _WHAT_TO_DO = "choose a file that this app saved"
 
@@ -100,8 +104,9 @@ def unpack(content: bytes, app: str, allowed: Iterable[str] = (), limit: int = L
                     f"{limit / 2**20:,.0f} MiB; {_WHAT_TO_DO}")
             # A size that the file understates ends the reading there, as damage.
             members = {name: archive.read(name) for name in names}
-    except (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError,
-            OSError) as error:
+    except InputError:
+        raise
+    except _DAMAGE as error:
         raise InputError(f"this is no session, or a damaged one ({error}); {_WHAT_TO_DO}") from None
     return _checked(members, app)
 

@@ -135,16 +135,22 @@ def follow(state: State, escape: Callable[[], None]) -> Browser:
     browser = Browser(dark=dark_before())
     if pn.state.location is not None:
         _tell(state.read(pn.state.location.search or ""))
-    browser.query = state.query()
+    browser.query, going_back = state.query(), False
 
     def write(*events) -> None:
-        browser.query = state.query()
+        # No events: several choices as one, such as a fit or a session that was opened.
+        apart = not events and not going_back
+        browser.param.update(query=state.query(), separate=browser.separate + apart)
 
     def back(event) -> None:
-        if event.new["query"] != state.query():
+        nonlocal going_back
+        going_back = True
+        try:
             with pn.io.hold():
                 _tell(state.read(event.new["query"]))
-        write()
+            browser.query = state.query()
+        finally:
+            going_back = False
 
     def reset(*events) -> None:
         with pn.io.hold():
