@@ -281,11 +281,21 @@ def _at(spec: Spec, fitted: Fitted) -> Answer:
         return _moved(spec, quick(base), sliders, "start") if sliders else _start(spec)
     if not fitted.at:
         return learn(spec)
-    # The fit itself, if it is still there: q is found sooner from its own.
+    if sliders == fitted.fixed:
+        return _restored(spec, fitted)
+    # From the fit itself, if it is still there, q is found soonest.
     own = _ANSWERS.peek((replace(base, hyperparameters=fitted.fixed), fitted)) or quick(base)
+    return _moved(spec, own, fitted.values | sliders, "moved", fitted)
+
+
+def _restored(spec: Spec, fitted: Fitted) -> Answer:
+    """The fit at its hyperparameters, as exact as when they were learnt."""
+    from workbench.pipeline.run import model_of
+
+    started, data = time.perf_counter(), _possible(spec)
+    fit = model_of(spec).condition(data, fitted.values)
     kind = "learnt" if fitted.status == FITTED else "stopped"
-    return _moved(spec, own, fitted.values | sliders,
-                  kind if sliders == fitted.fixed else "moved", fitted)
+    return replace(_answer(spec, fit, data, kind, started, fitted), restored=True)
 
 
 def _moved(spec: Spec, base: Answer, values: dict, kind: str, fitted: Fitted = UNFITTED) -> Answer:
