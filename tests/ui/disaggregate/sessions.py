@@ -21,7 +21,7 @@ class Session:
         with self._changed:
             self._changed.notify_all()
 
-    def wait(self, until, seconds=40):
+    def wait(self, until, seconds=150):
         with self._changed:
             assert self._changed.wait_for(until, seconds), (self.store.work, self.store.error)
 

@@ -27,7 +27,7 @@ from workbench.ui.disaggregate.fitted import CANCELLED, FITTED, UNFITTED, Fitted
 if TYPE_CHECKING:
     from workbench.labelled import Fit, LabelledPredictive
 
-EXACT_LIMIT = 4_000     # individuals; the exact model holds all their pairs in memory
+EXACT_LIMIT = 4_500     # individuals; the exact model holds all their pairs in memory
 SCREEN = 500            # pixels along a map for which outlines are simplified
 SAMPLES = 300
 
