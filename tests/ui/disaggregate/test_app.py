@@ -200,7 +200,7 @@ def test_a_fit_is_in_the_address_the_history_and_a_file(page, apps_url, context,
     expect(badge(page)).to_contain_text("Preview, not fitted")
     expect(page).to_have_url(re.compile("status=preview&at=$"))
     press(page, "Fit")
-    expect(page).to_have_url(re.compile("status=fitted&at=linear.variance:"), timeout=WAIT)
+    expect(page).to_have_url(re.compile("status=fitted&at=mean:"), timeout=WAIT)
     after, address = moved_from(page, before), page.url
 
     other = context.new_page()                              # the same settings, and no fit

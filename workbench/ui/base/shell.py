@@ -20,7 +20,7 @@ from workbench.ui.base.store import Store
 from workbench.ui.base.views.session import SessionFile
 
 _LOG = logging.getLogger("workbench.ui")
-SHOWN = 10_000      # milliseconds that a toast about the URL stays
+SHOWN = 0           # milliseconds that a toast about the URL stays: until it is closed
 
 
 @dataclass(frozen=True)
