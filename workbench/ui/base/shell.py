@@ -15,9 +15,9 @@ import panel_material_ui as pmui
 from workbench.ui.base import messages
 from workbench.ui.base.browser import COOKIE, Browser
 from workbench.ui.base.jobs import PAGE_DRAWN, Run
+from workbench.ui.base.session_file import SessionFile
 from workbench.ui.base.state import State
 from workbench.ui.base.store import Store
-from workbench.ui.base.views.session import SessionFile
 
 _LOG = logging.getLogger("workbench.ui")
 SHOWN = 0           # milliseconds that a toast about the URL stays: until it is closed

@@ -1,4 +1,4 @@
-"""From a Spec to what the views show: data, maps and scores, kept in bounded caches.
+"""From a Spec to what the views show: maps and scores, kept in bounded caches.
 
 Pure functions of Specs and small values; results are frozen and their arrays read-only, because
 all sessions share them. They import the models, not this module: a page can be drawn before that
@@ -19,37 +19,21 @@ import xarray as xr
 from workbench.checks import require
 from workbench.interrupt import Cancelled
 from workbench.pipeline.spec import Spec
-from workbench.plots import ColourScale, colour_scale, observed_rate, rate_unit, simplified
-from workbench.schema import GEOMETRY
 from workbench.ui.base.cache import Cache
 from workbench.ui.disaggregate.fitted import CANCELLED, FITTED, UNFITTED, Fitted, written
+from workbench.ui.disaggregate.scenes import Scene, data_spec, frozen, ready_scene, scene
 
 if TYPE_CHECKING:
     from workbench.labelled import Fit, LabelledPredictive
 
+__all__ = ["Answer", "Scene", "data_spec", "ready_scene", "scene"]
+
 EXACT_LIMIT = 4_500     # individuals; the exact model holds all their pairs in memory
-SCREEN = 500            # pixels along a map for which outlines are simplified
 SAMPLES = 300
 
 # A fit holds up to some 70 MB; the answers with an effect share the fits of the others.
-_SCENES, _ANSWERS, _SCORES, _FLAT = Cache(6), Cache(14), Cache(24), Cache(6)
+_ANSWERS, _SCORES, _FLAT = Cache(14), Cache(24), Cache(6)
 _WITH_EFFECT = Cache(6)
-
-
-@dataclass(frozen=True)
-class Scene:
-    """A dataset ready to be shown: values in the unit shown, and scales locked to the data."""
-
-    data: xr.Dataset
-    plain: xr.Dataset           # the same without outlines, which are slow to copy: for models
-    drawn: xr.Dataset           # the same with outlines simplified to the screen
-    factor: float
-    unit: str
-    observed: np.ndarray        # rate of each area
-    known: np.ndarray | None    # fine rate, where the dataset knows it
-    known_title: str
-    rate: ColourScale
-    spread: ColourScale
 
 
 @dataclass(frozen=True)
@@ -100,7 +84,7 @@ class Answer:
     @cached_property
     def extrapolation(self) -> np.ndarray:
         """How far individuals' covariates lie beyond the areas' means (`Fit.extrapolation`)."""
-        return _frozen(self.fit.extrapolation(scene(self.spec).plain).values)
+        return frozen(self.fit.extrapolation(scene(self.spec).plain).values)
 
     @cached_property
     def summary(self) -> str:
@@ -109,13 +93,7 @@ class Answer:
 
     def exceedance(self, threshold: float) -> np.ndarray:
         """P(rate > threshold) of each individual, threshold in natural units."""
-        return _frozen(self.predictive.exceedance(threshold).values)
-
-
-def data_spec(spec: Spec) -> Spec:
-    """The part of a Spec that says which data: the key of `scene`."""
-    return Spec(dataset=spec.dataset, dataset_options=spec.dataset_options, level=spec.level,
-                areas=spec.areas)
+        return frozen(self.predictive.exceedance(threshold).values)
 
 
 def base_spec(spec: Spec) -> Spec:
@@ -126,19 +104,6 @@ def base_spec(spec: Spec) -> Spec:
 def fit_spec(spec: Spec) -> Spec:
     """A Spec without what does not change its fit: the threshold and the area effect's share."""
     return replace(spec, threshold=None, area_effect=False)
-
-
-def scene(spec: Spec) -> Scene:
-    """The data of a Spec, loaded once."""
-    from workbench.pipeline.run import data_of
-
-    key = data_spec(spec)
-    return _SCENES.get(key, lambda: _scene(data_of(key)))
-
-
-def ready_scene(spec: Spec) -> Scene | None:
-    """The data of a Spec if they are loaded."""
-    return _SCENES.peek(data_spec(spec))
 
 
 def ready(spec: Spec, fitted: Fitted = UNFITTED) -> Answer | None:
@@ -198,8 +163,8 @@ def including(answer: Answer, area_effect: bool) -> Answer:
 
     def make() -> Answer:
         predictive = answer.fit.at(scene(answer.spec).plain, area_effect)
-        return replace(answer, predictive=predictive, mean=_frozen(predictive.mean.values),
-                       std=_frozen(predictive.std.values), area_effect=area_effect)
+        return replace(answer, predictive=predictive, mean=frozen(predictive.mean.values),
+                       std=frozen(predictive.std.values), area_effect=area_effect)
 
     kept = _WITH_EFFECT if area_effect else _ANSWERS
     return kept.get((answer.spec, answer.fitted), make) if answer.again else make()
@@ -224,30 +189,6 @@ def scores(answer: Answer) -> xr.Dataset:
 def ready_scores(answer: Answer) -> xr.Dataset | None:
     """The scores of an answer if they are there."""
     return _SCORES.peek((answer.spec, answer.fitted)) if answer.again else None
-
-
-def _scene(data: xr.Dataset) -> Scene:
-    factor, unit = rate_unit(data)
-    observed = observed_rate(data).values
-    known, title = _known(data)
-    shown = [observed] if known is None else [observed, known]
-    rate = colour_scale(*shown, label="rate", unit=unit, factor=factor)
-    spread = ColourScale("standard deviation", unit, 0.0, (rate.upper - rate.lower) / 2, "spread",
-                         factor, source="zero to half the span of the rates")
-    # scores have a "coverage" of their own beside that of pixels cut by a border
-    plain = data.drop_vars([*GEOMETRY, "coverage"], errors="ignore")
-    return Scene(data, plain, simplified(data, SCREEN), factor, unit, _frozen(observed),
-                 None if known is None else _frozen(known), title, rate, spread)
-
-
-def _known(data: xr.Dataset) -> tuple[np.ndarray | None, str]:
-    if "truth" in data:
-        return data["truth"].values, "True rate"
-    if "individual_value" in data:
-        total = data["value"].attrs.get("aggregation", "sum") == "sum"
-        fine = data["individual_value"] / data["weight"] if total else data["individual_value"]
-        return fine.values, "Observed, fine (never used in fitting)"
-    return None, ""
 
 
 def _possible(spec: Spec) -> xr.Dataset:
@@ -312,12 +253,6 @@ def answer_of(spec: Spec, fit: Fit, kind: str, fitted: Fitted) -> Answer:
 def _answer(spec: Spec, fit: Fit, data: xr.Dataset, kind: str, started: float,
             fitted: Fitted = UNFITTED) -> Answer:
     predictive = fit.at(data)
-    mean, std = _frozen(predictive.mean.values), _frozen(predictive.std.values)
+    mean, std = frozen(predictive.mean.values), frozen(predictive.std.values)
     return Answer(spec, fit, predictive, mean, std, kind, time.perf_counter() - started,
                   fitted=fitted)
-
-
-def _frozen(values: np.ndarray) -> np.ndarray:
-    values = np.array(values, dtype=float)
-    values.flags.writeable = False
-    return values

@@ -50,7 +50,7 @@ OPENING = "opening the session"
 SUMMARY = "What was fitted: hyperparameters with units and priors"
 
 
-def refused(reason: str) -> str:
+def no_such_fit(reason: str) -> str:
     """A fit in the address that cannot be made."""
     return f"The fit in the address cannot be made: {reason}. This is a preview; press Fit."
 

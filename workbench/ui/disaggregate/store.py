@@ -206,7 +206,7 @@ def _answer(spec: Spec, fitted: Fitted, run: Run) -> None:
     except InputError as error:
         if fitted == UNFITTED:
             raise
-        run.send("refused", messages.refused(str(error)))
+        run.send("refused", messages.no_such_fit(str(error)))
         return
     run.send("maps", (scene, answer))
     _score(answer, run)

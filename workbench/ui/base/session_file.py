@@ -10,12 +10,9 @@ import panel_material_ui as pmui
 from workbench.ui.base import messages
 from workbench.ui.base.session import SUFFIX
 from workbench.ui.base.store import Store, in_words
-from workbench.ui.base.views.controls import title
-from workbench.ui.base.views.layout import View, stretched
-from workbench.ui.base.views.text import note
 
 
-class SessionFile(View):
+class SessionFile(pn.viewable.Viewer):
     """Two buttons of the sidebar: save and open.
 
     Parameters
@@ -25,7 +22,8 @@ class SessionFile(View):
     """
 
     def __init__(self, store: Store, **params):
-        super().__init__(store, **params)
+        super().__init__(**params)
+        self.store = store
         plain = {"variant": "outlined", "size": "small", "margin": (4, 10),
                  "sizing_mode": "stretch_width"}
         self.save = pmui.FileDownload(
@@ -33,8 +31,12 @@ class SessionFile(View):
             filename=store.app + SUFFIX, embed=False, **plain)
         self.open = pmui.FileInput(label=messages.OPEN_SESSION, accept=SUFFIX, **plain)
         self.open.param.watch(self._open, "value")
-        self._panel = stretched(title(messages.SESSION, 8), self.save, self.open,
-                                note(messages.SESSION_NOTE, inset=10))
+        self._panel = pn.Column(
+            pmui.Typography(messages.SESSION, variant="overline", margin=(8, 10, 0, 10)),
+            self.save, self.open,
+            pmui.Typography(messages.SESSION_NOTE, variant="body2", margin=(2, 10, 10, 10),
+                            sx={"opacity": 0.8}),
+            sizing_mode="stretch_width", margin=0)
 
     def _open(self, event) -> None:
         if not event.new:
@@ -48,3 +50,6 @@ class SessionFile(View):
             if problems and pn.state.notifications:
                 pn.state.notifications.warning(messages.not_offered(problems))
         self.open.clear()
+
+    def __panel__(self):
+        return self._panel
