@@ -194,7 +194,7 @@ def test_urls_restore_states_sessions_are_apart_and_errors_are_said(page, apps_u
     expect(status(page)).to_contain_text("6 areas", timeout=WAIT)
 
 
-def test_a_fit_is_in_the_address_the_history_and_a_file(page, apps_url, context, tmp_path):
+def test_a_fit_is_in_the_address_the_history_and_a_file(page, apps_url, tmp_path):
     open_app(page, apps_url + SMALL)
     before = fingerprint(page)
     expect(badge(page)).to_contain_text("Preview, not fitted")
@@ -202,15 +202,6 @@ def test_a_fit_is_in_the_address_the_history_and_a_file(page, apps_url, context,
     press(page, "Fit")
     expect(page).to_have_url(re.compile("status=fitted&at=mean:"), timeout=WAIT)
     after, address = moved_from(page, before), page.url
-
-    other = context.new_page()                              # the same settings, and no fit
-    open_app(other, apps_url + SMALL)
-    expect(badge(other)).to_contain_text("Preview, not fitted")
-    assert fingerprint(other) == before
-    other.goto(address, timeout=WAIT)
-    expect(badge(other)).to_contain_text("hyperparameters learnt", timeout=WAIT)
-    other.wait_for_function(f"after => ({FINGERPRINT})()?.[1] === after[1]", arg=after,
-                            timeout=WAIT)
 
     page.go_back()
     expect(badge(page)).to_contain_text("Preview, not fitted", timeout=WAIT)
@@ -232,7 +223,6 @@ def test_a_fit_is_in_the_address_the_history_and_a_file(page, apps_url, context,
     expect(badge(page)).to_contain_text("hyperparameters learnt", timeout=WAIT)
     page.wait_for_function(f"after => ({FINGERPRINT})()?.[1] === after[1]", arg=after, timeout=WAIT)
     assert page.url == address
-    other.close()
 
 
 def test_points_and_polygons_scores_and_a_narrow_page(page, apps_url):
