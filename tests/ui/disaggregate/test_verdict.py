@@ -7,6 +7,7 @@ import pytest
 import xarray as xr
 
 from workbench.ui.disaggregate import engine, recovery
+from workbench.ui.disaggregate.fitted import Fitted
 from workbench.ui.disaggregate.state import State
 from workbench.ui.disaggregate.store import Store
 from workbench.ui.disaggregate.verdict import (
@@ -121,7 +122,7 @@ def test_what_is_not_tested_has_no_colour(preview):
 
 def test_a_test_can_be_stopped_and_what_stops_it_is_not_kept(preview):
     _, scene, answer = preview
-    other = replace(answer, kind="moved")
+    other = replace(answer, fitted=Fitted("fitted", "linear.variance:1"))
 
     def stop(*told):
         raise RuntimeError

@@ -58,6 +58,8 @@ class Choice:
         Coordinates that make the map.
     dataset, loader : str, Mapping
         As of a `Spec`, where they are not the name of the dataset and nothing.
+    large : bool
+        Whether individuals are too many for the exact model.
     """
 
     title: str
@@ -72,6 +74,7 @@ class Choice:
     axes: tuple[str, str] = ("x", "y")
     dataset: str = ""
     loader: Mapping = field(default_factory=dict)
+    large: bool = False
 
     def options(self, granularity: str) -> tuple[dict, str | None, int | None]:
         """Loader options, level and number of areas of a granularity."""
@@ -98,6 +101,7 @@ _COUNTRY = Choice(
     {"120 districts": "district", "24 regions": "region", "6 provinces": "province",
      "60 merged areas": "60", "12 merged areas": "12"},
     (5, 500), "km", (10, 20, 30, 50, 75, 100, 150, 200), 75, 1000, 0.03,
+    large=True,
 )
 _ROLL = Choice(
     "Swiss roll (simulated, truth known)",
@@ -109,6 +113,7 @@ _MADAGASCAR = Choice(
     "Madagascar: malaria 2016 (real)",
     {"109 districts": "district", "22 regions": "region", "60 merged areas": "60"},
     (0.2, 20), "degree", (1, 5, 10, 20, 50, 75, 100, 150, 200), 100, 1000, 0.07,
+    large=True,
 )
 
 
@@ -132,6 +137,12 @@ def variances(choice: Choice, link: str, stops: int = 17) -> list[float]:
     """
     one = {"exp": 1.0, "identity": choice.spread**2, "square": choice.spread}[link]
     return _grid(1e-3 * one, 10 * one, stops)
+
+
+def nuggets(choice: Choice, link: str) -> list[float]:
+    """Standard deviations of the nugget, none among them, on the scale of the link."""
+    one = {"exp": 1.0, "identity": choice.spread, "square": choice.spread**0.5}[link]
+    return [0.0] + [_rounded(one * share) for share in (0.1, 0.2, 0.3, 0.5)]
 
 
 def _grid(low: float, high: float, stops: int) -> list[float]:

@@ -61,16 +61,16 @@ def layer(answer: Answer, scene: Scene, name: str) -> Layer:
         except InputError as error:
             return Layer(name, {}, messages.no_layer(str(error)))
 
-    return make() if answer.kind == "stopped" else _LAYERS.get(_key(answer, name), make)
+    return _LAYERS.get(_key(answer, name), make) if answer.again else make()
 
 
 def ready(answer: Answer, name: str) -> Layer | None:
     """A layer if it is there."""
-    return None if answer.kind == "stopped" else _LAYERS.peek(_key(answer, name))
+    return _LAYERS.peek(_key(answer, name)) if answer.again else None
 
 
 def _key(answer: Answer, name: str) -> tuple:
-    return answer.spec, answer.kind, name
+    return answer.spec, answer.fitted, name
 
 
 def _information(answer: Answer, scene: Scene) -> Layer:

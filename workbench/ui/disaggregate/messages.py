@@ -44,13 +44,19 @@ SCORES = "Scores"
 
 KINDS = {
     "learnt": "hyperparameters learnt",
-    "stopped": "stopped early: best state so far",
+    "stopped": "cancelled: best state so far",
     "moved": "as fitted, but for the sliders",
-    "start": "quick look: hyperparameters at their starting values, press Fit to learn them",
-    "stand-in": "quick look: one model at its starting values, press Fit for the weighted mixture",
+    "start": "Preview, not fitted: hyperparameters at their starting values. Press Fit.",
+    "stand-in": "Preview, not fitted: one model at its starting values. Press Fit.",
 }
 NO_CURVE = "Nothing learnt yet: press Fit."
+OPENING = "opening the session"
 SUMMARY = "What was fitted: hyperparameters with units and priors"
+
+
+def no_such_fit(reason: str) -> str:
+    """A fit in the address that cannot be made."""
+    return f"The fit in the address cannot be made: {reason}. This is a preview; press Fit."
 
 
 def badge(exact: bool, kind: str, seconds: float, steps: int, area_effect: bool) -> str:

@@ -13,6 +13,7 @@ import numpy as np
 
 from workbench.checks import InputError, require
 from workbench.ui.disaggregate.catalogue import Choice, kernels_for
+from workbench.ui.disaggregate.engine import EXACT_LIMIT
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -165,7 +166,8 @@ def choice_of(ds: xr.Dataset, title: str, dataset: str, options: Mapping) -> Cho
         title, {f"{areas} areas, as they are": ALL} | merged,
         (_rounded(extent / 100), _rounded(extent)), map_unit(ds) or "unit",
         tuple(offered), offered[len(offered) // 2], factor, float(rate.std()) or 1.0,
-        kernels=kernels_for(bool(ds.sizes["covariate"])), dataset=dataset, loader=dict(options))
+        kernels=kernels_for(bool(ds.sizes["covariate"])), dataset=dataset, loader=dict(options),
+        large=ds.sizes["individual"] > EXACT_LIMIT)
 
 
 def _rounded(value: float) -> float:

@@ -61,9 +61,9 @@ def recover(answer: Answer, data: xr.Dataset, progress: Callable[[int, int, str]
         return recover({answer.fit.model.name: AsFitted(answer)} | rival, data, draws=DRAWS,
                        samples=SAMPLES, progress=progress)
 
-    return make() if answer.kind == "stopped" else _TESTS.get((answer.spec, answer.kind), make)
+    return _TESTS.get((answer.spec, answer.fitted), make) if answer.again else make()
 
 
 def ready(answer: Answer) -> xr.Dataset | None:
     """The test of an answer if it was run."""
-    return None if answer.kind == "stopped" else _TESTS.peek((answer.spec, answer.kind))
+    return _TESTS.peek((answer.spec, answer.fitted)) if answer.again else None
