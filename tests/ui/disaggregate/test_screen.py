@@ -52,7 +52,7 @@ def test_all_that_decides_is_on_one_screen_and_the_bar_stays(page, apps_url):
     for width, height, least in ((1280, 800, 200), (1920, 1080, 400)):
         open_at(page, apps_url + QUICK, width, height)
         sizes[width] = settled(page, least)
-        expect(page.get_by_text("Preview, not fitted")).to_be_visible()
+        expect(page.get_by_text("a verdict comes with the fit")).to_be_visible()
         for name in ("mean", "known"):
             left, top, right, bottom = page.evaluate(BOX, name)
             assert left >= 0 and top > 0 and right <= width and bottom <= height, name
