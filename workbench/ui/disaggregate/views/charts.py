@@ -46,12 +46,9 @@ class Charts(View):
         self.follow(self._learn, "history")
         self.target.param.watch(lambda _: self._draw(), "value")
 
-    def dock(self, width: int | None) -> None:
-        """Stand in a column of so many pixels beside the maps, or below them in a row."""
-        if width is None:
-            self._panel.param.update(sizing_mode="stretch_width", width=None, min_width=0)
-        else:
-            self._panel.param.update(sizing_mode="fixed", width=width)
+    def dock(self, width: int) -> None:
+        """Stand in a column of so many pixels: beside the maps, or as wide as they are below."""
+        self._panel.param.update(sizing_mode="fixed", width=width)
 
     def _scored(self, *events) -> None:
         scores = self.store.scores

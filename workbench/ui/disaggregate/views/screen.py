@@ -65,7 +65,7 @@ class Screen(View):
             if not docked and across >= WIDE:
                 docked = True
                 needed = self._fit(across - DOCK, high)
-            self.charts.dock(max(DOCK, across - needed) - 28 if docked else None)
+            self.charts.dock(max(DOCK, across - needed) - 28 if docked else across - 8)
 
     def _fit(self, across: int, high: int) -> int:
         each = across // 2 - SIDE - 12 if across >= NARROW else across - SIDE - 12
