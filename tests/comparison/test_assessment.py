@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 import xarray as xr
+from scipy import stats
 
 from tests.reference import FlatModel, FragileModel, TruthModel, country
 from workbench.checks import InputError
@@ -279,3 +280,27 @@ def test_progress_is_told(ds):
 def test_two_models_of_one_name_are_refused(ds):
     with pytest.raises(InputError, match="share a name"):
         cross_validate([TruthModel(), TruthModel(0.1)], ds)
+
+
+class LowModel(TruthModel):
+    """Expects less than nothing in places, as a Normal model of counts may."""
+
+    def at(self, ds, area_effect=False):
+        rate = super().at(ds)
+        mean = rate.law.mean()
+        rate.law = stats.norm(mean - mean.mean(), rate.law.std())
+        return rate
+
+    def _expected(self, ds, unit, samples, seed):
+        return TruthModel()._expected(ds, unit, samples, seed)
+
+
+def test_counts_below_zero_are_scored_without_a_rescaled_map(ds):
+    found = evaluate({"low": LowModel()}, ds, samples=50, constant=FlatModel())
+    scores = found["scores"].sel(target="individual", model="low")
+    assert (found["individual_mean"].sel(model="low") < 0).any()
+    assert scores.sel(score=["crps", "rmse", "correlation"]).notnull().all()
+    assert scores.sel(score=["pinned_deviance", "pinned_rmse"]).isnull().all()
+    assert np.isinf(scores.sel(score="deviance"))
+    assert found["scores"].sel(target="individual", model="constant",
+                               score="pinned_rmse").notnull()

@@ -136,7 +136,7 @@ def assemble(scored: dict[str, dict[str, xr.Dataset]], ds: xr.Dataset, pinned: b
                     for name, units in scored.items() if target in units}
         if pinned and target == "individual" and aggregation(ds) == "sum":
             by_model = {
-                name: one.assign(pinned=(INDIVIDUAL, rescale_to_totals(ds, one["mean"]).values))
+                name: one.assign(pinned=(INDIVIDUAL, _rescaled(ds, one["mean"].values)))
                 for name, one in by_model.items()}
         groups = None if target == "bag" else ds["membership"].values
         summaries = _compared(by_model, TARGETS[target], groups, counts and target != "rate")
@@ -149,6 +149,13 @@ def assemble(scored: dict[str, dict[str, xr.Dataset]], ds: xr.Dataset, pinned: b
     per_unit = [piece.reindex(model=models) for piece in pieces]
     result = xr.merge([summary, *per_unit], join="outer", compat="override")
     return describe(_label(result, ds), ds)
+
+
+def _rescaled(ds: xr.Dataset, mean: np.ndarray) -> np.ndarray:
+    """The map rescaled to the totals; NaN if it expects less than nothing somewhere."""
+    if (mean < 0).any():
+        return np.full(mean.shape, np.nan)
+    return rescale_to_totals(ds, mean).values
 
 
 def _compared(

@@ -33,7 +33,7 @@ def _at(name: str, dim: str, value: float, factor: float = 1.0) -> Callable[[xr.
 
 def _point(function: Callable, name: str = "mean", **options) -> Callable[[xr.Dataset], float]:
     def score(units: xr.Dataset) -> float:
-        if name not in units:
+        if name not in units or bool(units[name].isnull().any()):
             return float("nan")
         return function(units["observed"].values, units[name].values, **options)
 

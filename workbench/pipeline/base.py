@@ -16,6 +16,7 @@ from workbench.pipeline.settings import Settings, checked, thaw
 SCHEMA_VERSION = 2
 FIRST = "disaggregate"              # the command of Specs that name none
 REGION = "polygons"                 # where a map is wanted: files of another region
+REMARK = "status"                   # how an app came by the hyperparameters; nothing to be done
 # Of Specs of version 1: what these models took where an option was not given.
 _FORMER = {"overdispersion": "none", "nugget": 0.0}
 _FORMER_MODELS = ("vbagg", "centre-point", "constant")
@@ -92,7 +93,8 @@ class BaseSpec:
         Parameters
         ----------
         text : str
-            As `to_json` writes it. Without a ``command`` it is of ``disaggregate``.
+            As `to_json` writes it. Without a ``command`` it is of ``disaggregate``. A ``status``,
+            which the apps write (preview, fitted, ...), is a remark.
 
         Returns
         -------
@@ -110,6 +112,7 @@ class BaseSpec:
             raise InputError(f"the Spec is not valid JSON: {error}") from error
         if not isinstance(content, dict):
             raise reject("a JSON object", type(content).__name__, 'write {"dataset": ...}')
+        content.pop(REMARK, None)
         found = content.pop("version", SCHEMA_VERSION)
         require(found in (1, SCHEMA_VERSION), f"the Spec has version {found!r}, this workbench "
                 f"reads versions 1 and {SCHEMA_VERSION}; write it again with this version")

@@ -14,6 +14,7 @@ from tests.ui.kit import FIGURE, WAIT, press, status
 
 pytestmark = pytest.mark.ui
 
+SMALL = "/disaggregate?dataset=swiss-roll&granularity=10&model=vbagg&kernel=linear"
 QUICK = "/disaggregate?dataset=simulated-country&granularity=region&model=vbagg&kernel=linear"
 # What is shown of the fine maps, as one number per column of their source. Models that a page no
 # longer shows stay for a while: the last is the one shown.
@@ -62,8 +63,12 @@ def moved_from(page, before, column=0):
     return fingerprint(page)
 
 
+def combobox(page, label):
+    return page.get_by_role("combobox", name=re.compile(f"^{label}"))
+
+
 def choose(page, label, option):
-    page.get_by_role("combobox", name=re.compile(f"^{label}")).click()
+    combobox(page, label).click()
     page.get_by_role("menuitem", name=option, exact=True).click()
 
 
@@ -71,7 +76,7 @@ def test_the_first_page_and_a_fit_that_is_cancelled(page, apps_url):
     """The fixture fails the test on any request off this machine and on any script error."""
     open_app(page, f"{apps_url}/disaggregate")
     expect(status(page)).to_contain_text("120 areas → 10,000 individuals")
-    expect(badge(page)).to_contain_text("quick look: one model at its starting values")
+    expect(badge(page)).to_contain_text("Preview, not fitted: one model at its starting values")
     assert all(fingerprint(page))
     snapshot = page.locator("body").aria_snapshot()
     controls = re.findall(r"- (button|slider|combobox|textbox|radio|checkbox|switch|link)\b(.*)",
@@ -91,7 +96,7 @@ def test_the_first_page_and_a_fit_that_is_cancelled(page, apps_url):
     page.wait_for_function(f"([name, before]) => ({COLOURS})(name)[2] !== before[2]",
                            arg=["mean", locked], timeout=WAIT)
     press(page, "Cancel")
-    expect(badge(page)).to_contain_text("stopped early", timeout=WAIT)
+    expect(badge(page)).to_contain_text("cancelled: best state so far", timeout=WAIT)
     expect(page.get_by_text("ready", exact=True)).to_be_visible(timeout=WAIT)
 
 
@@ -106,7 +111,7 @@ def test_auto_is_fitted_and_says_what_weighs_what(page, apps_url):
     expect(page.get_by_role("row", name=re.compile("^auto"))).to_be_visible(timeout=WAIT)
     choose(page, "Model", "VBAgg: GP on individuals, variational")
     expect(page).to_have_url(re.compile("model=vbagg"))
-    expect(badge(page)).to_contain_text("starting values, press Fit to learn them", timeout=WAIT)
+    expect(badge(page)).to_contain_text("starting values. Press Fit", timeout=WAIT)
     expect(page.get_by_role("combobox", name=re.compile("^Kernel"))).to_be_enabled()
 
 
@@ -158,8 +163,8 @@ def test_urls_restore_states_sessions_are_apart_and_errors_are_said(page, apps_u
     open_app(page, apps_url + QUICK + "&threshold=30&variance=0.1&lengthscale=7&link=cubic")
     expect(status(page)).to_contain_text("24 areas")
     expect(status(page)).to_contain_text("above 30")
-    expect(page.get_by_text("link=cubic is not offered here")).to_be_visible(timeout=WAIT)
-    expect(page.get_by_text("lengthscale=7 is not offered here")).to_be_visible()
+    expect(page.get_by_text("link=cubic (exp taken); lengthscale=7 (learnt taken)")).to_be_visible(
+        timeout=WAIT)
     expect(page).to_have_url(re.compile("link=exp"))
     expect(page).to_have_url(re.compile("variance=0.1&"))
 
@@ -173,14 +178,51 @@ def test_urls_restore_states_sessions_are_apart_and_errors_are_said(page, apps_u
     expect(status(page)).to_contain_text("above 30")
     other.close()
 
-    choose(page, "Link", "identity")
-    expect(page.get_by_text("needs positive rates").first).to_be_visible(timeout=WAIT)
-    assert fingerprint(page) == mine                        # the last maps stay
+    combobox(page, "Link").click()                          # what cannot work is not offered
+    expect(page.get_by_role("menuitem", name="identity", exact=True)).to_be_disabled()
+    page.keyboard.press("Escape")
     choose(page, "Likelihood", "Normal")
-    expect(page.get_by_text("needs positive rates")).to_have_count(0, timeout=WAIT)
-    moved_from(page, mine)
+    normal = moved_from(page, mine)
+    choose(page, "Link", "identity")
+    moved_from(page, normal)
+    expect(page.get_by_text("Not offered: counts need positive rates")).to_have_count(0)
+    combobox(page, "Likelihood").click()
+    expect(page.get_by_role("menuitem", name="Poisson", exact=True)).to_be_disabled()
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("row", name=re.compile("^vbagg"))).to_be_visible(timeout=WAIT)
     choose(page, "Areas seen", "6 provinces")
     expect(status(page)).to_contain_text("6 areas", timeout=WAIT)
+
+
+def test_a_fit_is_in_the_address_the_history_and_a_file(page, apps_url, tmp_path):
+    open_app(page, apps_url + SMALL)
+    before = fingerprint(page)
+    expect(badge(page)).to_contain_text("Preview, not fitted")
+    expect(page).to_have_url(re.compile("status=preview&at=$"))
+    press(page, "Fit")
+    expect(page).to_have_url(re.compile("status=fitted&at=mean:"), timeout=WAIT)
+    after, address = moved_from(page, before), page.url
+
+    page.go_back()
+    expect(badge(page)).to_contain_text("Preview, not fitted", timeout=WAIT)
+    page.wait_for_function(f"before => ({FINGERPRINT})()[0] === before[0]", arg=before,
+                           timeout=WAIT)
+    with page.expect_download() as download:
+        press(page, "Settings (JSON)")
+    assert download.value.suggested_filename == "settings-preview.json"
+    press(page, "Redo")
+    expect(badge(page)).to_contain_text("hyperparameters learnt", timeout=WAIT)
+    with page.expect_download() as download:
+        press(page, "Save session")
+    file = tmp_path / download.value.suggested_filename
+    download.value.save_as(file)
+
+    press(page, "Reset to the example")
+    expect(status(page)).to_contain_text("120 areas", timeout=WAIT)
+    page.locator("input[type=file]").set_input_files(file)
+    expect(badge(page)).to_contain_text("hyperparameters learnt", timeout=WAIT)
+    page.wait_for_function(f"after => ({FINGERPRINT})()?.[1] === after[1]", arg=after, timeout=WAIT)
+    assert page.url == address
 
 
 def test_points_and_polygons_scores_and_a_narrow_page(page, apps_url):
@@ -196,7 +238,8 @@ def test_points_and_polygons_scores_and_a_narrow_page(page, apps_url):
                            timeout=WAIT)
 
     page.set_viewport_size({"width": 900, "height": 700})
-    maps, charts = page.get_by_text("surely above"), page.get_by_text("Calibration and scores of")
+    maps = page.get_by_text("Compare with the estimate")
+    charts = page.get_by_text("Calibration and scores of")
     below = maps.bounding_box()
     assert charts.bounding_box()["y"] >= below["y"] + below["height"]   # nothing lies over the maps
 

@@ -14,9 +14,10 @@ from workbench.ui.disaggregate import engine
 from workbench.ui.disaggregate.state import State
 from workbench.ui.disaggregate.store import Store
 from workbench.ui.disaggregate.views import map_figures
+from workbench.ui.disaggregate.views.atlas import Atlas
+from workbench.ui.disaggregate.views.bar import Numbers
 from workbench.ui.disaggregate.views.colours import mapper_of, scales
-from workbench.ui.disaggregate.views.maps import Atlas, Maps
-from workbench.ui.disaggregate.views.page import Numbers
+from workbench.ui.disaggregate.views.maps import Maps
 from workbench.ui.disaggregate.views.scores import Scores
 
 
@@ -26,6 +27,14 @@ def scene_of(query):
     return state, engine.scene(state.spec())
 
 
+def all_drawn(scene, axes=("x", "y")):
+    """An atlas whose figures have all been looked at."""
+    atlas = Atlas(scene, axes)
+    for name in atlas.names:
+        atlas.figure(name)
+    return atlas
+
+
 @pytest.fixture(scope="module")
 def country():
     return scene_of("dataset=simulated-country&granularity=province")
@@ -33,7 +42,7 @@ def country():
 
 def test_every_pixel_is_at_its_place(country):
     _, scene = country
-    atlas = Atlas(scene, ("x", "y"))
+    atlas = all_drawn(scene)
     x, y = scene.data["x"].values, scene.data["y"].values
     atlas.push(x, y, np.zeros(x.size), np.zeros(x.size))
     data = atlas.fine.source.data
@@ -64,7 +73,7 @@ def test_pixels_cut_by_a_border_average_by_coverage():
 
 def test_the_rate_has_one_colour_scale_whatever_happens(country):
     _, scene = country
-    atlas = Atlas(scene, ("x", "y"))
+    atlas = all_drawn(scene)
     atlas.rescale(replace(scene.rate, lower=1.0, upper=2.0), scene.spread)
     mappers = {name: mapper_of(plot) for name, plot in atlas.figures.items()}
     assert mappers["observed"] is mappers["mean"] is mappers["known"]
@@ -78,13 +87,14 @@ def test_the_rate_has_one_colour_scale_whatever_happens(country):
     ("dataset=swiss-roll&granularity=10", ("roll_1", "roll_3"))])           # points
 def test_colours_become_logarithmic_and_back_on_maps_and_bars_alike(query, axes):
     _, scene = scene_of(query)
-    atlas = Atlas(scene, axes)
+    atlas = all_drawn(scene, axes)
     linear = [(type(m), m.low, m.high) for m in map(mapper_of, atlas.figures.values())]
     rate, spread = scales(scene, None, log=True)
     assert rate.log and 0 < rate.lower < rate.upper and spread.upper == rate.upper / 2
     atlas.rescale(rate, spread)
     for name, plot in atlas.figures.items():
-        expected = LinearColorMapper if name in ("exceedance", "beyond") else LogColorMapper
+        expected = LinearColorMapper if name not in (
+            "mean", "known", "observed", "std") else LogColorMapper
         bar = plot.select_one({"type": ColorBar})
         assert type(mapper_of(plot)) is expected and bar.color_mapper is mapper_of(plot)
     shown = [atlas.figures[name] for name in ("observed", "mean", "known")]
@@ -143,7 +153,7 @@ def test_scores_are_a_table_or_bars():
 
 
 def test_maps_are_linked_with_equal_aspect(country):
-    atlas = Atlas(country[1], ("x", "y"))
+    atlas = all_drawn(country[1])
     plots = list(atlas.figures.values())
     assert len({id(p.x_range) for p in plots}) == len({id(p.y_range) for p in plots}) == 1
     one = plots[0]
@@ -153,17 +163,17 @@ def test_maps_are_linked_with_equal_aspect(country):
 
 
 def test_colour_bars_carry_units(country):
-    atlas = Atlas(country[1], ("x", "y"))
+    atlas = all_drawn(country[1])
     titles = {name: plot.below[-1].title for name, plot in atlas.figures.items()}
     assert titles["mean"] == titles["known"] == "cases per 1,000 persons"
-    assert titles["exceedance"] == "probability"
+    assert titles["exceedance"] == titles["ranks"] == "probability"
 
 
 def test_pushing_equals_drawing_anew(country):
     _, scene = country
     values = [np.random.default_rng(k).uniform(size=scene.data.sizes["individual"])
               for k in range(8)]
-    pushed, fresh = Atlas(scene, ("x", "y")), Atlas(scene, ("x", "y"))
+    pushed, fresh = all_drawn(scene), all_drawn(scene)
     pushed.push(*values[:4])
     pushed.push(*values[4:])
     fresh.push(*values[4:])
@@ -176,7 +186,7 @@ def test_polygons_and_points_take_values_in_order():
     for query, axes in (("dataset=swiss-roll&granularity=10", ("roll_1", "roll_3")),
                         ("dataset=korea&granularity=province", ("x", "y"))):
         _, scene = scene_of(query)
-        atlas = Atlas(scene, axes)
+        atlas = all_drawn(scene, axes)
         mean = np.arange(scene.data.sizes["individual"], dtype=float)
         atlas.push(mean, mean, mean, mean)
         data = atlas.fine.source.data
@@ -192,7 +202,7 @@ def test_a_page_of_many_polygons_is_sent_in_few_pieces():
     """Every array is a message, and thousands of them hold up a browser for half a minute."""
     _, scene = scene_of("dataset=korea&granularity=province")
     document = Document()
-    document.add_root(Row(*Atlas(scene, ("x", "y")).figures.values()))
+    document.add_root(Row(*all_drawn(scene).figures.values()))
     serializer = Serializer()
     serializer.encode(document.roots[0])
     assert len(scene.drawn["individual_geometry"]) > 3_000
@@ -201,8 +211,8 @@ def test_a_page_of_many_polygons_is_sent_in_few_pieces():
 
 def test_without_a_truth_no_map_pretends_one():
     _, scene = scene_of("dataset=korea&granularity=province")
-    atlas = Atlas(replace(scene, known=None), ("x", "y"))
-    assert "known" not in atlas.figures and len(atlas.figures) == 5
+    atlas = all_drawn(replace(scene, known=None))
+    assert "known" not in atlas.figures and len(atlas.figures) == 8
 
 
 def test_the_app_says_how_much_and_where_a_fit_extrapolates():

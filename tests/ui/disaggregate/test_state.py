@@ -27,7 +27,7 @@ def test_bad_values_keep_the_default_and_are_named():
     problems = refused(State(), "?dataset=atlantis&lengthscale=-3&link=log&colour=red")
     assert [p.split(" ")[0] for p in problems] == [
         "dataset=atlantis", "link=log", "lengthscale=-3", "colour"]
-    assert "offered: simulated-country, korea" in problems[0]
+    assert problems[0] == "dataset=atlantis (simulated-country taken)"
 
 
 def test_changing_the_dataset_resets_only_what_it_does_not_offer():

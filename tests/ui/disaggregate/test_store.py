@@ -7,41 +7,10 @@ import numpy as np
 import pytest
 
 import workbench as wb
+from tests.ui.disaggregate.sessions import SMALL, Session, stops
 from workbench.pipeline import run as pipeline
 from workbench.ui.disaggregate import engine
 from workbench.ui.disaggregate.state import State
-from workbench.ui.disaggregate.store import Store
-
-SMALL = "dataset=swiss-roll&granularity=10&model=vbagg&kernel=linear"
-MAPS_SHOWN = ("scoring", "")        # what a store works on when its maps are up to date
-
-
-class Session:
-    """A store, and waiting until it is where it is wanted."""
-
-    def __init__(self, state):
-        self.state, self.store = state, Store(state)
-        self._changed = threading.Condition()
-        self.store.param.watch(self._note, ["work", "answer"])
-        self.store.refresh()
-
-    def _note(self, *events):
-        with self._changed:
-            self._changed.notify_all()
-
-    def wait(self, until, seconds=90):
-        with self._changed:
-            assert self._changed.wait_for(until, seconds), (self.store.work, self.store.error)
-
-    def maps(self):
-        """The store, its maps up to date; scores take longer and are not waited for."""
-        self.wait(lambda: self.store.work in MAPS_SHOWN)
-        return self.store
-
-    def settled(self):
-        """The store with nothing left to do."""
-        self.wait(lambda: self.store.work == "")
-        return self.store
 
 
 @pytest.fixture
@@ -63,10 +32,6 @@ def begin(state):
     yield make
     for session in sessions:
         session.store.close()
-
-
-def stops(state):
-    return list(state.param.variance.names.values())
 
 
 def eventually(condition, seconds=90):

@@ -5,6 +5,19 @@ from __future__ import annotations
 READY = "ready"
 CANCEL = "Cancel"
 UNEXPECTED = "Something went wrong that should not"
+LOST = ("The server has gone: what you see stays, but nothing can be changed. Start it again and "
+        "reload this page; its address keeps your settings.")
+RELOAD = "Reload"
+UNDO, REDO, RESET = "Undo", "Redo", "Reset to the example"
+SESSION, SAVE_SESSION, OPEN_SESSION = "Session", "Save session", "Open session"
+SESSION_NOTE = "One file with all settings and the fit, if there is one."
+TOLD = 3        # values of a URL that are named when they cannot be used
+
+
+def not_offered(problems: list[str]) -> str:
+    """What of a URL could not be used, in one line."""
+    more = f"; and {len(problems) - TOLD} more" if len(problems) > TOLD else ""
+    return f"Not offered here: {'; '.join(problems[:TOLD])}{more}."
 
 
 def resolution(ratio: float, units: str) -> tuple[str, str]:

@@ -13,11 +13,14 @@ import panel as pn
 import panel_material_ui as pmui
 
 from workbench.ui.base import messages
+from workbench.ui.base.browser import COOKIE, Browser
 from workbench.ui.base.jobs import PAGE_DRAWN, Run
+from workbench.ui.base.session_file import SessionFile
 from workbench.ui.base.state import State
 from workbench.ui.base.store import Store
 
 _LOG = logging.getLogger("workbench.ui")
+SHOWN = 0           # milliseconds that a toast about the URL stays: until it is closed
 
 
 @dataclass(frozen=True)
@@ -54,11 +57,12 @@ def show(app: App) -> None:
     """Make an app the page of this session."""
     prepare()
     state = app.state()
-    follow_url(state)
+    browser = follow(state, lambda: store.escape())
     store = app.store(state, session_scheduler(), pn.io.hold)
     on_close(store.close)
     store.refresh()
-    made = page(app.title, [app.controls(store)], [view(store) for view in app.views])
+    made = page(app.title, [app.controls(store), SessionFile(store)],
+                [view(store) for view in app.views], browser)
     if app.frame is not None:
         app.frame(made, store)
     made.servable()
@@ -68,6 +72,8 @@ def prepare() -> None:
     """Set Panel up for a session; call it first in an app."""
     hv.renderer("bokeh").webgl = False  # slower than canvas wherever there is no graphics card
     pn.config.nthreads = None           # callbacks in threads would change models unlocked
+    if dark_before():
+        pn.config.theme = "dark"
     pn.extension(notifications=True, exception_handler=_failed)
 
 
@@ -117,41 +123,91 @@ def on_close(function: Callable) -> None:
     pn.state.on_session_destroyed(lambda context: function())
 
 
-def follow_url(state: State) -> None:
-    """Read the state from the URL, warn about what could not be used, and keep the URL current."""
-    location = pn.state.location
-    if location is None:
-        return
-    problems = state.read(location.search or "")
-    if problems:
-        _LOG.warning("URL: %s", "; ".join(problems))
-        pn.state.onload(lambda: [pn.state.notifications.warning(p, duration=0)
-                                 for p in problems])
+def follow(state: State, escape: Callable[[], None]) -> Browser:
+    """Read the state from the URL, say what could not be used, and keep history and URL current.
+
+    Parameters
+    ----------
+    state : State
+        Of the session.
+    escape : callable
+        Called when Escape is pressed.
+
+    Returns
+    -------
+    Browser
+        To be put on the page.
+    """
+    browser = Browser(dark=dark_before())
+    if pn.state.location is not None:
+        _tell(state.read(pn.state.location.search or ""))
+    browser.query, going_back = state.query(), False
 
     def write(*events) -> None:
-        location.search = f"?{state.query()}"
+        # No events: several choices as one, such as a fit or a session that was opened.
+        apart = not events and not going_back
+        browser.param.update(query=state.query(), separate=browser.separate + apart)
 
-    pn.state.onload(write)              # before that, the page's own URL would win
+    def back(event) -> None:
+        nonlocal going_back
+        going_back = True
+        try:
+            with pn.io.hold():
+                _tell(state.read(event.new["query"]))
+            browser.query = state.query()
+        finally:
+            going_back = False
 
-    def back(event) -> None:            # the browser's back button changes the URL by itself
-        if event.new.lstrip("?") != state.query():
-            state.read(event.new)
+    def reset(*events) -> None:
+        with pn.io.hold():
+            state.reset()
 
-    state.param.watch(write, state.names())
-    location.param.watch(back, "search")
+    state.listen(write, state.names())
+    browser.param.watch(back, "popped")
+    browser.param.watch(reset, "resets")
+    browser.param.watch(lambda _: escape(), "escapes")
+    return browser
 
 
-def page(title: str, sidebar: list, main: list) -> pmui.Page:
-    """The page: a sidebar of controls and the main column."""
+def _tell(problems: list[str]) -> None:
+    """Say in one toast what of a URL could not be used, once the page is there."""
+    if not problems:
+        return
+    _LOG.warning("URL: %s", "; ".join(problems))
+    text = messages.not_offered(problems)
+    pn.state.onload(lambda: pn.state.notifications.warning(text, duration=SHOWN))
+
+
+def dark_before() -> bool:
+    """Whether the page was dark when it was last left."""
+    return pn.state.cookies.get(COOKIE) == "1"
+
+
+def page(title: str, sidebar: list, main: list, browser: Browser) -> pmui.Page:
+    """The page: a sidebar of controls and the main column.
+
+    Parameters
+    ----------
+    title : str
+    sidebar, main : list
+        Parts below each other.
+    browser : Browser
+        Goes into the header.
+    """
     # Bokeh keeps an element within the height of its parent, here that of the window: rows that
     # wrap would be cut off there and lie over what is below them.
     loose = {"max-height": "none", "min-width": "0"}
     column = pn.Column(*main, sizing_mode="stretch_width", styles=loose)
-    return pmui.Page(
-        title=title, sidebar=sidebar, main=[column],
-        sidebar_width=310,
+    made = pmui.Page(
+        title=title, sidebar=sidebar, main=[column], header=[pn.layout.HSpacer(), browser],
+        sidebar_width=310, dark_theme=browser.dark,
         theme_config={"typography": {"fontSize": 13}},
     )
+    made.param.watch(lambda event: setattr(browser, "dark", event.new), "dark_theme")
+    for view in main:
+        if hasattr(view, "placed"):     # it wants to know the page
+            view.placed(made)
+    return made
 
 
 def _failed(error: Exception) -> None:

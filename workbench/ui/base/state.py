@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from math import log
 from urllib.parse import parse_qsl, urlencode
 
 import param
 
+PLAIN = ",:/!"          # characters that a query may have as they are
+LONGEST = 24            # characters of a bad value that are told
+
+
 
 class State(param.Parameterized):
     """Choices that a URL carries; each is a selection of canonical values, or true or false."""
+
+    _together = 0       # how many blocks of `together` are open
+    _heard = ()         # names that changed inside them
 
     @classmethod
     def names(cls) -> list[str]:
@@ -42,26 +50,79 @@ class State(param.Parameterized):
         if chosen not in values:
             setattr(self, name, default)
 
+    def listen(self, function: Callable, names: Sequence[str]) -> None:
+        """Call a function with the events of choices that change; inside `together` once, later.
+
+        Parameters
+        ----------
+        function : callable
+            ``function(*events)``; none are given for what changed inside `together`.
+        names : sequence of str
+            Choices that matter to it.
+        """
+        def heard(*events) -> None:
+            if self._together:
+                self._heard = (*self._heard, function)
+            else:
+                function(*events)
+
+        self.param.watch(heard, list(names))
+
+    @contextmanager
+    def together(self) -> Iterator[None]:
+        """Several choices as one: who listens hears of them at the end, and of the last only."""
+        self._together += 1
+        try:
+            yield
+        finally:
+            self._together -= 1
+            if not self._together:
+                heard, self._heard = dict.fromkeys(self._heard), ()
+                for function in heard:
+                    function()
+
     def query(self) -> str:
         """The choices as the query part of a URL."""
-        return urlencode({name: as_text(getattr(self, name)) for name in self.names()})
+        return urlencode({name: as_text(getattr(self, name)) for name in self.names()}, safe=PLAIN)
 
     def read(self, query: str) -> list[str]:
-        """Take choices from a URL's query; return a sentence for each that could not be used."""
+        """Take choices from a URL's query, as one.
+
+        Parameters
+        ----------
+        query : str
+            With or without its question mark; what it does not name stays.
+
+        Returns
+        -------
+        list of str
+            What could not be used, each in a few words with what was taken instead.
+        """
         given, problems = dict(parse_qsl(query.lstrip("?"), keep_blank_values=True)), []
-        for name in self.names():
-            if name in given:
-                problems += self._read(name, given.pop(name))
-        return problems + [f"{name} is not a setting of this app and was ignored" for name in given]
+        with self.together():
+            for name in self.names():
+                if name in given:
+                    problems += self._read(name, given.pop(name))
+            problems += self._settle()
+        return problems + [f"{short(name)} (no such setting)" for name in given]
+
+    def impossible(self, name: str) -> dict:
+        """Values of a choice that cannot be taken at present, each with the reason."""
+        return {}
+
+    def reset(self) -> None:
+        """Make all choices as they are at first: the example."""
+        self.read(type(self)().query())
+
+    def _settle(self) -> list[str]:
+        """Put right what was read and does not go together; what was wrong with it."""
+        return []
 
     def _read(self, name: str, text: str) -> list[str]:
         """Take one choice; what was wrong with it, if anything."""
-        offered = self._offered(name)
-        match = [value for value in offered if as_text(value) == text]
+        match = [value for value in self._offered(name) if as_text(value) == text]
         if not match:
-            return [f"{name}={text} is not offered here (offered: "
-                    f"{', '.join(map(as_text, offered))}); "
-                    f"{name}={as_text(getattr(self, name))} is used instead"]
+            return [f"{name}={short(text)} ({as_text(getattr(self, name))} taken)"]
         setattr(self, name, match[0])
         return []
 
@@ -77,6 +138,11 @@ def as_text(value: object) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     return value if isinstance(value, str) else f"{value:g}"
+
+
+def short(text: str) -> str:
+    """A text cut where it is long."""
+    return text if len(text) <= LONGEST else f"{text[:LONGEST - 1]}…"
 
 
 def named(values: Sequence[float], form: str = "{}") -> dict[str, float]:

@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 import param
 from param.parameterized import ParameterizedABC
 
+from workbench.ui.base import session
 from workbench.ui.base.jobs import Job, at_once
 from workbench.ui.base.state import State
 
@@ -58,7 +59,7 @@ class Store(ParameterizedABC):
         self.costs = deque(maxlen=500)          # milliseconds of the last answers
         self._job = self._line(self._hear)
         self._set_up()
-        state.param.watch(self._changed, list(self.watched))
+        state.listen(self._changed, self.watched)
 
     def _set_up(self) -> None:
         """Make what a subclass keeps besides."""
@@ -81,6 +82,45 @@ class Store(ParameterizedABC):
         """Stop all work at its next step; what came of it so far, if anything, is shown."""
         for job in self._jobs:
             job.cancel()
+
+    @property
+    def stoppable(self) -> bool:
+        """Whether there is work that the user may stop."""
+        return bool(self.work)
+
+    def escape(self) -> None:
+        """Stop what the user may stop, if there is anything."""
+        if self.stoppable:
+            self.cancel()
+
+    @property
+    def app(self) -> str:
+        """Name of the app, after its folder."""
+        return type(self).__module__.split(".")[-2]
+
+    def save(self) -> bytes:
+        """The session as one file."""
+        return session.pack(self.app, session.Session(self.state.query(), {}, {}))
+
+    def open(self, content: bytes) -> list[str]:
+        """Go on with a session that was saved.
+
+        Parameters
+        ----------
+        content : bytes
+            Of the file.
+
+        Returns
+        -------
+        list of str
+            Choices that could not be used.
+
+        Raises
+        ------
+        InputError
+            If it is no session of this app.
+        """
+        return self.state.read(session.unpack(content, self.app).query)
 
     @abstractmethod
     def _changed(self, *events) -> None:

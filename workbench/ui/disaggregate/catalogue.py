@@ -56,6 +56,10 @@ class Choice:
         Size of a typical deviation of the rate, natural units: variances are offered around it.
     axes : (str, str)
         Coordinates that make the map.
+    dataset, loader : str, Mapping
+        As of a `Spec`, where they are not the name of the dataset and nothing.
+    large : bool
+        Whether individuals are too many for the exact model.
     """
 
     title: str
@@ -68,6 +72,9 @@ class Choice:
     spread: float
     kernels: Mapping[str, str] = field(default_factory=lambda: dict(_MAPS))
     axes: tuple[str, str] = ("x", "y")
+    dataset: str = ""
+    loader: Mapping = field(default_factory=dict)
+    large: bool = False
 
     def options(self, granularity: str) -> tuple[dict, str | None, int | None]:
         """Loader options, level and number of areas of a granularity."""
@@ -76,7 +83,9 @@ class Choice:
             return {"n_bags": bags, "mean_size": ROLL_POINTS / bags,
                     "size_std": ROLL_POINTS / bags / 3}, None, None
         if granularity.isdigit():
-            return {}, None, int(granularity)
+            return dict(self.loader), None, int(granularity)
+        if granularity == "all":
+            return dict(self.loader), None, None
         return {}, granularity, None
 
 
@@ -92,6 +101,7 @@ _COUNTRY = Choice(
     {"120 districts": "district", "24 regions": "region", "6 provinces": "province",
      "60 merged areas": "60", "12 merged areas": "12"},
     (5, 500), "km", (10, 20, 30, 50, 75, 100, 150, 200), 75, 1000, 0.03,
+    large=True,
 )
 _ROLL = Choice(
     "Swiss roll (simulated, truth known)",
@@ -103,6 +113,7 @@ _MADAGASCAR = Choice(
     "Madagascar: malaria 2016 (real)",
     {"109 districts": "district", "22 regions": "region", "60 merged areas": "60"},
     (0.2, 20), "degree", (1, 5, 10, 20, 50, 75, 100, 150, 200), 100, 1000, 0.07,
+    large=True,
 )
 
 
@@ -128,6 +139,12 @@ def variances(choice: Choice, link: str, stops: int = 17) -> list[float]:
     return _grid(1e-3 * one, 10 * one, stops)
 
 
+def nuggets(choice: Choice, link: str) -> list[float]:
+    """Standard deviations of the nugget, none among them, on the scale of the link."""
+    one = {"exp": 1.0, "identity": choice.spread, "square": choice.spread**0.5}[link]
+    return [0.0] + [_rounded(one * share) for share in (0.1, 0.2, 0.3, 0.5)]
+
+
 def _grid(low: float, high: float, stops: int) -> list[float]:
     ratio = (high / low) ** (1 / (stops - 1))
     return [_rounded(low * ratio**k) for k in range(stops)]
@@ -135,6 +152,12 @@ def _grid(low: float, high: float, stops: int) -> list[float]:
 
 def _rounded(value: float) -> float:
     return round(value, 2 - math.floor(math.log10(value)))
+
+
+def kernels_for(covariates: bool) -> dict[str, str]:
+    """Kernels by label for a map, of which some need covariates."""
+    return {label: kernel for label, kernel in _MAPS.items()
+            if covariates or kernel == "matern32(coordinates)"}
 
 
 def _has_madagascar() -> bool:

@@ -1,4 +1,4 @@
-"""From a Spec to what the views show: data, maps and scores, kept in bounded caches.
+"""From a Spec to what the views show: maps and scores, kept in bounded caches.
 
 Pure functions of Specs and small values; results are frozen and their arrays read-only, because
 all sessions share them. They import the models, not this module: a page can be drawn before that
@@ -19,36 +19,22 @@ import xarray as xr
 from workbench.checks import require
 from workbench.interrupt import Cancelled
 from workbench.pipeline.spec import Spec
-from workbench.plots import ColourScale, colour_scale, observed_rate, rate_unit, simplified
-from workbench.schema import GEOMETRY
 from workbench.ui.base.cache import Cache
+from workbench.ui.disaggregate.fitted import CANCELLED, FITTED, UNFITTED, Fitted, written
+from workbench.ui.disaggregate.scenes import Scene, data_spec, frozen, ready_scene, scene
+from workbench.ui.disaggregate.verdict import with_split
 
 if TYPE_CHECKING:
     from workbench.labelled import Fit, LabelledPredictive
 
-EXACT_LIMIT = 4_000     # individuals; the exact model holds all their pairs in memory
-SCREEN = 500            # pixels along a map for which outlines are simplified
+__all__ = ["Answer", "Scene", "data_spec", "ready_scene", "scene"]
+
+EXACT_LIMIT = 4_500     # individuals; the exact model holds all their pairs in memory
 SAMPLES = 300
 
 # A fit holds up to some 70 MB; the answers with an effect share the fits of the others.
-_SCENES, _ANSWERS, _SCORES, _FLAT = Cache(6), Cache(12), Cache(24), Cache(6)
+_ANSWERS, _SCORES, _FLAT = Cache(14), Cache(24), Cache(6)
 _WITH_EFFECT = Cache(6)
-
-
-@dataclass(frozen=True)
-class Scene:
-    """A dataset ready to be shown: values in the unit shown, and scales locked to the data."""
-
-    data: xr.Dataset
-    plain: xr.Dataset           # the same without outlines, which are slow to copy: for models
-    drawn: xr.Dataset           # the same with outlines simplified to the screen
-    factor: float
-    unit: str
-    observed: np.ndarray        # rate of each area
-    known: np.ndarray | None    # fine rate, where the dataset knows it
-    known_title: str
-    rate: ColourScale
-    spread: ColourScale
 
 
 @dataclass(frozen=True)
@@ -57,8 +43,11 @@ class Answer:
 
     ``spec`` is that of the fit (`fit_spec`). ``kind`` is ``learnt`` (hyperparameters learnt),
     ``stopped`` (learning was cancelled), ``moved`` (those of an earlier fit, but for the
-    sliders') or ``start`` (starting values). ``area_effect`` says whether the maps include what
-    is particular to each area.
+    sliders') or ``start`` (starting values). ``fitted`` is the fit that was asked for: with
+    ``spec`` it makes the answer again, in any session. ``restored`` says whether the answer was
+    made at hyperparameters that were given, not learnt here; ``own`` that it came from a file, and
+    belongs to one session. ``area_effect`` says whether the maps
+    include what is particular to each area.
     """
 
     spec: Spec
@@ -69,6 +58,9 @@ class Answer:
     kind: str
     seconds: float
     area_effect: bool = False
+    fitted: Fitted = UNFITTED
+    restored: bool = False
+    own: bool = False
 
     @property
     def exact(self) -> bool:
@@ -78,12 +70,22 @@ class Answer:
     @property
     def history(self) -> tuple[float, ...]:
         """Objective by step; empty if nothing was learnt."""
-        return tuple(self.fit.history) if self.kind in ("learnt", "stopped") else ()
+        learnt = self.kind in ("learnt", "stopped") and not self.restored
+        return tuple(self.fit.history) if learnt else ()
+
+    @property
+    def again(self) -> bool:
+        """Whether spec and fitted make it again for anybody: not a mixture that was stopped."""
+        return not self.own and (self.fitted.status != CANCELLED or bool(self.fitted.at))
+
+    def answers(self, spec: Spec, fitted: Fitted) -> bool:
+        """Whether it is what is asked for, not of former settings."""
+        return (self.spec, self.fitted) == (fit_spec(spec), fitted)
 
     @cached_property
     def extrapolation(self) -> np.ndarray:
         """How far individuals' covariates lie beyond the areas' means (`Fit.extrapolation`)."""
-        return _frozen(self.fit.extrapolation(scene(self.spec).plain).values)
+        return frozen(self.fit.extrapolation(scene(self.spec).plain).values)
 
     @cached_property
     def summary(self) -> str:
@@ -92,13 +94,7 @@ class Answer:
 
     def exceedance(self, threshold: float) -> np.ndarray:
         """P(rate > threshold) of each individual, threshold in natural units."""
-        return _frozen(self.predictive.exceedance(threshold).values)
-
-
-def data_spec(spec: Spec) -> Spec:
-    """The part of a Spec that says which data: the key of `scene`."""
-    return Spec(dataset=spec.dataset, dataset_options=spec.dataset_options, level=spec.level,
-                areas=spec.areas)
+        return frozen(self.predictive.exceedance(threshold).values)
 
 
 def base_spec(spec: Spec) -> Spec:
@@ -111,50 +107,36 @@ def fit_spec(spec: Spec) -> Spec:
     return replace(spec, threshold=None, area_effect=False)
 
 
-def scene(spec: Spec) -> Scene:
-    """The data of a Spec, loaded once."""
-    from workbench.pipeline.run import data_of
-
-    key = data_spec(spec)
-    return _SCENES.get(key, lambda: _scene(data_of(key)))
-
-
-def ready_scene(spec: Spec) -> Scene | None:
-    """The data of a Spec if they are loaded."""
-    return _SCENES.peek(data_spec(spec))
-
-
-def ready(spec: Spec) -> Answer | None:
-    """The best answer there is without computing: learnt, else quick."""
-    key, base = fit_spec(spec), _ANSWERS.peek((base_spec(spec), "learnt"))
-    quick_kind = "moved" if base and spec.hyperparameters else "start"
-    found = _ANSWERS.peek((key, "learnt")) or _ANSWERS.peek((key, quick_kind))
+def ready(spec: Spec, fitted: Fitted = UNFITTED) -> Answer | None:
+    """The answer to a Spec at a fit if it is there: what `quick` would return."""
+    key = fit_spec(spec), fitted
+    found = _ANSWERS.peek(key)
     if found is None or not spec.area_effect:
         return found
-    return _WITH_EFFECT.peek((key, found.kind))
+    return _WITH_EFFECT.peek(key)
 
 
-def quick(spec: Spec) -> Answer:
-    """Maps at once, with nothing learnt but the posterior of the field.
+def quick(spec: Spec, fitted: Fitted = UNFITTED) -> Answer:
+    """Maps at once: hyperparameters are given, and only the posterior of the field is found.
 
-    Hyperparameters fixed by sliders have their values; the others keep those of the fit with
-    everything learnt, if there is one, else their starting values.
+    Those that sliders fix have their values, the others those of the fit, or their starting values
+    where nothing is fitted. A fit that has no hyperparameters to give is learnt again.
+
+    Parameters
+    ----------
+    spec : Spec
+        Data, model, and what sliders fix.
+    fitted : Fitted
+        The fit whose maps are wanted.
     """
-    key = fit_spec(spec)
-    found = _ANSWERS.peek((key, "learnt"))
-    if found is None and spec.hyperparameters:
-        base = quick(base_spec(spec))
-        kind = "moved" if base.kind == "learnt" else "start"
-        found = _ANSWERS.get((key, kind), lambda: _moved(key, base, kind))
-    elif found is None:
-        found = _ANSWERS.get((key, "start"), lambda: _start(key))
-    return including(found, spec.area_effect)
+    key = fit_spec(spec), fitted
+    return including(_ANSWERS.get(key, lambda: _at(*key)), spec.area_effect)
 
 
-def learn(spec: Spec, tick: Callable[[int, float, float], None]) -> Answer:
+def learn(spec: Spec, tick: Callable[[int, float, float], None] | None = None) -> Answer:
     """Maps with all hyperparameters learnt that the Spec does not fix, area effect left out.
 
-    A cancelled fit is returned as it is, and not kept for others.
+    A mixture whose fit is cancelled is returned as it is, and not kept.
     """
     from workbench.pipeline.run import model_of
 
@@ -165,7 +147,11 @@ def learn(spec: Spec, tick: Callable[[int, float, float], None]) -> Answer:
     started = time.perf_counter()
     data = _possible(key)
     fit = model_of(key).fit(data, callback=tick)
-    answer = _answer(key, fit, data, "stopped" if fit.cancelled else "learnt", started)
+    at = "" if key.model == "auto" else written(fit.hyperparameters, key.hyperparameters)
+    status, kind = (CANCELLED, "stopped") if fit.cancelled else (FITTED, "learnt")
+    answer = _answer(key, fit, data, kind, started, Fitted(status, at))
+    if answer.again:
+        _ANSWERS.keep((key, answer.fitted), answer)
     if not fit.cancelled:
         _ANSWERS.keep((key, "learnt"), answer)
     return answer
@@ -178,12 +164,11 @@ def including(answer: Answer, area_effect: bool) -> Answer:
 
     def make() -> Answer:
         predictive = answer.fit.at(scene(answer.spec).plain, area_effect)
-        return replace(answer, predictive=predictive, mean=_frozen(predictive.mean.values),
-                       std=_frozen(predictive.std.values), area_effect=area_effect)
+        return replace(answer, predictive=predictive, mean=frozen(predictive.mean.values),
+                       std=frozen(predictive.std.values), area_effect=area_effect)
 
     kept = _WITH_EFFECT if area_effect else _ANSWERS
-    key = (answer.spec, answer.kind)
-    return make() if answer.kind == "stopped" else kept.get(key, make)
+    return kept.get((answer.spec, answer.fitted), make) if answer.again else make()
 
 
 def scores(answer: Answer) -> xr.Dataset:
@@ -197,38 +182,14 @@ def scores(answer: Answer) -> xr.Dataset:
         if "constant" not in fits:
             fits["constant"] = _FLAT.get(data_spec(answer.spec),
                                          lambda: make_model("constant").fit(data))
-        return evaluate(fits, data, samples=SAMPLES)
+        return with_split(evaluate(fits, data, samples=SAMPLES), data, SAMPLES)
 
-    return make() if answer.kind == "stopped" else _SCORES.get((answer.spec, answer.kind), make)
+    return _SCORES.get((answer.spec, answer.fitted), make) if answer.again else make()
 
 
 def ready_scores(answer: Answer) -> xr.Dataset | None:
     """The scores of an answer if they are there."""
-    return None if answer.kind == "stopped" else _SCORES.peek((answer.spec, answer.kind))
-
-
-def _scene(data: xr.Dataset) -> Scene:
-    factor, unit = rate_unit(data)
-    observed = observed_rate(data).values
-    known, title = _known(data)
-    shown = [observed] if known is None else [observed, known]
-    rate = colour_scale(*shown, label="rate", unit=unit, factor=factor)
-    spread = ColourScale("standard deviation", unit, 0.0, (rate.upper - rate.lower) / 2, "spread",
-                         factor, source="zero to half the span of the rates")
-    # scores have a "coverage" of their own beside that of pixels cut by a border
-    plain = data.drop_vars([*GEOMETRY, "coverage"], errors="ignore")
-    return Scene(data, plain, simplified(data, SCREEN), factor, unit, _frozen(observed),
-                 None if known is None else _frozen(known), title, rate, spread)
-
-
-def _known(data: xr.Dataset) -> tuple[np.ndarray | None, str]:
-    if "truth" in data:
-        return data["truth"].values, "True rate"
-    if "individual_value" in data:
-        total = data["value"].attrs.get("aggregation", "sum") == "sum"
-        fine = data["individual_value"] / data["weight"] if total else data["individual_value"]
-        return fine.values, "Observed, fine (never used in fitting)"
-    return None, ""
+    return _SCORES.peek((answer.spec, answer.fitted)) if answer.again else None
 
 
 def _possible(spec: Spec) -> xr.Dataset:
@@ -255,19 +216,44 @@ def _start(spec: Spec) -> Answer:
     return _answer(spec, model.fit(data, callback=stop), data, "start", started)
 
 
-def _moved(spec: Spec, base: Answer, kind: str) -> Answer:
+def _at(spec: Spec, fitted: Fitted) -> Answer:
+    """The answer at a fit's hyperparameters and those that sliders fix."""
+    sliders, base = dict(spec.hyperparameters), base_spec(spec)
+    if fitted == UNFITTED:
+        return _moved(spec, quick(base), sliders, "start") if sliders else _start(spec)
+    if not fitted.at:
+        return learn(spec)
+    if sliders == fitted.fixed:
+        return _restored(spec, fitted)
+    # From the fit itself, if it is still there, q is found soonest.
+    own = _ANSWERS.peek((replace(base, hyperparameters=fitted.fixed), fitted)) or quick(base)
+    return _moved(spec, own, fitted.values | sliders, "moved", fitted)
+
+
+def _restored(spec: Spec, fitted: Fitted) -> Answer:
+    """The fit at its hyperparameters, as exact as when they were learnt."""
+    from workbench.pipeline.run import model_of
+
     started, data = time.perf_counter(), _possible(spec)
-    fit = base.fit.with_hyperparameters(spec.hyperparameters.plain())
-    return _answer(spec, fit, data, kind, started)
+    fit = model_of(spec).condition(data, fitted.values)
+    kind = "learnt" if fitted.status == FITTED else "stopped"
+    return replace(_answer(spec, fit, data, kind, started, fitted), restored=True)
 
 
-def _answer(spec: Spec, fit: Fit, data: xr.Dataset, kind: str, started: float) -> Answer:
+def _moved(spec: Spec, base: Answer, values: dict, kind: str, fitted: Fitted = UNFITTED) -> Answer:
+    started, data = time.perf_counter(), _possible(spec)
+    fit = base.fit.with_hyperparameters(values)
+    return replace(_answer(spec, fit, data, kind, started, fitted), restored=True)
+
+
+def answer_of(spec: Spec, fit: Fit, kind: str, fitted: Fitted) -> Answer:
+    """The answer of a fit that is there already."""
+    return _answer(spec, fit, scene(spec).plain, kind, time.perf_counter(), fitted)
+
+
+def _answer(spec: Spec, fit: Fit, data: xr.Dataset, kind: str, started: float,
+            fitted: Fitted = UNFITTED) -> Answer:
     predictive = fit.at(data)
-    mean, std = _frozen(predictive.mean.values), _frozen(predictive.std.values)
-    return Answer(spec, fit, predictive, mean, std, kind, time.perf_counter() - started)
-
-
-def _frozen(values: np.ndarray) -> np.ndarray:
-    values = np.array(values, dtype=float)
-    values.flags.writeable = False
-    return values
+    mean, std = frozen(predictive.mean.values), frozen(predictive.std.values)
+    return Answer(spec, fit, predictive, mean, std, kind, time.perf_counter() - started,
+                  fitted=fitted)

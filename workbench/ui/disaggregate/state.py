@@ -9,7 +9,17 @@ import param
 
 from workbench.pipeline.spec import Spec
 from workbench.ui.base import state
-from workbench.ui.disaggregate.catalogue import LEARNT, Choice, choices, lengthscales, variances
+from workbench.ui.base.state import short
+from workbench.ui.disaggregate import fitted
+from workbench.ui.disaggregate.catalogue import (
+    LEARNT,
+    Choice,
+    choices,
+    lengthscales,
+    nuggets,
+    variances,
+)
+from workbench.ui.disaggregate.fitted import PREVIEW, STATUSES, UNFITTED, Fitted
 
 EXACT = "aggregated-gp"
 FLAT = "constant"
@@ -21,9 +31,16 @@ MODELS = {
     "Centre-point GP: areas as points": "centre-point",
     "Constant: one flat rate": FLAT,
 }
+#: Choices that a fit belongs to: another of them, and nothing is fitted yet.
+FIT_CHOICES = ("dataset", "granularity", "model", "kernel", "link", "likelihood",
+               "overdispersion", "nugget")
 _NORMAL_ONLY = "the exact model always has the identity link and Normal errors"
 _FLAT_ONLY = "the flat model has no kernel"
 _AUTO_ONLY = "auto tries several kernels, with area effects and a nugget, and weighs them"
+_POSITIVE = ("poisson", "negative-binomial")
+_NEEDS_NORMAL = "identity lets rates be negative: choose the Normal likelihood first"
+_NEEDS_POSITIVE = "counts need positive rates: choose the link exp or square first"
+_TOO_MANY = "the exact model needs all pairs of individuals, which are too many in this dataset"
 _NO_EFFECT = "this model has no random effect of areas or individuals"
 
 
@@ -57,9 +74,13 @@ class State(state.State):
     variance = param.Selector(
         doc="Variance of the map term on the scale of the link: learnt, or fixed.")
     nugget = param.Selector(
-        objects={"learnt": "learn", "none": 0.0, "0.1": 0.1, "0.2": 0.2, "0.3": 0.3, "0.5": 0.5},
         doc="Standard deviation of each individual's own random effect, on the scale of the "
         "link: widens fine intervals and leaves totals nearly alone.")
+    beside = param.Selector(
+        objects={"Truth": "known", "Observed": "observed", "Uncertainty": "std",
+                 "Exceedance": "exceedance", "Information": "information",
+                 "Components": "components", "Rank": "ranks", "Extrapolation": "beyond"},
+        doc="The map beside the estimate.")
     threshold = param.Selector(
         doc="The exceedance map shows the probability that the rate is above this.")
     colours = param.Selector(
@@ -73,8 +94,11 @@ class State(state.State):
         "random effect of each area or individual, given the area's total; to predict what is "
         "observed there.")
 
+    status = param.Selector(objects=STATUSES, doc="Whether hyperparameters were learnt.")
+    at = param.String("", doc="Hyperparameters of the fit that is shown; sliders come before them.")
+
     def __init__(self, **given):
-        self._choices = choices()
+        self._choices, self._fits = choices(), {}
         self.param.dataset.objects = {c.title: name for name, c in self._choices.items()}
         self._offered_for = None
         super().__init__(dataset=given.pop("dataset", next(iter(self._choices))))
@@ -85,12 +109,19 @@ class State(state.State):
     def names(cls) -> list[str]:
         """The choices, those that others depend on first."""
         first = ["dataset", "model", "link"]
-        return first + [n for n in cls.param if n not in (*first, "name")]
+        last = ["status", "at"]
+        return first + [n for n in cls.param if n not in (*first, *last, "name")] + last
 
     @property
     def choice(self) -> Choice:
         """What the present dataset offers."""
         return self._choices[self.dataset]
+
+    def add(self, name: str, choice: Choice) -> None:
+        """Offer one more dataset in this session, and choose it."""
+        self._choices = {**self._choices, name: choice}
+        self.param.dataset.objects = {c.title: name for name, c in self._choices.items()}
+        self.dataset = name
 
     @param.depends("dataset", "model", "link", watch=True)
     def _refresh(self) -> None:
@@ -100,10 +131,59 @@ class State(state.State):
             self.offer("granularity", offered.granularities)
             self.offer("kernel", offered.kernels)
             self.offer("lengthscale", _stops(lengthscales(offered), offered.unit))
+            self.offer("nugget", {"learnt": "learn"} | {
+                "none" if sd == 0 else f"{sd:g}": sd for sd in nuggets(offered, link)})
             self.offer("variance", _stops(variances(offered, link), unit))
             self.offer("threshold", {f"{t:g}": t for t in offered.thresholds}, offered.threshold)
             if self.dataset != self._offered_for:   # the same number means nothing elsewhere
                 self._offered_for, self.threshold = self.dataset, offered.threshold
+
+    # what is fitted
+
+    @property
+    def fitted(self) -> Fitted:
+        """The fit that is shown, of which `spec` says the rest."""
+        return Fitted(self.status, self.at)
+
+    def keep(self, fit: Fitted) -> None:
+        """Show a fit of the present settings, now and whenever they are chosen again."""
+        self._fits = self._fits | {self._fit_key: fit}
+        self._show(fit)
+
+    @property
+    def _fit_key(self) -> tuple:
+        return tuple(getattr(self, name) for name in FIT_CHOICES)
+
+    def _show(self, fit: Fitted) -> None:
+        with self.together():
+            self.param.update(status=fit.status, at=fit.at)
+
+    @param.depends(*FIT_CHOICES, watch=True)
+    def _other_fit(self) -> None:
+        """Of other settings there may be a fit of this session; not that of the former ones."""
+        self._show(self._fits.get(self._fit_key, UNFITTED))
+
+    def _read(self, name: str, text: str) -> list[str]:
+        if name != "at":
+            return super()._read(name, text)
+        good = fitted.read(text) is not None
+        self.at = text if good else ""
+        return [] if good else [f"at={short(text)} (no hyperparameters; none taken)"]
+
+    def _settle(self) -> list[str]:
+        """What does not go together; what is fitted without hyperparameters is learnt again."""
+        problems = []
+        for name, instead in (("likelihood", "normal"), ("model", AUTO)):
+            wrong = getattr(self, name)
+            if wrong in self.impossible(name):
+                setattr(self, name, instead)
+                problems.append(f"{name}={wrong} ({instead} taken)")
+        if problems or self.status == PREVIEW or self.model == AUTO:
+            self.at = ""
+        if self.status == fitted.CANCELLED and not self.at:
+            self._show(UNFITTED)
+            problems.append(f"status={fitted.CANCELLED} ({PREVIEW} taken)")
+        return problems
 
     def inapplicable(self, name: str) -> str:
         """Why a choice has no effect at present; empty if it has."""
@@ -124,6 +204,20 @@ class State(state.State):
         if name == "area_effect" and not self._has_effect():
             return _NO_EFFECT
         return ""
+
+    def impossible(self, name: str) -> dict[str, str]:
+        """Values of a choice that cannot work with the others, each with the reason."""
+        if self.model in (AUTO, EXACT) and name in ("link", "likelihood"):
+            return {}
+        if name == "link" and self.likelihood in _POSITIVE:
+            return {"identity": _NEEDS_NORMAL}
+        if name == "likelihood" and self.link == "identity":
+            return dict.fromkeys(_POSITIVE, _NEEDS_POSITIVE)
+        if name == "model" and self.choice.large:
+            return {EXACT: _TOO_MANY}
+        if name == "dataset" and self.model == EXACT:
+            return {key: _TOO_MANY for key, one in self._choices.items() if one.large}
+        return {}
 
     def _has_effect(self) -> bool:
         """Whether the model gives areas or individuals iid effects under a positive link."""
@@ -152,8 +246,8 @@ class State(state.State):
             if not self.inapplicable(name):
                 options[name] = getattr(self, name)
         return Spec(
-            dataset=self.dataset, dataset_options=loader, level=level, areas=areas,
-            model=self.model, options=options, hyperparameters=self.fixed(),
+            dataset=self.choice.dataset or self.dataset, dataset_options=loader, level=level,
+            areas=areas, model=self.model, options=options, hyperparameters=self.fixed(),
             threshold=self.threshold / self.choice.factor,
             area_effect=self.area_effect and not self.inapplicable("area_effect"),
         )

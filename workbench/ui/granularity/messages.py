@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from workbench.ui.base.state import short
 from workbench.ui.granularity.observed import OBSERVED
 
 TITLE = "Granularity: how coarse may summaries be?"
@@ -187,10 +188,9 @@ def chosen(cell: int, left: float, right: float, mean: float | None, number: int
 
 def no_cell(text: str, cells: int) -> str:
     """A chosen cell that is not there."""
-    return f"cell={text} is not a cell (0 to {cells - 1}, or -1 for none); none is chosen"
+    return f"cell={short(text)} (0 to {cells - 1}, or -1 for none; none taken)"
 
 
 def bad_edges(text: str) -> str:
     """Boundaries in the URL that cannot be."""
-    return (f"edges={text} are not valid boundaries (at most 63 numbers between 0 and 6.283 that "
-            "increase by 0.01 or more, joined by _); equal cells are used instead")
+    return f"edges={short(text)} (no increasing boundaries; equal cells taken)"

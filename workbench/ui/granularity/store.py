@@ -60,6 +60,11 @@ class Store(store.Store):
         self._benches, self._planes, self._curves = Cache(4), Cache(12), Cache(60)
 
     @property
+    def stoppable(self) -> bool:
+        """Nothing here takes long enough."""
+        return False
+
+    @property
     def bench(self) -> Bench:
         """Of the present world."""
         return self._benches.get(self.state.world_key, lambda: Bench(self.state.world))

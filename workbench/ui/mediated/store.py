@@ -40,6 +40,11 @@ class Store(store.Store):
         self._benches, self._moving = Cache(BENCHES), False
 
     @property
+    def stoppable(self) -> bool:
+        """Whether there is work that the user may stop."""
+        return self.work in (messages.LEARNING, messages.WHOLE)
+
+    @property
     def setting(self) -> Setting:
         """What the present bench is built from."""
         return setting_of(self.state)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from workbench.ui.base.state import short
+
 TITLE = "Sources: one quantity seen by several observers, some of them biased or copying"
 ABOUT = {
     "line": "Every source observes one function f on a support of its own, as points or as means "
@@ -122,20 +124,17 @@ def learnt_in(seconds: float, stopped: bool, converged: bool) -> str:
 
 def bad_drawing(text: str) -> str:
     """A drawn function in the URL that cannot be."""
-    return (f"drawn={text[:40]} is not a valid function (25 numbers from -2 to 7 joined "
-            "by _) and was ignored")
+    return f"drawn={short(text)} (no 25 numbers from -2 to 7; the former function kept)"
 
 
 def bad_sources(text: str) -> str:
     """Sources in the URL that cannot be."""
-    return (f"sources={text[:60]} are not valid sources (up to four joined by ~, "
-            "each low_high_points_size_scale_offset_noise_copied, inside the span) and were "
-            "ignored")
+    return f"sources={short(text)} (no sources inside the line; the former kept)"
 
 
 def no_source(text: str, count: int) -> str:
     """A chosen source in the URL that is not there."""
-    return f"chosen={text} is not a source (there are {count}) and was ignored"
+    return f"chosen={short(text)} (there are {count}; the first taken)"
 
 
 def clock(hour: int) -> str:

@@ -14,7 +14,7 @@ from workbench.ui.sources import background, line, messages
 from workbench.ui.sources.background import Estimate, Experts, Learnt, Plan
 from workbench.ui.sources.city_store import CityStore
 from workbench.ui.sources.engine import Answer, Bench, Model, answer
-from workbench.ui.sources.state import LINE, SET
+from workbench.ui.sources.state import CITY, LINE, SET
 
 
 class Store(store.Store):
@@ -43,6 +43,13 @@ class Store(store.Store):
         """Drop all work: the session is over."""
         super().close()
         self.city.close()
+
+    def escape(self) -> None:
+        """Stop what the user may stop on the tab that is open."""
+        if self.state.tab == CITY:
+            self.city.escape()
+        else:
+            super().escape()
 
     @property
     def bench(self) -> Bench:

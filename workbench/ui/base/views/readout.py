@@ -78,7 +78,7 @@ class Readout(View):
     @property
     def stoppable(self) -> bool:
         """Whether there is work that the user may stop."""
-        return bool(self.results.work)
+        return self.results.stoppable
 
     @property
     def present(self) -> str:

@@ -18,7 +18,7 @@ from workbench.ui.disaggregate import messages
 from workbench.ui.disaggregate.store import Store
 from workbench.ui.disaggregate.views.scores import Scores
 
-SIZE = 260
+SIZE = 235      # pixels across a chart: with its axis it fits beside the maps
 TARGETS = {"bag": "areas", "individual": "fine values", "rate": "true rate"}
 
 
@@ -29,7 +29,7 @@ class Charts(View):
         super().__init__(store, **params)
         self.target = pmui.RadioButtonGroup(
             label="Calibration and scores of", options={"areas": "bag"}, value="bag", size="small",
-            width=360, margin=(5, 5))
+            sizing_mode="stretch_width", max_width=360, margin=(5, 5))
         self._coverage = pn.pane.HoloViews(None, margin=0, linked_axes=False)
         self._legend = note(width=SIZE + 50)
         self._pit = pn.pane.HoloViews(None, margin=0, linked_axes=False)
@@ -45,6 +45,10 @@ class Charts(View):
         self.follow(self._scored, "scores")
         self.follow(self._learn, "history")
         self.target.param.watch(lambda _: self._draw(), "value")
+
+    def dock(self, width: int) -> None:
+        """Stand in a column of so many pixels: beside the maps, or as wide as they are below."""
+        self._panel.param.update(sizing_mode="fixed", width=width)
 
     def _scored(self, *events) -> None:
         scores = self.store.scores
@@ -78,7 +82,7 @@ class Charts(View):
             low = sorted(values)[len(values) // 20]      # the first steps would flatten the rest
             pad = 0.05 * max(max(values) - low, 1e-9)
             self._training.y_range.update(start=low - pad, end=max(values) + pad)
-        self._empty.visible = not values
+        self._training.visible, self._empty.visible = bool(values), not values
 
     def _training_figure(self) -> figure:
         plot = chart("Training", "step", "objective (nats)", SIZE, SIZE, name="training",

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import io
-import tempfile
-from dataclasses import replace
-from pathlib import Path
 
 import panel_material_ui as pmui
 
 from workbench.ui.base.views.controls import SELECT, SLIDER, title, widget
 from workbench.ui.base.views.layout import View, stretched
 from workbench.ui.base.views.text import note
-from workbench.ui.disaggregate import messages
+from workbench.ui.disaggregate import exports, messages
 from workbench.ui.disaggregate.store import Store
 
 _LABELS = {
@@ -38,22 +35,19 @@ _HIDDEN = ("area_effect",)      # where they have no effect; the others are disa
 
 
 class Controls(View):
-    """Widgets of a store's state, the Fit button and the downloads."""
+    """Widgets of a store's state, and the downloads."""
 
     def __init__(self, store: Store, **params):
         super().__init__(store, **params)
         state = store.state
         self.widgets = {name: widget(state, name, label, _KINDS.get(name, SELECT), (6, 10))
                         for name, label in _LABELS.items()}
-        self.fit = pmui.Button(
-            label="Fit", icon="play_arrow", color="primary", variant="contained",
-            margin=(12, 10, 2, 10), sizing_mode="stretch_width", on_click=lambda _: store.fit())
         plain = {"variant": "outlined", "size": "small", "sizing_mode": "stretch_width",
                  "margin": (4, 10), "embed": False}
         self.maps = pmui.FileDownload(
-            label="Maps (NetCDF)", callback=self._netcdf, filename="disaggregated.nc", **plain)
+            label="Maps (NetCDF)", callback=self._netcdf, **plain)
         self.spec = pmui.FileDownload(
-            label="Settings (JSON)", callback=self._json, filename="spec.json", **plain)
+            label="Settings (JSON)", callback=self._json, **plain)
         self._panel = stretched(*self._parts())
         self.follow(self._applicable, "model", "link", "likelihood", "overdispersion", "nugget",
                     "kernel", "dataset", of=state)
@@ -62,38 +56,32 @@ class Controls(View):
     def _applicable(self, *events) -> None:
         for name, each in self.widgets.items():
             reason = self.store.state.inapplicable(name)
+            barred = self.store.state.impossible(name)
             if name in _HIDDEN:
                 each.visible = not reason
                 continue
             each.disabled = bool(reason)
             if hasattr(each, "description"):
-                each.description = reason.capitalize() or self.store.state.param[name].doc
+                each.description = reason.capitalize() or " ".join([
+                    self.store.state.param[name].doc,
+                    *(f"Not offered: {why}." for why in dict.fromkeys(barred.values()))])
+            if hasattr(each, "disabled_options"):
+                each.disabled_options = list(barred)
 
     def _available(self, *events) -> None:
-        self.maps.disabled = self.store.answer is None
+        answer = self.store.answer
+        self.maps.param.update(disabled=answer is None,
+                               filename=exports.file_name("disaggregated", answer, ".nc"))
+        self.spec.filename = exports.file_name("settings", answer, ".json")
 
     def _netcdf(self) -> io.BytesIO:
-        answer, scene = self.store.answer, self.store.scene
-        from workbench.geo import write
-
-        spec = replace(answer.spec, threshold=self.store.state.spec().threshold,
-                       area_effect=answer.area_effect)
-        maps = answer.fit.to_dataset(scene.data, threshold=spec.threshold,
-                                     area_effect=spec.area_effect)
-        maps.attrs |= {"spec": spec.to_json(indent=None), "spec_key": spec.key,
-                       "summary": answer.summary}
-        with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder) / "maps.nc"
-            write(maps, path)
-            return io.BytesIO(path.read_bytes())
+        return exports.maps(self.store.answer, self.store.scene, self.store.state)
 
     def _json(self) -> io.StringIO:
-        return io.StringIO(self.store.state.spec().to_json())
+        return io.StringIO(exports.settings(self.store.answer, self.store.state))
 
     def _parts(self) -> list:
         parts = [note(messages.ABOUT, inset=_INSET)]
         for text, names in _SECTIONS.items():
             parts += [title(text, 8), *(self.widgets[name] for name in names)]
-            if text == "Noise":
-                parts += [self.fit, note(messages.FIT, inset=_INSET)]
         return [*parts, title("Download", 8), self.maps, self.spec]

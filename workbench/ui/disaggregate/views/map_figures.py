@@ -6,13 +6,13 @@ read columns of one source, so that an update is one message with the new column
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 import shapely
 import xarray as xr
-from bokeh.models import ColumnDataSource, Range1d, ScaleBar
+from bokeh.models import ColorBar, ColumnDataSource, Range1d, ScaleBar
 from bokeh.plotting import figure
 
 from workbench.plots.maps import map_unit, ticker
@@ -25,6 +25,7 @@ from workbench.ui.disaggregate.views.colours import mapper
 LENGTHS = ("m", "km")       # a scale bar tells them; other maps have labelled axes
 AXIS = 44                   # pixels that an axis takes
 INDIVIDUAL, BAG = "individual", "bag"
+MARKED = "#E6007E"          # told from all palettes
 
 
 @dataclass
@@ -115,7 +116,7 @@ def map_figure(where: Place, column: str, scale: ColourScale, title: str, bar_ti
         drawn = plot.scatter("x", "y", source=where.source, fill_color=paint, line_color=None,
                              size=size)
     hover(plot, drawn, tips, point_policy="follow_mouse")
-    bar = colour_bar(colours, int(0.94 * frame_options["frame_width"]), title=bar_title,
+    bar = colour_bar(colours, bar_length(frame_options), title=bar_title,
                      title_text_font_size="12px", title_text_font_style="normal",
                      ticker=ticker(scale))
     bar.height = 10
@@ -128,6 +129,22 @@ def map_figure(where: Place, column: str, scale: ColourScale, title: str, bar_ti
 def add_borders(plot: figure, source: ColumnDataSource) -> None:
     """Outline the areas over a map of individuals."""
     plot.line("x", "y", source=source, line_color=NEUTRAL, line_width=0.6, line_alpha=0.8)
+
+
+def add_marks(plot: figure, around: ColumnDataSource, spot: ColumnDataSource) -> None:
+    """Areas to look at, outlined, and the place that was clicked."""
+    plot.line("x", "y", source=around, line_color=MARKED, line_width=2.5)
+    plot.scatter("x", "y", source=spot, marker="circle_cross", size=16, line_color=MARKED,
+                 fill_alpha=0, line_width=2)
+
+
+def outlined(ds: xr.Dataset, names: Collection[str]) -> dict[str, np.ndarray]:
+    """Outlines of some areas, as columns."""
+    wanted = np.isin(ds["bag"].values.astype(str), list(names))
+    if "bag_geometry" not in ds.coords or not wanted.any():
+        return {"x": np.empty(0), "y": np.empty(0)}
+    points = lines(ds["bag_geometry"].values[wanted]).astype(np.float32)
+    return {"x": points[:, 0], "y": points[:, 1]}
 
 
 def border_source(ds: xr.Dataset) -> ColumnDataSource | None:
@@ -147,20 +164,31 @@ def bounds(ds: xr.Dataset, axes: tuple[str, str]) -> tuple[float, float, float, 
     return float(x.min()), float(y.min()), float(x.max()), float(y.max())
 
 
-def frames(ds: xr.Dataset, axes: tuple[str, str], width: int, tall_width: int):
-    """Frame size and linked ranges with equal aspect on the ground; tall maps are narrower."""
+def sized(ds: xr.Dataset, axes: tuple[str, str], width: int, height: int) -> dict[str, int]:
+    """Frame of a map in pixels, as large as fits, with equal aspect on the ground."""
     unit = map_unit(ds, axes)
     if unit not in LENGTHS:
-        width, tall_width = width - AXIS, tall_width - AXIS
+        width, height = width - AXIS, height - AXIS
+    found = frame(bounds(ds, axes), unit, 1000)
+    scale = min(width / found["frame_width"], height / found["frame_height"])
+    return {name: max(60, round(found[name] * scale)) for name in ("frame_width", "frame_height")}
 
-    def sized(size: int) -> dict:
-        return frame(bounds(ds, axes), unit, size)
 
-    found = sized(1000)
-    tall = found["frame_width"] < 0.8 * found["frame_height"]
-    found = sized(round((tall_width if tall else width) * 1000 / found["frame_width"]))
-    ranges = Range1d(*found.pop("xlim")), Range1d(*found.pop("ylim"))
-    return found, ranges
+def linked(ds: xr.Dataset, axes: tuple[str, str]) -> tuple[Range1d, Range1d]:
+    """Ranges that all maps share."""
+    found = frame(bounds(ds, axes), map_unit(ds, axes), 1000)
+    return Range1d(*found["xlim"]), Range1d(*found["ylim"])
+
+
+def resize(plot: figure, size: Mapping[str, int]) -> None:
+    """Give a map another frame, and its bar of colours the length of it."""
+    plot.update(**size)
+    plot.select_one({"type": ColorBar}).width = bar_length(size)
+
+
+def bar_length(size: Mapping[str, int]) -> int:
+    """Pixels along a bar of colours under a map."""
+    return int(0.94 * size["frame_width"])
 
 
 def _dress(plot: figure, unit: str) -> None:

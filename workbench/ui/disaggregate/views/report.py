@@ -19,7 +19,8 @@ class Report(View):
         super().__init__(store, **params)
         self._text = block()
         self._panel = pmui.Card(self._text, title=messages.SUMMARY, collapsed=True,
-                                variant="outlined", sizing_mode="stretch_width", margin=(10, 10))
+                                variant="outlined", sizing_mode="stretch_width", margin=(4, 5),
+                                title_variant="body1")
         self.follow(self._update, "answer")
 
     def _update(self, *events) -> None:

@@ -49,11 +49,6 @@ class Numbers(Readout):
         self.cost.param.update(visible=True, label=messages.cost(
             answer.milliseconds, answer.evaluations, answer.model.kind))
 
-    @property
-    def stoppable(self) -> bool:
-        """Whether there is work that the user may stop."""
-        return self.store.work in (messages.LEARNING, messages.WHOLE)
-
     def _work(self, *events) -> None:
         super()._work()
         store, place = self.store, self.store.state.place

@@ -1,0 +1,159 @@
+"""What every page promises: history, theme, keys, a lost server, bad addresses, session files."""
+
+import re
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.ui.kit import WAIT, idle, move, press, status, url
+
+pytestmark = pytest.mark.ui
+LIGHT, DARK = "rgb(255, 255, 255)", "rgb(18, 18, 18)"
+TOY = Path(__file__).with_name("toy_app.py")
+
+
+@pytest.fixture(scope="module")
+def toy(panel_server):
+    return f"{panel_server(TOY)}/toy_app"
+
+
+def begin(page, address, number=0):
+    page.goto(address, timeout=WAIT)
+    shows(page, number)
+    idle(page)
+
+
+def shows(page, number):
+    """Text, slider and address agree."""
+    expect(status(page)).to_have_text(f"twice is {2 * number}", timeout=WAIT)
+    expect(page.get_by_role("slider", name="Number")).to_have_value(str(number), timeout=WAIT)
+    url(page, rf"number={number}(&|$)")
+
+
+def entries(page):
+    return page.evaluate("() => history.state.workbench")
+
+
+def drag(page, pixels):
+    """Drag the slider to the right, in many small moves."""
+    box = page.locator(".MuiSlider-thumb").first.bounding_box()
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    page.mouse.move(x, y)
+    page.mouse.down()
+    for k in range(1, 21):
+        page.mouse.move(x + pixels * k / 20, y)
+        page.wait_for_timeout(15)
+    page.mouse.up()
+
+
+def test_back_forward_undo_redo_and_the_example(page, toy):
+    begin(page, toy)
+    for name in ("Undo", "Redo"):
+        expect(page.get_by_role("button", name=name, exact=True)).to_be_disabled()
+    move(page, "Number", "ArrowRight")
+    shows(page, 1)
+    move(page, "Number", "ArrowRight")
+    shows(page, 2)
+    page.go_back()
+    shows(page, 1)
+    page.go_back()
+    shows(page, 0)
+    page.go_forward()
+    shows(page, 1)
+    press(page, "Redo")
+    shows(page, 2)
+    expect(page.get_by_role("button", name="Redo", exact=True)).to_be_disabled()
+    press(page, "Undo")
+    shows(page, 1)
+    page.keyboard.press("Control+z")
+    shows(page, 0)
+    page.keyboard.press("Control+Shift+z")
+    shows(page, 1)
+    press(page, "Reset to the example")
+    shows(page, 0)
+    press(page, "Undo")
+    shows(page, 1)
+    page.reload()
+    shows(page, 1)
+    idle(page)
+    page.go_back()                          # to what was there before the page was loaded anew
+    shows(page, 0)
+
+
+def test_a_drag_is_one_entry_and_back_undoes_all_of_it(page, toy):
+    begin(page, toy + "?number=16", 16)
+    before = entries(page)
+    drag(page, 90)
+    expect(page).not_to_have_url(re.compile("number=16"), timeout=WAIT)
+    page.wait_for_timeout(500)
+    assert entries(page) == before + 1
+    page.go_back()
+    shows(page, 16)
+
+
+def test_the_theme_survives_a_reload(page, toy):
+    begin(page, toy)
+    main, toggle = page.locator("main"), page.get_by_role("button", name="Toggle theme")
+    expect(main).to_have_css("background-color", LIGHT)
+    toggle.click()
+    expect(main).to_have_css("background-color", DARK, timeout=WAIT)
+    page.wait_for_function("() => document.cookie.includes('workbench-dark=1')", timeout=WAIT)
+    page.reload()
+    shows(page, 0)
+    expect(main).to_have_css("background-color", DARK)
+    toggle.click()
+    expect(main).to_have_css("background-color", LIGHT, timeout=WAIT)
+
+
+def test_escape_stops_work_but_not_from_within_a_menu(page, toy):
+    begin(page, toy + "?number=13", 13)
+    expect(page.get_by_text("doubling")).to_be_visible(timeout=WAIT)
+    page.get_by_role("combobox", name=re.compile("^Colour")).click()
+    expect(page.get_by_role("menuitem", name="blue")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("menuitem", name="blue")).to_be_hidden()
+    expect(page.get_by_text("doubling")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.get_by_text("doubling")).to_be_hidden(timeout=WAIT)
+    expect(page.get_by_text("ready", exact=True)).to_be_visible()
+
+
+def test_bad_addresses_take_one_short_toast(page, toy):
+    begin(page, toy + "?number=99&colour=mauve&shape=round&size=9&weight=heavy")
+    toast = page.get_by_text("Not offered here:")
+    expect(toast).to_have_count(1, timeout=WAIT)
+    expect(toast).to_have_text("Not offered here: number=99 (0 taken); colour=mauve (red taken); "
+                               "shape (no such setting); and 2 more.")
+    url(page, r"\?number=0&colour=red$")
+
+
+def test_a_session_is_saved_opened_elsewhere_and_refused_if_it_is_none(page, toy, tmp_path):
+    begin(page, toy + "?number=7&colour=blue", 7)
+    with page.expect_download() as download:
+        press(page, "Save session")
+    file = tmp_path / download.value.suggested_filename
+    download.value.save_as(file)
+    begin(page, toy)
+    page.locator("input[type=file]").set_input_files(file)
+    shows(page, 7)
+    url(page, "colour=blue")
+    file.write_bytes(b"not a session")
+    page.locator("input[type=file]").set_input_files(file)
+    expect(page.get_by_text("this is no session")).to_be_visible(timeout=WAIT)
+    shows(page, 7)
+    page.go_back()
+    shows(page, 0)
+
+
+def test_a_lost_server_disables_the_controls_and_says_so(page, panel_server):
+    begin(page, f"{panel_server(TOY)}/toy_app?number=12", 12)
+    slider = page.get_by_role("slider", name="Number")
+    slider.focus()
+    for _ in range(2):
+        page.keyboard.press("ArrowRight")
+    expect(page.get_by_role("alert").filter(has_text="The server has gone")).to_be_visible(
+        timeout=WAIT)
+    assert page.evaluate("""() => [...document.body.children].every(
+        child => child.inert || child.getAttribute('role') === 'alert')""")
+    expect(page.get_by_role("button", name="Reload")).to_be_enabled()

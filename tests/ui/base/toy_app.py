@@ -1,0 +1,61 @@
+"""An app as small as can be, to test what all apps share: 13 takes for ever, 14 ends the server."""
+
+import os
+
+import panel_material_ui as pmui
+import param
+
+from workbench.ui.base.shell import App, show
+from workbench.ui.base.state import State
+from workbench.ui.base.store import Store
+from workbench.ui.base.views.controls import SLIDER, widget
+from workbench.ui.base.views.layout import View, stretched
+from workbench.ui.base.views.readout import Readout
+
+
+class Numbers(State):
+    number = param.Selector(objects=list(range(30)), doc="Which one.")
+    colour = param.Selector(objects=["red", "blue"], doc="In which colour.")
+
+
+class Doubles(Store):
+    double = param.Number(0)
+    watched = ("number",)
+    app = "doubles"         # a served script has another name in each session
+
+    def _changed(self, *events):
+        number = self.state.number
+        if number == 14:
+            os._exit(0)
+        self._job.drop()
+        self.param.update(work="doubling" if number == 13 else "", double=2 * number)
+        if number == 13:
+            self._job.start(endless)
+
+    def _receive(self, name, result):
+        pass
+
+
+def endless(run):
+    while True:
+        run.rest(0.02)
+
+
+class Controls(View):
+    def __init__(self, store, **params):
+        super().__init__(store, **params)
+        self._panel = stretched(widget(store.state, "number", "Number", SLIDER),
+                                widget(store.state, "colour", "Colour", pmui.Select))
+
+
+class Top(Readout):
+    def __init__(self, store, **params):
+        super().__init__(store, **params)
+        self.follow(self._numbers, "double")
+        self.follow(self._work, "work", "error")
+
+    def _numbers(self, *events):
+        self.text.text = f"twice is {self.store.double}"
+
+
+show(App("Doubles", Numbers, Doubles, Controls, (Top,)))

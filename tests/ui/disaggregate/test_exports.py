@@ -1,0 +1,191 @@
+"""What is downloaded makes the maps again that were on the page, and says whether it was fitted."""
+
+import json
+
+import numpy as np
+import pytest
+import xarray as xr
+
+import workbench as wb
+from tests.ui.disaggregate.sessions import SMALL, Session, stops
+from workbench.checks import InputError
+from workbench.ui.base.session import pack, unpack
+from workbench.ui.disaggregate import engine, exports, keeping
+from workbench.ui.disaggregate.engine import _ANSWERS, _SCORES, _WITH_EFFECT
+from workbench.ui.disaggregate.fitted import CANCELLED, FITTED, PREVIEW, UNFITTED, Fitted
+from workbench.ui.disaggregate.state import State
+
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("one_thread")]
+NEAR = 0.02         # of the posterior's sd: q is found again, to a tolerance
+
+
+@pytest.fixture
+def begin():
+    """Start sessions of a query, each as if in a server of its own; they end with the test."""
+    sessions = []
+
+    def make(query, fresh=True):
+        if fresh:
+            for cache in (_ANSWERS, _SCORES, _WITH_EFFECT):
+                cache._kept.clear()
+        state = State()
+        assert state.read(query) == []
+        sessions.append(Session(state))
+        return sessions[-1]
+
+    yield make
+    for session in sessions:
+        session.store.close()
+
+
+def fitted(begin, query=SMALL):
+    session = begin(query)
+    session.maps().fit()
+    assert session.maps().answer.kind == "learnt"
+    return session
+
+
+def alike(first, second, tolerance=NEAR):
+    mean, std = (second["mean"].values, second["std"].values) if isinstance(
+        second, xr.Dataset) else (second.mean, second.std)
+    assert (np.abs(first.mean - mean) / first.std).max() < tolerance
+    np.testing.assert_allclose(std, first.std, rtol=tolerance)
+
+
+def test_a_new_session_at_an_address_shows_what_was_there_and_nobody_elses_fit(begin):
+    preview = begin(SMALL)
+    before = preview.maps().answer
+    mine = fitted(begin)
+    theirs = begin(SMALL, fresh=False)          # in the same server, after a fit of mine
+    alike(before, theirs.maps().answer, 1e-9)
+    assert theirs.store.answer.kind == "start" and theirs.state.status == PREVIEW
+    assert mine.state.status == FITTED and "status=fitted" in mine.state.query()
+    same = begin(mine.state.query(), fresh=False)
+    assert same.maps().answer is mine.store.answer
+    elsewhere = begin(mine.state.query())       # another server
+    shown = elsewhere.maps().answer
+    assert shown.kind == "learnt" and shown.history == ()
+    alike(mine.store.answer, shown)
+    assert elsewhere.state.query() == mine.state.query()
+
+
+def test_sliders_on_a_fit_are_found_again_too(begin):
+    session = fitted(begin)
+    session.state.variance = stops(session.state)[12]
+    moved = session.maps().answer
+    assert moved.kind == "moved" and session.state.status == FITTED
+    again = begin(session.state.query()).maps().answer
+    assert again.kind == "moved"
+    alike(moved, again)
+
+
+def test_a_fit_with_a_fixed_hyperparameter_is_no_moved_one(begin):
+    session = begin(SMALL)
+    session.state.variance = value = stops(session.state)[9]
+    session.maps().fit()
+    assert session.maps().answer.kind == "learnt" and f"linear.variance:{value:g}!" in (
+        session.state.at)
+    again = begin(session.state.query())
+    assert again.maps().answer.kind == "learnt"
+    alike(session.store.answer, again.store.answer)
+    again.state.variance = "learnt"
+    assert again.maps().answer.kind == "moved"
+
+
+def test_a_cancelled_fit_is_in_the_address(begin):
+    session = begin(SMALL + "&likelihood=negative-binomial")
+    store = session.maps()
+    store.param.watch(lambda event: store.cancel() if event.new else None, "history")
+    store.fit()
+    assert session.maps().answer.kind == "stopped" and session.state.status == CANCELLED
+    again = begin(session.state.query()).maps().answer
+    assert again.kind == "stopped"
+    alike(store.answer, again)
+
+
+def test_a_fitted_mixture_is_learnt_again_from_its_address(begin):
+    session = begin(SMALL.replace("vbagg", "auto") + "&status=fitted")
+    store = session.store
+    session.wait(lambda: store.fitting and store.answer is not None)
+    assert store.answer.kind == "start" and store.stoppable     # something to look at meanwhile
+    store.cancel()
+    session.wait(lambda: store.answer.kind == "stopped")
+    assert (session.state.status, session.state.at) == (CANCELLED, "")
+    assert not store.answer.again
+
+
+def test_an_address_with_a_fit_of_another_model_is_refused_and_shown_as_preview(begin):
+    session = begin(SMALL + "&status=fitted&at=rbf.period:3")
+    store = session.maps()
+    assert "cannot be made" in store.error and "press Fit" in store.error
+    assert store.answer.kind == "start" and session.state.fitted == UNFITTED
+
+
+@pytest.mark.parametrize("more", [
+    "&nugget=0.2&variance=0.1", "&likelihood=negative-binomial&link=square",
+    "&likelihood=normal&link=identity", "&model=centre-point&overdispersion=none",
+    "&model=constant", "&model=auto"])
+def test_the_settings_of_a_preview_make_the_same_map_on_the_command_line(begin, more):
+    query = dict(part.split("=") for part in (SMALL + more).split("&"))
+    session = begin("&".join(f"{name}={value}" for name, value in query.items()))
+    answer = session.maps().answer
+    text = exports.settings(answer, session.state)
+    assert json.loads(text)["status"] == "preview"
+    maps = wb.run(wb.Spec.from_json(text))
+    alike(answer, maps)
+    assert exports.file_name("settings", answer, ".json") == "settings-preview.json"
+
+
+def test_the_settings_and_maps_of_a_fit_carry_it(begin, tmp_path):
+    session = fitted(begin, SMALL + "&area_effect=yes")
+    store, state = session.settled(), session.state
+    spec = wb.Spec.from_json(exports.settings(store.answer, state))
+    assert spec.hyperparameters["area.std"] == store.answer.fit.hyperparameters["area.std"]["value"]
+    assert spec.area_effect and json.loads(exports.settings(store.answer, state))["status"] == (
+        "fitted")
+    alike(store.answer, wb.run(spec))
+    (tmp_path / "maps.nc").write_bytes(exports.maps(store.answer, store.scene, state).getvalue())
+    maps = wb.read(tmp_path / "maps.nc")
+    assert maps.attrs["status"] == "Fitted" and maps.attrs["spec_key"] == spec.key
+    assert maps.attrs["address"] == f"disaggregate?{state.query()}"
+    np.testing.assert_allclose(maps["mean"], store.answer.mean)
+
+
+@pytest.mark.parametrize("query", [SMALL, SMALL.replace("vbagg", "auto")])
+def test_a_session_file_shows_the_same_numbers_in_another_server(begin, query):
+    session = fitted(begin, query + "&threshold=4")
+    packed = session.settled().save()
+    other = begin(SMALL + "&granularity=25")
+    before = other.maps().answer
+    assert other.store.open(packed) == []
+    other.wait(lambda: other.store.answer is not before and other.store.work in ("scoring", ""))
+    shown = other.store.answer
+    assert other.state.query() == session.state.query()
+    assert shown.kind == "learnt" and shown.history == session.store.answer.history
+    np.testing.assert_allclose(shown.mean, session.store.answer.mean, rtol=1e-10)
+    np.testing.assert_allclose(shown.std, session.store.answer.std, rtol=1e-10)
+    np.testing.assert_allclose(other.store.exceedance, session.store.exceedance, rtol=1e-8)
+    assert other.settled().scores is not None and other.store.error == ""
+    stranger = begin(session.state.query().replace("status=fitted", "status=preview"), fresh=False)
+    assert stranger.maps().answer.kind == "start"       # what was opened is of one session alone
+
+
+def test_a_session_whose_fit_is_of_other_data_is_refused(begin):
+    session = begin(SMALL)
+    packed = session.maps().save()
+    kept = unpack(packed, "disaggregate", [keeping.FIT])
+    wrong = type(kept)(kept.query.replace("granularity=10", "granularity=25"), kept.facts,
+                       kept.members)
+    session.store.open(pack("disaggregate", wrong))
+    session.wait(lambda: session.store.error)
+    assert "of other data" in session.store.error
+    broken = type(kept)(kept.query, kept.facts, {keeping.FIT: b"PK"})
+    session.store.open(pack("disaggregate", broken))
+    session.wait(lambda: "stored fit" in session.store.error)
+    with pytest.raises(InputError, match="no session"):
+        session.store.open(b"x")
+
+
+def test_keys_tell_fits_apart():
+    fits = {Fitted(), Fitted(FITTED), Fitted(FITTED, "a:1"), Fitted(CANCELLED, "a:1")}
+    assert len(fits) == 4 and engine.ready(State().spec(), Fitted(FITTED, "a:1")) is None

@@ -1,0 +1,121 @@
+"""A fit in a state: its URL has all that makes it again, and belongs to its settings alone."""
+
+import pytest
+
+from tests.ui.kit import restored
+from workbench.ui.disaggregate.fitted import (
+    CANCELLED,
+    FITTED,
+    PREVIEW,
+    UNFITTED,
+    Fitted,
+    read,
+    written,
+)
+from workbench.ui.disaggregate.state import State
+
+HYPERPARAMETERS = {"linear.variance": {"value": 0.25, "unit": ""},
+                   "rbf.lengthscale": {"value": [1.5, 2e-05], "unit": "km"},
+                   "area.std": {"value": 0.123456789012, "unit": ""}}
+TEXT = "linear.variance:0.25,rbf.lengthscale:1.5/2e-05,area.std:0.123456789"
+
+
+def learnt(state, at="linear.variance:0.25,area.std:0.3"):
+    state.keep(Fitted(FITTED, at))
+    return state
+
+
+def test_hyperparameters_are_text_and_back():
+    assert written(HYPERPARAMETERS, {}) == TEXT
+    fit = Fitted(FITTED, written(HYPERPARAMETERS, {"linear.variance": 0.3}))
+    assert fit.at.startswith("linear.variance:0.3!,")
+    assert fit.fixed == {"linear.variance": 0.3}
+    assert fit.values == {"linear.variance": 0.3, "rbf.lengthscale": [1.5, 2e-05],
+                          "area.std": 0.123456789}
+    assert UNFITTED.values == {} and read("") == {}
+
+
+@pytest.mark.parametrize("text", ["a", "a:", "a:b", ":1", "a:1,a:2", "a:1!!", "a:nan", "a:1e999",
+                                  "a:1/", "a:" + "1" * 5000, "a:--1"])
+def test_other_text_is_no_hyperparameters(text):
+    assert read(text) is None
+
+
+def test_urls_carry_the_fit():
+    state = learnt(State(dataset="korea", model="vbagg", lengthscale=50.0))
+    assert "status=fitted&at=linear.variance:0.25,area.std:0.3" in state.query()
+    assert restored(state, {"status": FITTED}).fitted == state.fitted
+
+
+def test_other_settings_are_not_fitted_and_the_fit_comes_back_with_its_own():
+    state = learnt(State(model="vbagg", kernel="linear"))
+    fit = state.fitted
+    for name, other in (("kernel", "linear+matern32"), ("likelihood", "negative-binomial"),
+                        ("granularity", "region"), ("nugget", 0.1), ("model", "centre-point")):
+        before = getattr(state, name)
+        setattr(state, name, other)
+        assert state.fitted == UNFITTED, name
+        setattr(state, name, before)
+        assert state.fitted == fit, name
+    state.threshold, state.variance, state.area_effect = 30, 0.1, True
+    assert state.fitted == fit
+
+
+def test_undoing_a_fit_shows_the_preview_though_the_session_knows_the_fit():
+    state = State(model="vbagg")
+    before = state.query()
+    learnt(state)
+    assert state.read(before) == [] and state.fitted == UNFITTED
+
+
+@pytest.mark.parametrize(("query", "status", "told"), [
+    ("model=vbagg&status=fitted&at=a:1", FITTED, []),
+    ("model=vbagg&status=cancelled&at=a:1", CANCELLED, []),
+    ("model=vbagg&status=fitted", FITTED, []),                  # is learnt again
+    ("status=fitted", FITTED, []),                              # as a mixture is
+    ("status=cancelled", PREVIEW, ["status=cancelled (preview taken)"]),
+    ("model=vbagg&at=a:1", PREVIEW, []),
+    ("model=vbagg&status=fitted&at=evil", FITTED, ["at=evil (no hyperparameters; none taken)"]),
+    ("status=done", PREVIEW, ["status=done (preview taken)"])])
+def test_a_status_without_its_fit_is_put_right(query, status, told):
+    state = State()
+    assert state.read(query) == told
+    assert state.status == status and (state.at == "" or "model=vbagg" in query)
+
+
+@pytest.mark.parametrize(("name", "wrong", "needed"), [
+    ("link", "identity", {"likelihood": "normal"}),
+    ("likelihood", "poisson", {"link": "exp"}),
+    ("likelihood", "negative-binomial", {"link": "exp"}),
+    ("model", "aggregated-gp", {"dataset": "korea"})])
+def test_what_cannot_work_is_not_offered_until_it_can(name, wrong, needed):
+    state = State(model="vbagg")
+    if name == "likelihood":
+        state.likelihood, state.link = "normal", "identity"
+    reason = state.impossible(name)[wrong]
+    assert len(reason) > 20
+    for other, value in needed.items():
+        setattr(state, other, value)
+    assert wrong not in state.impossible(name)
+
+
+@pytest.mark.parametrize(("query", "told"), [
+    ("model=vbagg&link=identity&likelihood=poisson", "likelihood=poisson (normal taken)"),
+    ("model=aggregated-gp", "model=aggregated-gp (auto taken)")])
+def test_urls_that_cannot_work_are_put_right_in_a_few_words(query, told):
+    state = State()
+    assert state.read(query) == [told]
+    for name in ("link", "likelihood", "model"):
+        assert getattr(state, name) not in state.impossible(name)
+
+
+def test_nuggets_scale_with_the_link():
+    state = State(model="vbagg", likelihood="normal")
+    stops = {link: None for link in ("exp", "square", "identity")}
+    for link in stops:
+        state.link = link
+        stops[link] = list(state.param.nugget.names.values())
+    assert stops["exp"] == ["learn", 0.0, 0.1, 0.2, 0.3, 0.5]
+    spread = state.choice.spread
+    assert stops["identity"][2:] == pytest.approx([s * spread for s in stops["exp"][2:]])
+    assert max(stops["square"][2:]) == pytest.approx(0.5 * spread**0.5, rel=0.01)

@@ -1,0 +1,101 @@
+"""One screen: what decides is in view at any size, and a place that is clicked is explained."""
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.ui.kit import FIGURE, WAIT, press, status
+
+pytestmark = pytest.mark.ui
+
+QUICK = "/disaggregate?dataset=simulated-country&granularity=region&model=vbagg&kernel=linear"
+# Where the canvas of a figure lies on the screen: left, top, right, bottom.
+BOX = """name => {
+  const plot = (FIGURE)(name)
+  const view = Bokeh.index.find_one_by_id?.(plot.id) ?? [...Bokeh.index].flatMap(
+    root => [...root.views?.() ?? []]).find(one => one.model === plot)
+  const box = view.el.getBoundingClientRect()
+  return [box.left, box.top, box.right, box.bottom].map(Math.round)
+}""".replace("FIGURE", FIGURE)
+FRAME = """name => [(FIGURE)(name).frame_width, (FIGURE)(name).frame_height]""".replace(
+    "FIGURE", FIGURE)
+# Elements of the page, also inside shadow roots, that reach beyond the window to the right.
+BEYOND = """() => {
+  const wide = []
+  const look = root => { for (const one of root.querySelectorAll('*')) {
+    if (one.shadowRoot) look(one.shadowRoot)
+    const box = one.getBoundingClientRect()
+    if (box.width > 0 && box.height > 0 && box.left < innerWidth && box.right > innerWidth + 1
+        && !one.closest('.MuiDrawer-root') && getComputedStyle(one).visibility !== 'hidden')
+      wide.push(`${one.tagName}.${one.className} ${Math.round(box.right)}`)
+  } }
+  look(document)
+  return wide
+}"""
+
+
+def open_at(page, url, width, height):
+    page.set_viewport_size({"width": width, "height": height})
+    page.goto(url, timeout=WAIT)
+    expect(status(page)).to_contain_text("Mean rate", timeout=WAIT)
+
+
+def settled(page, least):
+    """The frame of the estimate once it has at least so many pixels across."""
+    page.wait_for_function(f"least => ({FRAME})('mean')[0] >= least", arg=least, timeout=WAIT)
+    return page.evaluate(FRAME, "mean")
+
+
+def test_all_that_decides_is_on_one_screen_and_the_bar_stays(page, apps_url):
+    sizes = {}
+    for width, height, least in ((1280, 800, 200), (1920, 1080, 400)):
+        open_at(page, apps_url + QUICK, width, height)
+        sizes[width] = settled(page, least)
+        expect(page.get_by_text("a verdict comes with the fit")).to_be_visible()
+        for name in ("mean", "known"):
+            left, top, right, bottom = page.evaluate(BOX, name)
+            assert left >= 0 and top > 0 and right <= width and bottom <= height, name
+        assert page.evaluate(BEYOND) == []
+        fit = page.get_by_role("button", name="Fit", exact=True)
+        page.get_by_text("Summary of the fit").or_(page.get_by_text(
+            "What was fitted")).first.scroll_into_view_if_needed()
+        assert 0 <= fit.bounding_box()["y"] < 160
+    assert sizes[1920][1] > 1.4 * sizes[1280][1]
+
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.reload()
+    expect(status(page)).to_contain_text("Mean rate", timeout=WAIT)
+    page.wait_for_function(f"() => ({FRAME})('mean')[0] <= 380", timeout=WAIT)
+
+
+def test_a_fit_has_a_verdict_and_a_place_that_is_clicked_is_explained(page, apps_url, tmp_path):
+    open_at(page, apps_url + QUICK, 1280, 800)
+    settled(page, 200)
+    press(page, "Fit")
+    verdict = page.get_by_role("note").filter(has_text="95 % intervals cover")
+    expect(verdict).to_be_visible(timeout=WAIT)
+    assert re.search(r"(Beats|is as good or better).* CRPS .*extrapolate", verdict.inner_text())
+    expect(page.get_by_text(re.compile("extrapolates?\\.$")).first).to_be_visible()
+
+    press(page, "Uncertainty")
+    expect(page).to_have_url(re.compile("beside=std"))
+    expect(page.get_by_text("Bright is uncertain")).to_be_visible(timeout=WAIT)
+    press(page, "Components")
+    expect(page.get_by_text("Summands of f")).to_be_visible(timeout=WAIT)
+    press(page, "exposure")
+
+    left, top, right, bottom = page.evaluate(BOX, "mean")
+    page.mouse.click((left + right) / 2, (top + bottom) / 2 - 30)
+    expect(page.get_by_text("Its area and the nearest")).to_be_visible(timeout=WAIT)
+    expect(page.get_by_role("rowheader", name="Estimate")).to_be_visible()
+    press(page, "Close the explanation")
+    expect(page.get_by_text("Its area and the nearest")).to_be_hidden(timeout=WAIT)
+
+    press(page, "Copy as Python")
+    expect(page.get_by_role("textbox", name="Python")).to_have_value(
+        re.compile("import workbench"), timeout=WAIT)
+    with page.expect_download() as download:
+        press(page, "Download .py")
+    download.value.save_as(tmp_path / "map.py")
+    assert "wb.VBAgg(" in (tmp_path / "map.py").read_text()

@@ -1,0 +1,133 @@
+"""The verdict: never green where a simple map is as good, or intervals do not hold."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import xarray as xr
+
+from workbench.ui.disaggregate import engine, recovery
+from workbench.ui.disaggregate.fitted import Fitted
+from workbench.ui.disaggregate.state import State
+from workbench.ui.disaggregate.store import Store
+from workbench.ui.disaggregate.verdict import (
+    AMBER,
+    FLAT,
+    GREEN,
+    OPEN,
+    RED,
+    SPLIT,
+    Evidence,
+    doubts_of,
+    judge,
+    of_recovery,
+    of_scores,
+)
+from workbench.ui.disaggregate.views.verdict import Strip, verdict_of
+
+GOOD = Evidence("CRPS", 2.0, {SPLIT: (10.0, 0.5), FLAT: (12.0, 0.5)}, 0.94, "of the true rates")
+
+
+def test_a_map_that_is_surely_better_and_calibrated_is_green():
+    found = judge(GOOD, 0.45)
+    assert found.light == GREEN and found.reasons == ()
+    assert found.sentence == (
+        "Beats the population split: CRPS −80 %. 95 % intervals cover 94 % of the true rates. "
+        "45 % of the places extrapolate.")
+
+
+@pytest.mark.parametrize("coverage, light", [(0.64, RED), (0.85, AMBER), (0.94, GREEN),
+                                             (0.999, AMBER), (np.nan, AMBER)])
+def test_no_green_light_with_bad_coverage(coverage, light):
+    assert judge(replace(GOOD, coverage=coverage), 0.0).light == light
+
+
+@pytest.mark.parametrize("winner, said", [(SPLIT, "The population split is as good or better"),
+                                          (FLAT, "One flat rate is as good or better")])
+@pytest.mark.parametrize("theirs", [1.0, 2.0])
+def test_a_simple_map_that_is_as_good_is_named(winner, said, theirs):
+    found = judge(replace(GOOD, rivals=GOOD.rivals | {winner: (theirs, 0.1)}), 0.0)
+    assert found.light == RED and found.sentence.startswith(said)
+
+
+def test_what_may_be_chance_or_extrapolates_mostly_is_not_green():
+    close = judge(replace(GOOD, rivals={SPLIT: (2.5, 0.4)}), 0.0)
+    assert close.light == AMBER and "better than the population split may be chance" in (
+        close.reasons[0])
+    assert judge(GOOD, 0.6).light == AMBER
+    for doubts in (doubts_of("stopped", 100, False), doubts_of("learnt", 100, False),
+                   doubts_of("learnt", 12, True)):
+        assert len(doubts) == 1 and judge(GOOD, 0.0, doubts).light == AMBER
+    assert doubts_of("moved", 100, True) == ()
+
+
+@pytest.fixture(scope="module")
+def preview():
+    state = State()
+    assert state.read("dataset=swiss-roll&granularity=25&model=vbagg&kernel=linear") == []
+    spec = state.spec()
+    return state, engine.scene(spec), engine.quick(spec)
+
+
+def test_of_a_known_truth_it_is_what_the_scores_say(preview):
+    _, scene, answer = preview
+    scores = engine.scores(answer)
+    found = of_scores(scores, "vbagg")
+    at = scores["scores"].sel(target="rate", model="vbagg")
+    assert found.ours == pytest.approx(float(at.sel(score="crps")))
+    assert found.coverage == pytest.approx(float(at.sel(score="coverage_95")) / 100)
+    assert set(found.rivals) == {SPLIT, FLAT}
+    own = float(scores["scores"].sel(target="rate", model="own bag, by weight", score="crps"))
+    assert found.rivals[SPLIT][0] == pytest.approx(
+        min(own, float(scores["split_crps"].mean())))
+    assert found.rivals[SPLIT][0] <= own and found.rivals[SPLIT][1] > 0
+    assert scores["membership"].values.tolist() == scene.plain["membership"].values.tolist()
+    assert set(of_scores(scores, "constant").rivals) == {SPLIT}
+
+
+def shown(preview, **given):
+    """A store that shows an answer as if nothing finer were known, and was fitted."""
+    state, scene, answer = preview
+    store = Store(state)
+    store.param.update(scene=replace(scene, known=None), answer=replace(answer, kind="learnt"),
+                       exceedance=np.zeros(answer.mean.size), **given)
+    return store
+
+
+def test_without_a_truth_areas_are_merged_and_found_again(preview):
+    _, scene, answer = preview
+    done = []
+    found = recovery.recover(answer, scene.plain, lambda *told: done.append(told[:2]))
+    assert done[-1][0] == done[-1][1] == len(done)
+    assert found["model"].values.tolist() == ["vbagg", SPLIT]
+    evidence = of_recovery(found, "vbagg")
+    assert 0 <= evidence.coverage <= 1 and set(evidence.rivals) == {SPLIT}
+    store = shown(preview, recovered=found)
+    assert verdict_of(store).light in (GREEN, AMBER, RED)
+    assert "merged and found again" in verdict_of(store).sentence
+
+
+def test_what_is_not_tested_has_no_colour(preview):
+    store = shown(preview)
+    strip = Strip(store)
+    assert strip.light == OPEN and "Not yet tested" in strip.text.text and strip.test.visible
+    store.testing = (3, 12)
+    assert "3 of 12" in strip.text.text and strip.stop.visible and not strip.test.visible
+    store.param.update(testing=(0, 0), untested="No verdict: nine areas are too few.")
+    assert strip.light == OPEN and "too few" in strip.text.text
+    store.answer = replace(store.answer, kind="start")
+    assert strip.light == OPEN and strip.text.text.startswith("Preview, not fitted")
+    assert not strip.test.visible
+
+
+def test_a_test_can_be_stopped_and_what_stops_it_is_not_kept(preview):
+    _, scene, answer = preview
+    other = replace(answer, fitted=Fitted("fitted", "linear.variance:1"))
+
+    def stop(*told):
+        raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        recovery.recover(other, scene.plain, stop)
+    assert recovery.ready(other) is None
+    assert isinstance(recovery.recover(answer, scene.plain, stop), xr.Dataset)     # kept before

@@ -1,0 +1,88 @@
+"""What can be downloaded of an answer, each with what makes it again and whether it is fitted."""
+
+from __future__ import annotations
+
+import io
+import json
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+
+from workbench.pipeline.spec import Spec
+from workbench.ui.disaggregate.engine import Answer, Scene
+from workbench.ui.disaggregate.state import AUTO, State
+
+#: How hyperparameters were come by, in names of files and in words.
+STATUS = {
+    "learnt": ("fitted", "Fitted"),
+    "stopped": ("cancelled", "Cancelled: the best state by then, not converged"),
+    "moved": ("moved", "As fitted, but for hyperparameters that sliders fixed afterwards"),
+    "start": ("preview", "Preview, not fitted: hyperparameters at their starting values"),
+}
+
+
+def as_shown(answer: Answer, threshold: float | None = None) -> Spec:
+    """The Spec that makes the maps of an answer again on the command line, nothing learnt.
+
+    A fitted mixture of models has no hyperparameters to give, and is learnt again.
+
+    Parameters
+    ----------
+    answer : Answer
+        What is shown.
+    threshold : float, optional
+        Rate whose exceedance is shown, natural units.
+    """
+    spec = replace(answer.spec, threshold=threshold, area_effect=answer.area_effect)
+    if spec.model == AUTO:
+        if answer.kind != "start":
+            return spec
+        spec = replace(spec, model=answer.fit.model.name, options={})   # it stands in
+    values = {name: entry["value"] for name, entry in answer.fit.hyperparameters.items()}
+    return replace(spec, hyperparameters=values)
+
+
+def file_name(stem: str, answer: Answer | None, suffix: str) -> str:
+    """The name of a file to be downloaded, which says whether the answer is fitted."""
+    return f"{stem}-{STATUS['start' if answer is None else answer.kind][0]}{suffix}"
+
+
+def settings(answer: Answer | None, state: State) -> str:
+    """The Spec of what is shown as JSON, with its status; before there is a map, that of the state.
+
+    Parameters
+    ----------
+    answer : Answer or None
+        What is shown.
+    state : State
+        Of the session.
+    """
+    spec, kind = state.spec(), "start"
+    if answer is not None:
+        spec, kind = as_shown(answer, spec.threshold), answer.kind
+    return json.dumps({"status": STATUS[kind][0]} | json.loads(spec.to_json()), indent=2)
+
+
+def maps(answer: Answer, scene: Scene, state: State) -> io.BytesIO:
+    """The maps as NetCDF, with Spec, status, address and the fit in words as attributes.
+
+    Parameters
+    ----------
+    answer, scene
+        What is shown.
+    state : State
+        Of the session.
+    """
+    from workbench.geo import write
+
+    spec = as_shown(answer, state.spec().threshold)
+    made = answer.fit.to_dataset(scene.data, threshold=spec.threshold,
+                                 area_effect=answer.area_effect)
+    made.attrs |= {"spec": spec.to_json(indent=None), "spec_key": spec.key,
+                   "status": STATUS[answer.kind][1], "summary": answer.summary}
+    if answer.answers(state.spec(), state.fitted):      # not while others are worked on
+        made.attrs["address"] = f"disaggregate?{state.query()}"
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "maps.nc"
+        write(made, path)
+        return io.BytesIO(path.read_bytes())

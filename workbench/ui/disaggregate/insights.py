@@ -1,0 +1,131 @@
+"""What a session looks at beside its maps: a check, a test, further layers, a place explained.
+
+Each is a line of work of its own, which neither stops a fit nor waits for it.
+"""
+
+from __future__ import annotations
+
+import param
+import xarray as xr
+
+from workbench.pipeline.spec import Spec
+from workbench.ui.base import store
+from workbench.ui.base.jobs import Run
+from workbench.ui.base.store import alone, in_words
+from workbench.ui.disaggregate import layers, looking, messages, own, recovery
+from workbench.ui.disaggregate.engine import Answer, Scene
+from workbench.ui.disaggregate.layers import Layer
+
+PAUSE = 0.5     # seconds
+#: What belongs to one fit, before any of it is there.
+NONE = {"recovered": None, "testing": (0, 0), "untested": "", "layer": None, "explained": None}
+
+
+class Insights(store.Store):
+    """What is found out about the data and the fit of a session. Parameters as of the base."""
+
+    scene = param.ClassSelector(class_=Scene, doc="the data, ready to be shown")
+    answer = param.ClassSelector(class_=Answer, doc="the maps shown; None until there are some")
+    recovered = param.ClassSelector(class_=xr.Dataset, doc="areas merged and found again, or None")
+    testing = param.Tuple((0, 0), doc="fits of that test done, and in all; zeros if none is run")
+    untested = param.String("", doc="why that test has no result, if it was tried")
+    check = param.Parameter(None, doc="what was found in the data (`workbench.check`), or None")
+    own = param.Parameter(None, doc="what was found in files that were dropped, or None")
+    marked = param.List(doc="ids of areas that are to be seen on the map")
+    explained = param.ClassSelector(class_=xr.Dataset, doc="of the place clicked, or None")
+    layer = param.ClassSelector(class_=Layer, doc="what is shown beside the map, if it is a layer")
+
+    def _set_up(self) -> None:
+        self._test, self._layers = self._line(self._hear_test), self._line(self._hear_insight)
+        self._looking = self._line(self._hear_insight)
+        self._checks = self._line(self._hear_insight, spare=True)
+        self._own = self._line(self._hear_insight)
+        self.state.param.watch(self._look, "beside")
+
+    @property
+    def blocked(self) -> str:
+        """Why nothing can be fitted; empty if something can."""
+        errors = [] if self.check is None else self.check.of("error")
+        return str(errors[0].what) if errors else ""
+
+    @alone
+    def test(self) -> None:
+        """Merge the areas and find them again, with the fit shown."""
+        scene, answer = self.scene, self.answer
+        self.param.update(testing=(0, 1), untested="")
+        self._test.start(lambda run: _test(answer, scene, run))
+
+    @alone
+    def stop_test(self) -> None:
+        """Give up the test."""
+        self._test.drop()
+        self.param.update(testing=(0, 0), untested=messages.STOPPED_TEST)
+
+    def check_own(self, dataset: str, options: dict) -> None:
+        """Check files that were dropped, see `own.check`."""
+        self.own = None
+        self._own.start(lambda run: run.send("own", own.check(dataset, options)))
+
+    def _have_checked(self, spec: Spec) -> None:
+        """Check the data of a Spec, unless that was done."""
+        self.check = looking.ready_check(spec)
+        if self.check is None:
+            self._checks.start(lambda run: _check(spec, run))
+
+    def _have_tested(self) -> None:
+        """Test a fit that has ended, if nothing finer is known to compare it with."""
+        if (self.answer is not None and self.answer.kind in ("learnt", "stopped")
+                and self.scene.known is None and self.recovered is None and not self.untested
+                and self.testing == (0, 0)):
+            self.test()
+
+    @alone
+    def _look(self, *events) -> None:
+        """Make the layer that is looked at, if it is one."""
+        scene, answer, name = self.scene, self.answer, self.state.beside
+        self._layers.drop()
+        if answer is None or name not in layers.LAYERS:
+            return
+        self.layer = layers.ready(answer, name)
+        if self.layer is None:
+            self._layers.start(lambda run: run.send("layer", layers.layer(answer, scene, name)))
+
+    @alone
+    def explain(self, x: float, y: float) -> None:
+        """Have the place of the map explained that is at two coordinates."""
+        scene, answer = self.scene, self.answer
+        if scene is None or answer is None:
+            return
+        place = looking.place_at(scene, self.state.choice.axes, x, y)
+        if place is not None:
+            self._looking.start(lambda run: run.send(
+                "explained", looking.explain(answer, scene, place)))
+
+    @alone
+    def _hear_insight(self, event: str, *values) -> None:
+        if event == "received":
+            self.param.update(**{values[0]: values[1]})
+        elif event == "failed":
+            self.error = in_words(values[0])
+
+    @alone
+    def _hear_test(self, event: str, *values) -> None:
+        if event == "received" and values[0] == "progress":
+            self.testing = values[1]
+        elif event == "received":
+            self.param.update(recovered=values[1], testing=(0, 0))
+        elif event == "failed":
+            self.param.update(testing=(0, 0), untested=messages.cannot_test(in_words(values[0])))
+
+
+def _check(spec: Spec, run: Run) -> None:
+    run.rest(PAUSE)
+    run.give_way()              # to the maps
+    run.send("check", looking.check(spec))
+
+
+def _test(answer: Answer, scene: Scene, run: Run) -> None:
+    def progress(done: int, total: int, what: str) -> None:
+        run.send("progress", (done, total))
+
+    run.send("result", recovery.recover(answer, scene.plain, progress))

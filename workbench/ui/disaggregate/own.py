@@ -1,0 +1,174 @@
+"""Files of one's own as a dataset of the app: kept on this machine, checked, and then chosen."""
+
+from __future__ import annotations
+
+import math
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from workbench.checks import InputError, require
+from workbench.ui.disaggregate.catalogue import Choice, kernels_for
+from workbench.ui.disaggregate.engine import EXACT_LIMIT
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from workbench.preflight import Check
+
+POLYGONS = (".gpkg", ".geojson", ".json", ".zip", ".shp", ".parquet")
+RASTERS = (".tif", ".tiff", ".nc")
+MOST = 15               # megabytes of all files together, which a browser sends in one message
+ALL = "all"
+_FOLDERS: list[tempfile.TemporaryDirectory] = []        # until the server ends
+_QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9, 0.95)
+
+
+@dataclass(frozen=True)
+class Files:
+    """Files that were dropped, as they lie on this machine.
+
+    Parameters
+    ----------
+    polygons : Path or None
+        The areas.
+    rasters : Mapping
+        By name: paths of rasters, or of a bagged dataset.
+    columns, names : tuple of str
+        Columns of the areas: numeric ones, and texts that tell all areas apart.
+    """
+
+    polygons: Path | None
+    rasters: Mapping[str, Path]
+    columns: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
+
+
+def kept(contents: Mapping[str, bytes]) -> Files:
+    """Write files into a folder of this machine, and look what they are.
+
+    Parameters
+    ----------
+    contents : Mapping of str to bytes
+        By file name.
+
+    Returns
+    -------
+    Files
+
+    Raises
+    ------
+    InputError
+        If there are too many bytes, or a file is of a kind that is not read here.
+    """
+    size = sum(map(len, contents.values())) / 1e6
+    require(size <= MOST, f"these files have {size:.0f} MB together, more than {MOST}; use "
+            "`workbench check` and `workbench disaggregate`, which have no such limit")
+    names = [Path(name).name for name in contents]
+    for name in names:
+        require(Path(name).suffix.lower() in POLYGONS + RASTERS, f"{name} is of a kind that is not "
+                f"read here; drop areas ({', '.join(POLYGONS)}) and rasters ({', '.join(RASTERS)})")
+    _FOLDERS.append(tempfile.TemporaryDirectory(prefix="workbench-own-"))
+    folder, paths = Path(_FOLDERS[-1].name), {}
+    for name, content in zip(names, contents.values(), strict=True):
+        paths[name] = folder / name
+        paths[name].write_bytes(content)
+    areas = [path for path in paths.values() if path.suffix.lower() in POLYGONS]
+    require(len(areas) <= 1, "drop one file of areas, got "
+            f"{' and '.join(path.name for path in areas)}")
+    rasters = {name: path for name, path in paths.items() if path not in areas}
+    if not areas:
+        require(len(paths) == 1 and names[0].endswith(".nc"), "the areas are missing: drop a file "
+                f"of polygons ({', '.join(POLYGONS)}) with the rasters, or one bagged .nc")
+        return Files(None, rasters)
+    return Files(areas[0], rasters, *_columns(areas[0]))
+
+
+def _columns(path: Path) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    import geopandas
+
+    try:
+        frame = (geopandas.read_parquet if path.suffix == ".parquet" else geopandas.read_file)(path)
+    except Exception as error:      # whatever a broken file makes the readers raise
+        raise InputError(f"{path.name} cannot be read as areas: {error}") from error
+    numeric = tuple(frame.select_dtypes("number").columns)
+    texts = frame.drop(columns=[frame.geometry.name, *numeric])
+    return numeric, tuple(str(name) for name in texts if texts[name].is_unique)
+
+
+def options_of(files: Files, value: str, weight: str = "", name: str = ""
+               ) -> tuple[str, dict]:
+    """Dataset and dataset options of a `Spec` of these files.
+
+    Parameters
+    ----------
+    files : Files
+    value : str
+        Column of the totals.
+    weight : str
+        Name of the raster of the population; empty for area.
+    name : str
+        Column with the areas' names; empty for their numbers.
+    """
+    if files.polygons is None:
+        return str(next(iter(files.rasters.values()))), {}
+    covariates = [str(path) for name, path in files.rasters.items() if name != weight]
+    found = {"polygons": str(files.polygons), "value": value}
+    found |= {"covariates": covariates} if covariates else {}
+    found |= {"weight": str(files.rasters[weight])} if weight else {}
+    found |= {"id": name} if name else {}
+    return "polygons", found
+
+
+def check(dataset: str, options: Mapping) -> Check:
+    """`workbench.check` of the files, before anything is fitted.
+
+    Parameters
+    ----------
+    dataset : str
+    options : Mapping
+        As of `options_of`.
+    """
+    from workbench.preflight import check
+
+    given = dict(options)
+    return check(given.pop("polygons", dataset), given.pop("covariates", None),
+                 given.pop("weight", None), given.pop("value", None), **given)
+
+
+def choice_of(ds: xr.Dataset, title: str, dataset: str, options: Mapping) -> Choice:
+    """How the app offers a dataset of one's own.
+
+    Parameters
+    ----------
+    ds : xr.Dataset
+        As the check read it.
+    title : str
+        Its name for people.
+    dataset : str
+    options : Mapping
+        As of `options_of`.
+    """
+    from workbench.plots import observed_rate, rate_unit
+    from workbench.plots.maps import map_unit
+
+    areas, (factor, _) = ds.sizes["bag"], rate_unit(ds)
+    rate = np.asarray(observed_rate(ds).values, dtype=float)
+    rate = rate[np.isfinite(rate)]
+    extent = max(float(np.ptp(ds[c].values)) for c in "xy")
+    offered = sorted({_rounded(v * factor) for v in np.quantile(rate, _QUANTILES)} - {0.0})
+    merged = {f"{k} merged areas": str(k) for k in (areas // 2, areas // 4) if k >= 10}
+    return Choice(
+        title, {f"{areas} areas, as they are": ALL} | merged,
+        (_rounded(extent / 100), _rounded(extent)), map_unit(ds) or "unit",
+        tuple(offered), offered[len(offered) // 2], factor, float(rate.std()) or 1.0,
+        kernels=kernels_for(bool(ds.sizes["covariate"])), dataset=dataset, loader=dict(options),
+        large=ds.sizes["individual"] > EXACT_LIMIT)
+
+
+def _rounded(value: float) -> float:
+    return round(value, 1 - math.floor(math.log10(abs(value)))) if value else 0.0

@@ -1,0 +1,208 @@
+"""The verdict on a map: whether it beats the simple maps, and whether its intervals hold.
+
+A light is green only where a test was run, no simple map is as good, the difference is more than
+chance, and the intervals cover what they say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import xarray as xr
+
+from workbench.plots.theme import OWN_BAG
+from workbench.schema import counts_add_up
+from workbench.ui.disaggregate import messages
+
+GREEN, AMBER, RED, OPEN = "green", "amber", "red", "open"
+SPLIT, FLAT = "population split", "one flat rate"
+_NARROW, _TOO_NARROW, _WIDE = 0.90, 0.80, 0.99      # coverage of 95 % intervals
+_MUCH = 0.5             # share that extrapolates
+_SURE = 2.0             # standard errors
+_FEW = 30               # areas
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """A traffic light, one sentence, and what kept the light from green.
+
+    Parameters
+    ----------
+    light : {"green", "amber", "red", "open"}
+        Open: nothing has tested the map yet.
+    sentence : str
+    reasons : tuple of str
+    """
+
+    light: str
+    sentence: str
+    reasons: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What a test says of a map.
+
+    Parameters
+    ----------
+    score : str
+        Name of the score, of which less is better.
+    ours : float
+    rivals : mapping of str to (float, float)
+        Of each simple map its score, and the standard error of the difference.
+    coverage : float
+        Share of the truth inside 95 % intervals.
+    where : str
+        What was predicted, such as "the true rate of every place".
+    """
+
+    score: str
+    ours: float
+    rivals: Mapping[str, tuple[float, float]]
+    coverage: float
+    where: str
+
+
+def judge(found: Evidence, outside: float, doubts: tuple[str, ...] = ()) -> Verdict:
+    """The verdict on a map that was tested.
+
+    Parameters
+    ----------
+    found : Evidence
+    outside : float
+        Share of the individuals for which the map extrapolates.
+    doubts : tuple of str
+        What else speaks against trusting it.
+    """
+    doubts, light = list(doubts), GREEN
+    known = {name: pair for name, pair in found.rivals.items() if np.isfinite(pair[0])}
+    if not np.isfinite(found.ours) or not np.isfinite(found.coverage) or not known:
+        return Verdict(AMBER, messages.NO_SCORES, tuple(doubts))
+    better = sorted((n for n in known if known[n][0] <= found.ours), key=lambda n: known[n][0])
+    unsure = [n for n in known if n not in better
+              and known[n][0] - found.ours < _SURE * np.nan_to_num(known[n][1])]
+    first = better[0] if better else SPLIT if SPLIT in known else next(iter(known))
+    said = messages.against(first, found.score, found.ours, known[first][0])
+    if unsure and not better:
+        doubts.insert(0, messages.may_be_chance(unsure))
+    if found.coverage < _NARROW:
+        doubts.append(messages.TOO_NARROW)
+    elif found.coverage > _WIDE:
+        doubts.append(messages.WIDER)
+    if outside > _MUCH:
+        doubts.append(messages.MOSTLY_BEYOND)
+    if better or found.coverage < _TOO_NARROW:
+        light = RED
+    elif doubts:
+        light = AMBER
+    sentence = f"{said} {messages.covers(found.coverage, found.where)} {messages.beyond(outside)}"
+    return Verdict(light, sentence, tuple(doubts))
+
+
+def of_scores(scores: xr.Dataset, model: str) -> Evidence:
+    """What the fine truth says: scores beside the split by population and one flat rate.
+
+    Parameters
+    ----------
+    scores : xr.Dataset
+        From `engine.scores`, of data whose true rates or fine values are known.
+    model : str
+        Which of its models is judged.
+    """
+    from workbench.evaluation.area_scores import clustered_error
+
+    target = fine_target([str(t) for t in scores["target"].values])
+    each, groups = scores[f"{target}_crps"], scores["membership"].values
+    splits = [each.sel(model=OWN_BAG).values] if OWN_BAG in scores["model"].values else []
+    splits += [scores["split_crps"].values] if "split_crps" in scores else []
+    rivals = {SPLIT: min(splits, key=np.mean)} if splits else {}
+    if model != "constant":
+        rivals[FLAT] = each.sel(model="constant").values
+    ours = each.sel(model=model).values
+    at = scores["scores"].sel(target=target, model=model)
+    return Evidence(
+        "CRPS", float(ours.mean()),
+        {name: (float(one.mean()), clustered_error(one - ours, groups))
+         for name, one in rivals.items()},
+        float(at.sel(score="coverage_95")) / 100, messages.WHERE[target])
+
+
+def with_split(scores: xr.Dataset, data: xr.Dataset, samples: int) -> xr.Dataset:
+    """Scores, and beside them those of the split by population with intervals of its own.
+
+    Parameters
+    ----------
+    scores : xr.Dataset
+        From `workbench.evaluate`.
+    data : xr.Dataset
+        What was scored.
+    samples : int
+        Draws.
+
+    Returns
+    -------
+    xr.Dataset
+        With ``membership`` and, of totals of counts whose truth is known, ``split_crps``, both
+        (individual,).
+    """
+    from workbench.evaluation.baselines import PopulationSplit
+    from workbench.evaluation.units import score_units
+
+    scores = scores.assign(membership=("individual", data["membership"].values))
+    fine = [str(t) for t in scores["target"].values if t != "bag"]
+    if not fine or not counts_add_up(data):
+        return scores
+    target = fine_target(fine)
+    split = PopulationSplit().fit(data).given_totals()
+    found = score_units(split, data, [target], samples, 0)[target]
+    return scores.assign(split_crps=("individual", found["crps"].values))
+
+
+def fine_target(targets: list[str]) -> str:
+    """Which of the targets of scores the truth of the map is: the true rate where it is known."""
+    return "rate" if "rate" in targets else "individual"
+
+
+def of_recovery(recovered: xr.Dataset, model: str) -> Evidence:
+    """What the known areas say, merged and found again from the totals of their groups.
+
+    Parameters
+    ----------
+    recovered : xr.Dataset
+        From `workbench.recover`.
+    model : str
+        Which of its models is judged; all others are rivals.
+    """
+    main = recovered.attrs["headline"]
+    at = recovered["scores"]
+    rivals = {str(name): (float(at.sel(model=name, score=main)),
+                          float(recovered["difference_error"].sel(model=model, other=name,
+                                                                  score=main)))
+              for name in recovered["model"].values if name != model}
+    title = str(recovered["score_title"].sel(score=main).item())
+    return Evidence(title, float(at.sel(model=model, score=main)), rivals,
+                    float(at.sel(model=model, score="coverage_95")), messages.WHERE["recovered"])
+
+
+def doubts_of(kind: str, areas: int, converged: bool) -> tuple[str, ...]:
+    """What speaks against trusting a fit whatever its scores.
+
+    Parameters
+    ----------
+    kind : str
+        How the maps were come by, see `engine.Answer`.
+    areas : int
+        Number of areas.
+    converged : bool
+        Whether training met its tolerance.
+    """
+    said = []
+    if kind == "stopped":
+        said.append(messages.STOPPED)
+    elif not converged:
+        said.append(messages.NOT_CONVERGED)
+    if areas < _FEW:
+        said.append(messages.few(areas))
+    return tuple(said)

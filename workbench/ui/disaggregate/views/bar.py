@@ -1,0 +1,104 @@
+"""The bar that stays in view: Fit, what is being worked on, how long it will take, and Cancel."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import panel as pn
+import panel_material_ui as pmui
+
+from workbench.ui.base.views.readout import Readout
+from workbench.ui.base.views.text import note, paragraph
+from workbench.ui.disaggregate import messages
+from workbench.ui.disaggregate.facts import facts
+from workbench.ui.disaggregate.state import AUTO
+from workbench.ui.disaggregate.store import Store
+
+STICKY = {"position": "sticky", "top": "0", "z-index": "20",
+          "background": "var(--mui-palette-background-paper, var(--panel-background-color, white))",
+          "border-bottom": "1px solid rgba(128, 128, 128, 0.35)"}
+WRAP = ":host {flex-wrap: wrap; gap: 2px 6px; align-items: center;}"
+_LEAST = 2.0        # seconds of work before its end is foretold
+
+
+class Numbers(Readout):
+    """The bar, and for what is below it: headline numbers in a live region, facts, errors."""
+
+    chips = ("cost",)
+
+    def __init__(self, store: Store, **params):
+        super().__init__(store, **params)
+        self._since = None
+        self.fit = pmui.Button(
+            label="Fit", icon="play_arrow", color="primary", variant="contained", size="small",
+            margin=(4, 8), on_click=lambda _: store.fit())
+        self.facts = note()
+        self.bar.param.update(width=110, margin=(18, 8, 0, 8))
+        self.doing.margin = (2, 5)
+        self.cost.styles = {"max-width": "calc(100vw - 24px)"}
+        self.top = pn.Row(self.fit, self.doing, self.bar, self.stop, margin=0,
+                          sizing_mode="stretch_width", styles=STICKY, stylesheets=[WRAP],
+                          min_height=42)
+        self.text.styles = {"font-size": "13px"}
+        self.follow(self._numbers, "scene", "answer", "exceedance")
+        self.follow(self._work, "work", "fraction")
+        self.follow(self._allowed, "check", "work")
+        store.param.watch(self._failed, "error")
+
+    @property
+    def stoppable(self) -> bool:
+        """Whether hyperparameters are being learnt."""
+        return self.store.fitting
+
+    @property
+    def present(self) -> str:
+        """What is being worked on, at which step, and how long it will still take."""
+        store = self.store
+        if store.blocked and not store.work:
+            return messages.refused(store.blocked)
+        step = f", step {store.history[-1][0]}" if store.fitting and store.history else ""
+        return super().present + step + self._left()
+
+    def _left(self) -> str:
+        """Seconds left, by the share of the work that is done."""
+        store = self.store
+        if not store.fitting or store.fraction <= 0:
+            self._since = time.monotonic() if store.fitting else None
+            return ""
+        spent = time.monotonic() - (self._since or time.monotonic())
+        return "" if spent < _LEAST else messages.left(spent * (1 / store.fraction - 1))
+
+    def _allowed(self, *events) -> None:
+        self.fit.disabled = bool(self.store.blocked) or self.store.fitting
+        self._work()
+
+    def _numbers(self, *events) -> None:
+        store, answer, scene = self.store, self.store.answer, self.store.scene
+        self.cost.visible = answer is not None
+        self.facts.object = "" if answer is None else paragraph(facts(answer))
+        if scene is None:
+            return
+        if answer is None:
+            self.text.text = messages.data_line(scene.data.sizes["bag"],
+                                                scene.data.sizes["individual"])
+            return
+        weight = scene.data["weight"].values
+        low, high = np.quantile(answer.mean, [0.01, 0.99]) * scene.factor
+        self.text.text = messages.headline(
+            scene.data.sizes["bag"], scene.data.sizes["individual"],
+            float(np.average(answer.mean, weights=weight)) * scene.factor, low, high,
+            float(np.median(answer.std)) * scene.factor,
+            float(weight[store.exceedance > 0.5].sum() / weight.sum()),
+            store.state.threshold, scene.unit, float((answer.extrapolation > 0).mean()),
+        )
+        stands_in = answer.kind == "start" and answer.spec.model == AUTO
+        self.cost.param.update(
+            label=messages.badge(answer.exact, "stand-in" if stands_in else answer.kind,
+                                 answer.seconds, len(answer.history), answer.area_effect),
+            color={"learnt": "success", "stopped": "warning"}.get(answer.kind, "default"))
+
+    def _failed(self, *events) -> None:
+        self._work()
+        if self.store.error and pn.state.notifications:
+            pn.state.notifications.error(self.store.error, duration=8000)

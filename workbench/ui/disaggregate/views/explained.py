@@ -1,0 +1,148 @@
+"""Why the map says what it says at one place: a drawer with numbers, bars and nearby areas."""
+
+from __future__ import annotations
+
+from html import escape
+
+import panel as pn
+import panel_material_ui as pmui
+import xarray as xr
+from bokeh.models import FactorRange
+from bokeh.plotting import figure
+
+from workbench.plots.theme import CATEGORIES, NEUTRAL
+from workbench.ui.base.views.controls import small_button
+from workbench.ui.base.views.figures import chart, push, source
+from workbench.ui.base.views.layout import View
+from workbench.ui.base.views.text import block, note, table
+from workbench.ui.disaggregate import messages
+from workbench.ui.disaggregate.store import Store
+
+WIDTH, BARS, TALL = 400, 190, 190       # pixels: across the drawer and its bars, and down these
+
+
+class Explained(View):
+    """A drawer that opens when a place of the map was clicked."""
+
+    def __init__(self, store: Store, **params):
+        super().__init__(store, **params)
+        self._numbers, self._areas = block(), block()
+        self._bars = source(name=[], length=[], low=[], high=[], colour=[])
+        self._figure = self._drawn()
+        self._told = note()
+        close = small_button("Close the explanation", self._close, margin=(10, 10))
+        self.drawer = pmui.Drawer(
+            pn.Column(pn.Spacer(height=64), close, self._numbers,
+                      pn.pane.Bokeh(self._figure, height=TALL), self._told, self._areas,
+                      width=WIDTH - 20, margin=(0, 10)),
+            anchor="right", size=WIDTH, variant="persistent", open=False)
+        self._panel = self.drawer
+        self.follow(self._update, "explained")
+
+    def _close(self) -> None:
+        self.store.explained = None
+
+    def _update(self, *events) -> None:
+        found = self.store.explained
+        if found is None:
+            self.drawer.open, self._areas.object = False, ""
+            return
+        scene = self.store.scene
+        with pn.io.hold():
+            self._numbers.object = numbers(found, scene.factor, scene.unit)
+            self._summands(found)
+            self._areas.object = areas(found, scene.factor, scene.unit)
+            self.drawer.open = True
+
+    def _summands(self, found: xr.Dataset) -> None:
+        there = "component_mean" in found
+        self._figure.visible = there
+        link = found["component_mean"].attrs.get("link", "") if there else ""
+        self._told.object = f"<p class='wb-note'>{escape(messages.summands(link, there))}</p>"
+        if not there:
+            return
+        part = found.isel(component=found["component"].values != "intercept")
+        names = [_named(name, role) for name, role in zip(
+            part["component"].values, part["role"].values, strict=True)]
+        mean = part["component_mean"].values
+        push(self._bars, {
+            "name": names, "length": mean, "low": part["component_lower"].values,
+            "high": part["component_upper"].values,
+            "colour": [CATEGORIES[1] if value > 0 else CATEGORIES[0] for value in mean]})
+        self._figure.y_range.factors = names[::-1]
+
+    def _drawn(self) -> figure:
+        plot = chart("What adds up to the estimate", messages.SUMMAND_AXIS, None, BARS, 105,
+                     y_range=FactorRange(), name="summands")
+        plot.hbar(y="name", left=0, right="length", height=0.6, source=self._bars,
+                  fill_color="colour", line_color=None)
+        plot.segment(x0="low", x1="high", y0="name", y1="name", source=self._bars,
+                     line_color=NEUTRAL, line_width=2)
+        return plot
+
+
+def _named(name: str, role: str) -> str:
+    """A summand by what it looks at, and by its term."""
+    return str(role) if name == role else f"{role} ({name})"
+
+
+def numbers(found: xr.Dataset, factor: float, unit: str) -> str:
+    """Estimate, interval, exposure, information and extrapolation of one place, as HTML.
+
+    Parameters
+    ----------
+    found : xr.Dataset
+        From ``Fit.explain``.
+    factor : float
+        Rates are multiplied by it to be in the unit shown.
+    unit : str
+
+    Returns
+    -------
+    str
+    """
+    title = messages.place_of([(c, float(found[c])) for c in "xy" if c in found.coords],
+                              str(found["bag"].values[0]) if "bag" in found.dims else "")
+    ends = found["rate_quantile"].values * factor
+    levels = 100 * found["rate_quantile"]["quantile"].values
+    rows = [("Estimate", f"{float(found['rate']) * factor:.4g} {unit}"),
+            (f"{levels[0]:g} % to {levels[-1]:g} %", f"{ends[0]:.4g} to {ends[-1]:.4g}"),
+            ("Exposure", f"{float(found['weight']):,.4g} "
+             f"{found['weight'].attrs.get('units', '')}")]
+    if "expected_count" in found:
+        rows.append(("Expected", f"{float(found['expected_count']):,.4g} "
+                     f"{found['expected_count'].attrs.get('units', '')}"))
+    if "information" in found:
+        rows.append(("Information", f"{100 * float(found['information']):.0f} % of the prior "
+                     "variance removed"))
+    beyond = float(found.get("extrapolation", 0.0))
+    rows.append(("Extrapolation", f"{beyond:.3g} ranges beyond the area means" if beyond > 0
+                 else "none"))
+    return f"<h3 style='margin: 4px 0'>{escape(title)}</h3>" + table(
+        ("", ""), ((row, "") for row in rows))
+
+
+def areas(found: xr.Dataset, factor: float, unit: str) -> str:
+    """The own area, those nearest, and those with most influence, as HTML.
+
+    Parameters
+    ----------
+    found, factor, unit
+        As of `numbers`.
+
+    Returns
+    -------
+    str
+    """
+    text = ""
+    if "bag" in found.dims:
+        rows = [((str(name), f"{rate * factor:.4g}", f"{gap:.4g}"), "") for name, rate, gap in zip(
+            found["bag"].values, found["rate_observed"].values, found["distance"].values,
+            strict=True)]
+        text += "<h4>Its area and the nearest</h4>" + table(
+            ("area", f"observed ({unit})", "distance"), rows)
+    if "influence" in found:
+        rows = [((str(name), f"{float(value):+.3f}"), "") for name, value in zip(
+            found["influential"].values, found["influence"].values, strict=True)]
+        text += f"<h4>{escape(messages.INFLUENCE)}</h4>" + table(("area", "influence on f"), rows)
+    return text

@@ -1,0 +1,103 @@
+"""A dialog for files of one's own: drop them, say what is what, have them checked, use them."""
+
+from __future__ import annotations
+
+from html import escape
+
+import panel as pn
+import panel_material_ui as pmui
+
+from workbench.checks import InputError
+from workbench.ui.base.views.controls import small_button
+from workbench.ui.base.views.layout import View, stretched, wrapping
+from workbench.ui.base.views.text import block, note
+from workbench.ui.disaggregate import messages, own
+from workbench.ui.disaggregate.store import Store
+from workbench.ui.disaggregate.views.checks import card
+
+PEOPLE = ("pop", "people", "person", "weight", "exposure")       # in names of rasters
+AREA, NUMBERS = "area (none given)", "numbers"
+
+
+class Own(View):
+    """The dialog, and the button that opens it, which stands elsewhere."""
+
+    def __init__(self, store: Store, **params):
+        super().__init__(store, **params)
+        self._files: own.Files | None = None
+        self.drop = pmui.FileInput(label=messages.DROP, multiple=True, sizing_mode="stretch_width",
+                                   accept=",".join({*own.POLYGONS, *own.RASTERS}))
+        self.value = pmui.Select(label="Column of the totals", options=[], visible=False)
+        self.weight = pmui.Select(label="Population (weight)", options=[AREA], visible=False)
+        self.names = pmui.Select(label="Names of the areas", options=[NUMBERS], visible=False)
+        self.check = small_button("Check", self._check, variant="contained", disabled=True)
+        self.use = small_button("Use these data", self._use, color="success", variant="contained",
+                                visible=False)
+        self.told, self.cards = block(), stretched()
+        self.dialog = pmui.Dialog(
+            stretched(note(messages.OWN), self.drop, wrapping(self.value, self.names, self.weight),
+                      self.told,
+                      wrapping(self.check, self.use, small_button("Close", self._close)),
+                      self.cards, styles={"padding-right": "14px", "box-sizing": "border-box"}),
+            title="Your own data", title_variant="h6", width_option="md", open=False)
+        self.open = small_button("Your own data", self._show, margin=(4, 8))
+        self._panel = self.dialog
+        self.drop.param.watch(self._dropped, "value")
+        self.follow(self._checked, "own")
+
+    def _show(self) -> None:
+        self.dialog.open = True
+
+    def _close(self) -> None:
+        self.dialog.open = False
+
+    def _dropped(self, *events) -> None:
+        names, contents = self.drop.filename, self.drop.value
+        if not contents:
+            return
+        names, contents = ([names], [contents]) if isinstance(names, str) else (names, contents)
+        self.store.own = None
+        try:
+            self._files = own.kept(dict(zip(names, contents, strict=True)))
+        except InputError as error:
+            self._files = None
+            self._say(str(error))
+        else:
+            self._say("")
+            polygons = self._files.polygons is not None
+            self.value.param.update(options=list(self._files.columns), visible=polygons,
+                                    value=next(iter(self._files.columns), None))
+            self.names.param.update(options=[NUMBERS, *self._files.names], visible=polygons,
+                                   value=[*self._files.names, NUMBERS][0])
+            rasters = list(self._files.rasters)
+            likely = [r for r in rasters if any(word in r.lower() for word in PEOPLE)]
+            self.weight.param.update(options=[AREA, *rasters], visible=polygons and bool(rasters),
+                                     value=(likely or [AREA])[0])
+        self.check.disabled = self._files is None
+
+    def _say(self, text: str) -> None:
+        self.told.object = text and f"<p style='margin: 4px 0'>{escape(text)}</p>"
+
+    def _check(self) -> None:
+        weight = "" if self.weight.value == AREA else self.weight.value
+        name = "" if self.names.value == NUMBERS else self.names.value
+        self._given = own.options_of(self._files, self.value.value, weight, name)
+        self._say(messages.CHECKING)
+        self.store.check_own(*self._given)
+
+    def _checked(self, *events) -> None:
+        check = self.store.own
+        if check is None:
+            self.cards.objects, self.use.visible = [], False
+            return
+        with pn.io.hold():
+            self._say(messages.checked(check.summary()))
+            self.cards.objects = [card(finding) for finding in check.findings]
+            self.use.visible = check.ok
+
+    def _use(self) -> None:
+        found = self.store.own.data
+        path = self._files.polygons or next(iter(self._files.rasters.values()))
+        name = f"own-{len(own._FOLDERS)}"
+        self.store.state.add(name, own.choice_of(found, f"Own: {path.name}", *self._given))
+        self.dialog.open = False

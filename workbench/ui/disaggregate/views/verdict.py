@@ -1,0 +1,98 @@
+"""The strip above the maps: a traffic light, and the verdict in one sentence."""
+
+from __future__ import annotations
+
+import panel as pn
+
+from workbench.ui.base.views.controls import small_button
+from workbench.ui.base.views.layout import View
+from workbench.ui.base.views.readout import LiveText
+from workbench.ui.disaggregate import messages
+from workbench.ui.disaggregate.store import Store
+from workbench.ui.disaggregate.verdict import (
+    AMBER,
+    GREEN,
+    OPEN,
+    RED,
+    Verdict,
+    doubts_of,
+    judge,
+    of_recovery,
+    of_scores,
+)
+
+LOOKS = {GREEN: ("✓", "46, 125, 50"), AMBER: ("!", "230, 145, 0"), RED: ("✗", "198, 40, 40"),
+         OPEN: ("…", "128, 128, 128")}
+LIGHT = """
+div {width: 26px; height: 26px; border-radius: 50%; color: white; font-weight: bold;
+  font-size: 15px; line-height: 26px; text-align: center;}
+"""
+
+
+def verdict_of(store: Store) -> Verdict:
+    """The verdict on what a store shows.
+
+    Parameters
+    ----------
+    store : Store
+
+    Returns
+    -------
+    Verdict
+    """
+    answer, scene = store.answer, store.scene
+    if answer is None or scene is None:
+        return Verdict(OPEN, "")
+    if answer.kind == "start":
+        return Verdict(OPEN, messages.PREVIEW)
+    name, outside = answer.fit.model.name, answer.fit.outside_share
+    doubts = doubts_of(answer.kind, scene.data.sizes["bag"], answer.fit.converged)
+    if scene.known is not None:
+        return Verdict(OPEN, messages.SCORING) if store.scores is None else judge(
+            of_scores(store.scores, name), outside, doubts)
+    if store.recovered is not None:
+        return judge(of_recovery(store.recovered, name), outside, doubts)
+    if store.testing[1]:
+        return Verdict(OPEN, messages.testing(*store.testing))
+    return Verdict(OPEN, store.untested or (
+        messages.MOVED if answer.kind == "moved" else messages.UNTESTED))
+
+
+class Strip(View):
+    """The verdict of a store, and the button that has it tested or stops that."""
+
+    def __init__(self, store: Store, **params):
+        super().__init__(store, **params)
+        self._light = pn.pane.HTML("", width=26, height=26, margin=(6, 10), stylesheets=[LIGHT])
+        self.text = LiveText(role="note", sizing_mode="stretch_width", margin=(5, 4),
+                             styles={"font-size": "15px", "font-weight": "500",
+                                     "line-height": "1.3"})
+        self.reasons = LiveText(role="note", sizing_mode="stretch_width", margin=(0, 4, 5, 4),
+                                styles={"font-size": "13px", "opacity": "0.85"})
+        self.test = small_button(messages.TEST, store.test, margin=(5, 10), visible=False)
+        self.stop = small_button(messages.TEST_STOP, store.stop_test, margin=(5, 10),
+                                 visible=False)
+        self.light = OPEN
+        self._panel = pn.Row(
+            self._light, pn.Column(self.text, self.reasons, sizing_mode="stretch_width", margin=0),
+            self.test, self.stop, sizing_mode="stretch_width", margin=(4, 5))
+        self.follow(self._update, "scene", "answer", "scores", "recovered", "testing", "untested")
+
+    def _update(self, *events) -> None:
+        store, found = self.store, verdict_of(self.store)
+        mark, colour = LOOKS[found.light]
+        said = f"But {'; '.join(found.reasons)}." if found.reasons else ""
+        if store.testing[1]:
+            said = messages.TESTED_HOW
+        with pn.io.hold():
+            self.light = found.light
+            self._light.object = f"<div style='background: rgb({colour})'>{mark}</div>"
+            self.text.text = found.sentence
+            self.reasons.param.update(text=said, visible=bool(said))
+            self._panel.param.update(visible=bool(found.sentence), styles={
+                "border-left": f"5px solid rgb({colour})", "border-radius": "4px",
+                "background": f"rgba({colour}, 0.10)"})
+            self.stop.visible = bool(store.testing[1])
+            self.test.visible = (store.answer is not None and store.scene.known is None
+                                 and store.answer.kind != "start" and not store.testing[1]
+                                 and store.recovered is None)
