@@ -157,3 +157,4 @@ def test_a_lost_server_disables_the_controls_and_says_so(page, panel_server):
     assert page.evaluate("""() => [...document.body.children].every(
         child => child.inert || child.getAttribute('role') === 'alert')""")
     expect(page.get_by_role("button", name="Reload")).to_be_enabled()
+    expect(page.get_by_text("Server connection lost")).to_be_hidden()

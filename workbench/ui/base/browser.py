@@ -127,7 +127,7 @@ class Browser(pn.custom.JSComponent):
         banner.append(model.words.lost, reload)
         document.body.append(banner)
         const quiet = document.createElement('style')   // Panel's own toast says less
-        quiet.textContent = '.notyf__disconnect {display: none !important}'
+        quiet.textContent = '[id^=reconnect-notification] {display: none !important}'
         document.head.append(quiet)
         others().forEach(child => { child.inert = true })
       }
