@@ -9,7 +9,7 @@ import xarray as xr
 from workbench.checks import choose
 from workbench.plots.theme import CHART, NEUTRAL, OWN_BAG, colours
 
-TARGETS = {"bag": "areas", "individual": "individuals", "rate": "true rate of individuals"}
+TARGETS = {"bag": "areas", "individual": "individuals", "rate": "true rates"}
 
 
 def reliability_curve(

@@ -1,9 +1,12 @@
 """Files of one's own: kept, checked, offered, mapped and tested, or refused in words."""
 
 import time
+import zipfile
 
 import numpy as np
 import pytest
+import rasterio
+import xarray as xr
 
 from tests.kit import write_kit
 from workbench.checks import InputError
@@ -46,11 +49,39 @@ def test_dropped_files_become_a_dataset_that_is_mapped_and_tested(contents):
     (lambda c: c | {"notes.txt": b"x"}, "notes.txt is of a kind that is not read here"),
     (lambda c: c | {"more.geojson": b"{}"}, "drop one file of areas"),
     (lambda c: {"people.tif": c["people.tif"]}, "the areas are missing"),
-    (lambda c: {"areas.gpkg": b"nonsense"}, "areas.gpkg cannot be read as areas"),
+    (lambda c: {"areas.gpkg": b"nonsense"}, "areas.gpkg cannot be read"),
     (lambda c: {"areas.gpkg": bytes(16_000_000)}, "more than 15")])
 def test_what_cannot_be_used_is_said(contents, change, said):
     with pytest.raises(InputError, match=said):
         own.kept(change(contents))
+
+
+def packed_zip(path):
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("areas.shp", bytes(3_000_000))
+
+
+def packed_tif(path):
+    with rasterio.open(path, "w", driver="GTiff", width=1000, height=1000, count=1, dtype="float32",
+                       compress="deflate", crs="EPSG:3035",
+                       transform=rasterio.Affine(1, 0, 0, 0, -1, 1000)) as raster:
+        raster.write(np.zeros((1, 1000, 1000), dtype="float32"))
+
+
+def packed_nc(path):
+    xr.Dataset({"a": ("x", np.zeros(500_000))}).to_netcdf(
+        path, encoding={"a": {"zlib": True}}, engine="h5netcdf")
+
+
+@pytest.mark.parametrize("name, make", [
+    ("bomb.zip", packed_zip), ("bomb.tif", packed_tif), ("bomb.nc", packed_nc)])
+def test_small_files_that_grow_when_they_are_read_are_refused(tmp_path, monkeypatch, name, make):
+    make(tmp_path / name)
+    content = (tmp_path / name).read_bytes()
+    assert len(content) < 100_000
+    monkeypatch.setattr(own, "MOST_READ", 1)
+    with pytest.raises(InputError, match=f"{name} would take [34] MB when it is read"):
+        own.kept({name: content})
 
 
 def test_the_dialog_checks_and_uses_what_was_dropped(contents):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import tempfile
+import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 POLYGONS = (".gpkg", ".geojson", ".json", ".zip", ".shp", ".parquet")
 RASTERS = (".tif", ".tiff", ".nc")
 MOST = 15               # megabytes of all files together, which a browser sends in one message
+MOST_READ = 512         # megabytes that a packed file may become when it is read
 ALL = "all"
 _FOLDERS: list[tempfile.TemporaryDirectory] = []        # until the server ends
 _QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9, 0.95)
@@ -77,6 +79,7 @@ def kept(contents: Mapping[str, bytes]) -> Files:
     for name, content in zip(names, contents.values(), strict=True):
         paths[name] = folder / name
         paths[name].write_bytes(content)
+        _check_unpacked(paths[name])
     areas = [path for path in paths.values() if path.suffix.lower() in POLYGONS]
     require(len(areas) <= 1, "drop one file of areas, got "
             f"{' and '.join(path.name for path in areas)}")
@@ -86,6 +89,39 @@ def kept(contents: Mapping[str, bytes]) -> Files:
                 f"of polygons ({', '.join(POLYGONS)}) with the rasters, or one bagged .nc")
         return Files(None, rasters)
     return Files(areas[0], rasters, *_columns(areas[0]))
+
+
+def _check_unpacked(path: Path) -> None:
+    """Refuse what is small as a file and far larger when it is read, by what its header says."""
+    try:
+        size = _unpacked(path) / 1e6
+    except Exception as error:      # whatever a broken file makes the readers raise
+        raise InputError(f"{path.name} cannot be read: {error}") from error
+    require(size <= MOST_READ, f"{path.name} would take {size:,.0f} MB when it is read, more than "
+            f"{MOST_READ}; use the command line, which has no such limit")
+
+
+def _unpacked(path: Path) -> int:
+    if path.suffix.lower() == ".zip":
+        with zipfile.ZipFile(path) as archive:
+            return sum(info.file_size for info in archive.infolist())
+    if path.suffix.lower() in (".tif", ".tiff"):
+        import rasterio
+
+        with rasterio.open(path) as raster:
+            return raster.width * raster.height * sum(
+                np.dtype(kind).itemsize for kind in raster.dtypes)
+    if path.suffix.lower() == ".nc":
+        import xarray as xr
+
+        with xr.open_dataset(path, decode_cf=False) as ds:
+            return ds.nbytes
+    if path.suffix.lower() == ".parquet":
+        from pyarrow import parquet
+
+        groups = parquet.ParquetFile(path).metadata
+        return sum(groups.row_group(k).total_byte_size for k in range(groups.num_row_groups))
+    return path.stat().st_size
 
 
 def _columns(path: Path) -> tuple[tuple[str, ...], tuple[str, ...]]:
