@@ -85,6 +85,8 @@ def test_another_world_is_refused(folder):
         "crs": (far.assign_attrs(crs="EPSG:32633"), "has the CRS EPSG:32633"),
         "other": (far.assign_coords(covariate_units=(
             "covariate", ["parsec"] * far.sizes["covariate"])), "in 'parsec' in"),
+        "weight": (far.assign(weight=far["weight"].assign_attrs(units="km2")),
+                   "weight of .*weight.nc is in 'km2', .* bag it with the weight"),
     }
     for label, (made, message) in wrong.items():
         wb.write(made, folder / f"{label}.nc")

@@ -162,3 +162,16 @@ def test_borders_that_touch_leave_no_lines(ds, areas):
     shares, covered = shares_in(ds, zones_of(ds, frame(ds, [step], ["step"]), "name"))
     assert covered[0] == pytest.approx(1, abs=1e-4)
     assert shares.max() <= 1
+
+
+def test_means_stay_means_where_the_region_has_no_values(ds, areas):
+    """A region without values cannot say whether they are totals: the model does."""
+    means = ds.assign(value=("bag", np.linspace(2, 4, ds.sizes["bag"]), {
+        "aggregation": "mean", "kind": "continuous", "units": "K"}))
+    fit = wb.VBAgg(kernel="rbf(covariates)", inducing=6, max_steps=4).fit(means)
+    there, zone = means.drop_vars("value"), [areas.geometry.union_all()]
+    whole = frame(ds, zone, ["all"])
+    for found in (fit.aggregate(there, whole, samples=20), wb.aggregate(
+            fit.to_dataset(there, draws=20).drop_vars("value", errors="ignore"), whole)):
+        assert 1 < found["mean"].item() < 5
+        assert found["mean"].attrs == {"units": "K", "long_name": "posterior mean of the mean"}

@@ -146,3 +146,19 @@ def test_points_from_the_command_line(tmp_path, monkeypatch):
     assert layer.sizes["individual"] == 144
     assert "both give data" in refusal(*common, "--value", "warmth", "--polygons", "areas.gpkg")
     assert "missing --value" in refusal(*common)
+
+
+def test_rows_of_several_points_and_a_second_crs_are_refused(tmp_path):
+    frame = table()
+    shapes = gpd.GeoDataFrame(frame, geometry=gpd.points_from_xy(frame["x"], frame["y"]), crs=CRS)
+    as_many = shapes.set_geometry([shapely.MultiPoint([point]) for point in shapes.geometry],
+                                  crs=CRS)
+    assert wb.bag_points(as_many, "warmth", [height()])["x"].values.tolist() == (
+        wb.bag_points(shapes, "warmth", [height()])["x"].values.tolist())
+    double = shapes.set_geometry([shapely.MultiPoint([point, shapely.Point(0, 0)])
+                                  for point in shapes.geometry], crs=CRS)
+    with pytest.raises(InputError, match="several points in one row; split them"):
+        wb.bag_points(double, "warmth", [height()])
+    with pytest.raises(InputError, match="says otherwise; leave one of them out"):
+        wb.bag_points(shapes, "warmth", [height()], points_crs="EPSG:4326")
+    wb.bag_points(shapes, "warmth", [height()], points_crs=CRS)

@@ -15,6 +15,7 @@ from tests.preflight import kit
 from workbench.bagging.findings import is_listing
 from workbench.checks import InputError
 from workbench.cli import app
+from workbench.preflight.cost import estimate
 from workbench.preflight.covariates import inflation
 
 SMALL = wb.VBAgg(inducing=5)
@@ -236,3 +237,25 @@ def test_the_line_of_a_map_is_checked_by_another_verb(files, tmp_path):
     assert "learns from" in unlike.output
     alike = [text for one in files["covariates"] for text in ("--at-covariates", str(one))]
     assert CliRunner().invoke(app, [*arguments(files), *other, *alike]).exit_code == 0
+
+
+def test_a_map_in_a_table_is_not_replaced_by_findings(files, tmp_path):
+    line = [*arguments(files), "--out", str(tmp_path / "map.csv")]
+    (tmp_path / "map.csv").write_text("x,y,mean\n1,2,3\n")
+    refused = CliRunner().invoke(app, line)
+    assert refused.exit_code == 2 and "holds no findings" in refused.output
+    assert (tmp_path / "map.csv").read_text() == "x,y,mean\n1,2,3\n"
+    (tmp_path / "map.csv").unlink()
+    for _ in range(2):                      # findings replace findings
+        CliRunner().invoke(app, line)
+        assert (tmp_path / "map.csv").read_text().startswith("severity,code,")
+
+
+def test_folds_of_a_model_with_processes_of_its_own_take_one_each(monkeypatch):
+    ds = wb.load("simulated-country", pixels=300, districts=12, regions=4, provinces=2)
+    shared, alone = wb.Auto(workers=4), wb.Auto(workers=1)
+    # What a fit takes is measured, and differs from one moment to the next.
+    monkeypatch.setattr("workbench.preflight.cost.cost",
+                        lambda model, ds: (40.0 / model.options.workers, 1e6))
+    found, _ = estimate(ds, shared, folds=5, workers=4, fold_model=alone)
+    assert (found["seconds"], found["folds_seconds"]) == (10.0, 40.0)

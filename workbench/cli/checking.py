@@ -80,6 +80,8 @@ def check(
         unused, out = [f"--out {out}", *unused], None
     from workbench.pipeline.inputs import input_files
 
+    if out is not None and out.suffix.lower() == ".csv" and out.is_file():
+        _check_not_a_map(out)
     if out is not None:
         check_output(out, FORMATS, [*input_files(spec), *([parents] if parents else [])])
     if not quiet:
@@ -125,14 +127,24 @@ def checked(spec: Spec, parents: Path | None = None, parent_label: str | None = 
     from workbench.pipeline.transfer import elsewhere
     from workbench.preflight import looked_over
 
-    model = model_of(spec)
+    model = model_of(spec, workers or None)
     looks = {"threshold": lambda ds: check_threshold(spec.threshold, model)}
     if spec.folds:
         looks["folds"] = lambda ds: check_folds(spec, ds)
     if spec.at is not None:
         looks["region"] = lambda ds: elsewhere(spec, ds)
     return looked_over(lambda: data_of(spec), title_of(spec), model, parents, parent_label,
-                       looks=looks, folds=spec.folds, workers=workers)
+                       looks=looks, folds=spec.folds, workers=workers,
+                       fold_model=model_of(spec, min(workers, 1) or None))
+
+
+def _check_not_a_map(out: Path) -> None:
+    """`disaggregate --out` writes CSV files, too, which a check of its line is to leave alone."""
+    with out.open("rb") as file:
+        header = file.readline(2000).decode("utf-8", "replace").strip().split(",")
+    if header[:2] != ["severity", "code"]:
+        raise InputError(f"{out} is there and holds no findings of a check, perhaps a map; give "
+                         "another --out, or remove it")
 
 
 def _write(found, out: Path) -> None:

@@ -73,8 +73,8 @@ def aggregate(maps: xr.Dataset, polygons: object, *, id: str | None = None,
     """
     require("draw" in maps, "the map keeps no joint draws, and marginal intervals do not add up; "
             "make it with fit.to_dataset(ds, draws=500) or --draws 500, or use fit.aggregate")
-    zones = Zones(maps, polygons, id, polygon_crs, layer)
     attrs = maps["draw"].attrs
+    zones = Zones(maps, polygons, id, polygon_crs, layer, aggregation=attrs.get("aggregation"))
     drawn = zones.of_rates(maps["draw"].values.astype(float))
     return zones.labelled(drawn, quantiles, threshold, {
         "distribution": str(attrs.get("distribution", maps.attrs.get("distribution", "")))})
@@ -89,14 +89,20 @@ class Zones:
         Bagged dataset, or a map.
     polygons, id, crs, layer
         As of `workbench.geo.overlay.zones_of`.
+    aggregation : {"sum", "mean"}, optional
+        Of what was learnt; by default as of the dataset's values, which another region may lack.
+    units : str, optional
+        Of totals or means, likewise.
     """
 
     def __init__(self, ds: xr.Dataset, polygons: object, id: str | None = None,
-                 crs: str | None = None, layer: str | None = None):
+                 crs: str | None = None, layer: str | None = None, *,
+                 aggregation: str | None = None, units: str | None = None):
         self.frame = zones_of(ds, polygons, id, crs, layer)
         self.shares, self.covered = shares_in(ds, self.frame)
-        self.value = dict(ds["value"].attrs) if "value" in ds else {}
-        self.sums = self.value.get("aggregation", "sum") == "sum"
+        value = next((ds[name].attrs for name in ("value", "bag_mean") if name in ds), {})
+        self.units = str(value.get("units", "")) if units is None else units
+        self.sums = (aggregation or value.get("aggregation", "sum")) == "sum"
         self.weight_units = ds["weight"].attrs.get("units", "")
         self._each = ds["weight"].values.astype(float)
         self.weight = self.shares @ self._each
@@ -120,7 +126,7 @@ class Zones:
         """Draws (S, zones) as `aggregate` returns them."""
         draws = np.where(self.weight > 0, draws, np.nan)
         levels, what = np.asarray(list(quantiles), dtype=float), "total" if self.sums else "mean"
-        unit = self.value.get("units", "")
+        unit = self.units
         per = f"{unit or 1} / {self.weight_units}" if self.sums and self.weight_units else unit
         mean = draws.mean(0)
         rate = _over(mean, self.weight) if self.sums else mean

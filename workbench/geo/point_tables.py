@@ -82,7 +82,13 @@ def _features(path: Path, layer: str | None):
 def _of_features(points, x: str | None, y: str | None, crs: str | None, name: str):
     require(x is None and y is None, f"the points of {name} have coordinates of their own; leave "
             f"out {option('x')} and {option('y')}")
+    shapely, crs_of = package("shapely", extra="geo"), package("pyproj", extra="geo").CRS
+    single = points.geometry.geom_type == "MultiPoint"
+    if single.any() and (shapely.get_num_geometries(points.geometry[single]) == 1).all():
+        points = points.explode(ignore_index=True)      # of one point each, as some programs write
     kinds = sorted(set(points.geometry.geom_type.dropna()))
+    require("MultiPoint" not in kinds, f"{name} holds several points in one row; split them into "
+            "single points (in QGIS: Multipart to singleparts)")
     require(kinds == ["Point"], f"{name} holds {', '.join(kinds) or 'no shapes'}, not points; "
             f"areas go into {option('polygons')}")
     empty = points.geometry.isna() | points.geometry.is_empty
@@ -91,4 +97,7 @@ def _of_features(points, x: str | None, y: str | None, crs: str | None, name: st
     frame = pd.DataFrame(points.drop(columns=points.geometry.name)).reset_index(drop=True)
     frame = frame.assign(**{_X: points.geometry.x.to_numpy(), _Y: points.geometry.y.to_numpy()})
     own = None if points.crs is None else points.crs.to_string()
+    require(not (own and crs) or points.crs.equals(crs_of.from_user_input(crs)), f"{name} says its "
+            f"points are in {own}, and {option('points_crs', str(crs))} says otherwise; leave "
+            "one of them out")
     return frame, _X, _Y, own or crs, name

@@ -176,7 +176,8 @@ class Insight(Drawing):
                 ("sample", "individual"), {"sample": np.arange(samples), **data.places},
                 {"units": self.rate_units})
         return drawn.astype(np.float32).assign_attrs(
-            drawn.attrs, long_name="joint draw of the rate", draws="joint")
+            drawn.attrs, long_name="joint draw of the rate", draws="joint",
+            aggregation=self._aggregation)
 
     def coefficients(self) -> xr.Dataset:
         """Posterior mean and std of the slopes of linear terms, per standardised covariate.

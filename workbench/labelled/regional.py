@@ -97,7 +97,8 @@ class Regional(Insight):
         choose("kind", kind, KINDS)
         require(samples > 1, f"intervals need at least 2 samples, got {samples}")
         data = self._data(ds)
-        zones, parts = Zones(data.ds, polygons, id, polygon_crs, layer), []
+        zones, parts = Zones(data.ds, polygons, id, polygon_crs, layer,
+                             aggregation=self._aggregation, units=self.value_units), []
         for count, own in chunks(samples, data.ds.sizes["individual"], seed):
             if kind == "expected":
                 drawn = self.at(data, area_effect).sample(count, own)

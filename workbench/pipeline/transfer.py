@@ -89,11 +89,15 @@ def region(spec: Spec | PredictSpec, ds: xr.Dataset) -> xr.Dataset:
             f"{where} has {', '.join(found) or '(none)'}; give it the same ones in the same "
             f"order{rename}")
     _units(ds, other, names, where)
-    if own and schema.aggregation(ds) == "sum":
+    if schema.aggregation(ds) == "sum":
         unit, unlike = (str(one["weight"].attrs.get("units", "")) for one in (ds, other))
-        require(unit == unlike, f"the weight of {where} is in {unlike!r}, and in {unit!r} where "
-                f"the model learns, so that rates mean another thing; give its own with "
-                f"{option('at_weight')}, or its units with {option('at_weight_units', unit)}")
+        # A dataset of one's own making may not say its units; files do, area among them.
+        unsaid = not own and not (unit and unlike)
+        remedy = (f"give its own with {option('at_weight')}, or its units with "
+                  f"{option('at_weight_units', unit)}" if own else
+                  "bag it with the weight that the model learns with")
+        require(unsaid or unit == unlike, f"the weight of {where} is in {unlike!r}, and in "
+                f"{unit!r} where the model learns, so that rates mean another thing; {remedy}")
     _look(ds, other, names, where)
     return other
 

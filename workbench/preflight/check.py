@@ -113,7 +113,7 @@ def check(
 def looked_over(read: Callable[[], xr.Dataset], title: str, model: object = None,
                 parents: object = None, parent_label: str | None = None, *,
                 looks: Mapping[str, Callable[[xr.Dataset], object]] | None = None,
-                folds: int = 0, workers: int = 0) -> Check:
+                folds: int = 0, workers: int = 0, fold_model: object = None) -> Check:
     """The check of whatever ``read`` reads.
 
     Parameters
@@ -126,8 +126,8 @@ def looked_over(read: Callable[[], xr.Dataset], title: str, model: object = None
         As of `check`.
     looks : mapping of code to callable, optional
         What else is asked of the data: each raises `InputError` or warns, which are findings.
-    folds, workers : int
-        Of cross-validation, for the estimate of time.
+    folds, workers, fold_model
+        Of cross-validation, for the estimate of time: as of `workbench.preflight.cost.estimate`.
 
     Returns
     -------
@@ -143,7 +143,7 @@ def looked_over(read: Callable[[], xr.Dataset], title: str, model: object = None
                 schema.check(ds, valued=False)
                 totals = totals_of(ds, found.counted)
                 _look(ds, found, parents, parent_label)
-                estimates = _estimate(ds, found, model, folds, workers)
+                estimates = _estimate(ds, found, model, folds, workers, fold_model)
                 for code, look in (looks or {}).items():
                     with part(code, code):
                         look(ds)
@@ -192,13 +192,13 @@ def _look(ds: xr.Dataset, found: Listing, parents: object, parent_label: str | N
             schema.check_learnable(ds)
 
 
-def _estimate(ds: xr.Dataset, found: Listing, model: object, folds: int, workers: int
-              ) -> dict[str, object]:
+def _estimate(ds: xr.Dataset, found: Listing, model: object, folds: int, workers: int,
+              fold_model: object) -> dict[str, object]:
     """Time and memory of a fit, where one is possible."""
     if "value" not in ds or not np.asarray(ds["value"].values, dtype=float).any():
         return {}
     try:
-        estimates, findings = estimate(ds, model, folds, workers)
+        estimates, findings = estimate(ds, model, folds, workers, fold_model)
     except InputError as error:
         found.add_error(error, "model")
         return {}

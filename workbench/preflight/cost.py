@@ -14,8 +14,8 @@ LONG = 3600.0           # seconds worth a warning
 _TIGHT = 0.5            # share of the machine's memory worth a warning
 
 
-def estimate(ds: xr.Dataset, model: object = None, folds: int = 0, workers: int = 0
-             ) -> tuple[dict[str, object], list[Finding]]:
+def estimate(ds: xr.Dataset, model: object = None, folds: int = 0, workers: int = 0,
+             fold_model: object = None) -> tuple[dict[str, object], list[Finding]]:
     """What a fit takes, and findings where that is much.
 
     Parameters
@@ -26,6 +26,8 @@ def estimate(ds: xr.Dataset, model: object = None, folds: int = 0, workers: int 
         `workbench.Auto` if not given.
     folds, workers : int
         Of cross-validation.
+    fold_model : LabelledModel, optional
+        Fitted to folds, where it is not the same: one that has no processes of its own.
 
     Returns
     -------
@@ -45,8 +47,9 @@ def estimate(ds: xr.Dataset, model: object = None, folds: int = 0, workers: int 
              "areas": int(ds.sizes["bag"]), "seconds": float(seconds), "bytes": float(size),
              "machine_bytes": float(there)}
     if folds:
+        each = (cost(fold_model, ds) or known)[0] if fold_model is not None else seconds
         found |= {"folds": folds,
-                  "folds_seconds": seconds * (folds - 1) / max(1, min(workers, folds))}
+                  "folds_seconds": each * (folds - 1) / max(1, min(workers, folds))}
     told, findings = f"{model.name} takes about {duration(seconds)}", []
     hours = getattr(model.options, "hours", None)
     fewer = "rasters of larger pixels, or fewer areas or covariates"
