@@ -6,6 +6,10 @@ import numpy as np
 import pytest
 import xarray as xr
 
+import workbench as wb
+from tests.reference import country
+from workbench.labelled import candidates
+from workbench.labelled.verdict import MIXTURE, SURE
 from workbench.ui.disaggregate import engine, recovery
 from workbench.ui.disaggregate.fitted import Fitted
 from workbench.ui.disaggregate.state import State
@@ -16,9 +20,11 @@ from workbench.ui.disaggregate.verdict import (
     GREEN,
     OPEN,
     RED,
+    REGRESSION,
     SPLIT,
     Evidence,
     doubts_of,
+    doubts_of_mixture,
     judge,
     of_recovery,
     of_scores,
@@ -43,7 +49,9 @@ def test_no_green_light_with_bad_coverage(coverage, light):
 
 
 @pytest.mark.parametrize("winner, said", [(SPLIT, "The population split is as good or better"),
-                                          (FLAT, "One flat rate is as good or better")])
+                                          (FLAT, "One flat rate is as good or better"),
+                                          (REGRESSION,
+                                           "The regression on totals is as good or better")])
 @pytest.mark.parametrize("theirs", [1.0, 2.0])
 def test_a_simple_map_that_is_as_good_is_named(winner, said, theirs):
     found = judge(replace(GOOD, rivals=GOOD.rivals | {winner: (theirs, 0.1)}), 0.0)
@@ -61,10 +69,64 @@ def test_what_may_be_chance_or_extrapolates_mostly_is_not_green():
     assert doubts_of("moved", 100, True) == ()
 
 
+def test_better_is_what_a_mixture_calls_better_and_maps_that_were_not_scored_are_named():
+    for errors, light in ((0.99 * SURE, AMBER), (1.01 * SURE, GREEN)):
+        near = judge(replace(GOOD, rivals={FLAT: (2.0 + 0.4 * errors, 0.4)}), 0.0)
+        assert near.light == light
+    assert "better than one flat rate may be chance" in judge(
+        replace(GOOD, rivals={FLAT: (2.1, 0.4)}), 0.0).reasons[0]
+    left = judge(replace(GOOD, rivals=GOOD.rivals | {REGRESSION: (np.nan, np.nan)}), 0.0)
+    assert left.light == AMBER and left.reasons == (
+        "the regression on totals could not be scored",)
+
+
+def test_simple_maps_are_those_that_the_data_allow():
+    counts = country(bags=12, size=2)
+    assert list(recovery.simple_maps("vbagg", counts)) == [SPLIT, REGRESSION, FLAT]
+    assert list(recovery.simple_maps("constant", counts)) == [SPLIT, REGRESSION]
+    bare = counts.isel(covariate=[])
+    assert list(recovery.simple_maps("vbagg", bare)) == [SPLIT, FLAT]
+    means = counts.assign(value=("bag", counts["value"].values, {
+        "kind": "continuous", "aggregation": "mean"}))
+    for model in ("vbagg", "constant"):
+        assert list(recovery.simple_maps(model, means)) == [FLAT]
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::workbench.checks.FitWarning")
+def test_a_mixture_that_doubts_itself_is_never_green(monkeypatch):
+    few = tuple(one for one in candidates.CANDIDATES if one.name in ("flat", "slopes"))
+    monkeypatch.setattr(candidates, "CANDIDATES", few)
+    fit = wb.Auto(effort="quick", workers=1).fit(country(bags=24, size=4))
+    rivals = fit.recovery["simple"].values.tolist()
+    assert rivals == ["split by population", "regression on totals"]
+
+    def doubts(**given):
+        sure = {"difference": [-1.0, -1.0], "difference_error": [0.1, 0.1],
+                "deviance_difference": [-1.0, -1.0], "deviance_difference_error": [0.1, 0.1]}
+        deviance = xr.where(fit.recovery["model"] == MIXTURE, 1.0, 2.0)
+        fit.recovery = fit.recovery.assign(
+            {name: ("simple", values) for name, values in (sure | given).items()}
+            | {"deviance": deviance.expand_dims("grouping", 1)})
+        return doubts_of_mixture(fit)
+
+    assert doubts() == () and judge(GOOD, 0.0, doubts()).light == GREEN
+    for given, said in (
+            ({"difference": [-1.0, 0.1]}, "the regression on totals recovered the areas as well"),
+            ({"difference": [-1.0, -0.25]}, "not surely better than the regression on totals"),
+            ({"deviance_difference": [-0.25, -1.0]},
+             "not surely better than the split by population (by the maps alone")):
+        found = doubts(**given)
+        assert len(found) == 1 and said in found[0]
+        assert judge(GOOD, 0.0, found).light == AMBER
+    fit.recovery = None
+    assert "not tested" in doubts_of_mixture(fit)[0]
+
+
 @pytest.fixture(scope="module")
 def preview():
     state = State()
-    assert state.read("dataset=swiss-roll&granularity=25&model=vbagg&kernel=linear") == []
+    assert state.read("dataset=swiss-roll&granularity=10&model=vbagg&kernel=linear") == []
     spec = state.spec()
     return state, engine.scene(spec), engine.quick(spec)
 
@@ -99,9 +161,9 @@ def test_without_a_truth_areas_are_merged_and_found_again(preview):
     done = []
     found = recovery.recover(answer, scene.plain, lambda *told: done.append(told[:2]))
     assert done[-1][0] == done[-1][1] == len(done)
-    assert found["model"].values.tolist() == ["vbagg", SPLIT]
+    assert found["model"].values.tolist() == ["vbagg", SPLIT, REGRESSION, FLAT]
     evidence = of_recovery(found, "vbagg")
-    assert 0 <= evidence.coverage <= 1 and set(evidence.rivals) == {SPLIT}
+    assert 0 <= evidence.coverage <= 1 and set(evidence.rivals) == {SPLIT, REGRESSION, FLAT}
     store = shown(preview, recovered=found)
     assert verdict_of(store).light in (GREEN, AMBER, RED)
     assert "merged and found again" in verdict_of(store).sentence

@@ -8,19 +8,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import xarray as xr
 
+from workbench.labelled.verdict import SURE, standing
 from workbench.plots.theme import OWN_BAG
 from workbench.schema import counts_add_up
 from workbench.ui.disaggregate import messages
 
+if TYPE_CHECKING:
+    from workbench.labelled import Fit
+
 GREEN, AMBER, RED, OPEN = "green", "amber", "red", "open"
-SPLIT, FLAT = "population split", "one flat rate"
+SPLIT, FLAT, REGRESSION = "population split", "one flat rate", "regression on totals"
 _NARROW, _TOO_NARROW, _WIDE = 0.90, 0.80, 0.99      # coverage of 95 % intervals
 _MUCH = 0.5             # share that extrapolates
-_SURE = 2.0             # standard errors
 _FEW = 30               # areas
 
 
@@ -82,9 +86,11 @@ def judge(found: Evidence, outside: float, doubts: tuple[str, ...] = ()) -> Verd
         return Verdict(AMBER, messages.NO_SCORES, tuple(doubts))
     better = sorted((n for n in known if known[n][0] <= found.ours), key=lambda n: known[n][0])
     unsure = [n for n in known if n not in better
-              and known[n][0] - found.ours < _SURE * np.nan_to_num(known[n][1])]
+              and known[n][0] - found.ours < SURE * known[n][1]]
     first = better[0] if better else SPLIT if SPLIT in known else next(iter(known))
     said = messages.against(first, found.score, found.ours, known[first][0])
+    if unscored := [name for name in found.rivals if name not in known]:
+        doubts.insert(0, messages.not_scored(unscored))
     if unsure and not better:
         doubts.insert(0, messages.may_be_chance(unsure))
     if found.coverage < _NARROW:
@@ -206,3 +212,23 @@ def doubts_of(kind: str, areas: int, converged: bool) -> tuple[str, ...]:
     if areas < _FEW:
         said.append(messages.few(areas))
     return tuple(said)
+
+
+def doubts_of_mixture(fit: Fit) -> tuple[str, ...]:
+    """What a mixture's own verdict on itself speaks against: the one that its report prints.
+
+    Parameters
+    ----------
+    fit : Fit
+        Of any model; only mixtures (`workbench.AutoFit`) have such a verdict.
+    """
+    from workbench.labelled import AutoFit
+
+    if not isinstance(fit, AutoFit):
+        return ()
+    if fit.recovery is None:
+        return (messages.NOT_WEIGHED,)
+    wins, unsure = standing(fit.recovery)
+    if wins:
+        return (messages.as_good_when_weighed(wins),)
+    return (messages.may_be_chance_when_weighed(unsure),) if unsure else ()
