@@ -8,6 +8,7 @@ import xarray as xr
 
 import workbench as wb
 from tests.reference import country
+from workbench.evaluation.area_scores import clustered_error
 from workbench.labelled import candidates
 from workbench.labelled.verdict import MIXTURE, SURE
 from workbench.ui.disaggregate import engine, recovery
@@ -78,6 +79,13 @@ def test_better_is_what_a_mixture_calls_better_and_maps_that_were_not_scored_are
     left = judge(replace(GOOD, rivals=GOOD.rivals | {REGRESSION: (np.nan, np.nan)}), 0.0)
     assert left.light == AMBER and left.reasons == (
         "the regression on totals could not be scored",)
+
+
+@pytest.mark.parametrize("error", [np.nan, np.inf])
+def test_a_lead_whose_error_is_not_known_is_not_sure(error):
+    found = judge(replace(GOOD, rivals=GOOD.rivals | {SPLIT: (10.0, error)}), 0.0)
+    assert found.light == AMBER
+    assert found.reasons == ("that it is better than the population split may be chance",)
 
 
 def test_simple_maps_are_those_that_the_data_allow():
@@ -156,6 +164,11 @@ def shown(preview, **given):
     return store
 
 
+def over(scores):
+    """Mean over areas, then draws, then levels."""
+    return float(scores.mean("area").mean("draw").mean("level"))
+
+
 def test_without_a_truth_areas_are_merged_and_found_again(preview):
     _, scene, answer = preview
     done = []
@@ -163,9 +176,20 @@ def test_without_a_truth_areas_are_merged_and_found_again(preview):
     assert done[-1][0] == done[-1][1] == len(done)
     assert found["model"].values.tolist() == ["vbagg", SPLIT, REGRESSION, FLAT]
     evidence = of_recovery(found, "vbagg")
-    assert 0 <= evidence.coverage <= 1 and set(evidence.rivals) == {SPLIT, REGRESSION, FLAT}
+    at, groups = found["area_scores"].sel(score="crps_sqrt"), found["group"]
+    ours, theirs = at.sel(model="vbagg"), at.sel(model=REGRESSION)
+    assert set(evidence.rivals) == {SPLIT, REGRESSION, FLAT}
+    assert (evidence.score, evidence.ours) == ("CRPS of square roots", pytest.approx(over(ours)))
+    assert evidence.rivals[REGRESSION][0] == pytest.approx(over(theirs))
+    errors = xr.apply_ufunc(clustered_error, theirs - ours, groups, vectorize=True,
+                            input_core_dims=[["area"], ["area"]])
+    assert 0 < evidence.rivals[REGRESSION][1] == pytest.approx(
+        float(np.sqrt((errors**2).mean("draw").mean("level"))))
+    inside = found["area_scores"].sel(score="coverage_95", model="vbagg")
+    assert evidence.coverage == pytest.approx(over(inside))
     store = shown(preview, recovered=found)
-    assert verdict_of(store).light in (GREEN, AMBER, RED)
+    best = min(evidence.rivals.values())[0]
+    assert (verdict_of(store).light == RED) == (best <= evidence.ours or evidence.coverage < 0.8)
     assert "merged and found again" in verdict_of(store).sentence
 
 

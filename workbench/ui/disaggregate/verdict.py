@@ -55,7 +55,8 @@ class Evidence:
         Name of the score, of which less is better.
     ours : float
     rivals : mapping of str to (float, float)
-        Of each simple map its score, and the standard error of the difference.
+        Of each simple map its score, and the standard error of the difference; where that is not
+        known, NaN, nothing is sure.
     coverage : float
         Share of the truth inside 95 % intervals.
     where : str
@@ -86,7 +87,8 @@ def judge(found: Evidence, outside: float, doubts: tuple[str, ...] = ()) -> Verd
         return Verdict(AMBER, messages.NO_SCORES, tuple(doubts))
     better = sorted((n for n in known if known[n][0] <= found.ours), key=lambda n: known[n][0])
     unsure = [n for n in known if n not in better
-              and known[n][0] - found.ours < SURE * known[n][1]]
+              and known[n][0] - found.ours < SURE * np.nan_to_num(
+                  known[n][1], nan=np.inf, posinf=np.inf)]
     first = better[0] if better else SPLIT if SPLIT in known else next(iter(known))
     said = messages.against(first, found.score, found.ours, known[first][0])
     if unscored := [name for name in found.rivals if name not in known]:
