@@ -81,6 +81,15 @@ def test_better_is_what_a_mixture_calls_better_and_maps_that_were_not_scored_are
         "the regression on totals could not be scored",)
 
 
+@pytest.mark.parametrize("gap, error, light", [(4.0, 1.0, GREEN), (2.0, 1.0, AMBER),
+                                               (-1.0, 0.1, AMBER), (4.0, np.nan, AMBER),
+                                               (0.0, 0.0, AMBER)])
+def test_a_map_whose_lead_is_in_its_intervals_alone_is_not_green(gap, error, light):
+    found = judge(replace(GOOD, maps={SPLIT: (gap, error), FLAT: (9.0, 1.0)}), 0.0)
+    assert found.light == light and found.reasons == (() if light == GREEN else (
+        "without its intervals, this map is not surely better than the population split",))
+
+
 @pytest.mark.parametrize("error", [np.nan, np.inf])
 def test_a_lead_whose_error_is_not_known_is_not_sure(error):
     found = judge(replace(GOOD, rivals=GOOD.rivals | {SPLIT: (10.0, error)}), 0.0)
@@ -187,6 +196,9 @@ def test_without_a_truth_areas_are_merged_and_found_again(preview):
         float(np.sqrt((errors**2).mean("draw").mean("level"))))
     inside = found["area_scores"].sel(score="coverage_95", model="vbagg")
     assert evidence.coverage == pytest.approx(over(inside))
+    maps = found["area_scores"].sel(score="deviance")
+    assert evidence.maps[SPLIT][0] == pytest.approx(
+        over(maps.sel(model=SPLIT)) - over(maps.sel(model="vbagg")))
     store = shown(preview, recovered=found)
     best = min(evidence.rivals.values())[0]
     assert (verdict_of(store).light == RED) == (best <= evidence.ours or evidence.coverage < 0.8)

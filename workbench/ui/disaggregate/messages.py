@@ -135,6 +135,11 @@ def may_be_chance_when_weighed(rivals: list[str]) -> str:
     return f"when the mixture was weighed, it was not surely better than {_listed(rivals)}"
 
 
+def maps_alone(rivals: list[str]) -> str:
+    """That maps without their intervals may be as good."""
+    return f"without its intervals, this map is not surely better than {_listed(rivals)}"
+
+
 def may_be_chance(rivals: list[str]) -> str:
     """That a difference is within error."""
     return f"that it is better than {_listed(rivals)} may be chance"

@@ -7,7 +7,7 @@ chance, and the intervals cover what they say.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -61,6 +61,9 @@ class Evidence:
         Share of the truth inside 95 % intervals.
     where : str
         What was predicted, such as "the true rate of every place".
+    maps : mapping of str to (float, float)
+        Of each simple map by how much the error of its map alone, without intervals, is more, and
+        the standard error of that.
     """
 
     score: str
@@ -68,6 +71,7 @@ class Evidence:
     rivals: Mapping[str, tuple[float, float]]
     coverage: float
     where: str
+    maps: Mapping[str, tuple[float, float]] = field(default_factory=dict)
 
 
 def judge(found: Evidence, outside: float, doubts: tuple[str, ...] = ()) -> Verdict:
@@ -87,12 +91,15 @@ def judge(found: Evidence, outside: float, doubts: tuple[str, ...] = ()) -> Verd
         return Verdict(AMBER, messages.NO_SCORES, tuple(doubts))
     better = sorted((n for n in known if known[n][0] <= found.ours), key=lambda n: known[n][0])
     unsure = [n for n in known if n not in better
-              and known[n][0] - found.ours < SURE * np.nan_to_num(
-                  known[n][1], nan=np.inf, posinf=np.inf)]
+              and not _sure(known[n][0] - found.ours, known[n][1])]
+    alone = [n for n in known if n in found.maps and n not in better + unsure
+             and not _sure(*found.maps[n])]
     first = better[0] if better else SPLIT if SPLIT in known else next(iter(known))
     said = messages.against(first, found.score, found.ours, known[first][0])
     if unscored := [name for name in found.rivals if name not in known]:
         doubts.insert(0, messages.not_scored(unscored))
+    if alone:
+        doubts.insert(0, messages.maps_alone(alone))
     if unsure and not better:
         doubts.insert(0, messages.may_be_chance(unsure))
     if found.coverage < _NARROW:
@@ -107,6 +114,11 @@ def judge(found: Evidence, outside: float, doubts: tuple[str, ...] = ()) -> Verd
         light = AMBER
     sentence = f"{said} {messages.covers(found.coverage, found.where)} {messages.beyond(outside)}"
     return Verdict(light, sentence, tuple(doubts))
+
+
+def _sure(gap: float, error: float) -> bool:
+    """Whether a lead is more than chance; it is not where its standard error is not known."""
+    return bool(gap > 0 and gap >= SURE * np.nan_to_num(error, nan=np.inf, posinf=np.inf))
 
 
 def of_scores(scores: xr.Dataset, model: str) -> Evidence:
@@ -189,9 +201,14 @@ def of_recovery(recovered: xr.Dataset, model: str) -> Evidence:
                           float(recovered["difference_error"].sel(model=model, other=name,
                                                                   score=main)))
               for name in recovered["model"].values if name != model}
+    alone = "deviance" if "deviance" in recovered["score"].values else "squared_error"
+    beside = recovered.sel(model=model, score=alone)
+    maps = {name: (-float(beside["difference"].sel(other=name)),
+                   float(beside["difference_error"].sel(other=name))) for name in rivals}
     title = str(recovered["score_title"].sel(score=main).item())
     return Evidence(title, float(at.sel(model=model, score=main)), rivals,
-                    float(at.sel(model=model, score="coverage_95")), messages.WHERE["recovered"])
+                    float(at.sel(model=model, score="coverage_95")), messages.WHERE["recovered"],
+                    maps)
 
 
 def doubts_of(kind: str, areas: int, converged: bool) -> tuple[str, ...]:
