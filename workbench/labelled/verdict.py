@@ -8,8 +8,9 @@ import xarray as xr
 from workbench.schema import counts_add_up
 
 MIXTURE = "auto (mixture)"
+#: Standard errors by which a map must be ahead of a simple one to be called better.
+SURE = 3.0
 _FEW = 30               # areas below which the test is weak
-_SURE = 3.0             # standard errors by which the mixture must be ahead to be called better
 
 
 def scored(recovered: xr.Dataset, weights: dict[str, float], ds: xr.Dataset, seed: int
@@ -93,28 +94,14 @@ def difference(errors: list[dict], name: str, which: int) -> tuple[float, float]
 
 def verdict(recovery: xr.Dataset, areas: int) -> tuple[str, bool]:
     """The mixture beside the simple maps in words, and whether one of them was better."""
-    def mean(name: str, score: str) -> float:
-        return float(recovery[score].sel(model=name).mean())
-
-    simple = [name for name in recovery["simple"].values.astype(str)
-              if np.isfinite(mean(name, "error"))]
-    ours, parts, wins, unsure = mean(MIXTURE, "error"), [], [], []
-    for name in simple:
-        gap = float(recovery["difference"].sel(simple=name))
-        error = float(recovery["difference_error"].sel(simple=name))
-        parts.append(f"the {name} {mean(name, 'error'):.3g} (difference {gap:+.2g}, standard error "
-                     f"{error:.2g})")
-        if gap > 0 or mean(name, "deviance") * 1.1 < mean(MIXTURE, "deviance"):
-            wins.append(name)
-            continue
-        map_gap = float(recovery["deviance_difference"].sel(simple=name))
-        map_error = float(recovery["deviance_difference_error"].sel(simple=name))
-        if gap > -_SURE * error:
-            unsure.append(name)
-        elif map_gap > -_SURE * map_error:
-            unsure.append(f"{name} (by the maps alone, without their intervals: difference of "
-                          f"deviance {map_gap:+.2g}, standard error {map_error:.2g})")
-    text = f"Recovering the known areas from merged ones the mixture has an error of {ours:.3g}"
+    parts = []
+    for name in _scored(recovery):
+        gap, error = _gap(recovery, name, "difference")
+        parts.append(f"the {name} {_mean(recovery, name, 'error'):.3g} (difference {gap:+.2g}, "
+                     f"standard error {error:.2g})")
+    wins, unsure = standing(recovery)
+    text = ("Recovering the known areas from merged ones the mixture has an error of "
+            f"{_mean(recovery, MIXTURE, 'error'):.3g}")
     text += "".join(f", {part}" for part in parts) + "."
     if wins:
         text += (f" The {' and the '.join(wins)} recovered them as well or better: compare the "
@@ -126,3 +113,45 @@ def verdict(recovery: xr.Dataset, areas: int) -> tuple[str, bool]:
         text += (f" {areas} areas make a weak test: a simple map may be as good or better inside "
                  "them; compare them with wb.compare.")
     return text, bool(wins)
+
+
+def standing(recovery: xr.Dataset) -> tuple[list[str], list[str]]:
+    """Simple maps that the mixture does not beat, and those that it does not surely beat.
+
+    Parameters
+    ----------
+    recovery : xr.Dataset
+        By `scored`.
+
+    Returns
+    -------
+    tuple of (list of str, list of str)
+        The second with the reason where it is the maps alone.
+    """
+    wins, unsure = [], []
+    for name in _scored(recovery):
+        gap, error = _gap(recovery, name, "difference")
+        map_gap, map_error = _gap(recovery, name, "deviance_difference")
+        if gap > 0 or _mean(recovery, name, "deviance") * 1.1 < _mean(
+                recovery, MIXTURE, "deviance"):
+            wins.append(name)
+        elif gap > -SURE * error:
+            unsure.append(name)
+        elif map_gap > -SURE * map_error:
+            unsure.append(f"{name} (by the maps alone, without their intervals: difference of "
+                          f"deviance {map_gap:+.2g}, standard error {map_error:.2g})")
+    return wins, unsure
+
+
+def _scored(recovery: xr.Dataset) -> list[str]:
+    return [name for name in recovery["simple"].values.astype(str)
+            if np.isfinite(_mean(recovery, name, "error"))]
+
+
+def _mean(recovery: xr.Dataset, name: str, score: str) -> float:
+    return float(recovery[score].sel(model=name).mean())
+
+
+def _gap(recovery: xr.Dataset, name: str, what: str) -> tuple[float, float]:
+    at = recovery.sel(simple=name)
+    return float(at[what]), float(at[f"{what}_error"])

@@ -10,6 +10,7 @@ import pytest
 import workbench as wb
 from workbench.bagging.findings import ERROR, Finding
 from workbench.preflight import Check
+from workbench.reporting.code import command_of, steps_of
 from workbench.ui.disaggregate import engine, exporting, layers, looking
 from workbench.ui.disaggregate.layers import COMPONENTS, EXPOSURE, INFORMATION, RANKS
 from workbench.ui.disaggregate.state import State
@@ -194,6 +195,30 @@ def test_the_exported_program_gives_the_same_map(roll, tmp_path):
         gap = np.abs(names["maps"]["mean"].values - one.mean) / one.std
         assert gap.max() < 0.01
         assert "exceedance" in names["maps"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["moved", "stopped", "start"])
+def test_the_spec_of_a_report_makes_the_map_that_no_fit_has_found(roll, kind, tmp_path):
+    spec, answer = roll.state.spec(), roll.answer
+    learnt = engine.learn(spec)
+    if kind == "moved":
+        name, entry = next((name, entry) for name, entry in learnt.fit.hyperparameters.items()
+                           if name.endswith("variance"))
+        answer = engine.quick(replace(spec, hyperparameters={name: 9 * entry["value"]}),
+                              learnt.fitted)
+    elif kind == "stopped":
+        answer = replace(answer, kind=kind)         # at the first step
+    assert answer.kind == kind
+    assert (np.abs(answer.mean - learnt.mean) / answer.std).max() > 0.1
+    maps = exporting.maps_of(answer, roll.scene, 5.0)
+    stored = wb.Spec.from_json(maps.attrs["spec"])
+    assert stored.key == maps.attrs["spec_key"] and "--fix" in command_of(stored)
+    python = steps_of(stored)
+    (tmp_path / "program.py").write_text("\n".join(
+        ["import workbench as wb", python.data, python.model, python.fit, python.maps]))
+    for again in (wb.run(stored), runpy.run_path(str(tmp_path / "program.py"))["maps"]):
+        assert (np.abs(again["mean"].values - answer.mean) / answer.std).max() < 0.02
 
 
 @pytest.mark.slow

@@ -42,7 +42,7 @@ def test_dropped_files_become_a_dataset_that_is_mapped_and_tested(contents):
     assert scene.known is None and set(scene.data["bag"].values[:2]) == {"c0", "c1"}
     assert np.isfinite(answer.mean).all() and answer.mean.size == 1_200
     recovered = recovery.recover(answer, scene.plain, lambda *told: None)
-    assert recovered["model"].values.tolist() == ["vbagg", "population split"]
+    assert recovered["model"].values.tolist()[:2] == ["vbagg", "population split"]
 
 
 @pytest.mark.parametrize("change, said", [

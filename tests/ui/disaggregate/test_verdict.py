@@ -6,6 +6,11 @@ import numpy as np
 import pytest
 import xarray as xr
 
+import workbench as wb
+from tests.reference import country
+from workbench.evaluation.area_scores import clustered_error
+from workbench.labelled import candidates
+from workbench.labelled.verdict import MIXTURE, SURE
 from workbench.ui.disaggregate import engine, recovery
 from workbench.ui.disaggregate.fitted import Fitted
 from workbench.ui.disaggregate.state import State
@@ -16,9 +21,11 @@ from workbench.ui.disaggregate.verdict import (
     GREEN,
     OPEN,
     RED,
+    REGRESSION,
     SPLIT,
     Evidence,
     doubts_of,
+    doubts_of_mixture,
     judge,
     of_recovery,
     of_scores,
@@ -43,7 +50,9 @@ def test_no_green_light_with_bad_coverage(coverage, light):
 
 
 @pytest.mark.parametrize("winner, said", [(SPLIT, "The population split is as good or better"),
-                                          (FLAT, "One flat rate is as good or better")])
+                                          (FLAT, "One flat rate is as good or better"),
+                                          (REGRESSION,
+                                           "The regression on totals is as good or better")])
 @pytest.mark.parametrize("theirs", [1.0, 2.0])
 def test_a_simple_map_that_is_as_good_is_named(winner, said, theirs):
     found = judge(replace(GOOD, rivals=GOOD.rivals | {winner: (theirs, 0.1)}), 0.0)
@@ -61,10 +70,80 @@ def test_what_may_be_chance_or_extrapolates_mostly_is_not_green():
     assert doubts_of("moved", 100, True) == ()
 
 
+def test_better_is_what_a_mixture_calls_better_and_maps_that_were_not_scored_are_named():
+    for errors, light in ((0.99 * SURE, AMBER), (1.01 * SURE, GREEN)):
+        near = judge(replace(GOOD, rivals={FLAT: (2.0 + 0.4 * errors, 0.4)}), 0.0)
+        assert near.light == light
+    assert "better than one flat rate may be chance" in judge(
+        replace(GOOD, rivals={FLAT: (2.1, 0.4)}), 0.0).reasons[0]
+    left = judge(replace(GOOD, rivals=GOOD.rivals | {REGRESSION: (np.nan, np.nan)}), 0.0)
+    assert left.light == AMBER and left.reasons == (
+        "the regression on totals could not be scored",)
+
+
+@pytest.mark.parametrize("gap, error, light", [(4.0, 1.0, GREEN), (2.0, 1.0, AMBER),
+                                               (-1.0, 0.1, AMBER), (4.0, np.nan, AMBER),
+                                               (0.0, 0.0, AMBER)])
+def test_a_map_whose_lead_is_in_its_intervals_alone_is_not_green(gap, error, light):
+    found = judge(replace(GOOD, maps={SPLIT: (gap, error), FLAT: (9.0, 1.0)}), 0.0)
+    assert found.light == light and found.reasons == (() if light == GREEN else (
+        "without its intervals, this map is not surely better than the population split",))
+
+
+@pytest.mark.parametrize("error", [np.nan, np.inf])
+def test_a_lead_whose_error_is_not_known_is_not_sure(error):
+    found = judge(replace(GOOD, rivals=GOOD.rivals | {SPLIT: (10.0, error)}), 0.0)
+    assert found.light == AMBER
+    assert found.reasons == ("that it is better than the population split may be chance",)
+
+
+def test_simple_maps_are_those_that_the_data_allow():
+    counts = country(bags=12, size=2)
+    assert list(recovery.simple_maps("vbagg", counts)) == [SPLIT, REGRESSION, FLAT]
+    assert list(recovery.simple_maps("constant", counts)) == [SPLIT, REGRESSION]
+    bare = counts.isel(covariate=[])
+    assert list(recovery.simple_maps("vbagg", bare)) == [SPLIT, FLAT]
+    means = counts.assign(value=("bag", counts["value"].values, {
+        "kind": "continuous", "aggregation": "mean"}))
+    for model in ("vbagg", "constant"):
+        assert list(recovery.simple_maps(model, means)) == [FLAT]
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::workbench.checks.FitWarning")
+def test_a_mixture_that_doubts_itself_is_never_green(monkeypatch):
+    few = tuple(one for one in candidates.CANDIDATES if one.name in ("flat", "slopes"))
+    monkeypatch.setattr(candidates, "CANDIDATES", few)
+    fit = wb.Auto(effort="quick", workers=1).fit(country(bags=24, size=4))
+    rivals = fit.recovery["simple"].values.tolist()
+    assert rivals == ["split by population", "regression on totals"]
+
+    def doubts(**given):
+        sure = {"difference": [-1.0, -1.0], "difference_error": [0.1, 0.1],
+                "deviance_difference": [-1.0, -1.0], "deviance_difference_error": [0.1, 0.1]}
+        deviance = xr.where(fit.recovery["model"] == MIXTURE, 1.0, 2.0)
+        fit.recovery = fit.recovery.assign(
+            {name: ("simple", values) for name, values in (sure | given).items()}
+            | {"deviance": deviance.expand_dims("grouping", 1)})
+        return doubts_of_mixture(fit)
+
+    assert doubts() == () and judge(GOOD, 0.0, doubts()).light == GREEN
+    for given, said in (
+            ({"difference": [-1.0, 0.1]}, "the regression on totals recovered the areas as well"),
+            ({"difference": [-1.0, -0.25]}, "not surely better than the regression on totals"),
+            ({"deviance_difference": [-0.25, -1.0]},
+             "not surely better than the split by population (by the maps alone")):
+        found = doubts(**given)
+        assert len(found) == 1 and said in found[0]
+        assert judge(GOOD, 0.0, found).light == AMBER
+    fit.recovery = None
+    assert "not tested" in doubts_of_mixture(fit)[0]
+
+
 @pytest.fixture(scope="module")
 def preview():
     state = State()
-    assert state.read("dataset=swiss-roll&granularity=25&model=vbagg&kernel=linear") == []
+    assert state.read("dataset=swiss-roll&granularity=10&model=vbagg&kernel=linear") == []
     spec = state.spec()
     return state, engine.scene(spec), engine.quick(spec)
 
@@ -94,16 +173,35 @@ def shown(preview, **given):
     return store
 
 
+def over(scores):
+    """Mean over areas, then draws, then levels."""
+    return float(scores.mean("area").mean("draw").mean("level"))
+
+
 def test_without_a_truth_areas_are_merged_and_found_again(preview):
     _, scene, answer = preview
     done = []
     found = recovery.recover(answer, scene.plain, lambda *told: done.append(told[:2]))
     assert done[-1][0] == done[-1][1] == len(done)
-    assert found["model"].values.tolist() == ["vbagg", SPLIT]
+    assert found["model"].values.tolist() == ["vbagg", SPLIT, REGRESSION, FLAT]
     evidence = of_recovery(found, "vbagg")
-    assert 0 <= evidence.coverage <= 1 and set(evidence.rivals) == {SPLIT}
+    at, groups = found["area_scores"].sel(score="crps_sqrt"), found["group"]
+    ours, theirs = at.sel(model="vbagg"), at.sel(model=REGRESSION)
+    assert set(evidence.rivals) == {SPLIT, REGRESSION, FLAT}
+    assert (evidence.score, evidence.ours) == ("CRPS of square roots", pytest.approx(over(ours)))
+    assert evidence.rivals[REGRESSION][0] == pytest.approx(over(theirs))
+    errors = xr.apply_ufunc(clustered_error, theirs - ours, groups, vectorize=True,
+                            input_core_dims=[["area"], ["area"]])
+    assert 0 < evidence.rivals[REGRESSION][1] == pytest.approx(
+        float(np.sqrt((errors**2).mean("draw").mean("level"))))
+    inside = found["area_scores"].sel(score="coverage_95", model="vbagg")
+    assert evidence.coverage == pytest.approx(over(inside))
+    maps = found["area_scores"].sel(score="deviance")
+    assert evidence.maps[SPLIT][0] == pytest.approx(
+        over(maps.sel(model=SPLIT)) - over(maps.sel(model="vbagg")))
     store = shown(preview, recovered=found)
-    assert verdict_of(store).light in (GREEN, AMBER, RED)
+    best = min(evidence.rivals.values())[0]
+    assert (verdict_of(store).light == RED) == (best <= evidence.ours or evidence.coverage < 0.8)
     assert "merged and found again" in verdict_of(store).sentence
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import xarray as xr
 
-from workbench.ui.disaggregate import engine, messages
+from workbench.ui.disaggregate import engine, exports, messages
 
 if TYPE_CHECKING:
     from workbench.preflight import Check
@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 def maps_of(answer: Answer, scene: Scene, threshold: float) -> xr.Dataset:
     """The map as `workbench.run` would store it, and whether it was fitted.
 
+    Its Spec learns what was learnt, and has the hyperparameters of what no fit has found. A mixture
+    that was stopped has none to give; its Spec learns it again.
+
     Parameters
     ----------
     answer : Answer
@@ -25,7 +28,8 @@ def maps_of(answer: Answer, scene: Scene, threshold: float) -> xr.Dataset:
     threshold : float
         Natural units.
     """
-    spec = replace(answer.spec, threshold=threshold, area_effect=answer.area_effect)
+    spec = (replace(answer.spec, threshold=threshold, area_effect=answer.area_effect)
+            if answer.kind == "learnt" else exports.as_shown(answer, threshold))
     maps = answer.fit.to_dataset(scene.data, threshold=threshold, area_effect=answer.area_effect)
     said = {"spec": spec.to_json(indent=None), "spec_key": spec.key, "summary": answer.summary}
     if answer.kind != "learnt":

@@ -103,6 +103,7 @@ WIDER = "its intervals are wider than need be"
 MOSTLY_BEYOND = ("it extrapolates at more than half of the places, where no total tests it")
 STOPPED = "learning was stopped early"
 NOT_CONVERGED = "training has not converged"
+NOT_WEIGHED = "its candidates were not tested, so that a simple map may be as good"
 TEST, TEST_STOP = "Test it", "Stop the test"
 TESTED_HOW = (
     "Known areas are merged into groups, and the model, with its hyperparameters as fitted, has to "
@@ -115,14 +116,38 @@ def few(areas: int) -> str:
     return f"{areas} areas make a weak test"
 
 
+def _listed(maps: list[str]) -> str:
+    return " and ".join(one if one.startswith("one ") else f"the {one}" for one in maps)
+
+
+def not_scored(rivals: list[str]) -> str:
+    """That some simple maps are not compared."""
+    return f"{_listed(rivals)} could not be scored"
+
+
+def as_good_when_weighed(rivals: list[str]) -> str:
+    """That a mixture's own test was won by simple maps."""
+    return f"when the mixture was weighed, {_listed(rivals)} recovered the areas as well or better"
+
+
+def may_be_chance_when_weighed(rivals: list[str]) -> str:
+    """That a mixture's own test was not surely won."""
+    return f"when the mixture was weighed, it was not surely better than {_listed(rivals)}"
+
+
+def maps_alone(rivals: list[str]) -> str:
+    """That maps without their intervals may be as good."""
+    return f"without its intervals, this map is not surely better than {_listed(rivals)}"
+
+
 def may_be_chance(rivals: list[str]) -> str:
     """That a difference is within error."""
-    return f"that it is better than the {' and the '.join(rivals)} may be chance"
+    return f"that it is better than {_listed(rivals)} may be chance"
 
 
 def against(rival: str, score: str, ours: float, theirs: float) -> str:
     """The map beside a simple one, in one sentence."""
-    name = rival if rival.startswith("one ") else f"the {rival}"
+    name = _listed([rival])
     gap = f"{100 * (ours / theirs - 1):+.0f} %".replace("-", "−") if theirs > 0 else "worse"
     if ours < theirs:
         return f"Beats {name}: {score} {gap}."

@@ -9,7 +9,7 @@ import xarray as xr
 
 from workbench.schema import counts_add_up
 from workbench.ui.base.cache import Cache
-from workbench.ui.disaggregate.verdict import FLAT, SPLIT
+from workbench.ui.disaggregate.verdict import FLAT, REGRESSION, SPLIT
 
 if TYPE_CHECKING:
     from workbench.ui.disaggregate.engine import Answer
@@ -35,7 +35,7 @@ class AsFitted:
 
 def recover(answer: Answer, data: xr.Dataset, progress: Callable[[int, int, str], None]
             ) -> xr.Dataset:
-    """The map's model beside the simple map, each finding known areas from merged ones.
+    """The map's model beside the simple maps, each finding known areas from merged ones.
 
     Parameters
     ----------
@@ -52,16 +52,39 @@ def recover(answer: Answer, data: xr.Dataset, progress: Callable[[int, int, str]
         As of `workbench.recover`.
     """
     from workbench.evaluation import recover
-    from workbench.evaluation.baselines import PopulationSplit
-    from workbench.labelled import make_model
 
     def make() -> xr.Dataset:
-        counts = counts_add_up(data)
-        rival = {SPLIT: PopulationSplit()} if counts else {FLAT: make_model("constant")}
-        return recover({answer.fit.model.name: AsFitted(answer)} | rival, data, draws=DRAWS,
+        name = answer.fit.model.name
+        return recover({name: AsFitted(answer)} | simple_maps(name, data), data, draws=DRAWS,
                        samples=SAMPLES, progress=progress)
 
     return _TESTS.get((answer.spec, answer.fitted, answer.kind), make) if answer.again else make()
+
+
+def simple_maps(model: str, data: xr.Dataset) -> dict[str, object]:
+    """What a map has to beat: of totals of counts those that `workbench.Auto` compares with, too.
+
+    Parameters
+    ----------
+    model : str
+        Name of the model of the map; the flat one is no rival of itself where there are others.
+    data : xr.Dataset
+        Bagged dataset.
+
+    Returns
+    -------
+    dict of str to model
+        By name.
+    """
+    from workbench.evaluation.baselines import PopulationSplit, TotalsGLM
+    from workbench.labelled import make_model
+
+    found: dict[str, object] = {}
+    if counts_add_up(data):
+        found[SPLIT] = PopulationSplit()
+        if data.sizes["covariate"]:
+            found[REGRESSION] = TotalsGLM()
+    return found if found and model == "constant" else found | {FLAT: make_model("constant")}
 
 
 def ready(answer: Answer) -> xr.Dataset | None:

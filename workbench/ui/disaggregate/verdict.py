@@ -7,20 +7,24 @@ chance, and the intervals cover what they say.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 import xarray as xr
 
+from workbench.labelled.verdict import SURE, standing
 from workbench.plots.theme import OWN_BAG
 from workbench.schema import counts_add_up
 from workbench.ui.disaggregate import messages
 
+if TYPE_CHECKING:
+    from workbench.labelled import Fit
+
 GREEN, AMBER, RED, OPEN = "green", "amber", "red", "open"
-SPLIT, FLAT = "population split", "one flat rate"
+SPLIT, FLAT, REGRESSION = "population split", "one flat rate", "regression on totals"
 _NARROW, _TOO_NARROW, _WIDE = 0.90, 0.80, 0.99      # coverage of 95 % intervals
 _MUCH = 0.5             # share that extrapolates
-_SURE = 2.0             # standard errors
 _FEW = 30               # areas
 
 
@@ -51,11 +55,15 @@ class Evidence:
         Name of the score, of which less is better.
     ours : float
     rivals : mapping of str to (float, float)
-        Of each simple map its score, and the standard error of the difference.
+        Of each simple map its score, and the standard error of the difference; where that is not
+        known, NaN, nothing is sure.
     coverage : float
         Share of the truth inside 95 % intervals.
     where : str
         What was predicted, such as "the true rate of every place".
+    maps : mapping of str to (float, float)
+        Of each simple map by how much the error of its map alone, without intervals, is more, and
+        the standard error of that.
     """
 
     score: str
@@ -63,6 +71,7 @@ class Evidence:
     rivals: Mapping[str, tuple[float, float]]
     coverage: float
     where: str
+    maps: Mapping[str, tuple[float, float]] = field(default_factory=dict)
 
 
 def judge(found: Evidence, outside: float, doubts: tuple[str, ...] = ()) -> Verdict:
@@ -82,9 +91,15 @@ def judge(found: Evidence, outside: float, doubts: tuple[str, ...] = ()) -> Verd
         return Verdict(AMBER, messages.NO_SCORES, tuple(doubts))
     better = sorted((n for n in known if known[n][0] <= found.ours), key=lambda n: known[n][0])
     unsure = [n for n in known if n not in better
-              and known[n][0] - found.ours < _SURE * np.nan_to_num(known[n][1])]
+              and not _sure(known[n][0] - found.ours, known[n][1])]
+    alone = [n for n in known if n in found.maps and n not in better + unsure
+             and not _sure(*found.maps[n])]
     first = better[0] if better else SPLIT if SPLIT in known else next(iter(known))
     said = messages.against(first, found.score, found.ours, known[first][0])
+    if unscored := [name for name in found.rivals if name not in known]:
+        doubts.insert(0, messages.not_scored(unscored))
+    if alone:
+        doubts.insert(0, messages.maps_alone(alone))
     if unsure and not better:
         doubts.insert(0, messages.may_be_chance(unsure))
     if found.coverage < _NARROW:
@@ -99,6 +114,11 @@ def judge(found: Evidence, outside: float, doubts: tuple[str, ...] = ()) -> Verd
         light = AMBER
     sentence = f"{said} {messages.covers(found.coverage, found.where)} {messages.beyond(outside)}"
     return Verdict(light, sentence, tuple(doubts))
+
+
+def _sure(gap: float, error: float) -> bool:
+    """Whether a lead is more than chance; it is not where its standard error is not known."""
+    return bool(gap > 0 and gap >= SURE * np.nan_to_num(error, nan=np.inf, posinf=np.inf))
 
 
 def of_scores(scores: xr.Dataset, model: str) -> Evidence:
@@ -181,9 +201,14 @@ def of_recovery(recovered: xr.Dataset, model: str) -> Evidence:
                           float(recovered["difference_error"].sel(model=model, other=name,
                                                                   score=main)))
               for name in recovered["model"].values if name != model}
+    alone = "deviance" if "deviance" in recovered["score"].values else "squared_error"
+    beside = recovered.sel(model=model, score=alone)
+    maps = {name: (-float(beside["difference"].sel(other=name)),
+                   float(beside["difference_error"].sel(other=name))) for name in rivals}
     title = str(recovered["score_title"].sel(score=main).item())
     return Evidence(title, float(at.sel(model=model, score=main)), rivals,
-                    float(at.sel(model=model, score="coverage_95")), messages.WHERE["recovered"])
+                    float(at.sel(model=model, score="coverage_95")), messages.WHERE["recovered"],
+                    maps)
 
 
 def doubts_of(kind: str, areas: int, converged: bool) -> tuple[str, ...]:
@@ -206,3 +231,23 @@ def doubts_of(kind: str, areas: int, converged: bool) -> tuple[str, ...]:
     if areas < _FEW:
         said.append(messages.few(areas))
     return tuple(said)
+
+
+def doubts_of_mixture(fit: Fit) -> tuple[str, ...]:
+    """What a mixture's own verdict on itself speaks against: the one that its report prints.
+
+    Parameters
+    ----------
+    fit : Fit
+        Of any model; only mixtures (`workbench.AutoFit`) have such a verdict.
+    """
+    from workbench.labelled import AutoFit
+
+    if not isinstance(fit, AutoFit):
+        return ()
+    if fit.recovery is None:
+        return (messages.NOT_WEIGHED,)
+    wins, unsure = standing(fit.recovery)
+    if wins:
+        return (messages.as_good_when_weighed(wins),)
+    return (messages.may_be_chance_when_weighed(unsure),) if unsure else ()

@@ -16,6 +16,7 @@ from workbench.ui.disaggregate.verdict import (
     RED,
     Verdict,
     doubts_of,
+    doubts_of_mixture,
     judge,
     of_recovery,
     of_scores,
@@ -47,6 +48,7 @@ def verdict_of(store: Store) -> Verdict:
         return Verdict(OPEN, messages.PREVIEW)
     name, outside = answer.fit.model.name, answer.fit.outside_share
     doubts = doubts_of(answer.kind, scene.data.sizes["bag"], answer.fit.converged)
+    doubts += doubts_of_mixture(answer.fit)
     if scene.known is not None:
         return Verdict(OPEN, messages.SCORING) if store.scores is None else judge(
             of_scores(store.scores, name), outside, doubts)
