@@ -1,8 +1,10 @@
 """Files of one's own: kept, checked, offered, mapped and tested, or refused in words."""
 
+import io
 import time
 import zipfile
 
+import h5py
 import numpy as np
 import pytest
 import rasterio
@@ -58,7 +60,7 @@ def test_what_cannot_be_used_is_said(contents, change, said):
 
 def packed_zip(path):
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("areas.shp", bytes(3_000_000))
+        archive.writestr("areas.shp", b"\0\0\x27\x0a" + bytes(3_000_000))
 
 
 def packed_tif(path):
@@ -71,6 +73,50 @@ def packed_tif(path):
 def packed_nc(path):
     xr.Dataset({"a": ("x", np.zeros(500_000))}).to_netcdf(
         path, encoding={"a": {"zlib": True}}, engine="h5netcdf")
+
+
+def zipped(**members):
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        for name, content in members.items():
+            archive.writestr(name.replace("__", "/").replace("_", "."), content)
+    return packed.getvalue()
+
+
+OGR = b" \n<OGRVRTDataSource><OGRVRTLayer name='a'></OGRVRTLayer></OGRVRTDataSource>"
+SHP = b"\0\0\x27\x0a" + bytes(96)
+PROGRAM = (b'{"type": "gdal_streamed_alg", "command_line": "gdal vector pipeline ! read /secret", '
+           b'"type": "FeatureCollection", "features": []}')
+
+
+@pytest.mark.parametrize("name, content, said", [
+    ("t.json", OGR, "t.json cannot be read: its content is XML"),
+    ("t.tif", b"<VRTDataset rasterXSize='2' rasterYSize='2'></VRTDataset>", "its content is XML"),
+    ("t.tif", b"\x89PNG\r\n\x1a\n", "not that of a .tif file"),
+    ("t.gpkg", b"\xef\xbb\xbf<x>", "its content is XML"),
+    ("t.json", PROGRAM, "t.json is not GeoJSON"),
+    ("t.json", b'{"type": "Topology"}', "t.json is not GeoJSON"),
+    ("t.json", b"[" * 100_000, "t.json cannot be read, it is not valid JSON"),
+    ("t.zip", zipped(a_shp=SHP, a_vrt=OGR), "t.zip holds a.vrt; zip one shapefile alone"),
+    ("t.zip", zipped(a_shp=OGR), "a.shp in t.zip cannot be read: its content is "),
+    ("t.zip", zipped(a_shp=SHP, a_prj=OGR), "a.prj in t.zip cannot be read: its content is "),
+    ("t.zip", zipped(__a_shp=SHP), "in no folder"),
+    ("t.zip", zipped(a_shp=SHP, b_shp=SHP), "t.zip holds 2 shapefiles")])
+def test_files_that_could_lead_to_others_are_refused(name, content, said):
+    with pytest.raises(InputError, match=said):
+        own.kept({name: content})
+
+
+def test_netcdf_that_takes_numbers_from_other_files_is_refused(tmp_path):
+    (tmp_path / "secret").write_bytes(bytes(80))
+    with h5py.File(tmp_path / "raw.nc", "w") as file:
+        file.create_group("g").create_dataset("a", (10,), "f8",
+                                              external=[(str(tmp_path / "secret"), 0, 80)])
+    with h5py.File(tmp_path / "link.nc", "w") as file:
+        file["b"] = h5py.ExternalLink(str(tmp_path / "raw.nc"), "/g")
+    for name in ("raw.nc", "link.nc"):
+        with pytest.raises(InputError, match=f"{name} takes '[ab]' from another file"):
+            own.kept({name: (tmp_path / name).read_bytes()})
 
 
 @pytest.mark.parametrize("name, make", [

@@ -15,6 +15,7 @@ import numpy as np
 from workbench.checks import InputError, require
 from workbench.ui.disaggregate.catalogue import Choice, kernels_for
 from workbench.ui.disaggregate.engine import EXACT_LIMIT
+from workbench.ui.disaggregate.uploads import check_content, check_driver
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -79,10 +80,11 @@ def kept(contents: Mapping[str, bytes]) -> Files:
     for name, content in zip(names, contents.values(), strict=True):
         paths[name] = folder / name
         paths[name].write_bytes(content)
-        _check_unpacked(paths[name])
     areas = [path for path in paths.values() if path.suffix.lower() in POLYGONS]
     require(len(areas) <= 1, "drop one file of areas, got "
             f"{' and '.join(path.name for path in areas)}")
+    for path in paths.values():
+        _check(path)
     rasters = {name: path for name, path in paths.items() if path not in areas}
     if not areas:
         require(len(paths) == 1 and names[0].endswith(".nc"), "the areas are missing: drop a file "
@@ -91,14 +93,18 @@ def kept(contents: Mapping[str, bytes]) -> Files:
     return Files(areas[0], rasters, *_columns(areas[0]))
 
 
-def _check_unpacked(path: Path) -> None:
-    """Refuse what is small as a file and far larger when it is read, by what its header says."""
+def _check(path: Path) -> None:
+    """Refuse what leads to other files, or is small as a file and far larger when it is read."""
     try:
+        check_content(path)
         size = _unpacked(path) / 1e6
+        require(size <= MOST_READ, f"{path.name} would take {size:,.0f} MB when it is read, more "
+                f"than {MOST_READ}; use the command line, which has no such limit")
+        check_driver(path)
+    except InputError:
+        raise
     except Exception as error:      # whatever a broken file makes the readers raise
         raise InputError(f"{path.name} cannot be read: {error}") from error
-    require(size <= MOST_READ, f"{path.name} would take {size:,.0f} MB when it is read, more than "
-            f"{MOST_READ}; use the command line, which has no such limit")
 
 
 def _unpacked(path: Path) -> int:
@@ -108,13 +114,15 @@ def _unpacked(path: Path) -> int:
     if path.suffix.lower() in (".tif", ".tiff"):
         import rasterio
 
-        with rasterio.open(path) as raster:
+        with rasterio.open(path, driver="GTiff") as raster:
             return raster.width * raster.height * sum(
                 np.dtype(kind).itemsize for kind in raster.dtypes)
     if path.suffix.lower() == ".nc":
         import xarray as xr
 
-        with xr.open_dataset(path, decode_cf=False) as ds:
+        from workbench.geo.netcdf import netcdf_engine
+
+        with xr.open_dataset(path, engine=netcdf_engine(path), decode_cf=False) as ds:
             return ds.nbytes
     if path.suffix.lower() == ".parquet":
         from pyarrow import parquet
