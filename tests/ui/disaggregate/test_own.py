@@ -130,21 +130,39 @@ def test_small_files_that_grow_when_they_are_read_are_refused(tmp_path, monkeypa
         own.kept({name: content})
 
 
+def checked(view, contents, value):
+    """Drop files, say what is what, and wait for the check."""
+    view.drop.param.update(filename=list(contents), value=list(contents.values()))
+    assert not view.check.disabled and view.weight.options[0] == AREA
+    view.value.value, view.weight.value = value, "people.tif"
+    view._check()
+    deadline = time.monotonic() + 60
+    while view.store.own is None:
+        assert time.monotonic() < deadline and not view.store.error, view.store.error
+        time.sleep(0.02)
+
+
 def test_the_dialog_checks_and_uses_what_was_dropped(contents):
     store = Store(State())
     view = Own(store)
     view.drop.param.update(filename=["a.txt"], value=[b"x"])
     assert view.check.disabled and "not read here" in view.told.object
-    view.drop.param.update(filename=list(contents), value=list(contents.values()))
-    assert not view.check.disabled and view.weight.options[0] == AREA
-    view.value.value, view.weight.value = "cases", "people.tif"
-    view._check()
-    deadline = time.monotonic() + 60
-    while store.own is None:
-        assert time.monotonic() < deadline and not store.error, store.error
-        time.sleep(0.02)
+    checked(view, contents, "cases")
     assert view.use.visible and len(view.cards) == len(store.own.findings)
     view._use()
     assert store.state.choice.title == "Own: areas.gpkg"
     store.close()
 
+
+def test_data_that_are_used_again_are_another_dataset(contents):
+    store = Store(State())
+    view, used = Own(store), []
+    for value in ("cases", "Value"):
+        checked(view, contents, value)
+        view._use()
+        assert store.state.spec().dataset_options["value"] == value
+        used.append((store.state.dataset, store.state.choice.title))
+        store._receive("scene", engine.scene(store.state.spec()))
+    assert used == [("own-1", "Own: areas.gpkg"), ("own-2", "Own: areas.gpkg (2)")]
+    assert store.scene.data["value"].sum() == 66
+    store.close()

@@ -5,6 +5,8 @@ Each is a line of work of its own, which neither stops a fit nor waits for it.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import param
 import xarray as xr
 
@@ -13,6 +15,7 @@ from workbench.ui.base import store
 from workbench.ui.base.jobs import Run
 from workbench.ui.base.store import alone, in_words
 from workbench.ui.disaggregate import layers, looking, messages, own, recovery
+from workbench.ui.disaggregate.catalogue import Choice
 from workbench.ui.disaggregate.engine import Answer, Scene
 from workbench.ui.disaggregate.layers import Layer
 
@@ -39,7 +42,7 @@ class Insights(store.Store):
         self._test, self._layers = self._line(self._hear_test), self._line(self._hear_insight)
         self._looking = self._line(self._hear_insight)
         self._checks = self._line(self._hear_insight, spare=True)
-        self._own = self._line(self._hear_insight)
+        self._own, self._used = self._line(self._hear_insight), 0
         self.state.param.watch(self._look, "beside")
 
     @property
@@ -65,6 +68,15 @@ class Insights(store.Store):
         """Check files that were dropped, see `own.check`."""
         self.own = None
         self._own.start(lambda run: run.send("own", own.check(dataset, options)))
+
+    def use_own(self, choice: Choice) -> None:
+        """Offer data of one's own and choose them, each time under a new name and title."""
+        self._used += 1
+        titles, title, count = set(self.state.param.dataset.names), choice.title, 1
+        while title in titles:
+            count += 1
+            title = f"{choice.title} ({count})"
+        self.state.add(f"{own.NAME}{self._used}", replace(choice, title=title))
 
     def _have_checked(self, spec: Spec) -> None:
         """Check the data of a Spec, unless that was done."""

@@ -27,6 +27,7 @@ RASTERS = (".tif", ".tiff", ".nc")
 MOST = 15               # megabytes of all files together, which a browser sends in one message
 MOST_READ = 512         # megabytes that a packed file may become when it is read
 ALL = "all"
+NAME = "own-"           # and a number: of a dataset in addresses
 _FOLDERS: list[tempfile.TemporaryDirectory] = []        # until the server ends
 _QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9, 0.95)
 

@@ -98,6 +98,5 @@ class Own(View):
     def _use(self) -> None:
         found = self.store.own.data
         path = self._files.polygons or next(iter(self._files.rasters.values()))
-        name = f"own-{len(own._FOLDERS)}"
-        self.store.state.add(name, own.choice_of(found, f"Own: {path.name}", *self._given))
+        self.store.use_own(own.choice_of(found, f"Own: {path.name}", *self._given))
         self.dialog.open = False
