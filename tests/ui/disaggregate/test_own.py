@@ -4,6 +4,7 @@ import io
 import time
 import zipfile
 
+import geopandas
 import h5py
 import numpy as np
 import pytest
@@ -73,6 +74,40 @@ def packed_tif(path):
 def packed_nc(path):
     xr.Dataset({"a": ("x", np.zeros(500_000))}).to_netcdf(
         path, encoding={"a": {"zlib": True}}, engine="h5netcdf")
+
+
+@pytest.fixture(scope="module")
+def shapefile(tmp_path_factory, contents):
+    folder = tmp_path_factory.mktemp("shapes")
+    (folder / "areas.gpkg").write_bytes(contents["areas.gpkg"])
+    geopandas.read_file(folder / "areas.gpkg").to_file(folder / "districts.shp")
+    return {path.name: path.read_bytes() for path in sorted(folder.glob("districts.*"))}
+
+
+def test_a_shapefile_is_dropped_in_its_parts_or_zipped(shapefile):
+    loose = own.kept(shapefile)
+    assert loose.polygons.name == "districts.shp" and not loose.rasters
+    packed = own.kept({"d.ZIP": zipped(**{n.replace(".", "_"): c for n, c in shapefile.items()})})
+    assert loose.columns == packed.columns and "cases" in loose.columns
+
+
+def test_a_shapefile_without_its_parts_is_refused(contents, shapefile):
+    with pytest.raises(InputError, match="zip the shapefile with its .dbf, .shx and .prj"):
+        own.kept({"districts.shp": shapefile["districts.shp"]})
+    with pytest.raises(InputError, match="districts.dbf is part of a shapefile"):
+        own.kept({"areas.gpkg": contents["areas.gpkg"],
+                  "districts.dbf": shapefile["districts.dbf"]})
+
+
+def test_messages_do_not_tell_the_folder_of_the_server(contents):
+    with pytest.raises(InputError) as broken:
+        own.kept({"areas.gpkg": contents["areas.gpkg"][:5_000]})
+    files = own.kept(contents)
+    files.rasters["people.tif"].write_bytes(b"nothing")
+    found = own.check(*own.options_of(files, "cases", "people.tif"))
+    told = [str(broken.value), *(f"{one.what} {one.fix} {one.told}" for one in found.findings)]
+    assert not found.ok and "people.tif" in " ".join(told)
+    assert "workbench-own-" not in " ".join(told)
 
 
 def zipped(**members):

@@ -243,7 +243,7 @@ def facts(parts: list[str], outside: float) -> str:
 
 DROP = "Drop files here, or click"
 OWN = (
-    "Drop one file of areas (GPKG, GeoJSON, zipped shapefile, GeoParquet) with a column of totals, "
-    "and the rasters (GeoTIFF, NetCDF) of the population and of covariates; or one bagged .nc. "
+    "Drop one file of areas (GPKG, GeoJSON, GeoParquet, a shapefile with its parts or zipped) with "
+    "a column of totals, and the rasters (GeoTIFF, NetCDF) of the population and of covariates; or one bagged .nc. "
     "Nothing leaves this machine. Up to 15 MB in all; the command line has no limit."
 )

@@ -6,7 +6,7 @@ import math
 import tempfile
 import zipfile
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,7 +15,7 @@ import numpy as np
 from workbench.checks import InputError, require
 from workbench.ui.disaggregate.catalogue import Choice, kernels_for
 from workbench.ui.disaggregate.engine import EXACT_LIMIT
-from workbench.ui.disaggregate.uploads import check_content, check_driver
+from workbench.ui.disaggregate.uploads import PARTS, check_content, check_driver
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -72,26 +72,51 @@ def kept(contents: Mapping[str, bytes]) -> Files:
     size = sum(map(len, contents.values())) / 1e6
     require(size <= MOST, f"these files have {size:.0f} MB together, more than {MOST}; use "
             "`workbench check` and `workbench disaggregate`, which have no such limit")
-    names = [Path(name).name for name in contents]
+    plain = [Path(name.replace("\\", "/")) for name in contents]
+    names = [path.stem + path.suffix.lower() for path in plain]     # GDAL knows small letters
+    require(len(set(names)) == len(names), f"two files have one name: {', '.join(sorted(names))}")
     for name in names:
-        require(Path(name).suffix.lower() in POLYGONS + RASTERS, f"{name} is of a kind that is not "
+        require(Path(name).suffix in POLYGONS + RASTERS + PARTS, f"{name} is of a kind that is not "
                 f"read here; drop areas ({', '.join(POLYGONS)}) and rasters ({', '.join(RASTERS)})")
     _FOLDERS.append(tempfile.TemporaryDirectory(prefix="workbench-own-"))
     folder, paths = Path(_FOLDERS[-1].name), {}
     for name, content in zip(names, contents.values(), strict=True):
         paths[name] = folder / name
         paths[name].write_bytes(content)
-    areas = [path for path in paths.values() if path.suffix.lower() in POLYGONS]
+    areas = [path for path in paths.values() if path.suffix in POLYGONS]
     require(len(areas) <= 1, "drop one file of areas, got "
             f"{' and '.join(path.name for path in areas)}")
+    _check_parts(areas, [path for path in paths.values() if path.suffix in PARTS])
     for path in paths.values():
         _check(path)
-    rasters = {name: path for name, path in paths.items() if path not in areas}
+    rasters = {name: path for name, path in paths.items() if path.suffix in RASTERS}
     if not areas:
         require(len(paths) == 1 and names[0].endswith(".nc"), "the areas are missing: drop a file "
                 f"of polygons ({', '.join(POLYGONS)}) with the rasters, or one bagged .nc")
         return Files(None, rasters)
     return Files(areas[0], rasters, *_columns(areas[0]))
+
+
+def _check_parts(areas: list[Path], parts: list[Path]) -> None:
+    shape = next((path for path in areas if path.suffix == ".shp"), None)
+    for part in parts:
+        require(shape is not None and part.stem.lower() == shape.stem.lower(),
+                f"{part.name} is part of a shapefile; drop it together with {part.stem}.shp")
+    if shape is not None:
+        require({".shx", ".dbf"} <= {part.suffix.lower() for part in parts},
+                f"{shape.name} lacks its other parts: zip the shapefile with its .dbf, .shx and "
+                ".prj, or drop them together")
+
+
+def bare(text: str, folder: Path) -> str:
+    """A text without the folder of this machine that files lie in.
+
+    Parameters
+    ----------
+    text : str
+    folder : Path
+    """
+    return text.replace(f"{folder}/", "").replace(str(folder), "the folder")
 
 
 def _check(path: Path) -> None:
@@ -105,27 +130,28 @@ def _check(path: Path) -> None:
     except InputError:
         raise
     except Exception as error:      # whatever a broken file makes the readers raise
-        raise InputError(f"{path.name} cannot be read: {error}") from error
+        told = bare(str(error), path.parent)
+        raise InputError(f"{path.name} cannot be read: {told}") from error
 
 
 def _unpacked(path: Path) -> int:
-    if path.suffix.lower() == ".zip":
+    if path.suffix == ".zip":
         with zipfile.ZipFile(path) as archive:
             return sum(info.file_size for info in archive.infolist())
-    if path.suffix.lower() in (".tif", ".tiff"):
+    if path.suffix in (".tif", ".tiff"):
         import rasterio
 
         with rasterio.open(path, driver="GTiff") as raster:
             return raster.width * raster.height * sum(
                 np.dtype(kind).itemsize for kind in raster.dtypes)
-    if path.suffix.lower() == ".nc":
+    if path.suffix == ".nc":
         import xarray as xr
 
         from workbench.geo.netcdf import netcdf_engine
 
         with xr.open_dataset(path, engine=netcdf_engine(path), decode_cf=False) as ds:
             return ds.nbytes
-    if path.suffix.lower() == ".parquet":
+    if path.suffix == ".parquet":
         from pyarrow import parquet
 
         groups = parquet.ParquetFile(path).metadata
@@ -139,8 +165,12 @@ def _columns(path: Path) -> tuple[tuple[str, ...], tuple[str, ...]]:
     try:
         frame = (geopandas.read_parquet if path.suffix == ".parquet" else geopandas.read_file)(path)
     except Exception as error:      # whatever a broken file makes the readers raise
-        raise InputError(f"{path.name} cannot be read as areas: {error}") from error
-    numeric = tuple(frame.select_dtypes("number").columns)
+        told = bare(str(error), path.parent)
+        raise InputError(f"{path.name} cannot be read as areas: {told}") from error
+    require(isinstance(frame, geopandas.GeoDataFrame) and bool(frame.geometry.notna().any()),
+            f"{path.name} is a table without shapes; join its columns to polygons, e.g. in QGIS, "
+            "and drop these")
+    numeric = tuple(map(str, frame.select_dtypes("number").columns))
     texts = frame.drop(columns=[frame.geometry.name, *numeric])
     return numeric, tuple(str(name) for name in texts if texts[name].is_unique)
 
@@ -181,8 +211,16 @@ def check(dataset: str, options: Mapping) -> Check:
     from workbench.preflight import check
 
     given = dict(options)
-    return check(given.pop("polygons", dataset), given.pop("covariates", None),
-                 given.pop("weight", None), given.pop("value", None), **given)
+    folder = Path(given.get("polygons", dataset)).parent
+    try:
+        found = check(given.pop("polygons", dataset), given.pop("covariates", None),
+                      given.pop("weight", None), given.pop("value", None), **given)
+    except InputError as error:
+        raise InputError(bare(str(error), folder)) from error
+    texts = ("what", "fix", "flag", "effect", "told", "joint")
+    return replace(found, findings=[
+        replace(one, **{name: bare(getattr(one, name), folder) for name in texts})
+        for one in found.findings])
 
 
 def choice_of(ds: xr.Dataset, title: str, dataset: str, options: Mapping) -> Choice:

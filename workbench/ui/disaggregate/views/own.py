@@ -13,6 +13,7 @@ from workbench.ui.base.views.layout import View, stretched, wrapping
 from workbench.ui.base.views.text import block, note
 from workbench.ui.disaggregate import messages, own
 from workbench.ui.disaggregate.store import Store
+from workbench.ui.disaggregate.uploads import PARTS
 from workbench.ui.disaggregate.views.checks import card
 
 PEOPLE = ("pop", "people", "person", "weight", "exposure")       # in names of rasters
@@ -26,7 +27,7 @@ class Own(View):
         super().__init__(store, **params)
         self._files: own.Files | None = None
         self.drop = pmui.FileInput(label=messages.DROP, multiple=True, sizing_mode="stretch_width",
-                                   accept=",".join({*own.POLYGONS, *own.RASTERS}))
+                                   accept=",".join((*own.POLYGONS, *PARTS, *own.RASTERS)))
         self.value = pmui.Select(label="Column of the totals", options=[], visible=False)
         self.weight = pmui.Select(label="Population (weight)", options=[AREA], visible=False)
         self.names = pmui.Select(label="Names of the areas", options=[NUMBERS], visible=False)
