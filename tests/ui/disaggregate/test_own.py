@@ -1,12 +1,16 @@
 """Files of one's own: kept, checked, offered, mapped and tested, or refused in words."""
 
+import dataclasses
 import io
+import tempfile
 import time
 import zipfile
 
 import geopandas
 import h5py
 import numpy as np
+import pandas
+import pyogrio
 import pytest
 import rasterio
 import xarray as xr
@@ -23,6 +27,16 @@ from workbench.ui.disaggregate.views.own import AREA, Own
 def contents(tmp_path_factory):
     folder = write_kit(tmp_path_factory.mktemp("own"))
     return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
+
+
+@pytest.fixture(autouse=True)
+def removed(monkeypatch):
+    """Remove what a test keeps itself, without a session that would."""
+    made, kept = [], own.kept
+    monkeypatch.setattr(own, "kept", lambda contents: made.append(kept(contents)) or made[-1])
+    yield
+    for files in made:
+        files.remove()
 
 
 def test_dropped_files_become_a_dataset_that_is_mapped_and_tested(contents):
@@ -167,12 +181,13 @@ def test_small_files_that_grow_when_they_are_read_are_refused(tmp_path, monkeypa
 
 def checked(view, contents, value):
     """Drop files, say what is what, and wait for the check."""
+    view.drop.param.update(filename=None, value=None)       # the same again would be no event
     view.drop.param.update(filename=list(contents), value=list(contents.values()))
     assert not view.check.disabled and view.weight.options[0] == AREA
     view.value.value, view.weight.value = value, "people.tif"
     view._check()
-    deadline = time.monotonic() + 60
-    while view.store.own is None:
+    deadline = time.monotonic() + 20
+    while view.store.own is None and not view.store.own_refused:
         assert time.monotonic() < deadline and not view.store.error, view.store.error
         time.sleep(0.02)
 
@@ -186,7 +201,38 @@ def test_the_dialog_checks_and_uses_what_was_dropped(contents):
     assert view.use.visible and len(view.cards) == len(store.own.findings)
     view._use()
     assert store.state.choice.title == "Own: areas.gpkg"
-    store.close()
+    store.leave()
+
+
+def test_a_table_without_shapes_is_refused(tmp_path):
+    pyogrio.write_dataframe(pandas.DataFrame({"cases": [1, 2]}), tmp_path / "table.gpkg")
+    with pytest.raises(InputError, match="table.gpkg is a table without shapes"):
+        own.kept({"table.gpkg": (tmp_path / "table.gpkg").read_bytes()})
+
+
+def test_data_that_cannot_be_shown_are_refused(contents):
+    given = own.options_of(own.kept(contents), "cases", "people.tif")
+    ds = own.check(*given).data
+    with pytest.raises(InputError, match="no coordinates x and y"):
+        own.choice_of(ds.drop_vars(["x", "y"]), "a", *given)
+    with pytest.raises(InputError, match="zero or missing"):
+        own.choice_of(ds.assign(value=0 * ds["value"]), "a", *given)
+
+
+def test_the_dialog_says_why_files_cannot_be_checked_or_used(contents):
+    store = Store(State())
+    view = Own(store)
+    checked(view, contents, "cases")
+    store.own = dataclasses.replace(store.own, data=store.own.data.drop_vars("x"))
+    view.dialog.open = True
+    view._use()
+    assert "no coordinates x and y" in view.told.object and view.dialog.open
+    store.check_own("polygons", {"polygons": 3})
+    deadline = time.monotonic() + 20
+    while not store.own_refused and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert "could not be checked: " in view.told.object and not view.use.visible
+    store.leave()
 
 
 def test_data_that_are_used_again_are_another_dataset(contents):
@@ -200,4 +246,29 @@ def test_data_that_are_used_again_are_another_dataset(contents):
         store._receive("scene", engine.scene(store.state.spec()))
     assert used == [("own-1", "Own: areas.gpkg"), ("own-2", "Own: areas.gpkg (2)")]
     assert store.scene.data["value"].sum() == 66
-    store.close()
+    store.leave()
+
+
+def test_files_go_when_others_come_and_when_the_session_ends(contents, monkeypatch):
+    store = Store(State())
+    view, folders = Own(store), []
+    for value in ("cases", "Value", "cases"):
+        checked(view, contents, value)
+        folders.append(view._files.polygons.parent)
+        if value == "Value":
+            view._use()
+    assert [folder.exists() for folder in folders] == [False, True, True]
+    monkeypatch.setattr(own, "MOST_KEPT", 0)
+    with pytest.raises(InputError, match="open the page again"):
+        store.keep_own(contents)
+    store.close()           # as each change does
+    assert folders[1].exists()
+    store.leave()
+    assert not any(folder.exists() for folder in folders)
+
+
+def test_files_that_are_refused_are_not_kept(contents, tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    with pytest.raises(InputError):
+        own.kept({"areas.gpkg": contents["areas.gpkg"][:5_000]})
+    assert not list(tmp_path.iterdir())

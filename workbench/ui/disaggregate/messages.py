@@ -191,6 +191,11 @@ def refused(why: str) -> str:
     return f"Nothing can be fitted: {why}"
 
 
+def not_checked(why: str) -> str:
+    """Why files could not be checked."""
+    return f"These files could not be checked: {why}"
+
+
 SUMMAND_AXIS = "summand of f, with 90 % interval"
 INFLUENCE = "Areas with most influence: what leaving each out takes off f"
 
@@ -244,6 +249,7 @@ def facts(parts: list[str], outside: float) -> str:
 DROP = "Drop files here, or click"
 OWN = (
     "Drop one file of areas (GPKG, GeoJSON, GeoParquet, a shapefile with its parts or zipped) with "
-    "a column of totals, and the rasters (GeoTIFF, NetCDF) of the population and of covariates; or one bagged .nc. "
-    "Nothing leaves this machine. Up to 15 MB in all; the command line has no limit."
+    "a column of totals, and the rasters (GeoTIFF, NetCDF) of the population and of covariates; or "
+    "one bagged .nc. Files go to the machine that serves this page and are deleted when your "
+    "session ends. Up to 15 MB in all; the command line has no limit."
 )

@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 POLYGONS = (".gpkg", ".geojson", ".json", ".zip", ".shp", ".parquet")
 RASTERS = (".tif", ".tiff", ".nc")
 MOST = 15               # megabytes of all files together, which a browser sends in one message
+MOST_KEPT = 60          # megabytes of all files that one session uses
 MOST_READ = 512         # megabytes that a packed file may become when it is read
 ALL = "all"
 NAME = "own-"           # and a number: of a dataset in addresses
-_FOLDERS: list[tempfile.TemporaryDirectory] = []        # until the server ends
 _QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9, 0.95)
 
 
@@ -44,12 +44,28 @@ class Files:
         By name: paths of rasters, or of a bagged dataset.
     columns, names : tuple of str
         Columns of the areas: numeric ones, and texts that tell all areas apart.
+    folder : tempfile.TemporaryDirectory
+        What they lie in, with nothing else.
     """
 
     polygons: Path | None
     rasters: Mapping[str, Path]
     columns: tuple[str, ...] = ()
     names: tuple[str, ...] = ()
+    folder: tempfile.TemporaryDirectory | None = None
+
+    @property
+    def size(self) -> int:
+        """Bytes of all files."""
+        return sum(len(content) for content in self.contents().values())
+
+    def contents(self) -> dict[str, bytes]:
+        """The files as they were dropped, by name."""
+        return {path.name: path.read_bytes() for path in sorted(Path(self.folder.name).iterdir())}
+
+    def remove(self) -> None:
+        """Delete them."""
+        self.folder.cleanup()
 
 
 def kept(contents: Mapping[str, bytes]) -> Files:
@@ -78,10 +94,17 @@ def kept(contents: Mapping[str, bytes]) -> Files:
     for name in names:
         require(Path(name).suffix in POLYGONS + RASTERS + PARTS, f"{name} is of a kind that is not "
                 f"read here; drop areas ({', '.join(POLYGONS)}) and rasters ({', '.join(RASTERS)})")
-    _FOLDERS.append(tempfile.TemporaryDirectory(prefix="workbench-own-"))
-    folder, paths = Path(_FOLDERS[-1].name), {}
-    for name, content in zip(names, contents.values(), strict=True):
-        paths[name] = folder / name
+    folder = tempfile.TemporaryDirectory(prefix="workbench-own-", ignore_cleanup_errors=True)
+    try:
+        return _looked_at(folder, dict(zip(names, contents.values(), strict=True)))
+    except BaseException:
+        folder.cleanup()
+        raise
+
+
+def _looked_at(folder: tempfile.TemporaryDirectory, contents: Mapping[str, bytes]) -> Files:
+    paths = {name: Path(folder.name) / name for name in contents}
+    for name, content in contents.items():
         paths[name].write_bytes(content)
     areas = [path for path in paths.values() if path.suffix in POLYGONS]
     require(len(areas) <= 1, "drop one file of areas, got "
@@ -91,10 +114,10 @@ def kept(contents: Mapping[str, bytes]) -> Files:
         _check(path)
     rasters = {name: path for name, path in paths.items() if path.suffix in RASTERS}
     if not areas:
-        require(len(paths) == 1 and names[0].endswith(".nc"), "the areas are missing: drop a file "
-                f"of polygons ({', '.join(POLYGONS)}) with the rasters, or one bagged .nc")
-        return Files(None, rasters)
-    return Files(areas[0], rasters, *_columns(areas[0]))
+        require(len(paths) == 1 and next(iter(paths)).endswith(".nc"), "the areas are missing: "
+                f"drop polygons ({', '.join(POLYGONS)}) with the rasters, or one bagged .nc")
+        return Files(None, rasters, folder=folder)
+    return Files(areas[0], rasters, *_columns(areas[0]), folder)
 
 
 def _check_parts(areas: list[Path], parts: list[Path]) -> None:
@@ -235,13 +258,22 @@ def choice_of(ds: xr.Dataset, title: str, dataset: str, options: Mapping) -> Cho
     dataset : str
     options : Mapping
         As of `options_of`.
+
+    Raises
+    ------
+    InputError
+        If there is nothing to draw a map on, or no rate but zero.
     """
     from workbench.plots import observed_rate, rate_unit
     from workbench.plots.maps import map_unit
 
+    require("x" in ds.coords and "y" in ds.coords, "these data have no coordinates x and y of "
+            "their individuals, which the maps of this app need; use them from Python")
     areas, (factor, _) = ds.sizes["bag"], rate_unit(ds)
     rate = np.asarray(observed_rate(ds).values, dtype=float)
     rate = rate[np.isfinite(rate)]
+    require(bool((rate != 0).any()), "the totals of all areas are zero or missing: there is "
+            "nothing to disaggregate; choose another column")
     extent = max(float(np.ptp(ds[c].values)) for c in "xy")
     offered = sorted({_rounded(v * factor) for v in np.quantile(rate, _QUANTILES)} - {0.0})
     merged = {f"{k} merged areas": str(k) for k in (areas // 2, areas // 4) if k >= 10}

@@ -45,6 +45,7 @@ class Own(View):
         self._panel = self.dialog
         self.drop.param.watch(self._dropped, "value")
         self.follow(self._checked, "own")
+        self.follow(self._refused, "own_refused")
 
     def _show(self) -> None:
         self.dialog.open = True
@@ -59,7 +60,7 @@ class Own(View):
         names, contents = ([names], [contents]) if isinstance(names, str) else (names, contents)
         self.store.own = None
         try:
-            self._files = own.kept(dict(zip(names, contents, strict=True)))
+            self._files = self.store.keep_own(dict(zip(names, contents, strict=True)))
         except InputError as error:
             self._files = None
             self._say(str(error))
@@ -96,8 +97,17 @@ class Own(View):
             self.cards.objects = [card(finding) for finding in check.findings]
             self.use.visible = check.ok
 
+    def _refused(self, *events) -> None:
+        if self.store.own_refused:
+            self._say(messages.not_checked(self.store.own_refused))
+
     def _use(self) -> None:
         found = self.store.own.data
         path = self._files.polygons or next(iter(self._files.rasters.values()))
-        self.store.use_own(own.choice_of(found, f"Own: {path.name}", *self._given))
+        try:
+            choice = own.choice_of(found, f"Own: {path.name}", *self._given)
+        except InputError as error:
+            self._say(messages.refused(str(error)))
+            return
+        self.store.use_own(choice, self._files)
         self.dialog.open = False
