@@ -17,7 +17,7 @@ import xarray as xr
 
 from tests.kit import write_kit
 from workbench.checks import InputError
-from workbench.ui.disaggregate import engine, own, recovery
+from workbench.ui.disaggregate import engine, exporting, exports, own, recovery
 from workbench.ui.disaggregate.state import State
 from workbench.ui.disaggregate.store import Store
 from workbench.ui.disaggregate.views.own import AREA, Own
@@ -56,6 +56,9 @@ def test_dropped_files_become_a_dataset_that_is_mapped_and_tested(contents):
     spec = state.spec()
     assert (spec.dataset, spec.level, spec.areas) == ("polygons", None, None)
     scene, answer = engine.scene(spec), engine.quick(spec)
+    for told in (exports.settings(None, state), exports.settings(answer, state),
+                 exporting.program(answer, None)):
+        assert "areas.gpkg" in told and own.PREFIX not in told
     assert scene.known is None and set(scene.data["bag"].values[:2]) == {"c0", "c1"}
     assert np.isfinite(answer.mean).all() and answer.mean.size == 1_200
     recovered = recovery.recover(answer, scene.plain, lambda *told: None)
@@ -201,6 +204,9 @@ def test_the_dialog_checks_and_uses_what_was_dropped(contents):
     assert view.use.visible and len(view.cards) == len(store.own.findings)
     view._use()
     assert store.state.choice.title == "Own: areas.gpkg"
+    with pytest.raises(InputError, match="would not hold your data"):
+        store.save()
+    assert "would not hold your data" in store.error
     store.leave()
 
 

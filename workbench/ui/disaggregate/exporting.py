@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import xarray as xr
 
-from workbench.ui.disaggregate import engine, messages
+from workbench.ui.disaggregate import engine, messages, own
 
 if TYPE_CHECKING:
     from workbench.preflight import Check
@@ -25,7 +25,7 @@ def maps_of(answer: Answer, scene: Scene, threshold: float) -> xr.Dataset:
     threshold : float
         Natural units.
     """
-    spec = replace(answer.spec, threshold=threshold, area_effect=answer.area_effect)
+    spec = replace(own.portable(answer.spec), threshold=threshold, area_effect=answer.area_effect)
     maps = answer.fit.to_dataset(scene.data, threshold=threshold, area_effect=answer.area_effect)
     said = {"spec": spec.to_json(indent=None), "spec_key": spec.key, "summary": answer.summary}
     if answer.kind != "learnt":
@@ -72,7 +72,7 @@ def program(answer: Answer, threshold: float) -> str:
     """
     from workbench.reporting.code import model_call, steps_of
 
-    spec = replace(answer.spec, threshold=threshold, area_effect=answer.area_effect)
+    spec = replace(own.portable(answer.spec), threshold=threshold, area_effect=answer.area_effect)
     steps = steps_of(spec)
     model, fit = steps.model, steps.fit
     if answer.kind != "learnt":

@@ -247,6 +247,10 @@ def facts(parts: list[str], outside: float) -> str:
 
 
 DROP = "Drop files here, or click"
+NOT_SAVED = (
+    "A session of your own data cannot be saved: the file would not hold your data. Take "
+    "Settings (JSON), and run them with `workbench run` beside your files."
+)
 OWN = (
     "Drop one file of areas (GPKG, GeoJSON, GeoParquet, a shapefile with its parts or zipped) with "
     "a column of totals, and the rasters (GeoTIFF, NetCDF) of the population and of covariates; or "

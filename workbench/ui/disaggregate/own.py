@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import tempfile
-import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -15,11 +14,12 @@ import numpy as np
 from workbench.checks import InputError, require
 from workbench.ui.disaggregate.catalogue import Choice, kernels_for
 from workbench.ui.disaggregate.engine import EXACT_LIMIT
-from workbench.ui.disaggregate.uploads import PARTS, check_content, check_driver
+from workbench.ui.disaggregate.uploads import PARTS, check_content, check_driver, unpacked_size
 
 if TYPE_CHECKING:
     import xarray as xr
 
+    from workbench.pipeline.spec import Spec
     from workbench.preflight import Check
 
 POLYGONS = (".gpkg", ".geojson", ".json", ".zip", ".shp", ".parquet")
@@ -28,6 +28,7 @@ MOST = 15               # megabytes of all files together, which a browser sends
 MOST_KEPT = 60          # megabytes of all files that one session uses
 MOST_READ = 512         # megabytes that a packed file may become when it is read
 ALL = "all"
+PREFIX = "workbench-own-"       # of folders
 NAME = "own-"           # and a number: of a dataset in addresses
 _QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9, 0.95)
 
@@ -94,7 +95,7 @@ def kept(contents: Mapping[str, bytes]) -> Files:
     for name in names:
         require(Path(name).suffix in POLYGONS + RASTERS + PARTS, f"{name} is of a kind that is not "
                 f"read here; drop areas ({', '.join(POLYGONS)}) and rasters ({', '.join(RASTERS)})")
-    folder = tempfile.TemporaryDirectory(prefix="workbench-own-", ignore_cleanup_errors=True)
+    folder = tempfile.TemporaryDirectory(prefix=PREFIX, ignore_cleanup_errors=True)
     try:
         return _looked_at(folder, dict(zip(names, contents.values(), strict=True)))
     except BaseException:
@@ -146,7 +147,7 @@ def _check(path: Path) -> None:
     """Refuse what leads to other files, or is small as a file and far larger when it is read."""
     try:
         check_content(path)
-        size = _unpacked(path) / 1e6
+        size = unpacked_size(path) / 1e6
         require(size <= MOST_READ, f"{path.name} would take {size:,.0f} MB when it is read, more "
                 f"than {MOST_READ}; use the command line, which has no such limit")
         check_driver(path)
@@ -155,31 +156,6 @@ def _check(path: Path) -> None:
     except Exception as error:      # whatever a broken file makes the readers raise
         told = bare(str(error), path.parent)
         raise InputError(f"{path.name} cannot be read: {told}") from error
-
-
-def _unpacked(path: Path) -> int:
-    if path.suffix == ".zip":
-        with zipfile.ZipFile(path) as archive:
-            return sum(info.file_size for info in archive.infolist())
-    if path.suffix in (".tif", ".tiff"):
-        import rasterio
-
-        with rasterio.open(path, driver="GTiff") as raster:
-            return raster.width * raster.height * sum(
-                np.dtype(kind).itemsize for kind in raster.dtypes)
-    if path.suffix == ".nc":
-        import xarray as xr
-
-        from workbench.geo.netcdf import netcdf_engine
-
-        with xr.open_dataset(path, engine=netcdf_engine(path), decode_cf=False) as ds:
-            return ds.nbytes
-    if path.suffix == ".parquet":
-        from pyarrow import parquet
-
-        groups = parquet.ParquetFile(path).metadata
-        return sum(groups.row_group(k).total_byte_size for k in range(groups.num_row_groups))
-    return path.stat().st_size
 
 
 def _columns(path: Path) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -283,6 +259,22 @@ def choice_of(ds: xr.Dataset, title: str, dataset: str, options: Mapping) -> Cho
         tuple(offered), offered[len(offered) // 2], factor, float(rate.std()) or 1.0,
         kernels=kernels_for(bool(ds.sizes["covariate"])), dataset=dataset, loader=dict(options),
         large=ds.sizes["individual"] > EXACT_LIMIT)
+
+
+def portable(spec: Spec) -> Spec:
+    """A Spec with own files by their names alone, as they lie with whoever dropped them.
+
+    Parameters
+    ----------
+    spec : Spec
+    """
+    def name(value: object) -> object:
+        if isinstance(value, str) and f"/{PREFIX}" in value:
+            return Path(value).name
+        return [name(one) for one in value] if isinstance(value, list | tuple) else value
+
+    options = {key: name(value) for key, value in spec.dataset_options.items()}
+    return replace(spec, dataset=name(spec.dataset), dataset_options=options)
 
 
 def _rounded(value: float) -> float:

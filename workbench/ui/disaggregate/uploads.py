@@ -10,6 +10,8 @@ import json
 import zipfile
 from pathlib import Path
 
+import numpy as np
+
 from workbench.checks import InputError, require
 
 PARTS = (".shx", ".dbf", ".prj", ".cpg")        # that belong to a .shp
@@ -66,6 +68,37 @@ def check_driver(path: Path) -> None:
         driver = pyogrio.read_info(path)["driver"]
         require(driver == expected, f"{path.name} cannot be read: it is a file of {driver}, not "
                 f"{expected} as its name says; export it again as GeoPackage")
+
+
+def unpacked_size(path: Path) -> int:
+    """Bytes that a file has when it is read, by what its header says; after `check_content`.
+
+    Parameters
+    ----------
+    path : Path
+    """
+    if path.suffix == ".zip":
+        with zipfile.ZipFile(path) as archive:
+            return sum(info.file_size for info in archive.infolist())
+    if path.suffix in (".tif", ".tiff"):
+        import rasterio
+
+        with rasterio.open(path, driver="GTiff") as raster:
+            return raster.width * raster.height * sum(
+                np.dtype(kind).itemsize for kind in raster.dtypes)
+    if path.suffix == ".nc":
+        import xarray as xr
+
+        from workbench.geo.netcdf import netcdf_engine
+
+        with xr.open_dataset(path, engine=netcdf_engine(path), decode_cf=False) as ds:
+            return ds.nbytes
+    if path.suffix == ".parquet":
+        from pyarrow import parquet
+
+        groups = parquet.ParquetFile(path).metadata
+        return sum(groups.row_group(k).total_byte_size for k in range(groups.num_row_groups))
+    return path.stat().st_size
 
 
 def _check_start(name: str, suffix: str, content: bytes) -> None:
