@@ -67,6 +67,7 @@ def test_dropped_files_become_a_dataset_that_is_mapped_and_tested(contents):
 
 @pytest.mark.parametrize("change, said", [
     (lambda c: c | {"notes.txt": b"x"}, "notes.txt is of a kind that is not read here"),
+    (lambda c: {"areas.parquet": b"PAR1"}, "areas.parquet is of a kind that is not read here"),
     (lambda c: c | {"more.geojson": b"{}"}, "drop one file of areas"),
     (lambda c: {"people.tif": c["people.tif"]}, "the areas are missing"),
     (lambda c: {"areas.gpkg": b"nonsense"}, "areas.gpkg cannot be read"),

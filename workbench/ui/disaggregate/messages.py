@@ -252,7 +252,7 @@ NOT_SAVED = (
     "Settings (JSON), and run them with `workbench run` beside your files."
 )
 OWN = (
-    "Drop one file of areas (GPKG, GeoJSON, GeoParquet, a shapefile with its parts or zipped) with "
+    "Drop one file of areas (GPKG, GeoJSON, a shapefile with its parts or zipped) with "
     "a column of totals, and the rasters (GeoTIFF, NetCDF) of the population and of covariates; or "
     "one bagged .nc. Files go to the machine that serves this page and are deleted when your "
     "session ends. Up to 15 MB in all; the command line has no limit."

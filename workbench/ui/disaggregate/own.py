@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from workbench.pipeline.spec import Spec
     from workbench.preflight import Check
 
-POLYGONS = (".gpkg", ".geojson", ".json", ".zip", ".shp", ".parquet")
+POLYGONS = (".gpkg", ".geojson", ".json", ".zip", ".shp")
 RASTERS = (".tif", ".tiff", ".nc")
 MOST = 15               # megabytes of all files together, which a browser sends in one message
 MOST_KEPT = 60          # megabytes of all files that one session uses
@@ -162,7 +162,7 @@ def _columns(path: Path) -> tuple[tuple[str, ...], tuple[str, ...]]:
     import geopandas
 
     try:
-        frame = (geopandas.read_parquet if path.suffix == ".parquet" else geopandas.read_file)(path)
+        frame = geopandas.read_file(path)
     except Exception as error:      # whatever a broken file makes the readers raise
         told = bare(str(error), path.parent)
         raise InputError(f"{path.name} cannot be read as areas: {told}") from error

@@ -21,7 +21,7 @@ _DRIVERS = {".gpkg": "GPKG", ".geojson": "GeoJSON", ".json": "GeoJSON", ".shp": 
 _STARTS = {
     ".tif": (b"II*\0", b"MM\0*", b"II+\0", b"MM\0+"), ".gpkg": (b"SQLite format 3\0",),
     ".nc": (b"\x89HDF\r\n\x1a\n", b"CDF\x01", b"CDF\x02", b"CDF\x05"), ".zip": (b"PK\x03\x04",),
-    ".parquet": (b"PAR1",), ".shp": (b"\0\0\x27\x0a",), ".shx": (b"\0\0\x27\x0a",),
+    ".shp": (b"\0\0\x27\x0a",), ".shx": (b"\0\0\x27\x0a",),
 }
 _STARTS[".tiff"] = _STARTS[".tif"]
 _PROGRAM = b"gdal_streamed_alg"         # marks JSON that has GDAL run commands
@@ -93,11 +93,6 @@ def unpacked_size(path: Path) -> int:
 
         with xr.open_dataset(path, engine=netcdf_engine(path), decode_cf=False) as ds:
             return ds.nbytes
-    if path.suffix == ".parquet":
-        from pyarrow import parquet
-
-        groups = parquet.ParquetFile(path).metadata
-        return sum(groups.row_group(k).total_byte_size for k in range(groups.num_row_groups))
     return path.stat().st_size
 
 
