@@ -1,16 +1,23 @@
 """Files of one's own: kept, checked, offered, mapped and tested, or refused in words."""
 
+import dataclasses
+import io
+import tempfile
 import time
 import zipfile
 
+import geopandas
+import h5py
 import numpy as np
+import pandas
+import pyogrio
 import pytest
 import rasterio
 import xarray as xr
 
 from tests.kit import write_kit
 from workbench.checks import InputError
-from workbench.ui.disaggregate import engine, own, recovery
+from workbench.ui.disaggregate import engine, exporting, exports, own, recovery
 from workbench.ui.disaggregate.state import State
 from workbench.ui.disaggregate.store import Store
 from workbench.ui.disaggregate.views.own import AREA, Own
@@ -20,6 +27,16 @@ from workbench.ui.disaggregate.views.own import AREA, Own
 def contents(tmp_path_factory):
     folder = write_kit(tmp_path_factory.mktemp("own"))
     return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
+
+
+@pytest.fixture(autouse=True)
+def removed(monkeypatch):
+    """Remove what a test keeps itself, without a session that would."""
+    made, kept = [], own.kept
+    monkeypatch.setattr(own, "kept", lambda contents: made.append(kept(contents)) or made[-1])
+    yield
+    for files in made:
+        files.remove()
 
 
 def test_dropped_files_become_a_dataset_that_is_mapped_and_tested(contents):
@@ -39,6 +56,9 @@ def test_dropped_files_become_a_dataset_that_is_mapped_and_tested(contents):
     spec = state.spec()
     assert (spec.dataset, spec.level, spec.areas) == ("polygons", None, None)
     scene, answer = engine.scene(spec), engine.quick(spec)
+    for told in (exports.settings(None, state), exports.settings(answer, state),
+                 exporting.program(answer, None)):
+        assert "areas.gpkg" in told and own.PREFIX not in told
     assert scene.known is None and set(scene.data["bag"].values[:2]) == {"c0", "c1"}
     assert np.isfinite(answer.mean).all() and answer.mean.size == 1_200
     recovered = recovery.recover(answer, scene.plain, lambda *told: None)
@@ -47,6 +67,7 @@ def test_dropped_files_become_a_dataset_that_is_mapped_and_tested(contents):
 
 @pytest.mark.parametrize("change, said", [
     (lambda c: c | {"notes.txt": b"x"}, "notes.txt is of a kind that is not read here"),
+    (lambda c: {"areas.parquet": b"PAR1"}, "areas.parquet is of a kind that is not read here"),
     (lambda c: c | {"more.geojson": b"{}"}, "drop one file of areas"),
     (lambda c: {"people.tif": c["people.tif"]}, "the areas are missing"),
     (lambda c: {"areas.gpkg": b"nonsense"}, "areas.gpkg cannot be read"),
@@ -58,7 +79,7 @@ def test_what_cannot_be_used_is_said(contents, change, said):
 
 def packed_zip(path):
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("areas.shp", bytes(3_000_000))
+        archive.writestr("areas.shp", b"\0\0\x27\x0a" + bytes(3_000_000))
 
 
 def packed_tif(path):
@@ -73,6 +94,84 @@ def packed_nc(path):
         path, encoding={"a": {"zlib": True}}, engine="h5netcdf")
 
 
+@pytest.fixture(scope="module")
+def shapefile(tmp_path_factory, contents):
+    folder = tmp_path_factory.mktemp("shapes")
+    (folder / "areas.gpkg").write_bytes(contents["areas.gpkg"])
+    geopandas.read_file(folder / "areas.gpkg").to_file(folder / "districts.shp")
+    return {path.name: path.read_bytes() for path in sorted(folder.glob("districts.*"))}
+
+
+def test_a_shapefile_is_dropped_in_its_parts_or_zipped(shapefile):
+    loose = own.kept(shapefile)
+    assert loose.polygons.name == "districts.shp" and not loose.rasters
+    packed = own.kept({"d.ZIP": zipped(**{n.replace(".", "_"): c for n, c in shapefile.items()})})
+    assert loose.columns == packed.columns and "cases" in loose.columns
+
+
+def test_a_shapefile_without_its_parts_is_refused(contents, shapefile):
+    with pytest.raises(InputError, match="zip the shapefile with its .dbf, .shx and .prj"):
+        own.kept({"districts.shp": shapefile["districts.shp"]})
+    with pytest.raises(InputError, match="districts.dbf is part of a shapefile"):
+        own.kept({"areas.gpkg": contents["areas.gpkg"],
+                  "districts.dbf": shapefile["districts.dbf"]})
+
+
+def test_messages_do_not_tell_the_folder_of_the_server(contents):
+    with pytest.raises(InputError) as broken:
+        own.kept({"areas.gpkg": contents["areas.gpkg"][:5_000]})
+    files = own.kept(contents)
+    files.rasters["people.tif"].write_bytes(b"nothing")
+    found = own.check(*own.options_of(files, "cases", "people.tif"))
+    told = [str(broken.value), *(f"{one.what} {one.fix} {one.told}" for one in found.findings)]
+    assert not found.ok and "people.tif" in " ".join(told)
+    assert "workbench-own-" not in " ".join(told)
+
+
+def zipped(**members):
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        for name, content in members.items():
+            archive.writestr(name.replace("__", "/").replace("_", "."), content)
+    return packed.getvalue()
+
+
+OGR = b" \n<OGRVRTDataSource><OGRVRTLayer name='a'></OGRVRTLayer></OGRVRTDataSource>"
+SHP = b"\0\0\x27\x0a" + bytes(96)
+PROGRAM = (b'{"type": "gdal_streamed_alg", "command_line": "gdal vector pipeline ! read /secret", '
+           b'"type": "FeatureCollection", "features": []}')
+
+
+@pytest.mark.parametrize("name, content, said", [
+    ("t.json", OGR, "t.json cannot be read: its content is XML"),
+    ("t.tif", b"<VRTDataset rasterXSize='2' rasterYSize='2'></VRTDataset>", "its content is XML"),
+    ("t.tif", b"\x89PNG\r\n\x1a\n", "not that of a .tif file"),
+    ("t.gpkg", b"\xef\xbb\xbf<x>", "its content is XML"),
+    ("t.json", PROGRAM, "t.json is not GeoJSON"),
+    ("t.json", b'{"type": "Topology"}', "t.json is not GeoJSON"),
+    ("t.json", b"[" * 100_000, "t.json cannot be read, it is not valid JSON"),
+    ("t.zip", zipped(a_shp=SHP, a_vrt=OGR), "t.zip holds a.vrt; zip one shapefile alone"),
+    ("t.zip", zipped(a_shp=OGR), "a.shp in t.zip cannot be read: its content is "),
+    ("t.zip", zipped(a_shp=SHP, a_prj=OGR), "a.prj in t.zip cannot be read: its content is "),
+    ("t.zip", zipped(__a_shp=SHP), "in no folder"),
+    ("t.zip", zipped(a_shp=SHP, b_shp=SHP), "t.zip holds 2 shapefiles")])
+def test_files_that_could_lead_to_others_are_refused(name, content, said):
+    with pytest.raises(InputError, match=said):
+        own.kept({name: content})
+
+
+def test_netcdf_that_takes_numbers_from_other_files_is_refused(tmp_path):
+    (tmp_path / "secret").write_bytes(bytes(80))
+    with h5py.File(tmp_path / "raw.nc", "w") as file:
+        file.create_group("g").create_dataset("a", (10,), "f8",
+                                              external=[(str(tmp_path / "secret"), 0, 80)])
+    with h5py.File(tmp_path / "link.nc", "w") as file:
+        file["b"] = h5py.ExternalLink(str(tmp_path / "raw.nc"), "/g")
+    for name in ("raw.nc", "link.nc"):
+        with pytest.raises(InputError, match=f"{name} takes '[ab]' from another file"):
+            own.kept({name: (tmp_path / name).read_bytes()})
+
+
 @pytest.mark.parametrize("name, make", [
     ("bomb.zip", packed_zip), ("bomb.tif", packed_tif), ("bomb.nc", packed_nc)])
 def test_small_files_that_grow_when_they_are_read_are_refused(tmp_path, monkeypatch, name, make):
@@ -84,21 +183,99 @@ def test_small_files_that_grow_when_they_are_read_are_refused(tmp_path, monkeypa
         own.kept({name: content})
 
 
+def checked(view, contents, value):
+    """Drop files, say what is what, and wait for the check."""
+    view.drop.param.update(filename=None, value=None)       # the same again would be no event
+    view.drop.param.update(filename=list(contents), value=list(contents.values()))
+    assert not view.check.disabled and view.weight.options[0] == AREA
+    view.value.value, view.weight.value = value, "people.tif"
+    view._check()
+    deadline = time.monotonic() + 20
+    while view.store.own is None and not view.store.own_refused:
+        assert time.monotonic() < deadline and not view.store.error, view.store.error
+        time.sleep(0.02)
+
+
 def test_the_dialog_checks_and_uses_what_was_dropped(contents):
     store = Store(State())
     view = Own(store)
     view.drop.param.update(filename=["a.txt"], value=[b"x"])
     assert view.check.disabled and "not read here" in view.told.object
-    view.drop.param.update(filename=list(contents), value=list(contents.values()))
-    assert not view.check.disabled and view.weight.options[0] == AREA
-    view.value.value, view.weight.value = "cases", "people.tif"
-    view._check()
-    deadline = time.monotonic() + 60
-    while store.own is None:
-        assert time.monotonic() < deadline and not store.error, store.error
-        time.sleep(0.02)
+    checked(view, contents, "cases")
     assert view.use.visible and len(view.cards) == len(store.own.findings)
     view._use()
     assert store.state.choice.title == "Own: areas.gpkg"
-    store.close()
+    with pytest.raises(InputError, match="would not hold your data"):
+        store.save()
+    assert "would not hold your data" in store.error
+    store.leave()
 
+
+def test_a_table_without_shapes_is_refused(tmp_path):
+    pyogrio.write_dataframe(pandas.DataFrame({"cases": [1, 2]}), tmp_path / "table.gpkg")
+    with pytest.raises(InputError, match="table.gpkg is a table without shapes"):
+        own.kept({"table.gpkg": (tmp_path / "table.gpkg").read_bytes()})
+
+
+def test_data_that_cannot_be_shown_are_refused(contents):
+    given = own.options_of(own.kept(contents), "cases", "people.tif")
+    ds = own.check(*given).data
+    with pytest.raises(InputError, match="no coordinates x and y"):
+        own.choice_of(ds.drop_vars(["x", "y"]), "a", *given)
+    with pytest.raises(InputError, match="zero or missing"):
+        own.choice_of(ds.assign(value=0 * ds["value"]), "a", *given)
+
+
+def test_the_dialog_says_why_files_cannot_be_checked_or_used(contents):
+    store = Store(State())
+    view = Own(store)
+    checked(view, contents, "cases")
+    store.own = dataclasses.replace(store.own, data=store.own.data.drop_vars("x"))
+    view.dialog.open = True
+    view._use()
+    assert "no coordinates x and y" in view.told.object and view.dialog.open
+    store.check_own("polygons", {"polygons": 3})
+    deadline = time.monotonic() + 20
+    while not store.own_refused and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert "could not be checked: " in view.told.object and not view.use.visible
+    store.leave()
+
+
+def test_data_that_are_used_again_are_another_dataset(contents):
+    store = Store(State())
+    view, used = Own(store), []
+    for value in ("cases", "Value"):
+        checked(view, contents, value)
+        view._use()
+        assert store.state.spec().dataset_options["value"] == value
+        used.append((store.state.dataset, store.state.choice.title))
+        store._receive("scene", engine.scene(store.state.spec()))
+    assert used == [("own-1", "Own: areas.gpkg"), ("own-2", "Own: areas.gpkg (2)")]
+    assert store.scene.data["value"].sum() == 66
+    store.leave()
+
+
+def test_files_go_when_others_come_and_when_the_session_ends(contents, monkeypatch):
+    store = Store(State())
+    view, folders = Own(store), []
+    for value in ("cases", "Value", "cases"):
+        checked(view, contents, value)
+        folders.append(view._files.polygons.parent)
+        if value == "Value":
+            view._use()
+    assert [folder.exists() for folder in folders] == [False, True, True]
+    monkeypatch.setattr(own, "MOST_KEPT", 0)
+    with pytest.raises(InputError, match="open the page again"):
+        store.keep_own(contents)
+    store.close()           # as each change does
+    assert folders[1].exists()
+    store.leave()
+    assert not any(folder.exists() for folder in folders)
+
+
+def test_files_that_are_refused_are_not_kept(contents, tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    with pytest.raises(InputError):
+        own.kept({"areas.gpkg": contents["areas.gpkg"][:5_000]})
+    assert not list(tmp_path.iterdir())

@@ -59,7 +59,7 @@ def show(app: App) -> None:
     state = app.state()
     browser = follow(state, lambda: store.escape())
     store = app.store(state, session_scheduler(), pn.io.hold)
-    on_close(store.close)
+    on_close(store.leave)
     store.refresh()
     made = page(app.title, [app.controls(store), SessionFile(store)],
                 [view(store) for view in app.views], browser)

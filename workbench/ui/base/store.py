@@ -74,9 +74,13 @@ class Store(ParameterizedABC):
         self._changed()
 
     def close(self) -> None:
-        """Drop all work: the session is over."""
+        """Drop all work."""
         for job in self._jobs:
             job.drop()
+
+    def leave(self) -> None:
+        """Drop all work, and what is kept elsewhere: the session is over."""
+        self.close()
 
     def cancel(self) -> None:
         """Stop all work at its next step; what came of it so far, if anything, is shown."""

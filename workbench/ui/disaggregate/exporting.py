@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import xarray as xr
 
-from workbench.ui.disaggregate import engine, exports, messages
+from workbench.ui.disaggregate import engine, exports, messages, own
 
 if TYPE_CHECKING:
     from workbench.preflight import Check
@@ -28,8 +28,9 @@ def maps_of(answer: Answer, scene: Scene, threshold: float) -> xr.Dataset:
     threshold : float
         Natural units.
     """
-    spec = (replace(answer.spec, threshold=threshold, area_effect=answer.area_effect)
-            if answer.kind == "learnt" else exports.as_shown(answer, threshold))
+    spec = own.portable(
+        replace(answer.spec, threshold=threshold, area_effect=answer.area_effect)
+        if answer.kind == "learnt" else exports.as_shown(answer, threshold))
     maps = answer.fit.to_dataset(scene.data, threshold=threshold, area_effect=answer.area_effect)
     said = {"spec": spec.to_json(indent=None), "spec_key": spec.key, "summary": answer.summary}
     if answer.kind != "learnt":
@@ -76,7 +77,7 @@ def program(answer: Answer, threshold: float) -> str:
     """
     from workbench.reporting.code import model_call, steps_of
 
-    spec = replace(answer.spec, threshold=threshold, area_effect=answer.area_effect)
+    spec = replace(own.portable(answer.spec), threshold=threshold, area_effect=answer.area_effect)
     steps = steps_of(spec)
     model, fit = steps.model, steps.fit
     if answer.kind != "learnt":

@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from workbench.pipeline.spec import Spec
+from workbench.ui.disaggregate import own
 from workbench.ui.disaggregate.engine import Answer, Scene
 from workbench.ui.disaggregate.state import AUTO, State
 
@@ -33,7 +34,7 @@ def as_shown(answer: Answer, threshold: float | None = None) -> Spec:
     threshold : float, optional
         Rate whose exceedance is shown, natural units.
     """
-    spec = replace(answer.spec, threshold=threshold, area_effect=answer.area_effect)
+    spec = replace(own.portable(answer.spec), threshold=threshold, area_effect=answer.area_effect)
     if spec.model == AUTO:
         if answer.kind != "start":
             return spec
@@ -57,7 +58,7 @@ def settings(answer: Answer | None, state: State) -> str:
     state : State
         Of the session.
     """
-    spec, kind = state.spec(), "start"
+    spec, kind = own.portable(state.spec()), "start"
     if answer is not None:
         spec, kind = as_shown(answer, spec.threshold), answer.kind
     return json.dumps({"status": STATUS[kind][0]} | json.loads(spec.to_json()), indent=2)
@@ -80,7 +81,8 @@ def maps(answer: Answer, scene: Scene, state: State) -> io.BytesIO:
                                  area_effect=answer.area_effect)
     made.attrs |= {"spec": spec.to_json(indent=None), "spec_key": spec.key,
                    "status": STATUS[answer.kind][1], "summary": answer.summary}
-    if answer.answers(state.spec(), state.fitted):      # not while others are worked on
+    shown = answer.answers(state.spec(), state.fitted)      # not while others are worked on
+    if shown and not state.dataset.startswith(own.NAME):    # which this session alone knows
         made.attrs["address"] = f"disaggregate?{state.query()}"
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "maps.nc"

@@ -5,14 +5,18 @@ Each is a line of work of its own, which neither stops a fit nor waits for it.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import param
 import xarray as xr
 
+from workbench.checks import require
 from workbench.pipeline.spec import Spec
 from workbench.ui.base import store
 from workbench.ui.base.jobs import Run
 from workbench.ui.base.store import alone, in_words
 from workbench.ui.disaggregate import layers, looking, messages, own, recovery
+from workbench.ui.disaggregate.catalogue import Choice
 from workbench.ui.disaggregate.engine import Answer, Scene
 from workbench.ui.disaggregate.layers import Layer
 
@@ -31,6 +35,7 @@ class Insights(store.Store):
     untested = param.String("", doc="why that test has no result, if it was tried")
     check = param.Parameter(None, doc="what was found in the data (`workbench.check`), or None")
     own = param.Parameter(None, doc="what was found in files that were dropped, or None")
+    own_refused = param.String("", doc="why those files could not be checked; empty if they were")
     marked = param.List(doc="ids of areas that are to be seen on the map")
     explained = param.ClassSelector(class_=xr.Dataset, doc="of the place clicked, or None")
     layer = param.ClassSelector(class_=Layer, doc="what is shown beside the map, if it is a layer")
@@ -39,7 +44,7 @@ class Insights(store.Store):
         self._test, self._layers = self._line(self._hear_test), self._line(self._hear_insight)
         self._looking = self._line(self._hear_insight)
         self._checks = self._line(self._hear_insight, spare=True)
-        self._own = self._line(self._hear_insight)
+        self._own, self._dropped, self._used = self._line(self._hear_own), None, {}
         self.state.param.watch(self._look, "beside")
 
     @property
@@ -63,8 +68,36 @@ class Insights(store.Store):
 
     def check_own(self, dataset: str, options: dict) -> None:
         """Check files that were dropped, see `own.check`."""
-        self.own = None
+        self.param.update(own=None, own_refused="")
         self._own.start(lambda run: run.send("own", own.check(dataset, options)))
+
+    def keep_own(self, contents: dict[str, bytes]) -> own.Files:
+        """Keep files that were dropped, see `own.kept`; former ones that are not used go."""
+        self._own.drop()
+        if self._dropped is not None and self._dropped not in self._used.values():
+            self._dropped.remove()
+        self._dropped = None
+        size = sum(files.size for files in self._used.values()) + sum(map(len, contents.values()))
+        require(size <= 1e6 * own.MOST_KEPT, f"own data of this session would have {size / 1e6:.0f}"
+                f" MB together, more than {own.MOST_KEPT}; open the page again for further ones")
+        self._dropped = own.kept(contents)
+        return self._dropped
+
+    def use_own(self, choice: Choice, files: own.Files) -> None:
+        """Offer data of one's own and choose them, each time under a new name and title."""
+        name = f"{own.NAME}{len(self._used) + 1}"
+        titles, title, count = set(self.state.param.dataset.names), choice.title, 1
+        while title in titles:
+            count += 1
+            title = f"{choice.title} ({count})"
+        self._used[name] = files
+        self.state.add(name, replace(choice, title=title))
+
+    def leave(self) -> None:
+        """Drop all work and delete the files: the session is over."""
+        super().leave()
+        for files in [*self._used.values(), *([self._dropped] if self._dropped else [])]:
+            files.remove()
 
     def _have_checked(self, spec: Spec) -> None:
         """Check the data of a Spec, unless that was done."""
@@ -107,6 +140,14 @@ class Insights(store.Store):
             self.param.update(**{values[0]: values[1]})
         elif event == "failed":
             self.error = in_words(values[0])
+
+    @alone
+    def _hear_own(self, event: str, *values) -> None:
+        if event == "received":
+            self.own = values[1]
+        elif event == "failed":
+            self._log().warning("check of own files failed", exc_info=values[0])
+            self.own_refused = in_words(values[0])
 
     @alone
     def _hear_test(self, event: str, *values) -> None:

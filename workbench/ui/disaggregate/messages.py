@@ -216,6 +216,11 @@ def refused(why: str) -> str:
     return f"Nothing can be fitted: {why}"
 
 
+def not_checked(why: str) -> str:
+    """Why files could not be checked."""
+    return f"These files could not be checked: {why}"
+
+
 SUMMAND_AXIS = "summand of f, with 90 % interval"
 INFLUENCE = "Areas with most influence: what leaving each out takes off f"
 
@@ -267,8 +272,13 @@ def facts(parts: list[str], outside: float) -> str:
 
 
 DROP = "Drop files here, or click"
+NOT_SAVED = (
+    "A session of your own data cannot be saved: the file would not hold your data. Take "
+    "Settings (JSON), and run them with `workbench run` beside your files."
+)
 OWN = (
-    "Drop one file of areas (GPKG, GeoJSON, zipped shapefile, GeoParquet) with a column of totals, "
-    "and the rasters (GeoTIFF, NetCDF) of the population and of covariates; or one bagged .nc. "
-    "Nothing leaves this machine. Up to 15 MB in all; the command line has no limit."
+    "Drop one file of areas (GPKG, GeoJSON, a shapefile with its parts or zipped) with "
+    "a column of totals, and the rasters (GeoTIFF, NetCDF) of the population and of covariates; or "
+    "one bagged .nc. Files go to the machine that serves this page and are deleted when your "
+    "session ends. Up to 15 MB in all; the command line has no limit."
 )

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 import tempfile
-import zipfile
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,18 +14,22 @@ import numpy as np
 from workbench.checks import InputError, require
 from workbench.ui.disaggregate.catalogue import Choice, kernels_for
 from workbench.ui.disaggregate.engine import EXACT_LIMIT
+from workbench.ui.disaggregate.uploads import PARTS, check_content, check_driver, unpacked_size
 
 if TYPE_CHECKING:
     import xarray as xr
 
+    from workbench.pipeline.spec import Spec
     from workbench.preflight import Check
 
-POLYGONS = (".gpkg", ".geojson", ".json", ".zip", ".shp", ".parquet")
+POLYGONS = (".gpkg", ".geojson", ".json", ".zip", ".shp")
 RASTERS = (".tif", ".tiff", ".nc")
 MOST = 15               # megabytes of all files together, which a browser sends in one message
+MOST_KEPT = 60          # megabytes of all files that one session uses
 MOST_READ = 512         # megabytes that a packed file may become when it is read
 ALL = "all"
-_FOLDERS: list[tempfile.TemporaryDirectory] = []        # until the server ends
+PREFIX = "workbench-own-"       # of folders
+NAME = "own-"           # and a number: of a dataset in addresses
 _QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9, 0.95)
 
 
@@ -42,12 +45,28 @@ class Files:
         By name: paths of rasters, or of a bagged dataset.
     columns, names : tuple of str
         Columns of the areas: numeric ones, and texts that tell all areas apart.
+    folder : tempfile.TemporaryDirectory
+        What they lie in, with nothing else.
     """
 
     polygons: Path | None
     rasters: Mapping[str, Path]
     columns: tuple[str, ...] = ()
     names: tuple[str, ...] = ()
+    folder: tempfile.TemporaryDirectory | None = None
+
+    @property
+    def size(self) -> int:
+        """Bytes of all files."""
+        return sum(len(content) for content in self.contents().values())
+
+    def contents(self) -> dict[str, bytes]:
+        """The files as they were dropped, by name."""
+        return {path.name: path.read_bytes() for path in sorted(Path(self.folder.name).iterdir())}
+
+    def remove(self) -> None:
+        """Delete them."""
+        self.folder.cleanup()
 
 
 def kept(contents: Mapping[str, bytes]) -> Files:
@@ -70,68 +89,87 @@ def kept(contents: Mapping[str, bytes]) -> Files:
     size = sum(map(len, contents.values())) / 1e6
     require(size <= MOST, f"these files have {size:.0f} MB together, more than {MOST}; use "
             "`workbench check` and `workbench disaggregate`, which have no such limit")
-    names = [Path(name).name for name in contents]
+    plain = [Path(name.replace("\\", "/")) for name in contents]
+    names = [path.stem + path.suffix.lower() for path in plain]     # GDAL knows small letters
+    require(len(set(names)) == len(names), f"two files have one name: {', '.join(sorted(names))}")
     for name in names:
-        require(Path(name).suffix.lower() in POLYGONS + RASTERS, f"{name} is of a kind that is not "
+        require(Path(name).suffix in POLYGONS + RASTERS + PARTS, f"{name} is of a kind that is not "
                 f"read here; drop areas ({', '.join(POLYGONS)}) and rasters ({', '.join(RASTERS)})")
-    _FOLDERS.append(tempfile.TemporaryDirectory(prefix="workbench-own-"))
-    folder, paths = Path(_FOLDERS[-1].name), {}
-    for name, content in zip(names, contents.values(), strict=True):
-        paths[name] = folder / name
+    folder = tempfile.TemporaryDirectory(prefix=PREFIX, ignore_cleanup_errors=True)
+    try:
+        return _looked_at(folder, dict(zip(names, contents.values(), strict=True)))
+    except BaseException:
+        folder.cleanup()
+        raise
+
+
+def _looked_at(folder: tempfile.TemporaryDirectory, contents: Mapping[str, bytes]) -> Files:
+    paths = {name: Path(folder.name) / name for name in contents}
+    for name, content in contents.items():
         paths[name].write_bytes(content)
-        _check_unpacked(paths[name])
-    areas = [path for path in paths.values() if path.suffix.lower() in POLYGONS]
+    areas = [path for path in paths.values() if path.suffix in POLYGONS]
     require(len(areas) <= 1, "drop one file of areas, got "
             f"{' and '.join(path.name for path in areas)}")
-    rasters = {name: path for name, path in paths.items() if path not in areas}
+    _check_parts(areas, [path for path in paths.values() if path.suffix in PARTS])
+    for path in paths.values():
+        _check(path)
+    rasters = {name: path for name, path in paths.items() if path.suffix in RASTERS}
     if not areas:
-        require(len(paths) == 1 and names[0].endswith(".nc"), "the areas are missing: drop a file "
-                f"of polygons ({', '.join(POLYGONS)}) with the rasters, or one bagged .nc")
-        return Files(None, rasters)
-    return Files(areas[0], rasters, *_columns(areas[0]))
+        require(len(paths) == 1 and next(iter(paths)).endswith(".nc"), "the areas are missing: "
+                f"drop polygons ({', '.join(POLYGONS)}) with the rasters, or one bagged .nc")
+        return Files(None, rasters, folder=folder)
+    return Files(areas[0], rasters, *_columns(areas[0]), folder)
 
 
-def _check_unpacked(path: Path) -> None:
-    """Refuse what is small as a file and far larger when it is read, by what its header says."""
+def _check_parts(areas: list[Path], parts: list[Path]) -> None:
+    shape = next((path for path in areas if path.suffix == ".shp"), None)
+    for part in parts:
+        require(shape is not None and part.stem.lower() == shape.stem.lower(),
+                f"{part.name} is part of a shapefile; drop it together with {part.stem}.shp")
+    if shape is not None:
+        require({".shx", ".dbf"} <= {part.suffix.lower() for part in parts},
+                f"{shape.name} lacks its other parts: zip the shapefile with its .dbf, .shx and "
+                ".prj, or drop them together")
+
+
+def bare(text: str, folder: Path) -> str:
+    """A text without the folder of this machine that files lie in.
+
+    Parameters
+    ----------
+    text : str
+    folder : Path
+    """
+    return text.replace(f"{folder}/", "").replace(str(folder), "the folder")
+
+
+def _check(path: Path) -> None:
+    """Refuse what leads to other files, or is small as a file and far larger when it is read."""
     try:
-        size = _unpacked(path) / 1e6
+        check_content(path)
+        size = unpacked_size(path) / 1e6
+        require(size <= MOST_READ, f"{path.name} would take {size:,.0f} MB when it is read, more "
+                f"than {MOST_READ}; use the command line, which has no such limit")
+        check_driver(path)
+    except InputError:
+        raise
     except Exception as error:      # whatever a broken file makes the readers raise
-        raise InputError(f"{path.name} cannot be read: {error}") from error
-    require(size <= MOST_READ, f"{path.name} would take {size:,.0f} MB when it is read, more than "
-            f"{MOST_READ}; use the command line, which has no such limit")
-
-
-def _unpacked(path: Path) -> int:
-    if path.suffix.lower() == ".zip":
-        with zipfile.ZipFile(path) as archive:
-            return sum(info.file_size for info in archive.infolist())
-    if path.suffix.lower() in (".tif", ".tiff"):
-        import rasterio
-
-        with rasterio.open(path) as raster:
-            return raster.width * raster.height * sum(
-                np.dtype(kind).itemsize for kind in raster.dtypes)
-    if path.suffix.lower() == ".nc":
-        import xarray as xr
-
-        with xr.open_dataset(path, decode_cf=False) as ds:
-            return ds.nbytes
-    if path.suffix.lower() == ".parquet":
-        from pyarrow import parquet
-
-        groups = parquet.ParquetFile(path).metadata
-        return sum(groups.row_group(k).total_byte_size for k in range(groups.num_row_groups))
-    return path.stat().st_size
+        told = bare(str(error), path.parent)
+        raise InputError(f"{path.name} cannot be read: {told}") from error
 
 
 def _columns(path: Path) -> tuple[tuple[str, ...], tuple[str, ...]]:
     import geopandas
 
     try:
-        frame = (geopandas.read_parquet if path.suffix == ".parquet" else geopandas.read_file)(path)
+        frame = geopandas.read_file(path)
     except Exception as error:      # whatever a broken file makes the readers raise
-        raise InputError(f"{path.name} cannot be read as areas: {error}") from error
-    numeric = tuple(frame.select_dtypes("number").columns)
+        told = bare(str(error), path.parent)
+        raise InputError(f"{path.name} cannot be read as areas: {told}") from error
+    require(isinstance(frame, geopandas.GeoDataFrame) and bool(frame.geometry.notna().any()),
+            f"{path.name} is a table without shapes; join its columns to polygons, e.g. in QGIS, "
+            "and drop these")
+    numeric = tuple(map(str, frame.select_dtypes("number").columns))
     texts = frame.drop(columns=[frame.geometry.name, *numeric])
     return numeric, tuple(str(name) for name in texts if texts[name].is_unique)
 
@@ -172,8 +210,16 @@ def check(dataset: str, options: Mapping) -> Check:
     from workbench.preflight import check
 
     given = dict(options)
-    return check(given.pop("polygons", dataset), given.pop("covariates", None),
-                 given.pop("weight", None), given.pop("value", None), **given)
+    folder = Path(given.get("polygons", dataset)).parent
+    try:
+        found = check(given.pop("polygons", dataset), given.pop("covariates", None),
+                      given.pop("weight", None), given.pop("value", None), **given)
+    except InputError as error:
+        raise InputError(bare(str(error), folder)) from error
+    texts = ("what", "fix", "flag", "effect", "told", "joint")
+    return replace(found, findings=[
+        replace(one, **{name: bare(getattr(one, name), folder) for name in texts})
+        for one in found.findings])
 
 
 def choice_of(ds: xr.Dataset, title: str, dataset: str, options: Mapping) -> Choice:
@@ -188,13 +234,22 @@ def choice_of(ds: xr.Dataset, title: str, dataset: str, options: Mapping) -> Cho
     dataset : str
     options : Mapping
         As of `options_of`.
+
+    Raises
+    ------
+    InputError
+        If there is nothing to draw a map on, or no rate but zero.
     """
     from workbench.plots import observed_rate, rate_unit
     from workbench.plots.maps import map_unit
 
+    require("x" in ds.coords and "y" in ds.coords, "these data have no coordinates x and y of "
+            "their individuals, which the maps of this app need; use them from Python")
     areas, (factor, _) = ds.sizes["bag"], rate_unit(ds)
     rate = np.asarray(observed_rate(ds).values, dtype=float)
     rate = rate[np.isfinite(rate)]
+    require(bool((rate != 0).any()), "the totals of all areas are zero or missing: there is "
+            "nothing to disaggregate; choose another column")
     extent = max(float(np.ptp(ds[c].values)) for c in "xy")
     offered = sorted({_rounded(v * factor) for v in np.quantile(rate, _QUANTILES)} - {0.0})
     merged = {f"{k} merged areas": str(k) for k in (areas // 2, areas // 4) if k >= 10}
@@ -204,6 +259,22 @@ def choice_of(ds: xr.Dataset, title: str, dataset: str, options: Mapping) -> Cho
         tuple(offered), offered[len(offered) // 2], factor, float(rate.std()) or 1.0,
         kernels=kernels_for(bool(ds.sizes["covariate"])), dataset=dataset, loader=dict(options),
         large=ds.sizes["individual"] > EXACT_LIMIT)
+
+
+def portable(spec: Spec) -> Spec:
+    """A Spec with own files by their names alone, as they lie with whoever dropped them.
+
+    Parameters
+    ----------
+    spec : Spec
+    """
+    def name(value: object) -> object:
+        if isinstance(value, str) and f"/{PREFIX}" in value:
+            return Path(value).name
+        return [name(one) for one in value] if isinstance(value, list | tuple) else value
+
+    options = {key: name(value) for key, value in spec.dataset_options.items()}
+    return replace(spec, dataset=name(spec.dataset), dataset_options=options)
 
 
 def _rounded(value: float) -> float:

@@ -13,6 +13,7 @@ from workbench.ui.base.views.layout import View, stretched, wrapping
 from workbench.ui.base.views.text import block, note
 from workbench.ui.disaggregate import messages, own
 from workbench.ui.disaggregate.store import Store
+from workbench.ui.disaggregate.uploads import PARTS
 from workbench.ui.disaggregate.views.checks import card
 
 PEOPLE = ("pop", "people", "person", "weight", "exposure")       # in names of rasters
@@ -26,7 +27,7 @@ class Own(View):
         super().__init__(store, **params)
         self._files: own.Files | None = None
         self.drop = pmui.FileInput(label=messages.DROP, multiple=True, sizing_mode="stretch_width",
-                                   accept=",".join({*own.POLYGONS, *own.RASTERS}))
+                                   accept=",".join((*own.POLYGONS, *PARTS, *own.RASTERS)))
         self.value = pmui.Select(label="Column of the totals", options=[], visible=False)
         self.weight = pmui.Select(label="Population (weight)", options=[AREA], visible=False)
         self.names = pmui.Select(label="Names of the areas", options=[NUMBERS], visible=False)
@@ -44,6 +45,7 @@ class Own(View):
         self._panel = self.dialog
         self.drop.param.watch(self._dropped, "value")
         self.follow(self._checked, "own")
+        self.follow(self._refused, "own_refused")
 
     def _show(self) -> None:
         self.dialog.open = True
@@ -58,7 +60,7 @@ class Own(View):
         names, contents = ([names], [contents]) if isinstance(names, str) else (names, contents)
         self.store.own = None
         try:
-            self._files = own.kept(dict(zip(names, contents, strict=True)))
+            self._files = self.store.keep_own(dict(zip(names, contents, strict=True)))
         except InputError as error:
             self._files = None
             self._say(str(error))
@@ -95,9 +97,17 @@ class Own(View):
             self.cards.objects = [card(finding) for finding in check.findings]
             self.use.visible = check.ok
 
+    def _refused(self, *events) -> None:
+        if self.store.own_refused:
+            self._say(messages.not_checked(self.store.own_refused))
+
     def _use(self) -> None:
         found = self.store.own.data
         path = self._files.polygons or next(iter(self._files.rasters.values()))
-        name = f"own-{len(own._FOLDERS)}"
-        self.store.state.add(name, own.choice_of(found, f"Own: {path.name}", *self._given))
+        try:
+            choice = own.choice_of(found, f"Own: {path.name}", *self._given)
+        except InputError as error:
+            self._say(messages.refused(str(error)))
+            return
+        self.store.use_own(choice, self._files)
         self.dialog.open = False

@@ -1,0 +1,159 @@
+"""What a file that somebody sends may hold: numbers and shapes of its own, no way to other files.
+
+GDAL and HDF5 go by what a file says, not by its name, and there are formats whose content names
+other files, or programs, that are then read. Files are therefore looked at before they are opened.
+"""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from pathlib import Path
+
+import numpy as np
+
+from workbench.checks import InputError, require
+
+PARTS = (".shx", ".dbf", ".prj", ".cpg")        # that belong to a .shp
+_PACKED = (".shp", *PARTS, ".sbn", ".sbx", ".qpj", ".xml")
+_DRIVERS = {".gpkg": "GPKG", ".geojson": "GeoJSON", ".json": "GeoJSON", ".shp": "ESRI Shapefile",
+            ".zip": "ESRI Shapefile"}
+_STARTS = {
+    ".tif": (b"II*\0", b"MM\0*", b"II+\0", b"MM\0+"), ".gpkg": (b"SQLite format 3\0",),
+    ".nc": (b"\x89HDF\r\n\x1a\n", b"CDF\x01", b"CDF\x02", b"CDF\x05"), ".zip": (b"PK\x03\x04",),
+    ".shp": (b"\0\0\x27\x0a",), ".shx": (b"\0\0\x27\x0a",),
+}
+_STARTS[".tiff"] = _STARTS[".tif"]
+_PROGRAM = b"gdal_streamed_alg"         # marks JSON that has GDAL run commands
+
+
+def check_content(path: Path) -> None:
+    """Refuse a file that is not what its suffix says, or that would lead to other files.
+
+    Parameters
+    ----------
+    path : Path
+
+    Raises
+    ------
+    InputError
+        With the name of the file.
+    """
+    suffix, content = path.suffix.lower(), path.read_bytes()
+    _check_start(path.name, suffix, content)
+    if suffix in (".json", ".geojson"):
+        _check_geojson(path.name, content)
+    elif suffix == ".zip":
+        _check_zip(path)
+    elif suffix in (".tif", ".tiff"):
+        import rasterio
+
+        with rasterio.open(path, driver="GTiff"):
+            pass
+    elif suffix == ".nc" and content.startswith(b"\x89HDF"):
+        _check_hdf(path)
+
+
+def check_driver(path: Path) -> None:
+    """Refuse areas that GDAL reads as another format than the suffix says; after `check_content`.
+
+    Parameters
+    ----------
+    path : Path
+    """
+    import pyogrio
+
+    expected = _DRIVERS.get(path.suffix.lower())
+    if expected is not None:
+        driver = pyogrio.read_info(path)["driver"]
+        require(driver == expected, f"{path.name} cannot be read: it is a file of {driver}, not "
+                f"{expected} as its name says; export it again as GeoPackage")
+
+
+def unpacked_size(path: Path) -> int:
+    """Bytes that a file has when it is read, by what its header says; after `check_content`.
+
+    Parameters
+    ----------
+    path : Path
+    """
+    if path.suffix == ".zip":
+        with zipfile.ZipFile(path) as archive:
+            return sum(info.file_size for info in archive.infolist())
+    if path.suffix in (".tif", ".tiff"):
+        import rasterio
+
+        with rasterio.open(path, driver="GTiff") as raster:
+            return raster.width * raster.height * sum(
+                np.dtype(kind).itemsize for kind in raster.dtypes)
+    if path.suffix == ".nc":
+        import xarray as xr
+
+        from workbench.geo.netcdf import netcdf_engine
+
+        with xr.open_dataset(path, engine=netcdf_engine(path), decode_cf=False) as ds:
+            return ds.nbytes
+    return path.stat().st_size
+
+
+def _check_start(name: str, suffix: str, content: bytes) -> None:
+    starts = _STARTS.get(suffix)
+    xml = content.lstrip(b"\xef\xbb\xbf \t\r\n\0").startswith(b"<") and suffix != ".xml"
+    require(not xml, f"{name} cannot be read: its content is XML, which its name does not say")
+    require(starts is None or content.startswith(starts),
+            f"{name} cannot be read: its content is not that of a {suffix} file; export it again")
+
+
+def _check_geojson(name: str, content: bytes) -> None:
+    try:
+        found = json.loads(content)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{name} cannot be read, it is not valid JSON ({error}); export it again"
+                         ) from None
+    kind = found.get("type") if isinstance(found, dict) else None
+    require(kind == "FeatureCollection" and _PROGRAM not in content,
+            f"{name} is not GeoJSON with a FeatureCollection; export it again, as GeoPackage or "
+            "GeoJSON")
+
+
+def _check_zip(path: Path) -> None:
+    with zipfile.ZipFile(path) as archive:
+        names = archive.namelist()
+        wrong = [n for n in names if Path(n).name != n or Path(n).suffix.lower() not in _PACKED]
+        require(not wrong, f"{path.name} holds {', '.join(wrong[:3])}; zip one shapefile alone: "
+                f"its parts ({', '.join(_PACKED)}), in no folder")
+        shapes = [n for n in names if n.lower().endswith(".shp")]
+        require(len(shapes) == 1 and len(set(names)) == len(names),
+                f"{path.name} holds {len(shapes)} shapefiles; zip one, each of its parts once")
+        for name in names:
+            with archive.open(name) as part:
+                _check_start(f"{name} in {path.name}", Path(name).suffix.lower(), part.read(512))
+
+
+def _check_hdf(path: Path) -> None:
+    import h5py
+
+    seen = set()
+
+    def look(group: h5py.Group) -> None:
+        for name in group:
+            link = group.get(name, getlink=True)
+            require(not isinstance(link, h5py.ExternalLink), _elsewhere(path, name))
+            if not isinstance(link, h5py.HardLink):
+                continue
+            found = group[name]
+            if isinstance(found, h5py.Dataset):
+                require(not found.external and not found.is_virtual, _elsewhere(path, name))
+            elif isinstance(found, h5py.Group):
+                address = h5py.h5o.get_info(found.id).addr
+                if address not in seen:
+                    seen.add(address)
+                    look(found)
+
+    with h5py.File(path, "r") as file:
+        look(file)
+
+
+def _elsewhere(path: Path, name: str) -> str:
+    return (f"{path.name} takes {name!r} from another file; write it again with its numbers in it, "
+            "e.g. with nccopy")
