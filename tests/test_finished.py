@@ -176,8 +176,8 @@ def test_the_cost_of_auto_is_estimated_by_its_fit_alone(monkeypatch, capsys):
     assert "3 folds follow, each about as long as the map" in capsys.readouterr().err
 
 
-LONG = dict(dataset="swiss-roll", dataset_options=dict(n_bags=100, mean_size=40, size_std=8),
-            options={"kernel": "ard-matern32", "inducing": 200, "max_steps": 10_000,
+LONG = dict(dataset="swiss-roll", dataset_options=dict(n_bags=40, mean_size=25, size_std=8),
+            options={"kernel": "ard-matern32", "inducing": 80, "max_steps": 10_000,
                      "tolerance": 0.0})
 
 

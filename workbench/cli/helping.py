@@ -81,7 +81,7 @@ def show_all(ctx: typer.Context, wanted: bool) -> None:
             told.append("\n".join([f"Further options of --{kind} (see workbench.bag_{kind}):",
                                    *lines]))
     if any(param.name == "at_polygons" for param in ctx.command.params):
-        told.append("Options of --at-polygons: those of --polygons with at- before them, such as "
+        told.append("Options of --at-polygons: those of --polygons with at- before them, such as\n"
                     "--at-id, --at-nodata, and --at-value, a column to set beside the map.")
     told.append(models_help(str(ctx.command.name)))
     typer.echo("\n\n".join(filter(None, told)))

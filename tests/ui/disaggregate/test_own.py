@@ -17,7 +17,7 @@ import xarray as xr
 
 from tests.kit import write_kit
 from workbench.checks import InputError
-from workbench.ui.disaggregate import engine, exporting, exports, own, recovery
+from workbench.ui.disaggregate import engine, exporting, exports, messages, own, recovery
 from workbench.ui.disaggregate.state import State
 from workbench.ui.disaggregate.store import Store
 from workbench.ui.disaggregate.views.own import AREA, Own
@@ -191,7 +191,7 @@ def checked(view, contents, value):
     view.value.value, view.weight.value = value, "people.tif"
     view._check()
     deadline = time.monotonic() + 20
-    while view.store.own is None and not view.store.own_refused:
+    while messages.CHECKING in view.told.object:
         assert time.monotonic() < deadline and not view.store.error, view.store.error
         time.sleep(0.02)
 

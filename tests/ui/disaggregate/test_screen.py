@@ -54,8 +54,11 @@ def test_all_that_decides_is_on_one_screen_and_the_bar_stays(page, apps_url):
         sizes[width] = settled(page, least)
         expect(page.get_by_text("a verdict comes with the fit")).to_be_visible()
         for name in ("mean", "known"):
-            left, top, right, bottom = page.evaluate(BOX, name)
-            assert left >= 0 and top > 0 and right <= width and bottom <= height, name
+            page.wait_for_function(     # while the page still arranges itself, maps may be apart
+                f"""([name, width, height]) => {{
+                  const [left, top, right, bottom] = ({BOX})(name)
+                  return left >= 0 && top > 0 && right <= width && bottom <= height }}""",
+                arg=[name, width, height], timeout=WAIT)
         assert page.evaluate(BEYOND) == []
         fit = page.get_by_role("button", name="Fit", exact=True)
         page.get_by_text("Summary of the fit").or_(page.get_by_text(
