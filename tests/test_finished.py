@@ -203,6 +203,7 @@ def wait_for(process: subprocess.Popen, text: str, seconds: float = 90) -> bytes
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 def test_other_signals_keep_the_best_so_far_as_ctrl_c_does(tmp_path, number):
+    signal.signal(number, signal.SIG_DFL)       # what nohup has ignored, children would ignore
     process = started(tmp_path, Spec(**LONG, folds=2))
     seen = wait_for(process, "objective=")
     process.send_signal(number)
