@@ -41,7 +41,7 @@ _NOTES = (
     "is; here a chain from the coarsest source to the finest, each GP on the value before and the "
     "input, or (f) on the value alone; (linear) is our default, a line in the value and what "
     "departs from it. Five seeds. MR-DGP learns layer by layer, in closed form, then all at once, "
-    "with the mixture's variance mended (the released one has means "
+    "with the mixture's variance corrected (the released one has means "
     "in it).")
 
 

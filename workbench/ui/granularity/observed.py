@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-NOISE = 0.3                 # sd of the made map's Normal observations
+NOISE = 0.3                 # sd of the simulated map's Normal observations
 LEAST = 1e-3                # of positive outputs
 
 
@@ -16,7 +16,7 @@ class Normal:
 
     noisy: bool = True              # whether there is a noise to choose and to learn
     how: str = "exact"              # how posteriors are computed
-    quantity: str = "value"         # of the made map
+    quantity: str = "value"         # of the simulated map
     offset: float = 0.0             # of its process
 
     def statistic(self, means: np.ndarray, least: float | np.ndarray = 0.0) -> np.ndarray:
