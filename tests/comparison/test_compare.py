@@ -14,7 +14,7 @@ from workbench.checks import InputError
 from workbench.comparison import Comparison, cross_validate, score_individuals
 from workbench.comparison.clock import Clock
 from workbench.comparison.line_up import line_up
-from workbench.comparison.tests import summarise
+from workbench.comparison.tests import of_individuals, summarise
 from workbench.comparison.verdict import standing, verdict
 from workbench.evaluation import Interrupted, poisson_deviance, rescale_to_totals
 from workbench.evaluation.area_scores import clustered_error
@@ -261,6 +261,21 @@ def test_what_stopped_keeps_what_is_finished_and_is_taken_up_again(strong, tmp_p
     assert Counted.fits == 7
     again = wb.compare(strong, NO_AUTO | {"counted": Counted()}, **QUICK | {"scheme": "random"})
     xr.testing.assert_allclose(whole.scores, again.scores)
+
+
+def test_a_stop_between_the_fits_keeps_what_is_finished(strong, monkeypatch):
+    summarised, calls = of_individuals, []
+
+    def stopping(*args):
+        calls.append(args)
+        if len(calls) == 1:
+            raise KeyboardInterrupt
+        return summarised(*args)
+
+    monkeypatch.setattr("workbench.comparison.tests.of_individuals", stopping)
+    with pytest.raises(Interrupted) as stopped:
+        wb.compare(strong, NO_AUTO, **QUICK)
+    assert stopped.value.partial.data["test"].values.tolist() == ["individuals"]
 
 
 @pytest.mark.slow

@@ -217,35 +217,40 @@ class _Run:
     def all(self, bar: tqdm, clock: Clock) -> KeyboardInterrupt | None:
         """Do the tests; return what interrupted them, if anything did."""
         for test in self.tests:
-            before = self.done
-
-            def step(done: int, total: int, what: str, before: int = before) -> None:
-                name = max((n for n in self.models if what.startswith(f"{n}, ")), key=len)
-                clock.done(name)
-                bar.set_description(what, refresh=False)
-                bar.set_postfix_str(clock.told(), refresh=False)
-                bar.update(before + done - self.done)
-                self.done = before + done
-                if self.told is not None:
-                    self.told(self.done, self.total, what)
-
-            result, stopped = None, None
-            with warnings.catch_warnings(), one_thread():
-                warnings.simplefilter("ignore")     # they are kept as notes and errors
-                try:
-                    result = test.do(progress=step, **self.options)
-                except Interrupted as stop:
-                    result, stopped = stop.partial, stop
-                except InputError as error:
-                    self.notes.append(f"{test.name}: left out: {error}")
-            if result is not None:
-                self.details[test.name] = result
-                self.found[test.name] = test.summarise(result, self.counts)
-            if stopped:
-                return stopped
-            bar.update(before + test.fits - self.done)
-            self.done = before + test.fits
+            try:
+                self._do(test, bar, clock)
+            except KeyboardInterrupt as stop:       # it may also come between the fits
+                kept = stop.partial if isinstance(stop, Interrupted) else None
+                self._keep(test, self.details.get(test.name) if kept is None else kept)
+                return stop
         return None
+
+    def _do(self, test: _Test, bar: tqdm, clock: Clock) -> None:
+        before = self.done
+
+        def step(done: int, total: int, what: str) -> None:
+            name = max((n for n in self.models if what.startswith(f"{n}, ")), key=len)
+            clock.done(name)
+            bar.set_description(what, refresh=False)
+            bar.set_postfix_str(clock.told(), refresh=False)
+            bar.update(before + done - self.done)
+            self.done = before + done
+            if self.told is not None:
+                self.told(self.done, self.total, what)
+
+        with warnings.catch_warnings(), one_thread():
+            warnings.simplefilter("ignore")     # they are kept as notes and errors
+            try:
+                self._keep(test, test.do(progress=step, **self.options))
+            except InputError as error:
+                self.notes.append(f"{test.name}: left out: {error}")
+        bar.update(before + test.fits - self.done)
+        self.done = before + test.fits
+
+    def _keep(self, test: _Test, result: xr.Dataset | None) -> None:
+        if result is not None:
+            self.details[test.name] = result
+            self.found[test.name] = test.summarise(result, self.counts)
 
 
 def _result(run: _Run, baseline: str, settings: dict, partial: bool) -> Comparison:

@@ -115,10 +115,10 @@ def cross_validate(
     try:
         for one in outcomes(_hold_out, HeldOut, tasks, workers, progress, limit=workers > 1):
             joined.add(one)
+        return joined.result()
     except KeyboardInterrupt as stop:
         partial = joined.result() if joined.units else None
         raise Interrupted(partial, len(joined.done), len(tasks)) from stop
-    return joined.result()
 
 
 def _hold_out(name: str, model, number: int, ds: xr.Dataset, fold: np.ndarray, targets: list[str],

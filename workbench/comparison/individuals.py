@@ -76,9 +76,9 @@ def score_individuals(
     try:
         for one in outcomes(_score_one, Fine, tasks, workers, progress):
             done[one.model] = one
+        return _labelled(ds, models, done)
     except KeyboardInterrupt as stop:
         raise Interrupted(_labelled(ds, models, done), len(done), len(tasks)) from stop
-    return _labelled(ds, models, done)
 
 
 def _labelled(ds: xr.Dataset, models: Mapping[str, object], done: dict[str, Fine]) -> xr.Dataset:

@@ -1,9 +1,10 @@
 """One screen: what decides is in view at any size, and a place that is clicked is explained."""
 
+import contextlib
 import re
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import TimeoutError, expect
 
 from tests.ui.kit import FIGURE, WAIT, press, status
 
@@ -59,6 +60,8 @@ def test_all_that_decides_is_on_one_screen_and_the_bar_stays(page, apps_url):
                   const [left, top, right, bottom] = ({BOX})(name)
                   return left >= 0 && top > 0 && right <= width && bottom <= height }}""",
                 arg=[name, width, height], timeout=WAIT)
+        with contextlib.suppress(TimeoutError):     # panes below the maps arrange themselves later
+            page.wait_for_function(f"() => ({BEYOND})().length === 0", timeout=WAIT)
         assert page.evaluate(BEYOND) == []
         fit = page.get_by_role("button", name="Fit", exact=True)
         page.get_by_text("Summary of the fit").or_(page.get_by_text(

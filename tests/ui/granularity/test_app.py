@@ -222,7 +222,7 @@ def test_a_lecture_by_keys_alone(page, apps_url):
     press(page, "Return to the step")
     url(page, "story=2&.*cells=12&")
     expect(page.get_by_text("The controls have moved on")).to_be_hidden(timeout=WAIT)
-    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+    page.wait_for_function("() => document.documentElement.scrollWidth <= innerWidth", timeout=WAIT)
     page.keyboard.press("Escape")
     url(page, "story=2&lecture=no")
     expect(page.get_by_role("slider", name="Noise (sd) in the data")).to_be_visible(timeout=WAIT)

@@ -153,13 +153,13 @@ def rehearse(
                             progress):
             _tell(one)
             done.append(one)
+        if all(one.error for one in done):
+            raise InputError(f"every truth failed; the first: {done[0].error}")
+        return _result(plan, start, done, truths)
     except KeyboardInterrupt as stop:
         good = any(not one.error for one in done)
         partial = _result(plan, start, done, truths) if good else None
         raise Interrupted(partial, len(done), truths) from stop
-    if all(one.error for one in done):
-        raise InputError(f"every truth failed; the first: {done[0].error}")
-    return _result(plan, start, done, truths)
 
 
 class _Plan(NamedTuple):

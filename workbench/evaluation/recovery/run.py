@@ -104,12 +104,12 @@ def recover(
         for one in recoveries(chosen, ds, groups, samples=samples, seed=seed, workers=workers,
                               progress=progress, resume=resume):
             run.add(one)
+        if not run.finished:
+            raise InputError(f"every fit failed; the first: {run.done[0].error}")
+        return run.result()
     except KeyboardInterrupt as stop:
         partial = run.result() if run.finished else None
         raise Interrupted(partial, len(run.done), total) from stop
-    if not run.finished:
-        raise InputError(f"every fit failed; the first: {run.done[0].error}")
-    return run.result()
 
 
 class _Run:

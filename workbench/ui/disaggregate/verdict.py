@@ -1,4 +1,4 @@
-"""The verdict on a map: whether it beats the simple maps, and whether its intervals cover what they say.
+"""The verdict on a map: whether it beats simple maps and its intervals cover what they say.
 
 A light is green only where a test was run, no simple map is as good, the difference is more than
 chance, and the intervals cover what they say.
