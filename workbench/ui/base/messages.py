@@ -10,7 +10,7 @@ LOST = ("The server has gone: what you see stays, but nothing can be changed. St
 RELOAD = "Reload"
 UNDO, REDO, RESET = "Undo", "Redo", "Reset to the example"
 SESSION, SAVE_SESSION, OPEN_SESSION = "Session", "Save session", "Open session"
-SESSION_NOTE = "One file with all settings and the fit, if there is one."
+SESSION_NOTE = "One file with all settings, and, where there are any, the fit and your own data."
 TOLD = 3        # values of a URL that are named when they cannot be used
 
 

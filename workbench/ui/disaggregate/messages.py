@@ -272,10 +272,15 @@ def facts(parts: list[str], outside: float) -> str:
 
 
 DROP = "Drop files here, or click"
-NOT_SAVED = (
-    "A session of your own data cannot be saved: the file would not hold your data. Take "
-    "Settings (JSON), and run them with `workbench run` beside your files."
-)
+
+
+def not_saved(size: float, most: float) -> str:
+    """Why a session is not saved, in megabytes."""
+    return (f"This session would have {size:.0f} MB, and a browser can open {most:g} again. Take "
+            "Settings (JSON), and run them with `workbench run`, of your own data beside your "
+            "files.")
+
+
 OWN = (
     "Drop one file of areas (GPKG, GeoJSON, a shapefile with its parts or zipped) with "
     "a column of totals, and the rasters (GeoTIFF, NetCDF) of the population and of covariates; or "

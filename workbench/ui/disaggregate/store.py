@@ -14,11 +14,13 @@ from workbench.checks import InputError
 from workbench.pipeline.spec import Spec
 from workbench.ui.base import session
 from workbench.ui.base.jobs import Run
+from workbench.ui.base.messages import not_offered
 from workbench.ui.base.store import alone, in_words
 from workbench.ui.disaggregate import engine, keeping, messages, own, recovery
 from workbench.ui.disaggregate.engine import Answer, Scene
 from workbench.ui.disaggregate.fitted import FITTED, UNFITTED, Fitted
 from workbench.ui.disaggregate.insights import NONE, PAUSE, Insights
+from workbench.ui.disaggregate.keeping import Opened
 from workbench.ui.disaggregate.state import State
 
 SHOWN_ONLY = ("colours", "log_colours", "beside")     # choices of the views, not of the answer
@@ -62,28 +64,30 @@ class Store(Insights):
         self._job.cancel()
 
     def save(self) -> bytes:
-        """The session as one file, its fit in it; refused of own files, which it would lack."""
-        if self.state.dataset.startswith(own.NAME):
-            self.error = messages.NOT_SAVED
-            raise InputError(messages.NOT_SAVED)
+        """The session as one file, its fit and own data in it, if it can be opened again."""
         answer, state = self.answer, self.state
         current = answer is not None and answer.answers(state.spec(), state.fitted)
-        return session.pack(self.app, keeping.session_of(
-            state.query(), answer if current else None))
+        packed = session.pack(self.app, keeping.session_of(
+            state.query(), answer if current else None, state.choice,
+            self._used.get(state.dataset)))
+        if len(packed) > 1e6 * own.MOST:
+            self.error = messages.not_saved(len(packed) / 1e6, own.MOST)
+            raise InputError(self.error)
+        return packed
 
     @alone
     def open(self, content: bytes) -> list[str]:
-        """Go on with a session that was saved; its fit is read in a thread."""
-        found, named = session.unpack(content, self.app, [keeping.FIT]), State()
-        problems = named.read(found.query)
-        if keeping.FIT not in found.members:
+        """Go on with a session that was saved; its fit and data are read in a thread."""
+        found = session.unpack(content, self.app, [keeping.FIT, *keeping.FILES])
+        with_own = keeping.OWN in found.facts
+        if with_own:
+            self._have_room(keeping.own_contents(found))
+        elif keeping.FIT not in found.members:
             return self.state.read(found.query)
         self.close()
         self.param.update(error="", work=messages.OPENING, fraction=0.0)
-        spec, fitted = named.spec(), named.fitted
-        self._job.start(lambda run: run.send("opened", (
-            found.query, keeping.answer_of(found, spec, fitted))))
-        return problems
+        self._job.start(lambda run: run.send("opened", keeping.opened(found)))
+        return [] if with_own else State().read(found.query)    # of own data it is said later
 
     def _ready(self, spec: Spec, fitted: Fitted) -> Answer | None:
         """The answer if it is there: that of the file that was opened, or of this server."""
@@ -174,12 +178,7 @@ class Store(Insights):
             if self.answer is None:
                 self._show(*result)
         elif name == "opened":
-            query, answer = result
-            self._opened = {(answer.spec, answer.fitted): answer}
-            self._asked = None
-            self.state.read(query)
-            self._changed()
-            self._adopt(answer)
+            self._go_on(result)
         elif name == "refused":
             self.state.keep(UNFITTED)
             self.error = result
@@ -190,6 +189,20 @@ class Store(Insights):
             self._include(self._spec.area_effect)   # it may have been switched meanwhile
         else:
             self.param.update(**{name: result})
+
+    def _go_on(self, opened: Opened) -> None:
+        query, answer = opened.query, opened.answer
+        self._opened = {} if answer is None else {(answer.spec, answer.fitted): answer}
+        self._asked = None
+        with self.state.together():
+            if opened.choice is not None:
+                query = keeping.with_dataset(query, self.use_own(opened.choice, opened.files))
+            self.state.read(query)
+        self._changed()
+        if answer is not None:
+            self._adopt(answer)
+        if opened.choice is not None and opened.problems:
+            self.error = not_offered(opened.problems)
 
     def _end(self) -> None:
         """All that was asked for is shown: work ahead."""
