@@ -17,7 +17,7 @@ from workbench.gp.numerics.linalg import FactorisationError
 from workbench.gp.optimisation.natural_gradient import Optimum, optimise
 
 _DRAWS, _TRIED = 200, 8     # means drawn from the prior, and how many of the best are followed
-_STEPS, _NATS = 100, 1e-2
+_STEPS, _NATS = 30, 1e-2
 
 
 def scatter(state) -> None:
