@@ -15,6 +15,7 @@ from workbench.labelled.verdict import scored, verdict
 from workbench.schema import BAG, INDIVIDUAL, aggregation, kind
 
 SPLIT, REGRESSION = "split by population", "regression on totals"
+GIVEN = "weights were given"           # the verdict on a mixture whose weights the user chose
 _SAMPLES, _BUDGET = 400, 20_000_000     # joint draws of areas, and of individuals at once
 _PRIOR = 5.0            # groups that the weights of all that is plausible are worth
 _LEAST = 0.02           # weights below are none: a bad model's long tails would show in any sd

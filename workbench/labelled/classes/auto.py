@@ -30,7 +30,7 @@ from workbench.labelled.classes.base import LabelledModel
 from workbench.labelled.classes.vbagg import VBAgg
 from workbench.labelled.fit import Fit
 from workbench.labelled.source import Converted, to_source
-from workbench.labelled.weighing import Weighing, equal_weights, weigh
+from workbench.labelled.weighing import GIVEN, Weighing, equal_weights, weigh
 
 _EVALUATIONS = 300      # of the objective in a typical fit, for the estimate of time
 _WEIGHING = 0.5         # time of a fit to merged areas, started from the fit to areas, relative
@@ -185,7 +185,7 @@ class Auto(LabelledModel):
         fits = {one.name: self._model(ds, one, effort).condition(
             ds, hyperparameters[one.name]["hyperparameters"]) for one in chosen}
         weights = {name: weight / total for name, weight in weights.items()}
-        return self._mixed(data, chosen, fits, Weighing(weights, None, "weights were given", ()),
+        return self._mixed(data, chosen, fits, Weighing(weights, None, GIVEN, ()),
                            [], False, started)
 
     def _recalled(self, datasets, facts, kept) -> AutoFit:
