@@ -218,6 +218,8 @@ def test_the_verdict_follows_tests_and_failures(stored):
     assert good.kind == GOOD and "better in 2 of 2 folds" in good.points[0].text
     assert verdict(better, areas=5).kind == CARE
     assert verdict(better, areas=100, failed=True).kind == BAD
+    found = verdict(better.assign(bag_mean=100 * better["bag_mean"]), areas=100)
+    assert found.kind == BAD and "do not use this map" in found.points[0].text
     assert verdict(better.assign_attrs(converged="False"), areas=100).kind == CARE
     for covered, kind in ((85.0, CARE), (60.0, BAD)):
         narrow = scored.copy()
