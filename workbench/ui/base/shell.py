@@ -22,6 +22,9 @@ from workbench.ui.base.store import Store
 
 _LOG = logging.getLogger("workbench.ui")
 TEMPLATE = Path(__file__).with_name("page.html")
+# On a phone, where it would be broken into lines that cover the top of the page.
+HEADING = """@media (max-width: 599.95px) {.title {font-size: 17px !important; max-width: 44vw;
+  overflow: hidden; white-space: nowrap; text-overflow: ellipsis; line-height: 1.3 !important;}}"""
 SHOWN = 0           # milliseconds that a toast about the URL stays: until it is closed
 
 
@@ -221,11 +224,9 @@ def page(title: str, sidebar: list, main: list, browser: Browser, about: str = "
         title=title, sidebar=sidebar, main=[column], header=[pn.layout.HSpacer(), browser],
         sidebar_width=310, dark_theme=browser.dark,
         theme_config={"typography": {"fontSize": 13}}, template=TEMPLATE, meta_description=about,
+        stylesheets=[HEADING],
     )
     made.param.watch(lambda event: setattr(browser, "dark", event.new), "dark_theme")
-    for view in main:
-        if hasattr(view, "placed"):     # it wants to know the page
-            view.placed(made)
     return made
 
 
