@@ -17,6 +17,7 @@ from workbench.ui.granularity.state import TOLERANCES
 from workbench.ui.granularity.worlds import World
 
 MOST_CELLS = 260        # for which theory is evaluated: it needs singular values
+BETWEEN = 0.75 * min(TOLERANCES), 1.3 * max(TOLERANCES)     # errors whose place is wanted exactly
 THEORY = 8              # about so many points of the theory's curves
 
 
@@ -101,9 +102,10 @@ def complete(plan: Plan, answer: Answer, run: Run, pause: float) -> None:
         run.send("picture", plan.picture())
     for _ in plane.fill(compute):
         run.send("picture", plan.picture())
-    for _ in plane.fill(compute, plane.around(plan.size, plan.model.lengthscale)):
-        pass
-    run.send("picture", plan.picture())
+    for where in (plane.around(plan.size, plan.model.lengthscale), plane.crossed(*BETWEEN)):
+        for _ in plane.fill(compute, where):
+            pass
+        run.send("picture", plan.picture())
     run.send("fresh", None)
     run.send("work", messages.THEORY)
     _bounds(plan, curve, run)

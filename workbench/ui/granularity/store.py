@@ -120,8 +120,8 @@ class Store(store.Store):
         state, model = self.state, self.state.model
         shape = state.shape if state.tab == MAP else ""
         key = (*state.world_key, shape, replace(model, lengthscale=1.0))
-        sizes, every, stops = (SIDES, (2, 2), SIDES[:-1]) if state.tab == MAP else (
-            [END / c for c in COUNTS if c <= 128], (3, 2), [END / c for c in CURVE])
+        sizes, every, stops = (SIDES, (4, 4), SIDES[:-1]) if state.tab == MAP else (
+            [END / c for c in COUNTS if c <= 128], (6, 4), [END / c for c in CURVE])
         plane = self._planes.get(key, lambda: Plane(np.sort(sizes), np.array(LENGTHS), every))
         return Plan(self.bench, model, state.rival, state.size, shape, plane, np.array(stops),
                     self._curves, (*state.world_key, shape, model))
