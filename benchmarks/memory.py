@@ -32,7 +32,7 @@ def main(sessions: int = 10, rest: float = 12.0) -> None:
             with tab() as page:
                 _look(page, APPS[number % len(APPS)], 0.0)
         _tell(f"{sessions} sessions", process.pid)
-        time.sleep(FORGOTTEN)
+        time.sleep(FORGOTTEN if sessions else 0)
         _tell("forgotten", process.pid)
         _tell("the most", process.pid, "VmHWM")
 

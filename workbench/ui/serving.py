@@ -173,9 +173,6 @@ def _require_free(address: str, port: int) -> None:
 def _panel(arguments: list[str], served: list[str]) -> None:
     from workbench.ui import warm_up
     from workbench.ui.base import jobs
-    from workbench.ui.base.memory import TIDY
-
-    TIDY.limit()
     warm_up.pause_collection()
     from panel.command import main
 

@@ -10,13 +10,13 @@ import ctypes
 import sys
 import threading
 
-ARENA_MAX, POOLS = -8, 2    # the option's number in malloc.h; pools of memory for all threads
-REST = 2.0                  # seconds without work after which memory is given back
+REST = 5.0          # seconds without work after which memory is given back
 
 
 class Tidy:
-    """Gives freed memory back some seconds after it was last asked to; elsewhere than on Linux
-    with the GNU C library it does nothing.
+    """Gives freed memory back some seconds after it was last asked to.
+
+    Elsewhere than on Linux with the GNU C library it does nothing.
 
     Parameters
     ----------
@@ -27,11 +27,6 @@ class Tidy:
     def __init__(self, rest: float = REST):
         self._rest, self._lock, self._timer = rest, threading.Lock(), None
         self._library = _gnu()
-
-    def limit(self) -> None:
-        """Let threads share few pools of memory; to be called before they are started."""
-        if self._library is not None:
-            self._library.mallopt(ARENA_MAX, POOLS)
 
     def soon(self) -> None:
         """Give memory back once nothing has asked for that for a while."""
@@ -54,7 +49,7 @@ def _gnu() -> ctypes.CDLL | None:
     if not sys.platform.startswith("linux"):
         return None
     library = ctypes.CDLL(None)
-    return library if hasattr(library, "malloc_trim") and hasattr(library, "mallopt") else None
+    return library if hasattr(library, "malloc_trim") else None
 
 
 TIDY = Tidy()

@@ -17,7 +17,6 @@ from workbench.ui.granularity.state import TOLERANCES
 from workbench.ui.granularity.worlds import World
 
 MOST_CELLS = 260        # for which theory is evaluated: it needs singular values
-BETWEEN = 0.75 * min(TOLERANCES), 1.3 * max(TOLERANCES)     # errors whose place is wanted exactly
 THEORY = 8              # about so many points of the theory's curves
 
 
@@ -53,6 +52,7 @@ class Plan:
     rival: Model | None
     size: float
     shape: str                  # of a map's cells
+    tolerance: float            # error whose place in the plane is wanted exactly
     plane: Plane
     stops: np.ndarray           # cell sizes of the curves
     curves: Cache               # those of before, and pictures
@@ -102,7 +102,7 @@ def complete(plan: Plan, answer: Answer, run: Run, pause: float) -> None:
         run.send("picture", plan.picture())
     for _ in plane.fill(compute):
         run.send("picture", plan.picture())
-    for where in (plane.around(plan.size, plan.model.lengthscale), plane.crossed(*BETWEEN)):
+    for where in (plane.around(plan.size, plan.model.lengthscale), plane.crossed([plan.tolerance])):
         for _ in plane.fill(compute, where):
             pass
         run.send("picture", plan.picture())

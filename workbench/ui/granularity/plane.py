@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 
 import numpy as np
@@ -52,13 +52,13 @@ class Plane:
         columns = range(max(column - LOOK[0], 0), min(column + LOOK[0] + 1, self.sizes.size))
         return [(i, j) for i in rows for j in columns]
 
-    def crossed(self, low: float, high: float) -> list[tuple[int, int]]:
-        """Stops of a finer plane between which, as the coarse one has it, errors may be so."""
+    def crossed(self, levels: Sequence[float]) -> list[tuple[int, int]]:
+        """Stops of a finer plane where errors of the coarse one pass one of some levels."""
         found = []
         for bottom, top in pairwise(self.rows):
             for left, right in pairwise(self.columns):
                 corners = self.error[np.ix_((bottom, top), (left, right))]
-                if corners.min() < high and corners.max() > low:
+                if any(corners.min() <= level <= corners.max() for level in levels):
                     found += [(int(i), int(j)) for i in self._finer[0] if bottom <= i <= top
                               for j in self._finer[1] if left <= j <= right]
         return list(dict.fromkeys(found))
