@@ -173,7 +173,6 @@ def _require_free(address: str, port: int) -> None:
 def _panel(arguments: list[str], served: list[str]) -> None:
     from workbench.ui import warm_up
     from workbench.ui.base import jobs
-
     warm_up.pause_collection()
     from panel.command import main
 

@@ -8,6 +8,11 @@ UNEXPECTED = "Something went wrong that should not"
 LOST = ("The server has gone: what you see stays, but nothing can be changed. Start it again and "
         "reload this page; its address keeps your settings.")
 RELOAD = "Reload"
+LOADING_WORDS = {
+    "loading": "Loading …",
+    "missing": "The page's scripts could not be loaded. Reload the page.",
+    "unconnected": "The server does not answer. Start it again and reload this page.",
+}
 UNDO, REDO, RESET = "Undo", "Redo", "Reset to the example"
 SESSION, SAVE_SESSION, OPEN_SESSION = "Session", "Save session", "Open session"
 SESSION_NOTE = "One file with all settings, and, where there are any, the fit and your own data."

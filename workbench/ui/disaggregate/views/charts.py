@@ -66,7 +66,8 @@ class Charts(View):
         if scores is None:
             return
         name = self.store.answer.fit.model.name
-        size = {"frame_width": SIZE, "frame_height": SIZE, "toolbar": None}
+        size = {"frame_width": SIZE, "frame_height": SIZE, "toolbar": None,
+                "active_tools": []}
         with pn.io.hold():
             self._coverage.object = reliability_curve(scores, target).opts(
                 **size, show_legend=False)      # it would cover the curves

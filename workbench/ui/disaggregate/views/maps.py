@@ -6,7 +6,7 @@ import panel as pn
 import panel_material_ui as pmui
 from bokeh.events import Tap
 
-from workbench.ui.base.views.layout import View, stretched, wrapping
+from workbench.ui.base.views.layout import WRAPS, View, stretched, wrapping
 from workbench.ui.base.views.text import note, paragraph
 from workbench.ui.disaggregate import messages
 from workbench.ui.disaggregate.layers import COMPONENTS, LAYERS
@@ -16,7 +16,6 @@ from workbench.ui.disaggregate.views.colours import scales
 
 ESTIMATE, TRUTH, OBSERVED = "mean", "known", "observed"
 SIDE = 12       # pixels beside a frame
-WRAPS = {"flexWrap": "wrap", "& .MuiToggleButton-root": {"flex": "0 0 auto", "width": "auto"}}
 
 
 class Maps(View):

@@ -13,9 +13,9 @@ class Room(pn.custom.JSComponent):
     is heard, and is heard when it has loaded.
     """
 
-    told = param.String("", doc="across, down, window, and how often they were told")
-    heard = param.String("", doc="the first three of them as they were heard last")
-    room = param.Tuple((0, 0, 0), doc="pixels of the column, down and across the window")
+    told = param.String("", doc="across, down, and how often they were told")
+    heard = param.String("", doc="the first two of them as they were heard last")
+    room = param.Tuple((0, 0), doc="pixels of the column, and down the window")
 
     _rename = {**pn.custom.JSComponent._rename, "room": None}
     _esm = """
@@ -25,7 +25,7 @@ class Room(pn.custom.JSComponent):
       while (frame && frame.tagName !== 'MAIN') frame = frame.parentNode ?? frame.host
       frame = frame ?? document.body
       const tell = () => {
-        const now = `${frame.clientWidth - 12} ${window.innerHeight} ${window.innerWidth}`
+        const now = `${frame.clientWidth - 12} ${window.innerHeight}`
         if (frame.clientWidth > 0 && now !== model.heard) model.told = `${now} ${count++}`
       }
       const timer = setInterval(tell, 400)
@@ -46,6 +46,6 @@ class Room(pn.custom.JSComponent):
     def _hear(self) -> None:
         if not self._loaded:
             return
-        across, down, window, _ = map(int, self.told.split())
-        self.heard = f"{across} {down} {window}"
-        self.room = across, down, window
+        across, down, _ = map(int, self.told.split())
+        self.heard = f"{across} {down}"
+        self.room = across, down

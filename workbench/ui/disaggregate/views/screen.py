@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import panel as pn
-import panel_material_ui as pmui
 
 from workbench.ui.base.views.layout import View, stretched, wrapping
 from workbench.ui.disaggregate.store import Store
@@ -19,7 +18,7 @@ from workbench.ui.disaggregate.views.room import Room
 from workbench.ui.disaggregate.views.verdict import Strip
 
 DOCK, WIDE = 340, 1250      # pixels across docked charts; from where they are docked anyhow
-NARROW, PHONE = 620, 600    # pixels below which maps stand below each other, controls are closed
+NARROW = 620                # pixels below which maps stand below each other
 LOOSE = {"max-height": "none", "min-width": "0"}
 ABOVE, LEAST = 395, 250                 # pixels that are not map, least height of a map
 
@@ -43,18 +42,9 @@ class Screen(View):
         self.room.param.watch(self._arrange, "room")
         store.param.watch(self._arrange, "scene")
 
-    def placed(self, page: pmui.Page) -> None:
-        """Close the controls of the page on a phone, which shows the map first."""
-        def close(*events) -> None:
-            (_, _, before), (_, _, now) = events[0].old, events[0].new
-            if (before >= PHONE or not before) and now < PHONE:
-                page.sidebar_open = False
-
-        self.room.param.watch(close, "room")
-
     def _arrange(self, *events) -> None:
         """Maps as large as the window allows; charts beside them where there is room."""
-        across, down, _ = self.room.room
+        across, down = self.room.room
         high = max(LEAST, down - ABOVE)
         if not across:
             return
