@@ -35,6 +35,14 @@ CHARTS = {
     "scores": "Lower CRPS and RMSE than the flat model (dashed) is skill; coverage should match "
               "its level.",
 }
+
+
+def reached(with_priors: float, objective: float) -> str:
+    """Where the training curve ends."""
+    return (f"Its last point is the fit on all individuals, {with_priors:.3f}; without log priors "
+            f"{objective:.3f}.")
+
+
 TRAINED_ON = (
     "Areas were used in fitting, so their calibration is optimistic; fine values, where known, "
     "were not."

@@ -7,13 +7,15 @@ What is looked at beside the map has lines of its own, see `insights`.
 
 from __future__ import annotations
 
+import time
+
 import param
 import xarray as xr
 
 from workbench.checks import InputError
 from workbench.pipeline.spec import Spec
 from workbench.ui.base import session
-from workbench.ui.base.jobs import Run
+from workbench.ui.base.jobs import LOOK_SECONDS, Run
 from workbench.ui.base.store import alone, in_words
 from workbench.ui.disaggregate import engine, keeping, messages, own, recovery
 from workbench.ui.disaggregate.engine import Answer, Scene
@@ -21,6 +23,7 @@ from workbench.ui.disaggregate.fitted import FITTED, UNFITTED, Fitted
 from workbench.ui.disaggregate.insights import NONE, PAUSE, Insights
 from workbench.ui.disaggregate.state import State
 
+HELD = 5.0              # most seconds that scores wait for a slider to be let go
 SHOWN_ONLY = ("colours", "log_colours", "beside")     # choices of the views, not of the answer
 
 
@@ -30,6 +33,9 @@ class Store(Insights):
     exceedance = param.Array(doc="P(rate > threshold) of each individual, or None")
     scores = param.ClassSelector(class_=xr.Dataset, doc="scores of the maps shown, or None")
     history = param.List(doc="(step, objective) of the present or last fit")
+
+    #: Whether a slider is being dragged: what takes seconds waits until it is let go.
+    dragged = False
 
     watched = tuple(name for name in State.names() if name not in SHOWN_ONLY)
 
@@ -118,12 +124,12 @@ class Store(Insights):
             self._learn(spec)
             return
         if found is None or scene is None:
-            self._job.start(lambda run: _answer(spec, fitted, run))
+            self._job.start(lambda run: _answer(spec, fitted, run, self))
             return
         self._show(scene, found)
-        if self.scores is None:
+        if self.scores is None or found.rough:
             self.work = "scoring"
-            self._job.start(lambda run: _score(found, run))
+            self._job.start(lambda run: _score(found, scene, run, self))
         else:
             self._end()
 
@@ -134,7 +140,8 @@ class Store(Insights):
             self.state.keep(answer.fitted)
 
     def _show(self, scene: Scene, answer: Answer) -> None:
-        history = list(enumerate(answer.history, 1)) or self.history
+        curve = answer.history and (*answer.history, answer.reached)
+        history = list(enumerate(curve, 1)) or self.history
         exceedance = answer.exceedance(self.state.spec().threshold)
         same = self._same_fit(answer)
         scores = self.scores if same else engine.ready_scores(answer)
@@ -209,7 +216,7 @@ class Store(Insights):
             self.error = in_words(values[0])
 
 
-def _answer(spec: Spec, fitted: Fitted, run: Run) -> None:
+def _answer(spec: Spec, fitted: Fitted, run: Run, store: Store) -> None:
     run.wait_for_page(0)        # before the models, which take seconds to load
     scene = engine.scene(spec)
     run.send("scene", scene)
@@ -221,13 +228,20 @@ def _answer(spec: Spec, fitted: Fitted, run: Run) -> None:
         run.send("refused", messages.no_such_fit(str(error)))
         return
     run.send("maps", (scene, answer))
-    _score(answer, run)
+    _score(answer, scene, run, store)
 
 
-def _score(answer: Answer, run: Run) -> None:
-    if engine.ready_scores(answer) is None:
-        run.wait_for_page(PAUSE)       # scores take seconds: not while a slider is being moved
-    run.send("scores", engine.scores(answer))
+def _score(answer: Answer, scene: Scene, run: Run, store: Store) -> None:
+    """Settle and score an answer; both take seconds: not while a slider is being moved."""
+    if answer.rough or engine.ready_scores(answer) is None:
+        run.wait_for_page(PAUSE)
+        deadline = time.monotonic() + HELD
+        while store.dragged and time.monotonic() < deadline:
+            run.rest(LOOK_SECONDS)
+    exact = engine.settled(answer)
+    if exact is not answer:
+        run.send("maps", (scene, exact))
+    run.send("scores", engine.scores(exact))
 
 
 def _fit(spec: Spec, empty: bool, run: Run) -> None:
