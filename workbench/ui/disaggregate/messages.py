@@ -59,6 +59,7 @@ KINDS = {
 }
 NO_CURVE = "Nothing learnt yet: press Fit."
 OPENING = "opening the session"
+LET_GO = "This comes when the slider is let go."
 SUMMARY = "What was fitted: hyperparameters with units and priors"
 
 

@@ -68,13 +68,13 @@ class Scale:
     def told(self) -> str:
         """Lengthscale, where it comes from, and ρ, in words."""
         here, there = f"{self.value:.3g} {self.unit}", f"{self.reference:.3g} {self.unit}"
-        if self.fixed:
-            from_ = "" if here == there and self.mark == FIXED else f", {self.mark} {there}"
-            said = f"Fixed at {here}{from_}."
-        elif self.mark == FIXED:
-            said = f"{here}, as fixed in the fit; press Fit to learn it."
+        if not self.fixed:
+            said = {FITTED: f"Fitted: {here}.", START: f"Not learnt yet: starts at {here}.",
+                    FIXED: f"{here}, as fixed in the fit; press Fit to learn it."}[self.mark]
+        elif here == there:
+            said = f"Fixed at {here}{', as fitted' if self.mark == FITTED else ''}."
         else:
-            said = f"Fitted: {here}." if self.mark == FITTED else f"Not learnt yet: starts at {here}."
+            said = f"Fixed at {here}{'' if self.mark == START else f'; the fit has {there}'}."
         if not self.width > 0:
             return said
         return (f"{said} ρ = {self.ratio:.2g}: lengthscale over the width of a typical area, "

@@ -24,6 +24,7 @@ from workbench.ui.disaggregate.insights import NONE, PAUSE, Insights
 from workbench.ui.disaggregate.state import State
 
 HELD = 5.0              # most seconds that scores wait for a slider to be let go
+UPDATING = "updating the maps"
 SHOWN_ONLY = ("colours", "log_colours", "beside")     # choices of the views, not of the answer
 
 
@@ -41,7 +42,7 @@ class Store(Insights):
 
     def _set_up(self) -> None:
         self._spec, self._asked, self._side = None, None, self._line(self._hear_side)
-        self._opened = {}
+        self._opened, self._pursued, self._wanted, self._glimpsed = {}, None, None, False
         self._ahead = self._line(self._hear_side, spare=True)
         super()._set_up()
 
@@ -54,6 +55,11 @@ class Store(Insights):
     def stoppable(self) -> bool:
         """Whether hyperparameters are being learnt."""
         return self.fitting
+
+    @property
+    def stale(self) -> bool:
+        """Whether the maps are of other settings; not while they follow a slider step by step."""
+        return self.work == UPDATING and self.answer is not None and not self._glimpsed
 
     @alone
     def fit(self) -> None:
@@ -116,14 +122,19 @@ class Store(Insights):
             self._exceed()
             self._include(spec.area_effect)
             return
+        if self.work and self._pursued == (engine.base_spec(spec), fitted):
+            self._wanted = spec             # what is under way is shown, and then this
+            return
         self.close()
         self._have_checked(spec)
         found, scene = self._ready(spec, fitted), engine.ready_scene(spec)
-        self.param.update(error="", work="updating the maps", fraction=0.0, testing=(0, 0))
+        self._glimpsed = False
+        self.param.update(error="", work=UPDATING, fraction=0.0, testing=(0, 0))
         if found is None and fitted.status == FITTED and not fitted.at:
             self._learn(spec)
             return
         if found is None or scene is None:
+            self._pursued = engine.base_spec(spec), fitted
             self._job.start(lambda run: _answer(spec, fitted, run, self))
             return
         self._show(scene, found)
@@ -132,6 +143,20 @@ class Store(Insights):
             self._job.start(lambda run: _score(found, scene, run, self))
         else:
             self._end()
+
+    def close(self) -> None:
+        """Drop all work."""
+        self._pursued = self._wanted = None
+        super().close()
+
+    @alone
+    def newer(self, run: Run) -> Spec | None:
+        """What a slider asks for since an answer was begun; asked by the run that pursues it."""
+        run.check()
+        wanted, self._wanted = self._wanted, None
+        if wanted is None:
+            self._pursued = None
+        return wanted
 
     def _adopt(self, answer: Answer) -> None:
         """Put what was learnt into the state, and so into the URL."""
@@ -193,10 +218,19 @@ class Store(Insights):
         elif name == "maps":
             self._show(*result)
             self._adopt(result[1])
-            self.param.update(work="scoring", fraction=0.0)
+            self._glimpsed = True
+            done = result[1].answers(self._spec, self.state.fitted)
+            self.param.update(work="scoring" if done else UPDATING, fraction=0.0)
             self._include(self._spec.area_effect)   # it may have been switched meanwhile
         else:
             self.param.update(**{name: result})
+
+    @alone
+    def _hear(self, event: str, *values) -> None:
+        super()._hear(event, *values)
+        if event == "failed" and self._wanted is not None:      # there may be no error there
+            self._pursued = self._asked = None
+            self._changed()
 
     def _end(self) -> None:
         """All that was asked for is shown: work ahead."""
@@ -228,11 +262,14 @@ def _answer(spec: Spec, fitted: Fitted, run: Run, store: Store) -> None:
         run.send("refused", messages.no_such_fit(str(error)))
         return
     run.send("maps", (scene, answer))
+    while (later := store.newer(run)) is not None:
+        answer = engine.quick(later, fitted)
+        run.send("maps", (scene, answer))
     _score(answer, scene, run, store)
 
 
 def _score(answer: Answer, scene: Scene, run: Run, store: Store) -> None:
-    """Settle and score an answer; both take seconds: not while a slider is being moved."""
+    """Settle and score an answer, which takes seconds: not while a slider is being moved."""
     if answer.rough or engine.ready_scores(answer) is None:
         run.wait_for_page(PAUSE)
         deadline = time.monotonic() + HELD
