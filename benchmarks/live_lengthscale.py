@@ -56,7 +56,7 @@ def drag(state: State) -> tuple[np.ndarray, np.ndarray]:
         wall, cpu = time.perf_counter(), time.process_time()
         store.dragged = True
         slider.value = value
-        _until(lambda: screen.maps.atlas.fine.source.data["mean"] is not before
+        _until(lambda before=before: screen.maps.atlas.fine.source.data["mean"] is not before
                and store.work == "scoring")
         walls.append(1e3 * (time.perf_counter() - wall))
         cpus.append(1e3 * (time.process_time() - cpu))

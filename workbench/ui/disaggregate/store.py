@@ -7,23 +7,21 @@ What is looked at beside the map has lines of its own, see `insights`.
 
 from __future__ import annotations
 
-import time
-
 import param
 import xarray as xr
 
 from workbench.checks import InputError
 from workbench.pipeline.spec import Spec
 from workbench.ui.base import session
-from workbench.ui.base.jobs import LOOK_SECONDS, Run
+from workbench.ui.base.jobs import Run
 from workbench.ui.base.store import alone, in_words
 from workbench.ui.disaggregate import engine, keeping, messages, own, recovery
 from workbench.ui.disaggregate.engine import Answer, Scene
 from workbench.ui.disaggregate.fitted import FITTED, UNFITTED, Fitted
+from workbench.ui.disaggregate.following import follow, score
 from workbench.ui.disaggregate.insights import NONE, PAUSE, Insights
 from workbench.ui.disaggregate.state import State
 
-HELD = 5.0              # most seconds that scores wait for a slider to be let go
 UPDATING = "updating the maps"
 SHOWN_ONLY = ("colours", "log_colours", "beside")     # choices of the views, not of the answer
 
@@ -135,12 +133,12 @@ class Store(Insights):
             return
         if found is None or scene is None:
             self._pursued = engine.base_spec(spec), fitted
-            self._job.start(lambda run: _answer(spec, fitted, run, self))
+            self._job.start(lambda run: follow(spec, fitted, run, self))
             return
         self._show(scene, found)
         if self.scores is None or found.rough:
             self.work = "scoring"
-            self._job.start(lambda run: _score(found, scene, run, self))
+            self._job.start(lambda run: score(found, scene, run, self))
         else:
             self._end()
 
@@ -216,9 +214,9 @@ class Store(Insights):
             self.state.keep(UNFITTED)
             self.error = result
         elif name == "maps":
+            self._glimpsed = True
             self._show(*result)
             self._adopt(result[1])
-            self._glimpsed = True
             done = result[1].answers(self._spec, self.state.fitted)
             self.param.update(work="scoring" if done else UPDATING, fraction=0.0)
             self._include(self._spec.area_effect)   # it may have been switched meanwhile
@@ -248,37 +246,6 @@ class Store(Insights):
                 self._show(scene, answer)
         elif event == "failed":
             self.error = in_words(values[0])
-
-
-def _answer(spec: Spec, fitted: Fitted, run: Run, store: Store) -> None:
-    run.wait_for_page(0)        # before the models, which take seconds to load
-    scene = engine.scene(spec)
-    run.send("scene", scene)
-    try:
-        answer = engine.quick(spec, fitted)
-    except InputError as error:
-        if fitted == UNFITTED:
-            raise
-        run.send("refused", messages.no_such_fit(str(error)))
-        return
-    run.send("maps", (scene, answer))
-    while (later := store.newer(run)) is not None:
-        answer = engine.quick(later, fitted)
-        run.send("maps", (scene, answer))
-    _score(answer, scene, run, store)
-
-
-def _score(answer: Answer, scene: Scene, run: Run, store: Store) -> None:
-    """Settle and score an answer, which takes seconds: not while a slider is being moved."""
-    if answer.rough or engine.ready_scores(answer) is None:
-        run.wait_for_page(PAUSE)
-        deadline = time.monotonic() + HELD
-        while store.dragged and time.monotonic() < deadline:
-            run.rest(LOOK_SECONDS)
-    exact = engine.settled(answer)
-    if exact is not answer:
-        run.send("maps", (scene, exact))
-    run.send("scores", engine.scores(exact))
 
 
 def _fit(spec: Spec, empty: bool, run: Run) -> None:

@@ -95,9 +95,9 @@ class Charts(View):
             fit.objective_with_priors, fit.objective)
 
     def _training_figure(self) -> figure:
-        plot = chart("Training", "step", "objective with log priors (nats)", SIZE, SIZE, name="training",
-                     tools="pan,wheel_zoom,reset", toolbar_location="right", active_scroll=None,
-                     x_range=(0, 1), y_range=(0, 1))
+        plot = chart("Training", "step", "objective with log priors (nats)", SIZE, SIZE,
+                     name="training", tools="pan,wheel_zoom,reset", toolbar_location="right",
+                     active_scroll=None, x_range=(0, 1), y_range=(0, 1))
         plot.toolbar.autohide = True
         plot.line("step", "objective", source=self._steps, line_color=CATEGORIES[0],
                   line_width=1.5)

@@ -1,4 +1,4 @@
-"""The lengthscale beside its slider: a mark where the fit is, a switch that fixes it, the kernel."""
+"""The lengthscale: a slider with a mark where the fit is, a switch that fixes it, the kernel."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ class Lengthscale(View):
     def __init__(self, store: Store, **params):
         super().__init__(store, **params)
         doc = store.state.param.lengthscale.doc
-        plain = {"sizing_mode": "stretch_width", "size": "small", "margin": (6, 10)}
+        plain = {"sizing_mode": "stretch_width", "size": "small"}
         self.slider = SLIDER(label="Lengthscale", options={"": 0.0}, value=0.0, tooltips=False,
-                             description=doc, **plain)
-        self.switch = pmui.Switch(label=scale.SWITCH, **plain)
+                             description=doc, margin=(6, 10, 0, 10), **plain)
+        self.switch = pmui.Switch(label=scale.SWITCH, margin=(0, 10), **plain)
         self.told = note(inset=10)
         curves = {"fit": {"line_color": NEUTRAL, "line_dash": "dashed"},
                   "k": {"line_color": CATEGORIES[0]}}

@@ -1,0 +1,221 @@
+"""The lengthscale that can be moved: what it starts at, what follows it, and what says so."""
+
+import json
+import re
+import threading
+import time
+
+import numpy as np
+import param
+import pytest
+import xarray as xr
+
+import workbench as wb
+from tests.ui.disaggregate.sessions import Session
+from workbench.ui.disaggregate import engine, exporting, exports, following
+from workbench.ui.disaggregate.catalogue import LEARNT, lengthscales
+from workbench.ui.disaggregate.fitted import FITTED, Fitted
+from workbench.ui.disaggregate.scale import width_of
+from workbench.ui.disaggregate.state import State
+from workbench.ui.disaggregate.views.charts import Charts
+from workbench.ui.disaggregate.views.lengthscale import Lengthscale
+
+ROLL = "dataset=swiss-roll&granularity=10&model=vbagg&kernel=rbf&overdispersion=none&nugget=0"
+AT = "mean:5,rbf.variance:1.2,rbf.lengthscale:1.23456789,noise.std:0.4"
+
+
+def opened(query):
+    state = State()
+    assert state.read(query) == []
+    return Session(state)
+
+
+@pytest.fixture
+def fit(one_thread):
+    """A session whose fit is shown, and the view of its lengthscale."""
+    session = opened(f"{ROLL}&likelihood=normal")
+    view = Lengthscale(session.maps())
+    session.store.fit()
+    session.wait(lambda: session.store.answer.kind == "learnt" and session.store.work == "")
+    yield session, view
+    session.store.close()
+
+
+def slide(view, value, released=True):
+    """What the browser tells when the handle is moved, and let go."""
+    view.slider.value = value
+    if released:
+        with param.edit_constant(view.slider):
+            view.slider.value_throttled = list(view.slider.options.values()).index(value)
+
+
+@pytest.mark.slow
+def test_the_lengthscale_is_fixed_where_it_was_fitted_and_nothing_jumps(fit):
+    session, view = fit
+    state, store = session.state, session.store
+    answer, scores = store.answer, store.scores
+    learnt = answer.fit.hyperparameters["rbf.lengthscale"]["value"]
+    assert view.slider.value == pytest.approx(learnt) and not view.switch.value
+    [mark] = view.slider.marks
+    assert list(view.slider.options.values())[mark["value"]] == pytest.approx(learnt)
+    assert mark["label"] == "fitted" and f"Fitted: {learnt:.3g}" in view.told.object
+    view.switch.value = True
+    session.settled()
+    assert state.lengthscale == float(f"{learnt:g}") and state.fixed()
+    assert store.answer.fit is answer.fit and store.answer.kind == "learnt"
+    assert store.answer.mean is answer.mean and store.scores is scores
+    # what is taken away says that it is fixed
+    assert f"lengthscale={learnt:g}&" in state.query()
+    assert state.spec().hyperparameters["rbf.lengthscale"] == state.lengthscale
+    again = State()
+    assert again.read(state.query()) == [] and again.query() == state.query()
+    assert "model.condition(ds" in exporting.program(store.answer, None)
+    view.switch.value = False
+    session.settled()
+    assert state.lengthscale == LEARNT and store.answer.mean is answer.mean
+    assert "model.fit(ds" in exporting.program(store.answer, None)
+
+
+@pytest.mark.slow
+def test_moved_maps_are_settled_on_release_and_are_found_again(fit, tmp_path):
+    session, view = fit
+    state, store = session.state, session.store
+    held = list(view.slider.options.values())[3]
+    slide(view, held, released=False)
+    assert store.dragged and state.lengthscale == held and view.switch.value
+    session.maps()
+    assert store.answer.kind == "moved" and store.answer.rough and store.scores is None
+    slide(view, held)
+    assert not store.dragged
+    session.settled()
+    assert not store.answer.rough and store.scores is not None
+    spec = json.loads(exports.settings(store.answer, state))
+    assert spec["hyperparameters"]["rbf.lengthscale"] == pytest.approx(held)
+    run = wb.run(exports.as_shown(store.answer, None))
+    np.testing.assert_allclose(run["mean"].values, store.answer.mean, rtol=1e-6)
+    scope = {}
+    exec(exporting.program(store.answer, None), scope)      # noqa: S102  our own program
+    np.testing.assert_allclose(scope["maps"]["mean"].values, store.answer.mean, rtol=1e-6)
+    path = tmp_path / "maps.nc"
+    path.write_bytes(exports.maps(store.answer, store.scene, state).read())
+    with xr.open_dataset(path) as maps:
+        assert f'"rbf.lengthscale": {held:g}' in maps.attrs["spec"]
+        assert f"lengthscale={held:g}&" in maps.attrs["address"]
+
+
+@pytest.mark.slow
+def test_maps_follow_a_slider_that_does_not_rest(fit, monkeypatch):
+    session, view = fit
+    store, real, asked, go = session.store, engine.quick, [], threading.Event()
+
+    def quick(spec, fitted):
+        asked.append(spec.hyperparameters["rbf.lengthscale"])
+        if len(asked) == 1:
+            assert go.wait(60)
+        return real(spec, fitted)
+
+    monkeypatch.setattr(following.engine, "quick", quick)
+    first, *between, last = list(view.slider.options.values())[4:12]
+    seen = []
+    store.param.watch(lambda event: seen.append(
+        event.new.fit.hyperparameters["rbf.lengthscale"]["value"]), "answer")
+    slide(view, first, released=False)
+    session.wait(lambda: asked)
+    for value in (*between, last):
+        slide(view, value, released=False)
+    assert store.stale
+    go.set()
+    session.wait(lambda: len(seen) >= 2)
+    assert seen == pytest.approx([first, last])             # one begun is shown, others never made
+    slide(view, last)
+    session.settled()
+    assert asked[:2] == [first, last] and not store.stale
+
+
+def test_a_place_where_there_is_no_map_does_not_stop_the_slider(fit, monkeypatch):
+    session, view = fit
+    store, real, go = session.store, engine.quick, threading.Event()
+    bad, good = list(view.slider.options.values())[2:4]
+
+    def quick(spec, fitted):
+        if spec.hyperparameters.get("rbf.lengthscale") == bad:
+            assert go.wait(60)
+            raise wb.InputError("cannot be factorised")
+        return real(spec, fitted)
+
+    monkeypatch.setattr(following.engine, "quick", quick)
+    store.state.keep(Fitted())              # of a fit it would be refused as an address's
+    session.maps()
+    slide(view, bad)
+    slide(view, good)
+    go.set()
+    session.settled()
+    value = store.answer.fit.hyperparameters["rbf.lengthscale"]["value"]
+    assert value == pytest.approx(good) and store.error == ""
+
+
+def test_an_address_may_have_any_lengthscale_that_a_fit_could_have():
+    state = State(model="vbagg")
+    assert state.read("lengthscale=123.456") == [] and state.lengthscale == 123.456
+    assert list(state.fixed().values()) == [123.456] and len(state.neighbours()) == 2
+    state.fix_lengthscale(lengthscales(state.choice)[3])
+    state.fix_lengthscale(lengthscales(state.choice)[4])
+    assert len(state.param.lengthscale.names) == len(lengthscales(state.choice)) + 1   # and learnt
+    for bad in ("1e9", "-3", "0", "nan", "inf", "long"):
+        [told] = state.read(f"lengthscale={bad}")
+        assert told.startswith(f"lengthscale={bad} (")
+
+
+def test_what_was_fixed_in_the_fit_says_so_when_it_is_let_go():
+    at = AT.replace("1.23456789", "1.23456789!")
+    session = opened(f"{ROLL}&likelihood=normal&lengthscale=1.23457&status=fitted&at={at}")
+    view = Lengthscale(session.maps())
+    assert view.slider.marks[0]["label"] == "fixed in the fit"
+    session.state.lengthscale = LEARNT
+    session.maps()
+    assert "as fixed in the fit; press Fit to learn it" in view.told.object
+    assert not view.switch.value and view.slider.value == pytest.approx(1.23456789)
+    session.store.close()
+
+
+@pytest.mark.parametrize(("query", "why"), [
+    ("dataset=swiss-roll&granularity=10", "auto tries several kernels"),
+    ("dataset=swiss-roll&granularity=10&model=constant", "the flat model has no kernel"),
+    ("dataset=swiss-roll&granularity=10&model=vbagg&kernel=linear", "regression alone has no")])
+def test_models_without_a_lengthscale_say_why(query, why):
+    session = opened(query)
+    view = Lengthscale(session.maps())
+    assert view.slider.disabled and view.switch.disabled and why in view.told.object
+    session.store.close()
+
+
+def test_the_width_of_a_typical_area():
+    side = np.arange(12) + 0.5
+    x, y = (v.ravel() for v in np.meshgrid(side, side))
+    ds = xr.Dataset({"membership": ("individual", (x // 4 + 3 * (y // 4)).astype(int)),
+                     "value": ("bag", np.ones(9))},
+                    {"x": ("individual", x), "y": ("individual", y)})
+    assert width_of(ds) == pytest.approx(4, rel=0.01)           # areas of 4 by 4
+    assert np.isnan(width_of(ds.assign(membership=("individual", np.arange(144)),
+                                       value=("bag", np.ones(144)))))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("query", [
+    ROLL + "&likelihood=normal", ROLL + "&likelihood=negative-binomial",
+    "dataset=swiss-roll&granularity=10&model=auto",
+    "dataset=swiss-roll&granularity=10&model=constant",
+    "dataset=swiss-roll&granularity=10&model=centre-point&kernel=linear",
+    "dataset=korea&granularity=60&model=aggregated-gp&kernel=linear"])
+def test_the_training_curve_ends_at_the_objective_of_the_summary(query, one_thread):
+    session = opened(query)
+    charts = Charts(session.maps())
+    session.store.fit()
+    session.wait(lambda: session.store.answer.kind == "learnt" and session.store.work == "")
+    told = re.search(r"with log priors (-?[\d.]+), after (\d+) steps", session.store.answer.summary)
+    drawn = charts._steps.data["objective"]
+    assert f"{drawn[-1]:.3f}" == told[1] and len(drawn) == int(told[2]) + 1
+    assert told[1] in charts.reached.object
+    # The best step is what is kept; all individuals instead of clusters of them move it little.
+    assert abs(drawn[-1] - max(drawn[:-1])) < 0.005 * abs(drawn[-1])
+    session.store.close()
