@@ -3,7 +3,6 @@
 import json
 import re
 import threading
-import time
 
 import numpy as np
 import param
@@ -12,16 +11,18 @@ import xarray as xr
 
 import workbench as wb
 from tests.ui.disaggregate.sessions import Session
-from workbench.ui.disaggregate import engine, exporting, exports, following
+from workbench.ui.disaggregate import engine, exporting, exports
 from workbench.ui.disaggregate.catalogue import LEARNT, lengthscales
-from workbench.ui.disaggregate.fitted import FITTED, Fitted
 from workbench.ui.disaggregate.scale import width_of
 from workbench.ui.disaggregate.state import State
 from workbench.ui.disaggregate.views.charts import Charts
 from workbench.ui.disaggregate.views.lengthscale import Lengthscale
 
-ROLL = "dataset=swiss-roll&granularity=10&model=vbagg&kernel=rbf&overdispersion=none&nugget=0"
-AT = "mean:5,rbf.variance:1.2,rbf.lengthscale:1.23456789,noise.std:0.4"
+KOREA = "dataset=korea&granularity=60&model=centre-point&nugget=0"
+MAP = f"{KOREA}&kernel=matern32(coordinates)"       # quickly learnt
+ROLL = "dataset=swiss-roll&granularity=10"
+AT = "mean:-4.75,matern32.variance:0.08,matern32.lengthscale:71.2345678{},area.std:0.3"
+LENGTH = "matern32.lengthscale"
 
 
 def opened(query):
@@ -33,7 +34,7 @@ def opened(query):
 @pytest.fixture
 def fit(one_thread):
     """A session whose fit is shown, and the view of its lengthscale."""
-    session = opened(f"{ROLL}&likelihood=normal")
+    session = opened(MAP)
     view = Lengthscale(session.maps())
     session.store.fit()
     session.wait(lambda: session.store.answer.kind == "learnt" and session.store.work == "")
@@ -54,7 +55,7 @@ def test_the_lengthscale_is_fixed_where_it_was_fitted_and_nothing_jumps(fit):
     session, view = fit
     state, store = session.state, session.store
     answer, scores = store.answer, store.scores
-    learnt = answer.fit.hyperparameters["rbf.lengthscale"]["value"]
+    learnt = answer.fit.hyperparameters[LENGTH]["value"]
     assert view.slider.value == pytest.approx(learnt) and not view.switch.value
     [mark] = view.slider.marks
     assert list(view.slider.options.values())[mark["value"]] == pytest.approx(learnt)
@@ -66,7 +67,7 @@ def test_the_lengthscale_is_fixed_where_it_was_fitted_and_nothing_jumps(fit):
     assert store.answer.mean is answer.mean and store.scores is scores
     # what is taken away says that it is fixed
     assert f"lengthscale={learnt:g}&" in state.query()
-    assert state.spec().hyperparameters["rbf.lengthscale"] == state.lengthscale
+    assert state.spec().hyperparameters[LENGTH] == state.lengthscale
     again = State()
     assert again.read(state.query()) == [] and again.query() == state.query()
     assert "model.condition(ds" in exporting.program(store.answer, None)
@@ -90,67 +91,69 @@ def test_moved_maps_are_settled_on_release_and_are_found_again(fit, tmp_path):
     session.settled()
     assert not store.answer.rough and store.scores is not None
     spec = json.loads(exports.settings(store.answer, state))
-    assert spec["hyperparameters"]["rbf.lengthscale"] == pytest.approx(held)
+    assert spec["hyperparameters"][LENGTH] == pytest.approx(held)
     run = wb.run(exports.as_shown(store.answer, None))
     np.testing.assert_allclose(run["mean"].values, store.answer.mean, rtol=1e-6)
     scope = {}
-    exec(exporting.program(store.answer, None), scope)      # noqa: S102  our own program
+    exec(exporting.program(store.answer, None), scope)
     np.testing.assert_allclose(scope["maps"]["mean"].values, store.answer.mean, rtol=1e-6)
     path = tmp_path / "maps.nc"
     path.write_bytes(exports.maps(store.answer, store.scene, state).read())
     with xr.open_dataset(path) as maps:
-        assert f'"rbf.lengthscale": {held:g}' in maps.attrs["spec"]
+        assert f'LENGTH: {held:g}' in maps.attrs["spec"]
         assert f"lengthscale={held:g}&" in maps.attrs["address"]
 
 
 @pytest.mark.slow
 def test_maps_follow_a_slider_that_does_not_rest(fit, monkeypatch):
     session, view = fit
-    store, real, asked, go = session.store, engine.quick, [], threading.Event()
+    store, asked, begun, go = session.store, [], threading.Event(), threading.Event()
+    real = engine._moved
 
-    def quick(spec, fitted):
-        asked.append(spec.hyperparameters["rbf.lengthscale"])
-        if len(asked) == 1:
-            assert go.wait(60)
-        return real(spec, fitted)
+    def moved(spec, *given):
+        asked.append(spec.hyperparameters[LENGTH])
+        begun.set()
+        assert go.wait(60)
+        return real(spec, *given)
 
-    monkeypatch.setattr(following.engine, "quick", quick)
+    monkeypatch.setattr(engine, "_moved", moved)
     first, *between, last = list(view.slider.options.values())[4:12]
     seen = []
     store.param.watch(lambda event: seen.append(
-        event.new.fit.hyperparameters["rbf.lengthscale"]["value"]), "answer")
+        event.new.fit.hyperparameters[LENGTH]["value"]), "answer")
     slide(view, first, released=False)
-    session.wait(lambda: asked)
+    assert begun.wait(60)
     for value in (*between, last):
         slide(view, value, released=False)
     assert store.stale
     go.set()
-    session.wait(lambda: len(seen) >= 2)
+    session.maps()
     assert seen == pytest.approx([first, last])             # one begun is shown, others never made
     slide(view, last)
     session.settled()
     assert asked[:2] == [first, last] and not store.stale
 
 
+@pytest.mark.slow
 def test_a_place_where_there_is_no_map_does_not_stop_the_slider(fit, monkeypatch):
     session, view = fit
-    store, real, go = session.store, engine.quick, threading.Event()
-    bad, good = list(view.slider.options.values())[2:4]
+    store, real, begun, go = session.store, engine._moved, threading.Event(), threading.Event()
+    bad, good = list(view.slider.options.values())[13:15]
 
-    def quick(spec, fitted):
-        if spec.hyperparameters.get("rbf.lengthscale") == bad:
-            assert go.wait(60)
-            raise wb.InputError("cannot be factorised")
-        return real(spec, fitted)
+    def moved(spec, *given):
+        begun.set()
+        assert go.wait(60)
+        if spec.hyperparameters[LENGTH] == bad:
+            raise RuntimeError("cannot be factorised")
+        return real(spec, *given)
 
-    monkeypatch.setattr(following.engine, "quick", quick)
-    store.state.keep(Fitted())              # of a fit it would be refused as an address's
-    session.maps()
+    monkeypatch.setattr(engine, "_moved", moved)
     slide(view, bad)
+    assert begun.wait(60)
     slide(view, good)
     go.set()
-    session.settled()
-    value = store.answer.fit.hyperparameters["rbf.lengthscale"]["value"]
+    session.wait(lambda: store.answer.kind == "moved")
+    value = store.answer.fit.hyperparameters[LENGTH]["value"]
     assert value == pytest.approx(good) and store.error == ""
 
 
@@ -167,14 +170,13 @@ def test_an_address_may_have_any_lengthscale_that_a_fit_could_have():
 
 
 def test_what_was_fixed_in_the_fit_says_so_when_it_is_let_go():
-    at = AT.replace("1.23456789", "1.23456789!")
-    session = opened(f"{ROLL}&likelihood=normal&lengthscale=1.23457&status=fitted&at={at}")
+    session = opened(f"{MAP}&lengthscale=71.2346&status=fitted&at={AT.format('!')}")
     view = Lengthscale(session.maps())
     assert view.slider.marks[0]["label"] == "fixed in the fit"
     session.state.lengthscale = LEARNT
     session.maps()
     assert "as fixed in the fit; press Fit to learn it" in view.told.object
-    assert not view.switch.value and view.slider.value == pytest.approx(1.23456789)
+    assert not view.switch.value and view.slider.value == pytest.approx(71.2345678)
     session.store.close()
 
 
@@ -202,11 +204,9 @@ def test_the_width_of_a_typical_area():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("query", [
-    ROLL + "&likelihood=normal", ROLL + "&likelihood=negative-binomial",
-    "dataset=swiss-roll&granularity=10&model=auto",
-    "dataset=swiss-roll&granularity=10&model=constant",
-    "dataset=swiss-roll&granularity=10&model=centre-point&kernel=linear",
-    "dataset=korea&granularity=60&model=aggregated-gp&kernel=linear"])
+    f"{KOREA}&kernel=linear", f"{KOREA}&kernel=linear&likelihood=normal&link=identity",
+    f"{KOREA.replace('centre-point', 'aggregated-gp')}&kernel=linear",
+    f"{ROLL}&model=constant", f"{ROLL}&model=vbagg&kernel=linear", f"{ROLL}&model=auto"])
 def test_the_training_curve_ends_at_the_objective_of_the_summary(query, one_thread):
     session = opened(query)
     charts = Charts(session.maps())
