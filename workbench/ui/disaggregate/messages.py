@@ -37,9 +37,10 @@ CHARTS = {
 }
 
 
-def reached(with_priors: float, objective: float) -> str:
+def reached(with_priors: float, objective: float, mixture: bool) -> str:
     """Where the training curve ends."""
-    return (f"Its last point is the fit on all individuals, {with_priors:.3f}; without log priors "
+    whose = "the model with most weight" if mixture else "the fit"
+    return (f"Its last point is {whose} on all individuals, {with_priors:.3f}; without log priors "
             f"{objective:.3f}.")
 
 

@@ -15,6 +15,7 @@ from workbench.ui.base.views.figures import chart, push, shown, source
 from workbench.ui.base.views.layout import View, stretched, wrapping
 from workbench.ui.base.views.text import note, paragraph
 from workbench.ui.disaggregate import messages
+from workbench.ui.disaggregate.state import AUTO
 from workbench.ui.disaggregate.store import Store
 from workbench.ui.disaggregate.views.scores import Scores
 
@@ -89,10 +90,10 @@ class Charts(View):
 
     def _ends(self) -> str:
         """Where the curve of a fit ends."""
-        store = self.store
-        fit = store.answer.fit if store.answer is not None and store.answer.history else None
-        return "" if fit is None or store.fitting else messages.reached(
-            fit.objective_with_priors, fit.objective)
+        history, answer = self.store.history, self.store.answer
+        if not history or answer is None or history[-1][1] != answer.reached:
+            return ""       # nothing is learnt yet, or another fit is being made
+        return messages.reached(answer.reached, answer.fit.objective, answer.spec.model == AUTO)
 
     def _training_figure(self) -> figure:
         plot = chart("Training", "step", "objective with log priors (nats)", SIZE, SIZE,
