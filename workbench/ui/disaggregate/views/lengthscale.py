@@ -17,6 +17,7 @@ from workbench.ui.disaggregate.scale import Scale
 from workbench.ui.disaggregate.state import LEARNT
 from workbench.ui.disaggregate.store import Store
 
+MARKED = {"& .MuiSlider-mark": {"height": "14px", "width": "3px", "opacity": 1}}
 _FOLLOWED = ("lengthscale", "dataset", "model", "kernel", "status", "at")
 
 
@@ -28,7 +29,7 @@ class Lengthscale(View):
         doc = store.state.param.lengthscale.doc
         plain = {"sizing_mode": "stretch_width", "size": "small"}
         self.slider = SLIDER(label="Lengthscale", options={"": 0.0}, value=0.0, tooltips=False,
-                             description=doc, margin=(6, 10, 0, 10), **plain)
+                             description=doc, margin=(6, 10, 0, 10), sx=MARKED, **plain)
         self.switch = pmui.Switch(label=scale.SWITCH, margin=(0, 10), **plain)
         self.told = note(inset=10)
         curves = {"fit": {"line_color": NEUTRAL, "line_dash": "dashed"},
