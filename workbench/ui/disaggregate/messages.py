@@ -35,6 +35,15 @@ CHARTS = {
     "scores": "Lower CRPS and RMSE than the flat model (dashed) is skill; coverage should match "
               "its level.",
 }
+
+
+def reached(with_priors: float, objective: float, mixture: bool) -> str:
+    """Where the training curve ends."""
+    whose = "the model with most weight" if mixture else "the fit"
+    return (f"Its last point is {whose} on all individuals, {with_priors:.3f}; without log priors "
+            f"{objective:.3f}.")
+
+
 TRAINED_ON = (
     "Areas were used in fitting, so their calibration is optimistic; fine values, where known, "
     "were not."
@@ -51,6 +60,7 @@ KINDS = {
 }
 NO_CURVE = "Nothing learnt yet: press Fit."
 OPENING = "opening the session"
+LET_GO = "This comes when the slider is let go."
 SUMMARY = "What was fitted: hyperparameters with units and priors"
 
 

@@ -146,5 +146,4 @@ class Maps(View):
             f"{rate.caption.capitalize()} {spread.caption.capitalize()}")
 
     def _dim(self, *events) -> None:
-        stale = self.store.work.startswith("updating") and self.store.answer is not None
-        self._row.styles = {"opacity": "0.55" if stale else "1"}
+        self._row.styles = {"opacity": "0.55" if self.store.stale else "1"}
