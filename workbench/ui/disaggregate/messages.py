@@ -21,7 +21,14 @@ MAPS = {
     "beyond": ("Extrapolation",
                "Bright: inputs of the model lie far beyond the range of area means, where no total "
                "tests the map."),
+    "swiped": ("Estimate", "Drag the divider, or move it by the arrow keys: estimate on its left, "
+               "split of each total by population on its right, on one scale."),
+    "split": ("Population split", ""),
+    "difference": ("Estimate − population split",
+                   "Red: the estimate is higher than the split; blue: lower."),
 }
+DIVIDER = "Divider between estimate and population split"
+DIVIDED = "estimate left of {} percent of the map, population split right of it"
 NO_TRUTH = (
     "No truth is known: only the areas' totals were published, and are shown here. Try the "
     "simulated country or Korea to see a map beside its truth."
@@ -148,10 +155,29 @@ def may_be_chance(rivals: list[str]) -> str:
 def against(rival: str, score: str, ours: float, theirs: float) -> str:
     """The map beside a simple one, in one sentence."""
     name = _listed([rival])
-    gap = f"{100 * (ours / theirs - 1):+.0f} %".replace("-", "−") if theirs > 0 else "worse"
+    gap = _gap(ours, theirs)
     if ours < theirs:
         return f"Beats {name}: {score} {gap}."
     return f"{name[0].upper()}{name[1:]} is as good or better: {score} of this map {gap}."
+
+
+def compared(rival: str, score: str, ours: float, theirs: float, where: str, sure: bool) -> str:
+    """Which of the map and a simple one wins, with the numbers."""
+    name = _listed([rival])
+    numbers = f"{score} {where}: {ours:.3g} against {theirs:.3g} ({_gap(ours, theirs)})"
+    if ours >= theirs:
+        return f"{name[0].upper()}{name[1:]} is as good or better than the estimate. {numbers}."
+    chance = "more than chance" if sure else "which may be chance"
+    return f"The estimate wins against {name}. {numbers}, {chance}."
+
+
+def _gap(ours: float, theirs: float) -> str:
+    return f"{100 * (ours / theirs - 1):+.0f} %".replace("-", "−") if theirs > 0 else "worse"
+
+
+def not_compared(rival: str) -> str:
+    """That nothing says which of two maps is better."""
+    return f"{_listed([rival]).capitalize()} could not be scored on these data."
 
 
 def covers(share: float, where: str) -> str:

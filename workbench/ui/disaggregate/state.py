@@ -79,8 +79,12 @@ class State(state.State):
     beside = param.Selector(
         objects={"Truth": "known", "Observed": "observed", "Uncertainty": "std",
                  "Exceedance": "exceedance", "Information": "information",
-                 "Components": "components", "Rank": "ranks", "Extrapolation": "beyond"},
+                 "Components": "components", "Rank": "ranks", "Extrapolation": "beyond",
+                 "Population split": "split"},
         doc="The map beside the estimate.")
+    swipe = param.Selector(
+        objects=list(range(101)), default=50,
+        doc="Where the divider stands between estimate and population split, in percent.")
     threshold = param.Selector(
         doc="The exceedance map shows the probability that the rate is above this.")
     colours = param.Selector(

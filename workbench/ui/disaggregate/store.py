@@ -21,7 +21,8 @@ from workbench.ui.disaggregate.fitted import FITTED, UNFITTED, Fitted
 from workbench.ui.disaggregate.insights import NONE, PAUSE, Insights
 from workbench.ui.disaggregate.state import State
 
-SHOWN_ONLY = ("colours", "log_colours", "beside")     # choices of the views, not of the answer
+#: Choices of the views, not of the answer.
+SHOWN_ONLY = ("colours", "log_colours", "beside", "swipe")
 
 
 class Store(Insights):
