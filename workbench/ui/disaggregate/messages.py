@@ -228,6 +228,30 @@ def ranks(top: int, areas: int) -> str:
             "tells the rank, 1 the highest, with its 90 % interval.")
 
 
+STEPS = {"data": "Data", "check": "Check", "areas": "Areas", "model": "Model", "map": "Map",
+         "report": "Report"}
+STEPS_LABEL = "Steps from data to report"
+STEP_MARKS = {"done": "done", "doubt": "look at this", "wrong": "wrong", "next": "to do",
+              "busy": "under way"}
+STEP_REFUSED, STEP_BUSY, STEP_CLEAN = "files refused", "under way", "nothing wrong"
+STEP_LEARNING, STEP_BLOCKED, STEP_FIT = "learning", "correct errors first", "press Fit"
+STEP_KINDS = {"learnt": "fitted", "stopped": "stopped early", "moved": "moved by a slider"}
+STEP_NO_MAP, STEP_PREVIEW = "none yet", "preview"
+STEP_LIGHTS = {"green": "beats simple maps", "amber": "with doubts", "red": "do not rely on it",
+               "open": "not yet tested"}
+STEP_REPORT, STEP_AFTER_FIT = "ready", "after the fit"
+
+
+def counted(count: int, what: str) -> str:
+    """A number of things."""
+    return f"{count} {what}{'' if count == 1 else 's'}"
+
+
+def step_areas(count: int, few: bool) -> str:
+    """How many areas there are."""
+    return f"{count:,} areas{', few' if few else ''}"
+
+
 CHECKING = "Check of the data: under way"
 SHOW_AREAS = "Show on the map"
 

@@ -21,6 +21,8 @@ from workbench.ui.disaggregate.catalogue import (
 )
 from workbench.ui.disaggregate.fitted import PREVIEW, STATUSES, UNFITTED, Fitted
 
+#: Of the way from files to a report, in this order.
+STEPS = ("data", "check", "areas", "model", "map", "report")
 EXACT = "aggregated-gp"
 FLAT = "constant"
 AUTO = "auto"
@@ -85,6 +87,7 @@ class State(state.State):
     swipe = param.Selector(
         objects=list(range(101)), default=50,
         doc="Where the divider stands between estimate and population split, in percent.")
+    step = param.Selector(objects=list(STEPS), default="map", doc="Where on the page one is.")
     threshold = param.Selector(
         doc="The exceedance map shows the probability that the rate is above this.")
     colours = param.Selector(

@@ -22,7 +22,7 @@ from workbench.ui.disaggregate.insights import NONE, PAUSE, Insights
 from workbench.ui.disaggregate.state import State
 
 #: Choices of the views, not of the answer.
-SHOWN_ONLY = ("colours", "log_colours", "beside", "swipe")
+SHOWN_ONLY = ("colours", "log_colours", "beside", "swipe", "step")
 
 
 class Store(Insights):

@@ -25,7 +25,7 @@ GREEN, AMBER, RED, OPEN = "green", "amber", "red", "open"
 SPLIT, FLAT, REGRESSION = "population split", "one flat rate", "regression on totals"
 _NARROW, _TOO_NARROW, _WIDE = 0.90, 0.80, 0.99      # coverage of 95 % intervals
 _MUCH = 0.5             # share that extrapolates
-_FEW = 30               # areas
+FEW = 30               # areas
 
 
 @dataclass(frozen=True)
@@ -238,7 +238,7 @@ def doubts_of(kind: str, areas: int, converged: bool) -> tuple[str, ...]:
         said.append(messages.STOPPED)
     elif not converged:
         said.append(messages.NOT_CONVERGED)
-    if areas < _FEW:
+    if areas < FEW:
         said.append(messages.few(areas))
     return tuple(said)
 

@@ -13,6 +13,7 @@ from workbench.ui.base.views.layout import View
 from workbench.ui.base.views.text import block
 from workbench.ui.disaggregate import messages
 from workbench.ui.disaggregate.store import Store
+from workbench.ui.disaggregate.views.stepper import target
 
 COLOURS = {ERROR: "198, 40, 40", WARNING: "230, 145, 0", NOTE: "128, 128, 128"}
 MOST = 8        # ids that a card names
@@ -26,8 +27,10 @@ class Checks(View):
         self.cards: list[pn.Row] = []
         self._panel = pmui.Card(title=messages.CHECKING, collapsed=True, variant="outlined",
                                 title_variant="body1",
-                                sizing_mode="stretch_width", margin=(4, 5))
+                                sizing_mode="stretch_width", margin=(4, 5),
+                                css_classes=[target("check")])
         self.follow(self._update, "check")
+        self.follow(self._open, "step", of=store.state)
 
     def _update(self, *events) -> None:
         check = self.store.check
@@ -40,7 +43,11 @@ class Checks(View):
             cost = [block(f"<p class='wb-note'>{escape(check.cost())}</p>")] if check.cost() else []
             self._panel.param.update(
                 title=messages.checked(check.summary()), objects=[*self.cards, *cost],
-                collapsed=check.ok)
+                collapsed=check.ok and self.store.state.step != "check")
+
+    def _open(self, *events) -> None:
+        if self.store.state.step == "check":
+            self._panel.collapsed = False
 
     def _card(self, found: Finding) -> pn.Row:
         areas = set(self.store.scene.data["bag"].values.astype(str)) if self.store.scene else set()

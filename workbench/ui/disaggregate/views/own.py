@@ -44,8 +44,19 @@ class Own(View):
         self.open = small_button("Your own data", self._show, margin=(4, 8))
         self._panel = self.dialog
         self.drop.param.watch(self._dropped, "value")
+        self.follow(self._step, "step", of=store.state)
+        self.dialog.param.watch(self._opened, "open")
         self.follow(self._checked, "own")
         self.follow(self._refused, "own_refused")
+
+    def _step(self, *events) -> None:
+        self.dialog.open = self.store.state.step == "data"
+
+    def _opened(self, *events) -> None:
+        if self.dialog.open:
+            self.store.state.step = "data"
+        elif self.store.state.step == "data":
+            self.store.state.step = "map"
 
     def _show(self) -> None:
         self.dialog.open = True

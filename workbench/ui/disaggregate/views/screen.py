@@ -16,12 +16,13 @@ from workbench.ui.disaggregate.views.maps import SIDE, Maps
 from workbench.ui.disaggregate.views.own import Own
 from workbench.ui.disaggregate.views.report import Report
 from workbench.ui.disaggregate.views.room import Room
+from workbench.ui.disaggregate.views.stepper import Stepper, target
 from workbench.ui.disaggregate.views.verdict import Strip
 
 DOCK, WIDE = 340, 1250      # pixels across docked charts; from where they are docked anyhow
 NARROW, PHONE = 620, 600    # pixels below which maps stand below each other, controls are closed
 LOOSE = {"max-height": "none", "min-width": "0"}
-ABOVE, LEAST = 395, 250                 # pixels that are not map, least height of a map
+ABOVE, LEAST = 425, 250                 # pixels that are not map, least height of a map
 
 
 class Screen(View):
@@ -31,8 +32,10 @@ class Screen(View):
         super().__init__(store, **params)
         self.numbers, self.maps, self.charts = Numbers(store), Maps(store), Charts(store)
         own = Own(store)
-        self.numbers.top.append(own.open)
-        self.room = Room(sizing_mode="stretch_width", height=1, margin=0)
+        self.stepper = Stepper(store)
+        self.numbers.top.extend([own.open, self.stepper])
+        self.room = Room(sizing_mode="stretch_width", height=1, margin=0,
+                         css_classes=[target("map")])
         self._row = wrapping(self.maps, self.charts, gap=16)
         self._panel = stretched(
             self.numbers.top, self.room, self.numbers.error, Strip(store),
@@ -50,7 +53,12 @@ class Screen(View):
             if (before >= PHONE or not before) and now < PHONE:
                 page.sidebar_open = False
 
+        def show(*events) -> None:
+            if self.store.state.step in ("areas", "model"):
+                page.sidebar_open = True
+
         self.room.param.watch(close, "room")
+        self.store.state.param.watch(show, "step")
 
     def _arrange(self, *events) -> None:
         """Maps as large as the window allows; charts beside them where there is room."""
