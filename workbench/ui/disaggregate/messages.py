@@ -256,6 +256,69 @@ CHECKING = "Check of the data: under way"
 SHOW_AREAS = "Show on the map"
 
 
+def merge_to(label: str) -> str:
+    """See fewer areas."""
+    return f"Take {label}"
+
+
+
+
+NO_WEIGHT = "no weight was given"
+NUMBER_AREAS = "Number the areas instead"
+UNDO = "Undo"
+_REMEDIES = {
+    ("missing_value", "drop"): "Leave these areas out",
+    ("empty", "drop"): "Leave these areas out",
+    ("missing", "nearest"): "Take the nearest valid pixel",
+    ("missing", "drop"): "Leave these pixels out",
+    ("zero_weight", "drop"): "Leave these out",
+    ("fractional", "round"): "Round these counts",
+    ("fractional", "keep"): "Keep these counts as they are",
+    ("marks", "keep"): "Keep these values: they are real",
+    ("duplicates", "merge"): "Unite them and add their values",
+    ("duplicates", "once"): "Unite them, their value taken once",
+    ("overlap", "keep"): "Count the overlap in each area",
+    ("overlap", "keep-slivers"): "Count slivers of overlap in each area",
+    ("outside", "report"): "Go on without the weight outside",
+    ("crs", "reproject"): "Reproject the polygons",
+    ("kind", "continuous"): "These are measurements, not counts",
+    ("align", "nearest"): "Resample: nearest pixel",
+    ("align", "bilinear"): "Resample: bilinear",
+    ("align", "average"): "Resample: average",
+    ("align", "mode"): "Resample: most frequent",
+}
+
+
+def remedy(name: str, value: object) -> str:
+    """An option that mends a finding, on a button."""
+    if name == "nodata":
+        marks = value if isinstance(value, list) else [value]
+        return f"Treat {', '.join(f'{one:.10g}' for one in marks)} as missing".replace("-", "−")
+    if name == "classes":
+        return f"{value} has classes"
+    return _REMEDIES.get((name, value), f"Take {name.replace('_', ' ')} {value}")
+
+
+def take_crs(crs: str) -> str:
+    """State a CRS."""
+    return f"Its CRS is {'longitude and latitude, ' if crs == 'EPSG:4326' else ''}{crs}"
+
+
+def leave_out(covariate: str) -> str:
+    """Leave a covariate out."""
+    return f"Leave out {covariate}"
+
+
+def weigh_by(raster: str) -> str:
+    """Take a raster as the weight."""
+    return f"Weigh by {raster}"
+
+
+def mended(label: str) -> str:
+    """That a remedy was applied."""
+    return f"Done: {label[0].lower()}{label[1:]}"
+
+
 def checked(summary: str) -> str:
     """What the check of the data found, in one line."""
     return f"Check of the data: {summary.rstrip('.')}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import tempfile
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,6 +18,7 @@ from workbench.ui.disaggregate.uploads import PARTS, check_content, check_driver
 
 if TYPE_CHECKING:
     import xarray as xr
+    from geopandas import GeoDataFrame, GeoSeries
 
     from workbench.pipeline.spec import Spec
     from workbench.preflight import Check
@@ -30,6 +31,7 @@ MOST_READ = 512         # megabytes that a packed file may become when it is rea
 ALL = "all"
 PREFIX = "workbench-own-"       # of folders
 NAME = "own-"           # and a number: of a dataset in addresses
+COARSE = 300            # pixels along a map for which outlines are simplified
 _QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9, 0.95)
 
 
@@ -47,6 +49,8 @@ class Files:
         Columns of the areas: numeric ones, and texts that tell all areas apart.
     folder : tempfile.TemporaryDirectory
         What they lie in, with nothing else.
+    outlines : geopandas.GeoDataFrame or None
+        Shapes of the areas, coarse, with the columns of texts, by row.
     """
 
     polygons: Path | None
@@ -54,6 +58,7 @@ class Files:
     columns: tuple[str, ...] = ()
     names: tuple[str, ...] = ()
     folder: tempfile.TemporaryDirectory | None = None
+    outlines: GeoDataFrame | None = field(default=None, repr=False, compare=False)
 
     @property
     def size(self) -> int:
@@ -63,6 +68,21 @@ class Files:
     def contents(self) -> dict[str, bytes]:
         """The files as they were dropped, by name."""
         return {path.name: path.read_bytes() for path in sorted(Path(self.folder.name).iterdir())}
+
+    def shapes(self, name: str = "") -> GeoSeries | None:
+        """Coarse shapes of the areas by what a check calls them; None without areas.
+
+        Parameters
+        ----------
+        name : str
+            Column with the areas' names; empty for their numbers.
+        """
+        if self.outlines is None:
+            return None
+        found, rows = self.outlines.geometry, self.outlines.index
+        names = self.outlines[name] if name else rows
+        return found.set_axis([f"row {row}" if one is None else str(one)
+                               for row, one in zip(rows, names, strict=True)])
 
     def remove(self) -> None:
         """Delete them."""
@@ -118,7 +138,8 @@ def _looked_at(folder: tempfile.TemporaryDirectory, contents: Mapping[str, bytes
         require(len(paths) == 1 and next(iter(paths)).endswith(".nc"), "the areas are missing: "
                 f"drop polygons ({', '.join(POLYGONS)}) with the rasters, or one bagged .nc")
         return Files(None, rasters, folder=folder)
-    return Files(areas[0], rasters, *_columns(areas[0]), folder)
+    columns, names, outlines = _columns(areas[0])
+    return Files(areas[0], rasters, columns, names, folder, outlines)
 
 
 def _check_parts(areas: list[Path], parts: list[Path]) -> None:
@@ -158,8 +179,9 @@ def _check(path: Path) -> None:
         raise InputError(f"{path.name} cannot be read: {told}") from error
 
 
-def _columns(path: Path) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _columns(path: Path) -> tuple[tuple[str, ...], tuple[str, ...], GeoDataFrame]:
     import geopandas
+    import shapely
 
     try:
         frame = geopandas.read_file(path)
@@ -171,7 +193,12 @@ def _columns(path: Path) -> tuple[tuple[str, ...], tuple[str, ...]]:
             "and drop these")
     numeric = tuple(map(str, frame.select_dtypes("number").columns))
     texts = frame.drop(columns=[frame.geometry.name, *numeric])
-    return numeric, tuple(str(name) for name in texts if texts[name].is_unique)
+    names = tuple(str(name) for name in texts if texts[name].is_unique)
+    west, south, east, north = frame.total_bounds
+    points, row = shapely.get_coordinates(frame.geometry.values, return_index=True)
+    frame.loc[frame.index[row[~np.isfinite(points).all(axis=1)]], frame.geometry.name] = None
+    coarse = frame.geometry.simplify(max(east - west, north - south) / COARSE)
+    return numeric, names, geopandas.GeoDataFrame(frame[list(names)], geometry=coarse)
 
 
 def options_of(files: Files, value: str, weight: str = "", name: str = ""

@@ -192,6 +192,12 @@ class State(state.State):
             problems.append(f"status={fitted.CANCELLED} ({PREVIEW} taken)")
         return problems
 
+    def fewer(self) -> str:
+        """The most areas that neighbours can be merged to from here; empty if none are offered."""
+        offered = list(self.param.granularity.names.values())
+        after = offered[offered.index(self.granularity) + 1:]
+        return max(filter(str.isdigit, after), key=int, default="")
+
     def inapplicable(self, name: str) -> str:
         """Why a choice has no effect at present; empty if it has."""
         if self.model == AUTO and name in ("link", "likelihood", "overdispersion", "nugget",

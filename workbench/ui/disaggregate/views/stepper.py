@@ -26,7 +26,7 @@ class Row(pn.custom.JSComponent):
 
     steps = param.List(doc="of each step name, title, mark, and what it stands for")
     here = param.String("map", doc="name of the step one is at")
-    asked = param.Integer(0, doc="how often a step was asked for")
+    leads = param.Integer(0, doc="how often the page led to where one is, without being asked here")
     label = param.String(messages.STEPS_LABEL)
 
     _esm = """
@@ -95,7 +95,6 @@ class Row(pn.custom.JSComponent):
             button.children[1].style.fontWeight = 'inherit'
             button.addEventListener('click', () => {
               model.here = name
-              model.asked += 1
               go(name, true)
             })
             item.append(button)
@@ -114,6 +113,7 @@ class Row(pn.custom.JSComponent):
       }
       model.on('steps', draw)
       model.on('here', draw)
+      model.on('leads', () => go(model.here, false))
       draw()
       if (model.here !== 'map') go(model.here, false)
       model.on('remove', () => clearTimeout(timer))
@@ -132,6 +132,7 @@ class Stepper(View):
         self._panel = self.row
         self.follow(self._update, *WATCHED)
         self.follow(self._here, "step", of=store.state)
+        store.param.watch(self._seek, "seek")
         self.row.param.watch(self._asked, "here")
 
     def _update(self, *events) -> None:
@@ -143,6 +144,10 @@ class Stepper(View):
 
     def _here(self, *events) -> None:
         self.row.here = self.store.state.step
+
+    def _seek(self, *events) -> None:
+        self.store.state.step = "map"
+        self.row.leads += 1
 
     def _asked(self, event) -> None:
         if event.new in STEPS:
