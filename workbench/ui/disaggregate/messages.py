@@ -61,9 +61,14 @@ OPENING = "opening the session"
 SUMMARY = "What was fitted: hyperparameters with units and priors"
 
 
+NO_SUCH_FIT = "The fit in the address cannot be made"
+SEE_CHECK, SEE_EXPORTS, FIT_AGAIN = "See the check", "See what can be taken away", "Fit"
+TAKE_AUTO, TAKE_DEFAULTS = "Take auto instead", "Take the defaults"
+
+
 def no_such_fit(reason: str) -> str:
     """A fit in the address that cannot be made."""
-    return f"The fit in the address cannot be made: {reason}. This is a preview; press Fit."
+    return f"{NO_SUCH_FIT}: {reason}. This is a preview; press Fit."
 
 
 def badge(exact: bool, kind: str, seconds: float, steps: int, area_effect: bool) -> str:

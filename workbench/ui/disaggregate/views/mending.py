@@ -84,10 +84,10 @@ class Mending(pn.viewable.Viewer):
         """
         self._draw(shapes)
         crs = str(check.data.attrs.get("crs", "")) if check.data is not None else ""
-        open_, cards = list(done), []
+        cards, traced = [], set()
         for found in check.findings:
-            mine = [one for one in open_ if one.code == found.code and found.severity != "error"]
-            open_ = [one for one in open_ if one not in mine]
+            mine = [one for one in done if one.code == found.code and found.severity != "error"]
+            traced |= set(map(id, mine))
             buttons = [button(messages.UNDO, lambda one=one: self._undo(one)) for one in mine]
             if not mine:
                 buttons = [button(one.label, lambda one=one: self._apply(one))
@@ -95,7 +95,9 @@ class Mending(pn.viewable.Viewer):
             here = self._here(found)
             cards.append(card(found, *buttons, press=self._pointer(here) if here else None,
                               done=" and ".join(one.label for one in mine)))
-        for one in open_:           # what it was applied to is gone without a trace
+        for one in done:
+            if id(one) in traced:
+                continue            # else what it was applied to is gone without a trace
             gone = Finding(one.code, "", severity=NOTE)
             cards.insert(0, card(gone, button(messages.UNDO, lambda one=one: self._undo(one)),
                                  done=one.label))

@@ -130,11 +130,11 @@ class Own(View):
             return
         name, rasters = self._given[1].get("id", ""), self._files.rasters
         with pn.io.hold():
-            self._say(messages.checked(check.summary()))
             self.mending.show(
                 check, self._given[1], self._done, shapes=self._files.shapes(name),
                 people=tuple(str(rasters[one]) for one in likely(rasters)))
             self.use.visible = check.ok
+            self._say(messages.checked(check.summary()))
 
     def _refused(self, *events) -> None:
         if self.store.own_refused:

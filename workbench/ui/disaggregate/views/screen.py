@@ -7,6 +7,7 @@ import panel_material_ui as pmui
 
 from workbench.ui.base.views.layout import View, stretched, wrapping
 from workbench.ui.disaggregate.store import Store
+from workbench.ui.disaggregate.views.banner import Banner
 from workbench.ui.disaggregate.views.bar import Numbers
 from workbench.ui.disaggregate.views.charts import Charts
 from workbench.ui.disaggregate.views.checks import Checks
@@ -38,7 +39,7 @@ class Screen(View):
                          css_classes=[target("map")])
         self._row = wrapping(self.maps, self.charts, gap=16)
         self._panel = stretched(
-            self.numbers.top, self.room, self.numbers.error, Strip(store),
+            self.numbers.top, self.room, Banner(store), Strip(store),
             wrapping(self.numbers.cost, self.numbers.facts),
             wrapping(self.maps.tabs, self.maps.part), self._row,
             self.numbers.text, Exports(store), Checks(store), Report(store), Explained(store), own,
