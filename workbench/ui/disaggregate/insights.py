@@ -99,7 +99,12 @@ class Insights(store.Store):
             count += 1
             title = f"{choice.title} ({count})"
         self._used[name] = files
+        found = self.own
         self.state.add(name, replace(choice, title=title))
+        if found is not None:           # as of these very files: it need not be made again
+            looking.keep_check(self.state.spec(), found)
+            self._checks.drop()
+            self.check = found
 
     def leave(self) -> None:
         """Drop all work and delete the files: the session is over."""

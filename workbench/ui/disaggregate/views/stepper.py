@@ -128,7 +128,7 @@ class Stepper(View):
     def __init__(self, store: Store, **params):
         super().__init__(store, **params)
         self.row = Row(sizing_mode="stretch_width", margin=(0, 4, 2, 4),
-                       styles={"flex": "1 0 100%"})
+                       styles={"flex": "1 0 calc(100% - 14px)"})
         self._panel = self.row
         self.follow(self._update, *WATCHED)
         self.follow(self._here, "step", of=store.state)
