@@ -123,7 +123,8 @@ def test_own_data_are_mended_in_the_dialog_and_again_when_they_are_in_use(broken
         spec = store.state.spec()
         assert (spec.dataset_options["missing_value"], spec.dataset_options["nodata"]) == (
             "drop", -9999)
-        assert store.check is store.own and store.mendable and '"missing_value": "drop"' in own.portable(spec).to_json()
+        assert store.check is store.own and store.mendable
+        assert '"missing_value": "drop"' in own.portable(spec).to_json()
 
         fractional = Finding("value-fractional", "1 count was kept", "pass fractional='round'")
         store.check = Check("data", [fractional], None, {}, None)

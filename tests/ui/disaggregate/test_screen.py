@@ -109,7 +109,6 @@ def test_a_fit_has_a_verdict_and_a_place_that_is_clicked_is_explained(page, apps
 
 def test_the_divider_moves_by_key_and_drag_and_a_step_leads_to_its_part(page, apps_url):
     open_at(page, apps_url + QUICK + "&beside=split&swipe=30", 1280, 800)
-    settled(page, 150)
     divider = page.get_by_role("slider", name="Divider between estimate and population split")
     expect(divider).to_have_attribute("aria-valuenow", "30", timeout=WAIT)
     divider.focus()
