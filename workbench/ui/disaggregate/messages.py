@@ -21,9 +21,10 @@ MAPS = {
     "beyond": ("Extrapolation",
                "Bright: inputs of the model lie far beyond the range of area means, where no total "
                "tests the map."),
-    "swiped": ("Estimate", "Drag the divider, or move it by the arrow keys: estimate on its left, "
-               "split of each total by population on its right, on one scale."),
-    "split": ("Population split", ""),
+    "swiped": ("Estimate | population split",
+               "Drag the divider, or move it by the arrow keys: estimate on its left, split of "
+               "each total by population on its right, on one scale."),
+    "split": ("Estimate | population split", ""),     # one title, wherever the divider is
     "difference": ("Estimate − population split",
                    "Red: the estimate is higher than the split; blue: lower."),
 }

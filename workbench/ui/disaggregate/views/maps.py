@@ -135,7 +135,6 @@ class Maps(View):
                                    label=messages.DIVIDER, told=messages.DIVIDED, margin=0)
             self.divider.param.watch(
                 lambda event: self.store.state.param.update(swipe=event.new), "value")
-            self.atlas.figure(SPLIT).title.align = "right"
             self._pair = swiped(self._pane(SWIPED), self._pane(SPLIT), self.divider)
         return self._pair
 

@@ -41,10 +41,11 @@ class Mending(pn.viewable.Viewer):
         self._apply, self._undo, self._shapes = apply, undo, None
         self.marked: list[str] = []
         self._around, self._borders = (ColumnDataSource({"x": [], "y": []}) for _ in range(2))
-        self.column = stretched()
+        self.column = stretched(styles={"flex": "1 1 280px"})
         self._figure = chart("Areas of the file", None, None, SIDE, SIDE, name="areas",
                              match_aspect=True)
         self._figure.axis.visible = self._figure.grid.visible = False
+        self._figure.outline_line_color = None
         self._figure.line("x", "y", source=self._borders, line_color=NEUTRAL, line_width=0.7)
         self._figure.line("x", "y", source=self._around, line_color=MARKED, line_width=2.5)
         self.map = pn.Column(pn.pane.Bokeh(self._figure), margin=(0, 6), visible=False,
