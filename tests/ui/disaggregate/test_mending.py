@@ -12,7 +12,7 @@ from tests.kit import write_kit
 from tests.ui.kit import restored
 from workbench.bagging.findings import ERROR, NOTE, WARNING, Finding
 from workbench.preflight import Check
-from workbench.ui.disaggregate import engine, fixes, messages, own
+from workbench.ui.disaggregate import engine, fixes, labels, messages, own
 from workbench.ui.disaggregate.remedies import remedies
 from workbench.ui.disaggregate.state import AUTO, STEPS, State
 from workbench.ui.disaggregate.steps import BUSY, DONE, DOUBT, NEXT, WRONG, steps_of
@@ -142,7 +142,7 @@ def test_every_error_has_a_press_that_does_something_about_it(one_thread):
     banner = Banner(store)
     assert not banner._panel.visible and fixes.fix_of(store) is None
     store.error = "counts cannot be negative"
-    assert banner._panel.visible and banner.mend.label == messages.TAKE_AUTO
+    assert banner._panel.visible and banner.mend.label == labels.TAKE_AUTO
     store.check = Check("data", [Finding("negative", "2 values are negative", severity=ERROR)],
                         None, {}, None)
     store.error = ""
@@ -152,7 +152,7 @@ def test_every_error_has_a_press_that_does_something_about_it(one_thread):
     store.check = None
     store.error = messages.no_such_fit("reason")
     assert fixes.fix_of(store).fit
-    store.error = messages.NOT_SAVED
+    store.error = labels.NOT_SAVED
     banner._mend()
     assert state.step == "report" and not store.error
     store.error = "it does not converge"
@@ -160,7 +160,7 @@ def test_every_error_has_a_press_that_does_something_about_it(one_thread):
     assert state.model == AUTO
     store.close()
     store.error = "nor does this"
-    assert banner.mend.label == messages.TAKE_DEFAULTS
+    assert banner.mend.label == labels.TAKE_DEFAULTS
     assert set(fixes.fix_of(store).settings) & {"dataset", "model"} == set()
     store.close()
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from workbench.plots import ColourScale, colour_scale
-from workbench.ui.disaggregate import messages
+from workbench.ui.disaggregate import labels, messages
 from workbench.ui.disaggregate.scenes import Scene
 from workbench.ui.disaggregate.verdict import SPLIT, Evidence, sure
 
@@ -63,9 +63,9 @@ def sentence(found: Evidence) -> str:
     """
     theirs, error = found.rivals.get(SPLIT, (np.nan, np.nan))
     if not np.isfinite(theirs) or not np.isfinite(found.ours):
-        return messages.not_compared(SPLIT)
+        return labels.not_compared(SPLIT)
     surely = sure(theirs - found.ours, error)
-    said = messages.compared(SPLIT, found.score, found.ours, theirs, found.where, surely)
+    said = labels.compared(SPLIT, found.score, found.ours, theirs, found.where, surely)
     if surely and SPLIT in found.maps and not sure(*found.maps[SPLIT]):
         alone = messages.maps_alone([SPLIT])
         return f"{said} But {alone}."

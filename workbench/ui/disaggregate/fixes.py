@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from workbench.ui.disaggregate import messages
+from workbench.ui.disaggregate import labels, messages
 from workbench.ui.disaggregate.state import AUTO, FIT_CHOICES
 
 if TYPE_CHECKING:
@@ -50,14 +50,14 @@ def fix_of(store: Store) -> Fix | None:
     if not wrong(store):
         return None
     if not store.error:
-        return Fix(messages.SEE_CHECK, {"step": "check"})
-    if store.error == messages.NOT_SAVED:
-        return Fix(messages.SEE_EXPORTS, {"step": "report"})
+        return Fix(labels.SEE_CHECK, {"step": "check"})
+    if store.error == labels.NOT_SAVED:
+        return Fix(labels.SEE_EXPORTS, {"step": "report"})
     if store.error.startswith(messages.NO_SUCH_FIT):
-        return Fix(messages.FIT_AGAIN, {}, fit=True)
+        return Fix(labels.FIT_AGAIN, {}, fit=True)
     if state.model != AUTO:
-        return Fix(messages.TAKE_AUTO, {"model": AUTO})
-    return Fix(messages.TAKE_DEFAULTS, {
+        return Fix(labels.TAKE_AUTO, {"model": AUTO})
+    return Fix(labels.TAKE_DEFAULTS, {
         name: state.param[name].default for name in (*FIT_CHOICES, "lengthscale", "variance")
         if name not in ("dataset", "model")})
 

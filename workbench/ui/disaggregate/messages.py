@@ -28,8 +28,6 @@ MAPS = {
     "difference": ("Estimate − population split",
                    "Red: the estimate is higher than the split; blue: lower."),
 }
-DIVIDER = "Divider between estimate and population split"
-DIVIDED = "estimate left of {} percent of the map, population split right of it"
 NO_TRUTH = (
     "No truth is known: only the areas' totals were published, and are shown here. Try the "
     "simulated country or Korea to see a map beside its truth."
@@ -63,10 +61,6 @@ SUMMARY = "What was fitted: hyperparameters with units and priors"
 
 
 NO_SUCH_FIT = "The fit in the address cannot be made"
-SEE_CHECK, SEE_EXPORTS, FIT_AGAIN = "See the check", "See what can be taken away", "Fit"
-TAKE_AUTO, TAKE_DEFAULTS = "Take auto instead", "Take the defaults"
-
-
 def no_such_fit(reason: str) -> str:
     """A fit in the address that cannot be made."""
     return f"{NO_SUCH_FIT}: {reason}. This is a preview; press Fit."
@@ -129,61 +123,48 @@ def few(areas: int) -> str:
     return f"{areas} areas make a weak test"
 
 
-def _listed(maps: list[str]) -> str:
+def listed(maps: list[str]) -> str:
+    """Names of simple maps in a sentence."""
     return " and ".join(one if one.startswith("one ") else f"the {one}" for one in maps)
 
 
 def not_scored(rivals: list[str]) -> str:
     """That some simple maps are not compared."""
-    return f"{_listed(rivals)} could not be scored"
+    return f"{listed(rivals)} could not be scored"
 
 
 def as_good_when_weighed(rivals: list[str]) -> str:
     """That a mixture's own test was won by simple maps."""
-    return f"when the mixture was weighed, {_listed(rivals)} recovered the areas as well or better"
+    return f"when the mixture was weighed, {listed(rivals)} recovered the areas as well or better"
 
 
 def may_be_chance_when_weighed(rivals: list[str]) -> str:
     """That a mixture's own test was not surely won."""
-    return f"when the mixture was weighed, it was not surely better than {_listed(rivals)}"
+    return f"when the mixture was weighed, it was not surely better than {listed(rivals)}"
 
 
 def maps_alone(rivals: list[str]) -> str:
     """That maps without their intervals may be as good."""
-    return f"without its intervals, this map is not surely better than {_listed(rivals)}"
+    return f"without its intervals, this map is not surely better than {listed(rivals)}"
 
 
 def may_be_chance(rivals: list[str]) -> str:
     """That a difference is within error."""
-    return f"that it is better than {_listed(rivals)} may be chance"
+    return f"that it is better than {listed(rivals)} may be chance"
 
 
 def against(rival: str, score: str, ours: float, theirs: float) -> str:
     """The map beside a simple one, in one sentence."""
-    name = _listed([rival])
-    gap = _gap(ours, theirs)
+    name = listed([rival])
+    much = gap(ours, theirs)
     if ours < theirs:
-        return f"Beats {name}: {score} {gap}."
-    return f"{name[0].upper()}{name[1:]} is as good or better: {score} of this map {gap}."
+        return f"Beats {name}: {score} {much}."
+    return f"{name[0].upper()}{name[1:]} is as good or better: {score} of this map {much}."
 
 
-def compared(rival: str, score: str, ours: float, theirs: float, where: str, sure: bool) -> str:
-    """Which of the map and a simple one wins, with the numbers."""
-    name = _listed([rival])
-    numbers = f"{score} {where}: {ours:.3g} against {theirs:.3g} ({_gap(ours, theirs)})"
-    if ours >= theirs:
-        return f"{name[0].upper()}{name[1:]} is as good or better than the estimate. {numbers}."
-    chance = "more than chance" if sure else "which may be chance"
-    return f"The estimate wins against {name}. {numbers}, {chance}."
-
-
-def _gap(ours: float, theirs: float) -> str:
+def gap(ours: float, theirs: float) -> str:
+    """By how much a score is less than another."""
     return f"{100 * (ours / theirs - 1):+.0f} %".replace("-", "−") if theirs > 0 else "worse"
-
-
-def not_compared(rival: str) -> str:
-    """That nothing says which of two maps is better."""
-    return f"{_listed([rival]).capitalize()} could not be scored on these data."
 
 
 def covers(share: float, where: str) -> str:
@@ -234,95 +215,8 @@ def ranks(top: int, areas: int) -> str:
             "tells the rank, 1 the highest, with its 90 % interval.")
 
 
-STEPS = {"data": "Data", "check": "Check", "areas": "Areas", "model": "Model", "map": "Map",
-         "report": "Report"}
-STEPS_LABEL = "Steps from data to report"
-STEP_MARKS = {"done": "done", "doubt": "look at this", "wrong": "wrong", "next": "to do",
-              "busy": "under way"}
-STEP_REFUSED, STEP_BUSY, STEP_CLEAN = "files refused", "under way", "nothing wrong"
-STEP_LEARNING, STEP_BLOCKED, STEP_FIT = "learning", "correct errors first", "press Fit"
-STEP_KINDS = {"learnt": "fitted", "stopped": "stopped early", "moved": "moved by a slider"}
-STEP_NO_MAP, STEP_PREVIEW = "none yet", "preview"
-STEP_LIGHTS = {"green": "beats simple maps", "amber": "with doubts", "red": "do not rely on it",
-               "open": "not yet tested"}
-STEP_REPORT, STEP_AFTER_FIT = "ready", "after the fit"
-
-
-def counted(count: int, what: str) -> str:
-    """A number of things."""
-    return f"{count} {what}{'' if count == 1 else 's'}"
-
-
-def step_areas(count: int, few: bool) -> str:
-    """How many areas there are."""
-    return f"{count:,} areas{', few' if few else ''}"
-
-
 CHECKING = "Check of the data: under way"
 SHOW_AREAS = "Show on the map"
-
-
-def merge_to(label: str) -> str:
-    """See fewer areas."""
-    return f"Take {label}"
-
-
-
-
-NO_WEIGHT = "no weight was given"
-NUMBER_AREAS = "Number the areas instead"
-UNDO = "Undo"
-_REMEDIES = {
-    ("missing_value", "drop"): "Leave these areas out",
-    ("empty", "drop"): "Leave these areas out",
-    ("missing", "nearest"): "Take the nearest valid pixel",
-    ("missing", "drop"): "Leave these pixels out",
-    ("zero_weight", "drop"): "Leave these out",
-    ("fractional", "round"): "Round these counts",
-    ("fractional", "keep"): "Keep these counts as they are",
-    ("marks", "keep"): "Keep these values: they are real",
-    ("duplicates", "merge"): "Unite them and add their values",
-    ("duplicates", "once"): "Unite them, their value taken once",
-    ("overlap", "keep"): "Count the overlap in each area",
-    ("overlap", "keep-slivers"): "Count slivers of overlap in each area",
-    ("outside", "report"): "Go on without the weight outside",
-    ("crs", "reproject"): "Reproject the polygons",
-    ("kind", "continuous"): "These are measurements, not counts",
-    ("align", "nearest"): "Resample: nearest pixel",
-    ("align", "bilinear"): "Resample: bilinear",
-    ("align", "average"): "Resample: average",
-    ("align", "mode"): "Resample: most frequent",
-}
-
-
-def remedy(name: str, value: object) -> str:
-    """An option that mends a finding, on a button."""
-    if name == "nodata":
-        marks = value if isinstance(value, list) else [value]
-        return f"Treat {', '.join(f'{one:.10g}' for one in marks)} as missing".replace("-", "−")
-    if name == "classes":
-        return f"{value} has classes"
-    return _REMEDIES.get((name, value), f"Take {name.replace('_', ' ')} {value}")
-
-
-def take_crs(crs: str) -> str:
-    """State a CRS."""
-    return f"Its CRS is {'longitude and latitude, ' if crs == 'EPSG:4326' else ''}{crs}"
-
-
-def leave_out(covariate: str) -> str:
-    """Leave a covariate out."""
-    return f"Leave out {covariate}"
-
-
-def weigh_by(raster: str) -> str:
-    """Take a raster as the weight."""
-    return f"Weigh by {raster}"
-
-
-def mended(label: str) -> str:
-    """That a remedy was applied."""
-    return f"Done: {label[0].lower()}{label[1:]}"
 
 
 def checked(summary: str) -> str:
@@ -388,16 +282,3 @@ def facts(parts: list[str], outside: float) -> str:
     fitted = "; ".join(parts)
     fitted = f"{fitted[0].upper()}{fitted[1:]}. " if fitted else ""
     return f"{fitted}{beyond(outside)}"
-
-
-DROP = "Drop files here, or click"
-NOT_SAVED = (
-    "A session of your own data cannot be saved: the file would not hold your data. Take "
-    "Settings (JSON), and run them with `workbench run` beside your files."
-)
-OWN = (
-    "Drop one file of areas (GPKG, GeoJSON, a shapefile with its parts or zipped) with "
-    "a column of totals, and the rasters (GeoTIFF, NetCDF) of the population and of covariates; or "
-    "one bagged .nc. Files go to the machine that serves this page and are deleted when your "
-    "session ends. Up to 15 MB in all; the command line has no limit."
-)

@@ -14,7 +14,14 @@ import numpy as np
 from workbench.checks import InputError, require
 from workbench.ui.disaggregate.catalogue import Choice, kernels_for
 from workbench.ui.disaggregate.engine import EXACT_LIMIT
-from workbench.ui.disaggregate.uploads import PARTS, check_content, check_driver, unpacked_size
+from workbench.ui.disaggregate.uploads import (
+    PARTS,
+    bare,
+    check_content,
+    check_driver,
+    coarse,
+    unpacked_size,
+)
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -31,7 +38,6 @@ MOST_READ = 512         # megabytes that a packed file may become when it is rea
 ALL = "all"
 PREFIX = "workbench-own-"       # of folders
 NAME = "own-"           # and a number: of a dataset in addresses
-COARSE = 300            # pixels along a map for which outlines are simplified
 _QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9, 0.95)
 
 
@@ -153,17 +159,6 @@ def _check_parts(areas: list[Path], parts: list[Path]) -> None:
                 ".prj, or drop them together")
 
 
-def bare(text: str, folder: Path) -> str:
-    """A text without the folder of this machine that files lie in.
-
-    Parameters
-    ----------
-    text : str
-    folder : Path
-    """
-    return text.replace(f"{folder}/", "").replace(str(folder), "the folder")
-
-
 def _check(path: Path) -> None:
     """Refuse what leads to other files, or is small as a file and far larger when it is read."""
     try:
@@ -181,7 +176,6 @@ def _check(path: Path) -> None:
 
 def _columns(path: Path) -> tuple[tuple[str, ...], tuple[str, ...], GeoDataFrame]:
     import geopandas
-    import shapely
 
     try:
         frame = geopandas.read_file(path)
@@ -194,11 +188,8 @@ def _columns(path: Path) -> tuple[tuple[str, ...], tuple[str, ...], GeoDataFrame
     numeric = tuple(map(str, frame.select_dtypes("number").columns))
     texts = frame.drop(columns=[frame.geometry.name, *numeric])
     names = tuple(str(name) for name in texts if texts[name].is_unique)
-    west, south, east, north = frame.total_bounds
-    points, row = shapely.get_coordinates(frame.geometry.values, return_index=True)
-    frame.loc[frame.index[row[~np.isfinite(points).all(axis=1)]], frame.geometry.name] = None
-    coarse = frame.geometry.simplify(max(east - west, north - south) / COARSE)
-    return numeric, names, geopandas.GeoDataFrame(frame[list(names)], geometry=coarse)
+    shapes = coarse(frame.geometry)
+    return numeric, names, geopandas.GeoDataFrame(frame[list(names)], geometry=shapes)
 
 
 def options_of(files: Files, value: str, weight: str = "", name: str = ""

@@ -13,7 +13,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from workbench.ui.disaggregate import messages
+from workbench.ui.disaggregate import labels
 
 if TYPE_CHECKING:
     from workbench.bagging.findings import Finding
@@ -73,17 +73,17 @@ def remedies(found: Finding, options: Mapping, crs: str = "", people: tuple[str,
     """
     if "polygons" not in options:       # bagged data have been read before
         return []
-    made = [Remedy(messages.remedy(name, value), found.code, ((name, value),))
+    made = [Remedy(labels.remedy(name, value), found.code, ((name, value),))
             for name, value in _named(found) if options.get(name) != value]
     if found.code in _IDS and "id" in options:
-        made.append(Remedy(messages.NUMBER_AREAS, found.code, (("id", None),)))
+        made.append(Remedy(labels.NUMBER_AREAS, found.code, (("id", None),)))
     if found.code == "crs-missing":
         name = "polygon_crs" if "polygons" in found.where else "raster_crs"
-        made += [Remedy(messages.take_crs(one), found.code, ((name, one),))
+        made += [Remedy(labels.take_crs(one), found.code, ((name, one),))
                  for one in dict.fromkeys([crs, DEGREES]) if one]
     if found.code in _REPEATED:
         made += _without(found, options)
-    if "weight" not in options and found.what.startswith(messages.NO_WEIGHT):
+    if "weight" not in options and found.what.startswith(labels.NO_WEIGHT):
         made += [_weighed(path, found.code, options) for path in people]
     return made[:_MOST]
 
@@ -105,12 +105,12 @@ def _without(found: Finding, options: Mapping) -> list[Remedy]:
     """Leave out a covariate that has a file of its own."""
     files = {Path(path).stem: path for path in options.get("covariates", ())}
     last = found.where if found.code == "constant" else found.where[1:]
-    return [Remedy(messages.leave_out(name), found.code, ((
+    return [Remedy(labels.leave_out(name), found.code, ((
         "covariates", [path for path in files.values() if path != files[name]] or None),))
         for name in last if name in files]
 
 
 def _weighed(path: str, code: str, options: Mapping) -> Remedy:
     others = [one for one in options.get("covariates", ()) if one != path]
-    return Remedy(messages.weigh_by(Path(path).name), code,
+    return Remedy(labels.weigh_by(Path(path).name), code,
                   (("weight", path), ("covariates", others or None)))

@@ -15,7 +15,7 @@ from workbench.pipeline.spec import Spec
 from workbench.ui.base import session
 from workbench.ui.base.jobs import Run
 from workbench.ui.base.store import alone, in_words
-from workbench.ui.disaggregate import engine, keeping, messages, own, recovery
+from workbench.ui.disaggregate import engine, keeping, labels, messages, own, recovery
 from workbench.ui.disaggregate.engine import Answer, Scene
 from workbench.ui.disaggregate.fitted import FITTED, UNFITTED, Fitted
 from workbench.ui.disaggregate.insights import NONE, PAUSE, Insights
@@ -65,8 +65,8 @@ class Store(Insights):
     def save(self) -> bytes:
         """The session as one file, its fit in it; refused of own files, which it would lack."""
         if self.state.dataset.startswith(own.NAME):
-            self.error = messages.NOT_SAVED
-            raise InputError(messages.NOT_SAVED)
+            self.error = labels.NOT_SAVED
+            raise InputError(labels.NOT_SAVED)
         answer, state = self.answer, self.state
         current = answer is not None and answer.answers(state.spec(), state.fitted)
         return session.pack(self.app, keeping.session_of(

@@ -9,11 +9,16 @@ from __future__ import annotations
 import json
 import zipfile
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from workbench.checks import InputError, require
 
+if TYPE_CHECKING:
+    from geopandas import GeoSeries
+
+_COARSE = 300           # pixels along a map for which outlines are simplified
 PARTS = (".shx", ".dbf", ".prj", ".cpg")        # that belong to a .shp
 _PACKED = (".shp", *PARTS, ".sbn", ".sbx", ".qpj", ".xml")
 _DRIVERS = {".gpkg": "GPKG", ".geojson": "GeoJSON", ".json": "GeoJSON", ".shp": "ESRI Shapefile",
@@ -68,6 +73,33 @@ def check_driver(path: Path) -> None:
         driver = pyogrio.read_info(path)["driver"]
         require(driver == expected, f"{path.name} cannot be read: it is a file of {driver}, not "
                 f"{expected} as its name says; export it again as GeoPackage")
+
+
+def bare(text: str, folder: Path) -> str:
+    """A text without the folder of this machine that files lie in.
+
+    Parameters
+    ----------
+    text : str
+    folder : Path
+    """
+    return text.replace(f"{folder}/", "").replace(str(folder), "the folder")
+
+
+def coarse(shapes: GeoSeries) -> GeoSeries:
+    """Shapes simplified to a small map; those with corners that are no numbers are left out.
+
+    Parameters
+    ----------
+    shapes : GeoSeries
+    """
+    import shapely
+
+    points, row = shapely.get_coordinates(shapes.values, return_index=True)
+    finite = shapes.copy()
+    finite.iloc[np.unique(row[~np.isfinite(points).all(axis=1)])] = None
+    west, south, east, north = finite.total_bounds
+    return finite.simplify(max(east - west, north - south) / _COARSE)
 
 
 def unpacked_size(path: Path) -> int:

@@ -10,7 +10,7 @@ import panel_material_ui as pmui
 from workbench.bagging.findings import Finding
 from workbench.ui.base.views.layout import View
 from workbench.ui.base.views.text import block
-from workbench.ui.disaggregate import messages
+from workbench.ui.disaggregate import labels, messages
 from workbench.ui.disaggregate.remedies import remedies
 from workbench.ui.disaggregate.store import Store
 from workbench.ui.disaggregate.views.finding import button, card
@@ -60,7 +60,7 @@ class Checks(View):
         merged = state.fewer() if "areas=" in found.fix else ""
         if merged:
             label = next(k for k, v in state.param.granularity.names.items() if v == merged)
-            beside.append(button(messages.merge_to(label),
+            beside.append(button(labels.merge_to(label),
                                  lambda: setattr(state, "granularity", merged)))
         if here:
             return card(found, *beside, press=lambda: self._seek(here),

@@ -12,7 +12,7 @@ from workbench.bagging.findings import ERROR, NOTE, WARNING, Finding
 from workbench.ui.base.views.controls import small_button
 from workbench.ui.base.views.layout import NARROWING
 from workbench.ui.base.views.text import NOTE as LOOK
-from workbench.ui.disaggregate import messages
+from workbench.ui.disaggregate import labels, messages
 
 COLOURS = {ERROR: "198, 40, 40", WARNING: "230, 145, 0", NOTE: "128, 128, 128"}
 MENDED = "46, 125, 50"
@@ -108,7 +108,7 @@ def told(found: Finding, done: str = "", points: bool = False, mends: bool = Fal
     lines = [f"<b>{found.severity.capitalize()}</b> · {escape(found.code)}", escape(found.what)]
     lines = [line for line in lines if line]
     if done:
-        lines[0] = f"<b>✓ {escape(messages.mended(done))}</b>"
+        lines[0] = f"<b>✓ {escape(labels.mended(done))}</b>"
     if found.where:
         more = len(found.where) - MOST
         names = ", ".join(map(escape, found.where[:MOST])) + (f" and {more} more" if more > 0

@@ -8,7 +8,7 @@ from bokeh.events import Tap
 
 from workbench.ui.base.views.layout import View, stretched, wrapping
 from workbench.ui.base.views.text import note, paragraph
-from workbench.ui.disaggregate import comparison, messages
+from workbench.ui.disaggregate import comparison, labels, messages
 from workbench.ui.disaggregate.layers import COMPONENTS, LAYERS
 from workbench.ui.disaggregate.store import Store
 from workbench.ui.disaggregate.views.atlas import DIFFERENCE, SPLIT, SWIPED, Atlas
@@ -132,7 +132,7 @@ class Maps(View):
         """Estimate and split by population over each other, with the divider between them."""
         if self._pair is None:
             self.divider = Divider(value=self.store.state.swipe, inset=self.atlas.margin,
-                                   label=messages.DIVIDER, told=messages.DIVIDED, margin=0)
+                                   label=labels.DIVIDER, told=labels.DIVIDED, margin=0)
             self.divider.param.watch(
                 lambda event: self.store.state.param.update(swipe=event.new), "value")
             self._pair = swiped(self._pane(SWIPED), self._pane(SPLIT), self.divider)

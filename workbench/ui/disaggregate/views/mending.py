@@ -14,7 +14,7 @@ from workbench.plots.outlines import lines
 from workbench.plots.theme import NEUTRAL
 from workbench.ui.base.views.figures import chart
 from workbench.ui.base.views.layout import stretched
-from workbench.ui.disaggregate import messages
+from workbench.ui.disaggregate import labels
 from workbench.ui.disaggregate.remedies import Remedy, remedies
 from workbench.ui.disaggregate.views.finding import button, card
 from workbench.ui.disaggregate.views.map_figures import MARKED
@@ -89,7 +89,7 @@ class Mending(pn.viewable.Viewer):
         for found in check.findings:
             mine = [one for one in done if one.code == found.code and found.severity != "error"]
             traced |= set(map(id, mine))
-            buttons = [button(messages.UNDO, lambda one=one: self._undo(one)) for one in mine]
+            buttons = [button(labels.UNDO, lambda one=one: self._undo(one)) for one in mine]
             if not mine:
                 buttons = [button(one.label, lambda one=one: self._apply(one))
                            for one in remedies(found, options, crs, people)]
@@ -100,7 +100,7 @@ class Mending(pn.viewable.Viewer):
             if id(one) in traced:
                 continue            # else what it was applied to is gone without a trace
             gone = Finding(one.code, "", severity=NOTE)
-            cards.insert(0, card(gone, button(messages.UNDO, lambda one=one: self._undo(one)),
+            cards.insert(0, card(gone, button(labels.UNDO, lambda one=one: self._undo(one)),
                                  done=one.label))
         self.column.objects, self.marked = cards, []
 

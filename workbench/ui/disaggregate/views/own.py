@@ -12,7 +12,7 @@ from workbench.checks import InputError
 from workbench.ui.base.views.controls import small_button
 from workbench.ui.base.views.layout import View, stretched, wrapping
 from workbench.ui.base.views.text import block, note
-from workbench.ui.disaggregate import messages, own
+from workbench.ui.disaggregate import labels, messages, own
 from workbench.ui.disaggregate.remedies import Remedy
 from workbench.ui.disaggregate.store import Store
 from workbench.ui.disaggregate.uploads import PARTS
@@ -29,7 +29,7 @@ class Own(View):
     def __init__(self, store: Store, **params):
         super().__init__(store, **params)
         self._files: own.Files | None = None
-        self.drop = pmui.FileInput(label=messages.DROP, multiple=True, sizing_mode="stretch_width",
+        self.drop = pmui.FileInput(label=labels.DROP, multiple=True, sizing_mode="stretch_width",
                                    accept=",".join((*own.POLYGONS, *PARTS, *own.RASTERS)))
         self.value = pmui.Select(label="Column of the totals", width=ACROSS, options=[],
                                  visible=False)
@@ -43,7 +43,7 @@ class Own(View):
         self.told, self.mending = block(), Mending(self._apply, self._undo)
         self._done: list[Remedy] = []
         self.dialog = pmui.Dialog(
-            stretched(note(messages.OWN), self.drop, wrapping(self.value, self.names, self.weight),
+            stretched(note(labels.OWN), self.drop, wrapping(self.value, self.names, self.weight),
                       self.told,
                       wrapping(self.check, self.use, small_button("Close", self._close)),
                       self.mending, styles={"padding-right": "14px", "box-sizing": "border-box"}),

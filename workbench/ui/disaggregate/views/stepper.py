@@ -6,7 +6,7 @@ import panel as pn
 import param
 
 from workbench.ui.base.views.layout import View
-from workbench.ui.disaggregate import messages
+from workbench.ui.disaggregate import labels
 from workbench.ui.disaggregate.state import STEPS
 from workbench.ui.disaggregate.steps import steps_of
 from workbench.ui.disaggregate.store import Store
@@ -27,7 +27,7 @@ class Row(pn.custom.JSComponent):
     steps = param.List(doc="of each step name, title, mark, and what it stands for")
     here = param.String("map", doc="name of the step one is at")
     leads = param.Integer(0, doc="how often the page led to where one is, without being asked here")
-    label = param.String(messages.STEPS_LABEL)
+    label = param.String(labels.STEPS_LABEL)
 
     _esm = """
     const MARKS = {done: '✓', doubt: '!', wrong: '✗', next: '○', busy: '…'}
@@ -136,8 +136,8 @@ class Stepper(View):
         self.row.param.watch(self._asked, "here")
 
     def _update(self, *events) -> None:
-        shown = [{"name": one.name, "title": messages.STEPS[one.name], "mark": one.mark,
-                  "told": one.told, "spoken": messages.STEP_MARKS[one.mark]}
+        shown = [{"name": one.name, "title": labels.STEPS[one.name], "mark": one.mark,
+                  "told": one.told, "spoken": labels.STEP_MARKS[one.mark]}
                  for one in steps_of(self.store, verdict_of(self.store))]
         if shown != self.row.steps:
             self.row.steps = shown
