@@ -124,14 +124,17 @@ def test_findings_are_cards_and_errors_disable_the_fit(country):
     assert not numbers.fit.disabled
     country.check = Check("data", [bad, Finding("treated", "all is well")], None, {},
                           country.scene.data)
-    assert [len(card) for card in checks.cards] == [2, 1]       # with a button, and without
-    text = checks.cards[0][0].object
+    assert [card[0].points for card in checks.cards] == [True, False]   # to areas, and nowhere
+    text = checks.cards[0][0].html
     assert all(part in text for part in ("Error", "2 values are negative", bags[0], "correct them",
                                          "refused"))
     assert not checks._panel.collapsed and "1 error" in checks._panel.title
     assert numbers.fit.disabled and "2 values are negative" in numbers.doing.object
     maps = Maps(country)
-    checks.cards[0][1].param.trigger("clicks")
+    checks.cards[0][0].looked += 1
+    assert country.marked == list(bags[:2]) and country.seek == 0
+    checks.cards[0][0].pressed += 1
+    assert country.seek == 1
     assert country.marked == list(bags[:2])
     assert len(maps.atlas._around.data["x"]) > 3
     country.check = None

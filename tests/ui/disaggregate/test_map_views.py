@@ -94,10 +94,10 @@ def test_colours_become_logarithmic_and_back_on_maps_and_bars_alike(query, axes)
     atlas.rescale(rate, spread)
     for name, plot in atlas.figures.items():
         expected = LinearColorMapper if name not in (
-            "mean", "known", "observed", "std") else LogColorMapper
+            "mean", "known", "observed", "std", "swiped", "split") else LogColorMapper
         bar = plot.select_one({"type": ColorBar})
         assert type(mapper_of(plot)) is expected and bar.color_mapper is mapper_of(plot)
-    shown = [atlas.figures[name] for name in ("observed", "mean", "known")]
+    shown = [atlas.figures[name] for name in ("observed", "mean", "known", "swiped", "split")]
     assert len({id(mapper_of(plot)) for plot in shown}) == 1
     ticks = shown[0].select_one({"type": ColorBar}).ticker.ticks
     assert 2 <= len(ticks) <= 6 and rate.lower <= min(ticks) and max(ticks) <= rate.upper
@@ -212,7 +212,7 @@ def test_a_page_of_many_polygons_is_sent_in_few_pieces():
 def test_without_a_truth_no_map_pretends_one():
     _, scene = scene_of("dataset=korea&granularity=province")
     atlas = all_drawn(replace(scene, known=None))
-    assert "known" not in atlas.figures and len(atlas.figures) == 8
+    assert "known" not in atlas.figures and len(atlas.figures) == 11
 
 
 def test_the_app_says_how_much_and_where_a_fit_extrapolates():

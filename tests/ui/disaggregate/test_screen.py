@@ -6,7 +6,7 @@ import re
 import pytest
 from playwright.sync_api import TimeoutError, expect
 
-from tests.ui.kit import FIGURE, WAIT, press, status
+from tests.ui.kit import FIGURE, WAIT, press, status, url
 
 pytestmark = pytest.mark.ui
 
@@ -105,3 +105,33 @@ def test_a_fit_has_a_verdict_and_a_place_that_is_clicked_is_explained(page, apps
         press(page, "Download .py")
     download.value.save_as(tmp_path / "map.py")
     assert "wb.VBAgg(" in (tmp_path / "map.py").read_text()
+
+
+def test_the_divider_moves_by_key_and_drag_and_a_step_leads_to_its_part(page, apps_url):
+    open_at(page, apps_url + QUICK + "&beside=split&swipe=30", 1280, 800)
+    divider = page.get_by_role("slider", name="Divider between estimate and population split")
+    expect(divider).to_have_attribute("aria-valuenow", "30", timeout=WAIT)
+    divider.focus()
+    page.keyboard.press("ArrowRight")
+    url(page, "swipe=31")
+    shapes = """() => { const found = []
+      const look = root => { for (const one of root.querySelectorAll('*')) {
+        if (/wb-(before|after)/.test(one.className)) found.push(one.style.clipPath)
+        if (one.shadowRoot) look(one.shadowRoot) } }
+      look(document)
+      return found.length === 2 && found.every(one => /(31|69)%/.test(one)) }"""
+    page.wait_for_function(shapes, timeout=WAIT)
+    box = divider.bounding_box()
+    middle = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    page.mouse.move(*middle)
+    page.mouse.down()
+    page.mouse.move(middle[0] + 60, middle[1], steps=3)
+    page.mouse.up()
+    expect(divider).not_to_have_attribute("aria-valuenow", "31", timeout=WAIT)
+    url(page, r"swipe=(4|5|6)\d")
+    step = page.get_by_role("button", name=re.compile("^Check: "))
+    step.focus()
+    page.keyboard.press("Enter")
+    url(page, "step=check")
+    expect(step).to_have_attribute("aria-current", "step")
+    expect(page.get_by_text("Check of the data")).to_be_in_viewport(timeout=WAIT)

@@ -6,6 +6,7 @@ All of it is known without loading the dataset, so that a URL can be read in no 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -169,3 +170,13 @@ def _has_madagascar() -> bool:
     except InputError:
         return False
     return True
+
+
+def map_term(kernel: str) -> str:
+    """Name of the last term of a kernel, which the sliders move."""
+    return re.sub(r"\(.*?\)|ard-", "", kernel).split("+")[-1]
+
+
+def stop_labels(values: list[float], unit: str) -> dict:
+    """Values of a slider by their label, the first of them learnt."""
+    return {LEARNT: LEARNT} | {f"{value:g} {unit}".strip(): value for value in values}

@@ -37,6 +37,8 @@ class Insights(store.Store):
     own = param.Parameter(None, doc="what was found in files that were dropped, or None")
     own_refused = param.String("", doc="why those files could not be checked; empty if they were")
     marked = param.List(doc="ids of areas that are to be seen on the map")
+    seek = param.Integer(0, doc="how often the map was asked for from elsewhere on the page")
+    mending = param.Parameter(None, doc="the `Remedy` that was last chosen for own data in use")
     explained = param.ClassSelector(class_=xr.Dataset, doc="of the place clicked, or None")
     layer = param.ClassSelector(class_=Layer, doc="what is shown beside the map, if it is a layer")
 
@@ -52,6 +54,12 @@ class Insights(store.Store):
         """Why nothing can be fitted; empty if something can."""
         errors = [] if self.check is None else self.check.of("error")
         return str(errors[0].what) if errors else ""
+
+    @property
+    def mendable(self) -> bool:
+        """Whether the data shown are the files that were dropped last, and can be read again."""
+        used = self._used.get(self.state.dataset)
+        return used is not None and used is self._dropped
 
     @alone
     def test(self) -> None:
@@ -94,7 +102,12 @@ class Insights(store.Store):
             count += 1
             title = f"{choice.title} ({count})"
         self._used[name] = files
+        found = self.own if files is self._dropped else None
         self.state.add(name, replace(choice, title=title))
+        if found is not None:           # as of these very files: it need not be made again
+            looking.keep_check(self.state.spec(), found)
+            self._checks.drop()
+            self.check = found
         return name
 
     def leave(self) -> None:

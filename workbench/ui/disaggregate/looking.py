@@ -48,6 +48,17 @@ def ready_check(spec: Spec) -> Check | None:
     return _CHECKS.peek(engine.base_spec(spec))
 
 
+def keep_check(spec: Spec, found: Check) -> None:
+    """Take a check that was made of a Spec's files for that of its data.
+
+    Parameters
+    ----------
+    spec : Spec
+    found : Check
+    """
+    _CHECKS.keep(engine.base_spec(spec), found)
+
+
 def place_at(scene: Scene, axes: tuple[str, str], x: float, y: float) -> int | None:
     """Position of the individual that is drawn at a place of the map, if there is one.
 

@@ -21,6 +21,12 @@ MAPS = {
     "beyond": ("Extrapolation",
                "Bright: inputs of the model lie far beyond the range of area means, where no total "
                "tests the map."),
+    "swiped": ("Estimate | population split",
+               "Drag the divider, or move it by the arrow keys: estimate on its left, split of "
+               "each total by population on its right, on one scale."),
+    "split": ("Estimate | population split", ""),     # one title, wherever the divider is
+    "difference": ("Estimate − population split",
+                   "Red: the estimate is higher than the split; blue: lower."),
 }
 NO_TRUTH = (
     "No truth is known: only the areas' totals were published, and are shown here. Try the "
@@ -64,9 +70,12 @@ LET_GO = "This comes when the slider is let go."
 SUMMARY = "What was fitted: hyperparameters with units and priors"
 
 
+NO_SUCH_FIT = "The fit in the address cannot be made"
+
+
 def no_such_fit(reason: str) -> str:
     """A fit in the address that cannot be made."""
-    return f"The fit in the address cannot be made: {reason}. This is a preview; press Fit."
+    return f"{NO_SUCH_FIT}: {reason}. This is a preview; press Fit."
 
 
 def badge(exact: bool, kind: str, seconds: float, steps: int, area_effect: bool) -> str:
@@ -126,42 +135,48 @@ def few(areas: int) -> str:
     return f"{areas} areas make a weak test"
 
 
-def _listed(maps: list[str]) -> str:
+def listed(maps: list[str]) -> str:
+    """Names of simple maps in a sentence."""
     return " and ".join(one if one.startswith("one ") else f"the {one}" for one in maps)
 
 
 def not_scored(rivals: list[str]) -> str:
     """That some simple maps are not compared."""
-    return f"{_listed(rivals)} could not be scored"
+    return f"{listed(rivals)} could not be scored"
 
 
 def as_good_when_weighed(rivals: list[str]) -> str:
     """That a mixture's own test was won by simple maps."""
-    return f"when the mixture was weighed, {_listed(rivals)} recovered the areas as well or better"
+    return f"when the mixture was weighed, {listed(rivals)} recovered the areas as well or better"
 
 
 def may_be_chance_when_weighed(rivals: list[str]) -> str:
     """That a mixture's own test was not surely won."""
-    return f"when the mixture was weighed, it was not surely better than {_listed(rivals)}"
+    return f"when the mixture was weighed, it was not surely better than {listed(rivals)}"
 
 
 def maps_alone(rivals: list[str]) -> str:
     """That maps without their intervals may be as good."""
-    return f"without its intervals, this map is not surely better than {_listed(rivals)}"
+    return f"without its intervals, this map is not surely better than {listed(rivals)}"
 
 
 def may_be_chance(rivals: list[str]) -> str:
     """That a difference is within error."""
-    return f"that it is better than {_listed(rivals)} may be chance"
+    return f"that it is better than {listed(rivals)} may be chance"
 
 
 def against(rival: str, score: str, ours: float, theirs: float) -> str:
     """The map beside a simple one, in one sentence."""
-    name = _listed([rival])
-    gap = f"{100 * (ours / theirs - 1):+.0f} %".replace("-", "−") if theirs > 0 else "worse"
+    name = listed([rival])
+    much = gap(ours, theirs)
     if ours < theirs:
-        return f"Beats {name}: {score} {gap}."
-    return f"{name[0].upper()}{name[1:]} is as good or better: {score} of this map {gap}."
+        return f"Beats {name}: {score} {much}."
+    return f"{name[0].upper()}{name[1:]} is as good or better: {score} of this map {much}."
+
+
+def gap(ours: float, theirs: float) -> str:
+    """By how much a score is less than another."""
+    return f"{100 * (ours / theirs - 1):+.0f} %".replace("-", "−") if theirs > 0 else "worse"
 
 
 def covers(share: float, where: str) -> str:
@@ -279,21 +294,3 @@ def facts(parts: list[str], outside: float) -> str:
     fitted = "; ".join(parts)
     fitted = f"{fitted[0].upper()}{fitted[1:]}. " if fitted else ""
     return f"{fitted}{beyond(outside)}"
-
-
-DROP = "Drop files here, or click"
-
-
-def not_saved(size: float, most: float) -> str:
-    """Why a session is not saved, in megabytes."""
-    return (f"This session would have {size:.0f} MB, and a browser can open {most:g} again. Take "
-            "Settings (JSON), and run them with `workbench run`, of your own data beside your "
-            "files.")
-
-
-OWN = (
-    "Drop one file of areas (GPKG, GeoJSON, a shapefile with its parts or zipped) with "
-    "a column of totals, and the rasters (GeoTIFF, NetCDF) of the population and of covariates; or "
-    "one bagged .nc. Files go to the machine that serves this page and are deleted when your "
-    "session ends. Up to 15 MB in all; the command line has no limit."
-)

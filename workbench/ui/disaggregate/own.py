@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import tempfile
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,10 +14,19 @@ import numpy as np
 from workbench.checks import InputError, require
 from workbench.ui.disaggregate.catalogue import Choice, kernels_for
 from workbench.ui.disaggregate.engine import EXACT_LIMIT
-from workbench.ui.disaggregate.uploads import PARTS, check_content, check_driver, unpacked_size
+from workbench.ui.disaggregate.uploads import (
+    PARTS,
+    bare,
+    check_content,
+    check_driver,
+    check_parts,
+    coarse,
+    unpacked_size,
+)
 
 if TYPE_CHECKING:
     import xarray as xr
+    from geopandas import GeoDataFrame, GeoSeries
 
     from workbench.pipeline.spec import Spec
     from workbench.preflight import Check
@@ -28,8 +37,7 @@ MOST = 15               # megabytes of all files together, which a browser sends
 MOST_KEPT = 60          # megabytes of all files that one session uses
 MOST_READ = 512         # megabytes that a packed file may become when it is read
 ALL = "all"
-PREFIX = "workbench-own-"       # of folders
-NAME = "own-"           # and a number: of a dataset in addresses
+PREFIX, NAME = "workbench-own-", "own-"     # of folders; and a number: of datasets in addresses
 _QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9, 0.95)
 
 
@@ -47,6 +55,8 @@ class Files:
         Columns of the areas: numeric ones, and texts that tell all areas apart.
     folder : tempfile.TemporaryDirectory
         What they lie in, with nothing else.
+    outlines : geopandas.GeoDataFrame or None
+        Coarse shapes of the areas, with ``names``, by row.
     """
 
     polygons: Path | None
@@ -54,6 +64,7 @@ class Files:
     columns: tuple[str, ...] = ()
     names: tuple[str, ...] = ()
     folder: tempfile.TemporaryDirectory | None = None
+    outlines: GeoDataFrame | None = field(default=None, repr=False, compare=False)
 
     @property
     def size(self) -> int:
@@ -64,6 +75,21 @@ class Files:
         """The files as they were dropped, by name."""
         return {path.name: path.read_bytes() for path in sorted(Path(self.folder.name).iterdir())
                 if path.suffix in POLYGONS + RASTERS + PARTS}
+
+    def shapes(self, name: str = "") -> GeoSeries | None:
+        """Coarse shapes of the areas by what a check calls them; None without areas.
+
+        Parameters
+        ----------
+        name : str
+            Column with the areas' names; empty for their numbers.
+        """
+        if self.outlines is None:
+            return None
+        found, rows = self.outlines.geometry, self.outlines.index
+        names = self.outlines[name] if name else rows
+        return found.set_axis([f"row {row}" if one is None else str(one)
+                               for row, one in zip(rows, names, strict=True)])
 
     def remove(self) -> None:
         """Delete them."""
@@ -111,7 +137,7 @@ def _looked_at(folder: tempfile.TemporaryDirectory, contents: Mapping[str, bytes
     areas = [path for path in paths.values() if path.suffix in POLYGONS]
     require(len(areas) <= 1, "drop one file of areas, got "
             f"{' and '.join(path.name for path in areas)}")
-    _check_parts(areas, [path for path in paths.values() if path.suffix in PARTS])
+    check_parts(areas, [path for path in paths.values() if path.suffix in PARTS])
     for path in paths.values():
         _check(path)
     rasters = {name: path for name, path in paths.items() if path.suffix in RASTERS}
@@ -119,29 +145,8 @@ def _looked_at(folder: tempfile.TemporaryDirectory, contents: Mapping[str, bytes
         require(len(paths) == 1 and next(iter(paths)).endswith(".nc"), "the areas are missing: "
                 f"drop polygons ({', '.join(POLYGONS)}) with the rasters, or one bagged .nc")
         return Files(None, rasters, folder=folder)
-    return Files(areas[0], rasters, *_columns(areas[0]), folder)
-
-
-def _check_parts(areas: list[Path], parts: list[Path]) -> None:
-    shape = next((path for path in areas if path.suffix == ".shp"), None)
-    for part in parts:
-        require(shape is not None and part.stem.lower() == shape.stem.lower(),
-                f"{part.name} is part of a shapefile; drop it together with {part.stem}.shp")
-    if shape is not None:
-        require({".shx", ".dbf"} <= {part.suffix.lower() for part in parts},
-                f"{shape.name} lacks its other parts: zip the shapefile with its .dbf, .shx and "
-                ".prj, or drop them together")
-
-
-def bare(text: str, folder: Path) -> str:
-    """A text without the folder of this machine that files lie in.
-
-    Parameters
-    ----------
-    text : str
-    folder : Path
-    """
-    return text.replace(f"{folder}/", "").replace(str(folder), "the folder")
+    columns, names, outlines = _columns(areas[0])
+    return Files(areas[0], rasters, columns, names, folder, outlines)
 
 
 def _check(path: Path) -> None:
@@ -159,7 +164,7 @@ def _check(path: Path) -> None:
         raise InputError(f"{path.name} cannot be read: {told}") from error
 
 
-def _columns(path: Path) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _columns(path: Path) -> tuple[tuple[str, ...], tuple[str, ...], GeoDataFrame]:
     import geopandas
 
     try:
@@ -172,7 +177,9 @@ def _columns(path: Path) -> tuple[tuple[str, ...], tuple[str, ...]]:
             "and drop these")
     numeric = tuple(map(str, frame.select_dtypes("number").columns))
     texts = frame.drop(columns=[frame.geometry.name, *numeric])
-    return numeric, tuple(str(name) for name in texts if texts[name].is_unique)
+    names = tuple(str(name) for name in texts if texts[name].is_unique)
+    shapes = coarse(frame.geometry)
+    return numeric, names, geopandas.GeoDataFrame(frame[list(names)], geometry=shapes)
 
 
 def options_of(files: Files, value: str, weight: str = "", name: str = ""

@@ -10,7 +10,8 @@ import shapely
 import xarray as xr
 
 from workbench.granularity.correlations import CORRELATIONS
-from workbench.ui.disaggregate.state import LEARNT, State, map_term
+from workbench.ui.disaggregate.catalogue import LEARNT, map_term
+from workbench.ui.disaggregate.state import State
 
 if TYPE_CHECKING:
     from workbench.ui.disaggregate.engine import Answer

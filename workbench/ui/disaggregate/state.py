@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 
 import param
@@ -10,17 +9,21 @@ import param
 from workbench.pipeline.spec import Spec
 from workbench.ui.base import state
 from workbench.ui.base.state import short
-from workbench.ui.disaggregate import fitted
+from workbench.ui.disaggregate import fitted, labels
 from workbench.ui.disaggregate.catalogue import (
     LEARNT,
     Choice,
     choices,
     lengthscales,
+    map_term,
     nuggets,
+    stop_labels,
     variances,
 )
 from workbench.ui.disaggregate.fitted import PREVIEW, STATUSES, UNFITTED, Fitted
 
+#: Of the way from files to a report, in this order.
+STEPS = ("data", "check", "areas", "model", "map", "report")
 EXACT = "aggregated-gp"
 FLAT = "constant"
 AUTO = "auto"
@@ -35,14 +38,7 @@ MODELS = {
 FIT_CHOICES = ("dataset", "granularity", "model", "kernel", "link", "likelihood",
                "overdispersion", "nugget")
 BEYOND = 1_000          # times the ends of the slider, between which a fit's lengthscale may lie
-_NORMAL_ONLY = "the exact model always has the identity link and Normal errors"
-_FLAT_ONLY = "the flat model has no kernel"
-_AUTO_ONLY = "auto tries several kernels, with area effects and a nugget, and weighs them"
 _POSITIVE = ("poisson", "negative-binomial")
-_NEEDS_NORMAL = "identity lets rates be negative: choose the Normal likelihood first"
-_NEEDS_POSITIVE = "counts need positive rates: choose the link exp or square first"
-_TOO_MANY = "the exact model needs all pairs of individuals, which are too many in this dataset"
-_NO_EFFECT = "this model has no random effect of areas or individuals"
 
 
 class State(state.State):
@@ -80,8 +76,13 @@ class State(state.State):
     beside = param.Selector(
         objects={"Truth": "known", "Observed": "observed", "Uncertainty": "std",
                  "Exceedance": "exceedance", "Information": "information",
-                 "Components": "components", "Rank": "ranks", "Extrapolation": "beyond"},
+                 "Components": "components", "Rank": "ranks", "Extrapolation": "beyond",
+                 "Population split": "split"},
         doc="The map beside the estimate.")
+    swipe = param.Selector(
+        objects=list(range(101)), default=50,
+        doc="Where the divider stands between estimate and population split, in percent.")
+    step = param.Selector(objects=list(STEPS), default="map", doc="Where on the page one is.")
     threshold = param.Selector(
         doc="The exceedance map shows the probability that the rate is above this.")
     colours = param.Selector(
@@ -135,7 +136,7 @@ class State(state.State):
             self._offer_lengthscales(chosen)
             self.offer("nugget", {"learnt": "learn"} | {
                 "none" if sd == 0 else f"{sd:g}": sd for sd in nuggets(offered, link)})
-            self.offer("variance", _stops(variances(offered, link), unit))
+            self.offer("variance", stop_labels(variances(offered, link), unit))
             self.offer("threshold", {f"{t:g}": t for t in offered.thresholds}, offered.threshold)
             if self.dataset != self._offered_for:   # the same number means nothing elsewhere
                 self._offered_for, self.threshold = self.dataset, offered.threshold
@@ -175,7 +176,7 @@ class State(state.State):
         """Offer the stops of the slider, and those that were chosen between them."""
         between = {value for value in more if isinstance(value, float)}
         stops = sorted({*lengthscales(self.choice), *between})
-        self.offer("lengthscale", _stops(stops, self.choice.unit))
+        self.offer("lengthscale", stop_labels(stops, self.choice.unit))
 
     def _read(self, name: str, text: str) -> list[str]:
         if name == "lengthscale" and (value := self._length(text)) is not None:
@@ -211,24 +212,30 @@ class State(state.State):
             problems.append(f"status={fitted.CANCELLED} ({PREVIEW} taken)")
         return problems
 
+    def fewer(self) -> str:
+        """The most areas that neighbours can be merged to from here; empty if none are offered."""
+        offered = list(self.param.granularity.names.values())
+        after = offered[offered.index(self.granularity) + 1:]
+        return max(filter(str.isdigit, after), key=int, default="")
+
     def inapplicable(self, name: str) -> str:
         """Why a choice has no effect at present; empty if it has."""
         if self.model == AUTO and name in ("link", "likelihood", "overdispersion", "nugget",
                                            "kernel", "lengthscale", "variance"):
-            return _AUTO_ONLY
+            return labels.AUTO_ONLY
         if self.model == EXACT and name in ("link", "likelihood", "overdispersion", "nugget"):
-            return _NORMAL_ONLY
+            return labels.NORMAL_ONLY
         if self.model == FLAT and name == "kernel":
-            return _FLAT_ONLY
+            return labels.FLAT_ONLY
         if name in ("lengthscale", "variance"):
             if self.model == FLAT:
-                return _FLAT_ONLY
+                return labels.FLAT_ONLY
             if name == "lengthscale" and map_term(self.kernel) == "linear":
                 return "regression alone has no lengthscale"
         if name == "overdispersion" and self.likelihood != "poisson":
             return "this likelihood is already overdispersed"
         if name == "area_effect" and not self._has_effect():
-            return _NO_EFFECT
+            return labels.NO_EFFECT
         return ""
 
     def impossible(self, name: str) -> dict[str, str]:
@@ -236,13 +243,13 @@ class State(state.State):
         if self.model in (AUTO, EXACT) and name in ("link", "likelihood"):
             return {}
         if name == "link" and self.likelihood in _POSITIVE:
-            return {"identity": _NEEDS_NORMAL}
+            return {"identity": labels.NEEDS_NORMAL}
         if name == "likelihood" and self.link == "identity":
-            return dict.fromkeys(_POSITIVE, _NEEDS_POSITIVE)
+            return dict.fromkeys(_POSITIVE, labels.NEEDS_POSITIVE)
         if name == "model" and self.choice.large:
-            return {EXACT: _TOO_MANY}
+            return {EXACT: labels.TOO_MANY}
         if name == "dataset" and self.model == EXACT:
-            return {key: _TOO_MANY for key, one in self._choices.items() if one.large}
+            return {key: labels.TOO_MANY for key, one in self._choices.items() if one.large}
         return {}
 
     def _has_effect(self) -> bool:
@@ -287,12 +294,3 @@ class State(state.State):
             found += [replace(spec, hyperparameters=fixed | {name: stops[k]})
                       for k in (here + 1, here - 1) if 0 <= k < len(stops)]
         return found
-
-
-def map_term(kernel: str) -> str:
-    """Name of the last term of a kernel, which the sliders move."""
-    return re.sub(r"\(.*?\)|ard-", "", kernel).split("+")[-1]
-
-
-def _stops(values: list[float], unit: str) -> dict:
-    return {LEARNT: LEARNT} | {f"{value:g} {unit}".strip(): value for value in values}

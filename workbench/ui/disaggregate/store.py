@@ -16,7 +16,7 @@ from workbench.ui.base import session
 from workbench.ui.base.jobs import Run
 from workbench.ui.base.messages import not_offered
 from workbench.ui.base.store import alone, in_words
-from workbench.ui.disaggregate import engine, keeping, messages, own, recovery
+from workbench.ui.disaggregate import engine, keeping, labels, messages, own, recovery
 from workbench.ui.disaggregate.engine import Answer, Scene
 from workbench.ui.disaggregate.fitted import FITTED, UNFITTED, Fitted
 from workbench.ui.disaggregate.following import follow, score
@@ -25,7 +25,8 @@ from workbench.ui.disaggregate.keeping import Opened
 from workbench.ui.disaggregate.state import State
 
 UPDATING = "updating the maps"
-SHOWN_ONLY = ("colours", "log_colours", "beside")     # choices of the views, not of the answer
+#: Choices of the views, not of the answer.
+SHOWN_ONLY = ("colours", "log_colours", "beside", "swipe", "step")
 
 
 class Store(Insights):
@@ -81,7 +82,7 @@ class Store(Insights):
             state.query(), answer if current else None, state.choice,
             self._used.get(state.dataset)))
         if len(packed) > 1e6 * own.MOST:
-            self.error = messages.not_saved(len(packed) / 1e6, own.MOST)
+            self.error = labels.not_saved(len(packed) / 1e6, own.MOST)
             raise InputError(self.error)
         return packed
 

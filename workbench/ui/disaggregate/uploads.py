@@ -9,11 +9,16 @@ from __future__ import annotations
 import json
 import zipfile
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from workbench.checks import InputError, require
 
+if TYPE_CHECKING:
+    from geopandas import GeoSeries
+
+_COARSE = 300           # pixels along a map for which outlines are simplified
 PARTS = (".shx", ".dbf", ".prj", ".cpg")        # that belong to a .shp
 _PACKED = (".shp", *PARTS, ".sbn", ".sbx", ".qpj", ".xml")
 _DRIVERS = {".gpkg": "GPKG", ".geojson": "GeoJSON", ".json": "GeoJSON", ".shp": "ESRI Shapefile",
@@ -68,6 +73,33 @@ def check_driver(path: Path) -> None:
         driver = pyogrio.read_info(path)["driver"]
         require(driver == expected, f"{path.name} cannot be read: it is a file of {driver}, not "
                 f"{expected} as its name says; export it again as GeoPackage")
+
+
+def bare(text: str, folder: Path) -> str:
+    """A text without the folder of this machine that files lie in.
+
+    Parameters
+    ----------
+    text : str
+    folder : Path
+    """
+    return text.replace(f"{folder}/", "").replace(str(folder), "the folder")
+
+
+def coarse(shapes: GeoSeries) -> GeoSeries:
+    """Shapes simplified to a small map; those with corners that are no numbers are left out.
+
+    Parameters
+    ----------
+    shapes : GeoSeries
+    """
+    import shapely
+
+    points, row = shapely.get_coordinates(shapes.values, return_index=True)
+    finite = shapes.copy()
+    finite.iloc[np.unique(row[~np.isfinite(points).all(axis=1)])] = None
+    west, south, east, north = finite.total_bounds
+    return finite.simplify(max(east - west, north - south) / _COARSE)
 
 
 def unpacked_size(path: Path) -> int:
@@ -157,3 +189,21 @@ def _check_hdf(path: Path) -> None:
 def _elsewhere(path: Path, name: str) -> str:
     return (f"{path.name} takes {name!r} from another file; write it again with its numbers in it, "
             "e.g. with nccopy")
+
+
+def check_parts(areas: list[Path], parts: list[Path]) -> None:
+    """Refuse a shapefile that lacks its parts, and parts without their shapefile.
+
+    Parameters
+    ----------
+    areas, parts : list of Path
+        Files of areas, and files that belong to a shapefile.
+    """
+    shape = next((path for path in areas if path.suffix == ".shp"), None)
+    for part in parts:
+        require(shape is not None and part.stem.lower() == shape.stem.lower(),
+                f"{part.name} is part of a shapefile; drop it together with {part.stem}.shp")
+    if shape is not None:
+        require({".shx", ".dbf"} <= {part.suffix.lower() for part in parts},
+                f"{shape.name} lacks its other parts: zip the shapefile with its .dbf, .shx and "
+                ".prj, or drop them together")

@@ -25,7 +25,7 @@ GREEN, AMBER, RED, OPEN = "green", "amber", "red", "open"
 SPLIT, FLAT, REGRESSION = "population split", "one flat rate", "regression on totals"
 _NARROW, _TOO_NARROW, _WIDE = 0.90, 0.80, 0.99      # coverage of 95 % intervals
 _MUCH = 0.5             # share that extrapolates
-_FEW = 30               # areas
+FEW = 30               # areas
 
 
 @dataclass(frozen=True)
@@ -91,9 +91,9 @@ def judge(found: Evidence, outside: float, doubts: tuple[str, ...] = ()) -> Verd
         return Verdict(AMBER, messages.NO_SCORES, tuple(doubts))
     better = sorted((n for n in known if known[n][0] <= found.ours), key=lambda n: known[n][0])
     unsure = [n for n in known if n not in better
-              and not _sure(known[n][0] - found.ours, known[n][1])]
+              and not sure(known[n][0] - found.ours, known[n][1])]
     alone = [n for n in known if n in found.maps and n not in better + unsure
-             and not _sure(*found.maps[n])]
+             and not sure(*found.maps[n])]
     first = better[0] if better else SPLIT if SPLIT in known else next(iter(known))
     said = messages.against(first, found.score, found.ours, known[first][0])
     if unscored := [name for name in found.rivals if name not in known]:
@@ -116,8 +116,18 @@ def judge(found: Evidence, outside: float, doubts: tuple[str, ...] = ()) -> Verd
     return Verdict(light, sentence, tuple(doubts))
 
 
-def _sure(gap: float, error: float) -> bool:
-    """Whether a lead is more than chance; it is not where its standard error is not known."""
+def sure(gap: float, error: float) -> bool:
+    """Whether a lead is more than chance.
+
+    It is not where its standard error is not known.
+
+    Parameters
+    ----------
+    gap : float
+        By how much the rival's score is worse.
+    error : float
+        Standard error of that.
+    """
     return bool(gap > 0 and gap >= SURE * np.nan_to_num(error, nan=np.inf, posinf=np.inf))
 
 
@@ -228,7 +238,7 @@ def doubts_of(kind: str, areas: int, converged: bool) -> tuple[str, ...]:
         said.append(messages.STOPPED)
     elif not converged:
         said.append(messages.NOT_CONVERGED)
-    if areas < _FEW:
+    if areas < FEW:
         said.append(messages.few(areas))
     return tuple(said)
 

@@ -11,15 +11,17 @@ from bokeh.plotting import figure
 from workbench.plots import ColourScale, colour_scale
 from workbench.plots.maps import map_unit
 from workbench.plots.theme import NEUTRAL
-from workbench.ui.disaggregate import messages
+from workbench.ui.disaggregate import comparison, messages
 from workbench.ui.disaggregate.engine import Scene
 from workbench.ui.disaggregate.layers import COMPONENTS, EXPOSURE, INFORMATION, RANKS, Layer
 from workbench.ui.disaggregate.views import map_figures
 from workbench.ui.disaggregate.views.colours import recolour
 
 RANGES = "ranges of area means"
-RATES = ("observed", "mean", "known")               # on one locked scale
-_COLUMN = {COMPONENTS: "component", RANKS: "top"}   # of figures that are called otherwise
+SPLIT, SWIPED, DIFFERENCE = "split", "swiped", "difference"
+RATES = ("observed", "mean", "known", SWIPED, SPLIT)    # on one locked scale
+#: Columns of figures that are called otherwise.
+_COLUMN = {COMPONENTS: "component", RANKS: "top", SWIPED: "mean", SPLIT: "observed"}
 _SIZE = (440, 400)                                  # pixels, until the page tells its own
 _NUMBER = "{0,0.[000]}"
 
@@ -63,7 +65,8 @@ class Atlas:
         self._scales = {
             "std": scene.spread, "exceedance": above, RANKS: above, INFORMATION: share,
             COMPONENTS: ColourScale("summand of f", "", -1.0, 1.0, "difference"),
-            "beyond": ColourScale("extrapolation", RANGES, 0.0, 1.0, "spread")}
+            "beyond": ColourScale("extrapolation", RANGES, 0.0, 1.0, "spread"),
+            DIFFERENCE: comparison.scale(scene)}
         self.figures: dict[str, figure] = {}
         self.rescale(scene.rate, scene.spread)
 
@@ -90,6 +93,15 @@ class Atlas:
         factor = self.scene.factor
         self.fine.push({"mean": mean * factor, "std": std * factor, "exceedance": exceedance,
                         "beyond": beyond})
+
+    def compare(self, mean: np.ndarray, stretched: bool) -> ColourScale:
+        """Show by how much a map, natural units, differs from the split; returns its scale."""
+        scene = self.scene
+        values = comparison.difference(scene, mean)
+        self.fine.push({DIFFERENCE: values * scene.factor})
+        self._scales[DIFFERENCE] = comparison.scale(scene, values if stretched else None)
+        recolour([self.figure(DIFFERENCE)], self._scales[DIFFERENCE])
+        return self._scales[DIFFERENCE]
 
     def push_layer(self, layer: Layer, part: str = "") -> None:
         """Show a layer, of components one part, on colours of its own."""
@@ -150,7 +162,7 @@ class Atlas:
                INFORMATION: "share of variance removed", COMPONENTS: scale.unit or " "}
         plot = map_figures.map_figure(
             where, column, scale, title, bar.get(name, scene.unit), self._size, self._ranges,
-            self._tips(where, name), map_unit(scene.drawn, self.axes))
+            self._tips(where, name), map_unit(scene.drawn, self.axes), name)
         if self._borders is not None and name != "observed":
             map_figures.add_borders(plot, self._borders)
         map_figures.add_marks(plot, self._around, self._spot)
@@ -168,7 +180,8 @@ class Atlas:
         if where is self.areas and self._shaped:
             value = scene.data["value"].attrs.get("units", "value")
             return [*tips, observed, (value, "@value{0,0.[0]}"), (weight, "@weight{0,0}")]
-        own = {COMPONENTS: [("summand", "@component{0.[000]}")],
+        own = {DIFFERENCE: [("estimate − split", f"@{DIFFERENCE}{_NUMBER} {scene.unit}")],
+               COMPONENTS: [("summand", "@component{0.[000]}")],
                INFORMATION: [("information", "@information{0.00}")],
                RANKS: [("P(among the highest)", "@top{0.00}"),
                        ("rank", "@rank{0} (@highest{0} to @lowest{0})")]}

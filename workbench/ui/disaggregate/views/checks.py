@@ -7,15 +7,16 @@ from html import escape
 import panel as pn
 import panel_material_ui as pmui
 
-from workbench.bagging.findings import ERROR, NOTE, WARNING, Finding
-from workbench.ui.base.views.controls import small_button
+from workbench.bagging.findings import Finding
 from workbench.ui.base.views.layout import View
 from workbench.ui.base.views.text import block
-from workbench.ui.disaggregate import messages
+from workbench.ui.disaggregate import labels, messages
+from workbench.ui.disaggregate.remedies import remedies
 from workbench.ui.disaggregate.store import Store
+from workbench.ui.disaggregate.views.finding import button, card
+from workbench.ui.disaggregate.views.stepper import target
 
-COLOURS = {ERROR: "198, 40, 40", WARNING: "230, 145, 0", NOTE: "128, 128, 128"}
-MOST = 8        # ids that a card names
+EXTRAPOLATION = "extrapolation"     # code of a finding that has a map of its own
 
 
 class Checks(View):
@@ -26,8 +27,10 @@ class Checks(View):
         self.cards: list[pn.Row] = []
         self._panel = pmui.Card(title=messages.CHECKING, collapsed=True, variant="outlined",
                                 title_variant="body1",
-                                sizing_mode="stretch_width", margin=(4, 5))
+                                sizing_mode="stretch_width", margin=(4, 5),
+                                css_classes=[target("check")])
         self.follow(self._update, "check")
+        self.follow(self._open, "step", of=store.state)
 
     def _update(self, *events) -> None:
         check = self.store.check
@@ -40,45 +43,36 @@ class Checks(View):
             cost = [block(f"<p class='wb-note'>{escape(check.cost())}</p>")] if check.cost() else []
             self._panel.param.update(
                 title=messages.checked(check.summary()), objects=[*self.cards, *cost],
-                collapsed=check.ok)
+                collapsed=check.ok and self.store.state.step != "check")
+
+    def _open(self, *events) -> None:
+        if self.store.state.step == "check":
+            self._panel.collapsed = False
 
     def _card(self, found: Finding) -> pn.Row:
-        areas = set(self.store.scene.data["bag"].values.astype(str)) if self.store.scene else set()
+        store, state = self.store, self.store.state
+        areas = set(store.scene.data["bag"].values.astype(str)) if store.scene else set()
         here = [one for one in found.where if one in areas]
-        button = small_button(messages.SHOW_AREAS, lambda: self._mark(here), margin=(6, 10))
-        return card(found, *([button] if here else []))
+        beside = []
+        if store.mendable:
+            beside = [button(one.label, lambda one=one: setattr(store, "mending", one))
+                      for one in remedies(found, state.choice.loader)]
+        merged = state.fewer() if "areas=" in found.fix else ""
+        if merged:
+            label = next(k for k, v in state.param.granularity.names.items() if v == merged)
+            beside.append(button(labels.merge_to(label),
+                                 lambda: setattr(state, "granularity", merged)))
+        if here:
+            return card(found, *beside, press=lambda: self._seek(here),
+                        look=lambda: setattr(store, "marked", here))
+        if found.code == EXTRAPOLATION:
+            return card(found, *beside, press=self._beyond, look=lambda: None)
+        return card(found, *beside)
 
-    def _mark(self, areas: list[str]) -> None:
-        self.store.marked = [] if self.store.marked == areas else areas
+    def _seek(self, areas: list[str]) -> None:
+        self.store.marked = areas
+        self.store.seek += 1
 
-
-def card(found: Finding, *beside) -> pn.Row:
-    """A finding as a card in the colour of its severity, with what else stands in it."""
-    colour = COLOURS[found.severity]
-    return pn.Row(block(told(found)), *beside, sizing_mode="stretch_width", margin=(3, 4), styles={
-        "border-left": f"4px solid rgb({colour})", "background": f"rgba({colour}, 0.08)",
-        "border-radius": "4px"})
-
-
-def told(found: Finding) -> str:
-    """A finding as HTML: severity and kind, what, where, what follows, how to fix it.
-
-    Parameters
-    ----------
-    found : Finding
-
-    Returns
-    -------
-    str
-    """
-    lines = [f"<b>{found.severity.capitalize()}</b> · {escape(found.code)}", escape(found.what)]
-    if found.where:
-        more = len(found.where) - MOST
-        names = ", ".join(map(escape, found.where[:MOST])) + (f" and {more} more" if more > 0
-                                                              else "")
-        lines.append(f"<i>Where:</i> {names}")
-    if found.effect:
-        lines.append(f"<i>What follows:</i> {escape(found.effect)}")
-    if found.fix:
-        lines.append(f"<i>What to do:</i> {escape(found.fix)}")
-    return f"<p class='wb-note' style='opacity: 1; margin: 4px 0'>{'<br>'.join(lines)}</p>"
+    def _beyond(self) -> None:
+        self.store.state.beside = "beyond"
+        self.store.seek += 1

@@ -70,7 +70,7 @@ def recolour(plots: list[figure], scale: ColourScale) -> None:
         if hasattr(glyph, "color_mapper"):
             glyph.color_mapper = found
         else:
-            glyph.fill_color = {"field": plot.name, "transform": found}
+            glyph.fill_color = {"field": glyph.fill_color.field, "transform": found}
 
 
 def mapper_of(plot: figure) -> Mapper:

@@ -12,6 +12,7 @@ from workbench.ui.base.views.text import note
 from workbench.ui.disaggregate import exports, messages
 from workbench.ui.disaggregate.store import Store
 from workbench.ui.disaggregate.views.lengthscale import Lengthscale
+from workbench.ui.disaggregate.views.stepper import target
 
 _LABELS = {
     "dataset": "Dataset", "granularity": "Areas seen", "model": "Model", "kernel": "Kernel",
@@ -43,6 +44,8 @@ class Controls(View):
         state = store.state
         self.widgets = {name: widget(state, name, label, _KINDS.get(name, SELECT), (6, 10))
                         for name, label in _LABELS.items()}
+        for step, name in (("areas", "granularity"), ("model", "model")):
+            self.widgets[name].css_classes = [target(step)]
         plain = {"variant": "outlined", "size": "small", "sizing_mode": "stretch_width",
                  "margin": (4, 10), "embed": False}
         self.maps = pmui.FileDownload(

@@ -12,6 +12,7 @@ from workbench.ui.base.views.layout import View, wrapping
 from workbench.ui.base.views.text import note
 from workbench.ui.disaggregate import exporting, messages
 from workbench.ui.disaggregate.store import Store
+from workbench.ui.disaggregate.views.stepper import target
 
 
 class Exports(View):
@@ -37,7 +38,8 @@ class Exports(View):
                                                                      margin=(4, 5)))),
             title="This map as Python", title_variant="h6", close_on_click=True,
             width_option="md", open=False)
-        self._panel = pn.Column(wrapping(self.report, self.python), self.dialog, margin=(6, 0))
+        self._panel = pn.Column(wrapping(self.report, self.python), self.dialog, margin=(6, 0),
+                                css_classes=[target("report")])
         self.follow(self._available, "answer")
 
     def _available(self, *events) -> None:

@@ -77,7 +77,7 @@ def place(ds: xr.Dataset, dim: str, axes: tuple[str, str]) -> Place:
 
 def map_figure(where: Place, column: str, scale: ColourScale, title: str, bar_title: str,
                frame_options: Mapping, ranges: tuple[Range1d, Range1d], tips: list,
-               unit: str) -> figure:
+               unit: str, name: str = "") -> figure:
     """One map of one column of a place.
 
     Parameters
@@ -97,10 +97,12 @@ def map_figure(where: Place, column: str, scale: ColourScale, title: str, bar_ti
         Shown on hover.
     unit : str
         Unit of the axes: km, m, degree, or "" for none.
+    name : str
+        Of the figure; by default the column.
     """
     plot = chart(title, None, None, frame_options["frame_width"], frame_options["frame_height"],
                  x_range=ranges[0], y_range=ranges[1], tools="pan,wheel_zoom,reset,save",
-                 active_scroll=None, toolbar_location="above", name=column)
+                 active_scroll=None, toolbar_location="above", name=name or column)
     plot.toolbar.autohide = True
     colours = mapper(scale)
     paint = {"field": column, "transform": colours}

@@ -8,11 +8,13 @@ from bokeh.events import Tap
 
 from workbench.ui.base.views.layout import WRAPS, View, stretched, wrapping
 from workbench.ui.base.views.text import note, paragraph
-from workbench.ui.disaggregate import messages
+from workbench.ui.disaggregate import comparison, labels, messages
 from workbench.ui.disaggregate.layers import COMPONENTS, LAYERS
 from workbench.ui.disaggregate.store import Store
-from workbench.ui.disaggregate.views.atlas import Atlas
+from workbench.ui.disaggregate.views.atlas import DIFFERENCE, SPLIT, SWIPED, Atlas
 from workbench.ui.disaggregate.views.colours import scales
+from workbench.ui.disaggregate.views.swipe import Divider, swiped
+from workbench.ui.disaggregate.views.verdict import evidence_of, verdict_of
 
 ESTIMATE, TRUTH, OBSERVED = "mean", "known", "observed"
 SIDE = 12       # pixels beside a frame
@@ -24,7 +26,7 @@ class Maps(View):
     def __init__(self, store: Store, **params):
         super().__init__(store, **params)
         self.atlas: Atlas | None = None
-        self._panes, self._room = {}, None
+        self._panes, self._room, self._pair = {}, None, None
         self.tabs = pmui.RadioButtonGroup.from_param(
             store.state.param.beside, label="Beside the estimate", size="small",
             margin=(4, 5, 0, 5), sx=WRAPS)
@@ -41,6 +43,8 @@ class Maps(View):
         self.follow(self._look, "beside", of=store.state)
         self.follow(self._layer, "layer")
         self.follow(self._mark, "marked")
+        self.follow(self._layer, "scores", "recovered", "testing", "untested")
+        store.state.param.watch(self._swiped, "swipe")
         self.follow(self._dim, "work")
 
     @property
@@ -67,8 +71,8 @@ class Maps(View):
         with pn.io.hold():
             if self.atlas is None or self.atlas.scene is not scene:
                 self.atlas, self._panes = Atlas(scene, state.choice.axes), {}
+                self._pair = None
                 self._resize()
-                self._left.objects = [self._pane(ESTIMATE), note(messages.MAPS[ESTIMATE][1])]
                 self._look()
             if answer is not None:
                 self.atlas.push(answer.mean, answer.std, self.store.exceedance,
@@ -82,8 +86,13 @@ class Maps(View):
         if self.atlas is None:
             return
         with pn.io.hold():
-            self._right.objects = [self._pane(self.beside), self.told]
+            split = self.beside == SPLIT
+            left = self._divided() if split else self._pane(ESTIMATE)
+            self._left.objects = [left, note(messages.MAPS[SWIPED if split else ESTIMATE][1])]
+            self._right.objects = [self._pane(DIFFERENCE if split else self.beside), self.told]
             self.atlas.figure("mean")
+            if split:
+                self._colour()
             if self.beside == "exceedance":
                 self.atlas.figures["exceedance"].title.text = (
                     f"P(rate > {self.store.state.threshold:g})")
@@ -111,8 +120,26 @@ class Maps(View):
             if self.store.answer is None or shown is None:
                 return messages.WORKING_LAYER
             return shown.told
+        if name == SPLIT:
+            found = evidence_of(self.store)
+            said = comparison.sentence(found) if found else verdict_of(self.store).sentence
+            return f"{said} {messages.MAPS[DIFFERENCE][1]}"
         absent = name == OBSERVED and self.store.state.beside == TRUTH
         return messages.NO_TRUTH if absent else messages.MAPS[name][1]
+
+    def _divided(self) -> pn.Column:
+        """Estimate and split by population over each other, with the divider between them."""
+        if self._pair is None:
+            self.divider = Divider(value=self.store.state.swipe, inset=self.atlas.margin,
+                                   label=labels.DIVIDER, told=labels.DIVIDED, margin=0)
+            self.divider.param.watch(
+                lambda event: self.store.state.param.update(swipe=event.new), "value")
+            self._pair = swiped(self._pane(SWIPED), self._pane(SPLIT), self.divider)
+        return self._pair
+
+    def _swiped(self, *events) -> None:
+        if self._pair is not None:
+            self.divider.value = self.store.state.swipe
 
     def _mark(self, *events) -> None:
         if self.atlas is not None:
@@ -142,8 +169,11 @@ class Maps(View):
         stretched = self.store.answer if state.colours == "auto" else None
         rate, spread = scales(self.store.scene, stretched, state.log_colours)
         self.atlas.rescale(rate, spread)
+        second = spread
+        if self.beside == SPLIT and self.store.answer is not None:
+            second = self.atlas.compare(self.store.answer.mean, stretched is not None)
         self._caption.object = paragraph(
-            f"{rate.caption.capitalize()} {spread.caption.capitalize()}")
+            f"{rate.caption.capitalize()} {second.caption.capitalize()}")
 
     def _dim(self, *events) -> None:
         self._row.styles = {"opacity": "0.55" if self.store.stale else "1"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from html import escape
 
 import panel as pn
@@ -11,12 +12,14 @@ from workbench.checks import InputError
 from workbench.ui.base.views.controls import small_button
 from workbench.ui.base.views.layout import View, stretched, wrapping
 from workbench.ui.base.views.text import block, note
-from workbench.ui.disaggregate import messages, own
+from workbench.ui.disaggregate import labels, messages, own
+from workbench.ui.disaggregate.remedies import Remedy
 from workbench.ui.disaggregate.store import Store
 from workbench.ui.disaggregate.uploads import PARTS
-from workbench.ui.disaggregate.views.checks import card
+from workbench.ui.disaggregate.views.mending import Mending
 
 PEOPLE = ("pop", "people", "person", "weight", "exposure")       # in names of rasters
+ACROSS = 250        # pixels of a choice, of which three are in a row
 AREA, NUMBERS = "area (none given)", "numbers"
 
 
@@ -26,26 +29,42 @@ class Own(View):
     def __init__(self, store: Store, **params):
         super().__init__(store, **params)
         self._files: own.Files | None = None
-        self.drop = pmui.FileInput(label=messages.DROP, multiple=True, sizing_mode="stretch_width",
+        self.drop = pmui.FileInput(label=labels.DROP, multiple=True, sizing_mode="stretch_width",
                                    accept=",".join((*own.POLYGONS, *PARTS, *own.RASTERS)))
-        self.value = pmui.Select(label="Column of the totals", options=[], visible=False)
-        self.weight = pmui.Select(label="Population (weight)", options=[AREA], visible=False)
-        self.names = pmui.Select(label="Names of the areas", options=[NUMBERS], visible=False)
+        self.value = pmui.Select(label="Column of the totals", width=ACROSS, options=[],
+                                 visible=False)
+        self.weight = pmui.Select(label="Population (weight)", width=ACROSS, options=[AREA],
+                                  visible=False)
+        self.names = pmui.Select(label="Names of the areas", width=ACROSS, options=[NUMBERS],
+                                 visible=False)
         self.check = small_button("Check", self._check, variant="contained", disabled=True)
         self.use = small_button("Use these data", self._use, color="success", variant="contained",
                                 visible=False)
-        self.told, self.cards = block(), stretched()
+        self.told, self.mending = block(), Mending(self._apply, self._undo)
+        self._done: list[Remedy] = []
         self.dialog = pmui.Dialog(
-            stretched(note(messages.OWN), self.drop, wrapping(self.value, self.names, self.weight),
+            stretched(note(labels.OWN), self.drop, wrapping(self.value, self.names, self.weight),
                       self.told,
                       wrapping(self.check, self.use, small_button("Close", self._close)),
-                      self.cards, styles={"padding-right": "14px", "box-sizing": "border-box"}),
+                      self.mending, styles={"padding-right": "14px", "box-sizing": "border-box"}),
             title="Your own data", title_variant="h6", width_option="md", open=False)
         self.open = small_button("Your own data", self._show, margin=(4, 8))
         self._panel = self.dialog
         self.drop.param.watch(self._dropped, "value")
+        self.follow(self._step, "step", of=store.state)
+        self.dialog.param.watch(self._opened, "open")
         self.follow(self._checked, "own")
         self.follow(self._refused, "own_refused")
+        store.param.watch(lambda event: event.new and self._mend(event.new), "mending")
+
+    def _step(self, *events) -> None:
+        self.dialog.open = self.store.state.step == "data"
+
+    def _opened(self, *events) -> None:
+        if self.dialog.open:
+            self.store.state.step = "data"
+        elif self.store.state.step == "data":
+            self.store.state.step = "map"
 
     def _show(self) -> None:
         self.dialog.open = True
@@ -58,7 +77,8 @@ class Own(View):
         if not contents:
             return
         names, contents = ([names], [contents]) if isinstance(names, str) else (names, contents)
-        self.store.own = None
+        self.store.own, self._done = None, []
+        self.mending.clear()
         try:
             self._files = self.store.keep_own(dict(zip(names, contents, strict=True)))
         except InputError as error:
@@ -72,9 +92,8 @@ class Own(View):
             self.names.param.update(options=[NUMBERS, *self._files.names], visible=polygons,
                                    value=[*self._files.names, NUMBERS][0])
             rasters = list(self._files.rasters)
-            likely = [r for r in rasters if any(word in r.lower() for word in PEOPLE)]
             self.weight.param.update(options=[AREA, *rasters], visible=polygons and bool(rasters),
-                                     value=(likely or [AREA])[0])
+                                     value=[*likely(rasters), AREA][0])
         self.check.disabled = self._files is None
 
     def _say(self, text: str) -> None:
@@ -83,19 +102,39 @@ class Own(View):
     def _check(self) -> None:
         weight = "" if self.weight.value == AREA else self.weight.value
         name = "" if self.names.value == NUMBERS else self.names.value
-        self._given = own.options_of(self._files, self.value.value, weight, name)
+        dataset, options = own.options_of(self._files, self.value.value, weight, name)
+        for one in self._done:
+            options = one.applied(options)
+        self._given = dataset, options
         self._say(messages.CHECKING)
-        self.store.check_own(*self._given)
+        self.mending.wait()
+        self.store.check_own(dataset, options)
+
+    def _apply(self, remedy: Remedy) -> None:
+        self._done = [*self._done, remedy]
+        self._check()
+
+    def _undo(self, remedy: Remedy) -> None:
+        self._done = [one for one in self._done if one is not remedy]
+        self._check()
+
+    def _mend(self, remedy: Remedy) -> None:
+        """Mend data that are in use: check their files again, to be used under another name."""
+        self._show()
+        self._apply(remedy)
 
     def _checked(self, *events) -> None:
         check = self.store.own
         if check is None:
-            self.cards.objects, self.use.visible = [], False
+            self.use.visible = False
             return
+        name, rasters = self._given[1].get("id", ""), self._files.rasters
         with pn.io.hold():
-            self._say(messages.checked(check.summary()))
-            self.cards.objects = [card(finding) for finding in check.findings]
+            self.mending.show(
+                check, self._given[1], self._done, shapes=self._files.shapes(name),
+                people=tuple(str(rasters[one]) for one in likely(rasters)))
             self.use.visible = check.ok
+            self._say(messages.checked(check.summary()))
 
     def _refused(self, *events) -> None:
         if self.store.own_refused:
@@ -110,3 +149,14 @@ class Own(View):
             return
         self.store.use_own(choice, self._files)
         self.dialog.open = False
+
+
+def likely(rasters: Iterable[str]) -> list[str]:
+    """Rasters that are called like a population.
+
+    Parameters
+    ----------
+    rasters : iterable of str
+        Names of files.
+    """
+    return [name for name in rasters if any(word in name.lower() for word in PEOPLE)]

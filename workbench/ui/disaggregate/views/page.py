@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import panel_material_ui as pmui
+
 from workbench.ui.base.jobs import PAGE_DRAWN, Run
 from workbench.ui.base.shell import App
 from workbench.ui.disaggregate import engine, messages
@@ -29,4 +31,14 @@ def _first_scores(run: Run) -> None:
     engine.scores(engine.quick(State().spec()))
 
 
-APP = App(messages.TITLE, State, Store, Controls, (Screen,), _first_maps, _first_scores)
+def _frame(page: pmui.Page, store: Store) -> None:
+    """Open the controls where a step leads to them: on a phone they are closed."""
+    def show(*events) -> None:
+        if store.state.step in ("areas", "model"):
+            page.sidebar_open = True
+
+    store.state.param.watch(show, "step")
+
+
+APP = App(messages.TITLE, State, Store, Controls, (Screen,), _first_maps, _first_scores,
+          frame=_frame)

@@ -6,6 +6,7 @@ import panel as pn
 
 from workbench.ui.base.views.layout import View, stretched, wrapping
 from workbench.ui.disaggregate.store import Store
+from workbench.ui.disaggregate.views.banner import Banner
 from workbench.ui.disaggregate.views.bar import Numbers
 from workbench.ui.disaggregate.views.charts import Charts
 from workbench.ui.disaggregate.views.checks import Checks
@@ -15,12 +16,13 @@ from workbench.ui.disaggregate.views.maps import SIDE, Maps
 from workbench.ui.disaggregate.views.own import Own
 from workbench.ui.disaggregate.views.report import Report
 from workbench.ui.disaggregate.views.room import Room
+from workbench.ui.disaggregate.views.stepper import Stepper, target
 from workbench.ui.disaggregate.views.verdict import Strip
 
 DOCK, WIDE = 340, 1250      # pixels across docked charts; from where they are docked anyhow
 NARROW = 620                # pixels below which maps stand below each other
 LOOSE = {"max-height": "none", "min-width": "0"}
-ABOVE, LEAST = 395, 250                 # pixels that are not map, least height of a map
+ABOVE, LEAST = 425, 250                 # pixels that are not map, least height of a map
 
 
 class Screen(View):
@@ -30,11 +32,13 @@ class Screen(View):
         super().__init__(store, **params)
         self.numbers, self.maps, self.charts = Numbers(store), Maps(store), Charts(store)
         own = Own(store)
-        self.numbers.top.append(own.open)
-        self.room = Room(sizing_mode="stretch_width", height=1, margin=0)
+        self.stepper = Stepper(store)
+        self.numbers.top.extend([own.open, self.stepper])
+        self.room = Room(sizing_mode="stretch_width", height=1, margin=0,
+                         css_classes=[target("map")])
         self._row = wrapping(self.maps, self.charts, gap=16)
         self._panel = stretched(
-            self.numbers.top, self.room, self.numbers.error, Strip(store),
+            self.numbers.top, self.room, Banner(store), Strip(store),
             wrapping(self.numbers.cost, self.numbers.facts),
             wrapping(self.maps.tabs, self.maps.part), self._row,
             self.numbers.text, Exports(store), Checks(store), Report(store), Explained(store), own,

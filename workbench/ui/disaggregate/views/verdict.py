@@ -14,6 +14,7 @@ from workbench.ui.disaggregate.verdict import (
     GREEN,
     OPEN,
     RED,
+    Evidence,
     Verdict,
     doubts_of,
     doubts_of_mixture,
@@ -46,18 +47,33 @@ def verdict_of(store: Store) -> Verdict:
         return Verdict(OPEN, "")
     if answer.kind == "start":
         return Verdict(OPEN, messages.PREVIEW)
-    name, outside = answer.fit.model.name, answer.fit.outside_share
+    outside, found = answer.fit.outside_share, evidence_of(store)
     doubts = doubts_of(answer.kind, scene.data.sizes["bag"], answer.fit.converged)
     doubts += doubts_of_mixture(answer.fit)
+    if found is not None:
+        return judge(found, outside, doubts)
     if scene.known is not None:
-        return Verdict(OPEN, messages.SCORING) if store.scores is None else judge(
-            of_scores(store.scores, name), outside, doubts)
-    if store.recovered is not None:
-        return judge(of_recovery(store.recovered, name), outside, doubts)
+        return Verdict(OPEN, messages.SCORING)
     if store.testing[1]:
         return Verdict(OPEN, messages.testing(*store.testing))
     return Verdict(OPEN, store.untested or (
         messages.MOVED if answer.kind == "moved" else messages.UNTESTED))
+
+
+def evidence_of(store: Store) -> Evidence | None:
+    """What tested the fit that a store shows; None as long as nothing has.
+
+    Parameters
+    ----------
+    store : Store
+    """
+    answer, scene = store.answer, store.scene
+    if answer is None or answer.kind == "start":
+        return None
+    name = answer.fit.model.name
+    if scene.known is not None:
+        return None if store.scores is None else of_scores(store.scores, name)
+    return None if store.recovered is None else of_recovery(store.recovered, name)
 
 
 class Strip(View):

@@ -1,0 +1,209 @@
+"""Findings and errors that a press does away with, and the steps that say where one is."""
+
+import time
+from dataclasses import replace
+
+import geopandas
+import numpy as np
+import pytest
+import rasterio
+
+from tests.kit import write_kit
+from tests.ui.kit import restored
+from workbench.bagging.findings import ERROR, NOTE, WARNING, Finding
+from workbench.preflight import Check
+from workbench.ui.disaggregate import engine, fixes, labels, messages, own
+from workbench.ui.disaggregate.remedies import remedies
+from workbench.ui.disaggregate.state import AUTO, STEPS, State
+from workbench.ui.disaggregate.steps import BUSY, DONE, DOUBT, NEXT, WRONG, steps_of
+from workbench.ui.disaggregate.store import Store
+from workbench.ui.disaggregate.verdict import GREEN, OPEN, RED, Verdict
+from workbench.ui.disaggregate.views.banner import Banner
+from workbench.ui.disaggregate.views.checks import Checks
+from workbench.ui.disaggregate.views.own import Own
+from workbench.ui.disaggregate.views.stepper import Stepper
+
+GIVEN = {"polygons": "areas.gpkg", "value": "cases", "id": "code",
+         "covariates": ["a/height.tif", "a/people.tif"]}
+
+
+@pytest.mark.parametrize("found, expected", [
+    (Finding("value-missing", "2 areas have no value", "pass missing_value='drop' to leave them "
+             "out"), [("Leave these areas out", {"missing_value": "drop"})]),
+    (Finding("nodata-mark", "raster 'h' has 80 pixels equal to -9999", "pass nodata=-9999 to mask "
+             "them, or marks='keep' if they are real"),
+     [("Treat −9999 as missing", {"nodata": -9999}),
+      ("Keep these values: they are real", {"marks": "keep"})]),
+    (Finding("nodata-mark", "raster", "pass nodata=(-1, 255) to mask them"),
+     [("Treat −1, 255 as missing", {"nodata": [-1, 255]})]),
+    (Finding("grid-differs", "raster", "pass align='nearest', 'bilinear' or 'mode' to resample it"),
+     [("Resample: nearest pixel", {"align": "nearest"}),
+      ("Resample: bilinear", {"align": "bilinear"}),
+      ("Resample: most frequent", {"align": "mode"})]),
+    (Finding("id-missing", "3 areas have no id", "fill column 'code' in these rows"),
+     [("Number the areas instead", {"id": None})]),
+    (Finding("crs-missing", "the polygons have no CRS", "state it with polygon_crs='EPSG:...'",
+             where=("polygons",)),
+     [("Its CRS is EPSG:32638", {"polygon_crs": "EPSG:32638"}),
+      ("Its CRS is longitude and latitude, EPSG:4326", {"polygon_crs": "EPSG:4326"})]),
+    (Finding("constant", "height is the same everywhere", "leave it out", where=("height",)),
+     [("Leave out height", {"covariates": ["a/people.tif"]})]),
+    (Finding("treated", "no weight was given: every km² counts alike (weight='area')"),
+     [("Weigh by people.tif", {"weight": "a/people.tif", "covariates": ["a/height.tif"]})]),
+    (Finding("few-areas", "3 areas for 1 covariates", "join small areas by areas=6"), []),
+    (Finding("shape-empty", "1 polygons are empty", "remove these rows"), [])])
+def test_what_a_finding_names_can_be_pressed(found, expected):
+    made = remedies(found, GIVEN, "EPSG:32638", ("a/people.tif",))
+    assert [(one.label, dict(one.change)) for one in made] == expected
+    for one in made:
+        applied = one.applied(GIVEN)
+        assert all(applied.get(name) == value for name, value in one.change)
+        assert None not in applied.values() and applied["value"] == "cases"
+    assert remedies(found, {}) == []        # bagged data were read before
+
+
+@pytest.fixture(scope="module")
+def broken(tmp_path_factory):
+    """The kit with two values missing and an undeclared mark in a raster."""
+    folder = write_kit(tmp_path_factory.mktemp("broken"))
+    frame = geopandas.read_file(folder / "areas.gpkg")
+    frame["cases"] = frame["cases"].astype(float).where(~frame["code"].isin(["c3", "c7"]))
+    frame.to_file(folder / "areas.gpkg", layer="areas")
+    with rasterio.open(folder / "height.tif", "r+") as file:
+        values = file.read(1)
+        values[0, :5] = -9999
+        file.write(values, 1)
+    return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
+
+
+def checked(store, view, seconds=100):
+    deadline = time.monotonic() + seconds
+    while messages.CHECKING in view.told.object or store.own is None:
+        assert time.monotonic() < deadline and not store.own_refused, store.own_refused
+        time.sleep(0.02)
+    return {found.code: found for found in store.own.findings}
+
+
+def pressed(view, label):
+    """Press the button of a card."""
+    next(one for row in view.mending.column for one in row[1:] if one.label == label).clicks += 1
+
+
+@pytest.mark.slow
+def test_own_data_are_mended_in_the_dialog_and_again_when_they_are_in_use(broken):
+    store = Store(State())
+    try:
+        view, checks = Own(store), Checks(store)
+        view.drop.param.update(filename=list(broken), value=list(broken.values()))
+        view.value.value, view.weight.value = "cases", "people.tif"
+        view._check()
+        found = checked(store, view)
+        assert {c for c, f in found.items() if f.severity == ERROR} == {
+            "value-missing", "nodata-mark"} and not view.use.visible
+        card = next(row for row in view.mending.column if "have no value" in row[0].html)
+        assert card[0].points and "missing_value" not in card[0].html
+        card[0].pressed += 1
+        assert view.mending.marked == ["c3", "c7"] and view.mending.map.visible
+        around = view.mending._around.data
+        assert np.nanmin(around["x"]) == 300 and np.nanmax(around["y"]) == 200
+
+        pressed(view, "Leave these areas out")
+        assert checked(store, view)["value-missing"].severity == WARNING
+        said = [row[0].html for row in view.mending.column]
+        assert any("Done: leave these areas out" in one and "2 areas without a value were dropped"
+                   in one for one in said)
+        pressed(view, "Undo")
+        assert checked(store, view)["value-missing"].severity == ERROR
+        pressed(view, "Leave these areas out")
+        checked(store, view)
+        pressed(view, "Treat −9999 as missing")
+        assert "nodata-mark" not in checked(store, view)
+        assert any("Done: treat −9999 as missing" in row[0].html for row in view.mending.column)
+        view._use()
+        spec = store.state.spec()
+        assert (spec.dataset_options["missing_value"], spec.dataset_options["nodata"]) == (
+            "drop", -9999)
+        assert store.check is store.own and store.mendable
+        assert '"missing_value": "drop"' in own.portable(spec).to_json()
+
+        fractional = Finding("value-fractional", "1 count was kept", "pass fractional='round'")
+        store.check = Check("data", [fractional], None, {}, None)
+        checks.cards[0][1].clicks += 1
+        assert view.dialog.open and store.state.step == "data"
+        checked(store, view)
+        assert view._given[1]["fractional"] == "round" and view._given[1]["nodata"] == -9999
+    finally:
+        store.leave()
+
+
+def test_every_error_has_a_press_that_does_something_about_it(one_thread):
+    state = State(model="vbagg", kernel="linear", granularity="province")
+    store = Store(state)
+    banner = Banner(store)
+    assert not banner._panel.visible and fixes.fix_of(store) is None
+    store.error = "counts cannot be negative"
+    assert banner._panel.visible and banner.mend.label == labels.TAKE_AUTO
+    store.check = Check("data", [Finding("negative", "2 values are negative", severity=ERROR)],
+                        None, {}, None)
+    store.error = ""
+    assert "2 values are negative" in banner.alert.object
+    banner._mend()
+    assert state.step == "check" and banner._panel.visible
+    store.check = None
+    store.error = messages.no_such_fit("reason")
+    assert fixes.fix_of(store).fit
+    store.error = labels.not_saved(20, 15)
+    banner._mend()
+    assert state.step == "report" and not store.error
+    store.error = "it does not converge"
+    banner._mend()
+    assert state.model == AUTO
+    store.close()
+    store.error = "nor does this"
+    assert banner.mend.label == labels.TAKE_DEFAULTS
+    assert set(fixes.fix_of(store).settings) & {"dataset", "model"} == set()
+    store.close()
+
+
+@pytest.mark.slow
+def test_steps_say_where_one_is_and_are_in_the_url():
+    state = State()
+    assert state.read("dataset=simulated-country&granularity=province&model=vbagg&kernel=linear"
+                      "&step=check") == []
+    restored(state, {"step": "check"})
+    store = Store(state)
+    stepper, checks, view = Stepper(store), Checks(store), Own(store)
+    assert stepper.row.here == "check" and not checks._panel.collapsed
+
+    def marks(light=OPEN):
+        return {one.name: one.mark for one in steps_of(store, Verdict(light, ""))}
+
+    assert marks() == dict(zip(STEPS, (BUSY, BUSY, BUSY, NEXT, BUSY, NEXT), strict=True))
+    spec = state.spec()
+    preview = engine.quick(spec)
+    store.param.update(scene=engine.scene(spec), answer=preview)
+    store.check = Check("data", [Finding("odd", "odd", severity=WARNING)], None, {}, None)
+    assert marks() == {"data": DONE, "check": DOUBT, "areas": DOUBT, "model": NEXT, "map": NEXT,
+                       "report": NEXT}
+    assert preview.kind == "start"
+    store.answer = replace(preview, kind="learnt")
+    assert marks(GREEN)["map"] == DONE and marks(RED)["map"] == WRONG
+    assert marks()["model"] in (DONE, DOUBT) and marks()["report"] == DONE
+    store.answer = replace(preview, kind="stopped")
+    assert marks()["model"] == DOUBT
+    store.check = Check("data", [Finding("odd", "odd", severity=ERROR)], None, {}, None)
+    assert (marks()["check"], marks()["model"]) == (WRONG, WRONG)
+    store.check = Check("data", [Finding("odd", "odd", severity=NOTE)], None, {}, None)
+    assert marks()["check"] == DONE
+    assert [one["name"] for one in stepper.row.steps] == list(STEPS)
+
+    stepper.row.here = "data"                           # pressed
+    assert state.step == "data" and view.dialog.open
+    view._close()
+    assert state.step == "map" and stepper.row.here == "map"
+    fit = store.answer
+    state.step = "report"
+    assert store.answer is fit and not store.work       # going somewhere is no new work
+    store.seek += 1                                     # a finding is shown on the map
+    assert stepper.row.here == "map" and stepper.row.leads == 1
+    store.leave()

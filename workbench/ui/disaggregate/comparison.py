@@ -1,0 +1,72 @@
+"""The map beside the split of each total by population: difference, its colours, and who wins."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from workbench.plots import ColourScale, colour_scale
+from workbench.ui.disaggregate import labels, messages
+from workbench.ui.disaggregate.scenes import Scene
+from workbench.ui.disaggregate.verdict import SPLIT, Evidence, sure
+
+LABEL = "estimate − population split"
+
+
+def difference(scene: Scene, mean: np.ndarray) -> np.ndarray:
+    """A map minus the split, which gives all individuals the rate of their area.
+
+    Parameters
+    ----------
+    scene : Scene
+    mean : np.ndarray (individual,)
+        Rates, natural units.
+
+    Returns
+    -------
+    np.ndarray (individual,)
+        Natural units.
+    """
+    return mean - scene.observed[scene.data["membership"].values]
+
+
+def scale(scene: Scene, stretched: np.ndarray | None = None) -> ColourScale:
+    """Colours of a difference, centred at zero: locked to half the span of the rates, or stretched.
+
+    Parameters
+    ----------
+    scene : Scene
+    stretched : np.ndarray, optional
+        Differences, natural units, that the colours are to span.
+    """
+    if stretched is not None and np.ptp(stretched) > 0:
+        return colour_scale(stretched, label=LABEL, unit=scene.unit, kind="difference",
+                            factor=scene.factor)
+    half = scene.spread.upper
+    return replace(scene.spread, label=LABEL, kind="difference", lower=-half, upper=half,
+                   source="half the span of the rates to either side of zero")
+
+
+def sentence(found: Evidence) -> str:
+    """Who wins, the map or the split, with the numbers that the verdict rests on.
+
+    Parameters
+    ----------
+    found : Evidence
+        Of the verdict, see `verdict.judge`.
+
+    Returns
+    -------
+    str
+        One sentence for who wins, one for the numbers.
+    """
+    theirs, error = found.rivals.get(SPLIT, (np.nan, np.nan))
+    if not np.isfinite(theirs) or not np.isfinite(found.ours):
+        return labels.not_compared(SPLIT)
+    surely = sure(theirs - found.ours, error)
+    said = labels.compared(SPLIT, found.score, found.ours, theirs, found.where, surely)
+    if surely and SPLIT in found.maps and not sure(*found.maps[SPLIT]):
+        alone = messages.maps_alone([SPLIT])
+        return f"{said} But {alone}."
+    return said

@@ -1,0 +1,130 @@
+"""Words on steps, buttons and cards, and of the comparison; all others are in `messages`."""
+
+from __future__ import annotations
+
+from workbench.ui.disaggregate import messages
+
+# why a choice is not offered
+NORMAL_ONLY = "the exact model always has the identity link and Normal errors"
+FLAT_ONLY = "the flat model has no kernel"
+AUTO_ONLY = "auto tries several kernels, with area effects and a nugget, and weighs them"
+NEEDS_NORMAL = "identity lets rates be negative: choose the Normal likelihood first"
+NEEDS_POSITIVE = "counts need positive rates: choose the link exp or square first"
+TOO_MANY = "the exact model needs all pairs of individuals, which are too many in this dataset"
+NO_EFFECT = "this model has no random effect of areas or individuals"
+DIVIDER = "Divider between estimate and population split"
+DIVIDED = "estimate left of {} percent of the map, population split right of it"
+SEE_CHECK, SEE_EXPORTS, FIT_AGAIN = "See the check", "See what can be taken away", "Fit"
+TAKE_AUTO, TAKE_DEFAULTS = "Take auto instead", "Take the defaults"
+DROP = "Drop files here, or click"
+NOT_SAVED = "This session would have"
+OWN = (
+    "Drop one file of areas (GPKG, GeoJSON, a shapefile with its parts or zipped) with "
+    "a column of totals, and the rasters (GeoTIFF, NetCDF) of the population and of covariates; or "
+    "one bagged .nc. Files go to the machine that serves this page and are deleted when your "
+    "session ends. Up to 15 MB in all; the command line has no limit."
+)
+STEPS = {"data": "Data", "check": "Check", "areas": "Areas", "model": "Model", "map": "Map",
+         "report": "Report"}
+STEPS_LABEL = "Steps from data to report"
+STEP_MARKS = {"done": "done", "doubt": "look at this", "wrong": "wrong", "next": "to do",
+              "busy": "under way"}
+STEP_REFUSED, STEP_BUSY, STEP_CLEAN = "files refused", "under way", "nothing wrong"
+STEP_LEARNING, STEP_BLOCKED, STEP_FIT = "learning", "correct errors first", "press Fit"
+STEP_KINDS = {"learnt": "fitted", "stopped": "stopped early", "moved": "moved by a slider"}
+STEP_NO_MAP, STEP_PREVIEW = "none yet", "preview"
+STEP_LIGHTS = {"green": "beats simple maps", "amber": "with doubts", "red": "do not rely on it",
+               "open": "not yet tested"}
+STEP_REPORT, STEP_AFTER_FIT = "ready", "after the fit"
+
+
+def not_saved(size: float, most: float) -> str:
+    """Why a session is not saved, in megabytes."""
+    return (f"{NOT_SAVED} {size:.0f} MB, and a browser can open {most:g} again. Take Settings "
+            "(JSON), and run them with `workbench run`, of your own data beside your files.")
+
+
+def counted(count: int, what: str) -> str:
+    """A number of things."""
+    return f"{count} {what}{'' if count == 1 else 's'}"
+
+
+def step_areas(count: int, few: bool) -> str:
+    """How many areas there are."""
+    return f"{count:,} areas{', few' if few else ''}"
+
+
+def compared(rival: str, score: str, ours: float, theirs: float, where: str, sure: bool) -> str:
+    """Which of the map and a simple one wins, with the numbers."""
+    name = messages.listed([rival])
+    numbers = f"{score} {where}: {ours:.3g} against {theirs:.3g} ({messages.gap(ours, theirs)})"
+    if ours >= theirs:
+        return f"{name[0].upper()}{name[1:]} is as good or better than the estimate. {numbers}."
+    chance = "more than chance" if sure else "which may be chance"
+    return f"The estimate wins against {name}. {numbers}, {chance}."
+
+
+def not_compared(rival: str) -> str:
+    """That nothing says which of two maps is better."""
+    return f"{messages.listed([rival]).capitalize()} could not be scored on these data."
+
+
+def merge_to(label: str) -> str:
+    """See fewer areas."""
+    return f"Take {label}"
+
+
+NO_WEIGHT = "no weight was given"
+NUMBER_AREAS = "Number the areas instead"
+UNDO = "Undo"
+_REMEDIES = {
+    ("missing_value", "drop"): "Leave these areas out",
+    ("empty", "drop"): "Leave these areas out",
+    ("missing", "nearest"): "Take the nearest valid pixel",
+    ("missing", "drop"): "Leave these pixels out",
+    ("zero_weight", "drop"): "Leave these out",
+    ("fractional", "round"): "Round these counts",
+    ("fractional", "keep"): "Keep these counts as they are",
+    ("marks", "keep"): "Keep these values: they are real",
+    ("duplicates", "merge"): "Unite them and add their values",
+    ("duplicates", "once"): "Unite them, their value taken once",
+    ("overlap", "keep"): "Count the overlap in each area",
+    ("overlap", "keep-slivers"): "Count slivers of overlap in each area",
+    ("outside", "report"): "Go on without the weight outside",
+    ("crs", "reproject"): "Reproject the polygons",
+    ("kind", "continuous"): "These are measurements, not counts",
+    ("align", "nearest"): "Resample: nearest pixel",
+    ("align", "bilinear"): "Resample: bilinear",
+    ("align", "average"): "Resample: average",
+    ("align", "mode"): "Resample: most frequent",
+}
+
+
+def remedy(name: str, value: object) -> str:
+    """An option that mends a finding, on a button."""
+    if name == "nodata":
+        marks = value if isinstance(value, list) else [value]
+        return f"Treat {', '.join(f'{one:.10g}' for one in marks)} as missing".replace("-", "−")
+    if name == "classes":
+        return f"{value} has classes"
+    return _REMEDIES.get((name, value), f"Take {name.replace('_', ' ')} {value}")
+
+
+def take_crs(crs: str) -> str:
+    """State a CRS."""
+    return f"Its CRS is {'longitude and latitude, ' if crs == 'EPSG:4326' else ''}{crs}"
+
+
+def leave_out(covariate: str) -> str:
+    """Leave a covariate out."""
+    return f"Leave out {covariate}"
+
+
+def weigh_by(raster: str) -> str:
+    """Take a raster as the weight."""
+    return f"Weigh by {raster}"
+
+
+def mended(label: str) -> str:
+    """That a remedy was applied."""
+    return f"Done: {label[0].lower()}{label[1:]}"

@@ -1,0 +1,116 @@
+"""What a finding of a check can be mended with: changes of the options that files are read with.
+
+A finding names its remedies as options of `workbench.bag_polygons`, in the words of the command
+line and of Python; here they are read back from it, so that what can be typed can be pressed.
+"""
+
+from __future__ import annotations
+
+import re
+from ast import literal_eval
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from workbench.ui.disaggregate import labels
+
+if TYPE_CHECKING:
+    from workbench.bagging.findings import Finding
+
+_VALUE = r"(?:'[^']*'|\([^()]*\)|-?\d[\d.e+-]*)"
+_OPTION = re.compile(rf"\b([a-z_]+)=({_VALUE}(?:(?:, | or ){_VALUE})*)")
+_MORE = ("nodata", "kind", "classes", "layer", "variable", "weight_variable")
+_REPEATED = ("constant", "collinear", "inseparable")      # of covariates that say nothing more
+_IDS = ("duplicate-id", "id-missing")
+_MOST = 4                   # remedies of one finding
+DEGREES = "EPSG:4326"
+
+
+@dataclass(frozen=True)
+class Remedy:
+    """A change of options that does away with a finding.
+
+    Parameters
+    ----------
+    label : str
+        What it does, on a button.
+    code : str
+        Of the finding.
+    change : tuple of (str, object)
+        Options by name, None for one that is left out.
+    """
+
+    label: str
+    code: str
+    change: tuple[tuple[str, object], ...]
+
+    def applied(self, options: Mapping) -> dict:
+        """Options with the change made.
+
+        Parameters
+        ----------
+        options : Mapping
+        """
+        return {name: value for name, value in (dict(options) | dict(self.change)).items()
+                if value is not None}
+
+
+def remedies(found: Finding, options: Mapping, crs: str = "", people: tuple[str, ...] = ()
+             ) -> list[Remedy]:
+    """What can be pressed to mend a finding; none if somebody has to correct a file.
+
+    Parameters
+    ----------
+    found : Finding
+        Of a check.
+    options : Mapping
+        What the files were read with, as of `own.options_of`.
+    crs : str
+        CRS that the check took for the data.
+    people : tuple of str
+        Paths of rasters that look like a population.
+    """
+    if "polygons" not in options:       # bagged data have been read before
+        return []
+    made = [Remedy(labels.remedy(name, value), found.code, ((name, value),))
+            for name, value in _named(found) if options.get(name) != value]
+    if found.code in _IDS and "id" in options:
+        made.append(Remedy(labels.NUMBER_AREAS, found.code, (("id", None),)))
+    if found.code == "crs-missing":
+        name = "polygon_crs" if "polygons" in found.where else "raster_crs"
+        made += [Remedy(labels.take_crs(one), found.code, ((name, one),))
+                 for one in dict.fromkeys([crs, DEGREES]) if one]
+    if found.code in _REPEATED:
+        made += _without(found, options)
+    if "weight" not in options and found.what.startswith(labels.NO_WEIGHT):
+        made += [_weighed(path, found.code, options) for path in people]
+    return made[:_MOST]
+
+
+def _named(found: Finding) -> list[tuple[str, object]]:
+    """Options that a finding names, each with every value that it offers."""
+    from workbench.geo import CleaningOptions
+
+    known = {one.name for one in fields(CleaningOptions)} | set(_MORE)
+    made = []
+    for name, values in _OPTION.findall(f"{found.what} {found.fix}"):
+        if name in known:
+            made += [(name, list(value) if isinstance(value, tuple) else value)
+                     for value in map(literal_eval, re.findall(_VALUE, values))]
+    return made
+
+
+def _without(found: Finding, options: Mapping) -> list[Remedy]:
+    """Leave out a covariate that has a file of its own."""
+    files = {Path(path).stem: path for path in options.get("covariates", ())}
+    last = found.where if found.code == "constant" else found.where[1:]
+    return [Remedy(labels.leave_out(name), found.code, ((
+        "covariates", [path for path in files.values() if path != files[name]] or None),))
+        for name in last if name in files]
+
+
+def _weighed(path: str, code: str, options: Mapping) -> Remedy:
+    others = [one for one in options.get("covariates", ()) if one != path]
+    return Remedy(labels.weigh_by(Path(path).name), code,
+                  (("weight", path), ("covariates", others or None)))

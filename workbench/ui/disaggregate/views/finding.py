@@ -1,0 +1,123 @@
+"""A finding of a check as a card: what was found, and where on the map when it is pressed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from html import escape
+
+import panel as pn
+import param
+
+from workbench.bagging.findings import ERROR, NOTE, WARNING, Finding
+from workbench.ui.base.views.controls import small_button
+from workbench.ui.base.views.layout import NARROWING
+from workbench.ui.base.views.text import NOTE as LOOK
+from workbench.ui.disaggregate import labels, messages
+
+COLOURS = {ERROR: "198, 40, 40", WARNING: "230, 145, 0", NOTE: "128, 128, 128"}
+MENDED = "46, 125, 50"
+MOST = 8        # ids that a card names
+_WRAPS = ":host {flex-wrap: wrap; align-items: center;}"
+
+
+class Text(pn.custom.JSComponent):
+    """A text that can be pressed, or looked at by focus, if it points to something."""
+
+    html = param.String(doc="of the text, safe to show")
+    points = param.Boolean(False, doc="whether it can be pressed")
+    pressed = param.Integer(0, doc="how often it was pressed")
+    looked = param.Integer(0, doc="how often it came into focus")
+
+    _esm = """
+    export function render({model}) {
+      const box = document.createElement('div')
+      box.innerHTML = model.html
+      if (!model.points) return box
+      box.tabIndex = 0
+      box.setAttribute('role', 'button')
+      box.style.cursor = 'pointer'
+      box.addEventListener('click', () => { model.pressed += 1 })
+      box.addEventListener('focus', () => { model.looked += 1 })
+      box.addEventListener('keydown', event => {
+        if (event.key !== 'Enter' && event.key !== ' ') return
+        event.preventDefault()
+        model.pressed += 1
+      })
+      return box
+    }
+    """
+
+
+def card(found: Finding, *beside, press: Callable[[], None] | None = None,
+         look: Callable[[], None] | None = None, done: str = "") -> pn.Row:
+    """A finding as a card in the colour of its severity.
+
+    Parameters
+    ----------
+    found : Finding
+    *beside : viewable
+        What else stands in it, such as buttons.
+    press, look : callable, optional
+        Called when the card is pressed, or focused.
+    done : str
+        What was done about it.
+    """
+    colour = MENDED if done else COLOURS[found.severity]
+    text = Text(html=told(found, done, press is not None, bool(beside)), points=press is not None,
+                stylesheets=[LOOK, NARROWING], sizing_mode="stretch_width", margin=(0, 5),
+                styles={"flex": "1 1 340px"})
+
+    def shown(show: Callable[[], None]) -> Callable:
+        def at_once(*events) -> None:
+            with pn.io.hold():          # figures are changed outside of Panel
+                show()
+
+        return at_once
+
+    if press is not None:
+        text.param.watch(shown(press), "pressed")
+        text.param.watch(shown(look or press), "looked")
+    return pn.Row(text, *beside, sizing_mode="stretch_width", margin=(3, 4),
+                  stylesheets=[_WRAPS], styles={
+                      "border-left": f"4px solid rgb({colour})", "border-radius": "4px",
+                      "background": f"rgba({colour}, 0.08)"})
+
+
+def button(label: str, click: Callable[[], None]):
+    """A button of a card."""
+    return small_button(label, click, margin=(4, 6))
+
+
+def told(found: Finding, done: str = "", points: bool = False, mends: bool = False) -> str:
+    """A finding as HTML: severity and kind, what, where, what follows, how to fix it.
+
+    Parameters
+    ----------
+    found : Finding
+    done : str
+        What was done about it.
+    points : bool
+        Whether a press shows it on the map.
+    mends : bool
+        Whether buttons stand beside it, which say what to do.
+
+    Returns
+    -------
+    str
+    """
+    lines = [f"<b>{found.severity.capitalize()}</b> · {escape(found.code)}", escape(found.what)]
+    lines = [line for line in lines if line]
+    if done:
+        lines[0] = f"<b>✓ {escape(labels.mended(done))}</b>"
+    if found.where:
+        more = len(found.where) - MOST
+        names = ", ".join(map(escape, found.where[:MOST])) + (f" and {more} more" if more > 0
+                                                              else "")
+        lines.append(f"<i>Where:</i> {names}")
+    if found.effect:
+        lines.append(f"<i>What follows:</i> {escape(found.effect)}")
+    if found.fix and not done and not (mends and found.fix.startswith("pass ")):
+        lines.append(f"<i>What to do:</i> {escape(found.fix)}")
+    if points:
+        lines.append(f"<u>{messages.SHOW_AREAS}</u>")
+    return f"<p class='wb-note' style='opacity: 1; margin: 4px 0'>{'<br>'.join(lines)}</p>"
