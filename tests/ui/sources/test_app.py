@@ -64,7 +64,7 @@ def drag(page, figure, start, end):
 def test_sliders_bars_and_presets_move_the_posteriors(page, apps_url):
     """The fixture fails the test on any request off this machine and on any script error."""
     open_app(page, f"{apps_url}/sources")
-    expect(status(page)).to_contain_text("The product of all likelihoods leaves 0.56")
+    expect(status(page)).to_contain_text("The product likelihood leaves 0.56")
     expect(status(page)).to_contain_text("Estimated weights: Ribatet 0.5", timeout=WAIT)
     controls = re.findall(r"- (button|slider|combobox|radio|checkbox|switch|link)\b(.*)",
                           page.locator("body").aria_snapshot())
@@ -90,7 +90,7 @@ def test_sliders_bars_and_presets_move_the_posteriors(page, apps_url):
     expect(page.get_by_text(re.compile("^Support"))).to_contain_text("1 .. 12", timeout=WAIT)
     page.get_by_role("button", name="Add a source").click()
     url(page, "chosen=3")
-    page.get_by_role("button", name="Remove it").click()
+    page.get_by_role("button", name="Remove source").click()
     url(page, "chosen=2")
 
     page.get_by_role("button", name="Teach: duplicated source").click()
@@ -105,22 +105,23 @@ def test_a_function_is_drawn_and_mr_dgp_learnt_beside_it(page, apps_url):
     drag(page, "line", (0, 1), (12, 5))
     url(page, r"drawn=2.5_2.5_.*_[34](\.\d)?_.*&draw=0")      # a line that climbs from 1 to 5
     changed(page, "line", "truth", before)
-    page.get_by_role("switch", name="Learn MR-DGP too").or_(
-        page.get_by_role("checkbox", name="Learn MR-DGP too")).first.click()
+    page.get_by_role("switch", name="Fit MR-DGP too").or_(
+        page.get_by_role("checkbox", name="Fit MR-DGP too")).first.click()
     url(page, "experts=yes")
     expect(page.locator("table.wb-table").first).to_contain_text("MR-DGP", timeout=WAIT)
     assert column(page, "shares", "high0") is not None
 
 
 def test_the_city_is_mapped_and_its_stations_are_clicked(page, apps_url):
-    open_app(page, f"{apps_url}/sources?tab=city&satellite=no&hour=6")
-    expect(status(page)).to_contain_text("MR-GP, product on stations:", timeout=WAIT)
+    open_app(page, f"{apps_url}/sources?tab=city&satellite=no&model=product&hour=6")
+    expect(status(page)).to_contain_text("MR-GP, product likelihood, fitted to stations:",
+                                         timeout=WAIT)
     shown = column(page, "city", "mean")
     move(page, "Hour", "ArrowRight")
     url(page, "hour=7&")
     changed(page, "city", "mean", shown)
-    page.get_by_role("button", name="truth", exact=True).click()
-    url(page, "shown=truth&")
+    page.get_by_role("button", name="error", exact=True).click()
+    url(page, "shown=error&")
     where = page.evaluate("""() => {
       const models = Bokeh.documents.flatMap(doc => [...doc._all_models.values()])
       const plot = models.filter(m => m.type === 'Figure' && m.name === 'city').at(-1)
@@ -131,7 +132,7 @@ def test_the_city_is_mapped_and_its_stations_are_clicked(page, apps_url):
     }""")
     page.mouse.click(*page.evaluate(WHERE, ["city", *where[1:]]))
     url(page, f"station={where[0]}")
-    expect(page.locator("table.wb-table").last).to_contain_text("MR-GP, product")
+    expect(page.locator("table.wb-table").last).to_contain_text("MR-GP, product likelihood")
 
 
 def test_urls_restore_states_and_what_cannot_be_is_said(page, apps_url):
