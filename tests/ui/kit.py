@@ -75,3 +75,10 @@ def slow_imports(code):
         capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
     return done.stdout.strip()
+
+
+def ran(program):
+    """The names that an exported program leaves behind."""
+    names = {}
+    exec(compile(program, "exported", "exec"), names)   # what a user would run as it is
+    return names

@@ -11,6 +11,10 @@ RELOAD = "Reload"
 UNDO, REDO, RESET = "Undo", "Redo", "Reset to the example"
 SESSION, SAVE_SESSION, OPEN_SESSION = "Session", "Save session", "Open session"
 SESSION_NOTE = "One file with all settings and the fit, if there is one."
+EXPORT, COPY_PYTHON, NOTEBOOK = "Export:", "Copy as Python", "Open as notebook"
+COPY, COPIED, CLOSE, DOWNLOAD_PY = "Copy", "Copied", "Close", "Download .py"
+AS_PYTHON = "Runs as it is where workbench is installed, and computes what the page shows."
+NO_PICTURE = "The browser could not draw the picture"
 TOLD = 3        # values of a URL that are named when they cannot be used
 
 
@@ -25,3 +29,9 @@ def resolution(ratio: float, units: str) -> tuple[str, str]:
     if ratio < 0.5:
         return f"finer than {units} can resolve", "error"
     return ("borderline", "warning") if ratio < 2 else ("recoverable", "success")
+
+
+def rows_shown(shown: int, count: int) -> str:
+    """How much of a table a report shows; empty if all."""
+    return "" if shown == count else (f"The first {shown:,} of {count:,} rows; all are in the CSV "
+                                      "file, and in what the program makes.")

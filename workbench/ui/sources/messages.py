@@ -17,6 +17,7 @@ WORK = {"learnt": "fitting hyperparameters", "estimate": "estimating composite w
         "hour": "predicting the map of this hour"}
 ADD, REMOVE, NEW_DRAW = "Add a source", "Remove source", "New draw of the noise"
 LINE_TITLE = "The function, the observations of each source, and posteriors (bands: 95 % intervals)"
+LINE_SHORT = "Sources of one function on a line"
 STRIP_TITLE = "Support of each source: drag a bar to move it, its ends to resize it"
 DRAW_NOTE = "Drag in the plot to draw the function."
 NAMES = {"alone": "source 1 alone", "product": "product likelihood",

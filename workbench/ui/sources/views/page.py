@@ -9,11 +9,12 @@ from bokeh.models import Range1d
 from workbench.ui.base.jobs import Run
 from workbench.ui.base.shell import App
 from workbench.ui.base.views.controls import small_button
+from workbench.ui.base.views.exports import Exports
 from workbench.ui.base.views.layout import ByTab, View, stretched, wrapping
 from workbench.ui.base.views.readout import Readout
 from workbench.ui.base.views.room import Room
 from workbench.ui.base.views.text import note, paragraph
-from workbench.ui.sources import city_models, messages, stored
+from workbench.ui.sources import city_models, exporting, messages, stored
 from workbench.ui.sources.city_store import CityStore
 from workbench.ui.sources.presets import PRESETS
 from workbench.ui.sources.state import CITY, LINE, State
@@ -116,6 +117,14 @@ class Numbers(Readout):
                 self.judge(messages.city_verdict(hour.fitted))
 
 
+class TakeAway(Exports):
+    """What can be taken away of the tab that is open."""
+
+    def __init__(self, store: Store, **params):
+        super().__init__(store, lambda: exporting.bundle(store), {
+            store: ("answer", "experts"), store.city: ("hour",), store.state: ("tab",)}, **params)
+
+
 class City(View):
     """Maps as large as the page allows, below them a station, calibration and models."""
 
@@ -161,5 +170,6 @@ def _first_city(run: Run) -> None:
         city_models.learn(stored.KEY, run)
 
 
-APP = App(messages.TITLE, State, Store, Controls, (Top, Numbers, Stage), first=_import_models,
+APP = App(messages.TITLE, State, Store, Controls, (Top, Numbers, Stage, TakeAway),
+          first=_import_models,
           later=_first_city)
