@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import workbench as wb
-from tests.ui.kit import ran, settled
+from tests.ui.kit import layer, ran, settled
 from workbench.ui.base.cache import Cache
 from workbench.ui.base.views.bundle import PICTURES
 from workbench.ui.sources import city_models, exporting
@@ -67,7 +67,6 @@ def test_the_program_of_the_city_makes_its_map(city):
 
 @pytest.mark.filterwarnings("ignore:not converged", "ignore:'crs' was not provided")
 def test_maps_are_read_back_where_they_lie(city):
-    import geopandas
     import rasterio
 
     found, hour = exporting.bundle(city), city.city.hour
@@ -75,7 +74,7 @@ def test_maps_are_read_back_where_they_lie(city):
         band = file.read(list(file.descriptions).index("mean") + 1)
         assert tuple(file.bounds) == (0, 0, 42, 35)
     np.testing.assert_allclose(band.ravel(), hour.mean, rtol=1e-6)
-    frame = geopandas.read_file(io.BytesIO(found.file(".gpkg").getvalue()), layer="pixels")
+    frame = layer(found, "pixels")
     assert len(frame) == hour.mean.size and {"mean", "std", "truth"} <= set(frame)
 
 

@@ -10,6 +10,8 @@ ABOUT = "One model sees all points, the other a mean and a count for each cell. 
 COMPLETE, SUMMARY, TRUTH = "complete data", "summaries", "truth"
 LEARN, NEW_DRAW = "Learn it", "New draw of the noise"
 LEARN_NOTE = "Puts the sliders where the summaries are most probable."
+LEARNT = "Hyperparameters fitted to the summaries."
+BY_HAND = "Preview, not fitted: hyperparameters are those of the sliders."
 LINE_NOTE = (
     "A cell is a bar over its interval, at its mean, ± one standard error. Drag a triangle to move "
     "a boundary; click a cell to choose it."

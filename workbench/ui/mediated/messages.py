@@ -9,6 +9,8 @@ TITLE = "Mediated: fine maps from bags and targets that do not lie together"
 ABOUT = ("Some blocks report their covariates, others their mean temperature. A field that is "
          "known for all blocks, the mediator, says which are alike.")
 LEARN, LEARN_NOTE = "Learn it", "Puts the sliders where the targets are most probable."
+FITTED = "Hyperparameters fitted to the targets."
+BY_HAND = "Preview, not fitted: hyperparameters are those of the sliders."
 FULL = "Map in full"
 LOADING, LEARNING, WHOLE = "preparing bags and targets", "learning", "map in full"
 WAITING = "Bags and targets are being prepared."

@@ -13,6 +13,7 @@ HOURS = (10, 11, 12)
 LEVELS = {1: 5, 4: 75, 7: 205, 10: 395, 13: 645, 16: 955, 19: 1325}    # m above flat ground
 SIZE = 180              # rows of the made climate
 TARGET = "temperature"
+NOISE = 0.2             # K, sd of what is added to the mean of a block of the made climate
 SEED = 11               # stream of the noise on blocks of the made climate
 LADDER = (1.0, 1.4, 2.0, 2.8, 4.0, 5.6, 8.0)
 
@@ -150,15 +151,26 @@ def world(name: str, hour: int = 10, level: int = 1, draw: int = 0) -> World:
     """Fields of a source; those of the UK at an hour and a height, a simulated globe of a draw."""
     import workbench as wb
 
+    dataset, options = loaded(name, hour, level, draw)
+    more = {"noise": NOISE, "draw": draw} if name == "made" else {}
+    return _world(name, wb.load(dataset, **options), **more)
+
+
+def loaded(name: str, hour: int = 10, level: int = 1, draw: int = 0) -> tuple[str, dict]:
+    """Which dataset holds the fields of a source, and its options; its blocks are thinned pixels.
+
+    Parameters
+    ----------
+    name, hour, level, draw
+        As of `world`.
+    """
     thin, fields = PLACES[name].thin, list(PLACES[name].mediators)
     if name == "uk":
-        ds = wb.load("uk-temperature", level=level, hour=hour, block=thin,
-                     mediators=[n for n in fields if n != f"theta_{level}"])
-        return _world(name, ds)
+        return "uk-temperature", {"level": level, "hour": hour, "block": thin, "mediators": [
+            n for n in fields if n != f"theta_{level}"]}
     if name == "made":
-        ds = wb.load("simulated-climate", size=SIZE, block=thin, seed=draw, noise=0.0)
-        return _world(name, ds, noise=0.2, draw=draw)
-    return _world(name, wb.load("cmip6-temperature", block=thin))
+        return "simulated-climate", {"size": SIZE, "block": thin, "seed": draw, "noise": 0.0}
+    return "cmip6-temperature", {"block": thin}
 
 
 def _world(name: str, ds: xr.Dataset, **more) -> World:

@@ -151,7 +151,8 @@ def city_maps(store: Store):
     grid = wb.city_map(cities.options(*hour.fitted.key.place), hour.hour, cities.SPACING)
     maps = hour.fitted.fit.to_dataset(grid)
     return maps.assign(truth=grid["truth"]).assign_attrs(
-        title=f"Predicted NO2, {messages.clock(hour.hour)}", status=messages.learnt_in(hour.fitted), address=f"sources?{store.state.query()}")
+        title=f"Predicted NO2, {messages.clock(hour.hour)}",
+        status=messages.learnt_in(hour.fitted), address=f"sources?{store.state.query()}")
 
 
 def city_program(store: Store) -> str:

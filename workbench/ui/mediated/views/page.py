@@ -7,10 +7,11 @@ import panel_material_ui as pmui
 from workbench.ui.base.jobs import Run
 from workbench.ui.base.shell import App
 from workbench.ui.base.views.controls import small_button
+from workbench.ui.base.views.exports import Exports
 from workbench.ui.base.views.layout import View, stretched
 from workbench.ui.base.views.readout import Readout
 from workbench.ui.base.views.text import note, paragraph
-from workbench.ui.mediated import background, messages
+from workbench.ui.mediated import background, exporting, messages
 from workbench.ui.mediated.background import Answer
 from workbench.ui.mediated.state import State
 from workbench.ui.mediated.store import Store, setting_of
@@ -56,6 +57,14 @@ class Numbers(Readout):
             label=f"{messages.FULL}: {messages.quantity(place.pixel, place.unit)} pixels",
             visible=place.fine, disabled=store.stale or bool(store.work))
         self.learnt.object = paragraph(store.learnt)
+
+
+class TakeAway(Exports):
+    """What can be taken away of the present map."""
+
+    def __init__(self, store: Store, **params):
+        super().__init__(store, lambda: exporting.bundle(store),
+                         {store: ("answer", "stale", "learnt")}, **params)
 
 
 def headline(answer: Answer) -> str:
@@ -104,5 +113,5 @@ def _first_answer(run: Run) -> None:
     background.answer(setting, bench, state.chosen)
 
 
-APP = App(messages.TITLE, State, Store, Controls, (Toggle, Numbers, Maps, Charts),
+APP = App(messages.TITLE, State, Store, Controls, (Toggle, Numbers, Maps, TakeAway, Charts),
           _import_models, _first_answer)
