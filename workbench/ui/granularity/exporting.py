@@ -41,7 +41,7 @@ def bundle(store: Store) -> Bundle | None:
         "lengthscale": f"{model.lengthscale:g} {world.unit}", "variance": f"{model.variance:g}",
         "address": f"granularity?{state.query()}"}
     return Bundle(f"granularity-{state.tab}", f"Granularity: {world.title}", told, settings,
-                  program(answer), lambda: table(answer, state),
+                  lambda: program(answer), lambda: table(answer, state),
                   None if on_line else lambda: maps(answer))
 
 

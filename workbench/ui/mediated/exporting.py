@@ -30,7 +30,8 @@ def bundle(store: Store) -> Bundle | None:
         "kernel of the mediators": model.mediator_kernel, "ridge λ": f"{model.ridge:g}",
         "address": f"mediated?{state.query()}"}
     return Bundle("mediated-map", f"{NAMES[model.kind]}: {answer.data.world.title}", told,
-                  settings, program(answer, state), lambda: table(answer), lambda: maps(answer))
+                  settings, lambda: program(answer, state), lambda: table(answer),
+                  lambda: maps(answer))
 
 
 def table(answer: Answer):

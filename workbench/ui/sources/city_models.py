@@ -10,7 +10,7 @@ import numpy as np
 
 from workbench.ui.base.bands import HALF_95, Band
 from workbench.ui.base.cache import Cache
-from workbench.ui.base.jobs import Run
+from workbench.ui.base.jobs import Run, load_models
 from workbench.ui.sources import stored
 from workbench.ui.sources.city import CityData, Places, city
 from workbench.ui.sources.state import CityKey
@@ -115,6 +115,7 @@ def learn(key: CityKey, run: Run) -> Fitted:
         return found
     run.rest(PAUSE)
     run.send("doing", "city")
+    load_models()
     data = city(*key.place)
     run.check()
     run.send("data", data)

@@ -40,7 +40,8 @@ def of_line(store: Store) -> Bundle:
                 "lengthscale": f"{answer.model.lengthscale:.4g}",
                 "prior sd": f"{answer.model.variance**0.5:.4g}",
                 "composite weight φ": f"{answer.weight:g}", "address": f"sources?{state.query()}"}
-    return Bundle("sources-line", messages.LINE_SHORT, (told,), settings, line_program(store),
+    return Bundle("sources-line", messages.LINE_SHORT, (told,), settings,
+                  lambda: line_program(store),
                   lambda: line_table(store))
 
 
@@ -136,7 +137,7 @@ def of_city(store: Store) -> Bundle:
         "city": f"draw {key.city}, {key.stations} stations, 2 × {key.hours} h",
         "fit": messages.learnt_in(hour.fitted), "address": f"sources?{store.state.query()}"}
     return Bundle(f"no2-hour-{hour.hour}", f"NO₂ over a synthetic city, {when}", told, settings,
-                  city_program(store), lambda: city_maps(store)[_COLUMNS].to_dataframe()
+                  lambda: city_program(store), lambda: city_maps(store)[_COLUMNS].to_dataframe()
                   .reset_index(drop=True)[["x", "y", *_COLUMNS]], lambda: city_maps(store))
 
 

@@ -63,10 +63,10 @@ class Bundle:
         What the page says in words, its status included.
     settings : mapping of str to str
         Choices by their labels.
-    program : str
-        Python with ``import workbench as wb`` or less; blocks between empty lines become cells.
+    code : callable
+        Writes the Python that makes ``table`` again; blocks between empty lines become cells.
     table : callable
-        Makes the numbers as a DataFrame, which ``table`` of the program equals.
+        Makes the numbers as a DataFrame.
     maps : callable or None
         Makes the map as a dataset with coordinates, where there is one.
     """
@@ -75,9 +75,14 @@ class Bundle:
     title: str
     told: tuple[str, ...]
     settings: Mapping[str, str]
-    program: str
+    code: Callable[[], str]
     table: Callable[[], pd.DataFrame]
     maps: Callable[[], xr.Dataset] | None = field(default=None)
+
+    @property
+    def program(self) -> str:
+        """The Python that makes the numbers again."""
+        return self.code()
 
     def csv(self) -> io.StringIO:
         """The numbers as a table, with every digit."""

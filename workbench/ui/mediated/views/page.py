@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import panel_material_ui as pmui
 
-from workbench.ui.base.jobs import Run
+from workbench.ui.base.jobs import Run, load_models
 from workbench.ui.base.shell import App
 from workbench.ui.base.views.controls import small_button
 from workbench.ui.base.views.exports import Exports
@@ -98,7 +98,7 @@ def _setting(answer: Answer) -> str:
 
 
 def _import_models(run: Run) -> None:
-    import workbench.gp.models.registry  # noqa: F401
+    load_models()
 
 
 def _first_answer(run: Run) -> None:

@@ -6,7 +6,7 @@ import panel as pn
 import panel_material_ui as pmui
 from bokeh.models import Range1d
 
-from workbench.ui.base.jobs import Run
+from workbench.ui.base.jobs import Run, load_models
 from workbench.ui.base.shell import App
 from workbench.ui.base.views.controls import small_button
 from workbench.ui.base.views.exports import Exports
@@ -160,7 +160,7 @@ def _of_city(hour) -> str:
 
 
 def _import_models(run: Run) -> None:
-    import workbench.gp.models.several_sources.mr_gp  # noqa: F401
+    load_models()
 
 
 def _first_city(run: Run) -> None:
