@@ -9,6 +9,8 @@ LOST = ("The server has gone: what you see stays, but nothing can be changed. St
         "reload this page; its address keeps your settings.")
 RELOAD = "Reload"
 UNDO, REDO, RESET = "Undo", "Redo", "Reset to the example"
+GLOSSARY = ("<a href='documentation/concepts/glossary.html' target='_blank' "
+            "style='color: inherit'>Glossary: what the words mean</a>")
 SESSION, SAVE_SESSION, OPEN_SESSION = "Session", "Save session", "Open session"
 SESSION_NOTE = "One file with all settings and the fit, if there is one."
 EXPORT, COPY_PYTHON, NOTEBOOK = "Export:", "Copy as Python", "Open as notebook"
@@ -27,7 +29,7 @@ def not_offered(problems: list[str]) -> str:
 def resolution(ratio: float, units: str) -> tuple[str, str]:
     """What a lengthscale means that is so many cells or blocks, and a colour for it."""
     if ratio < 0.5:
-        return f"finer than {units} can resolve", "error"
+        return f"shorter than the {units} resolve", "error"
     return ("borderline", "warning") if ratio < 2 else ("recoverable", "success")
 
 

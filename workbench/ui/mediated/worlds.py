@@ -66,13 +66,13 @@ class Place:
 _AIR = {f"theta_{level}": (f"air {height:,} m up", "K", 0.5) for level, height in LEVELS.items()}
 PLACES = {
     "uk": Place(
-        "UK, forecast of 1.5 km (real)", 3, (3, 4, 5, 6, 8, 10, 12, 15), "km", 1.5, (4, 1500),
+        "UK, forecast at 1.5 km (real data)", 3, (3, 4, 5, 6, 8, 10, 12, 15), "km", 1.5, (4, 1500),
         (20, 3000, "m"), {**_AIR, "orography": ("orography", "m", 100.0)},
         {"side": 4, "lengthscale": 80.0, "spread": 0.56, "detail": 400.0, "detail_spread": 0.8,
          "noise": 0.1, "mediator": "theta_19.place", "joint": "sum", "far": 140.0, "near": 0.28,
          "share_of_place": 0.3, "ridge": 1e-6}),
     "made": Place(
-        "A simulated globe, 1 degree", 4, (3, 4, 5, 6, 9, 15), "degree", 1.0, (1, 180),
+        "Synthetic globe, 1 degree", 4, (3, 4, 5, 6, 9, 15), "degree", 1.0, (1, 180),
         (0.1, 20, "sd"), {"pressure": ("pressure", "hPa", 50.0),
                           "cloud_cover": ("cloud cover", "%", 25.0),
                           "altitude": ("altitude", "m", 500.0)},

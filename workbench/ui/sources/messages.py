@@ -49,7 +49,7 @@ SERIES_NOTE = ("Left half: training data of the stations (full dots). Right half
 CALIBRATION = "Calibration of intervals of the truth"
 CALIBRATION_NOTE = ("On the diagonal, coverage is as stated; below it intervals are too narrow, "
                     "above it too wide.")
-HELD_OUT, PIXELS = "stations, held-out half", "all pixels, this hour"
+HELD_OUT, PIXELS = "stations, held out", "pixels, this hour"
 CITY_HEADS = ("model", "sources", "cells", "kernel", "lengthscale over place",
               "RMSE, held-out half (µg/m³)", "95 % coverage", "RMSE of this hour's map (µg/m³)",
               "fit")
@@ -140,9 +140,9 @@ def city_verdict(fitted) -> tuple[str, str]:
 
 
 def learnt_in(fitted) -> str:
-    """How long a fit took, and whether it came to an end."""
+    """Whether a fit came to an end, and how long it took."""
     how = "cancelled" if fitted.cancelled else "converged" if fitted.converged else "not converged"
-    return f"{how}, {fitted.seconds:.0f} s{' (stored)' if fitted.stored else ''}"
+    return f"{how}, {'stored' if fitted.stored else f'{fitted.seconds:.0f} s'}"
 
 
 

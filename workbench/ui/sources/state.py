@@ -19,8 +19,8 @@ LINE, CITY = "line", "city"
 SPANS = {"-2 to 15": NARROW, "-10 to 20": WIDE}
 KERNELS = {"RBF": "rbf", "Matérn 5/2": "matern52", "Matérn 3/2": "matern32"}
 SET, KERNEL, ALL = "set", "kernel", "all"
-HYPER = {"set by sliders; noise as made": SET, "kernel learnt; noise as made": KERNEL,
-         "kernel and noise learnt": ALL}
+HYPER = {"from the sliders; true noise": SET, "kernel fitted; true noise": KERNEL,
+         "kernel and noise fitted": ALL}
 LENGTHS = [0.1, 0.14, 0.2, 0.28, 0.4, 0.56, 0.7, 0.8, 0.9, 1.0, 1.1, 1.2, 1.4, 1.6, 2.0, 2.8, 4.0,
            5.6, 8.0]
 SPREADS = [0.5, 0.7, 1.0, 1.4, 2.0, 2.6, 3.2, 3.8, 4.5, 6.0, 8.0]
@@ -85,21 +85,21 @@ class State(state.State):
     truth = param.Selector(objects={title: name for name, (title, _) in line.FUNCTIONS.items()}
                            | {"drawn by hand": line.DRAWN}, doc="The function behind all sources.")
     drawn = param.String("", doc="Values of the function that is drawn, from left to right.")
-    draw = param.Selector(objects=list(range(20)), doc="Which draw of all noise.")
+    draw = param.Selector(objects=list(range(20)), doc="Seed of the noise.")
     sources = param.String(_START["sources"], doc="All sources on the line.")
     chosen = param.Selector(objects=list(range(1, designs.MOST + 1)),
                             doc="The source that the sliders below change.")
-    kernel = param.Selector(objects=KERNELS, doc="Covariance of the function.")
-    hyper = param.Selector(objects=HYPER, doc="Where the model's hyperparameters come from: the "
-                           "sliders, or the likelihood of all sources (as a product).")
+    kernel = param.Selector(objects=KERNELS, doc="Covariance function of f.")
+    hyper = param.Selector(objects=HYPER, doc="Where hyperparameters come from: the sliders, or a "
+                           "fit to the product likelihood of all sources.")
     lengthscale = param.Selector(objects=named(LENGTHS), default=1.1,
-                                 doc="Distance in x over which the function changes.")
+                                 doc="Distance in x over which the correlation falls.")
     spread = param.Selector(objects=named(SPREADS), default=3.2,
-                            doc="Standard deviation of the function before data.")
+                            doc="Prior standard deviation of the function.")
     weight = param.Selector(objects=named(WEIGHTS), default=0.5,
                             doc="Power φ of all likelihoods in the composite posterior; 1 is the "
-                                "product.")
-    experts = param.Boolean(False, doc="Learn MR-DGP as well, in the background.")
+                                "product likelihood.")
+    experts = param.Boolean(False, doc="Fit MR-DGP as well, in the background.")
     city = param.Selector(objects=list(range(10)), doc="Another city, weather and network for "
                                                        "every draw.")
     scope = param.Selector(objects=SCOPES, doc="Size of the task: a fit takes seconds or minutes.")

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 PICTURES = "<!-- pictures -->"          # that the browser replaces by those of the page
 MAPS = {".tif": "GeoTIFF", ".gpkg": "GeoPackage"}
-_ROWS = 60                              # of a table that a report shows
+_ROWS = 20                              # of a table that a report shows
 _PAGE = """<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy"
@@ -32,6 +32,7 @@ h1 {{font-size: 1.6rem; line-height: 1.25;}} h2 {{font-size: 1.15rem; margin-top
 .wb-scroll {{overflow-x: auto;}} table {{border-collapse: collapse; font-size: .9rem;}}
 th, td {{padding: .25rem .9rem .25rem 0; border-bottom: 1px solid #ddd; text-align: right;}}
 th:first-child {{text-align: left;}} img {{max-width: 100%; margin: .3rem .6rem .3rem 0;}}
+.settings td {{text-align: left; overflow-wrap: anywhere; min-width: 12rem;}}
 pre {{background: #f6f6f6; border: 1px solid #e2e2e2; padding: .7rem .9rem; overflow-x: auto;
   font-size: .85em;}}
 </style></head><body>
@@ -40,7 +41,7 @@ pre {{background: #f6f6f6; border: 1px solid #e2e2e2; padding: .7rem .9rem; over
 <h2>Pictures</h2>
 {pictures}
 <h2>Settings</h2>
-{settings}
+<div class="settings">{settings}</div>
 <h2>Numbers</h2>
 {numbers}
 <h2>Python that computes the same numbers</h2>

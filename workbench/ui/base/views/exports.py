@@ -33,7 +33,8 @@ class Program(pn.viewable.Viewer):
     def __init__(self, title: str, said: str, filename: str, **params):
         super().__init__(**params)
         self.text = pmui.TextAreaInput(label="Python", value="", rows=14, max_rows=24,
-                                       sizing_mode="stretch_width")
+                                       sizing_mode="stretch_width",
+                                       sx={"& textarea": {"fontFamily": "monospace"}})
         self.download = pmui.FileDownload(
             label=messages.DOWNLOAD_PY, callback=lambda: io.StringIO(self.text.value),
             filename=filename, **_LOOK | {"variant": "outlined", "margin": (4, 5)})

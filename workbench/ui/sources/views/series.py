@@ -54,7 +54,7 @@ class Series(View):
         ticks = plot.scatter("hour", "value", source=self.passes, marker="dash", angle=np.pi / 2,
                              size=12, line_width=2, color=CATEGORIES[2])
         plot.renderers.append(self.now)
-        legend(plot, {"truth": [truth], "prediction, 95 %": [band, mean],
+        legend(plot, {"truth": [truth], "predicted": [band, mean],
                       "training": [early], "held out": [late], "satellite": [ticks]},
                "top_left", side="above")
         plot.legend.spacing, plot.legend.glyph_width = 0, 14
