@@ -113,9 +113,8 @@ def test_a_function_is_drawn_and_mr_dgp_learnt_beside_it(page, apps_url):
 
 
 def test_the_city_is_mapped_and_its_stations_are_clicked(page, apps_url):
-    open_app(page, f"{apps_url}/sources?tab=city&satellite=no&model=product&hour=6")
-    expect(status(page)).to_contain_text("MR-GP, product likelihood, fitted to stations:",
-                                         timeout=WAIT)
+    open_app(page, f"{apps_url}/sources?tab=city&hour=6")
+    expect(status(page)).to_contain_text("MR-DGP, fitted to stations and satellite:", timeout=WAIT)
     shown = column(page, "city", "mean")
     move(page, "Hour", "ArrowRight")
     url(page, "hour=7&")
@@ -132,7 +131,7 @@ def test_the_city_is_mapped_and_its_stations_are_clicked(page, apps_url):
     }""")
     page.mouse.click(*page.evaluate(WHERE, ["city", *where[1:]]))
     url(page, f"station={where[0]}")
-    expect(page.locator("table.wb-table").last).to_contain_text("MR-GP, product likelihood")
+    expect(page.locator("table.wb-table").last).to_contain_text("converged, stored")
 
 
 def test_urls_restore_states_and_what_cannot_be_is_said(page, apps_url):
@@ -143,3 +142,20 @@ def test_urls_restore_states_and_what_cannot_be_is_said(page, apps_url):
     expect(page.get_by_text("sources=1_2_3 (")).to_be_visible()
     url(page, "kernel=matern32.*lengthscale=1.1.*weight=1.2")
     expect(status(page)).to_contain_text("At weight 1.2")
+
+
+def test_pictures_report_and_table_are_taken_away(page, apps_url):
+    open_app(page, f"{apps_url}/sources?weight=0.9")
+
+    def content(button):
+        with page.expect_download(timeout=WAIT) as made:
+            page.get_by_role("button", name=button, exact=True).click()
+        assert made.value.suggested_filename.startswith("sources-line.")
+        return made.value.path().read_bytes()
+
+    assert content("PNG").startswith(b"\x89PNG")
+    assert content("SVG").count(b"<svg") > 2
+    report = content("Report (HTML)").decode()
+    assert report.count("data:image/png;base64,") >= 3 and "<!-- pictures -->" not in report
+    assert "At weight 0.9" in report and "wb.MRGP(" in report
+    assert content("CSV").startswith(b"x,truth,alone,")

@@ -34,7 +34,7 @@ CITY_KERNELS = {"Matérn 3/2": "matern32", "Matérn 1/2": "matern12", "Matérn 5
 SOURCES = ("stations", "satellite")
 SCOPES = {"quick: 16 stations, 2 × 24 h": "quick", "paper's size: 30 stations, 2 × 36 h": "paper"}
 STATIONS, HOURS = {"quick": 16, "paper": 30}, {"quick": 24, "paper": 36}
-SHOWN = {"mean": "mean", "interval width": "width", "error": "error", "satellite": "satellite"}
+SHOWN = {"mean": "mean", "95 % width": "width", "error": "error", "satellite": "satellite"}
 _START = PRESETS[0].setting
 
 

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import panel as pn
+import panel_material_ui as pmui
 import param
+
+PHONE = 600         # pixels below which controls are closed, and the page is seen first
 
 
 class Room(pn.custom.JSComponent):
@@ -38,6 +41,15 @@ class Room(pn.custom.JSComponent):
         super().__init__(**params)
         self._loaded = False
         pn.state.onload(self._load)
+
+    def close_on_phones(self, page: pmui.Page) -> None:
+        """Close the controls of a page on a phone, which shows what is beside them first."""
+        def close(*events) -> None:
+            (_, _, before), (_, _, now) = events[0].old, events[0].new
+            if (before >= PHONE or not before) and now < PHONE:
+                page.sidebar_open = False
+
+        self.param.watch(close, "room")
 
     def _load(self) -> None:
         self._loaded = True

@@ -19,7 +19,7 @@ from workbench.ui.disaggregate.views.report import Report
 from workbench.ui.disaggregate.views.verdict import Strip
 
 DOCK, WIDE = 340, 1250      # pixels across docked charts; from where they are docked anyhow
-NARROW, PHONE = 620, 600    # pixels below which maps stand below each other, controls are closed
+NARROW = 620                # pixels below which maps stand below each other
 LOOSE = {"max-height": "none", "min-width": "0"}
 ABOVE, LEAST = 395, 250                 # pixels that are not map, least height of a map
 
@@ -45,12 +45,7 @@ class Screen(View):
 
     def placed(self, page: pmui.Page) -> None:
         """Close the controls of the page on a phone, which shows the map first."""
-        def close(*events) -> None:
-            (_, _, before), (_, _, now) = events[0].old, events[0].new
-            if (before >= PHONE or not before) and now < PHONE:
-                page.sidebar_open = False
-
-        self.room.param.watch(close, "room")
+        self.room.close_on_phones(page)
 
     def _arrange(self, *events) -> None:
         """Maps as large as the window allows; charts beside them where there is room."""

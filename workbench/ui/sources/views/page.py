@@ -131,13 +131,11 @@ class City(View):
     def __init__(self, store: Store, **params):
         super().__init__(store, **params)
         self.maps = Map(store)
-        self.room = Room(sizing_mode="stretch_width", height=1, margin=0)
-        self._panel = stretched(self.room, self.maps, wrapping(
+        self._panel = stretched(self.maps, wrapping(
             Series(store), Calibration(store), gap=16), Models(store))
-        self.room.param.watch(self._arrange, "room")
 
-    def _arrange(self, *events) -> None:
-        across, down, _ = self.room.room
+    def arrange(self, across: int, down: int) -> None:
+        """Fit the maps into a column and a window of so many pixels."""
         beside = 2 if across >= NARROW else 1
         high = max(down - ABOVE, LEAST) * EXTENT[0] / EXTENT[1]
         self.maps.fit(int(max(LEAST, min((across - EDGES) / beside, high))))
@@ -148,9 +146,18 @@ class Stage(ByTab):
 
     def __init__(self, store: Store, **params):
         x_range = Range1d(-2, 15)
+        self.city, self.room = City(store), Room(sizing_mode="stretch_width", height=1, margin=0)
         super().__init__(store.state, {
             LINE: [Line(store, x_range), Experts(store, x_range), Charts(store)],
-            CITY: [City(store)]}, **params)
+            CITY: [self.city]}, **params)
+        self.room.param.watch(lambda event: self.city.arrange(*event.new[:2]), "room")
+
+    def placed(self, page: pmui.Page) -> None:
+        """Phones show the page before its controls."""
+        self.room.close_on_phones(page)
+
+    def __panel__(self):
+        return stretched(self.room, super().__panel__())
 
 
 def _of_city(hour) -> str:
