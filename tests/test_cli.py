@@ -124,7 +124,7 @@ def test_areas_and_a_column_are_enough(files, tmp_path):
         assert np.isfinite(maps["mean"]).all()
 
 
-@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.filterwarnings("ignore::workbench.checks.WorkbenchWarning")
 def test_folds_by_a_scheme_on_two_processes_and_a_map_that_adds_up(files, tmp_path):
     out = tmp_path / "shared.nc"
     arguments = [a for a in MODEL if a != "--quiet"]
