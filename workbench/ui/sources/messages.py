@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from workbench.ui.base.state import short
 
-TITLE = "Sources: one quantity seen by several observers, some of them biased or copying"
+TITLE = "Sources: one quantity, several observers"
 ABOUT = {
     "line": "Every source observes one function f on a support of its own, as points or as means "
             "of points, with noise and bias of its own. How far can each of them be trusted?",

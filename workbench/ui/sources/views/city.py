@@ -71,7 +71,8 @@ class Map(View):
         crosshair([self.figure, self.truth])
         state = store.state
         self.shown = pmui.RadioButtonGroup.from_param(state.param.shown, label="", size="small",
-                                                      margin=(2, 5), width=410)
+                                                      margin=(2, 5), max_width=410,
+                                                      sizing_mode="stretch_width")
         self.outlined = pmui.Switch.from_param(state.param.cells, label="outline cells",
                                                size="small", margin=(4, 8))
         self._data: CityData | None = None
@@ -89,7 +90,9 @@ class Map(View):
         with pn.io.hold():
             for plot, bar in zip((self.figure, self.truth), self.bars, strict=True):
                 plot.update(frame_width=width, frame_height=round(width * EXTENT[1] / EXTENT[0]))
-                bar.width = width - 12
+                # A new ticker has the bar drawn anew, which its width alone has not.
+                bar.update(width=width - 12, ticker=TICKS["value"].clone())
+        self._show()
 
     def _figure(self, name: str):
         plot = map_chart("", "east (km)", "north (km)", WIDTH, round(WIDTH * 35 / 42), name=name,
