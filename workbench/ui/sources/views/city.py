@@ -90,9 +90,7 @@ class Map(View):
         with pn.io.hold():
             for plot, bar in zip((self.figure, self.truth), self.bars, strict=True):
                 plot.update(frame_width=width, frame_height=round(width * EXTENT[1] / EXTENT[0]))
-                # A new ticker has the bar drawn anew, which its width alone has not.
-                bar.update(width=width - 12, ticker=TICKS["value"].clone())
-        self._show()
+                bar.width = width - 12
 
     def _figure(self, name: str):
         plot = map_chart("", "east (km)", "north (km)", WIDTH, round(WIDTH * 35 / 42), name=name,
