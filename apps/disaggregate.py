@@ -8,4 +8,4 @@ Example: ?granularity=region from only 24 regions
 from workbench.ui.base.shell import show
 from workbench.ui.disaggregate.views.page import APP
 
-show(APP)
+show(APP, __doc__)

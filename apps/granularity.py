@@ -8,4 +8,4 @@ Example: ?tab=map on a map
 from workbench.ui.base.shell import show
 from workbench.ui.granularity.views.page import APP
 
-show(APP)
+show(APP, __doc__)

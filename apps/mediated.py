@@ -8,4 +8,4 @@ Example: ?model=s-cmp&side=8&share=0.75 three quarters unmatched
 from workbench.ui.base.shell import show
 from workbench.ui.mediated.views.page import APP
 
-show(APP)
+show(APP, __doc__)

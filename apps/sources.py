@@ -8,4 +8,4 @@ Example: ?tab=city over a city
 from workbench.ui.base.shell import show
 from workbench.ui.sources.views.page import APP
 
-show(APP)
+show(APP, __doc__)

@@ -413,7 +413,7 @@ def test_recover_compares_models_on_merged_areas(files, tmp_path):
     ds = bagged(tmp_path)
     arguments = ["recover", "--dataset", ds, "--model", "vbagg:kernel=linear,max-steps=3",
                  "--model", "vbagg:kernel=matern32", "--max-steps", 2, "--inducing", 5,
-                 "--levels", "6", "--draws", 2, "--samples", 50, "--quiet",
+                 "--levels", "6", "--groupings", 2, "--samples", 50, "--quiet",
                  "--resume", tmp_path / "kept"]
     result = workbench(*arguments, "--out", out)
     assert result.exit_code == 0, (result.output, result.exception)
@@ -460,7 +460,7 @@ def bagged(folder: Path) -> Path:
 def test_compare_gives_a_verdict_and_writes_it(files, tmp_path):
     ds, page = bagged(tmp_path), tmp_path / "verdict.html"
     arguments = ["compare", "--dataset", ds, "--model", "constant:max-steps=2", "--folds", 3,
-                 "--scheme", "random", "--levels", "6", "--draws", 1, "--samples", 50,
+                 "--scheme", "random", "--levels", "6", "--groupings", 1, "--samples", 50,
                  "--without", "auto", "--quiet", "--resume", tmp_path / "kept"]
     result = workbench(*arguments, "--out", page)
     assert result.exit_code == 0, (result.output, result.exception)

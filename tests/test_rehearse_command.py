@@ -53,7 +53,7 @@ def test_a_spec_alone_is_written_and_maps_flags_are_refused(stored):
     assert wb.RehearseSpec.read(folder / "s.json").truths == 3
     with pytest.raises(InputError, match="makes no map"):
         wb.RehearseSpec("swiss-roll", threshold=1.0)
-    refused = workbench(*ROLL, "--out", folder / "map.tif")
+    refused = workbench(*ROLL, "--out", folder / "map.xlsx")
     assert refused.exit_code == 2 and "choose from .nc, .json, .txt" in refused.output
     refused = workbench(*ROLL[:7], "--model", "quasi-likelihood", "--out", folder / "x.nc")
     assert refused.exit_code == 2 and "unknown" in refused.output

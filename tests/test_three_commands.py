@@ -84,7 +84,7 @@ def test_files_become_a_map_with_a_report_and_a_verdict(kit, tmp_path):
     assert not re.search(r'src="http|<script', page)
 
     made = workbench("compare", *data, "--without", "auto", "--model", "vbagg:inducing=20",
-                     "--folds", 3, "--scheme", "random", "--draws", 1, "--samples", 100,
+                     "--folds", 3, "--scheme", "random", "--groupings", 1, "--samples", 100,
                      "--out", tmp_path / "verdict.html", "--quiet")
     assert made.exit_code == 0, made.output
     assert "vbagg" in (tmp_path / "verdict.html").read_text()

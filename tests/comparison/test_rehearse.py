@@ -100,6 +100,21 @@ def test_counts_under_a_known_model_are_covered():
     assert "at given hyperparameters" in result.attrs["about"]
 
 
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::workbench.checks.DataWarning")
+@pytest.mark.parametrize("truth", [0, 2])
+def test_a_truth_of_a_steep_slope_is_found_from_several_starts(truth):
+    fixed = {"mean": -4.0, "linear.variance": 4.0, "area.std": 0.1, "nugget.std": 0.1}
+    model, seed = wb.VBAgg(kernel="linear", hyperparameters=fixed), np.random.SeedSequence(
+        [0, truth]).generate_state(3)[0] >> 1
+    imagined = imagine(model, country(), {}, int(seed))
+    # From the prior's mean alone the search ends at -395.2 and -137.0, and nothing is covered.
+    fit = model.fit(imagined)
+    assert fit.inner.objective > {0: -107.5, 2: -127.5}[truth]
+    low, high = fit.at(imagined, area_effect=True).quantile([0.025, 0.975]).values
+    assert ((low < imagined["truth"].values) & (imagined["truth"].values < high)).mean() > 0.8
+
+
 @pytest.mark.parametrize("kind", ["fitted", "prior", "posterior"])
 def test_every_kind_of_truth_has_errors_of_what_is_learnt(kind):
     model = wb.AggregatedGP(kernel="rbf", max_steps=5, priors={
@@ -337,3 +352,34 @@ def test_words_and_tables_say_what_the_numbers_say():
     assert "may turn out coarser" in verdict(fine)
     sure = fine.assign(reached_lower=("resolution", np.full(inside.size, 0.8)))
     assert "may turn out coarser" not in verdict(sure)
+
+
+def told_of(result, cover, true, bias=None):
+    """The verdict of a rehearsal whose individuals are covered so often."""
+    changed = result.copy(deep=True)
+    for name, value in (("coverage", cover), ("coverage_lower", cover), ("coverage_upper", cover)):
+        changed[name].loc[{"unit": "individuals", "level": 0.95}] = value
+    changed["true_hyperparameters"] = "truth", [json.dumps(true)] * changed.sizes["truth"]
+    if bias is not None:
+        changed["bias"].loc[{"hyperparameter": "nugget.std"}] = bias
+    return verdict(changed)
+
+
+def test_what_to_do_about_narrow_intervals_is_said_with_the_option():
+    model = wb.VBAgg(kernel="linear", inducing=10, max_steps=2)
+    result = rehearse(country(), model, 2, samples=39)
+    true = {"area.std": 0.2, "nugget.std": 0.9, "linear.variance": 1.0}
+    narrow = told_of(result, 0.6, true, np.log(0.4 / 0.9))
+    assert "nugget.std, 0.9 in truth, is learnt as 0.4" in narrow
+    assert "--fix nugget.std=0.9 " in narrow and "hyperparameters={'nugget.std': 0.9}" in narrow
+    assert "--fix" not in told_of(result, 0.95, true, np.log(0.4 / 0.9))
+    assert "--fix" not in told_of(result, 0.6, true, -0.1)
+    bare = {"mean": -3.0, "linear.variance": 1.0, "matern32.lengthscale": 20.0}
+    assert "raise --inducing" in told_of(result, 0.6, bare, 0.0)
+    assert "--inducing" not in told_of(result, 0.6, bare | {"area.std": 0.2}, 0.0)
+    assert "--inducing" not in told_of(result, 0.95, bare, 0.0)
+
+
+def test_a_slope_beyond_numbers_is_refused_in_words():
+    with pytest.raises(InputError, match="beyond what numbers can hold; fix variances"):
+        imagine(wb.VBAgg(kernel="linear"), country(), {"linear.variance": 400.0, "mean": 0.0}, 2)

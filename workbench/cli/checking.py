@@ -8,7 +8,9 @@ from typing import Annotated, Any
 import typer
 
 from workbench.checks import InputError
+from workbench.cli.copied import MAPS, line_of, tell_unused
 from workbench.cli.helping import ADVANCED, DATA, MODEL, OUTPUT, dataset_flags, model_flags
+from workbench.cli.mapping import disaggregate
 from workbench.cli.options import OF_DATA, Quiet, data_flags, default_model, further
 from workbench.cli.region import asked_at, flags_at, region_flags
 from workbench.cli.sharing import fields_of, takes
@@ -16,29 +18,16 @@ from workbench.outputs import check_output, deliver, write_bytes
 from workbench.pipeline.spec import Spec
 
 FORMATS = (".html", ".json", ".csv", ".txt")
-OUTPUTS = (".nc", ".tif", ".tiff", ".gpkg", ".parquet")        # of maps
 
 
-def map_flags(
-    report: Annotated[Path | None, typer.Option(hidden=True)] = None,
-    spec_only: Annotated[bool, typer.Option("--spec-only", hidden=True)] = False,
-    save_fit: Annotated[Path | None, typer.Option(hidden=True)] = None,
-    threads: Annotated[int, typer.Option(min=1, hidden=True)] = 1,
-) -> list[str]:
-    """Flags of `workbench disaggregate` that a check accepts and has no use for: those given."""
-    files = [f"--{name} {path}" for name, path in (("report", report), ("save-fit", save_fit))
-             if path is not None]
-    return [*files, *(["--spec-only"] if spec_only else [])]
-
-
+@line_of(disaggregate)
 @takes(data=data_flags, fields=fields_of(Spec, without=(*OF_DATA, "at_options")),
-       region=region_flags, unused=map_flags)
+       region=region_flags)
 def check(
     ctx: typer.Context,
     data: dict[str, Any],
     fields: dict[str, Any],
     region: dict[str, Any],
-    unused: list[str],
     parents: Annotated[Path | None, typer.Option(
         rich_help_panel=DATA, help="Table (.csv, .parquet) of published values of the larger "
         "areas: ids in its first column.")] = None,
@@ -56,6 +45,8 @@ def check(
         "--workers", "--jobs", min=0, rich_help_panel=ADVANCED,
         help="Processes that --cv would have.")] = 0,
     quiet: Quiet = False,
+    *,
+    unused: list[str],
 ) -> None:
     """Check data before anything is fitted: all that is wrong or odd, in one table.
 
@@ -76,7 +67,7 @@ def check(
     options = data.pop("dataset_options") | extra["dataset_options"]
     spec = Spec(**data, **asked_at(fields, region, extra["at"]), dataset_options=options,
                 model=model, options=extra["options"])
-    if out is not None and out.suffix.lower() in OUTPUTS and out.suffix.lower() not in FORMATS:
+    if out is not None and out.suffix.lower() in MAPS and out.suffix.lower() not in FORMATS:
         unused, out = [f"--out {out}", *unused], None
     from workbench.pipeline.inputs import input_files
 
@@ -86,8 +77,7 @@ def check(
         check_output(out, FORMATS, [*input_files(spec), *([parents] if parents else [])])
     if not quiet:
         typer.echo(f"reading {title_of(spec)}", err=True)
-    if unused:
-        typer.echo(f"a check makes no map: {', '.join(unused)} not used", err=True)
+    tell_unused("a check", unused)
     found = checked(spec, parents, parent_label, workers)
     typer.echo(found.to_json() if as_json else str(found))
     if out is not None:

@@ -4,20 +4,25 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from workbench.cli.helping import ADVANCED, MODEL, OUTPUT
-from workbench.cli.options import Quiet, data_flags, specs_of
+from workbench.cli.copied import line_of, not_the_map, tell_unused
+from workbench.cli.helping import ADVANCED, MODEL, OUTPUT, USUAL
+from workbench.cli.mapping import disaggregate
+from workbench.cli.options import Quiet, data_flags, default_model, specs_of
 from workbench.cli.sharing import takes
 from workbench.interrupt import Interrupt
 from workbench.outputs import check_output, deliver, unfinished, write_bytes
+from workbench.pipeline import flags
 from workbench.pipeline.spec import Spec
 
-Draws = Annotated[int, typer.Option(
-    min=1, rich_help_panel=ADVANCED, help="Groupings of each level.")]
+AUTO = "auto"
+Groupings = Annotated[int, typer.Option(
+    min=1, rich_help_panel=ADVANCED, help="Groupings of each level, each drawn anew.")]
 
 
 def run_flags(
@@ -27,20 +32,24 @@ def run_flags(
     samples: Annotated[int, typer.Option(
         min=2, rich_help_panel=ADVANCED, help="Draws from each predictive distribution.")] = 500,
     workers: Annotated[int, typer.Option(
-        "--workers", "--jobs", min=1, rich_help_panel=ADVANCED, help="Processes.")] = 1,
+        "--workers", "--jobs", min=0, rich_help_panel=ADVANCED, help="Processes; 0 is one.")] = 1,
     resume: Annotated[Path | None, typer.Option(
         rich_help_panel=ADVANCED, help="Folder where finished fits are kept.")] = None,
     seed: Annotated[int, typer.Option(
         rich_help_panel=ADVANCED, help="Seed of every random choice.")] = 0,
+    fix: Annotated[list[str] | None, typer.Option(
+        "--fix", rich_help_panel=MODEL, metavar="NAME=VALUE", help="Fix a hyperparameter of all "
+        "models named that have any; repeat.")] = None,
     quiet: Quiet = False,
 ) -> dict[str, Any]:
-    """How areas are recovered and fits are done, as arguments of either function."""
+    """How areas are recovered and fits are done: arguments of either function, and ``fixed``."""
     parts = None if levels is None else [part.strip() for part in levels.split(",")]
     groups = parts and [int(part) if part.isdigit() else part for part in parts]
-    return {"levels": groups, "samples": samples, "workers": workers, "resume": resume,
-            "seed": seed, "progress": not quiet}
+    return {"levels": groups, "samples": samples, "workers": max(1, workers), "resume": resume,
+            "seed": seed, "progress": not quiet, "fixed": flags.named_values("--fix", fix or [])}
 
 
+@line_of(disaggregate)
 @takes(data=data_flags, run=run_flags)
 def recover(
     ctx: typer.Context,
@@ -50,19 +59,22 @@ def recover(
         "NAME:option=value,option=value; repeat to compare; default: vbagg.")] = None,
     out: Annotated[Path | None, typer.Option(
         rich_help_panel=OUTPUT, help="Result (.nc), or its table (.csv).")] = None,
-    draws: Draws = 4,
+    groupings: Groupings = 4,
     *,
     run: dict[str, Any],
+    unused: list[str],
 ) -> None:
     """Merge known areas, fit to the merged totals, and score how well the areas are found again.
 
     The split by weight ("constant") always stands beside the models. Options that are given as
-    --option value go to every model that has them.
+    --option value go to every model that has them. Takes a line of `workbench disaggregate`.
 
     Example: workbench recover --dataset korea --model vbagg:kernel=linear,overdispersion=area
     --model vbagg:kernel=matern32,overdispersion=area --workers 2 --out recovered.nc
     """
-    specs, models, ds = _prepared(ctx, model or ["vbagg"], data, run, out, (".nc", ".csv"))
+    names = model or [default_model(ctx.args, bool(run["fixed"]), USUAL)]
+    out = out and not_the_map(out, "recovery", (".nc", ".csv"))
+    specs, models, ds = _prepared(ctx, names, data, run, out, (".nc", ".csv"), unused)
     if "constant" not in models:
         from workbench.labelled import Constant
 
@@ -79,10 +91,11 @@ def recover(
         told = "\n".join(result.attrs[name] for name in ("sentence", "comparison", "caveat"))
         return f"{table.to_string()}\n\n{told}"
 
-    _finish(lambda: evaluation.recover(models, ds, draws=draws, **run), specs, out,
+    _finish(lambda: evaluation.recover(models, ds, draws=groupings, **run), specs, out,
             lambda result: result.attrs, show, write)
 
 
+@line_of(disaggregate)
 @takes(data=data_flags, run=run_flags)
 def compare(
     ctx: typer.Context,
@@ -98,46 +111,56 @@ def compare(
     out: Annotated[Path | None, typer.Option(
         rich_help_panel=OUTPUT, help="Report (.html, .txt), table (.csv) or all (.nc).")] = None,
     folds: Annotated[int, typer.Option(
-        min=2, rich_help_panel=ADVANCED, help="Folds of held-out areas.")] = 10,
+        "--folds", "--cv", min=2, rich_help_panel=ADVANCED, help="Folds of held-out areas.")] = 10,
     scheme: Annotated[str, typer.Option(
-        rich_help_panel=ADVANCED, help="How areas are held out, with commas: random, blocks, "
-        "stratified, or a label of the areas.")] = "random,blocks",
-    draws: Draws = 2,
+        "--scheme", "--folds-scheme", rich_help_panel=ADVANCED, help="How areas are held out, with "
+        "commas: random, blocks, stratified, or a label of the areas.")] = "random,blocks",
+    groupings: Groupings = 2,
     *,
     run: dict[str, Any],
+    unused: list[str],
 ) -> None:
     """Compare simple baselines, the default model and others, and say which one to use.
 
     Always compared are the split by population, a GLM on totals, dasymetric classes, Poisson
     kriging and the model auto. Tests: areas held out, areas recovered from merged totals, and the
     individuals inside the areas where the dataset knows them. Options that are given as --option
-    value go to every model named that has them.
+    value go to every model named that has them. Takes a line of `workbench disaggregate`.
 
     Example: workbench compare --dataset korea --model vbagg:kernel=matern32 --workers 2
     --resume kept --out verdict.html
     """
-    specs, models, ds = _prepared(ctx, model or [], data, run, out,
-                                  (".html", ".nc", ".csv", ".txt"))
+    names = model or [default_model(ctx.args, bool(run["fixed"]))]
+    names = [*([] if AUTO in (without or []) else [AUTO]), *(n for n in names if n != AUTO)]
+    formats = (".html", ".nc", ".csv", ".txt")
+    out = out and not_the_map(out, "comparison", formats)
+    specs, models, ds = _prepared(ctx, names, data, run, out, formats, unused, effort)
     from workbench import comparison
 
     schemes = [part.strip() for part in scheme.split(",")]
     _finish(lambda: comparison.compare(
-        ds, models | dict.fromkeys(without or []), folds=folds, scheme=schemes, draws=draws,
+        ds, models | dict.fromkeys(without or []), folds=folds, scheme=schemes, draws=groupings,
         effort=effort, **run), specs, out, lambda result: result.data.attrs,
         lambda result: result.to_text(), _write_verdict)
 
 
 def _prepared(ctx: typer.Context, names: list[str], data: dict[str, Any],
-              run: dict[str, Any], out: Path | None, formats: tuple[str, ...]
-              ) -> tuple[dict, dict, Any]:
+              run: dict[str, Any], out: Path | None, formats: tuple[str, ...],
+              unused: list[str], effort: str | None = None) -> tuple[dict, dict, Any]:
     """Specs and models by the text that asks for them, and the data."""
     from workbench.pipeline.inputs import data_of, input_files
     from workbench.pipeline.problems import model_of
 
     if out is not None:
         check_output(out, formats, input_files(Spec(**data)))
-    specs, of_data = specs_of(ctx, names, data, run["seed"])
-    models = {full: model_of(spec) for full, spec in specs.items()}
+    specs, of_data, elsewhere = specs_of(ctx, names, data, run["seed"], run.pop("fixed"))
+    tell_unused("a comparison", [*unused, *elsewhere])
+    if effort and AUTO in specs:
+        options = specs[AUTO].options.plain() | {"effort": effort}
+        specs[AUTO] = replace(specs[AUTO], options=options)
+    # one process of auto: the fits of the comparison already share the processors
+    models = {full: model_of(spec, 1 if full == AUTO and effort else None)
+              for full, spec in specs.items()}
     if run["progress"]:
         typer.echo(f"reading {of_data.source}", err=True)
     return specs, models, data_of(of_data)

@@ -174,6 +174,13 @@ def model_flags(model: str) -> dict[str, flags.Flag]:
     return {name: flag for name, flag in found.items() if name not in ("seed", "hyperparameters")}
 
 
+def has_hyperparameters(model: str) -> bool:
+    """Whether a model, by its registry name, has hyperparameters that can be fixed."""
+    from workbench.labelled import models
+
+    return "hyperparameters" in flags.of_options(models()[model].torch_model.options_type)
+
+
 def dataset_flags(name: str) -> dict[str, flags.Flag]:
     """Flags of a dataset's options, or of how polygons are bagged.
 

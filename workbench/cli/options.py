@@ -9,7 +9,16 @@ from typing import Annotated, Any
 import typer
 
 from workbench.checks import InputError, choose, require
-from workbench.cli.helping import ADVANCED, DATA, OUTPUT, USUAL, dataset_flags, model_flags
+from workbench.cli.helping import (
+    ADVANCED,
+    DATA,
+    OUTPUT,
+    USUAL,
+    dataset_flags,
+    has_hyperparameters,
+    model_flags,
+)
+from workbench.cli.region import flags_at
 from workbench.gp.models.retired import refuse_retired
 from workbench.pipeline import flags
 from workbench.pipeline.spec import Spec
@@ -149,8 +158,8 @@ def further(ctx: typer.Context, groups: dict[str, dict[str, flags.Flag]],
     return flags.assign(flags.pairs(ctx.args), groups, own, models)
 
 
-def default_model(arguments: list[str], fixed: bool) -> str:
-    """The model where none is named: auto, or vbagg where options of it are given.
+def default_model(arguments: list[str], fixed: bool, default: str = "auto") -> str:
+    """The model where none is named: auto or vbagg, whichever options are given of.
 
     Parameters
     ----------
@@ -158,23 +167,31 @@ def default_model(arguments: list[str], fixed: bool) -> str:
         Flags that the command does not know itself.
     fixed : bool
         Whether hyperparameters are fixed, which a mixture has none of.
+    default : {"auto", "vbagg"}
+        The model without such options.
 
     Returns
     -------
     str
         Registry name.
     """
+    other = USUAL if default == "auto" else "auto"
     given = flags.pairs(arguments)
-    theirs = given.keys() & model_flags(USUAL).keys() - model_flags("auto").keys()
-    if not theirs and not fixed:
-        return "auto"
+    theirs = given.keys() & model_flags(other).keys() - model_flags(default).keys()
+    if not theirs and not (fixed and other == USUAL):
+        return default
     named = ", ".join(f"--{name.replace('_', '-')}" for name in sorted(theirs)) or "--fix"
-    typer.echo(f"model {USUAL}, as {named} is an option of it (default: auto)", err=True)
-    return USUAL
+    typer.echo(f"model {other}, as {named} is an option of it (default: {default})", err=True)
+    return other
 
 
-def specs_of(ctx: typer.Context, models: list[str], data: dict[str, Any], seed: int
-             ) -> tuple[dict[str, Spec], Spec]:
+def regions(at: dict[str, Any]) -> list[str]:
+    """Options of how files of another region are read, as typed, for what has no use for them."""
+    return [f"--{name.replace('_', '-')} {value}" for name, value in at.items()]
+
+
+def specs_of(ctx: typer.Context, models: list[str], data: dict[str, Any], seed: int,
+             fixed: dict[str, Any] | None = None) -> tuple[dict[str, Spec], Spec, list[str]]:
     """Specs of models written as NAME or NAME:option=value,..., by that text, and that of the data.
 
     Parameters
@@ -187,6 +204,8 @@ def specs_of(ctx: typer.Context, models: list[str], data: dict[str, Any], seed: 
         From `data_flags`.
     seed : int
         Of all Specs.
+    fixed : dict, optional
+        Hyperparameters that are fixed, of all models that have hyperparameters.
 
     Returns
     -------
@@ -194,6 +213,8 @@ def specs_of(ctx: typer.Context, models: list[str], data: dict[str, Any], seed: 
         By the text of the model.
     Spec
         Of the data, with the flat model.
+    list of str
+        Options of another region, which are not used.
 
     Raises
     ------
@@ -203,8 +224,8 @@ def specs_of(ctx: typer.Context, models: list[str], data: dict[str, Any], seed: 
     chosen = [text.partition(":")[::2] for text in models]
     known = {kind: model_flags(kind) for kind, _ in chosen}
     together = {flag: one for flags_ in reversed(known.values()) for flag, one in flags_.items()}
-    extra = further(ctx, {"options": together, "dataset_options": dataset_flags(data["dataset"])},
-                    known)
+    extra = further(ctx, {"options": together, "dataset_options": dataset_flags(data["dataset"]),
+                          "at": flags_at()}, known)
     shared = data | {"seed": seed,
                      "dataset_options": data["dataset_options"] | extra["dataset_options"]}
     specs = {}
@@ -212,8 +233,9 @@ def specs_of(ctx: typer.Context, models: list[str], data: dict[str, Any], seed: 
         given = {k: v for k, v in extra["options"].items() if k in known[kind]}
         require(full not in specs, f"--model {full} is given twice; give it once")
         specs[full] = Spec(model=kind, options=given | _own_options(kind, text, known[kind]),
+                           hyperparameters=fixed if fixed and has_hyperparameters(kind) else {},
                            **shared)
-    return specs, Spec(model="constant", **shared)
+    return specs, Spec(model="constant", **shared), regions(extra["at"])
 
 
 def _own_options(kind: str, text: str, known: dict) -> dict:

@@ -8,17 +8,22 @@ from typing import Annotated, Any
 import typer
 
 from workbench.checks import require
-from workbench.cli.helping import ADVANCED, MODEL, OUTPUT, dataset_flags, model_flags
-from workbench.cli.options import Quiet, data_flags, further
+from workbench.cli.copied import line_of, not_the_map, tell_unused
+from workbench.cli.helping import ADVANCED, MODEL, OUTPUT, USUAL, dataset_flags, model_flags
+from workbench.cli.mapping import disaggregate
+from workbench.cli.options import Quiet, data_flags, default_model, further, regions
+from workbench.cli.region import flags_at
 from workbench.cli.sharing import fields_of, takes
 from workbench.interrupt import Interrupt
 from workbench.outputs import check_output, unfinished, write_bytes
+from workbench.pipeline import flags
 from workbench.pipeline.spec import RehearseSpec
 
 _OF_DATA = ("dataset", "dataset_options", "level", "areas")
-_OF_MAPS = ("quantiles", "threshold", "model")
+_OF_MAPS = ("quantiles", "threshold", "model", "at")
 
 
+@line_of(disaggregate)
 @takes(data=data_flags, fields=fields_of(RehearseSpec, without=(*_OF_DATA, *_OF_MAPS)))
 def rehearse(
     ctx: typer.Context,
@@ -26,30 +31,45 @@ def rehearse(
     fields: dict[str, Any],
     out: Annotated[Path, typer.Option(
         rich_help_panel=OUTPUT, help="Result (.nc), or its tables (.json, .txt).")],
-    model: Annotated[str, typer.Option(
-        rich_help_panel=MODEL, help="vbagg, auto, centre-point, constant or "
-        "aggregated-gp.")] = "vbagg",
+    at: Annotated[list[str] | None, typer.Option(
+        rich_help_panel=MODEL, metavar="NAME=VALUE", help="Hyperparameters of the truths, which "
+        "the model still learns; repeat.")] = None,
+    model: Annotated[str | None, typer.Option(
+        rich_help_panel=MODEL, help="vbagg (default; or auto if options of it are given), auto, "
+        "centre-point, constant or aggregated-gp.")] = None,
     spec_only: Annotated[bool, typer.Option(
         "--spec-only", rich_help_panel=OUTPUT,
         help="Write the Spec to OUT as JSON; simulate nothing.")] = False,
     workers: Annotated[int, typer.Option(
-        "--workers", "--jobs", min=1, rich_help_panel=ADVANCED, help="Processes.")] = 1,
+        "--workers", "--jobs", min=0, rich_help_panel=ADVANCED, help="Processes; 0 is one.")] = 1,
     resume: Annotated[Path | None, typer.Option(
         rich_help_panel=ADVANCED, help="Folder where finished truths are kept for good; default: "
         "OUT.resume, until all are done.")] = None,
     quiet: Quiet = False,
+    *,
+    unused: list[str],
 ) -> None:
     """Simulate truths on your own areas, refit, and say what such data can be trusted with.
+
+    Takes a line of `workbench disaggregate`: options of its map are named, and not used.
 
     Example: workbench rehearse --polygons P.shp --value inc --covariates a.tif --weight pop.tif
     --truths 20 --jobs 2 --out rehearsal.nc
     """
+    from workbench.pipeline import rehearsing
+
+    model = model or default_model(ctx.args, bool(fields["hyperparameters"]), USUAL)
     known = {name: flag for name, flag in model_flags(model).items() if name not in fields}
-    extra = further(ctx, {"options": known, "dataset_options": dataset_flags(data["dataset"])},
-                    (model,))
+    extra = further(ctx, {"options": known, "dataset_options": dataset_flags(data["dataset"]),
+                          "at": flags_at()}, (model,))
     options = data.pop("dataset_options") | extra["dataset_options"]
-    spec = RehearseSpec(**data, **fields, dataset_options=options, model=model,
+    places = [text for text in at or [] if _is_place(text)]
+    values = flags.named_values("--at", [text for text in at or [] if text not in places])
+    spec = RehearseSpec(**data, **fields, at=values, dataset_options=options, model=model,
                         options=extra["options"])
+    tell_unused("a rehearsal",
+                [*(f"--at {text}" for text in places), *unused, *regions(extra["at"])])
+    out = not_the_map(out, "rehearsal", (".json",) if spec_only else rehearsing.OUTPUTS)
     if not spec_only:
         make_rehearsal(spec, out, quiet, workers, resume)
         return
@@ -58,6 +78,14 @@ def rehearse(
     check_output(out, inputs=input_files(spec))
     write_bytes(out, spec.to_json() + "\n")
     typer.echo(f"wrote {out}; run it with: workbench run {out}")
+
+
+def _is_place(text: str) -> bool:
+    """Whether ``--at`` names where a map is wanted, as of `workbench disaggregate`."""
+    from workbench import datasets
+    from workbench.pipeline.inputs import is_file
+
+    return is_file(text) or Path(text).is_file() or text in datasets.datasets()
 
 
 def make_rehearsal(spec: RehearseSpec, out: Path, quiet: bool, workers: int = 1,

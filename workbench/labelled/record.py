@@ -128,6 +128,14 @@ class FitRecord:
         """Evidence lower bound, its named approximation, or the exact log evidence."""
         return self.inner.objective
 
+    @property
+    def objective_with_priors(self) -> float:
+        """The objective plus the log priors, which training maximises: where `history` ends.
+
+        Of all individuals, where hyperparameters were learnt on clusters of them.
+        """
+        return self.objective + float(self.inner.state.hyperparameters.log_prior().detach())
+
     def summary(self) -> str:
         """Model, data, hyperparameters with units and priors, slopes and notes.
 

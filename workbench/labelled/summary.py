@@ -16,7 +16,8 @@ def summarise_fit(fit) -> str:
     fit : workbench.labelled.Fit
         A labelled fit.
     """
-    lines = [repr(fit), f"objective {fit.objective:.3f} after {len(fit.history)} steps, "
+    lines = [repr(fit), f"objective {fit.objective:.3f}, with log priors "
+             f"{fit.objective_with_priors:.3f}, after {len(fit.history)} steps, "
              f"{fit.elapsed:.1f} s, {'converged' if fit.converged else 'NOT converged'}", ""]
     lines.append(f"{'hyperparameter':<28}{'value':>24}  {'unit':<16}prior")
     for item in fit.inner.state.hyperparameters:

@@ -158,3 +158,19 @@ def test_a_lost_server_disables_the_controls_and_says_so(page, panel_server):
         child => child.inert || child.getAttribute('role') === 'alert')""")
     expect(page.get_by_role("button", name="Reload")).to_be_enabled()
     expect(page.get_by_text("Server connection lost")).to_be_hidden()
+
+
+def test_a_page_says_what_it_is_before_its_scripts_run_and_closes_its_sidebar_on_a_phone(page, toy):
+    page.set_viewport_size({"width": 390, "height": 844})
+    held = []
+    page.route("**/bokeh.min.js*", lambda route: held.append(route))
+    page.goto(toy, wait_until="commit", timeout=WAIT)
+    expect(page.locator("#first-frame")).to_contain_text("Doubles", timeout=WAIT)
+    expect(page.locator("#first-frame")).to_contain_text("An app as small as can be")
+    page.wait_for_function("() => performance.getEntriesByName('first-contentful-paint').length",
+                           timeout=WAIT)
+    for request in held:
+        request.continue_()
+    expect(status(page)).to_have_text("twice is 0", timeout=WAIT)
+    expect(page.locator("#first-frame, #loading")).to_have_count(0, timeout=WAIT)
+    expect(page.get_by_role("button", name="Open drawer")).to_be_visible(timeout=WAIT)

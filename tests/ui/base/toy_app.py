@@ -1,4 +1,7 @@
-"""An app as small as can be, to test what all apps share: 13 takes for ever, 14 ends the server."""
+"""Doubles: an app as small as can be, to test what all apps share.
+
+13 takes for ever, 14 ends the server.
+"""
 
 import os
 
@@ -58,4 +61,4 @@ class Top(Readout):
         self.text.text = f"twice is {self.store.double}"
 
 
-show(App("Doubles", Numbers, Doubles, Controls, (Top,)))
+show(App("Doubles", Numbers, Doubles, Controls, (Top,)), __doc__)

@@ -71,6 +71,7 @@ def test_auto_starts_with_one_of_its_models_and_learns_the_mixture(state, begin)
     assert store.scores["model"].values.tolist()[:2] == ["auto", "constant"]
     fractions = [point[0] for point in store.history]
     assert fractions == sorted(fractions)
+    assert store.history[-1][1] == store.answer.fit.objective_with_priors
 
 
 def test_a_slider_moves_the_fit_and_keeps_the_other_hyperparameters(state, begin):

@@ -154,22 +154,43 @@ def test_a_rough_error_is_near_the_error_and_on_a_line_the_same(world):
 
 def test_the_plane_is_exact_where_one_looks_and_interpolated_elsewhere():
     sizes, lengths = np.geomspace(0.1, 3, 13), np.geomspace(0.05, 10, 16)
-    plane, calls = Plane(sizes, lengths, (3, 3)), []
+    plane, calls = Plane(sizes, lengths, (4, 4)), []
 
     def error(row, column):
         calls.append((row, column))
         return (sizes[column] / lengths[row]) ** 2
 
     assert not plane.ready
-    assert len(list(plane.fill(error))) == plane.rows.size and plane.ready
+    assert len(list(plane.fill(error))) == plane.columns.size and plane.ready
     assert len(calls) == plane.rows.size * plane.columns.size
     truth = (sizes / lengths[:, None]) ** 2             # a power law: straight on log axes
     np.testing.assert_allclose(plane.filled(), truth, rtol=1e-9)
+    assert [column for _, column in calls] == sorted((c for _, c in calls), reverse=True)
     near = plane.around(0.5, 1.0)
     list(plane.fill(error, near))
     assert set(near) <= set(calls) and len(calls) == len(set(calls))
     x, y = contour(sizes, lengths, plane.filled(), 0.04)
     np.testing.assert_allclose((x / y)[np.isfinite(x)], 0.2, rtol=1e-6)
+
+
+def test_the_plane_is_finer_where_errors_cross_the_tolerances():
+    sizes, lengths = np.geomspace(0.1, 3, 13), np.geomspace(0.05, 10, 17)
+    truth = 1 / (1 + (lengths[:, None] / sizes) ** 2)       # bends, so that finer is nearer
+    plane, calls = Plane(sizes, lengths, (4, 4)), []
+
+    def error(row, column):
+        calls.append((row, column))
+        return truth[row, column]
+
+    list(plane.fill(error))
+    coarse, rough = set(calls), plane.filled()
+    list(plane.fill(error, plane.crossed([0.1, 0.3])))
+    added = set(calls) - coarse
+    assert 0 < len(added) < 7 * 9 - len(coarse)             # not all of the finer plane
+    near = (np.abs(truth - 0.1) < 0.03) | (np.abs(truth - 0.3) < 0.05)
+    wrong = [np.abs(np.log(found / truth))[near].max() for found in (rough, plane.filled())]
+    assert wrong[1] < wrong[0] / 2
+    assert plane.crossed([2.0]) == [] and list(plane.fill(error, [])) == []
 
 
 def test_the_story_has_steps_with_a_sentence_or_more_each():

@@ -340,7 +340,7 @@ def test_draws_are_made_once_and_only_when_they_are_looked_at():
     before = store.bench.evaluations
     state.show = "draws"
     deadline = time.monotonic() + 60
-    while store.draws is None and time.monotonic() < deadline:
+    while not len(maps.fields.data["departure0"]) and time.monotonic() < deadline:
         time.sleep(0.02)
     assert store.bench.evaluations == before + 1
     np.testing.assert_allclose(store.draws.mean, store.answer.summary.mean, atol=1e-9)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pandas as pd
 import xarray as xr
@@ -11,6 +13,9 @@ _OWN = ("This is what the fit itself claims to resolve: truths drawn given the d
         "nearly the same data and fit, so that coverage and hyperparameters are as they should by "
         "construction; truths from the fitted process or from priors test them.")
 _MATTERS, _VAGUE = 1, 10   # per cent: of coverage that is off, and of an interval that says little
+_NUGGET, _SHRUNK = "nugget.std", np.log(1.25)   # learnt smaller by more than that, on average
+#: What takes up differences that the field cannot follow.
+_EFFECTS = {"area.std", "nugget.std", "dispersion", "noise.variance"}
 _LOOSE = np.log(2)      # rmse of a logarithm from which a hyperparameter is as good as unknown
 
 
@@ -30,7 +35,7 @@ def verdict(result: xr.Dataset) -> str:
     """
     if result.attrs["rehearsal"] == "posterior":
         return f"{_detail(result)} {_OWN}"
-    said = (_detail(result), _beside(result), _intervals(result), _uniform(result),
+    said = (_detail(result), _beside(result), _intervals(result), _remedy(result), _uniform(result),
             _learnt(result), _found_again(result))
     return " ".join(filter(None, said))
 
@@ -202,6 +207,27 @@ def _intervals(result: xr.Dataset) -> str:
                 else "as they should" if high - low <= _VAGUE else "too few truths to tell")
         said.append(f"of {unit} {value:.1f} % ({low:.1f} to {high:.1f}): {word}")
     return f"95 % intervals cover {'; '.join(said)}."
+
+
+def _remedy(result: xr.Dataset) -> str:
+    """What to do about intervals of individuals that are too narrow, where the cause is known."""
+    at = result.sel(unit="individuals", level=0.95)
+    if 100 * float(at["coverage_upper"]) >= 95 or 100 * float(at["coverage"]) > 95 - _MATTERS:
+        return ""
+    true = [json.loads(text) for text in result["true_hyperparameters"].values if text]
+    names = {name for one in true for name in one}
+    learnt = result["bias"].to_series()
+    if learnt.get(_NUGGET, 0.0) < -_SHRUNK:
+        value = float(np.median([one[_NUGGET] for one in true]))
+        return (f"Totals hardly tell how much individuals differ: {_NUGGET}, {value:.2g} in truth, "
+                f"is learnt as {value * np.exp(learnt[_NUGGET]):.2g}. Where you believe a value, "
+                f"fix it, as by --fix {_NUGGET}={value:.2g} (in Python hyperparameters="
+                f"{{'{_NUGGET}': {value:.2g}}}).")
+    if any(name.endswith(".lengthscale") for name in names) and not names & _EFFECTS:
+        return ("Without area effect and nugget totals bind more tightly than few inducing inputs "
+                "can follow: leave overdispersion and nugget at their defaults, or raise "
+                "--inducing until coverage stays as it is.")
+    return ""
 
 
 def _uniform(result: xr.Dataset) -> str:

@@ -41,15 +41,31 @@ def powers(state) -> list[float]:
     state : VariationalState
         At its starting hyperparameters.
     """
-    seen = state.project(state.learning).detach()
-    try:
-        away = optimise(
-            lambda m, s: state.objective(seen, m, s), *state.narrow(), steps=0).decrement
-    except FactorisationError:
-        return []
+    away = _away(state, state.project(state.learning).detach())
     if away < _HARD:
         return []
     return [10.0**-k for k in range(math.ceil(math.log10(away / _EASY)), 0, -1)]
+
+
+def binds(state, seen) -> bool:
+    """Whether the narrow start of q is so far from its optimum that the search may go astray.
+
+    Parameters
+    ----------
+    state : VariationalState
+    seen : ProjectedData
+        What is learnt from.
+    """
+    return _away(state, seen) >= _HARD
+
+
+def _away(state, seen) -> float:
+    """Nats from the narrow start of q to its optimum, to second order; 0 without an objective."""
+    try:
+        return optimise(
+            lambda m, s: state.objective(seen, m, s), *state.narrow(), steps=0).decrement
+    except FactorisationError:
+        return 0.0
 
 
 def train_annealed(state, rising: list[float], ascend: Callable[..., History], progress: bool,

@@ -17,6 +17,8 @@ from workbench.gp.optimisation.hyperparameters import scalar_hyperparameter
 from workbench.gp.optimisation.priors import LogNormal as LogNormalPrior
 from workbench.gp.predictive import LogNormal, Predictive
 
+_MOST = 9e18            # expected counts up to which draws are whole numbers of 64 bits
+
 
 class Counts(Likelihood):
     """What likelihoods of counts have in common: given its total, a bag is multinomial."""
@@ -34,8 +36,11 @@ class Counts(Likelihood):
     @classmethod
     def observe(cls, rates: Tensor, units: Units, generator: np.random.Generator) -> Tensor:
         """Poisson counts at the rates, in which multipliers are (samples, units)."""
-        draws = generator.poisson((rates * units.exposure).detach().cpu().numpy())
-        return torch.as_tensor(draws).to(rates)
+        expected = (rates * units.exposure).detach().cpu().numpy()
+        require(bool((expected < _MOST).all()), f"a count of {expected.max():.2g} is expected, "
+                "beyond what numbers can hold; fix variances at smaller values, or give priors "
+                "nearer to what you believe")
+        return torch.as_tensor(generator.poisson(expected)).to(rates)
 
     @classmethod
     def given_totals(cls, rates: Tensor, units: Units, totals: Tensor,

@@ -8,6 +8,7 @@ import param
 from workbench.ui.base import messages
 
 COOKIE = "workbench-dark"
+PHONE = 600         # pixels below which the sidebar lies over the page
 
 
 class Browser(pn.custom.JSComponent):
@@ -16,6 +17,8 @@ class Browser(pn.custom.JSComponent):
     What the user does with pointer or key, however many values it changes, is one entry of the
     history: the first change after a press makes an entry, those that follow replace it. Undo and
     redo are the browser's Back and Forward.
+
+    On a phone it closes the sidebar, which would lie over what the page is about.
     """
 
     query = param.String(doc="the choices as the page's address has them")
@@ -27,6 +30,7 @@ class Browser(pn.custom.JSComponent):
     words = param.Dict({"undo": messages.UNDO, "redo": messages.REDO, "reset": messages.RESET,
                         "lost": messages.LOST, "reload": messages.RELOAD})
     cookie = param.String(COOKIE, constant=True)
+    phone = param.Integer(PHONE, constant=True)
 
     _esm = """
     const ICONS = {undo: '↶', redo: '↷', reset: '⟲'}
@@ -113,6 +117,14 @@ class Browser(pn.custom.JSComponent):
       }
       model.on('dark', remember)
 
+      const phone = window.matchMedia(`(max-width: ${model.phone - 0.05}px)`)
+      const close = () => setTimeout(() => {  // not while the page itself is being drawn
+        const page = view.model.document?.roots().find(root => root.data?.sidebar_open)
+        if (phone.matches && page) page.data.sidebar_open = false
+      }, 0)
+      phone.addEventListener('change', close)
+      close()
+
       let banner = null
       const others = () => [...document.body.children].filter(child => child !== banner)
       const lost = () => {
@@ -148,6 +160,7 @@ class Browser(pn.custom.JSComponent):
         window.removeEventListener('pointerdown', press, true)
         window.removeEventListener('keydown', key_down, true)
         window.removeEventListener('keydown', keys)
+        phone.removeEventListener('change', close)
       })
       if (history.state?.workbench === undefined) sessionStorage.setItem(key, 0)
       if (model.query) write()

@@ -15,6 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from workbench.interrupt import Cancelled
+from workbench.ui.base.memory import TIDY
 
 TICK_SECONDS = 0.1
 LOOK_SECONDS = 0.1
@@ -236,6 +237,9 @@ def shut_down(seconds: float) -> bool:
 def _leave(run: Run) -> None:
     with _LOCK:
         _AT_WORK.discard(run)
+        over = not _AT_WORK
+    if over:
+        TIDY.soon()
 
 
 def _awaited() -> bool:

@@ -8,15 +8,20 @@ UNEXPECTED = "Something went wrong that should not"
 LOST = ("The server has gone: what you see stays, but nothing can be changed. Start it again and "
         "reload this page; its address keeps your settings.")
 RELOAD = "Reload"
+LOADING_WORDS = {
+    "loading": "Loading …",
+    "missing": "The page's scripts could not be loaded. Reload the page.",
+    "unconnected": "The server does not answer. Start it again and reload this page.",
+}
 UNDO, REDO, RESET = "Undo", "Redo", "Reset to the example"
 GLOSSARY = ("<a href='documentation/concepts/glossary.html' target='_blank' "
             "style='color: inherit'>Glossary: what the words mean</a>")
 SESSION, SAVE_SESSION, OPEN_SESSION = "Session", "Save session", "Open session"
-SESSION_NOTE = "One file with all settings and the fit, if there is one."
 EXPORT, COPY_PYTHON, NOTEBOOK = "Export:", "Copy as Python", "Open as notebook"
 COPY, COPIED, CLOSE, DOWNLOAD_PY = "Copy", "Copied", "Close", "Download .py"
 AS_PYTHON = "Runs as it is where workbench is installed, and computes what the page shows."
 NO_PICTURE = "The browser could not draw the picture"
+SESSION_NOTE = "One file with all settings, and, where there are any, the fit and your own data."
 TOLD = 3        # values of a URL that are named when they cannot be used
 
 

@@ -93,10 +93,11 @@ def unpack(content: bytes, app: str, allowed: Iterable[str] = (), limit: int = L
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             held = archive.infolist()
-            names = [info.filename for info in held]
-            unknown = set(names) - {FACTS, *allowed}
+            names, known = [info.filename for info in held], [FACTS, *allowed]
+            unknown = set(names) - set(known)
+            some = ", ".join(known[:3]) + ", ..." * (len(known) > 3)
             require(FACTS in names and not unknown and len(set(names)) == len(names),
-                    f"this is no session: expected {', '.join([FACTS, *allowed])} in it, found "
+                    f"this is no session: expected {some} in it, found "
                     f"{', '.join(sorted(names)[:5]) or 'nothing'}; {_WHAT_TO_DO}")
             size = sum(info.file_size for info in held)
             require(size <= limit and archive.getinfo(FACTS).file_size <= _MOST_FACTS,

@@ -7,6 +7,7 @@ import threading
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 import holoviews as hv
 import panel as pn
@@ -20,6 +21,10 @@ from workbench.ui.base.state import State
 from workbench.ui.base.store import Store
 
 _LOG = logging.getLogger("workbench.ui")
+TEMPLATE = Path(__file__).with_name("page.html")
+# On a phone, where it would be broken into lines that cover the top of the page.
+HEADING = """@media (max-width: 599.95px) {.title {font-size: 17px !important; max-width: 44vw;
+  overflow: hidden; white-space: nowrap; text-overflow: ellipsis; line-height: 1.3 !important;}}"""
 SHOWN = 0           # milliseconds that a toast about the URL stays: until it is closed
 
 
@@ -53,8 +58,16 @@ class App:
     frame: Callable[[pmui.Page, Store], None] | None = None
 
 
-def show(app: App) -> None:
-    """Make an app the page of this session."""
+def show(app: App, about: str | None = None) -> None:
+    """Make an app the page of this session.
+
+    Parameters
+    ----------
+    app : App
+    about : str, optional
+        The docstring of its file: the line "Title: what it is for." and what follows that. What
+        it is for is shown while the page is loaded.
+    """
     prepare()
     state = app.state()
     browser = follow(state, lambda: store.escape())
@@ -62,10 +75,17 @@ def show(app: App) -> None:
     on_close(store.leave)
     store.refresh()
     made = page(app.title, [app.controls(store), SessionFile(store)],
-                [view(store) for view in app.views], browser)
+                [view(store) for view in app.views], browser, purpose(about))
     if app.frame is not None:
         app.frame(made, store)
+    pn.state.curdoc.template_variables["loading_words"] = messages.LOADING_WORDS
     made.servable()
+
+
+def purpose(about: str | None) -> str:
+    """The sentence about an app in the first line of its file's docstring."""
+    sentence = (about or "").partition("\n")[0].partition(": ")[2]
+    return sentence[:1].upper() + sentence[1:]
 
 
 def prepare() -> None:
@@ -183,7 +203,7 @@ def dark_before() -> bool:
     return pn.state.cookies.get(COOKIE) == "1"
 
 
-def page(title: str, sidebar: list, main: list, browser: Browser) -> pmui.Page:
+def page(title: str, sidebar: list, main: list, browser: Browser, about: str = "") -> pmui.Page:
     """The page: a sidebar of controls and the main column.
 
     Parameters
@@ -193,6 +213,8 @@ def page(title: str, sidebar: list, main: list, browser: Browser) -> pmui.Page:
         Parts below each other.
     browser : Browser
         Goes into the header.
+    about : str
+        One sentence that is shown while the page is loaded.
     """
     # Bokeh keeps an element within the height of its parent, here that of the window: rows that
     # wrap would be cut off there and lie over what is below them.
@@ -201,12 +223,10 @@ def page(title: str, sidebar: list, main: list, browser: Browser) -> pmui.Page:
     made = pmui.Page(
         title=title, sidebar=sidebar, main=[column], header=[pn.layout.HSpacer(), browser],
         sidebar_width=310, dark_theme=browser.dark,
-        theme_config={"typography": {"fontSize": 13}},
+        theme_config={"typography": {"fontSize": 13}}, template=TEMPLATE, meta_description=about,
+        stylesheets=[HEADING],
     )
     made.param.watch(lambda event: setattr(browser, "dark", event.new), "dark_theme")
-    for view in main:
-        if hasattr(view, "placed"):     # it wants to know the page
-            view.placed(made)
     return made
 
 

@@ -30,7 +30,7 @@ def maps_of(answer: Answer, scene: Scene, threshold: float) -> xr.Dataset:
     """
     spec = own.portable(
         replace(answer.spec, threshold=threshold, area_effect=answer.area_effect)
-        if answer.kind == "learnt" else exports.as_shown(answer, threshold))
+        if answer.relearnt else exports.as_shown(answer, threshold))
     maps = answer.fit.to_dataset(scene.data, threshold=threshold, area_effect=answer.area_effect)
     said = {"spec": spec.to_json(indent=None), "spec_key": spec.key, "summary": answer.summary}
     if answer.kind != "learnt":
@@ -80,7 +80,7 @@ def program(answer: Answer, threshold: float) -> str:
     spec = replace(own.portable(answer.spec), threshold=threshold, area_effect=answer.area_effect)
     steps = steps_of(spec)
     model, fit = steps.model, steps.fit
-    if answer.kind != "learnt":
+    if not answer.relearnt:
         stands_in = answer.fit.model.name != spec.model     # a preview of a mixture
         model = "model = " + model_call(replace(
             engine.base_spec(spec), **{"model": answer.fit.model.name, "options": {}}

@@ -77,14 +77,17 @@ class Insights(store.Store):
         if self._dropped is not None and self._dropped not in self._used.values():
             self._dropped.remove()
         self._dropped = None
-        size = sum(files.size for files in self._used.values()) + sum(map(len, contents.values()))
-        require(size <= 1e6 * own.MOST_KEPT, f"own data of this session would have {size / 1e6:.0f}"
-                f" MB together, more than {own.MOST_KEPT}; open the page again for further ones")
+        self._have_room(contents)
         self._dropped = own.kept(contents)
         return self._dropped
 
-    def use_own(self, choice: Choice, files: own.Files) -> None:
-        """Offer data of one's own and choose them, each time under a new name and title."""
+    def _have_room(self, contents: dict[str, bytes]) -> None:
+        size = sum(files.size for files in self._used.values()) + sum(map(len, contents.values()))
+        require(size <= 1e6 * own.MOST_KEPT, f"own data of this session would have {size / 1e6:.0f}"
+                f" MB together, more than {own.MOST_KEPT}; open the page again for further ones")
+
+    def use_own(self, choice: Choice, files: own.Files) -> str:
+        """Offer data of one's own and choose them, each time under a new name (returned)."""
         name = f"{own.NAME}{len(self._used) + 1}"
         titles, title, count = set(self.state.param.dataset.names), choice.title, 1
         while title in titles:
@@ -92,6 +95,7 @@ class Insights(store.Store):
             title = f"{choice.title} ({count})"
         self._used[name] = files
         self.state.add(name, replace(choice, title=title))
+        return name
 
     def leave(self) -> None:
         """Drop all work and delete the files: the session is over."""

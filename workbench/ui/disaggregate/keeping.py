@@ -1,23 +1,60 @@
-"""The fit of a session in its file, and back: the same numbers, with nothing learnt again."""
+"""The fit of a session in its file, and back: the same numbers, with nothing learnt again.
+
+Files of one's own are members, too, under numbers; their names are in ``session.json``. A session
+comes from a stranger: on opening they are looked at as if they had been dropped.
+"""
 
 from __future__ import annotations
 
 import tempfile
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
+from urllib.parse import parse_qsl, urlencode
 
 from workbench.checks import choose, require
 from workbench.pipeline.spec import Spec
 from workbench.ui.base.session import LIMIT, Session
-from workbench.ui.disaggregate import engine
+from workbench.ui.base.state import PLAIN
+from workbench.ui.disaggregate import engine, own
+from workbench.ui.disaggregate.catalogue import Choice
 from workbench.ui.disaggregate.engine import Answer
 from workbench.ui.disaggregate.fitted import Fitted
+from workbench.ui.disaggregate.state import State
 
-FIT = "fit.wbfit"
+FIT, OWN = "fit.wbfit", "own"
+FILES = tuple(f"{OWN}.{k}" for k in range(1, 51))      # members: files of one's own
 KINDS = ("learnt", "stopped", "moved", "start")
+_LONGEST = 200          # characters of a name
+_WHAT_TO_DO = "choose a file that this app saved"
 
 
-def session_of(query: str, answer: Answer | None) -> Session:
+@dataclass(frozen=True)
+class Opened:
+    """What a session file becomes: choices, the answer of its fit, and data of one's own.
+
+    Parameters
+    ----------
+    query : str
+        The choices.
+    answer : Answer or None
+    choice : Choice or None
+        Data of one's own as the app offers them, whose name in ``query`` is that of no session.
+    files : own.Files or None
+        They lie in a folder of this machine.
+    problems : tuple of str
+        Choices that cannot be used.
+    """
+
+    query: str
+    answer: Answer | None
+    choice: Choice | None
+    files: own.Files | None
+    problems: tuple[str, ...]
+
+
+def session_of(query: str, answer: Answer | None, choice: Choice | None = None,
+               files: own.Files | None = None) -> Session:
     """What a file keeps of a session.
 
     Parameters
@@ -26,13 +63,107 @@ def session_of(query: str, answer: Answer | None) -> Session:
         The choices.
     answer : Answer or None
         What is shown, if there is something.
+    choice, files : optional
+        Data of one's own, if these are chosen.
     """
+    facts, members = _own_facts(choice, files) if files is not None else ({}, {})
     if answer is None:
-        return Session(query, {}, {})
+        return Session(query, facts, members)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / FIT
         answer.fit.save(path)
-        return Session(query, {"kind": answer.kind}, {FIT: path.read_bytes()})
+        return Session(query, facts | {"kind": answer.kind}, {FIT: path.read_bytes()} | members)
+
+
+def opened(session: Session) -> Opened:
+    """Read what a file keeps, with its fit and its data, which takes seconds.
+
+    Parameters
+    ----------
+    session : Session
+
+    Raises
+    ------
+    InputError
+        If the fit is none, or of other data than the choices say; or if files of one's own would
+        be refused if they were dropped.
+    """
+    state, choice, files, query = State(), None, None, session.query
+    try:
+        if OWN in session.facts:
+            files = own.kept(own_contents(session))
+            choice = _own_choice(files, session.facts[OWN])
+            state.add(f"{own.NAME}1", choice)
+            query = with_dataset(query, f"{own.NAME}1")
+        problems = state.read(query)
+        answer = answer_of(session, state.spec(), state.fitted) if (
+            FIT in session.members) else None
+    except BaseException:
+        if files is not None:
+            files.remove()
+        raise
+    return Opened(query, answer, choice, files, tuple(problems))
+
+
+def own_contents(session: Session) -> dict[str, bytes]:
+    """Files of one's own in a session, by name; what they hold is not looked at yet.
+
+    Parameters
+    ----------
+    session : Session
+
+    Raises
+    ------
+    InputError
+        If names and files do not belong together, or a name is more than one.
+    """
+    facts = session.facts.get(OWN, {})
+    names = facts.get("names") if isinstance(facts, dict) else None
+    stored = [session.members[member] for member in FILES if member in session.members]
+    require(isinstance(names, list) and len(names) == len(stored) > 0
+            and all(isinstance(name, str) for name in names),
+            f"the session lacks files of its own data, or their names; {_WHAT_TO_DO}")
+    for name in names:
+        require(0 < len(name) <= _LONGEST and name.isprintable() and "\\" not in name
+                and Path(name).name == name,
+                f"the session names a file {name[:40]!r}, which is no plain name; {_WHAT_TO_DO}")
+    require(len(set(names)) == len(names), f"the session names a file twice; {_WHAT_TO_DO}")
+    return dict(zip(names, stored, strict=True))
+
+
+def with_dataset(query: str, name: str) -> str:
+    """A query with another dataset.
+
+    Parameters
+    ----------
+    query, name : str
+    """
+    given = dict(parse_qsl(query.lstrip("?"), keep_blank_values=True))
+    return urlencode(given | {"dataset": name}, safe=PLAIN)
+
+
+def _own_facts(choice: Choice, files: own.Files) -> tuple[dict, dict[str, bytes]]:
+    contents, loader = files.contents(), choice.loader
+    require(len(contents) <= len(FILES), f"own data of a session are at most {len(FILES)} files, "
+            f"got {len(contents)}; take Settings (JSON), and run them beside your files")
+    told = {"names": list(contents), "value": loader.get("value", ""),
+            "weight": Path(loader.get("weight", "")).name, "name": loader.get("id", "")}
+    return {OWN: told}, dict(zip(FILES, contents.values(), strict=False))
+
+
+def _own_choice(files: own.Files, facts: Mapping) -> Choice:
+    """Data of one's own as the app offers them, checked as those that were dropped."""
+    for what, offered in (("value", files.columns), ("weight", ("", *files.rasters)),
+                          ("name", ("", *files.names))):
+        given = facts.get(what)
+        require(files.polygons is None or given in offered, f"the session says that {what} is "
+                f"{str(given)[:40]!r}, which its files do not have; {_WHAT_TO_DO}")
+    given = own.options_of(files, facts["value"], facts["weight"], facts["name"]) if (
+        files.polygons) else own.options_of(files, "")
+    found = own.check(*given)
+    errors = "; ".join(str(one.what) for one in found.of("error"))
+    require(found.ok, f"the data in the session cannot be used: {errors}")
+    return own.choice_of(found.data, own.title_of(files), *given)
 
 
 def answer_of(session: Session, spec: Spec, fitted: Fitted) -> Answer:

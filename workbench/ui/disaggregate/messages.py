@@ -35,6 +35,15 @@ CHARTS = {
     "scores": "Lower CRPS and RMSE than the flat model (dashed) is skill; coverage should match "
               "its level.",
 }
+
+
+def reached(with_priors: float, objective: float, mixture: bool) -> str:
+    """Where the training curve ends."""
+    whose = "the model with most weight" if mixture else "the fit"
+    return (f"Its last point is {whose} on all individuals, {with_priors:.3f}; without log priors "
+            f"{objective:.3f}.")
+
+
 TRAINED_ON = (
     "Areas were used in fitting, so their calibration is optimistic; fine values, where known, "
     "were not."
@@ -51,6 +60,7 @@ KINDS = {
 }
 NO_CURVE = "Nothing learnt yet: press Fit."
 OPENING = "opening the session"
+LET_GO = "This comes when the slider is let go."
 SUMMARY = "What was fitted: hyperparameters with units and priors"
 
 
@@ -271,10 +281,15 @@ def facts(parts: list[str], outside: float) -> str:
 
 
 DROP = "Drop files here, or click"
-NOT_SAVED = (
-    "A session of your own data cannot be saved: the file would not hold your data. Take "
-    "Settings (JSON), and run them with `workbench run` beside your files."
-)
+
+
+def not_saved(size: float, most: float) -> str:
+    """Why a session is not saved, in megabytes."""
+    return (f"This session would have {size:.0f} MB, and a browser can open {most:g} again. Take "
+            "Settings (JSON), and run them with `workbench run`, of your own data beside your "
+            "files.")
+
+
 OWN = (
     "Drop one file of areas (GPKG, GeoJSON, a shapefile with its parts or zipped) with "
     "a column of totals, and the rasters (GeoTIFF, NetCDF) of the population and of covariates; or "

@@ -62,7 +62,8 @@ class Files:
 
     def contents(self) -> dict[str, bytes]:
         """The files as they were dropped, by name."""
-        return {path.name: path.read_bytes() for path in sorted(Path(self.folder.name).iterdir())}
+        return {path.name: path.read_bytes() for path in sorted(Path(self.folder.name).iterdir())
+                if path.suffix in POLYGONS + RASTERS + PARTS}
 
     def remove(self) -> None:
         """Delete them."""
@@ -220,6 +221,17 @@ def check(dataset: str, options: Mapping) -> Check:
     return replace(found, findings=[
         replace(one, **{name: bare(getattr(one, name), folder) for name in texts})
         for one in found.findings])
+
+
+def title_of(files: Files) -> str:
+    """What the app calls a dataset of these files.
+
+    Parameters
+    ----------
+    files : Files
+    """
+    path = files.polygons or next(iter(files.rasters.values()))
+    return f"Own: {path.name}"
 
 
 def choice_of(ds: xr.Dataset, title: str, dataset: str, options: Mapping) -> Choice:

@@ -34,6 +34,7 @@ MODELS = {
 #: Choices that a fit belongs to: another of them, and nothing is fitted yet.
 FIT_CHOICES = ("dataset", "granularity", "model", "kernel", "link", "likelihood",
                "overdispersion", "nugget")
+BEYOND = 1_000          # times the ends of the slider, between which a fit's lengthscale may lie
 _NORMAL_ONLY = "the exact model always has the identity link and Normal errors"
 _FLAT_ONLY = "the flat model has no kernel"
 _AUTO_ONLY = "auto tries several kernels, with area effects and a nugget, and weighs them"
@@ -130,7 +131,8 @@ class State(state.State):
         with param.parameterized.batch_call_watchers(self):     # watchers see all or nothing
             self.offer("granularity", offered.granularities)
             self.offer("kernel", offered.kernels)
-            self.offer("lengthscale", _stops(lengthscales(offered), offered.unit))
+            chosen = [self.lengthscale] if self.dataset == self._offered_for else []
+            self._offer_lengthscales(chosen)
             self.offer("nugget", {"learnt": "learn"} | {
                 "none" if sd == 0 else f"{sd:g}": sd for sd in nuggets(offered, link)})
             self.offer("variance", _stops(variances(offered, link), unit))
@@ -163,12 +165,36 @@ class State(state.State):
         """Of other settings there may be a fit of this session; not that of the former ones."""
         self._show(self._fits.get(self._fit_key, UNFITTED))
 
+    def fix_lengthscale(self, value: float) -> None:
+        """Fix the lengthscale anywhere, which then is a stop too; an address has six digits."""
+        value = float(f"{value:g}")
+        self._offer_lengthscales([self.lengthscale, value])
+        self.lengthscale = value
+
+    def _offer_lengthscales(self, more: list) -> None:
+        """Offer the stops of the slider, and those that were chosen between them."""
+        between = {value for value in more if isinstance(value, float)}
+        stops = sorted({*lengthscales(self.choice), *between})
+        self.offer("lengthscale", _stops(stops, self.choice.unit))
+
     def _read(self, name: str, text: str) -> list[str]:
+        if name == "lengthscale" and (value := self._length(text)) is not None:
+            self.fix_lengthscale(value)
+            return []
         if name != "at":
             return super()._read(name, text)
         good = fitted.read(text) is not None
         self.at = text if good else ""
         return [] if good else [f"at={short(text)} (no hyperparameters; none taken)"]
+
+    def _length(self, text: str) -> float | None:
+        """A lengthscale that a fit could have, if a text is one."""
+        try:
+            value = float(text)
+        except ValueError:
+            return None
+        low, high = self.choice.lengthscales
+        return value if low / BEYOND <= value <= high * BEYOND else None
 
     def _settle(self) -> list[str]:
         """What does not go together; what is fitted without hyperparameters is learnt again."""
@@ -197,7 +223,7 @@ class State(state.State):
         if name in ("lengthscale", "variance"):
             if self.model == FLAT:
                 return _FLAT_ONLY
-            if name == "lengthscale" and _map_term(self.kernel) == "linear":
+            if name == "lengthscale" and map_term(self.kernel) == "linear":
                 return "regression alone has no lengthscale"
         if name == "overdispersion" and self.likelihood != "poisson":
             return "this likelihood is already overdispersed"
@@ -230,7 +256,7 @@ class State(state.State):
 
     def fixed(self) -> dict[str, float]:
         """Hyperparameters of the map term that a slider fixes, by name, natural units."""
-        term = _map_term(self.kernel)
+        term = map_term(self.kernel)
         return {f"{term}.{name}": getattr(self, name) for name in ("lengthscale", "variance")
                 if getattr(self, name) != LEARNT and not self.inapplicable(name)}
 
@@ -263,7 +289,7 @@ class State(state.State):
         return found
 
 
-def _map_term(kernel: str) -> str:
+def map_term(kernel: str) -> str:
     """Name of the last term of a kernel, which the sliders move."""
     return re.sub(r"\(.*?\)|ard-", "", kernel).split("+")[-1]
 

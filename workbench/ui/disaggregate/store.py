@@ -14,13 +14,17 @@ from workbench.checks import InputError
 from workbench.pipeline.spec import Spec
 from workbench.ui.base import session
 from workbench.ui.base.jobs import Run
+from workbench.ui.base.messages import not_offered
 from workbench.ui.base.store import alone, in_words
 from workbench.ui.disaggregate import engine, keeping, messages, own, recovery
 from workbench.ui.disaggregate.engine import Answer, Scene
 from workbench.ui.disaggregate.fitted import FITTED, UNFITTED, Fitted
+from workbench.ui.disaggregate.following import follow, score
 from workbench.ui.disaggregate.insights import NONE, PAUSE, Insights
+from workbench.ui.disaggregate.keeping import Opened
 from workbench.ui.disaggregate.state import State
 
+UPDATING = "updating the maps"
 SHOWN_ONLY = ("colours", "log_colours", "beside")     # choices of the views, not of the answer
 
 
@@ -31,11 +35,14 @@ class Store(Insights):
     scores = param.ClassSelector(class_=xr.Dataset, doc="scores of the maps shown, or None")
     history = param.List(doc="(step, objective) of the present or last fit")
 
+    #: Whether a slider is being dragged: what takes seconds waits until it is let go.
+    dragged = False
+
     watched = tuple(name for name in State.names() if name not in SHOWN_ONLY)
 
     def _set_up(self) -> None:
         self._spec, self._asked, self._side = None, None, self._line(self._hear_side)
-        self._opened = {}
+        self._opened, self._pursued, self._wanted, self._glimpsed = {}, None, None, False
         self._ahead = self._line(self._hear_side, spare=True)
         super()._set_up()
 
@@ -48,6 +55,11 @@ class Store(Insights):
     def stoppable(self) -> bool:
         """Whether hyperparameters are being learnt."""
         return self.fitting
+
+    @property
+    def stale(self) -> bool:
+        """Whether the maps are of other settings; not while they follow a slider step by step."""
+        return self.work == UPDATING and self.answer is not None and not self._glimpsed
 
     @alone
     def fit(self) -> None:
@@ -62,28 +74,30 @@ class Store(Insights):
         self._job.cancel()
 
     def save(self) -> bytes:
-        """The session as one file, its fit in it; refused of own files, which it would lack."""
-        if self.state.dataset.startswith(own.NAME):
-            self.error = messages.NOT_SAVED
-            raise InputError(messages.NOT_SAVED)
+        """The session as one file, its fit and own data in it, if it can be opened again."""
         answer, state = self.answer, self.state
         current = answer is not None and answer.answers(state.spec(), state.fitted)
-        return session.pack(self.app, keeping.session_of(
-            state.query(), answer if current else None))
+        packed = session.pack(self.app, keeping.session_of(
+            state.query(), answer if current else None, state.choice,
+            self._used.get(state.dataset)))
+        if len(packed) > 1e6 * own.MOST:
+            self.error = messages.not_saved(len(packed) / 1e6, own.MOST)
+            raise InputError(self.error)
+        return packed
 
     @alone
     def open(self, content: bytes) -> list[str]:
-        """Go on with a session that was saved; its fit is read in a thread."""
-        found, named = session.unpack(content, self.app, [keeping.FIT]), State()
-        problems = named.read(found.query)
-        if keeping.FIT not in found.members:
+        """Go on with a session that was saved; its fit and data are read in a thread."""
+        found = session.unpack(content, self.app, [keeping.FIT, *keeping.FILES])
+        with_own = keeping.OWN in found.facts
+        if with_own:
+            self._have_room(keeping.own_contents(found))
+        elif keeping.FIT not in found.members:
             return self.state.read(found.query)
         self.close()
         self.param.update(error="", work=messages.OPENING, fraction=0.0)
-        spec, fitted = named.spec(), named.fitted
-        self._job.start(lambda run: run.send("opened", (
-            found.query, keeping.answer_of(found, spec, fitted))))
-        return problems
+        self._job.start(lambda run: run.send("opened", keeping.opened(found)))
+        return [] if with_own else State().read(found.query)    # of own data it is said later
 
     def _ready(self, spec: Spec, fitted: Fitted) -> Answer | None:
         """The answer if it is there: that of the file that was opened, or of this server."""
@@ -110,22 +124,41 @@ class Store(Insights):
             self._exceed()
             self._include(spec.area_effect)
             return
+        if self.work and self._pursued == (engine.base_spec(spec), fitted):
+            self._wanted = spec             # what is under way is shown, and then this
+            return
         self.close()
         self._have_checked(spec)
         found, scene = self._ready(spec, fitted), engine.ready_scene(spec)
-        self.param.update(error="", work="updating the maps", fraction=0.0, testing=(0, 0))
+        self._glimpsed = False
+        self.param.update(error="", work=UPDATING, fraction=0.0, testing=(0, 0))
         if found is None and fitted.status == FITTED and not fitted.at:
             self._learn(spec)
             return
         if found is None or scene is None:
-            self._job.start(lambda run: _answer(spec, fitted, run))
+            self._pursued = engine.base_spec(spec), fitted
+            self._job.start(lambda run: follow(spec, fitted, run, self))
             return
         self._show(scene, found)
-        if self.scores is None:
+        if self.scores is None or found.rough:
             self.work = "scoring"
-            self._job.start(lambda run: _score(found, run))
+            self._job.start(lambda run: score(found, scene, run, self))
         else:
             self._end()
+
+    def close(self) -> None:
+        """Drop all work."""
+        self._pursued = self._wanted = None
+        super().close()
+
+    @alone
+    def newer(self, run: Run) -> Spec | None:
+        """What a slider asks for since an answer was begun; asked by the run that pursues it."""
+        run.check()
+        wanted, self._wanted = self._wanted, None
+        if wanted is None:
+            self._pursued = None
+        return wanted
 
     def _adopt(self, answer: Answer) -> None:
         """Put what was learnt into the state, and so into the URL."""
@@ -134,7 +167,8 @@ class Store(Insights):
             self.state.keep(answer.fitted)
 
     def _show(self, scene: Scene, answer: Answer) -> None:
-        history = list(enumerate(answer.history, 1)) or self.history
+        curve = answer.history and (*answer.history, answer.reached)
+        history = list(enumerate(curve, 1)) or self.history
         exceedance = answer.exceedance(self.state.spec().threshold)
         same = self._same_fit(answer)
         scores = self.scores if same else engine.ready_scores(answer)
@@ -174,22 +208,40 @@ class Store(Insights):
             if self.answer is None:
                 self._show(*result)
         elif name == "opened":
-            query, answer = result
-            self._opened = {(answer.spec, answer.fitted): answer}
-            self._asked = None
-            self.state.read(query)
-            self._changed()
-            self._adopt(answer)
+            self._go_on(result)
         elif name == "refused":
             self.state.keep(UNFITTED)
             self.error = result
         elif name == "maps":
+            self._glimpsed = True
             self._show(*result)
             self._adopt(result[1])
-            self.param.update(work="scoring", fraction=0.0)
+            done = result[1].answers(self._spec, self.state.fitted)
+            self.param.update(work="scoring" if done else UPDATING, fraction=0.0)
             self._include(self._spec.area_effect)   # it may have been switched meanwhile
         else:
             self.param.update(**{name: result})
+
+    def _go_on(self, opened: Opened) -> None:
+        query, answer = opened.query, opened.answer
+        self._opened = {} if answer is None else {(answer.spec, answer.fitted): answer}
+        self._asked = None
+        with self.state.together():
+            if opened.choice is not None:
+                query = keeping.with_dataset(query, self.use_own(opened.choice, opened.files))
+            self.state.read(query)
+        self._changed()
+        if answer is not None:
+            self._adopt(answer)
+        if opened.choice is not None and opened.problems:
+            self.error = not_offered(opened.problems)
+
+    @alone
+    def _hear(self, event: str, *values) -> None:
+        super()._hear(event, *values)
+        if event == "failed" and self._wanted is not None:      # there may be no error there
+            self._pursued = self._asked = None
+            self._changed()
 
     def _end(self) -> None:
         """All that was asked for is shown: work ahead."""
@@ -207,27 +259,6 @@ class Store(Insights):
                 self._show(scene, answer)
         elif event == "failed":
             self.error = in_words(values[0])
-
-
-def _answer(spec: Spec, fitted: Fitted, run: Run) -> None:
-    run.wait_for_page(0)        # before the models, which take seconds to load
-    scene = engine.scene(spec)
-    run.send("scene", scene)
-    try:
-        answer = engine.quick(spec, fitted)
-    except InputError as error:
-        if fitted == UNFITTED:
-            raise
-        run.send("refused", messages.no_such_fit(str(error)))
-        return
-    run.send("maps", (scene, answer))
-    _score(answer, run)
-
-
-def _score(answer: Answer, run: Run) -> None:
-    if engine.ready_scores(answer) is None:
-        run.wait_for_page(PAUSE)       # scores take seconds: not while a slider is being moved
-    run.send("scores", engine.scores(answer))
 
 
 def _fit(spec: Spec, empty: bool, run: Run) -> None:

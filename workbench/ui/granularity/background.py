@@ -52,6 +52,7 @@ class Plan:
     rival: Model | None
     size: float
     shape: str                  # of a map's cells
+    tolerance: float            # error whose place in the plane is wanted exactly
     plane: Plane
     stops: np.ndarray           # cell sizes of the curves
     curves: Cache               # those of before, and pictures
@@ -101,9 +102,10 @@ def complete(plan: Plan, answer: Answer, run: Run, pause: float) -> None:
         run.send("picture", plan.picture())
     for _ in plane.fill(compute):
         run.send("picture", plan.picture())
-    for _ in plane.fill(compute, plane.around(plan.size, plan.model.lengthscale)):
-        pass
-    run.send("picture", plan.picture())
+    for where in (plane.around(plan.size, plan.model.lengthscale), plane.crossed([plan.tolerance])):
+        for _ in plane.fill(compute, where):
+            pass
+        run.send("picture", plan.picture())
     run.send("fresh", None)
     run.send("work", messages.THEORY)
     _bounds(plan, curve, run)

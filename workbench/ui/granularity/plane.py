@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
 
 import numpy as np
 
@@ -17,7 +18,8 @@ class Plane:
     sizes, lengthscales : arrays
         The stops, increasing, in the unit of the places.
     every : (int, int)
-        Of how many sizes and of how many lengthscales one is computed at first.
+        Of how many sizes and of how many lengthscales one is computed at first; even numbers, for
+        of half as many one is computed where that matters.
     """
 
     def __init__(self, sizes: np.ndarray, lengthscales: np.ndarray, every: tuple[int, int]):
@@ -25,6 +27,8 @@ class Plane:
         self.error = np.full((self.lengthscales.size, self.sizes.size), np.nan)
         self.columns = _coarse(self.sizes.size, every[0])
         self.rows = _coarse(self.lengthscales.size, every[1])
+        self._finer = (_coarse(self.lengthscales.size, every[1] // 2),
+                       _coarse(self.sizes.size, every[0] // 2))
 
     @property
     def ready(self) -> bool:
@@ -48,25 +52,45 @@ class Plane:
         columns = range(max(column - LOOK[0], 0), min(column + LOOK[0] + 1, self.sizes.size))
         return [(i, j) for i in rows for j in columns]
 
+    def crossed(self, levels: Sequence[float]) -> list[tuple[int, int]]:
+        """Stops of a finer plane where errors of the coarse one pass one of some levels."""
+        found = []
+        for bottom, top in pairwise(self.rows):
+            for left, right in pairwise(self.columns):
+                corners = self.error[np.ix_((bottom, top), (left, right))]
+                if any(corners.min() <= level <= corners.max() for level in levels):
+                    found += [(int(i), int(j)) for i in self._finer[0] if bottom <= i <= top
+                              for j in self._finer[1] if left <= j <= right]
+        return list(dict.fromkeys(found))
+
     def fill(self, compute: Callable[[int, int], float],
              where: list[tuple[int, int]] | None = None) -> Iterator[None]:
-        """Compute what is missing, of the coarse plane or where said; yields after each row."""
-        wanted = where or [(i, j) for i in self.rows for j in self.columns]
-        for row in dict.fromkeys(i for i, _ in wanted):
-            missing = [j for i, j in wanted if i == row and np.isnan(self.error[i, j])]
-            for column in missing:
+        """Compute what is missing, of the coarse plane or where said; yields after each column.
+
+        The largest cells come first: they are fewest, and take least time.
+        """
+        wanted = ([(i, j) for i in self.rows for j in self.columns] if where is None else where)
+        for column in sorted({j for _, j in wanted}, reverse=True):
+            missing = [i for i, j in wanted if j == column and np.isnan(self.error[i, j])]
+            for row in missing:
                 self.error[row, column] = compute(row, column)
             if missing:
                 yield
 
     def filled(self) -> np.ndarray:
         """Errors everywhere: computed where they are, between them interpolated on log axes."""
-        coarse = np.log(np.maximum(self.error[np.ix_(self.rows, self.columns)], 1e-12))
-        across = np.array([np.interp(np.arange(self.sizes.size), self.columns, row)
-                           for row in coarse])
+        finer = np.ix_(*self._finer)
+        coarse = self._between(self.rows, self.columns, self.error[np.ix_(self.rows, self.columns)])
+        known = np.where(np.isfinite(self.error[finer]), self.error[finer], coarse[finer])
+        every = self._between(*self._finer, known)
+        return np.where(np.isfinite(self.error), self.error, every)
+
+    def _between(self, rows: np.ndarray, columns: np.ndarray, known: np.ndarray) -> np.ndarray:
+        """Errors that are known at some stops, interpolated at all."""
+        logs = np.log(np.maximum(known, 1e-12))
+        across = np.array([np.interp(np.arange(self.sizes.size), columns, row) for row in logs])
         every = np.arange(self.lengthscales.size)
-        between = np.column_stack([np.interp(every, self.rows, column) for column in across.T])
-        return np.where(np.isfinite(self.error), self.error, np.exp(between))
+        return np.exp(np.column_stack([np.interp(every, rows, column) for column in across.T]))
 
     def contour(self, level: float) -> tuple[np.ndarray, np.ndarray]:
         """Line along which the error has a level; pieces are separated by NaN."""

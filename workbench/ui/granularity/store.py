@@ -57,6 +57,7 @@ class Store(store.Store):
         self._moving, self._learner = False, self._line(self._hear)
         self._drawer = self._line(self._hear_of_draws)
         self.state.param.watch(self._draw, "show")
+        self.state.param.watch(self._refine, "tolerance")
         self._benches, self._planes, self._curves = Cache(4), Cache(12), Cache(60)
 
     @property
@@ -95,9 +96,18 @@ class Store(store.Store):
             self._spend(", ".join(event.name for event in events) or "start",
                         1000 * (time.perf_counter() - start))
             self.tick = Tick(self.costs[-1], bench.evaluations - before)
+        self._complete(answer)
+        self._draw()
+
+    def _complete(self, answer: Answer) -> None:
         plan = self._plan()
         self._job.start(lambda run: complete(plan, answer, run, PAUSE))
-        self._draw()
+
+    def _refine(self, *events) -> None:
+        """Have the plane finer where errors cross another tolerance."""
+        if self.answer is not None:
+            self.work = messages.UPDATING
+            self._complete(self.answer)
 
     def _draw(self, *events) -> None:
         """Have draws made that move, if they are looked at."""
@@ -120,10 +130,11 @@ class Store(store.Store):
         state, model = self.state, self.state.model
         shape = state.shape if state.tab == MAP else ""
         key = (*state.world_key, shape, replace(model, lengthscale=1.0))
-        sizes, every, stops = (SIDES, (2, 2), SIDES[:-1]) if state.tab == MAP else (
-            [END / c for c in COUNTS if c <= 128], (3, 2), [END / c for c in CURVE])
+        sizes, every, stops = (SIDES, (4, 4), SIDES[:-1]) if state.tab == MAP else (
+            [END / c for c in COUNTS if c <= 128], (6, 4), [END / c for c in CURVE])
         plane = self._planes.get(key, lambda: Plane(np.sort(sizes), np.array(LENGTHS), every))
-        return Plan(self.bench, model, state.rival, state.size, shape, plane, np.array(stops),
+        return Plan(self.bench, model, state.rival, state.size, shape,
+                    state.tolerance, plane, np.array(stops),
                     self._curves, (*state.world_key, shape, model))
 
     def _receive(self, name: str, result: object) -> None:

@@ -15,6 +15,7 @@ from workbench.gp.fields.geometry import Geometry, geometry
 from workbench.gp.fields.inducing import InducingField
 from workbench.gp.fields.projected import ProjectedData, project_data
 from workbench.gp.inference.objectives import elbo, expected_log_likelihood
+from workbench.gp.inference.scattered import scatter
 from workbench.gp.inference.trainers import train
 from workbench.gp.kernels.grammar import JointTerm, Term
 from workbench.gp.kernels.operators import OPERATORS
@@ -225,6 +226,9 @@ class VariationalState(Recalled):
 
     def train(self, progress: bool, callback) -> History:
         """Maximise the objective plus log prior, then find q on all individuals."""
+        if not self.hyperparameters.free and not self.link.linear:
+            with torch.no_grad():
+                scatter(self)
         if not self.hyperparameters.free and self.learning is not self.geometry:
             # q is exact, of all individuals; clusters bring it near.
             with torch.no_grad():

@@ -43,6 +43,9 @@ class View(pn.viewable.Viewer):
 
 # Panel would make a row as wide as all its parts together, and what it lies in as wide as the row.
 NARROWING = ":host {min-width: 0 !important;}"
+LOWER = "@media (max-width: 599.95px) {:host {order: 1;}}"
+#: Of a group of buttons, which go on in a second row where there is no room.
+WRAPS = {"flexWrap": "wrap", "& .MuiToggleButton-root": {"flex": "0 0 auto", "width": "auto"}}
 
 
 def wrapping(*objects, gap: int = 6, **options) -> pn.Row:
@@ -59,6 +62,11 @@ def stretched(*parts, **options) -> pn.Column:
     """Parts below each other, as wide as the page."""
     return pn.Column(*parts, sizing_mode="stretch_width",
                      **{"margin": 0, "stylesheets": [NARROWING]} | options)
+
+
+def lower(part: pn.viewable.Viewable) -> None:
+    """On a phone, put a part of a page below all that is not said to be lower."""
+    part.stylesheets = [*part.stylesheets, LOWER]
 
 
 class ByTab(pn.viewable.Viewer):

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import panel as pn
-import panel_material_ui as pmui
 import param
-
-PHONE = 600         # pixels below which controls are closed, and the page is seen first
 
 
 class Room(pn.custom.JSComponent):
@@ -16,9 +13,9 @@ class Room(pn.custom.JSComponent):
     is heard, and is heard when it has loaded.
     """
 
-    told = param.String("", doc="across, down, window, and how often they were told")
-    heard = param.String("", doc="the first three of them as they were heard last")
-    room = param.Tuple((0, 0, 0), doc="pixels of the column, down and across the window")
+    told = param.String("", doc="across, down, and how often they were told")
+    heard = param.String("", doc="the first two of them as they were heard last")
+    room = param.Tuple((0, 0), doc="pixels of the column, and down the window")
 
     _rename = {**pn.custom.JSComponent._rename, "room": None}
     _esm = """
@@ -28,7 +25,7 @@ class Room(pn.custom.JSComponent):
       while (frame && frame.tagName !== 'MAIN') frame = frame.parentNode ?? frame.host
       frame = frame ?? document.body
       const tell = () => {
-        const now = `${frame.clientWidth - 12} ${window.innerHeight} ${window.innerWidth}`
+        const now = `${frame.clientWidth - 12} ${window.innerHeight}`
         if (frame.clientWidth > 0 && now !== model.heard) model.told = `${now} ${count++}`
       }
       const timer = setInterval(tell, 400)
@@ -42,15 +39,6 @@ class Room(pn.custom.JSComponent):
         self._loaded = False
         pn.state.onload(self._load)
 
-    def close_on_phones(self, page: pmui.Page) -> None:
-        """Close the controls of a page on a phone, which shows what is beside them first."""
-        def close(*events) -> None:
-            (_, _, before), (_, _, now) = events[0].old, events[0].new
-            if (before >= PHONE or not before) and now < PHONE:
-                page.sidebar_open = False
-
-        self.param.watch(close, "room")
-
     def _load(self) -> None:
         self._loaded = True
 
@@ -58,6 +46,6 @@ class Room(pn.custom.JSComponent):
     def _hear(self) -> None:
         if not self._loaded:
             return
-        across, down, window, _ = map(int, self.told.split())
-        self.heard = f"{across} {down} {window}"
-        self.room = across, down, window
+        across, down, _ = map(int, self.told.split())
+        self.heard = f"{across} {down}"
+        self.room = across, down

@@ -13,8 +13,9 @@ from workbench.plots.theme import CATEGORIES, NEUTRAL, OWN_BAG
 from workbench.plots.theme import colours as colours_of
 from workbench.ui.base.views.figures import chart, push, shown, source
 from workbench.ui.base.views.layout import View, stretched, wrapping
-from workbench.ui.base.views.text import note
+from workbench.ui.base.views.text import note, paragraph
 from workbench.ui.disaggregate import messages
+from workbench.ui.disaggregate.state import AUTO
 from workbench.ui.disaggregate.store import Store
 from workbench.ui.disaggregate.views.scores import Scores
 
@@ -36,14 +37,16 @@ class Charts(View):
         self.scores = Scores()
         self._steps = source(step=[], objective=[])
         self._training, self._empty = self._training_figure(), note(messages.NO_CURVE, SIZE)
+        self.reached = note(width=SIZE + 50)
         self._row = wrapping(*(shown(*parts, note(messages.CHARTS[what], SIZE + 50))
                                for what, parts in (("coverage", (self._coverage, self._legend)),
                                                    ("pit", (self._pit,)),
-                                                   ("training", (self._training, self._empty)))),
+                                                   ("training", (self._training, self._empty,
+                                                                 self.reached)))),
                              gap=12)
         self._panel = stretched(self.target, self._row, self.scores, note(messages.TRAINED_ON))
         self.follow(self._scored, "scores")
-        self.follow(self._learn, "history")
+        self.follow(self._learn, "history", "answer")
         self.target.param.watch(lambda _: self._draw(), "value")
 
     def dock(self, width: int) -> None:
@@ -66,7 +69,8 @@ class Charts(View):
         if scores is None:
             return
         name = self.store.answer.fit.model.name
-        size = {"frame_width": SIZE, "frame_height": SIZE, "toolbar": None}
+        size = {"frame_width": SIZE, "frame_height": SIZE, "toolbar": None,
+                "active_tools": []}
         with pn.io.hold():
             self._coverage.object = reliability_curve(scores, target).opts(
                 **size, show_legend=False)      # it would cover the curves
@@ -83,11 +87,19 @@ class Charts(View):
             pad = 0.05 * max(max(values) - low, 1e-9)
             self._training.y_range.update(start=low - pad, end=max(values) + pad)
         self._training.visible, self._empty.visible = bool(values), not values
+        self.reached.object = paragraph(self._ends())
+
+    def _ends(self) -> str:
+        """Where the curve of a fit ends."""
+        history, answer = self.store.history, self.store.answer
+        if not history or answer is None or history[-1][1] != answer.reached:
+            return ""       # nothing is learnt yet, or another fit is being made
+        return messages.reached(answer.reached, answer.fit.objective, answer.spec.model == AUTO)
 
     def _training_figure(self) -> figure:
-        plot = chart("Training", "step", "objective (nats)", SIZE, SIZE, name="training",
-                     tools="pan,wheel_zoom,reset", toolbar_location="right", active_scroll=None,
-                     x_range=(0, 1), y_range=(0, 1))
+        plot = chart("Training", "step", "objective with log priors (nats)", SIZE, SIZE,
+                     name="training", tools="pan,wheel_zoom,reset", toolbar_location="right",
+                     active_scroll=None, x_range=(0, 1), y_range=(0, 1))
         plot.toolbar.autohide = True
         plot.line("step", "objective", source=self._steps, line_color=CATEGORIES[0],
                   line_width=1.5)

@@ -11,23 +11,24 @@ from workbench.ui.base.views.layout import View, stretched
 from workbench.ui.base.views.text import note
 from workbench.ui.disaggregate import exports, messages
 from workbench.ui.disaggregate.store import Store
+from workbench.ui.disaggregate.views.lengthscale import Lengthscale
 
 _LABELS = {
     "dataset": "Dataset", "granularity": "Areas seen", "model": "Model", "kernel": "Kernel",
     "link": "Link", "likelihood": "Likelihood", "overdispersion": "Overdispersion",
-    "nugget": "Nugget (individual sd)", "lengthscale": "Lengthscale", "variance": "Variance",
+    "nugget": "Nugget (individual sd)", "variance": "Variance",
     "threshold": "Threshold", "colours": "Colours", "log_colours": "Logarithmic colours",
     "area_effect": "Include area effect",
 }
 _SECTIONS = {
     "Data": ("dataset", "granularity"),
     "Model": ("model", "kernel", "link"),
-    "Map term": ("lengthscale", "variance"),
+    "Map term": ("variance",),
     "Noise": ("likelihood", "overdispersion", "nugget"),
     "Shown": ("threshold", "area_effect", "colours", "log_colours"),
 }
 _KINDS = {
-    "lengthscale": SLIDER, "variance": SLIDER,
+    "variance": SLIDER,
     "colours": pmui.RadioButtonGroup, "log_colours": pmui.Switch, "area_effect": pmui.Switch,
 }
 _INSET = 10     # pixels left of the widgets
@@ -48,6 +49,7 @@ class Controls(View):
             label="Maps (NetCDF)", callback=self._netcdf, **plain)
         self.spec = pmui.FileDownload(
             label="Settings (JSON)", callback=self._json, **plain)
+        self.lengthscale = Lengthscale(store)
         self._panel = stretched(*self._parts())
         self.follow(self._applicable, "model", "link", "likelihood", "overdispersion", "nugget",
                     "kernel", "dataset", of=state)
@@ -83,5 +85,6 @@ class Controls(View):
     def _parts(self) -> list:
         parts = [note(messages.ABOUT, inset=_INSET)]
         for text, names in _SECTIONS.items():
-            parts += [title(text, 8), *(self.widgets[name] for name in names)]
+            above = [self.lengthscale] if text == "Map term" else []
+            parts += [title(text, 8), *above, *(self.widgets[name] for name in names)]
         return [*parts, title("Download", 8), self.maps, self.spec]

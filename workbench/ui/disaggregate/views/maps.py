@@ -6,7 +6,7 @@ import panel as pn
 import panel_material_ui as pmui
 from bokeh.events import Tap
 
-from workbench.ui.base.views.layout import View, stretched, wrapping
+from workbench.ui.base.views.layout import WRAPS, View, stretched, wrapping
 from workbench.ui.base.views.text import note, paragraph
 from workbench.ui.disaggregate import messages
 from workbench.ui.disaggregate.layers import COMPONENTS, LAYERS
@@ -16,7 +16,6 @@ from workbench.ui.disaggregate.views.colours import scales
 
 ESTIMATE, TRUTH, OBSERVED = "mean", "known", "observed"
 SIDE = 12       # pixels beside a frame
-WRAPS = {"flexWrap": "wrap", "& .MuiToggleButton-root": {"flex": "0 0 auto", "width": "auto"}}
 
 
 class Maps(View):
@@ -147,5 +146,4 @@ class Maps(View):
             f"{rate.caption.capitalize()} {spread.caption.capitalize()}")
 
     def _dim(self, *events) -> None:
-        stale = self.store.work.startswith("updating") and self.store.answer is not None
-        self._row.styles = {"opacity": "0.55" if stale else "1"}
+        self._row.styles = {"opacity": "0.55" if self.store.stale else "1"}

@@ -103,9 +103,8 @@ class Own(View):
 
     def _use(self) -> None:
         found = self.store.own.data
-        path = self._files.polygons or next(iter(self._files.rasters.values()))
         try:
-            choice = own.choice_of(found, f"Own: {path.name}", *self._given)
+            choice = own.choice_of(found, own.title_of(self._files), *self._given)
         except InputError as error:
             self._say(messages.refused(str(error)))
             return

@@ -7,7 +7,7 @@ from html import escape
 import panel_material_ui as pmui
 
 from workbench.ui.base.views.layout import View
-from workbench.ui.base.views.text import block
+from workbench.ui.base.views.text import block, paragraph
 from workbench.ui.disaggregate import messages
 from workbench.ui.disaggregate.store import Store
 
@@ -25,4 +25,7 @@ class Report(View):
 
     def _update(self, *events) -> None:
         answer = self.store.answer
+        if answer is not None and answer.rough:     # its objective takes longer than its map
+            self._text.object = paragraph(messages.LET_GO)
+            return
         self._text.object = "" if answer is None else f"<pre>{escape(answer.summary)}</pre>"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import panel as pn
-import panel_material_ui as pmui
 
 from workbench.ui.base.views.layout import View, stretched, wrapping
 from workbench.ui.base.views.room import Room
@@ -43,13 +42,9 @@ class Screen(View):
         self.room.param.watch(self._arrange, "room")
         store.param.watch(self._arrange, "scene")
 
-    def placed(self, page: pmui.Page) -> None:
-        """Close the controls of the page on a phone, which shows the map first."""
-        self.room.close_on_phones(page)
-
     def _arrange(self, *events) -> None:
         """Maps as large as the window allows; charts beside them where there is room."""
-        across, down, _ = self.room.room
+        across, down = self.room.room
         high = max(LEAST, down - ABOVE)
         if not across:
             return

@@ -20,7 +20,7 @@ from workbench.granularity.correlations import CORRELATIONS
 from workbench.plots.theme import CATEGORIES
 from workbench.ui.base.bands import LEVELS
 from workbench.ui.base.views.figures import HERE, chart, empty, hover, legend, push, shown, source
-from workbench.ui.base.views.layout import View, wrapping
+from workbench.ui.base.views.layout import View, lower, wrapping
 from workbench.ui.base.views.line_charts import DistanceCurves, calibration
 from workbench.ui.base.views.text import note, paragraph
 from workbench.ui.granularity import messages
@@ -62,6 +62,7 @@ class Charts(View):
                        for name, plot in self._figures().items()}
         self._large = [Large(plot) for plot in self._figures().values()]
         self._panel = wrapping(*self._cells.values(), gap=10)
+        lower(self._panel)
         self.follow(self._answer, "answer")
         self.follow(self._picture, "picture")
         self.follow(self._line, "curve")

@@ -12,7 +12,7 @@ from bokeh.plotting import figure
 from workbench.plots.theme import NEUTRAL, PALETTES
 from workbench.ui.base.views.controls import small_button
 from workbench.ui.base.views.figures import colours, crosshair, empty, hover, push, shown, value_map
-from workbench.ui.base.views.layout import View, stretched, wrapping
+from workbench.ui.base.views.layout import WRAPS, View, stretched, wrapping
 from workbench.ui.base.views.text import note, paragraph
 from workbench.ui.granularity import messages
 from workbench.ui.granularity.engine import NINETY, Answer
@@ -53,7 +53,7 @@ class Maps(View):
                        for name, plot in self.figures.items()}
         self._guess._panel.visible = False
         self.choice = pmui.RadioButtonGroup.from_param(
-            store.state.param.show, label="", size="small", margin=(0, 5), width=440)
+            store.state.param.show, label="", size="small", margin=(0, 5), sx=WRAPS)
         self.hide = small_button(messages.HIDE, lambda: store.state.param.update(
             reveal=False, guess="none"), variant="text", margin=(0, 2), visible=False)
         self._note, self._shapes, self._clinic = note(), note(), note()
@@ -204,7 +204,6 @@ class Maps(View):
             plot.select_one({"type": ColorBar}).width = side - 12
             large.show(state.lecture)
         self._guess.fit(side)
-        self.choice.width = min(600 if state.lecture else 440, self.store.room[0] - 20)
         enlarge([self.choice, self.hide], state.lecture)
         self._choose()
 

@@ -6,7 +6,7 @@ import panel_material_ui as pmui
 
 from workbench.ui.base.shell import App
 from workbench.ui.base.views.exports import Exports
-from workbench.ui.base.views.layout import ByTab
+from workbench.ui.base.views.layout import ByTab, lower
 from workbench.ui.base.views.readout import Readout
 from workbench.ui.granularity import exporting, messages
 from workbench.ui.granularity.engine import NINETY
@@ -28,6 +28,7 @@ class Numbers(Readout):
         self.ratio = pmui.Chip("", variant="outlined", color="default", size="small",
                                margin=(4, 5), visible=False)
         super().__init__(store, beside=(self.ratio,), lines=2, **params)
+        lower(self._panel)
         store.state.param.watch(self._numbers, ["tolerance", "reveal", "lecture"])
         self.follow(self._numbers, "answer")
         self.follow(self._work, "lecture", of=store.state)

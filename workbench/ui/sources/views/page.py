@@ -150,11 +150,7 @@ class Stage(ByTab):
         super().__init__(store.state, {
             LINE: [Line(store, x_range), Experts(store, x_range), Charts(store)],
             CITY: [self.city]}, **params)
-        self.room.param.watch(lambda event: self.city.arrange(*event.new[:2]), "room")
-
-    def placed(self, page: pmui.Page) -> None:
-        """Phones show the page before its controls."""
-        self.room.close_on_phones(page)
+        self.room.param.watch(lambda event: self.city.arrange(*event.new), "room")
 
     def __panel__(self):
         return stretched(self.room, super().__panel__())

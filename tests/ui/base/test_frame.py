@@ -1,0 +1,38 @@
+"""What a page shows before it is loaded, and memory that is given back."""
+
+import ast
+import threading
+
+import pytest
+
+from workbench.ui.base.memory import Tidy
+from workbench.ui.base.shell import purpose
+from workbench.ui.serving import apps
+
+
+@pytest.mark.parametrize("name", sorted(apps()))
+def test_every_app_says_what_it_is_for_in_one_sentence(name):
+    source = apps()[name].read_text(encoding="utf-8")
+    sentence = purpose(ast.get_docstring(ast.parse(source)))
+    assert sentence[0].isupper() and sentence.endswith(".")
+    assert "show(APP, __doc__)" in source
+
+
+def test_nothing_is_said_of_an_app_that_says_nothing():
+    assert purpose(None) == purpose("no title") == ""
+
+
+def test_memory_is_given_back_once_after_the_last_of_several_requests():
+    given, times = threading.Event(), []
+
+    class Counted(Tidy):
+        def now(self):
+            times.append(super().now())
+            given.set()
+
+    tidy = Counted(rest=0.2)
+    if tidy._library is None:
+        pytest.skip("the GNU C library alone keeps what is freed")
+    for _ in range(5):
+        tidy.soon()
+    assert given.wait(30) and len(times) == 1

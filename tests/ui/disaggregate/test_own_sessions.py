@@ -1,0 +1,189 @@
+"""Sessions of own data as files: the same numbers elsewhere, and nothing a stranger may slip in."""
+
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import rasterio
+
+from tests.kit import write_kit
+from tests.ui.disaggregate.sessions import Session
+from workbench.checks import InputError
+from workbench.ui.base.session import pack, unpack
+from workbench.ui.disaggregate import keeping, own
+from workbench.ui.disaggregate.engine import _ANSWERS, _SCORES, _WITH_EFFECT
+from workbench.ui.disaggregate.scenes import _SCENES
+from workbench.ui.disaggregate.state import State
+
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("one_thread")]
+ALLOWED = [keeping.FIT, *keeping.FILES]
+SIMPLE = {"model": "vbagg", "kernel": "linear"}
+
+
+@pytest.fixture(scope="module")
+def contents(tmp_path_factory):
+    folder = write_kit(tmp_path_factory.mktemp("own"))
+    return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
+
+
+@pytest.fixture
+def begin():
+    """Start sessions, each as if in a server of its own; they end with the test."""
+    sessions = []
+
+    def make(state=None):
+        for cache in (_ANSWERS, _SCORES, _WITH_EFFECT, _SCENES):
+            cache._kept.clear()
+        state = state or State()
+        if not sessions:
+            state.read("dataset=swiss-roll&granularity=10&model=vbagg&kernel=linear")
+        sessions.append(Session(state))
+        return sessions[-1]
+
+    yield make
+    for session in sessions:
+        session.store.leave()
+
+
+def with_own(session, contents, weight="people.tif"):
+    """The session with files chosen as its data, and their maps there."""
+    store = session.store
+    session.maps()
+    files = store.keep_own(contents)
+    given = own.options_of(files, "cases", weight, "code")
+    with session.state.together():
+        store.use_own(own.choice_of(own.check(*given).data, own.title_of(files), *given), files)
+        session.state.param.update(**SIMPLE)
+    session.maps()
+    return session
+
+
+def opening(session, packed):
+    before = session.maps().answer
+    assert session.store.open(packed) == []
+    session.wait(lambda: session.store.error or session.store.answer is not before
+                 and session.store.work in ("scoring", ""))
+    return session.store
+
+
+@pytest.fixture(scope="module")
+def saved(contents, one_thread):
+    session = Session(State(dataset="swiss-roll"))
+    with_own(session, contents)
+    packed = session.store.save()
+    session.store.leave()
+    return packed
+
+
+def test_a_session_of_own_data_shows_the_same_numbers_in_another_server(begin, contents):
+    mine = with_own(begin(), contents)
+    mine.store.fit()
+    mine.settled()
+    packed = mine.store.save()
+    assert packed == mine.store.save()
+    assert own.PREFIX.encode() not in packed
+    kept = unpack(packed, "disaggregate", ALLOWED)
+    assert keeping.own_contents(kept) == contents and len(kept.members) == 4
+    mine.store.leave()                                  # their files are gone
+    theirs = begin()
+    theirs.state.read("dataset=swiss-roll&granularity=10&model=vbagg&kernel=linear")
+    store = opening(theirs, packed)
+    assert store.error == ""
+    assert theirs.state.choice.title == "Own: areas.gpkg" and theirs.state.dataset == "own-1"
+    shown, before = store.answer, mine.store.answer
+    assert shown.kind == "learnt" and shown.fitted == before.fitted
+    np.testing.assert_allclose(shown.mean, before.mean, rtol=1e-10)
+    np.testing.assert_allclose(shown.std, before.std, rtol=1e-10)
+    np.testing.assert_allclose(store.exceedance, mine.store.exceedance, rtol=1e-8)
+    folder = Path(shown.spec.dataset_options["polygons"]).parent
+    assert folder.exists() and folder != Path(before.spec.dataset_options["polygons"]).parent
+    again = opening(theirs, packed)                     # a second time: another dataset
+    assert theirs.state.choice.title == "Own: areas.gpkg (2)" and again.error == ""
+    assert unpack(again.save(), "disaggregate", ALLOWED).members.keys() == kept.members.keys()
+    again.leave()
+    assert not folder.exists()
+
+
+def test_a_session_without_a_fit_has_its_data_all_the_same(begin, contents):
+    mine = with_own(begin(), contents, weight="")
+    bare = pack("disaggregate", keeping.session_of(
+        mine.state.query(), None, mine.state.choice, mine.store._used["own-1"]))
+    store = opening(begin(), bare)
+    assert store.error == "" and store.answer.kind == "start"
+    np.testing.assert_allclose(store.answer.mean, mine.store.answer.mean, rtol=1e-6)
+    assert "weight" not in store.state.spec().dataset_options
+
+
+def changed(packed, **facts):
+    kept = unpack(packed, "disaggregate", ALLOWED)
+    return replace(kept, facts=kept.facts | {"own": kept.facts["own"] | facts})
+
+
+NAMES = ["areas.gpkg", "height.tif", "people.tif"]
+
+
+@pytest.mark.parametrize(("facts", "said"), [
+    ({"names": ["../../areas.gpkg", *NAMES[1:]]}, "no plain name"),
+    ({"names": ["/etc/areas.gpkg", *NAMES[1:]]}, "no plain name"),
+    ({"names": ["..\\areas.gpkg", *NAMES[1:]]}, "no plain name"),
+    ({"names": ["a\0.gpkg", *NAMES[1:]]}, "no plain name"),
+    ({"names": ["a" * 300 + ".gpkg", *NAMES[1:]]}, "no plain name"),
+    ({"names": ["", *NAMES[1:]]}, "no plain name"),
+    ({"names": [*NAMES[:2], NAMES[1]]}, "names a file twice"),
+    ({"names": NAMES[:2]}, "lacks files"), ({"names": [1, 2, 3]}, "lacks files"),
+    ({"names": "abc"}, "lacks files")])
+def test_names_that_are_no_names_are_refused_at_once(saved, facts, said):
+    with pytest.raises(InputError, match=said):
+        keeping.own_contents(changed(saved, **facts))
+
+
+@pytest.mark.parametrize(("facts", "said"), [
+    ({"names": [*NAMES[:2], "people.vrt"]}, "people.vrt is of a kind that is not read here"),
+    ({"value": "no such"}, "value is 'no such'"), ({"weight": "../x.tif"}, "weight is '../x.tif'"),
+    ({"name": "cases"}, "name is 'cases'"), ({"value": ["cases"]}, "which its files do not have")])
+def test_what_files_do_not_have_is_refused_and_nothing_stays(saved, facts, said, tmp_path,
+                                                            monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    with pytest.raises(InputError, match=said):
+        keeping.opened(changed(saved, **facts))
+    assert not list(tmp_path.iterdir())
+
+
+def bomb(folder):
+    with rasterio.open(folder / "b.tif", "w", driver="GTiff", width=1000, height=1000, count=1,
+                       dtype="float32", compress="deflate", crs="EPSG:3035",
+                       transform=rasterio.Affine(1, 0, 0, 0, -1, 1000)) as raster:
+        raster.write(np.zeros((1, 1000, 1000), dtype="float32"))
+    return (folder / "b.tif").read_bytes()
+
+
+@pytest.mark.parametrize(("content", "said"), [
+    (lambda folder: b"<VRTDataset rasterXSize='2' rasterYSize='2'></VRTDataset>", "is XML"),
+    (lambda folder: b"\x89PNG\r\n\x1a\n", "not that of a .tif file"),
+    (lambda folder: bytes(16_000_000), "more than 15"),
+    (bomb, "people.tif would take 4 MB when it is read")])
+def test_files_in_a_session_are_looked_at_as_dropped_ones(saved, content, said, tmp_path,
+                                                         monkeypatch):
+    monkeypatch.setattr(own, "MOST_READ", 1)
+    kept = unpack(saved, "disaggregate", ALLOWED)
+    with pytest.raises(InputError, match=said):
+        keeping.opened(replace(kept, members=kept.members | {"own.3": content(tmp_path)}))
+
+
+def test_refusals_are_told_and_the_maps_stay(begin, saved, contents, monkeypatch):
+    session = begin()
+    before = session.maps().answer
+    wrong = changed(saved, value="no such")
+    assert opening(session, pack("disaggregate", wrong)).error.startswith("the session says")
+    assert session.store.answer is before and session.store.work == ""
+    other = changed(saved, value="Value")               # another column: the fit is not of it
+    assert "of other data" in opening(session, pack("disaggregate", other)).error
+    monkeypatch.setattr(own, "MOST_KEPT", 0)
+    with pytest.raises(InputError, match="open the page again"):
+        session.store.open(saved)
+    monkeypatch.setattr(own, "MOST", 0.001)
+    with pytest.raises(InputError, match="a browser can open 0.001 again"):
+        session.store.save()
+    assert "beside your files" in session.store.error

@@ -1,0 +1,71 @@
+"""What a store has worked on in a thread: maps that follow a slider, and scores on release."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from workbench.checks import InputError
+from workbench.pipeline.spec import Spec
+from workbench.ui.base.jobs import LOOK_SECONDS, Run
+from workbench.ui.disaggregate import engine, messages
+from workbench.ui.disaggregate.engine import Answer, Scene
+from workbench.ui.disaggregate.fitted import UNFITTED, Fitted
+from workbench.ui.disaggregate.insights import PAUSE
+
+if TYPE_CHECKING:
+    from workbench.ui.disaggregate.store import Store
+
+HELD = 5.0              # most seconds that scores wait for a slider to be let go
+
+
+def follow(spec: Spec, fitted: Fitted, run: Run, store: Store) -> None:
+    """Answer a setting, then what a slider has asked for meanwhile, and score the last answer.
+
+    Nothing that was begun is thrown away, so that maps follow a slider that does not rest.
+
+    Parameters
+    ----------
+    spec, fitted
+        What is asked for first.
+    run : Run
+    store : Store
+        Whose slider it is.
+    """
+    run.wait_for_page(0)        # before the models, which take seconds to load
+    scene = engine.scene(spec)
+    run.send("scene", scene)
+    try:
+        answer = engine.quick(spec, fitted)
+    except InputError as error:
+        if fitted == UNFITTED:
+            raise
+        run.send("refused", messages.no_such_fit(str(error)))
+        return
+    run.send("maps", (scene, answer))
+    while (later := store.newer(run)) is not None:
+        answer = engine.quick(later, fitted)
+        run.send("maps", (scene, answer))
+    score(answer, scene, run, store)
+
+
+def score(answer: Answer, scene: Scene, run: Run, store: Store) -> None:
+    """Settle and score an answer, which takes seconds: not while a slider is being moved.
+
+    Parameters
+    ----------
+    answer, scene
+        What is shown.
+    run : Run
+    store : Store
+        Whose slider it is.
+    """
+    if answer.rough or engine.ready_scores(answer) is None:
+        run.wait_for_page(PAUSE)
+        deadline = time.monotonic() + HELD
+        while store.dragged and time.monotonic() < deadline:
+            run.rest(LOOK_SECONDS)
+    exact = engine.settled(answer)
+    if exact is not answer:
+        run.send("maps", (scene, exact))
+    run.send("scores", engine.scores(exact))
