@@ -3,7 +3,9 @@
 import re
 import subprocess
 import sys
+import tempfile
 import time
+from pathlib import Path
 
 from playwright.sync_api import expect
 
@@ -75,3 +77,20 @@ def slow_imports(code):
         capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
     return done.stdout.strip()
+
+
+def ran(program):
+    """The names that an exported program leaves behind."""
+    names = {}
+    exec(compile(program, "exported", "exec"), names)   # what a user would run as it is
+    return names
+
+
+def layer(bundle, name):
+    """A layer of the GeoPackage that a page exports."""
+    import geopandas
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "map.gpkg"
+        path.write_bytes(bundle.file(".gpkg").getvalue())
+        return geopandas.read_file(path, layer=name)

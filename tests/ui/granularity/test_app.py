@@ -120,8 +120,8 @@ def test_the_line_by_slider_and_by_hand(page, apps_url):
     press(page, "Equal cells")
     url(page, "edges=&cell=-1&")
 
-    press(page, "Learn it")
-    expect(page.get_by_text("Learnt from the summaries")).to_be_visible(timeout=WAIT)
+    press(page, "Fit hyperparameters (moves the sliders)")
+    expect(page.get_by_text("Fitted to the summaries")).to_be_visible(timeout=WAIT)
     url(page, "lengthscale=(1.25|1.6|2|2.5)&")
     cost(page, "learn it")
 

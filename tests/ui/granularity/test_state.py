@@ -46,7 +46,7 @@ def test_bad_values_keep_the_default_and_are_named():
 
 def test_california_is_offered_only_where_its_file_is(monkeypatch, tmp_path):
     monkeypatch.setenv("WORKBENCH_DATA", str(tmp_path))
-    assert list(State().param.source.names) == ["made map"]
+    assert list(State().param.source.names) == ["Synthetic map"]
     assert State().read("source=california")[0].startswith("source=california (made taken)")
     (tmp_path / "california").mkdir()
     (tmp_path / "california" / california.FILE).touch()

@@ -100,19 +100,19 @@ def test_sliders_and_models_move_the_maps_on_one_scale(page, apps_url):
 
 def test_new_bags_learning_and_the_map_in_full(page, apps_url):
     open_app(page, f"{apps_url}/mediated?side=12&share=0&mediator=place&far=4&ridge=1e-07")
-    expect(status(page)).to_contain_text("CMP is the aggregated GP")
+    expect(status(page)).to_contain_text("CMP equals the aggregated GP")
     page.get_by_role("combobox", name=re.compile("^Unmatched")).click()
     page.get_by_role("menuitem", name=re.compile("^50 %")).click()
-    expect(status(page)).to_contain_text("unmatched targets cannot be used", timeout=WAIT)
+    expect(status(page)).to_contain_text("No bag is similar to any target", timeout=WAIT)
     url(page, "share=0.5&")
-    press(page, "Learn it")
-    expect(page.get_by_text("Learnt from the targets")).to_be_visible(timeout=WAIT)
+    press(page, "Fit hyperparameters (moves the sliders)")
+    expect(page.get_by_text("Fitted to the targets")).to_be_visible(timeout=WAIT)
     cost(page, "learn it")
     coarse = image(page, "mean")
-    press(page, "Map in full: 1.5 km pixels")
+    press(page, "Full resolution: 1.5 km pixels")
     expect(page.get_by_text("pixels of 1.5 km.")).to_be_visible(timeout=WAIT)
     assert image(page, "mean")[1] == 9 * coarse[1]
-    cost(page, "map in full")
+    cost(page, "full resolution")
     move(page, "Noise σ of a target", "ArrowRight")
     expect(page.get_by_text("pixels of 4.5 km.")).to_be_visible(timeout=WAIT)
 

@@ -86,9 +86,9 @@ def test_models_share_bags_and_colours_and_keep_a_row_each():
 
 def test_the_verdict_names_interpolation_where_it_is_better():
     assert messages.verdict(0.30, 0.94, 0.24) == (
-        "interpolation is better: this error is 25 % larger", "error")
+        "interpolation beats this model: its error is 25 % larger", "error")
     assert messages.verdict(0.18, 0.73, 0.24) == (
-        "error 25 % below interpolation's, but intervals are too narrow", "warning")
+        "beats interpolation: error 25 % smaller, but intervals are too narrow", "warning")
     assert messages.verdict(0.18, 0.999, 0.24)[0].endswith("too wide")
     assert messages.verdict(0.18, 0.94, 0.24)[1] == "success"
     assert messages.verdict(0.24, None, 0.24)[1] == "default"
@@ -110,7 +110,7 @@ def test_what_is_learnt_beyond_the_end_of_a_slider_is_said():
         "ridge", "lengthscale"]
     assert state.ridge == 1e-10
     told = messages.learnt({"ridge": 1e-13}, {}, -3.0, False, ["ridge"])
-    assert "Beyond the end of the slider" in told and "λ; the targets hardly tell it" in told
+    assert "Beyond the range of the slider: λ; the targets hardly identify it" in told
 
 
 def test_three_controls_first_and_the_rest_when_asked_for_or_set():
@@ -147,7 +147,7 @@ def test_learning_moves_the_sliders_and_raises_the_evidence():
     deadline = time.monotonic() + 120
     while not store.learnt and time.monotonic() < deadline:
         time.sleep(0.02)
-    assert "Learnt" in store.learnt and not store.work and store.answer.posterior.evidence > before
+    assert "Fitted" in store.learnt and not store.work and store.answer.posterior.evidence > before
     store.state.noise = 1.0
     assert store.learnt == ""
     store.close()
@@ -180,11 +180,11 @@ def test_the_map_in_full_is_finer_and_gives_way_to_sliders():
 
 def test_what_is_seen_is_said():
     store = small(side=8, mediator="place", far=4.0, ridge=1e-4)
-    assert "unmatched targets cannot be used" in headline(store.answer)
+    assert "No bag is similar to any target" in headline(store.answer)
     store.state.share = 0.0
     settled(store)
     store.state.ridge = 1e-7
-    assert "CMP is the aggregated GP" in headline(store.answer)
+    assert "CMP equals the aggregated GP" in headline(store.answer)
     store.state.far = 800.0
     assert "mediation smooths" in headline(store.answer)
     store.close()

@@ -64,7 +64,7 @@ def drag(page, figure, start, end):
 def test_sliders_bars_and_presets_move_the_posteriors(page, apps_url):
     """The fixture fails the test on any request off this machine and on any script error."""
     open_app(page, f"{apps_url}/sources")
-    expect(status(page)).to_contain_text("The product of all likelihoods leaves 0.56")
+    expect(status(page)).to_contain_text("The product likelihood leaves 0.56")
     expect(status(page)).to_contain_text("Estimated weights: Ribatet 0.5", timeout=WAIT)
     controls = re.findall(r"- (button|slider|combobox|radio|checkbox|switch|link)\b(.*)",
                           page.locator("body").aria_snapshot())
@@ -90,7 +90,7 @@ def test_sliders_bars_and_presets_move_the_posteriors(page, apps_url):
     expect(page.get_by_text(re.compile("^Support"))).to_contain_text("1 .. 12", timeout=WAIT)
     page.get_by_role("button", name="Add a source").click()
     url(page, "chosen=3")
-    page.get_by_role("button", name="Remove it").click()
+    page.get_by_role("button", name="Remove source").click()
     url(page, "chosen=2")
 
     page.get_by_role("button", name="Teach: duplicated source").click()
@@ -105,22 +105,22 @@ def test_a_function_is_drawn_and_mr_dgp_learnt_beside_it(page, apps_url):
     drag(page, "line", (0, 1), (12, 5))
     url(page, r"drawn=2.5_2.5_.*_[34](\.\d)?_.*&draw=0")      # a line that climbs from 1 to 5
     changed(page, "line", "truth", before)
-    page.get_by_role("switch", name="Learn MR-DGP too").or_(
-        page.get_by_role("checkbox", name="Learn MR-DGP too")).first.click()
+    page.get_by_role("switch", name="Fit MR-DGP too").or_(
+        page.get_by_role("checkbox", name="Fit MR-DGP too")).first.click()
     url(page, "experts=yes")
     expect(page.locator("table.wb-table").first).to_contain_text("MR-DGP", timeout=WAIT)
     assert column(page, "shares", "high0") is not None
 
 
 def test_the_city_is_mapped_and_its_stations_are_clicked(page, apps_url):
-    open_app(page, f"{apps_url}/sources?tab=city&satellite=no&hour=6")
-    expect(status(page)).to_contain_text("MR-GP, product on stations:", timeout=WAIT)
+    open_app(page, f"{apps_url}/sources?tab=city&hour=6")
+    expect(status(page)).to_contain_text("MR-DGP, fitted to stations and satellite:", timeout=WAIT)
     shown = column(page, "city", "mean")
     move(page, "Hour", "ArrowRight")
     url(page, "hour=7&")
     changed(page, "city", "mean", shown)
-    page.get_by_role("button", name="truth", exact=True).click()
-    url(page, "shown=truth&")
+    page.get_by_role("button", name="error", exact=True).click()
+    url(page, "shown=error&")
     where = page.evaluate("""() => {
       const models = Bokeh.documents.flatMap(doc => [...doc._all_models.values()])
       const plot = models.filter(m => m.type === 'Figure' && m.name === 'city').at(-1)
@@ -131,7 +131,7 @@ def test_the_city_is_mapped_and_its_stations_are_clicked(page, apps_url):
     }""")
     page.mouse.click(*page.evaluate(WHERE, ["city", *where[1:]]))
     url(page, f"station={where[0]}")
-    expect(page.locator("table.wb-table").last).to_contain_text("MR-GP, product")
+    expect(page.locator("table.wb-table").last).to_contain_text("converged, stored")
 
 
 def test_urls_restore_states_and_what_cannot_be_is_said(page, apps_url):
@@ -142,3 +142,20 @@ def test_urls_restore_states_and_what_cannot_be_is_said(page, apps_url):
     expect(page.get_by_text("sources=1_2_3 (")).to_be_visible()
     url(page, "kernel=matern32.*lengthscale=1.1.*weight=1.2")
     expect(status(page)).to_contain_text("At weight 1.2")
+
+
+def test_pictures_report_and_table_are_taken_away(page, apps_url):
+    open_app(page, f"{apps_url}/sources?weight=0.9")
+
+    def content(button):
+        with page.expect_download(timeout=WAIT) as made:
+            page.get_by_role("button", name=button, exact=True).click()
+        assert made.value.suggested_filename.startswith("sources-line.")
+        return made.value.path().read_bytes()
+
+    assert content("PNG").startswith(b"\x89PNG")
+    assert content("SVG").count(b"<svg") > 2
+    report = content("Report (HTML)").decode()
+    assert report.count("data:image/png;base64,") >= 3 and "<!-- pictures -->" not in report
+    assert "At weight 0.9" in report and "wb.MRGP(" in report
+    assert content("CSV").startswith(b"x,truth,alone,")

@@ -18,7 +18,7 @@ from workbench.ui.sources.background import Plan
 from workbench.ui.sources.city import city
 from workbench.ui.sources.designs import Design
 from workbench.ui.sources.engine import WEIGHTS, Bench, Model, answer, score
-from workbench.ui.sources.state import State
+from workbench.ui.sources.state import CITY, State
 from workbench.ui.sources.store import Store
 
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -186,19 +186,28 @@ def test_learning_and_experts_are_the_packages():
 @pytest.fixture(scope="module")
 def small():
     """A city learnt with few inducing inputs and steps."""
-    steps, inducing = dict(city_models.STEPS), dict(city_models.INDUCING)
-    city_models.STEPS["quick"], city_models.INDUCING["quick"] = 4, 15
+    steps, inducing = city_models.STEPS, dict(city_models.INDUCING)
+    city_models.STEPS, city_models.INDUCING["quick"] = 4, 15
     data = city(1, 16, 24)
-    yield lambda name, seen=("stations", "satellite"): city_models.fit(
-        data, (1, 16, 24, seen, name), seen, name)
-    city_models.STEPS.update(steps)
+
+    def fitted(**given):
+        state = State(tab=CITY, city=1, **given)
+        return city_models.fit(data, state.fit_key)
+
+    yield fitted
+    city_models.STEPS = steps
     city_models.INDUCING.update(inducing)
 
 
 @pytest.mark.filterwarnings("ignore:not converged", "ignore:.*composite weights")
-@pytest.mark.parametrize("name", ["product", "composite", "centre", "gprn", "dgp"])
-def test_the_city_is_that_of_the_package(small, name):
-    fitted = small(name)
+@pytest.mark.parametrize("given", [
+    {"model": "product"}, {"model": "composite", "city_kernel": "rbf"},
+    {"model": "centre", "reach": 8.0}, {"model": "gprn"}, {"model": "dgp", "reach": 3.0}])
+def test_the_city_is_that_of_the_package(small, given):
+    fitted = small(**given)
+    if "reach" in given:
+        length = next(v for n, v in fitted.fit.hyperparameters.items() if "_2.lengthscale" in n)
+        assert length["value"] == pytest.approx(given["reach"]) and length["unit"] == "km"
     data, tree = fitted.data, wb.load_sources("simulated-city", seed=1, stations=16, hours=24,
                                               points=4)
     target = tree["target"].to_dataset()
@@ -206,23 +215,20 @@ def test_the_city_is_that_of_the_package(small, name):
         target["station"].values, target["covariates"].values[:, 0], strict=True)]
     np.testing.assert_allclose([data.truth[r] for r in rows], target["truth"], atol=1e-9)
     np.testing.assert_allclose([data.readings[r] for r in rows], target["value"], atol=1e-9)
-    from workbench.labelled.source import to_bags
-
-    dist = fitted.fit.at(to_bags(target))
-    np.testing.assert_allclose([fitted.mean[r] for r in rows], dist.mean.numpy(), atol=1e-8)
+    dist = fitted.fit.at(target)
+    np.testing.assert_allclose([fitted.mean[r] for r in rows], dist.mean.values, atol=1e-8)
     assert fitted.rmse == pytest.approx(
-        float(np.sqrt(((dist.mean.numpy() - target["truth"].values) ** 2).mean())))
+        float(np.sqrt(((dist.mean.values - target["truth"].values) ** 2).mean())))
     hour = fitted.at(30)
     assert hour is fitted.at(30) and hour.mean.shape == hour.sd.shape == hour.truth.shape
     there = wb.city_map(tree, 30, 0.5)
     np.testing.assert_allclose(hour.truth, there["truth"], atol=1e-9)
     part = there.isel(individual=slice(0, 40), bag=slice(0, 40))
-    np.testing.assert_allclose(hour.mean[:40], fitted.fit.at(to_bags(part)).mean.numpy(),
-                               atol=1e-8)
+    np.testing.assert_allclose(hour.mean[:40], fitted.fit.at(part).mean.values, atol=1e-8)
 
 
 def test_the_satellite_is_shown_at_its_last_overpass(small):
-    data = small("product", ("stations",)).data
+    data = small(model="product", satellite=False).data
     assert data.overpass(1) == 2 and data.overpass(8) == 8 and data.overpass(13) == 8
     assert all(values.shape == (30,) for values in data.seen.values())
 
@@ -230,7 +236,7 @@ def test_the_satellite_is_shown_at_its_last_overpass(small):
 def test_learning_on_the_city_stops_when_asked(small):
     heard = []
     job = Job(lambda event, *values: heard.append((event, *values)))
-    key = (1, 16, 24, ("stations", "satellite"), "gprn")
+    key = State(tab=CITY, city=1, model="gprn").fit_key
     job.start(lambda run: (run.stop(), city_models.work(key, 3, run)))
     deadline = time.monotonic() + 60
     while not any(event[0] in ("ended", "failed") for event in heard) and (
@@ -238,3 +244,13 @@ def test_learning_on_the_city_stops_when_asked(small):
         time.sleep(0.02)
     assert heard[-1] == ("ended", True)
     assert city_models._FITS.peek(key) is None
+
+
+@pytest.mark.parametrize("cell", [3.5, 1.75])
+def test_cells_of_the_satellite_are_finer_and_the_truth_is_the_same(cell):
+    coarse, fine = city(1, 16, 24), city(1, 16, 24, cell)
+    assert fine.side == cell and len(fine.cells) == len(coarse.cells) * (7 / cell) ** 2
+    assert fine.sources["satellite"].sizes["individual"] == (
+        coarse.sources["satellite"].sizes["individual"])
+    np.testing.assert_allclose(fine.truth, coarse.truth)
+    assert fine.own_means == coarse.own_means > 5

@@ -23,9 +23,16 @@ SHOWN_SECONDS = 10.0        # most that a run waits for a page to show what it w
 _POOL = ThreadPoolExecutor(4, thread_name_prefix="workbench-job")
 _SPARE_POOL = ThreadPoolExecutor(1, thread_name_prefix="workbench-spare")
 _AT_WORK: set[Run] = set()          # of all sessions
-_LOCK = threading.Lock()
+_LOCK, _LOADING = threading.Lock(), threading.Lock()
 #: Whether a page has been drawn; until the first one is, loading the models gives way to it.
 PAGE_DRAWN = threading.Event()
+
+
+def load_models() -> None:
+    """Import all models, one thread at a time: two that meet half-way see modules half made."""
+    with _LOADING:
+        import workbench.gp.models.registry
+        import workbench.labelled.classes.loading  # noqa: F401
 
 
 def at_once(function: Callable) -> None:

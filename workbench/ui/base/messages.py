@@ -14,7 +14,13 @@ LOADING_WORDS = {
     "unconnected": "The server does not answer. Start it again and reload this page.",
 }
 UNDO, REDO, RESET = "Undo", "Redo", "Reset to the example"
+GLOSSARY = ("<a href='documentation/concepts/glossary.html' target='_blank' "
+            "style='color: inherit'>Glossary: what the words mean</a>")
 SESSION, SAVE_SESSION, OPEN_SESSION = "Session", "Save session", "Open session"
+EXPORT, COPY_PYTHON, NOTEBOOK = "Export:", "Copy as Python", "Open as notebook"
+COPY, COPIED, CLOSE, DOWNLOAD_PY = "Copy", "Copied", "Close", "Download .py"
+AS_PYTHON = "Runs as it is where workbench is installed, and computes what the page shows."
+NO_PICTURE = "The browser could not draw the picture"
 SESSION_NOTE = "One file with all settings, and, where there are any, the fit and your own data."
 TOLD = 3        # values of a URL that are named when they cannot be used
 
@@ -28,5 +34,11 @@ def not_offered(problems: list[str]) -> str:
 def resolution(ratio: float, units: str) -> tuple[str, str]:
     """What a lengthscale means that is so many cells or blocks, and a colour for it."""
     if ratio < 0.5:
-        return f"finer than {units} can resolve", "error"
+        return f"shorter than the {units} resolve", "error"
     return ("borderline", "warning") if ratio < 2 else ("recoverable", "success")
+
+
+def rows_shown(shown: int, count: int) -> str:
+    """How much of a table a report shows; empty if all."""
+    return "" if shown == count else (f"The first {shown:,} of {count:,} rows; all are in the CSV "
+                                      "file, and in what the program makes.")

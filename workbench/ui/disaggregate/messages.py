@@ -267,7 +267,6 @@ def place_of(coordinates: list[tuple[str, float]], area: str) -> str:
 
 
 PYTHON = "This program makes the map again, on the same data."
-COPY, COPIED = "Copy", "Copied"
 
 
 def left(seconds: float) -> str:

@@ -6,24 +6,27 @@ from workbench.ui.base.state import short
 from workbench.ui.granularity.observed import OBSERVED
 
 TITLE = "Granularity: how coarse may summaries be?"
-ABOUT = "One model sees all points, the other a mean and a count for each cell. Do they agree?"
+ABOUT = ("One model sees all points, the other a mean and a count for each cell: do their "
+         "posteriors agree?")
 COMPLETE, SUMMARY, TRUTH = "complete data", "summaries", "truth"
-LEARN, NEW_DRAW = "Learn it", "New draw of the noise"
-LEARN_NOTE = "Puts the sliders where the summaries are most probable."
+LEARN, NEW_DRAW = "Fit hyperparameters (moves the sliders)", "New draw of the noise"
+LEARN_NOTE = "Maximises the evidence of the summaries."
+LEARNT = "Hyperparameters fitted to the summaries."
+BY_HAND = "Preview, not fitted: hyperparameters are those of the sliders."
 LINE_NOTE = (
     "A cell is a bar over its interval, at its mean, ± one standard error. Drag a triangle to move "
     "a boundary; click a cell to choose it."
 )
 TOO_MANY = "Boundaries can be moved by hand, and cells chosen, up to 64 cells."
-KERNEL_NOTE = "Within the shaded cell, the process should hardly change."
+KERNEL_NOTE = "Within the shaded cell, correlation should hardly fall."
 MAP_NOTES = {
     "difference": "Zoom and pan are linked. The difference is what is lost by seeing only the "
-                  "cells.",
-    "sd": "Dark: the summaries leave little doubt. The sd knows where cells are, not what they "
-          "hide.",
-    "draws": "Maps that the summaries allow, each turned slowly into the next, with no refit: "
+                  "summaries.",
+    "sd": "Dark: little uncertainty is left. The sd depends on where cells are, not on what they "
+          "average away.",
+    "draws": "Draws from the posterior, each turning slowly into the next, with no refit: "
              "what stays is known. Click to pause.",
-    "truth": "What is finer than a cell cannot come back.",
+    "truth": "Detail shorter than the cells resolve cannot be recovered.",
 }
 SQUARES = "squares"
 BY_SHAPE = {SQUARES: "squares", "strips": "strips", "voronoi": "Voronoi cells"}
@@ -33,7 +36,7 @@ NOT_GUESSED = "reveal=yes needs a guess (guess=hardly, twice or further); the tr
 HIDDEN = "Guess, then reveal the truth, to see errors and coverage."
 HIDDEN_NOTE = "Shown once the truth is revealed: choose Truth above the last map, and guess."
 LECTURE, LEAVE_LECTURE = "Lecture mode (L)", "Leave lecture mode (Esc)"
-MOVED_ON = "The controls have moved on."
+MOVED_ON = "The controls have left the setting of this step."
 PLANE_NOTE = "Click to go there."
 CURVE_NOTE = ("η and η' are known before any data are seen, in prior sd, and bound the error up to "
               "a constant; the certificate η' is the sharper one.")
@@ -42,8 +45,8 @@ CALIBRATION_NOTE = (
     "set neighbours are right or wrong together.")
 DRAWS_NOTE = " Try new draws."
 HELD_OUT_NOTE = " No truth is known here: held-out outputs, with their noise, stand in."
-UPDATING, PLANE, THEORY = "updating", "plane: filling in", "theory: filling in"
-LEARNING = "learning"
+UPDATING, PLANE, THEORY = "updating", "computing the plane of errors", "computing the bounds"
+LEARNING = "fitting hyperparameters"
 READY = "ready"
 HARDLY = 1.25           # times as far from the truth as complete data
 NEARLY = 2.0            # times the tolerance, up to which an error is not yet red
@@ -67,7 +70,7 @@ def ratio(value: float) -> str:
 def verdict(error: float | None, tolerance: float) -> tuple[str, str]:
     """What the measured error is against the tolerance, and a colour for it."""
     if error is None:
-        return "measuring the error of summaries", "default"
+        return "computing the error of summaries", "default"
     if error <= tolerance:
         return f"fine enough: error {error:.3f}, tolerance {tolerance:g} sd", "success"
     times = error / tolerance
@@ -108,9 +111,9 @@ def axes(unit: str) -> tuple[str, str]:
 
 def maps(show: str, lengthscale: float, second: float | None, unit: str) -> dict[str, str]:
     """Titles of the maps."""
-    names = {"cells": "Cells: all that is left", "summary": "From summaries",
-             "complete": "From complete data"}
-    last = {"difference": "Summaries − complete data", "sd": "sd from summaries",
+    names = {"cells": "Cells: all that is observed", "summary": "Posterior mean, summaries",
+             "complete": "Posterior mean, complete data"}
+    last = {"difference": "Summaries − complete data", "sd": "Posterior sd, summaries",
             "draws": "Posterior draws, moving", "truth": "The truth"}
     if second is not None:
         names |= {"summary": f"A: lengthscale {lengthscale:.3g} {unit}",
@@ -161,7 +164,7 @@ def further(guess: str, guesses: dict, against: tuple) -> str:
 
 def advice(size: float, lengthscale: float, tolerance: float, unit: str, longest: float) -> str:
     """What the adviser says of a lengthscale."""
-    return (f"Adviser, before any data: for lengthscale {lengthscale:g} {unit} and tolerance "
+    return (f"Before any data: for lengthscale {lengthscale:g} {unit} and tolerance "
             f"{tolerance:g} of the prior sd, cells up to {longest:.2g} {unit} are fine enough "
             f"(now {size:.2g}).")
 
@@ -173,9 +176,9 @@ def tick(milliseconds: float, evaluations: int, likelihood: str) -> str:
 
 def learnt(lengthscale: float, variance: float, noise: float | None, evidence: float,
            unit: str) -> str:
-    """What was learnt from the summaries."""
+    """Fitted hyperparameters."""
     noisy = "" if noise is None else f", noise {noise:.3g}"
-    return (f"Learnt from the summaries: lengthscale {lengthscale:.3g} {unit}, variance "
+    return (f"Fitted to the summaries: lengthscale {lengthscale:.3g} {unit}, variance "
             f"{variance:.3g}{noisy}; log evidence {evidence:.1f}. The sliders are at the nearest "
             "stops.")
 
@@ -193,4 +196,4 @@ def no_cell(text: str, cells: int) -> str:
 
 def bad_edges(text: str) -> str:
     """Boundaries in the URL that cannot be."""
-    return f"edges={short(text)} (no increasing boundaries; equal cells taken)"
+    return f"edges={short(text)} (boundaries must increase; equal cells taken)"

@@ -49,33 +49,33 @@ class State(state.State):
     kernel = param.Selector(objects=KERNELS, doc="Covariance function of the Gaussian process.")
     tolerance = param.Selector(
         objects=named(TOLERANCES, "{} sd"), default=0.1,
-        doc="Error that one is willing to pay for summaries instead of complete data.")
+        doc="Largest acceptable error of summaries instead of complete data.")
     known = param.Selector(objects={title: name for name, (title, _) in KNOWN.items()},
-                           default="rougher", doc="The function that is observed.")
+                           default="rougher", doc="The function that is observed; synthetic.")
     points = param.Selector(objects=named([100, 200, 400, 700, 1000], "{} points"), default=400,
                             doc="Complete data: number of observations.")
     noise = param.Selector(objects=named(NOISES, "{}"), default=0.3,
                            doc="Standard deviation of one observation in the data.")
-    draw = param.Selector(objects=list(range(1, 21)), doc="Which draw of the noise.")
+    draw = param.Selector(objects=list(range(1, 21)), doc="Seed of the noise.")
     cells = param.Selector(objects=named(COUNTS, "{} cells"), default=12,
-                           doc="Number of equal cells that the line is cut into.")
+                           doc="Number of equal cells that the line is divided into.")
     edges = param.String("", doc="Boundaries moved by hand; empty if cells are equal.")
     cell = param.Integer(-1, bounds=(-1, 999), doc="Cell chosen for merging and splitting.")
     lengthscale = param.Selector(objects=named(LENGTHS, "{} rad"), default=0.4,
-                                 doc="Distance over which the process changes.")
+                                 doc="Distance over which the correlation falls.")
     variance = param.Selector(objects=named(VARIANCES, "{}"), default=1.0,
-                              doc="Variance of the process before data.")
+                              doc="Prior variance of the process.")
     assumed = param.Selector(objects={"as in the data": TRUE} | named(NOISES, "{}"),
                              doc="Noise (sd of one observation) that the model assumes.")
-    source = param.Selector(doc="The map: made, or California where its file is found.")
+    source = param.Selector(doc="The map: synthetic, or California where its file is found.")
     output = param.Selector(doc="Variable that is mapped.")
     likelihood = param.Selector(
         objects={"Normal": "normal", "Poisson": "poisson"},
         doc="Normal: a cell reports its mean. Poisson: log of the mean, variance 1 / total count.")
     side = param.Selector(doc="Side of square cells; there are as many of other shapes.")
     shape = param.Selector(objects={"Squares": SQUARES, "Strips": STRIPS, "Voronoi": VORONOI},
-                           doc="Shape of the cells, of which the result depends as well.")
-    map_lengthscale = param.Selector(doc="Distance over which the process changes.")
+                           doc="Shape of the cells, which the result depends on as well (MAUP).")
+    map_lengthscale = param.Selector(doc="Distance over which the correlation falls.")
     second = param.Selector(
         objects=SECONDS, doc="A second lengthscale on the same summaries, as a multiple.")
     map_variance = param.Selector(objects=named(VARIANCES, "{}"), default=1.0,
@@ -90,7 +90,7 @@ class State(state.State):
     reveal = param.Boolean(False, doc="Whether the truth of the map is shown.")
 
     def __init__(self, **given):
-        sources = {"made map": "made"}
+        sources = {"Synthetic map": "made"}
         if california.path() is not None:
             sources["California housing"] = "california"
         self.param.source.objects, self._editing = sources, False

@@ -26,29 +26,30 @@ class Step:
 
 STEPS = (
     Step("Complete data",
-         "400 noisy points, cut so finely that nothing is lost: both posteriors lie on each other.",
+         "400 noisy points in cells so fine that nothing is lost: both posteriors coincide.",
          _START | {"cells": 64}),
     Step("Only summaries",
-         "Of 400 points, 12 bars are left, a mean and a count each, and the curve hardly moves.",
+         "400 points become 12 cells with a mean and a count each, and the curve hardly changes.",
          _START | {"cells": 12}),
     Step("Too coarse",
-         "A bar's mean is read as the value at its centre, where the band is narrowest and now "
-         "wrong; peaks are flattened.",
+         "The mean of a cell is taken as the value at its centre, where the band is narrowest and "
+         "now wrong; peaks are flattened.",
          _START | {"cells": 4}),
     Step("Rough functions need fine cells",
-         "12 cells again: where half a wave fits into one, little is left of it, and the band "
-         "is too sure.",
+         "12 cells again: where half a wave fits into one, it is averaged away, and the band is "
+         "overconfident.",
          _START | {"cells": 12, "known": "rougher", "lengthscale": 0.4}),
     Step("The rule",
-         "Lengthscale per cell decides: on the plane, errors fade above the diagonal. Click to "
-         "try.",
+         "Lengthscale relative to cell size decides: on the plane, errors vanish above the "
+         "diagonal. Click to try.",
          _START | {"cells": 20, "known": "rougher", "lengthscale": 0.4}, chart="plane"),
     Step("The same on a map",
-         "What is finer than a cell is lost. How much worse is the map? Guess, then reveal the "
-         "truth.",
+         "Detail shorter than the cells resolve is lost. How much worse is the map? Guess, then "
+         "reveal the truth.",
          _MAP | {"show": "truth"}),
     Step("The shape of cells",
-         "As many strips as there were squares: the same amount of data, and the map is another.",
+         "As many strips as there were squares: the same amount of data gives another map (the "
+         "modifiable areal unit problem).",
          _MAP | {"shape": "strips", "show": "difference"}),
     Step("Two lengthscales",
          "The same summaries under two lengthscales. Which map would you trust? The evidence and "

@@ -1,4 +1,4 @@
-"""What is summarised: known functions on a line, made maps, and California where its file is."""
+"""What is summarised: known functions, synthetic maps, California if its file is there."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ def made_map(output: str, likelihood: str) -> World:
     centres = (np.arange(PIXELS) + 0.5) * SIDE / PIXELS
     places = np.column_stack([a.ravel() for a in np.meshgrid(centres, centres)])
     truth = _waves(places, output) + observed.offset
-    return World(f"made map: {MADE[output]}", "km", observed.quantity,
+    return World(f"Synthetic map: {MADE[output]}", "km", observed.quantity,
                  (0.0, 0.0, SIDE, SIDE), points, values, places, np.arange(PIXELS**2),
                  (PIXELS, PIXELS), likelihood, truth, np.empty(0))
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from workbench.ui.base.bands import HALF_95
-from workbench.ui.base.jobs import Run
+from workbench.ui.base.jobs import Run, load_models
 from workbench.ui.mediated import messages
 from workbench.ui.mediated.data import Data, cut
 from workbench.ui.mediated.engine import Bench, Posterior
@@ -83,6 +83,7 @@ def answer(setting: Setting, bench: Bench, model: Model, tick=lambda share: None
 def prepare(setting: Setting, model: Model, run: Run) -> None:
     """Build a bench, and answer on it."""
     run.tick(0, 0.0, 0.0)
+    load_models()
     bench = setting.build()
     run.check()
     run.send("bench", (setting, bench, answer(setting, bench, model)))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 NAMES = {"cmp": "Conditional mean process (CMP)", "s-cmp": "Shrunk by size (S-CMP)",
          "var-cmp": "Inducing inputs (VarCMP)", "aggregated-gp": "Aggregated GP",
          "gpr": "GP on centres (GPR)", "bagg-gp": "Bags apart (BAGG-GP)",
-         "bilinear": "Interpolation (bilinear + lapse)"}
+         "bilinear": "Interpolation (bilinear + lapse rate)"}
 KINDS = {name: kind for kind, name in NAMES.items()}
 MEDIATED = ("cmp", "s-cmp", "var-cmp")
 INDUCING = 100          # inducing inputs of each term of VarCMP
@@ -16,7 +16,7 @@ KERNELS = {
     "Matérn 1/2 on place + Gaussian on covariates": "matern12.rbf",
     "Matérn 5/2 on place + Gaussian on covariates": "matern52.rbf",
     "Gaussian on place + Gaussian on covariates": "rbf.rbf",
-    "Matérn 3/2 on place + straight line in covariates": "matern32.linear",
+    "Matérn 3/2 on place + linear in covariates": "matern32.linear",
     "Matérn 3/2 on place alone": "place",
 }
 

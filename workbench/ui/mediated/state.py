@@ -20,42 +20,43 @@ DATA = ("source", "hour", "level", "draw", "side", "share", "split")
 class State(state.State):
     """All choices of the app."""
 
-    source = param.Selector(doc="Fields that are known everywhere, so that maps can be checked.")
+    source = param.Selector(doc="Fields that are known everywhere, so that maps can be scored.")
     hour = param.Selector(objects=named(list(HOURS), "{} UTC"), doc="Hour of the forecast.")
     level = param.Selector(
         objects={f"{height:,} m above ground": level for level, height in LEVELS.items()},
         doc="Height of the temperature to be predicted.")
-    draw = param.Selector(objects=list(range(10)), doc="Another globe for every draw.")
+    draw = param.Selector(objects=list(range(10)), doc="Seed of the synthetic globe.")
     side = param.Selector(doc="Side of the blocks: a bag is the pixels of a block, a target their "
                               "mean temperature.")
     share = param.Selector(
         objects=SHARES, default=0.5,
-        doc="These blocks report their temperature and not their covariates; all others their "
-            "covariates and not their temperature.")
-    split = param.Selector(objects=list(range(10)), doc="Which blocks are targets: a seed.")
-    model = param.Selector(objects=KINDS, doc="How the fine map is made of the coarse targets.")
+        doc="These blocks report temperature but no covariates; all others report covariates but "
+            "no temperature.")
+    split = param.Selector(objects=list(range(10)), doc="Seed of which blocks are targets.")
+    model = param.Selector(objects=KINDS, doc="How the fine map is predicted from coarse targets.")
     kernel = param.Selector(objects=KERNELS, doc="Covariance of the field at two pixels: a sum "
                                                  "of a kernel on place and one on covariates.")
-    lengthscale = param.Selector(doc="Distance over which the field changes by itself.")
+    lengthscale = param.Selector(doc="Distance over which the correlation over place falls.")
     spread = param.Selector(objects=named(SPREADS, "{} K"), default=0.56,
-                            doc="Standard deviation of what depends on place alone.")
-    detail = param.Selector(doc="Difference of covariates over which the field changes.")
+                            doc="Prior standard deviation of the term on place.")
+    detail = param.Selector(doc="Difference of covariates over which the correlation falls.")
     detail_spread = param.Selector(objects=named(SPREADS, "{} K"), default=0.8,
-                                   doc="Standard deviation of what depends on covariates.")
+                                   doc="Prior standard deviation of the term on covariates.")
     noise = param.Selector(objects=named(NOISES, "{} K"), default=0.1,
-                           doc="Standard deviation σ of a target about its conditional mean.")
+                           doc="Standard deviation σ of a target around its conditional mean.")
     mediator = param.Selector(doc="What is known of every block, bag or target: it says which "
-                                  "bags a target is like.")
+                                  "bags are similar to a target.")
     joint = param.Selector(
-        objects={"sum: alike in one of them": "sum", "product: alike in both": "product"},
+        objects={"sum: similar in either": "sum", "product: similar in both": "product"},
         doc="How ℓ joins place and mediating field; the paper's is the sum.")
-    far = param.Selector(doc="Distance over which blocks are alike.")
-    near = param.Selector(doc="Difference of the mediating field over which blocks are alike.")
+    far = param.Selector(doc="Distance over which blocks are similar.")
+    near = param.Selector(doc="Difference of the mediator over which blocks are similar.")
     share_of_place = param.Selector(objects=named(SHARES_OF_PLACE, "{}"), default=0.9,
-                                    doc="Share of place in the sum.")
+                                    doc="Share of the variance of ℓ that place has in the sum.")
     ridge = param.Selector(objects=named(RIDGES, "{}"), default=1e-7,
-                           doc="Ridge λ of the conditional mean operator: more draws on more bags.")
-    covariate = param.Selector(doc="Which covariate is drawn; the model sees all.")
+                           doc="Ridge λ of the conditional mean operator: with a larger one, a "
+                               "target uses more bags.")
+    covariate = param.Selector(doc="Which covariate is shown; the model uses all.")
 
     def __init__(self, **given):
         self.param.source.objects = offered()

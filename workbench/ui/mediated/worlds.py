@@ -13,6 +13,7 @@ HOURS = (10, 11, 12)
 LEVELS = {1: 5, 4: 75, 7: 205, 10: 395, 13: 645, 16: 955, 19: 1325}    # m above flat ground
 SIZE = 180              # rows of the made climate
 TARGET = "temperature"
+NOISE = 0.2             # K, sd of what is added to the mean of a block of the made climate
 SEED = 11               # stream of the noise on blocks of the made climate
 LADDER = (1.0, 1.4, 2.0, 2.8, 4.0, 5.6, 8.0)
 
@@ -65,13 +66,13 @@ class Place:
 _AIR = {f"theta_{level}": (f"air {height:,} m up", "K", 0.5) for level, height in LEVELS.items()}
 PLACES = {
     "uk": Place(
-        "UK, forecast of 1.5 km (real)", 3, (3, 4, 5, 6, 8, 10, 12, 15), "km", 1.5, (4, 1500),
+        "UK, forecast at 1.5 km (real data)", 3, (3, 4, 5, 6, 8, 10, 12, 15), "km", 1.5, (4, 1500),
         (20, 3000, "m"), {**_AIR, "orography": ("orography", "m", 100.0)},
         {"side": 4, "lengthscale": 80.0, "spread": 0.56, "detail": 400.0, "detail_spread": 0.8,
          "noise": 0.1, "mediator": "theta_19.place", "joint": "sum", "far": 140.0, "near": 0.28,
          "share_of_place": 0.3, "ridge": 1e-6}),
     "made": Place(
-        "A simulated globe, 1 degree", 4, (3, 4, 5, 6, 9, 15), "degree", 1.0, (1, 180),
+        "Synthetic globe, 1 degree", 4, (3, 4, 5, 6, 9, 15), "degree", 1.0, (1, 180),
         (0.1, 20, "sd"), {"pressure": ("pressure", "hPa", 50.0),
                           "cloud_cover": ("cloud cover", "%", 25.0),
                           "altitude": ("altitude", "m", 500.0)},
@@ -150,15 +151,26 @@ def world(name: str, hour: int = 10, level: int = 1, draw: int = 0) -> World:
     """Fields of a source; those of the UK at an hour and a height, a simulated globe of a draw."""
     import workbench as wb
 
+    dataset, options = loaded(name, hour, level, draw)
+    more = {"noise": NOISE, "draw": draw} if name == "made" else {}
+    return _world(name, wb.load(dataset, **options), **more)
+
+
+def loaded(name: str, hour: int = 10, level: int = 1, draw: int = 0) -> tuple[str, dict]:
+    """Which dataset holds the fields of a source, and its options; its blocks are thinned pixels.
+
+    Parameters
+    ----------
+    name, hour, level, draw
+        As of `world`.
+    """
     thin, fields = PLACES[name].thin, list(PLACES[name].mediators)
     if name == "uk":
-        ds = wb.load("uk-temperature", level=level, hour=hour, block=thin,
-                     mediators=[n for n in fields if n != f"theta_{level}"])
-        return _world(name, ds)
+        return "uk-temperature", {"level": level, "hour": hour, "block": thin, "mediators": [
+            n for n in fields if n != f"theta_{level}"]}
     if name == "made":
-        ds = wb.load("simulated-climate", size=SIZE, block=thin, seed=draw, noise=0.0)
-        return _world(name, ds, noise=0.2, draw=draw)
-    return _world(name, wb.load("cmip6-temperature", block=thin))
+        return "simulated-climate", {"size": SIZE, "block": thin, "seed": draw, "noise": 0.0}
+    return "cmip6-temperature", {"block": thin}
 
 
 def _world(name: str, ds: xr.Dataset, **more) -> World:

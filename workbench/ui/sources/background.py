@@ -12,7 +12,7 @@ import numpy as np
 from workbench.interrupt import Cancelled
 from workbench.ui.base.bands import Band
 from workbench.ui.base.cache import Cache
-from workbench.ui.base.jobs import Run
+from workbench.ui.base.jobs import Run, load_models
 from workbench.ui.sources import line
 from workbench.ui.sources.engine import Model
 from workbench.ui.sources.line import World
@@ -89,6 +89,7 @@ class Experts:
 def complete(plan: Plan, run: Run) -> None:
     """Make all that is wanted and not there, once the sliders rest; each is sent when made."""
     run.rest(PAUSE)
+    load_models()
     world = line.make(*plan.data)
     make = {"learnt": learn, "estimate": estimate, "experts": experts}
     for what in plan.wanted:

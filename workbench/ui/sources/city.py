@@ -9,7 +9,7 @@ import numpy as np
 from workbench.ui.base.cache import Cache
 
 SPACING = 0.5           # km, of a pixel
-POINTS = 4              # of a satellite cell's bag, each way
+APART = 1.75            # km between the points of a satellite cell's bag, each way
 _CITIES = Cache(4)
 QUANTILES = (0.01, 0.99)
 
@@ -91,23 +91,46 @@ class CityData:
         """True NO2 of each pixel at an hour."""
         return self.air.no2(self.pixels.xy, float(hour), self.pixels.still)
 
+    @property
+    def own_means(self) -> float:
+        """RMSE in the held-out half of each station's mean reading: what a model is to beat."""
+        known = np.isfinite(self.readings[:, :self.half])
+        total = np.where(known, self.readings[:, :self.half], 0.0).sum(1)
+        means = total / np.maximum(known.sum(1), 1)
+        return float(np.sqrt(((means[:, None] - self.truth)[:, self.half:] ** 2).mean()))
+
     def overpass(self, hour: int) -> int:
         """Hour of the last overpass, or of the first before that."""
         return max((h for h in self.seen if h <= hour), default=min(self.seen))
 
 
-def city(seed: int, stations: int, hours: int) -> CityData:
-    """A city, made once for the whole process; takes some seconds."""
-    return _CITIES.get((seed, stations, hours), lambda: _make(seed, stations, hours))
+def options(seed: int, stations: int, hours: int, cell: float) -> dict:
+    """Options of ``load_sources("simulated-city")`` for a city of this app."""
+    return {"seed": seed, "stations": stations, "hours": hours, "cell": cell,
+            "points": round(cell / APART)}
 
 
-def _make(seed: int, stations: int, hours: int) -> CityData:
+def city(seed: int, stations: int, hours: int, cell: float = 7.0) -> CityData:
+    """A city, made once for the whole process; takes some seconds.
+
+    Parameters
+    ----------
+    seed, stations, hours
+        Of the dataset ``simulated-city``.
+    cell : float
+        Side of the satellite's cells in km; points of their bags lie equally dense in all.
+    """
+    key = seed, stations, hours, cell
+    return _CITIES.get(key, lambda: _make(options(*key), hours))
+
+
+def _make(given: dict, hours: int) -> CityData:
     from workbench.datasets import load_sources
     from workbench.datasets.several_sources import city_map, city_outlines
     from workbench.datasets.several_sources.city_air import make_city
     from workbench.datasets.several_sources.tree import settings
 
-    tree = load_sources("simulated-city", seed=seed, stations=stations, hours=hours, points=POINTS)
+    tree = load_sources("simulated-city", **given)
     sources = {name: node.to_dataset() for name, node in tree["sources"].children.items()}
     target, air = tree["target"].to_dataset(), make_city(int(settings(tree)["seed"]))
     grid = city_map(tree, 0, SPACING)

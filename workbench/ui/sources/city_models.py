@@ -8,14 +8,17 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from workbench.ui.base.bands import HALF_95
+from workbench.ui.base.bands import HALF_95, Band
 from workbench.ui.base.cache import Cache
-from workbench.ui.base.jobs import Run
+from workbench.ui.base.jobs import Run, load_models
+from workbench.ui.sources import stored
 from workbench.ui.sources.city import CityData, Places, city
+from workbench.ui.sources.state import CityKey
 
-KERNEL = "matern32(covariates)+matern32"
-STEPS = {"quick": 20, "paper": 40}
+STEPS = 300             # most evaluations of the objective, of deep GPs also jointly
 INDUCING = {"quick": 60, "paper": 150}
+QUICK = 24              # most hours of a half that is learnt quickly
+PAUSE = 0.4             # seconds without an event, after which learning begins
 _FITS = Cache(12)
 
 
@@ -25,18 +28,19 @@ class Fitted:
 
     Parameters
     ----------
-    key : tuple
-        See `State.fit_key`.
+    key : CityKey
     data : CityData
     fit : object
-        A fit to several sources, in torch.
+        A fit to several sources, see `workbench.labelled`.
     mean, sd : array (stations, hours)
     seconds : float
         That learning took.
     cancelled, converged : bool
+    stored : bool
+        Whether it came with the app instead of being learnt now.
     """
 
-    key: tuple
+    key: CityKey
     data: CityData
     fit: object
     mean: np.ndarray
@@ -44,19 +48,30 @@ class Fitted:
     seconds: float
     cancelled: bool
     converged: bool
+    stored: bool = False
     maps: dict = field(default_factory=dict)
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     @property
+    def held_out(self) -> Band:
+        """Predictions at the stations in the half that is held out."""
+        later = slice(self.data.half, None)
+        return Band(self.mean[:, later].ravel(), self.sd[:, later].ravel())
+
+    @property
+    def later(self) -> np.ndarray:
+        """The truth there."""
+        return self.data.truth[:, self.data.half:].ravel()
+
+    @property
     def rmse(self) -> float:
         """Against the truth at the stations in the half that is held out."""
-        return float(np.sqrt(((self.mean - self.data.truth)[:, self.data.half:] ** 2).mean()))
+        return float(np.sqrt(((self.held_out.mean - self.later) ** 2).mean()))
 
     @property
     def coverage(self) -> float:
-        """Share of it inside 95 % bands."""
-        inside = np.abs(self.mean - self.data.truth) <= HALF_95 * self.sd
-        return float(inside[:, self.data.half:].mean())
+        """Share of it inside 95 % intervals."""
+        return float((np.abs(self.held_out.mean - self.later) <= HALF_95 * self.held_out.sd).mean())
 
     def at(self, hour: int) -> Hour:
         """The map of an hour; kept."""
@@ -87,51 +102,80 @@ class Hour:
         """Of the map."""
         return float(np.sqrt((self.error**2).mean()))
 
+    @property
+    def coverage(self) -> np.ndarray:
+        """Share of the pixels' truth inside central intervals, at `bands.LEVELS`."""
+        return Band(self.mean, self.sd).coverage(self.truth)
 
-def learn(key: tuple, run: Run) -> Fitted:
-    """A model of a city: kept, unless stopped early."""
+
+def learn(key: CityKey, run: Run) -> Fitted:
+    """A model of a city: kept, or the one that is stored, unless stopped early."""
     found = _FITS.peek(key)
     if found is not None:
         return found
-    *place, seen, name = key
+    run.rest(PAUSE)
     run.send("doing", "city")
-    data = city(*place)
+    load_models()
+    data = city(*key.place)
     run.check()
     run.send("data", data)
     run.send("doing", "fit")
-    fitted = fit(data, key, seen, name, run.tick)
+    fitted = from_store(key, data) or fit(data, key, run.tick)
     if not fitted.cancelled:
         _FITS.keep(key, fitted)
     return fitted
 
 
-def fit(data: CityData, key: tuple, seen: tuple[str, ...], name: str, callback=None) -> Fitted:
+def from_store(key: CityKey, data: CityData) -> Fitted | None:
+    """The fit that the page opens on, if it is asked for and its file is there."""
+    found = stored.fit() if key == stored.KEY else None
+    return None if found is None else _fitted(key, data, found, found.inner.history.elapsed, True)
+
+
+def fit(data: CityData, key: CityKey, callback=None) -> Fitted:
     """Learn a model on some sources of a city."""
-    from workbench.labelled.sources import to_sources
-
     start = time.perf_counter()
-    sources = to_sources({source: data.sources[source] for source in seen})
-    found = make(name, "quick" if data.half <= 24 else "paper").fit(sources, callback=callback)
-    seconds = time.perf_counter() - start
+    found = make(key).fit({name: data.sources[name] for name in key.seen}, callback=callback)
+    return _fitted(key, data, found, time.perf_counter() - start)
+
+
+def _fitted(key: CityKey, data: CityData, found, seconds: float, is_stored: bool = False) -> Fitted:
     mean, sd = predict(found, data.stations, data.hours)
-    return Fitted(key, data, found, mean, sd, seconds, found.history.cancelled,
-                  found.history.converged)
+    history = found.inner.history
+    return Fitted(key, data, found, mean, sd, seconds, history.cancelled, history.converged,
+                  is_stored)
 
 
-def make(name: str, scope: str):
-    """A model by name; few inducing inputs and steps, so that it is learnt while one waits."""
-    from workbench.gp.models.several_sources.gprn import MRGPRN, CentrePointGPRN
-    from workbench.gp.models.several_sources.mr_gp import MRGP
+def options(key: CityKey) -> tuple[str, dict]:
+    """Class of a model in `workbench`, and its options; few inducing inputs, to be quick.
 
-    options = {"kernel": KERNEL, "inducing": INDUCING[scope], "max_steps": STEPS[scope]}
-    if name in ("product", "composite"):
-        return MRGP(composite="ribatet" if name == "composite" else "none", **options)
-    if name == "dgp":
-        from workbench.gp.models.several_sources.tree.mr_dgp import MRDGP
+    Parameters
+    ----------
+    key : CityKey
+    """
+    inducing = INDUCING["quick" if key.hours <= QUICK else "paper"]
+    found = {"kernel": f"{key.kernel}(covariates)+{key.kernel}(coordinates)",
+             "inducing": inducing, "max_steps": STEPS}
+    network = key.model in ("centre", "gprn")
+    if key.reach:
+        name = f"{'f.' if network else ''}{key.kernel}_2.lengthscale"
+        found["hyperparameters"] = {name: key.reach}
+    if network:
+        found |= {"inducing": 2 * inducing // 3, "weight_kernel": "matern32"}
+    if key.model == "dgp":
+        found |= {"samples": 8, "joint_steps": STEPS}
+    if key.model == "composite":
+        found["composite"] = "ribatet"
+    return {"product": "MRGP", "composite": "MRGP", "dgp": "MRDGP", "centre": "CentrePointGPRN",
+            "gprn": "MRGPRN"}[key.model], found
 
-        return MRDGP(samples=8, joint_steps=30, **options)
-    options |= {"inducing": 2 * INDUCING[scope] // 3, "weight_kernel": "matern32"}
-    return {"centre": CentrePointGPRN, "gprn": MRGPRN}[name](**options)
+
+def make(key: CityKey):
+    """The model of a key."""
+    import workbench as wb
+
+    name, found = options(key)
+    return getattr(wb, name)(**found)
 
 
 def predict(found, places: Places, hours: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -140,16 +184,17 @@ def predict(found, places: Places, hours: np.ndarray) -> tuple[np.ndarray, np.nd
 
     from workbench.gp.data.bags import Bags
 
+    inner = found.inner
     x = torch.as_tensor(places.inputs(hours))
-    columns = found.state.source.bags.columns
-    predictive = found.at(Bags(x, torch.arange(len(x)), torch.ones(len(x), dtype=x.dtype), len(x),
-                        columns))
+    columns = inner.state.source.bags.columns
+    predictive = inner.at(Bags(x, torch.arange(len(x)), torch.ones(len(x), dtype=x.dtype), len(x),
+                               columns))
     shape = len(hours), len(places.xy)
     return tuple(v.detach().cpu().numpy().reshape(shape).T
                  for v in (predictive.mean, predictive.std))
 
 
-def work(key: tuple, hour: int, run: Run) -> None:
+def work(key: CityKey, hour: int, run: Run) -> None:
     """Learn if need be, and map the hour."""
     fitted = learn(key, run)
     run.send("fitted", fitted)

@@ -8,7 +8,7 @@ from workbench.ui.base.store import Store
 from workbench.ui.sources import city_models, messages
 from workbench.ui.sources.city import CityData
 from workbench.ui.sources.city_models import Fitted, Hour
-from workbench.ui.sources.state import CITY
+from workbench.ui.sources.state import CITY, CITY_KERNELS
 
 ROWS = 20
 
@@ -20,9 +20,10 @@ class CityStore(Store):
     fitted = param.ClassSelector(class_=Fitted, doc="the model that is shown; None until learnt")
     hour = param.ClassSelector(class_=Hour, doc="its map of the present hour")
     stale = param.Boolean(True, doc="whether the model shown is a former one")
-    rows = param.Dict({}, doc="RMSE, coverage and more by what was learnt")
+    rows = param.Dict({}, doc="rows of the table by what was fitted")
 
-    watched = ("tab", "city", "scope", "stations", "satellite", "model", "hour")
+    watched = ("tab", "city", "scope", "stations", "satellite", "side", "model", "city_kernel",
+               "reach", "hour")
 
     def _changed(self, *events) -> None:
         state = self.state
@@ -54,8 +55,15 @@ class CityStore(Store):
             self.param.update(data=result.data, fitted=result, stale=False)
         else:
             self.hour = result
-            fitted = result.fitted
-            row = (fitted.rmse, fitted.coverage, result.rmse,
-                   messages.learnt_in(fitted.seconds, fitted.cancelled, fitted.converged))
-            kept = {k: v for k, v in self.rows.items() if k != fitted.key}
-            self.rows = dict(list((kept | {fitted.key: row}).items())[-ROWS:])
+            kept = {k: v for k, v in self.rows.items() if k != result.fitted.key}
+            self.rows = dict(list((kept | {result.fitted.key: row(result)}).items())[-ROWS:])
+
+
+def row(hour: Hour) -> tuple[str, ...]:
+    """A model as a row of the table, by the heads of `messages.CITY_HEADS`."""
+    fitted, key = hour.fitted, hour.fitted.key
+    kernel = next(title for title, name in CITY_KERNELS.items() if name == key.kernel)
+    reach = f"{key.reach:g} km" if key.reach else "fitted"
+    return (messages.MODELS[key.model], " + ".join(key.seen), f"{key.cell:g} km", kernel, reach,
+            f"{fitted.rmse:.1f}", f"{100 * fitted.coverage:.0f} %", f"{hour.rmse:.1f}",
+            messages.learnt_in(fitted))

@@ -4,64 +4,71 @@ from __future__ import annotations
 
 from workbench.ui.base.state import short
 
-TITLE = "Sources: one quantity seen by several observers, some of them biased or copying"
+TITLE = "Sources: one quantity, several observers"
 ABOUT = {
     "line": "Every source observes one function f on a support of its own, as points or as means "
-            "of points, with noise and bias of its own. How reliable is each of "
-            "them?",
-    "city": "NO₂ over a simulated city: stations know single places by the hour in the first half, "
-            "the satellite reports biased means of 7 km cells in both. The truth is known "
+            "of points, with noise and bias of its own. How far can each of them be trusted?",
+    "city": "Synthetic NO₂ over a city. Stations observe single places every hour of the first "
+            "half; the satellite reports biased means of cells in both halves. The truth is known "
             "everywhere.",
 }
-WORK = {"learnt": "learning hyperparameters", "estimate": "estimating composite weights",
-        "experts": "learning MR-DGP", "city": "making the city", "fit": "learning",
-        "hour": "mapping the hour"}
-ADD, REMOVE, NEW_DRAW = "Add a source", "Remove it", "New draw of all noise"
-LINE_TITLE = "The function, what sources show of it, and posteriors (bands: 95 %)"
-STRIP_TITLE = "Where sources observe: drag a bar to move it, its ends to resize it"
+WORK = {"learnt": "fitting hyperparameters", "estimate": "estimating composite weights",
+        "experts": "fitting MR-DGP", "city": "simulating the city", "fit": "fitting",
+        "hour": "predicting the map of this hour"}
+ADD, REMOVE, NEW_DRAW = "Add a source", "Remove source", "New draw of the noise"
+LINE_TITLE = "The function, the observations of each source, and posteriors (bands: 95 % intervals)"
+LINE_SHORT = "Sources of one function on a line"
+STRIP_TITLE = "Support of each source: drag a bar to move it, its ends to resize it"
 DRAW_NOTE = "Drag in the plot to draw the function."
 NAMES = {"alone": "source 1 alone", "product": "product likelihood",
          "composite": "composite likelihood", "experts": "MR-DGP"}
-CURVE_TITLE = "Contract and recover"
-CURVE_NOTE = ("Mean variance of f where source 1 observes, relative to the posterior from source 1 "
-              "alone, by the composite weight φ (φ = 1: product). Below 1 is right only if the "
-              "other sources are news and unbiased. Click to choose φ.")
-EXPERTS_TITLE = "MR-DGP: every other source is mapped to source 1, and all are mixed (band: 95 %)"
+CURVE_TITLE = "Posterior variance by composite weight"
+CURVE_NOTE = ("Mean posterior variance of f where source 1 observes, relative to source 1 alone, "
+              "by composite weight φ (φ = 1 is the product likelihood). Below 1 is justified only "
+              "if the other sources are independent of source 1 and unbiased. Click to choose φ.")
+EXPERTS_TITLE = ("MR-DGP: every other source is mapped to source 1, and the experts are mixed "
+                 "(band: 95 % intervals)")
 WEIGHTS_TITLE = "Weights of the experts"
-EXPERTS_OFF = ("Switch on “Learn MR-DGP too” in the sidebar for deep GPs from every source to "
-               "the first.")
-HEADS = ("posterior", "mean variance, relative to source 1 alone", "RMSE to f",
-         "coverage of the 95 % band")
-TABLE_NOTE = ("Variance where source 1 observes; RMSE and coverage of f wherever some source "
+EXPERTS_OFF = ("Switch on “Fit MR-DGP too” in the sidebar for deep GPs from every source to "
+               "source 1.")
+HEADS = ("posterior", "mean variance relative to source 1 alone", "RMSE to f", "95 % coverage")
+TABLE_NOTE = ("Variance: where source 1 observes. RMSE and coverage: of f, wherever some source "
               "observes.")
-MAP_TITLES = {"mean": "NO₂, predicted mean (µg/m³)",
-              "width": "Width of the 95 % interval (µg/m³, log colours)",
-              "error": "Error: predicted mean − truth (µg/m³)", "truth": "NO₂, truth (µg/m³)",
-              "satellite": "NO₂ as the satellite shows it (µg/m³)"}
-MAP_NOTE = ("Lines: main roads, thick where traffic is heavy, and parks (dashed); blue: river. "
-            "Dots are stations, hollow where there is no reading in this hour, else in the colours "
-            "of NO₂ as read, on maps of NO₂; click one for its series. All models and hours share "
-            "one colour scale for each kind of map.")
-SERIES_NOTE = ("Left half: stations train, full dots. Right half, shaded: held out, hollow dots; "
-               "only the satellite still observes, at the ticks along the bottom. Click to choose "
-               "the hour.")
-CITY_HEADS = ("model", "sources", "RMSE, held-out half (µg/m³)", "coverage of the 95 % band",
-              "RMSE of the map at this hour (µg/m³)", "learnt in")
-CITY_NOTE = ("Held out are all stations in the second half, against the truth. One row for each "
-             "model learnt on this city, the present one bold. Inducing inputs and steps are few, "
-             "so that learning is quick: scores are those of such quick fits.")
-MODELS = {"product": "MR-GP, product", "composite": "MR-GP, composite", "centre": "Centre-point",
-          "gprn": "MR-GPRN", "dgp": "MR-DGP"}
-PLAY, PAUSE = "Play", "Pause"
+MAP_TITLES = {"mean": "Prediction: posterior mean of NO₂ (µg/m³)",
+              "width": "Width of the 95 % interval (µg/m³, log scale)",
+              "error": "Error: posterior mean − truth (µg/m³)",
+              "satellite": "Satellite: NO₂ as reported (µg/m³)"}
+TRUTH_TITLE = "Truth: NO₂ (µg/m³)"
+MAP_NOTE = ("Main roads (white, width by traffic), river (blue), parks (dashed). Dots are "
+            "stations, coloured by their reading, hollow where it is missing; click one for its "
+            "time series. Prediction, truth and satellite share one colour scale, the same for "
+            "every model and hour.")
+SERIES_NOTE = ("Left half: training data of the stations (full dots). Right half, shaded: held out "
+               "(hollow dots); there only the satellite observes, at the ticks along the bottom. "
+               "Click to choose the hour.")
+CALIBRATION = "Calibration of intervals of the truth"
+CALIBRATION_NOTE = ("On the diagonal, coverage is as stated; below it intervals are too narrow, "
+                    "above it too wide.")
+HELD_OUT, PIXELS = "stations, held out", "pixels, this hour"
+CITY_HEADS = ("model", "sources", "cells", "kernel", "lengthscale over place",
+              "RMSE, held-out half (µg/m³)", "95 % coverage", "RMSE of this hour's map (µg/m³)",
+              "fit")
+CITY_NOTE = ("Held out: all stations in the second half, scored against the noise-free truth. One "
+             "row for each model fitted to this city, the present one in bold. Few inducing inputs "
+             "keep fits short.")
+MODELS = {"product": "MR-GP, product likelihood", "composite": "MR-GP, composite likelihood",
+          "centre": "Centre-point GPRN", "gprn": "MR-GPRN", "dgp": "MR-DGP"}
+PLAY, PAUSE = "Play the hours", "Pause"
+ENOUGH, TOO_MUCH = 0.90, 0.985          # coverage of 95 % intervals that is as stated, about
 
 
 def line_headline(scores: dict, weight: float, estimate) -> str:
     """What the line shows, in numbers."""
     product, composite = scores["product"], scores["composite"]
-    told = (f"The product of all likelihoods leaves {product.variance:.2f} of the variance that "
-            f"source 1 alone leaves; its 95 % band covers {100 * product.coverage:.0f} % of f. "
-            f"At weight {weight:g} the composite one leaves {composite.variance:.2f} and covers "
-            f"{100 * composite.coverage:.0f} %.")
+    told = (f"The product likelihood leaves {product.variance:.2f} of the variance that source 1 "
+            f"alone leaves; its 95 % intervals cover {100 * product.coverage:.0f} % of f. "
+            f"At weight {weight:g} the composite likelihood leaves {composite.variance:.2f} and "
+            f"covers {100 * composite.coverage:.0f} %.")
     if estimate is not None:
         told += (f" Estimated weights: Ribatet {estimate.ribatet:.2f}, Lyddon "
                  f"{estimate.lyddon:.2f}.")
@@ -72,9 +79,9 @@ def verdict(scores: dict, copies: bool, biased: bool) -> tuple[str, str]:
     """What is the matter with the product, and a colour for it."""
     covered = scores["product"].coverage
     if covered >= 0.88:
-        return f"product: its band covers {100 * covered:.0f} %", "success"
+        return f"product likelihood: 95 % intervals cover {100 * covered:.0f} %", "success"
     why = " and ".join(["a source is biased"] * biased + ["a source copies noise"] * copies)
-    return f"product is too certain{f': {why}' if why else ''}", "error"
+    return f"product likelihood is overconfident{f': {why}' if why else ''}", "error"
 
 
 def cost(milliseconds: float) -> str:
@@ -84,7 +91,7 @@ def cost(milliseconds: float) -> str:
 
 def learnt(model, objective: float, noise: bool) -> str:
     """Hyperparameters in words."""
-    told = (f"Learnt (product likelihood): lengthscale {model.lengthscale:.3g}, sd "
+    told = (f"Fitted (product likelihood): lengthscale {model.lengthscale:.3g}, sd "
             f"{model.variance**0.5:.3g}, mean {model.mean:.3g}")
     if noise:
         told += ", noise of an observation " + ", ".join(
@@ -110,26 +117,51 @@ def observer(k: int, design, chosen: bool) -> str:
     return f"{'▸ ' if chosen else ''}Source {k}: {what}{bias}{copied}"
 
 
-def city_headline(name: str, seen: str, rmse: float, coverage: float, hour: str) -> str:
+def city_headline(name: str, seen: str, fitted, hour: str) -> str:
     """What the city shows, in numbers."""
-    return (f"{name} on {seen}: in the held-out half RMSE {rmse:.1f} µg/m³ at the stations, and "
-            f"95 % bands cover {100 * coverage:.0f} % of the truth. The map is of {hour}.")
+    return (f"{name}, fitted to {seen}: at the stations in the held-out half RMSE "
+            f"{fitted.rmse:.1f} µg/m³ (each station's own mean: {fitted.data.own_means:.1f}); 95 % "
+            f"intervals cover {100 * fitted.coverage:.0f} % of the truth. Map: {hour}.")
 
 
-def learnt_in(seconds: float, stopped: bool, converged: bool) -> str:
-    """How long learning took, and whether it came to an end."""
-    how = "stopped early" if stopped else "" if converged else "out of steps"
-    return f"{seconds:.0f} s{f', {how}' if how else ''}"
+def city_verdict(fitted) -> tuple[str, str]:
+    """Whether the fit beats the stations' means and its intervals are as stated, and a colour."""
+    if fitted.cancelled:
+        return "Cancelled: best state so far, not converged", "warning"
+    if not fitted.converged:
+        return "Not converged: the limit of steps was reached", "warning"
+    if fitted.rmse >= fitted.data.own_means:
+        return "Converged, but each station's own mean predicts better", "error"
+    if fitted.coverage < ENOUGH:
+        return "Converged; intervals too narrow", "warning"
+    if fitted.coverage > TOO_MUCH:
+        return "Converged; intervals too wide", "warning"
+    return "Converged; intervals as stated", "success"
+
+
+def learnt_in(fitted) -> str:
+    """Whether a fit came to an end, and how long it took."""
+    how = "cancelled" if fitted.cancelled else "converged" if fitted.converged else "not converged"
+    return f"{how}, {'stored' if fitted.stored else f'{fitted.seconds:.0f} s'}"
+
+
+
+
+def last_source(name: str) -> str:
+    """Why a source cannot be switched off."""
+    other = "satellite" if name == "stations" else "stations"
+    return (f"A model needs at least one source: switch on the {other} before you switch off the "
+            f"{name}")
 
 
 def bad_drawing(text: str) -> str:
     """A drawn function in the URL that cannot be."""
-    return f"drawn={short(text)} (no 25 numbers from -2 to 7; the former function kept)"
+    return f"drawn={short(text)} (expected 25 numbers from -2 to 7; the previous function kept)"
 
 
 def bad_sources(text: str) -> str:
     """Sources in the URL that cannot be."""
-    return f"sources={short(text)} (no sources inside the line; the former kept)"
+    return f"sources={short(text)} (no valid sources inside the line; the previous ones kept)"
 
 
 def no_source(text: str, count: int) -> str:

@@ -35,19 +35,19 @@ def _preset(name: str, sentence: str, span: str, designs: tuple[Design, ...], **
 
 PRESETS = (
     _preset("Dependent (Fig. 2 left)",
-            "Source 2 shows means of three of source 1's noisy points: nothing new. The product "
-            "of both likelihoods counts it as new and contracts; the composite one recovers.",
+            "Source 2 reports means of three of source 1's noisy points: nothing new. The product "
+            "of both likelihoods counts it as new and is overconfident; the composite recovers.",
             NARROW, (Design(-2, 15, 100, 1, noise=0.5),
                      Design(-2, 15, 100, 3, noise=0.5, copied=1.0))),
     _preset("Biased (Fig. 2 right)",
-            "Sources 2 and 3 show the function scaled down. No weight corrects a bias: MR-DGP "
-            "learns it where sources overlap, and takes each source for what it shows.",
+            "Sources 2 and 3 report the function scaled down. No weight corrects a bias: MR-DGP "
+            "learns it where sources overlap, and corrects each source.",
             WIDE, (Design(6, 13, 50, 1, noise=0.1), Design(-10, 10, 100, 5, 0.5, 0.0, 0.05),
                    Design(10, 20, 100, 5, 0.3, 0.0, 0.03)),
             experts=True, chosen=2),
     _preset("Teach: duplicated source",
-            "Source 2 is source 1 once more. The product is too certain by half its variance; at "
-            "weight 0.5 the composite posterior is that of source 1 alone, exactly.",
+            "Source 2 is a copy of source 1. The product is overconfident by half its variance; at "
+            "weight 0.5 the composite posterior equals that of source 1 alone exactly.",
             NARROW, (Design(-2, 15, 50, 1, noise=0.5), Design(-2, 15, 50, 1, noise=0.5, copied=1)),
             chosen=2),
 )

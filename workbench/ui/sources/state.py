@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from urllib.parse import parse_qsl
+
 import numpy as np
 import param
 
 from workbench.checks import require
 from workbench.ui.base import state
-from workbench.ui.base.state import named
+from workbench.ui.base.state import as_text, named
 from workbench.ui.sources import designs, line, messages
 from workbench.ui.sources.designs import Design
 from workbench.ui.sources.presets import NARROW, PRESETS, WIDE
@@ -16,19 +19,61 @@ LINE, CITY = "line", "city"
 SPANS = {"-2 to 15": NARROW, "-10 to 20": WIDE}
 KERNELS = {"RBF": "rbf", "Matérn 5/2": "matern52", "Matérn 3/2": "matern32"}
 SET, KERNEL, ALL = "set", "kernel", "all"
-HYPER = {"set by sliders; noise as made": SET, "kernel learnt; noise as made": KERNEL,
-         "kernel and noise learnt": ALL}
+HYPER = {"from the sliders; true noise": SET, "kernel fitted; true noise": KERNEL,
+         "kernel and noise fitted": ALL}
 LENGTHS = [0.1, 0.14, 0.2, 0.28, 0.4, 0.56, 0.7, 0.8, 0.9, 1.0, 1.1, 1.2, 1.4, 1.6, 2.0, 2.8, 4.0,
            5.6, 8.0]
 SPREADS = [0.5, 0.7, 1.0, 1.4, 2.0, 2.6, 3.2, 3.8, 4.5, 6.0, 8.0]
 WEIGHTS = [round(0.05 + 0.01 * k, 2) for k in range(146)]
-MODELS = {"MR-GP, product": "product", "MR-GP, composite": "composite",
-          "Centre-point": "centre", "MR-GPRN": "gprn", "MR-DGP": "dgp"}
+MODELS = {title: name for name, title in messages.MODELS.items()}
+LEARNT = 0.0            # a lengthscale that is fitted
+REACHES = {"fitted": LEARNT} | named([2.0, 3.0, 5.0, 8.0, 12.0, 20.0, 30.0, 50.0], "{} km")
+CELLS = named([7.0, 3.5, 1.75], "{} km")
+CITY_KERNELS = {"Matérn 3/2": "matern32", "Matérn 1/2": "matern12", "Matérn 5/2": "matern52",
+                "RBF": "rbf"}
+SOURCES = ("stations", "satellite")
 SCOPES = {"quick: 16 stations, 2 × 24 h": "quick", "paper's size: 30 stations, 2 × 36 h": "paper"}
 STATIONS, HOURS = {"quick": 16, "paper": 30}, {"quick": 24, "paper": 36}
-SHOWN = {"mean": "mean", "width": "width", "error": "error", "truth": "truth",
-         "satellite": "satellite"}
+SHOWN = {"mean": "mean", "95 % width": "width", "error": "error", "satellite": "satellite"}
 _START = PRESETS[0].setting
+
+
+@dataclass(frozen=True)
+class CityKey:
+    """What a model of the city depends on.
+
+    Parameters
+    ----------
+    city, stations, hours : int
+        Draw of the city, number of stations, hours of each half.
+    cell : float
+        Side of the satellite's cells in km.
+    seen : tuple of str
+        Sources that it learns from.
+    model, kernel : str
+        Of `MODELS` and `CITY_KERNELS`.
+    reach : float
+        Lengthscale over place in km that is fixed; `LEARNT` if it is fitted.
+    """
+
+    city: int
+    stations: int
+    hours: int
+    cell: float
+    seen: tuple[str, ...]
+    model: str
+    kernel: str
+    reach: float
+
+    @property
+    def place(self) -> tuple[int, int, int, float]:
+        """What the city and its readings depend on: the arguments of `city.city`."""
+        return self.city, self.stations, self.hours, self.cell
+
+    @property
+    def world(self) -> tuple[int, int, int]:
+        """What scores can be compared within: the truth and the stations."""
+        return self.place[:3]
 
 
 class State(state.State):
@@ -40,38 +85,45 @@ class State(state.State):
     truth = param.Selector(objects={title: name for name, (title, _) in line.FUNCTIONS.items()}
                            | {"drawn by hand": line.DRAWN}, doc="The function behind all sources.")
     drawn = param.String("", doc="Values of the function that is drawn, from left to right.")
-    draw = param.Selector(objects=list(range(20)), doc="Which draw of all noise.")
+    draw = param.Selector(objects=list(range(20)), doc="Seed of the noise.")
     sources = param.String(_START["sources"], doc="All sources on the line.")
     chosen = param.Selector(objects=list(range(1, designs.MOST + 1)),
                             doc="The source that the sliders below change.")
-    kernel = param.Selector(objects=KERNELS, doc="Covariance of the function.")
-    hyper = param.Selector(objects=HYPER, doc="Where the model's hyperparameters come from: the "
-                           "sliders, or the likelihood of all sources (as a product).")
+    kernel = param.Selector(objects=KERNELS, doc="Covariance function of f.")
+    hyper = param.Selector(objects=HYPER, doc="Where hyperparameters come from: the sliders, or a "
+                           "fit to the product likelihood of all sources.")
     lengthscale = param.Selector(objects=named(LENGTHS), default=1.1,
-                                 doc="Distance in x over which the function changes.")
+                                 doc="Distance in x over which the correlation falls.")
     spread = param.Selector(objects=named(SPREADS), default=3.2,
-                            doc="Standard deviation of the function before data.")
+                            doc="Prior standard deviation of the function.")
     weight = param.Selector(objects=named(WEIGHTS), default=0.5,
                             doc="Power φ of all likelihoods in the composite posterior; 1 is the "
-                                "product.")
-    experts = param.Boolean(False, doc="Learn MR-DGP as well, in the background.")
+                                "product likelihood.")
+    experts = param.Boolean(False, doc="Fit MR-DGP as well, in the background.")
     city = param.Selector(objects=list(range(10)), doc="Another city, weather and network for "
                                                        "every draw.")
-    scope = param.Selector(objects=SCOPES, doc="Size of the task: learning takes seconds or "
-                                               "minutes.")
-    stations = param.Boolean(True, doc="Whether models see the stations' first half.")
-    satellite = param.Boolean(True, doc="Whether models see the satellite's cells, of both halves; "
-                                        "they show about 6 + 0.6 NO2.")
-    model = param.Selector(objects=MODELS, doc="How the sources are joined.")
+    scope = param.Selector(objects=SCOPES, doc="Size of the task: a fit takes seconds or minutes.")
+    stations = param.Boolean(True, doc="Fit to the stations' readings of the first half.")
+    satellite = param.Boolean(True, doc="Fit to the satellite's cells, in both halves; they report "
+                                        "about 6 + 0.6 NO₂.")
+    side = param.Selector(objects=CELLS, doc="Granularity: side of the cells over which the "
+                                             "satellite reports means.")
+    model = param.Selector(objects=MODELS, default="dgp", doc="How the sources are combined.")
+    city_kernel = param.Selector(
+        objects=CITY_KERNELS, doc="Covariance function: a term on time and covariates plus a term "
+                                  "on place.")
+    reach = param.Selector(objects=REACHES, doc="Lengthscale over place: fitted, or fixed to a "
+                                                "value.")
     hour = param.Selector(objects=list(range(48)), default=8,
                           doc="Hours since midnight of 19 February 2019.")
-    shown = param.Selector(objects=SHOWN, doc="What the map shows.")
-    cells = param.Boolean(False, doc="Draw the satellite's cells.")
-    station = param.Selector(doc="The station whose series is shown.")
+    shown = param.Selector(objects=SHOWN, doc="What the left map shows.")
+    cells = param.Boolean(False, doc="Outline the satellite's cells.")
+    station = param.Selector(doc="The station whose time series is shown.")
 
     def __init__(self, **given):
         super().__init__()
         self._offer()
+        self.param.watch(self._keep_one, list(SOURCES))
         self.choose(given)
 
     @param.depends("scope", watch=True)
@@ -85,10 +137,9 @@ class State(state.State):
         if designs.read(self.sources, self.ends) is None:
             self.edit(tuple(d.placed(d.low, d.high, self.ends) for d in self._parsed()))
 
-    @param.depends("stations", "satellite", watch=True)
-    def _keep_one(self) -> None:
-        if not (self.stations or self.satellite):
-            self.stations = True
+    def _keep_one(self, *events) -> None:
+        if not self.seen:
+            setattr(self, events[-1].name, True)
 
     # what the choices mean
 
@@ -118,15 +169,19 @@ class State(state.State):
         return self.ends, self.truth, drawn, self.designs, self.draw
 
     @property
-    def city_key(self) -> tuple:
-        """What the city and its readings depend on."""
-        return self.city, STATIONS[self.scope], HOURS[self.scope]
+    def seen(self) -> tuple[str, ...]:
+        """Sources of the city that models see."""
+        return tuple(name for name in SOURCES if getattr(self, name))
 
     @property
-    def fit_key(self) -> tuple:
+    def fit_key(self) -> CityKey:
         """What a model of the city depends on."""
-        seen = tuple(n for n in ("stations", "satellite") if getattr(self, n))
-        return *self.city_key, seen, self.model
+        return CityKey(self.city, STATIONS[self.scope], HOURS[self.scope], self.side, self.seen,
+                       self.model, self.city_kernel, self.reach)
+
+    def why_on(self, name: str) -> str:
+        """Why a source of the city cannot be switched off; empty if it can."""
+        return messages.last_source(name) if self.seen == (name,) else ""
 
     # changes
 
@@ -179,6 +234,15 @@ class State(state.State):
 
     # URLs
 
+    def read(self, query: str) -> list[str]:
+        """Take choices from a URL's query, see the base; a source is on before another is off."""
+        given = dict(parse_qsl(query.lstrip("?")))
+        with self.together():
+            for name in SOURCES:
+                if given.get(name) == as_text(True):
+                    setattr(self, name, True)
+            return super().read(query)
+
     def _read(self, name: str, text: str) -> list[str]:
         if name == "drawn":
             good = line.read(text) is not None
@@ -190,6 +254,8 @@ class State(state.State):
                 return [messages.bad_sources(text)]
             self.edit(found)
             return []
+        if name in SOURCES and text == "no" and self.why_on(name):
+            return [f"{name}=no ({self.why_on(name)})"]
         if name == "chosen" and text.isdecimal() and int(text[:9]) > len(self.designs):
             return [messages.no_source(text, len(self.designs))]
         return super()._read(name, text)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import panel_material_ui as pmui
 
-from workbench.ui.base.jobs import PAGE_DRAWN, Run
+from workbench.ui.base.jobs import PAGE_DRAWN, Run, load_models
 from workbench.ui.base.shell import App
 from workbench.ui.disaggregate import engine, messages
 from workbench.ui.disaggregate.state import State
@@ -19,6 +19,7 @@ SOON = 3.0      # seconds in which a browser is opened that is opened at once
 def _first_maps(run: Run) -> None:
     PAGE_DRAWN.wait(SOON)       # the browser has its own work with the page, on another core
     run.check()
+    load_models()
     spec = State().spec()
     engine.scene(spec)
     run.check()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import panel as pn
 
 from workbench.ui.base.views.layout import View, stretched, wrapping
+from workbench.ui.base.views.room import Room
 from workbench.ui.disaggregate.store import Store
 from workbench.ui.disaggregate.views.banner import Banner
 from workbench.ui.disaggregate.views.bar import Numbers
@@ -15,7 +16,6 @@ from workbench.ui.disaggregate.views.exports import Exports
 from workbench.ui.disaggregate.views.maps import SIDE, Maps
 from workbench.ui.disaggregate.views.own import Own
 from workbench.ui.disaggregate.views.report import Report
-from workbench.ui.disaggregate.views.room import Room
 from workbench.ui.disaggregate.views.stepper import Stepper, target
 from workbench.ui.disaggregate.views.verdict import Strip
 

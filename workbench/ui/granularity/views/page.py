@@ -5,9 +5,10 @@ from __future__ import annotations
 import panel_material_ui as pmui
 
 from workbench.ui.base.shell import App
+from workbench.ui.base.views.exports import Exports
 from workbench.ui.base.views.layout import ByTab, lower
 from workbench.ui.base.views.readout import Readout
-from workbench.ui.granularity import messages
+from workbench.ui.granularity import exporting, messages
 from workbench.ui.granularity.engine import NINETY
 from workbench.ui.granularity.state import LINE, MAP, State
 from workbench.ui.granularity.store import Store
@@ -76,6 +77,18 @@ class Stage(ByTab):
         super().__init__(store.state, {LINE: [Line(store)], MAP: [Maps(store)]}, **params)
 
 
+class TakeAway(Exports):
+    """What can be taken away of the tab that is open; not in a lecture."""
+
+    def __init__(self, store: Store, **params):
+        super().__init__(store, lambda: exporting.bundle(store),
+                         {store: ("answer",), store.state: ("tab",)}, **params)
+        self.follow(self._look, "lecture", of=store.state)
+
+    def _look(self, *events) -> None:
+        self._panel.visible = not self.store.state.lecture
+
+
 def frame(page: pmui.Page, store: Store) -> None:
     """Hide the sidebar while it is a lecture."""
     before = page.sidebar_open
@@ -92,4 +105,4 @@ def frame(page: pmui.Page, store: Store) -> None:
 
 
 APP = App(messages.TITLE, State, Store, Controls,
-          (Window, Story, Lecture, Numbers, Stage, Charts), frame=frame)
+          (Window, Story, Lecture, Numbers, Stage, Charts, TakeAway), frame=frame)

@@ -18,21 +18,21 @@ from workbench.ui.mediated.store import Store
 from workbench.ui.mediated.views.charts import Curves
 
 LABELS = {
-    "source": "Fields", "hour": "Hour", "level": "Height", "draw": "Draw of the globe",
-    "covariate": "Covariate shown", "side": "Block size (granularity)", "share": "Unmatched",
-    "split": "Draw of the split", "mediator": "Mediator", "joint": "ℓ joins both as a",
+    "source": "Fields", "hour": "Hour", "level": "Height", "draw": "Seed of the globe",
+    "covariate": "Covariate shown", "side": "Block size (granularity)", "share": "Unmatched blocks",
+    "split": "Seed of the split", "mediator": "Mediator", "joint": "ℓ combines both as a",
     "far": "Lengthscale of ℓ (places)", "near": "Lengthscale of ℓ (mediator)",
     "share_of_place": "Share of place in ℓ", "ridge": "Ridge λ",
     "kernel": "Kernel k of the field", "lengthscale": "Lengthscale of k (places)",
-    "spread": "Sd by places", "detail": "Lengthscale of k (covariates)",
-    "detail_spread": "Sd by covariates", "noise": "Noise σ of a target",
+    "spread": "Prior sd (places)", "detail": "Lengthscale of k (covariates)",
+    "detail_spread": "Prior sd (covariates)", "noise": "Noise σ of a target",
 }
 SECTIONS = {
     "Data": ("source", "hour", "level", "draw", "covariate"),
     "Bags and targets": ("side", "share", "split"),
-    "Mediation: which blocks are alike": ("mediator", "joint", "far", "near", "share_of_place",
+    "Mediation: which blocks are similar": ("mediator", "joint", "far", "near", "share_of_place",
                                           "ridge"),
-    "Field: which pixels are alike": ("kernel", "lengthscale", "spread", "detail",
+    "Field: which pixels are similar": ("kernel", "lengthscale", "spread", "detail",
                                       "detail_spread", "noise"),
 }
 FIRST = ("side", "share", "lengthscale")    # the rest is shown when it is asked for

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import panel_material_ui as pmui
 
-from workbench.ui.base.jobs import Run
+from workbench.ui.base.jobs import Run, load_models
 from workbench.ui.base.shell import App
 from workbench.ui.base.views.controls import small_button
+from workbench.ui.base.views.exports import Exports
 from workbench.ui.base.views.layout import View, stretched
 from workbench.ui.base.views.readout import Readout
 from workbench.ui.base.views.text import note, paragraph
-from workbench.ui.mediated import background, messages
+from workbench.ui.mediated import background, exporting, messages
 from workbench.ui.mediated.background import Answer
 from workbench.ui.mediated.state import State
 from workbench.ui.mediated.store import Store, setting_of
@@ -58,6 +59,14 @@ class Numbers(Readout):
         self.learnt.object = paragraph(store.learnt)
 
 
+class TakeAway(Exports):
+    """What can be taken away of the present map."""
+
+    def __init__(self, store: Store, **params):
+        super().__init__(store, lambda: exporting.bundle(store),
+                         {store: ("answer", "stale", "learnt")}, **params)
+
+
 def headline(answer: Answer) -> str:
     """The numbers that matter and what they show."""
     found, unit = answer.posterior, answer.data.world.place.unit
@@ -89,7 +98,7 @@ def _setting(answer: Answer) -> str:
 
 
 def _import_models(run: Run) -> None:
-    import workbench.gp.models.registry  # noqa: F401
+    load_models()
 
 
 def _first_answer(run: Run) -> None:
@@ -104,5 +113,5 @@ def _first_answer(run: Run) -> None:
     background.answer(setting, bench, state.chosen)
 
 
-APP = App(messages.TITLE, State, Store, Controls, (Toggle, Numbers, Maps, Charts),
+APP = App(messages.TITLE, State, Store, Controls, (Toggle, Numbers, Maps, TakeAway, Charts),
           _import_models, _first_answer)

@@ -1,11 +1,12 @@
-"""The map of the city at an hour: one of mean, width, error, truth, satellite, under outlines."""
+"""Two maps of the city at an hour: the prediction, or what else is asked for, beside the truth."""
 
 from __future__ import annotations
 
 import numpy as np
+import panel as pn
 import panel_material_ui as pmui
 from bokeh.events import Tap
-from bokeh.models import BasicTicker, FixedTicker, Range1d
+from bokeh.models import BasicTicker, ColorBar, FixedTicker, Range1d
 
 from workbench.plots.theme import NEUTRAL
 from workbench.ui.base.bands import HALF_95
@@ -13,23 +14,24 @@ from workbench.ui.base.views.figures import (
     HERE,
     colour_bar,
     colours,
+    crosshair,
     empty,
     hover,
     map_chart,
     push,
     shown,
 )
-from workbench.ui.base.views.layout import View, wrapping
+from workbench.ui.base.views.layout import View, stretched, wrapping
 from workbench.ui.base.views.text import note
 from workbench.ui.sources import messages
 from workbench.ui.sources.city import CityData
 from workbench.ui.sources.store import Store
 
-WIDTH = 470             # pixels across the map
+EXTENT = (42, 35)       # km
+WIDTH = 405             # pixels across a map, until the page says how much room there is
 NEAR = 1.5              # km within which a click finds a station
 PALETTES = {"value": "viridis", "width": "cividis", "error": "RdBu_r"}
-MAPPED = {"mean": "value", "truth": "value", "satellite": "value", "width": "width",
-          "error": "error"}
+MAPPED = {"mean": "value", "satellite": "value", "width": "width", "error": "error"}
 ERROR = 25.0            # ug/m3, ends of the colours of errors
 WIDTHS = (3.0, 80.0)
 TICKS = {"value": BasicTicker(desired_num_ticks=6), "error": BasicTicker(desired_num_ticks=6),
@@ -37,7 +39,7 @@ TICKS = {"value": BasicTicker(desired_num_ticks=6), "error": BasicTicker(desired
 
 
 class Map(View):
-    """One map with a colour scale for each kind of number, and stations to click."""
+    """Two linked maps with one colour scale for each kind of number, and stations to click."""
 
     def __init__(self, store: Store, **params):
         super().__init__(store, **params)
@@ -45,39 +47,67 @@ class Map(View):
                         for name, palette in PALETTES.items()}
         self.mappers["width"].update(low=WIDTHS[0], high=WIDTHS[1])
         self.mappers["error"].update(low=-ERROR, high=ERROR)
-        self.pixels = empty("image", "mean", "width", "error", "truth", "left", "bottom",
-                            "across", "up")
+        self.pixels = empty("mean", "width", "error", "truth", "left", "bottom", "across", "up")
         self.cells = empty("left", "right", "bottom", "top", "value")
         self.dots = empty("x", "y", "value", "name", "kind")
         self.hollow, self.chosen, self.river = empty("x", "y", "name"), empty("x", "y"), empty(
             "x", "y")
         self.roads, self.parks = empty("xs", "ys", "width"), empty("xs", "ys")
-        self.figure = self._figure()
+        self.ranges = {"x_range": Range1d(0, EXTENT[0]), "y_range": Range1d(0, EXTENT[1])}
+        self.figure, self.bar = self._figure("city"), self._bar()
+        self.drawn = {kind: self._image(self.figure, column, kind)
+                      for kind, column in (("value", "mean"), ("width", "width"),
+                                           ("error", "error"))}
+        self.squares = self.figure.quad(
+            "left", "right", "top", "bottom", source=self.cells, line_color=NEUTRAL,
+            line_width=0.8, fill_color=None)
+        self.points, *self.outlines = self._places(self.figure, list(self.drawn.values()))
+        self.figure.add_layout(self.bar, "below")
+        self.truth = self._figure("truth")
+        self.truth.title.text, self.truth.yaxis.visible = messages.TRUTH_TITLE, False
+        self._places(self.truth, [self._image(self.truth, "truth", "value")])
+        self.bars = self.bar, self._bar()
+        self.truth.add_layout(self.bars[1], "below")
+        crosshair([self.figure, self.truth])
         state = store.state
         self.shown = pmui.RadioButtonGroup.from_param(state.param.shown, label="", size="small",
-                                                      margin=(2, 5))
-        self.outlined = pmui.Switch.from_param(state.param.cells, label="cells' outlines",
+                                                      margin=(2, 5), max_width=410,
+                                                      sizing_mode="stretch_width")
+        self.outlined = pmui.Switch.from_param(state.param.cells, label="outline cells",
                                                size="small", margin=(4, 8))
         self._data: CityData | None = None
-        self._pane = shown(self.figure)
-        self._panel = shown(wrapping(self.shown, self.outlined), self._pane,
-                            note(messages.MAP_NOTE, WIDTH + 50), width=WIDTH + 75)
+        self._pane = wrapping(shown(self.figure), shown(self.truth), gap=4)
+        self._panel = stretched(wrapping(self.shown, self.outlined), self._pane,
+                                note(messages.MAP_NOTE))
         state.param.watch(self._show, ["shown", "cells"])
         state.param.watch(self._seen, ["hour", "station"])
         self.follow(self._enter, "data", of=store.city)
         self.follow(self._update, "hour", of=store.city)
         self.follow(self._dim, "stale", "hour", of=store.city)
 
-    def _figure(self):
-        plot = map_chart("", "east (km)", "north (km)", WIDTH, round(WIDTH * 35 / 42),
-                         x_range=Range1d(0, 42), y_range=Range1d(0, 35), name="city")
+    def fit(self, width: int) -> None:
+        """Be so many pixels across, each map."""
+        with pn.io.hold():
+            for plot, bar in zip((self.figure, self.truth), self.bars, strict=True):
+                plot.update(frame_width=width, frame_height=round(width * EXTENT[1] / EXTENT[0]))
+                bar.width = width - 12
+
+    def _figure(self, name: str):
+        plot = map_chart("", "east (km)", "north (km)", WIDTH, round(WIDTH * 35 / 42), name=name,
+                         **self.ranges)
+        plot.on_event(Tap, self._tapped)
+        return plot
+
+    def _bar(self) -> ColorBar:
+        return colour_bar(self.mappers["value"], WIDTH - 12)
+
+    def _image(self, plot, column: str, kind: str):
         # One image for each scale: an image does not follow another mapper.
-        self.drawn = {kind: plot.image(column, source=self.pixels, x="left", y="bottom",
-                                       dw="across", dh="up", color_mapper=self.mappers[kind])
-                      for kind, column in (("value", "image"), ("width", "width"),
-                                           ("error", "error"))}
-        self.squares = plot.quad("left", "right", "top", "bottom", source=self.cells,
-                                 line_color=NEUTRAL, line_width=0.8, fill_color=None)
+        return plot.image(column, source=self.pixels, x="left", y="bottom", dw="across", dh="up",
+                          color_mapper=self.mappers[kind])
+
+    def _places(self, plot, images: list) -> tuple:
+        """River, roads, parks and stations; glyphs of the stations and of what has an outline."""
         plot.line("x", "y", source=self.river, line_color="#9ecae1", line_width=3.5,
                   line_alpha=0.8)
         roads = plot.multi_line("xs", "ys", source=self.roads, line_color="white",
@@ -89,18 +119,15 @@ class Map(View):
         dots = plot.scatter("x", "y", source=self.dots, size=11, line_color="white",
                             line_width=1.5, fill_color={"field": "value",
                                                         "transform": self.mappers["value"]})
-        self.outlines, self.points = (roads.glyph, parks.glyph, hollow.glyph), dots.glyph
         plot.scatter("x", "y", source=self.chosen, size=18, fill_color=None, line_color=HERE,
                      line_width=3)
-        hover(plot, dots, [("station", "@name"), ("kind", "@kind"), ("read", "@value{0.0} µg/m³")])
-        hover(plot, hollow, [("station", "@name"), ("read", "nothing in this hour")])
-        hover(plot, list(self.drawn.values()), [
-            (name, f"@{name}{{0.0}}") for name in ("mean", "width", "error", "truth")],
-            point_policy="follow_mouse")
-        self.bar = colour_bar(self.mappers["value"], WIDTH - 12)
-        plot.add_layout(self.bar, "below")
-        plot.on_event(Tap, self._tapped)
-        return plot
+        hover(plot, dots, [("station", "@name"), ("kind", "@kind"),
+                           ("reading", "@value{0.0} µg/m³")])
+        hover(plot, hollow, [("station", "@name"), ("reading", "missing in this hour")])
+        hover(plot, images, [(title, f"@{name}{{0.0}} µg/m³") for title, name in (
+            ("prediction", "mean"), ("95 % interval width", "width"), ("error", "error"),
+            ("truth", "truth"))], point_policy="follow_mouse")
+        return dots.glyph, roads.glyph, parks.glyph, hollow.glyph
 
     def _enter(self, *events) -> None:
         """Another city: its outlines, cells and colours."""
@@ -145,20 +172,16 @@ class Map(View):
         data = hour.fitted.data
         maps = {"mean": hour.mean, "width": 2 * HALF_95 * hour.sd, "error": hour.error,
                 "truth": hour.truth}
-        images = {name: [image(data, values)] for name, values in maps.items()}
-        state = self.store.state
-        push(self.pixels, images | {
-            "image": images["truth" if state.shown == "truth" else "mean"], "left": [0],
-            "bottom": [0], "across": [0.5 * data.shape[1]], "up": [0.5 * data.shape[0]]})
+        push(self.pixels, {name: [image(data, values)] for name, values in maps.items()} | {
+            "left": [0], "bottom": [0], "across": [0.5 * data.shape[1]],
+            "up": [0.5 * data.shape[0]]})
         self._show()
 
     def _show(self, *events) -> None:
         state = self.store.state
-        shown = state.shown
-        kind = MAPPED[shown]
-        if kind == "value" and shown in self.pixels.data:
-            self.pixels.data.update(image=self.pixels.data[shown])
-        over = shown == "satellite"
+        asked = state.shown
+        kind = MAPPED[asked]
+        over = asked == "satellite"
         for name, drawn in self.drawn.items():
             drawn.visible = name == kind and not over
         for glyph in (*self.outlines, self.points):     # to be seen on the pale middle of errors
@@ -169,7 +192,7 @@ class Map(View):
         self.squares.glyph.fill_color = {
             "field": "value", "transform": self.mappers["value"]} if over else None
         self.squares.visible = over or state.cells
-        title = messages.MAP_TITLES[shown]
+        title = messages.MAP_TITLES[asked]
         if over and self._data is not None:
             title += f", {messages.clock(self._data.overpass(state.hour))}"
         self.figure.title.text = title

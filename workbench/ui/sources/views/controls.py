@@ -12,19 +12,20 @@ from workbench.ui.base.views.layout import View, stretched, wrapping
 from workbench.ui.base.views.text import note, paragraph
 from workbench.ui.sources import messages
 from workbench.ui.sources.designs import MOST, SIZES, STEP, STOPS
-from workbench.ui.sources.state import CITY, LINE, SET, WEIGHTS
+from workbench.ui.sources.state import CITY, LINE, SET, SOURCES, WEIGHTS
 from workbench.ui.sources.store import Store, usable
 
 LABELS = {
     "truth": "Function f", "span": "Line", "kernel": "Kernel", "hyper": "Hyperparameters",
-    "lengthscale": "Lengthscale", "spread": "Sd of f", "weight": "Composite weight φ",
-    "experts": "Learn MR-DGP too", "city": "Draw of the city", "scope": "Size",
-    "stations": "Stations (first half)", "satellite": "Satellite (biased)", "model": "Model",
-    "hour": "Hour",
+    "lengthscale": "Lengthscale", "spread": "Prior sd of f", "weight": "Composite weight φ",
+    "experts": "Fit MR-DGP too", "city": "Draw of the city", "scope": "Size of the data",
+    "stations": "Stations (first half)", "satellite": "Satellite (biased)",
+    "side": "Satellite cells (granularity)", "model": "Model", "city_kernel": "Kernel",
+    "reach": "Lengthscale over place", "hour": "Hour",
 }
-SLIDERS = ("lengthscale", "spread", "weight", "city", "hour")
-SWITCHES = ("experts", "stations", "satellite")
-EDITED = {"points": "Points", "size": "Points behind each value", "scale": "Bias: scale",
+SLIDERS = ("lengthscale", "spread", "weight", "city", "hour", "reach")
+SWITCHES = ("experts", *SOURCES)
+EDITED = {"points": "Points", "size": "Points per observation", "scale": "Bias: scale",
           "offset": "Bias: offset", "noise": "Noise (sd of a point)",
           "copied": "Noise copied from source 1"}
 MARGIN = (3, 10)
@@ -105,7 +106,8 @@ class Controls(View):
         super().__init__(store, **params)
         state = store.state
         self.widgets = {name: self._widget(name) for name in LABELS}
-        self.editor, self.about, self.learnt = Editor(store), note(inset=10), note(inset=10)
+        self.editor = Editor(store)
+        self.about, self.learnt, self.last = (note(inset=10) for _ in range(3))
         self.draw = small_button(messages.NEW_DRAW,
                                  lambda: state.param.update(draw=(state.draw + 1) % 20),
                                  sizing_mode="stretch_width")
@@ -113,7 +115,7 @@ class Controls(View):
                     for name in ("ribatet", "lyddon")}
         self._parts = {LINE: self._line(), CITY: self._city()}
         self._panel = stretched(self.about, *self._parts.values())
-        self.follow(self._shown, "tab", "hyper", of=state)
+        self.follow(self._shown, "tab", "hyper", *SOURCES, of=state)
         self.follow(self._estimated, "estimate")
         self.follow(self._learnt, "learnt")
 
@@ -133,8 +135,9 @@ class Controls(View):
     def _city(self) -> Column:
         w = self.widgets
         return column(
-            title("City"), w["hour"], w["city"], w["scope"], title("Sources"), w["stations"],
-            w["satellite"], title("Model"), w["model"])
+            title("Sources"), w["stations"], w["satellite"], self.last, w["side"],
+            title("Model"), w["model"], w["city_kernel"], w["reach"],
+            title("City"), w["hour"], w["city"], w["scope"])
 
     def _shown(self, *events) -> None:
         state = self.store.state
@@ -143,6 +146,10 @@ class Controls(View):
             part.visible = tab == state.tab
         for name in ("lengthscale", "spread"):
             self.widgets[name].disabled = state.hyper != SET
+        reasons = {name: state.why_on(name) for name in SOURCES}
+        for name, reason in reasons.items():
+            self.widgets[name].disabled = bool(reason)
+        self.last.object = paragraph(f"{reason}." if (reason := "".join(reasons.values())) else "")
 
     def _estimated(self, *events) -> None:
         found = self.store.estimate

@@ -6,24 +6,29 @@ import panel as pn
 import panel_material_ui as pmui
 from bokeh.models import Range1d
 
-from workbench.ui.base.jobs import Run
+from workbench.ui.base.jobs import Run, load_models
 from workbench.ui.base.shell import App
 from workbench.ui.base.views.controls import small_button
+from workbench.ui.base.views.exports import Exports
 from workbench.ui.base.views.layout import ByTab, View, stretched, wrapping
 from workbench.ui.base.views.readout import Readout
+from workbench.ui.base.views.room import Room
 from workbench.ui.base.views.text import note, paragraph
-from workbench.ui.sources import messages
+from workbench.ui.sources import city_models, exporting, messages, stored
 from workbench.ui.sources.city_store import CityStore
 from workbench.ui.sources.presets import PRESETS
 from workbench.ui.sources.state import CITY, LINE, State
 from workbench.ui.sources.store import Store
+from workbench.ui.sources.views.calibration import Calibration
 from workbench.ui.sources.views.charts import Charts
-from workbench.ui.sources.views.city import Map
+from workbench.ui.sources.views.city import EXTENT, Map
 from workbench.ui.sources.views.controls import Controls
 from workbench.ui.sources.views.experts import Experts
 from workbench.ui.sources.views.line import Line
 from workbench.ui.sources.views.series import Models, Series
 
+NARROW, EDGES = 700, 92     # pixels: of two maps beside each other, and of what is beside them
+ABOVE, LEAST = 330, 260     # pixels above and below a map in the window, and across it at least
 STEP = 900              # milliseconds between hours that are played
 
 
@@ -97,7 +102,8 @@ class Numbers(Readout):
     def _numbers(self, *events) -> None:
         store, state = self.store, self.store.state
         on_line = state.tab == LINE
-        self.verdict.visible = self.cost.visible = on_line and store.answer is not None
+        self.cost.visible = on_line and store.answer is not None
+        self.verdict.visible = self.cost.visible or (not on_line and store.city.hour is not None)
         if on_line and store.answer is not None:
             answer, designs = store.answer, state.designs
             self.text.text = messages.line_headline(answer.scores, answer.weight, store.estimate)
@@ -107,6 +113,32 @@ class Numbers(Readout):
         elif not on_line:
             hour = store.city.hour
             self.text.text = messages.ABOUT["city"] if hour is None else _of_city(hour)
+            if hour is not None:
+                self.judge(messages.city_verdict(hour.fitted))
+
+
+class TakeAway(Exports):
+    """What can be taken away of the tab that is open."""
+
+    def __init__(self, store: Store, **params):
+        super().__init__(store, lambda: exporting.bundle(store), {
+            store: ("answer", "experts"), store.city: ("hour",), store.state: ("tab",)}, **params)
+
+
+class City(View):
+    """Maps as large as the page allows, below them a station, calibration and models."""
+
+    def __init__(self, store: Store, **params):
+        super().__init__(store, **params)
+        self.maps = Map(store)
+        self._panel = stretched(self.maps, wrapping(
+            Series(store), Calibration(store), gap=16), Models(store))
+
+    def arrange(self, across: int, down: int) -> None:
+        """Fit the maps into a column and a window of so many pixels."""
+        beside = 2 if across >= NARROW else 1
+        high = max(down - ABOVE, LEAST) * EXTENT[0] / EXTENT[1]
+        self.maps.fit(int(max(LEAST, min((across - EDGES) / beside, high))))
 
 
 class Stage(ByTab):
@@ -114,20 +146,33 @@ class Stage(ByTab):
 
     def __init__(self, store: Store, **params):
         x_range = Range1d(-2, 15)
+        self.city, self.room = City(store), Room(sizing_mode="stretch_width", height=1, margin=0)
         super().__init__(store.state, {
             LINE: [Line(store, x_range), Experts(store, x_range), Charts(store)],
-            CITY: [wrapping(Map(store), Series(store), gap=10), Models(store)]}, **params)
+            CITY: [self.city]}, **params)
+        self.room.param.watch(lambda event: self.city.arrange(*event.new), "room")
+
+    def __panel__(self):
+        return stretched(self.room, super().__panel__())
 
 
 def _of_city(hour) -> str:
-    fitted = hour.fitted
-    *_, seen, name = fitted.key
-    return messages.city_headline(messages.MODELS[name], " and ".join(seen), fitted.rmse,
-                               fitted.coverage, messages.clock(hour.hour))
+    key = hour.fitted.key
+    return messages.city_headline(messages.MODELS[key.model], " and ".join(key.seen), hour.fitted,
+                                  messages.clock(hour.hour))
 
 
 def _import_models(run: Run) -> None:
-    import workbench.gp.models.several_sources.mr_gp  # noqa: F401
+    load_models()
 
 
-APP = App(messages.TITLE, State, Store, Controls, (Top, Numbers, Stage), first=_import_models)
+def _first_city(run: Run) -> None:
+    """The fit that the city opens on, and its map, for whoever opens the other tab."""
+    run.give_way()
+    if stored.fit() is not None:
+        city_models.learn(stored.KEY, run)
+
+
+APP = App(messages.TITLE, State, Store, Controls, (Top, Numbers, Stage, TakeAway),
+          first=_import_models,
+          later=_first_city)

@@ -33,7 +33,7 @@ class Series(View):
         self.station = pmui.Select.from_param(store.state.param.station, label="Station",
                                               size="small", width=130, margin=(8, 5, 2, 5))
         self._panel = shown(self.station, self.figure, note(messages.SERIES_NOTE, WIDTH + 60),
-                            width=WIDTH + 80)
+                            width=WIDTH + 80, styles={"max-width": "100%"})
         store.state.param.watch(self._update, "station")
         self.follow(self._update, "data", "fitted", of=store.city)
         self.follow(self._move, "hour", of=store.state)
@@ -54,8 +54,9 @@ class Series(View):
         ticks = plot.scatter("hour", "value", source=self.passes, marker="dash", angle=np.pi / 2,
                              size=12, line_width=2, color=CATEGORIES[2])
         plot.renderers.append(self.now)
-        legend(plot, {"truth": [truth], "predicted": [band, mean], "read": [early],
-                      "held out": [late], "satellite": [ticks]}, "top_left", side="above")
+        legend(plot, {"truth": [truth], "predicted": [band, mean],
+                      "training": [early], "held out": [late], "satellite": [ticks]},
+               "top_left", side="above")
         plot.legend.spacing, plot.legend.glyph_width = 0, 14
         plot.xaxis.ticker.desired_num_ticks = 8
         plot.on_event(Tap, self._tapped)
@@ -106,11 +107,6 @@ class Models(View):
     def _update(self, *events) -> None:
         city = self.store.city
         present = None if city.fitted is None else city.fitted.key
-        rows = []
-        for key, (rmse, coverage, here, learnt) in city.rows.items():
-            *place, seen, name = key
-            if present is not None and tuple(place) == present[:-2]:
-                rows.append(((messages.MODELS[name], " + ".join(seen), f"{rmse:.1f}",
-                              f"{100 * coverage:.0f} %", f"{here:.1f}", learnt),
-                             "font-weight: 600" if key == present else ""))
+        rows = [(city.rows[key], "font-weight: 600" if key == present else "")
+                for key in city.rows if present is not None and key.world == present.world]
         self.table.object = table(messages.CITY_HEADS, rows) if rows else ""

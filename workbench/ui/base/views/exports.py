@@ -1,0 +1,125 @@
+"""The row of what can be taken away from a page, and a dialog with the Python of it."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable
+
+import panel as pn
+import panel_material_ui as pmui
+
+from workbench.ui.base import messages
+from workbench.ui.base.store import Store
+from workbench.ui.base.views.bundle import MAPS, Bundle
+from workbench.ui.base.views.controls import small_button
+from workbench.ui.base.views.layout import View, wrapping
+from workbench.ui.base.views.pictures import Pictures
+from workbench.ui.base.views.text import note
+
+_LOOK = {"variant": "text", "size": "small", "embed": False, "margin": (2, 2)}
+
+
+class Program(pn.viewable.Viewer):
+    """A dialog that shows a program, to be copied or downloaded.
+
+    Parameters
+    ----------
+    title, said : str
+        Of the dialog, and what it says above the program.
+    filename : str
+        Of the download.
+    """
+
+    def __init__(self, title: str, said: str, filename: str, **params):
+        super().__init__(**params)
+        self.text = pmui.TextAreaInput(label="Python", value="", rows=14, max_rows=24,
+                                       sizing_mode="stretch_width",
+                                       sx={"& textarea": {"fontFamily": "monospace"}})
+        self.download = pmui.FileDownload(
+            label=messages.DOWNLOAD_PY, callback=lambda: io.StringIO(self.text.value),
+            filename=filename, **_LOOK | {"variant": "outlined", "margin": (4, 5)})
+        self.copy = small_button(messages.COPY, lambda: None, margin=(4, 5))
+        self.copy.js_on_click(args={"text": self.text, "copied": messages.COPIED},
+                              code="navigator.clipboard.writeText(text.value); "
+                                   "cb_obj.label = copied")
+        self.dialog = pmui.Dialog(
+            pn.Column(note(said), self.text, wrapping(
+                self.copy, self.download, small_button(messages.CLOSE, self._close,
+                                                       margin=(4, 5)))),
+            title=title, title_variant="h6", close_on_click=True, width_option="md", open=False)
+
+    def show(self, program: str) -> None:
+        """Open with a program."""
+        self.copy.label = messages.COPY
+        self.text.value = program
+        self.dialog.open = True
+
+    def _close(self) -> None:
+        self.dialog.open = False
+
+    def __panel__(self):
+        return self.dialog
+
+
+class Exports(View):
+    """Pictures, maps, table, report, program and notebook of what a store shows.
+
+    Parameters
+    ----------
+    store : Store
+    bundle : callable
+        What can be taken away of the store; None where there is nothing yet.
+    watched : mapping of Store to tuple of str
+        Results on which it depends whether there is something.
+    """
+
+    def __init__(self, store: Store, bundle: Callable[[], Bundle | None], watched: dict, **params):
+        super().__init__(store, **params)
+        self._bundle, self.pictures = bundle, Pictures(height=1, width=1, margin=0)
+        self.program = Program(messages.COPY_PYTHON, messages.AS_PYTHON, f"{store.app}.py")
+        plain = {"variant": "text", "margin": (2, 2)}
+        self.drawn = [small_button(kind.upper(), lambda kind=kind: self._draw(kind), **plain)
+                      for kind in ("png", "svg")]
+        self.maps = [self._file(label, suffix, lambda found, suffix=suffix: found.file(suffix))
+                     for suffix, label in MAPS.items()]
+        self.csv = self._file("CSV", ".csv", Bundle.csv)
+        self.report = small_button("Report (HTML)", lambda: self._draw("html"), **plain)
+        self.python = small_button(messages.COPY_PYTHON, self._show, **plain)
+        self.notebook = self._file(messages.NOTEBOOK, ".ipynb",
+                                   lambda found: io.StringIO(found.notebook()))
+        self._all = [*self.drawn, *self.maps, self.csv, self.report, self.python, self.notebook]
+        label = pmui.Typography(messages.EXPORT, variant="body2", margin=(7, 2, 0, 5))
+        self._panel = pn.Column(wrapping(label, *self._all, gap=0), self.program, self.pictures,
+                                sizing_mode="stretch_width", margin=0)
+        self.pictures.param.watch(self._failed, "failed")
+        for each, names in watched.items():
+            each.param.watch(self._available, list(names))
+        self.follow(self._available, "work")
+
+    def _file(self, label: str, suffix: str, make: Callable) -> pmui.FileDownload:
+        def made():
+            found = self._bundle()
+            download.filename = f"{found.stem}{suffix}"
+            return make(found)
+
+        download = pmui.FileDownload(label=label, callback=made, filename=f"export{suffix}",
+                                     **_LOOK)
+        return download
+
+    def _available(self, *events) -> None:
+        found = self._bundle()
+        for each in self._all:
+            each.disabled = found is None
+        for each in self.maps:
+            each.visible = found is None or found.maps is not None
+
+    def _draw(self, kind: str) -> None:
+        found = self._bundle()
+        self.pictures.ask(kind, f"{found.stem}.{kind}", found.report() if kind == "html" else "")
+
+    def _show(self) -> None:
+        self.program.show(self._bundle().program)
+
+    def _failed(self, event) -> None:
+        if event.new:
+            self.store.error = f"{messages.NO_PICTURE}: {event.new}"
