@@ -68,10 +68,15 @@ def own_models(setting: Setting) -> dict[str, object]:
         if key not in setting.models:
             found |= {rival.name: None} if rival.always else {}
         elif key == AUTO:
-            found[AUTO] = workbench.Auto(effort=setting.effort, seed=setting.seed, workers=1)
+            found[AUTO] = workbench.Auto(**auto_options(setting))
         elif rival.cls:
             found[rival.name] = getattr(workbench, rival.cls)(**rival.options, seed=setting.seed)
     return found
+
+
+def auto_options(setting: Setting) -> dict:
+    """Options of the mixture: one process, as the fits of a comparison share the processors."""
+    return {"effort": setting.effort, "seed": setting.seed, "workers": 1}
 
 
 def arguments(setting: Setting) -> dict:

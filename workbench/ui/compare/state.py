@@ -59,6 +59,13 @@ class Setting:
         """The models by key."""
         return {key: RIVALS[key] for key in self.models}
 
+    @property
+    def choices(self) -> dict:
+        """The choices of a state that ask for it."""
+        return {"dataset": self.dataset, "test": self.test, "folds": self.folds,
+                "effort": self.effort, "seed": self.seed} | {
+                    key: key in self.models for key in RIVALS}
+
 
 @dataclass(frozen=True)
 class Pair:

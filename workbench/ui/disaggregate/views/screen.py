@@ -15,7 +15,7 @@ from workbench.ui.disaggregate.views.exports import Exports
 from workbench.ui.disaggregate.views.maps import SIDE, Maps
 from workbench.ui.disaggregate.views.own import Own
 from workbench.ui.disaggregate.views.report import Report
-from workbench.ui.disaggregate.views.room import Room
+from workbench.ui.base.views.room import Room
 from workbench.ui.disaggregate.views.verdict import Strip
 
 DOCK, WIDE = 340, 1250      # pixels across docked charts; from where they are docked anyhow
