@@ -23,11 +23,11 @@ STALE_PAIR = "What is shown was made with other settings; press Compute for thes
 CHART_NOTE = ("Left of the rule a model is better than the simple map ({base}), right of it worse; "
               "bars are 95 % intervals of the paired difference, hollow marks are within error. "
               "Dots of coverage belong on the line of their colour.")
+COVERAGE = "50, 80, 95 % intervals cover (%)"
 BEYOND = "An arrow: the difference is beyond the chart; the figure beside it is not cut."
-MAPS_NOTE = ("All maps have one colour scale, {unit}, locked to what was observed and to the truth "
-             "where it is known; {kept}Zoom and pan are linked, and pointing at a place shows all "
-             "models' values.")
-KEPT = "totals of the areas are kept in every map. "
+MAPS_NOTE = ("One colour scale for all maps, locked to what was observed and to the truth where it "
+             "is known{kept}. Zoom and pan are linked; point at a place for all models' values.")
+KEPT = "; every map keeps the areas' totals"
 OBSERVED, TRUTH = "What every model was told", "Truth, never told"
 PROGRAM_NOTE = "Runs as it is, and gives these numbers; the times differ."
 COPY, COPIED = "Copy", "Copied"
@@ -37,8 +37,6 @@ NO_PAPERS = "The stored table of published numbers is not here."
 PAPERS_NOTE = ("Every number on the left is what the paper prints, every number in the middle is "
                "from a stored run; the command that makes it again stands below the table. The "
                "cause is our judgement.")
-AGREES, APART = "within 5 %", "more than 5 % apart"
-UNITS = {"crps": "CRPS", "map": "deviance of the map"}
 
 
 def left(what: str, seconds: float) -> str:
@@ -84,7 +82,10 @@ def failed(partial: str) -> str:
     return f"Incomplete: {partial}. What is finished is shown, and kept for the next comparison."
 
 
-def papers(title: str, count: int, near: int) -> str:
+def papers(title: str, count: int, near: int, elsewhere: int) -> str:
     """How many published numbers are met."""
-    return (f"{title}: of {count} published numbers {near} are met within 5 %."
-            if count else NO_PAPERS)
+    if not count:
+        return NO_PAPERS
+    more = (f" {elsewhere} more are on other data, where models' order can be compared and numbers "
+            "cannot." if elsewhere else "")
+    return f"{title}: of {count} published numbers {near} are met within 5 %.{more}"

@@ -100,9 +100,7 @@ def write_pair(made: xr.Dataset, path: Path) -> None:
     from workbench.outputs import write_bytes
     from workbench.schema import GEOMETRY
 
-    kept = made.drop_vars([*GEOMETRY], errors="ignore")
-    write_bytes(path, _content(kept.astype({n: "float32" for n in kept.data_vars
-                                            if kept[n].dtype == float})))
+    write_bytes(path, _content(made.drop_vars([*GEOMETRY], errors="ignore")))
 
 
 @cache
@@ -111,7 +109,7 @@ def papers() -> pd.DataFrame:
     path = folder() / PAPERS
     if not path.is_file():
         return pd.DataFrame(columns=["paper", "table", "what", "published", "published_value",
-                                     "ours", "ours_value", "cause", "made_by"])
+                                     "ours", "ours_value", "same_data", "cause", "made_by"])
     return pd.read_csv(path, dtype={"published": str, "ours": str}).fillna(
         {"published": "", "ours": "", "cause": ""})
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import panel as pn
-from bokeh.models import FactorRange, FixedTicker, LabelSet, Range1d, Span
+from bokeh.models import FactorRange, FixedTicker, LabelSet, NumeralTickFormatter, Range1d, Span
 from bokeh.plotting import figure
 
 from workbench.plots.theme import CATEGORIES, NEUTRAL
@@ -31,8 +31,11 @@ from workbench.ui.compare.store import Store
 COLOURS = {BETTER: CATEGORIES[0], WORSE: CATEGORIES[1], UNSURE: NEUTRAL, SIMPLE: NEUTRAL,
            FAILED: NEUTRAL}
 COVERED = dict(zip(LEVELS, (CATEGORIES[3], CATEGORIES[5], CATEGORIES[2]), strict=True))
-LINE, HEAD = 26, 80         # pixels of a model, and of what is above and below them
-NAMES, FIGURES = 140, 0.42  # pixels of the names; share of the first chart that figures take
+LINE, HEAD = 23, 52         # pixels of a model, and of what is above and below them
+NAMES, EDGE = 132, 20       # pixels of the names, and beside each chart
+BESIDE = 700                # pixels from which charts stand beside each other
+SHARES = (0.47, 0.21, 0.16, 0.16)
+FIGURES = 0.36              # share of the first chart that figures take
 WORST = 0.75                # from where a difference is drawn as an arrow, where others are smaller
 HEADS = ("model", "score", "minus the simple map's (95 % interval)", "", "CRPS", "map",
          "50 %", "80 %", "95 %", "seconds")
@@ -61,12 +64,13 @@ class Charts(View):
 
     def fit_into(self, across: int) -> None:
         """Fill a width: beside each other where there is room, else below each other."""
-        beside = across >= 760
-        spare = across - NAMES - 56 if beside else across - NAMES - 20
-        shares = (0.46, 0.22, 0.16, 0.16) if beside else (1, 1, 1, 1)
-        for plot, share in zip(self.figures, shares, strict=True):
-            plot.frame_width = max(90, int(spare * share))
-            plot.yaxis.visible = not beside or plot is self.gap
+        beside = across >= BESIDE
+        spare = across - NAMES - 4 * EDGE
+        for plot, pane, share in zip(self.figures, self._panes, SHARES, strict=True):
+            named = not beside or plot is self.gap
+            width = int(spare * share) if beside else across - NAMES - EDGE
+            plot.frame_width, plot.yaxis.visible = max(90, width), named
+            pane.width = plot.frame_width + EDGE + (NAMES if named else 0)
 
     def _gaps(self) -> figure:
         plot = chart("", None, None, 400, 200, y_range=self.models, x_range=Range1d(-1, 1),
@@ -85,7 +89,7 @@ class Charts(View):
         return plot
 
     def _coverage(self) -> figure:
-        plot = chart("coverage of intervals", None, None, 200, 200, y_range=self.models,
+        plot = chart(messages.COVERAGE, None, None, 200, 200, y_range=self.models,
                      x_range=Range1d(-0.03, 1.03), name="coverage")
         for level, colour in COVERED.items():
             plot.add_layout(Span(location=level / 100, dimension="height", line_color=colour,
@@ -93,7 +97,7 @@ class Charts(View):
         drawn = plot.scatter("share", "name", source=self.covered, size=9, color="colour",
                              fill_alpha=0.9)
         plot.xaxis.ticker = FixedTicker(ticks=[level / 100 for level in LEVELS])
-        plot.xaxis.major_label_overrides = {level / 100: f"{level} %" for level in LEVELS}
+        plot.xaxis.major_label_overrides = {level / 100: str(level) for level in LEVELS}
         hover(plot, drawn, [("model", "@name"), ("interval", "@level %"),
                             ("covers", "@share{0.0 %}")])
         return plot
@@ -103,6 +107,7 @@ class Charts(View):
                      x_range=Range1d(0.1, 10), name=column)
         plot.segment("start", "name", column, "name", source=self.costs, line_color="colour",
                      line_width=2, line_alpha=0.5)
+        plot.xaxis.formatter = NumeralTickFormatter(format="0,0.[000]")
         drawn = plot.scatter(column, "name", source=self.costs, size=9, line_color="colour",
                              fill_color="fill", line_width=2)
         hover(plot, drawn, [("model", "@name"), (column.replace("_", " "), f"@{column}{{0,0.0}}")])
@@ -157,7 +162,9 @@ class Charts(View):
         for plot, name in ((self.fit, "map_score"), (self.time, "seconds")):
             values = np.array([v for v in self.costs.data[name] if np.isfinite(v) and v > 0])
             if values.size:
-                plot.x_range.update(start=float(values.min()) / 1.6, end=float(values.max()) * 1.6)
+                low, high = float(values.min()) / 1.6, float(values.max()) * 1.6
+                plot.x_range.update(start=low, end=high)
+                plot.xaxis.ticker = FixedTicker(ticks=decades(low, high))
 
     def _name(self, board: Board) -> None:
         by = title_of(board, score_of(board, self.store.state.score))
@@ -199,6 +206,17 @@ def ticks_of(low: float, high: float) -> list[float]:
     step = next(s for s in (0.05, 0.1, 0.2, 0.25, 0.5, 1.0, 2.0, 5.0, 10.0, 50.0)
                 if (high - low) / s <= 6)
     return [round(k * step, 4) for k in range(int(np.ceil(low / step)), int(high / step) + 1)]
+
+
+def decades(low: float, high: float, most: int = 3) -> list[float]:
+    """Few round values between two positive ends, far apart."""
+    for steps, every in (((1, 2, 3, 5), 1), ((1, 2, 5), 1), ((1, 3), 1), ((1,), 1), ((1,), 2),
+                         ((1,), 3), ((1,), 5)):
+        found = [step * 10.0**power for power in range(-6, 12) if power % every == 0
+                 for step in steps if low <= step * 10.0**power <= high]
+        if len(found) <= most:
+            return found
+    return found[:most]
 
 
 def numbers(board: Board, rows: list[Row]) -> str:

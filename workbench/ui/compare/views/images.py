@@ -11,6 +11,7 @@ from workbench.ui.base.views.figures import chart, colour_bar, colours, hover
 from workbench.ui.compare.grid import Grid
 
 NOWHERE = "#00000000"       # where there is nobody
+LEAST, TITLE = 90, 30       # pixels across the smallest map, and above each
 
 
 def mapper_of(scale: ColourScale) -> LinearColorMapper:
@@ -28,7 +29,8 @@ def small_map(name: str, source: ColumnDataSource, mapper: LinearColorMapper,
     """A map of one column, without axes, which zooms with those that share its ranges."""
     plot = chart(" ", None, None, 160, 160, x_range=ranges[0], y_range=ranges[1],
                  tools="pan,box_zoom,wheel_zoom,reset,save", active_scroll=None,
-                 toolbar_location="right", name=name)
+                 toolbar_location="right", toolbar_inner=True, name=name)
+    plot.min_border, plot.toolbar.logo = 0, None
     plot.toolbar.autohide, plot.axis.visible, plot.grid.visible = True, False, False
     plot.outline_line_color, plot.title.text_font_size = None, "13px"
     plot.image(name, source=source, x="left", y="bottom", dw="width", dh="height",
@@ -78,12 +80,15 @@ def side(grid: Grid, across: int, count: int, gap: int, most: int, high: int) ->
     high : int
         Pixels for all rows together, as far as maps then are not tiny.
     """
-    best = (0, 0)
-    for beside in range(1, count + 1):
-        width = min(across // beside - gap, most, int(most / grid.ratio))
-        rows = -(-count // beside)
-        if width >= 90 and (rows * (width * grid.ratio + 40) <= high or best == (0, 0)):
-            if best == (0, 0) or width > best[0] or best[2] > high:
-                best = (width, round(width * grid.ratio), rows * (width * grid.ratio + 40))
-    return (best[0], best[1]) if best[0] else (max(90, across - gap),
-                                              round(max(90, across - gap) * grid.ratio))
+    found = (LEAST, round(LEAST * grid.ratio))
+    for beside in range(count, 0, -1):          # the maps grow
+        width = int(min(across // beside - gap, most, most / grid.ratio))
+        tall = round(width * grid.ratio)
+        if width < LEAST:
+            continue
+        fits = -(-count // beside) * (tall + TITLE) <= high
+        if fits or found[0] == LEAST:
+            found = (width, tall)
+        if not fits and found[0] > LEAST:
+            break
+    return found

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from html import escape
-
 import numpy as np
 import panel as pn
 from bokeh.models import Range1d
 from bokeh.plotting import figure
 
 from workbench.plots.scales import colour_scale
-from workbench.ui.base.views.figures import empty, push
+from workbench.ui.base.views.figures import chart, empty, push
 from workbench.ui.base.views.layout import View, stretched, wrapping
 from workbench.ui.base.views.text import note, paragraph
 from workbench.ui.compare import messages
@@ -29,8 +27,9 @@ from workbench.ui.compare.views.images import (
     small_map,
 )
 
+WRAP = ":host {flex-wrap: wrap; gap: 0 8px; align-items: center;}"
 MOST = 3 + len(RIVALS)      # maps: observed, truth, the simple map, all its rivals
-GAP, LARGEST, ABOVE = 40, 420, 330
+GAP, LARGEST, ABOVE = 10, 420, 530
 
 
 class Maps(View):
@@ -49,8 +48,10 @@ class Maps(View):
         self._panes = [pn.pane.Bokeh(plot, margin=(0, 2), visible=False) for plot in self.figures]
         self._row = wrapping(*self._panes, gap=2)
         self.note = note()
-        self._bar = pn.pane.Bokeh(self.legend, margin=(0, 5))
-        self._panel = stretched(self._bar, self._row, self.note)
+        bar_and_note = pn.Row(pn.pane.Bokeh(self.legend, margin=(0, 5), width=320, height=46),
+                              self.note, sizing_mode="stretch_width", margin=0,
+                              stylesheets=[WRAP])
+        self._panel = stretched(bar_and_note, self._row)
         self._board: Board | None = None
         self.follow(self._update, "board")
         self.follow(self._dim, "stale")
@@ -63,8 +64,6 @@ class Maps(View):
             self._size(self._board)
 
     def _legend(self) -> figure:
-        from workbench.ui.base.views.figures import chart
-
         plot = chart("", None, None, 300, 1, name="colours")
         plot.axis.visible = plot.grid.visible = False
         plot.outline_line_color = None
@@ -101,7 +100,7 @@ class Maps(View):
                     zip(self.names, shown, strict=False)]
             say_values(self.figures[:len(shown)], tips)
             self.note.object = paragraph(messages.MAPS_NOTE.format(
-                unit=escape(board.unit), kept=messages.KEPT if board.setting.data.counts else ""))
+                kept=messages.KEPT if board.setting.data.counts else ""))
             self._size(board)
 
     def _size(self, board: Board) -> None:
@@ -110,7 +109,7 @@ class Maps(View):
                              max(260, self.room[1] - ABOVE))
         for plot, pane in zip(self.figures, self._panes, strict=True):
             plot.update(frame_width=width, frame_height=height)
-            pane.param.update(width=width + GAP - 6, height=height + 32)
+            pane.param.update(width=width + GAP - 4, height=height + 30)
 
 
 def panels(board: Board, score: str) -> list[tuple[str, np.ndarray]]:

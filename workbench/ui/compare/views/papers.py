@@ -77,12 +77,12 @@ def of_paper(paper: str) -> pd.DataFrame:
 
 
 def headline(paper: str) -> str:
-    """How many numbers of a paper are met."""
-    rows = of_paper(paper)
-    known = rows.dropna(subset=["published_value", "ours_value"])
+    """How many numbers of a paper are met, of those on its own data."""
+    rows = of_paper(paper).dropna(subset=["published_value", "ours_value"])
+    known = rows[rows["same_data"] == "yes"]
     off = np.abs(known["ours_value"] / known["published_value"] - 1)
     title = next(label for label, key in SOURCES.items() if key == paper)
-    return messages.papers(title, len(known), int((off <= MET).sum()))
+    return messages.papers(title, len(known), int((off <= MET).sum()), len(rows) - len(known))
 
 
 def gap(row: pd.Series) -> str:
