@@ -23,12 +23,12 @@ STALE_PAIR = "What is shown was made with other settings; press Compute for thes
 CHART_NOTE = ("Left of the rule a model is better than the simple map ({base}), right of it worse; "
               "bars are 95 % intervals of the paired difference, hollow marks are within error. "
               "Dots of coverage belong on the line of their colour.")
-COVERAGE = "50, 80, 95 % intervals cover (%)"
+COVERAGE = "coverage (%)"
 BEYOND = "An arrow: the difference is beyond the chart; the figure beside it is not cut."
 MAPS_NOTE = ("One colour scale for all maps, locked to what was observed and to the truth where it "
              "is known{kept}. Zoom and pan are linked; point at a place for all models' values.")
 KEPT = "; every map keeps the areas' totals"
-OBSERVED, TRUTH = "What every model was told", "Truth, never told"
+OBSERVED, TRUTH = "Told: areas' rates", "Truth, not told"
 PROGRAM_NOTE = "Runs as it is, and gives these numbers; the times differ."
 COPY, COPIED = "Copy", "Copied"
 SAME_SCALE = ("Means share one colour scale. The difference is in standard deviations of the "

@@ -31,8 +31,9 @@ from workbench.ui.compare.store import Store
 COLOURS = {BETTER: CATEGORIES[0], WORSE: CATEGORIES[1], UNSURE: NEUTRAL, SIMPLE: NEUTRAL,
            FAILED: NEUTRAL}
 COVERED = dict(zip(LEVELS, (CATEGORIES[3], CATEGORIES[5], CATEGORIES[2]), strict=True))
-LINE, HEAD = 23, 52         # pixels of a model, and of what is above and below them
-NAMES, EDGE = 132, 20       # pixels of the names, and beside each chart
+LINE, HEAD = 23, 54         # pixels of a model, and of what is above and below them
+NAMES, EDGE = 132, 6        # pixels of the names, and beside each chart
+AT_FIRST = 950              # pixels of a page whose room is not known yet
 BESIDE = 700                # pixels from which charts stand beside each other
 SHARES = (0.47, 0.21, 0.16, 0.16)
 FIGURES = 0.36              # share of the first chart that figures take
@@ -56,7 +57,8 @@ class Charts(View):
         self.figures = (self.gap, self.coverage, self.fit, self.time)
         self.table, self.told = block(), note()
         self._panes = [pn.pane.Bokeh(plot, margin=(0, 2)) for plot in self.figures]
-        self._row = wrapping(*self._panes, gap=4)
+        self._row = wrapping(*self._panes, gap=0)
+        self.fit_into(AT_FIRST)
         self._panel = stretched(self._row, self.told)
         self.follow(self._update, "board")
         self.follow(self._dim, "stale")
@@ -65,15 +67,16 @@ class Charts(View):
     def fit_into(self, across: int) -> None:
         """Fill a width: beside each other where there is room, else below each other."""
         beside = across >= BESIDE
-        spare = across - NAMES - 4 * EDGE
+        spare = across - NAMES - len(self.figures) * EDGE
         for plot, pane, share in zip(self.figures, self._panes, SHARES, strict=True):
             named = not beside or plot is self.gap
-            width = int(spare * share) if beside else across - NAMES - EDGE
-            plot.frame_width, plot.yaxis.visible = max(90, width), named
-            pane.width = plot.frame_width + EDGE + (NAMES if named else 0)
+            plot.yaxis.visible = named
+            plot.min_border_left = NAMES if named else 4
+            pane.width = plot.width = (int(spare * share) if beside else across - NAMES - EDGE
+                                       ) + (NAMES if named else 0)
 
     def _gaps(self) -> figure:
-        plot = chart("", None, None, 400, 200, y_range=self.models, x_range=Range1d(-1, 1),
+        plot = lined("", y_range=self.models, x_range=Range1d(-1, 1),
                      name="gap")
         plot.add_layout(Span(location=0, dimension="height", line_color=NEUTRAL, line_width=2,
                              line_dash="dashed"))
@@ -81,15 +84,15 @@ class Charts(View):
                      line_width=3)
         drawn = plot.scatter("at", "name", source=self.rows, marker="marker", size=11,
                              line_color="colour", fill_color="fill", line_width=2)
-        plot.add_layout(LabelSet(x="end", y="name", text="told", source=self.rows, y_offset=-8,
-                                 text_font_size="12px", text_color="colour", text_align="right"))
+        plot.add_layout(LabelSet(x="end", y="name", text="told", source=self.rows, x_offset=-4,
+                                 y_offset=-8, text_font_size="12px", text_color="colour", text_align="right"))
         hover(plot, drawn, [("model", "@name"), ("score", "@score"), ("CRPS", "@crps"),
                             ("minus the simple map's", "@told")])
         plot.ygrid.visible = False
         return plot
 
     def _coverage(self) -> figure:
-        plot = chart(messages.COVERAGE, None, None, 200, 200, y_range=self.models,
+        plot = lined(messages.COVERAGE, y_range=self.models,
                      x_range=Range1d(-0.03, 1.03), name="coverage")
         for level, colour in COVERED.items():
             plot.add_layout(Span(location=level / 100, dimension="height", line_color=colour,
@@ -103,7 +106,7 @@ class Charts(View):
         return plot
 
     def _costs(self, column: str) -> figure:
-        plot = chart("", None, None, 140, 200, y_range=self.models, x_axis_type="log",
+        plot = lined("", y_range=self.models, x_axis_type="log",
                      x_range=Range1d(0.1, 10), name=column)
         plot.segment("start", "name", column, "name", source=self.costs, line_color="colour",
                      line_width=2, line_alpha=0.5)
@@ -123,11 +126,9 @@ class Charts(View):
         rows = ranking(board, self.store.state.score)
         with pn.io.hold():
             self._push(board, rows)
-            height = LINE * len(rows)
-            for plot in self.figures:
-                plot.frame_height = height
-            for pane in self._panes:
-                pane.height = height + HEAD
+            height = LINE * len(rows) + HEAD
+            for plot, pane in zip(self.figures, self._panes, strict=True):
+                pane.height = plot.height = height
             self._name(board)
             self.table.object = numbers(board, rows)
 
@@ -169,7 +170,7 @@ class Charts(View):
     def _name(self, board: Board) -> None:
         by = title_of(board, score_of(board, self.store.state.score))
         base = board.result.attrs["baseline"]
-        self.gap.title.text = f"{by}, compared with the {base}"
+        self.gap.title.text = f"{by}, beside the {base}"
         self.gap.xaxis.axis_label = None
         self.fit.title.text = title_of(board, map_score(board))
         self.time.title.text = "seconds to fit"
@@ -181,6 +182,15 @@ class Charts(View):
                      for row in ranking(board, self.store.state.score))
         self.told.object = paragraph(
             messages.CHART_NOTE.format(base=base) + (f" {messages.BEYOND}" if beyond else ""))
+
+
+def lined(title: str, **options) -> figure:
+    """A chart whose size is that of the whole, its axes and titles included."""
+    plot = chart(title, None, None, 200, 200, **options)
+    plot.title.text_font_size = "13px"
+    plot.update(frame_width=None, frame_height=None, width=220, height=200,
+                min_border_right=10, min_border_bottom=24, sizing_mode="fixed")
+    return plot
 
 
 def told(row: Row) -> str:

@@ -17,21 +17,21 @@ from workbench.ui.compare.grid import Grid, grid_of
 from workbench.ui.compare.state import Pair
 from workbench.ui.compare.store import Store
 from workbench.ui.compare.views.images import (
-    bar,
+    Cell,
     columns,
     framed,
     mapper_of,
     recolour,
     say_values,
+    scale_bar,
     side,
-    small_map,
 )
 
 NAMES = {label: engine for engine, label in ENGINES.items()}
 MAPS = ("one", "other", "apart")
 HEADS = ("engine", "seconds", "mean off, median", "mean off, at most", "sd ratio, median",
          "sd ratio, least", "sd ratio, most")
-GAP, LARGEST, ABOVE = 64, 620, 390
+GAP, LARGEST, ABOVE = 20, 620, 420
 
 
 class Engines(View):
@@ -44,14 +44,10 @@ class Engines(View):
         unit = colour_scale(np.array([0.0, 1.0]), label="mean")
         self.rate, self.apart = mapper_of(unit), mapper_of(
             colour_scale(np.array([0.0, 1.0]), label="difference", kind="difference"))
-        self.figures = [small_map(name, self.source, self.apart if name == "apart" else self.rate,
-                                  self.ranges) for name in MAPS]
-        self.bars = [bar(self.apart if name == "apart" else self.rate, " ", 200) for name in MAPS]
-        for plot, one in zip(self.figures, self.bars, strict=True):
-            plot.add_layout(one, "below")
-        self.room, self._grid = (1000, 700), None
-        self._panes = [pn.pane.Bokeh(plot, margin=(0, 2)) for plot in self.figures]
-        self._row, self.numbers = wrapping(*self._panes, gap=2), block()
+        self.cells = [Cell(name, self.source, self.apart if name == "apart" else self.rate,
+                           self.ranges) for name in MAPS]
+        self.room, self._grid = (950, 800), None
+        self._row, self.numbers = wrapping(*(cell.panel for cell in self.cells), gap=2), block()
         self._panel = stretched(self._row, note(messages.SAME_SCALE), self.numbers)
         self.follow(self._update, "pair")
         self.follow(self._dim, "stale_pair")
@@ -75,17 +71,19 @@ class Engines(View):
         sd = factor * found["std"].sel(engine=pair.other).values
         apart = (one - other) / sd
         with pn.io.hold():
-            recolour(self.rate, colour_scale(one, other, label="mean", unit=unit))
-            recolour(self.apart, colour_scale(apart, label="difference", kind="difference"))
+            rate = colour_scale(one, other, label="mean", unit=unit)
+            difference = colour_scale(apart, label="difference", unit="sd of the middle",
+                                      kind="difference")
+            recolour(self.rate, rate)
+            recolour(self.apart, difference)
             self._grid = grid_of(found, ("x", "y"))
             push(self.source, columns(self._grid, {"one": one, "other": other, "apart": apart}))
             framed(self._grid, self.ranges)
             titles = [f"{NAMES[e][0].upper()}{NAMES[e][1:]}: mean" for e in (pair.one, pair.other)]
-            for plot, text, colours, told in zip(
-                    self.figures, [*titles, "Left less middle"], self.bars,
-                    (unit, unit, "sd of the middle"), strict=True):
-                plot.title.text, colours.title = text, told
-            say_values(self.figures, [(titles[0], "@one{0.000}"), (titles[1], "@other{0.000}"),
+            for cell, text, scale in zip(self.cells, [*titles, "Left less middle"],
+                                         (rate, rate, difference), strict=True):
+                cell.say(text, scale_bar(scale))
+            say_values(self.cells, [(titles[0], "@one{0.000}"), (titles[1], "@other{0.000}"),
                                       ("difference", "@apart{0.000} sd")])
             self.numbers.object = numbers(found, pair)
             self._size(self._grid)
@@ -93,10 +91,8 @@ class Engines(View):
     def _size(self, grid: Grid) -> None:
         width, height = side(grid, self.room[0], len(MAPS), GAP, LARGEST,
                              max(260, self.room[1] - ABOVE))
-        for plot, pane, colours in zip(self.figures, self._panes, self.bars, strict=True):
-            plot.update(frame_width=width, frame_height=height)
-            colours.width = int(0.94 * width)
-            pane.param.update(width=width + GAP - 6, height=height + 90)
+        for cell in self.cells:
+            cell.fit(width, height)
 
 
 def numbers(found: xr.Dataset, pair: Pair) -> str:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from bokeh.models import ColumnDataSource, LinearColorMapper, Range1d
-from bokeh.plotting import figure
+from html import escape
+
+import panel as pn
+from bokeh.models import ColumnDataSource, HoverTool, LinearColorMapper, Range1d
+from holoviews.plotting.util import process_cmap
 
 from workbench.plots.scales import ColourScale
 from workbench.plots.theme import PALETTES
-from workbench.ui.base.views.figures import chart, colour_bar, colours, hover
+from workbench.ui.base.views.figures import chart, colours, hover
 from workbench.ui.compare.grid import Grid
 
 NOWHERE = "#00000000"       # where there is nobody
-LEAST, TITLE = 90, 30       # pixels across the smallest map, and above each
+LEAST, TITLE = 90, 46       # pixels across the smallest map, and above each
 
 
 def mapper_of(scale: ColourScale) -> LinearColorMapper:
@@ -24,31 +27,64 @@ def recolour(mapper: LinearColorMapper, scale: ColourScale) -> None:
     mapper.update(low=scale.lower, high=scale.upper)
 
 
-def small_map(name: str, source: ColumnDataSource, mapper: LinearColorMapper,
-              ranges: tuple[Range1d, Range1d]) -> figure:
-    """A map of one column, without axes, which zooms with those that share its ranges."""
-    plot = chart(" ", None, None, 160, 160, x_range=ranges[0], y_range=ranges[1],
-                 tools="pan,box_zoom,wheel_zoom,reset,save", active_scroll=None,
-                 toolbar_location="right", toolbar_inner=True, name=name)
-    plot.min_border, plot.toolbar.logo = 0, None
-    plot.toolbar.autohide, plot.axis.visible, plot.grid.visible = True, False, False
-    plot.outline_line_color, plot.title.text_font_size = None, "13px"
-    plot.image(name, source=source, x="left", y="bottom", dw="width", dh="height",
-               color_mapper=mapper)
-    return plot
+class Cell:
+    """A map of one column, with its title, without axes; it zooms with those of the same ranges.
+
+    Parameters
+    ----------
+    name : str
+        Of the column.
+    source : ColumnDataSource
+    mapper : LinearColorMapper
+    ranges : (Range1d, Range1d)
+    """
+
+    def __init__(self, name: str, source: ColumnDataSource, mapper: LinearColorMapper,
+                 ranges: tuple[Range1d, Range1d]):
+        plot = chart("", None, None, 160, 160, x_range=ranges[0], y_range=ranges[1],
+                     tools="pan,box_zoom,wheel_zoom,reset,save", active_scroll=None,
+                     toolbar_location="right", toolbar_inner=True, name=name)
+        # The size is that of the whole, which is all frame: its title stands above it.
+        plot.update(frame_width=None, frame_height=None, width=160, height=160, min_border=0,
+                    sizing_mode="fixed", outline_line_color=None, title=None)
+        plot.toolbar.logo, plot.toolbar.autohide = None, True
+        plot.axis.visible = plot.grid.visible = False
+        plot.image(name, source=source, x="left", y="bottom", dw="width", dh="height",
+                   color_mapper=mapper)
+        self.plot = plot
+        self.title, self.foot = pn.pane.HTML("", margin=(4, 0, 2, 0)), pn.pane.HTML(
+            "", margin=(4, 0), visible=False)
+        self.pane = pn.pane.Bokeh(plot, margin=0)
+        self.panel = pn.Column(self.title, self.pane, self.foot, margin=(0, 4))
+
+    def say(self, title: str, foot: str = "") -> None:
+        """Put a title above the map, and HTML below it."""
+        self.title.object = f"<div style='font-size: 13px; line-height: 1.2'>{escape(title)}</div>"
+        self.foot.param.update(object=foot, visible=bool(foot))
+
+    def fit(self, width: int, height: int, lines: int = 1) -> None:
+        """Give the map a size, and its title room for so many lines."""
+        self.plot.update(width=width, height=height)
+        self.pane.param.update(width=width, height=height)
+        self.title.param.update(width=width, height=18 * lines)
+        self.foot.width = self.panel.width = width
 
 
-def say_values(plots: list[figure], tips: list[tuple[str, str]]) -> None:
+def say_values(cells: list[Cell], tips: list[tuple[str, str]]) -> None:
     """Tell the values of all maps wherever the pointer is on one of them."""
-    for plot in plots:
-        plot.tools = [tool for tool in plot.tools if type(tool).__name__ != "HoverTool"]
+    for plot in (cell.plot for cell in cells):
+        plot.tools = [tool for tool in plot.tools if not isinstance(tool, HoverTool)]
         hover(plot, plot.renderers[0], tips, point_policy="follow_mouse")
 
 
-def bar(mapper: LinearColorMapper, title: str, width: int):
-    """A bar of colours with what they mean."""
-    return colour_bar(mapper, width, title=title, title_text_font_size="12px",
-                      title_text_font_style="normal")
+def scale_bar(scale: ColourScale) -> str:
+    """A bar of colours as HTML, with its ends, its middle and its unit."""
+    stops = ", ".join(process_cmap(PALETTES[scale.kind], 24, categorical=False))
+    marks = "".join(f"<span>{scale.lower + share * (scale.upper - scale.lower):.3g}</span>"
+                    for share in (0, 0.25, 0.5, 0.75, 1))
+    return (f"<div style='font-size: 12px; line-height: 1.3'>{escape(scale.unit)}"
+            f"<div style='height: 10px; background: linear-gradient(to right, {stops})'></div>"
+            f"<div style='display: flex; justify-content: space-between'>{marks}</div></div>")
 
 
 def framed(grid: Grid, ranges: tuple[Range1d, Range1d]) -> None:

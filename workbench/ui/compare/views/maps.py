@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 import panel as pn
 from bokeh.models import Range1d
-from bokeh.plotting import figure
 
 from workbench.plots.scales import colour_scale
-from workbench.ui.base.views.figures import chart, empty, push
+from workbench.ui.base.views.figures import empty, push
 from workbench.ui.base.views.layout import View, stretched, wrapping
 from workbench.ui.base.views.text import note, paragraph
 from workbench.ui.compare import messages
@@ -17,19 +16,20 @@ from workbench.ui.compare.engine import Board
 from workbench.ui.compare.ranking import FAILED, ranking
 from workbench.ui.compare.store import Store
 from workbench.ui.compare.views.images import (
-    bar,
+    Cell,
     columns,
     framed,
     mapper_of,
     recolour,
     say_values,
+    scale_bar,
     side,
-    small_map,
 )
 
 WRAP = ":host {flex-wrap: wrap; gap: 0 8px; align-items: center;}"
 MOST = 3 + len(RIVALS)      # maps: observed, truth, the simple map, all its rivals
-GAP, LARGEST, ABOVE = 10, 420, 530
+GAP, LARGEST, ABOVE = 12, 420, 530
+WORDY = 170         # pixels from which a title takes one line
 
 
 class Maps(View):
@@ -41,15 +41,14 @@ class Maps(View):
         self.source = empty("left", "bottom", "width", "height", *self.names)
         self.ranges = Range1d(0, 1), Range1d(0, 1)
         self.mapper = mapper_of(colour_scale(np.array([0.0, 1.0]), label="rate"))
-        self.figures = [small_map(name, self.source, self.mapper, self.ranges)
-                        for name in self.names]
-        self.legend = self._legend()
-        self.room = (1000, 700)
-        self._panes = [pn.pane.Bokeh(plot, margin=(0, 2), visible=False) for plot in self.figures]
-        self._row = wrapping(*self._panes, gap=2)
+        self.cells = [Cell(name, self.source, self.mapper, self.ranges) for name in self.names]
+        self.legend = pn.pane.HTML("", margin=(4, 10), width=300)
+        self.room = (950, 800)
+        for cell in self.cells:
+            cell.panel.visible = False
+        self._row = wrapping(*(cell.panel for cell in self.cells), gap=2)
         self.note = note()
-        bar_and_note = pn.Row(pn.pane.Bokeh(self.legend, margin=(0, 5), width=320, height=46),
-                              self.note, sizing_mode="stretch_width", margin=0,
+        bar_and_note = pn.Row(self.legend, self.note, sizing_mode="stretch_width", margin=0,
                               stylesheets=[WRAP])
         self._panel = stretched(bar_and_note, self._row)
         self._board: Board | None = None
@@ -63,14 +62,6 @@ class Maps(View):
         if self._board is not None:
             self._size(self._board)
 
-    def _legend(self) -> figure:
-        plot = chart("", None, None, 300, 1, name="colours")
-        plot.axis.visible = plot.grid.visible = False
-        plot.outline_line_color = None
-        plot.scatter([], [])
-        plot.add_layout(bar(self.mapper, " ", 290), "below")
-        return plot
-
     def _dim(self, *events) -> None:
         self._panel.styles = {"opacity": "0.5" if self.store.stale else "1"}
 
@@ -83,7 +74,7 @@ class Maps(View):
             scale = colour_scale(*(v for v in (board.observed, board.truth) if v is not None),
                                  label="rate", unit=board.unit)
             recolour(self.mapper, scale)
-            self.legend.below[-1].title = board.unit
+            self.legend.object = scale_bar(scale)
             nothing = np.full(board.observed.shape, np.nan, dtype=np.float32)
             filled = dict(zip(self.names, [values for _, values in shown], strict=False))
             push(self.source, columns(board.grid, {n: filled.get(n, nothing)
@@ -93,23 +84,23 @@ class Maps(View):
             if self._board is None or self._board.grid is not board.grid:
                 framed(board.grid, self.ranges)
             self._board = board
-            for k, (plot, pane) in enumerate(zip(self.figures, self._panes, strict=True)):
-                pane.visible = k < len(shown)
-                plot.title.text = shown[k][0] if k < len(shown) else " "
+            for k, cell in enumerate(self.cells):
+                cell.panel.visible = k < len(shown)
+                if k < len(shown):
+                    cell.say(shown[k][0])
             tips = [(title, f"@{name}{{0.0000}}") for name, (title, _) in
                     zip(self.names, shown, strict=False)]
-            say_values(self.figures[:len(shown)], tips)
+            say_values(self.cells[:len(shown)], tips)
             self.note.object = paragraph(messages.MAPS_NOTE.format(
                 kept=messages.KEPT if board.setting.data.counts else ""))
             self._size(board)
 
     def _size(self, board: Board) -> None:
-        count = sum(pane.visible for pane in self._panes)
+        count = sum(cell.panel.visible for cell in self.cells)
         width, height = side(board.grid, self.room[0], count, GAP, LARGEST,
                              max(260, self.room[1] - ABOVE))
-        for plot, pane in zip(self.figures, self._panes, strict=True):
-            plot.update(frame_width=width, frame_height=height)
-            pane.param.update(width=width + GAP - 4, height=height + 30)
+        for cell in self.cells[:count]:
+            cell.fit(width, height, 2 if width < WORDY else 1)
 
 
 def panels(board: Board, score: str) -> list[tuple[str, np.ndarray]]:

@@ -89,7 +89,9 @@ def engines(store: Store) -> tuple[str, str, str, None]:
         return messages.NO_PAIR, "", "", None
     model, *lines = store.pair.attrs["summary"].split("\n")
     warned = store.pair.attrs.get("warned", "").replace("\n", " ")
-    return ". ".join(lines) + ".", ". ".join(filter(None, [model, warned])), (
+    first = next((line for line in lines if line.startswith(f"{store.shown.one}: ")), lines[0])
+    rest = [model, *(line for line in lines if line != first), warned]
+    return f"{first}.", ". ".join(filter(None, rest)), (
         messages.STALE_PAIR if store.stale_pair else ""), None
 
 
