@@ -151,7 +151,7 @@ def compute(setting: Setting, tell: Tell = lambda *told: None,
                 progress.after(name, f"{name}, map")
         except Stop:
             stopped = True
-            result.attrs["partial"] = "stopped before all maps were made"
+            result = result.assign_attrs(partial="stopped before all maps were made")
     return board_of(setting, result, ds, maps)
 
 

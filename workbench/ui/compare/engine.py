@@ -144,8 +144,10 @@ def narrowed(board: Board, setting: Setting) -> Board | None:
     told = json.loads(result.attrs["models"])
     left_out = [f"{rival.name} is left out, as asked" for key, rival in whole.rivals.items()
                 if rival.always and rival.name not in kept]
-    result.attrs |= {"models": json.dumps({name: told[name] for name in kept}),
-                     "notes": "\n".join(filter(None, [result.attrs["notes"], *left_out]))}
-    result.attrs["recommended"], result.attrs["sentence"] = verdict(result)
+    notes = "\n".join(filter(None, [result.attrs["notes"], *left_out]))
+    result = result.assign_attrs(
+        models=json.dumps({name: told[name] for name in kept}), notes=notes)
+    use, sentence = verdict(result)
+    result = result.assign_attrs(recommended=use, sentence=sentence)
     return replace(board, setting=setting, result=result,
                    maps={name: values for name, values in board.maps.items() if name in kept})

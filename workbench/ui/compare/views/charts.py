@@ -85,7 +85,8 @@ class Charts(View):
         drawn = plot.scatter("at", "name", source=self.rows, marker="marker", size=11,
                              line_color="colour", fill_color="fill", line_width=2)
         plot.add_layout(LabelSet(x="end", y="name", text="told", source=self.rows, x_offset=-4,
-                                 y_offset=-8, text_font_size="12px", text_color="colour", text_align="right"))
+                                 y_offset=-8, text_font_size="12px", text_color="colour",
+                                 text_align="right"))
         hover(plot, drawn, [("model", "@name"), ("score", "@score"), ("CRPS", "@crps"),
                             ("minus the simple map's", "@told")])
         plot.ygrid.visible = False

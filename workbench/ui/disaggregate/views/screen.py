@@ -6,6 +6,7 @@ import panel as pn
 import panel_material_ui as pmui
 
 from workbench.ui.base.views.layout import View, stretched, wrapping
+from workbench.ui.base.views.room import Room
 from workbench.ui.disaggregate.store import Store
 from workbench.ui.disaggregate.views.bar import Numbers
 from workbench.ui.disaggregate.views.charts import Charts
@@ -15,7 +16,6 @@ from workbench.ui.disaggregate.views.exports import Exports
 from workbench.ui.disaggregate.views.maps import SIDE, Maps
 from workbench.ui.disaggregate.views.own import Own
 from workbench.ui.disaggregate.views.report import Report
-from workbench.ui.base.views.room import Room
 from workbench.ui.disaggregate.views.verdict import Strip
 
 DOCK, WIDE = 340, 1250      # pixels across docked charts; from where they are docked anyhow
