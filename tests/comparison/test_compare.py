@@ -326,7 +326,7 @@ def test_one_test_can_be_done_alone(strong, result):
     assert json.loads(found.data.attrs["settings"])["only"] == ["random"]
     with pytest.raises(InputError, match="did you mean 'recovered'"):
         wb.compare(strong, NO_AUTO, **QUICK, only=["recoverd"])
-    with pytest.raises(InputError, match="no test could be done: there is no fine truth"):
+    with pytest.raises(InputError, match="no test could be done: .*there is no fine truth"):
         wb.compare(strong.drop_vars("individual_value"), NO_AUTO, **QUICK, only="individuals")
 
 

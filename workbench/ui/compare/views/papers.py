@@ -38,14 +38,12 @@ class Papers(View):
                                    ("ours", "@ours"), ("gap", "@gap")])
         self.tables = block()
         self._chart = shown(self.figure)
-        self._panel = stretched(
-            pn.Row(self._chart, sizing_mode="stretch_width", margin=0),
-            note(messages.PAPERS_NOTE), self.tables)
+        self._panel = stretched(note(messages.PAPERS_NOTE), self.tables, self._chart)
         self.follow(self._update, "paper", of=store.state)
 
     def fit_into(self, across: int) -> None:
         """Fill a width, to a limit: the chart is a square."""
-        side = int(np.clip(across - 80, 220, 420))
+        side = int(np.clip(across - 90, 200, 420))
         self.figure.update(frame_width=side, frame_height=side)
 
     def _update(self, *events) -> None:
