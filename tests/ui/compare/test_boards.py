@@ -194,8 +194,7 @@ def test_what_is_pushed_is_what_would_be_drawn_anew():
     assert compared > 25 and charts.table.object == again.table.object
     titles = [title for title, _ in panels(store.board, "map")]
     assert titles[:2] == [messages.OBSERVED, messages.TRUTH] and any("✓" in t for t in titles)
-    assert sum(cell.panel.visible for cell in maps.cells) == len(titles) == len(
-        store.board.maps) + 2
+    assert len(maps.row) == len(titles) == len(store.board.maps) + 2
     assert maps.mapper.low == anew.mapper.low
     store.close()
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-TITLE = "Compare: models, engines, and published results beside ours"
+TITLE = "Compare: models, engines, papers"
 ABOUT = {
     "models": "Every model gets the same totals and is asked for what it was not told. The simple "
               "map is the rule to beat.",

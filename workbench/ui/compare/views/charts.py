@@ -72,8 +72,8 @@ class Charts(View):
             named = not beside or plot is self.gap
             plot.yaxis.visible = named
             plot.min_border_left = NAMES if named else 4
-            pane.width = plot.width = (int(spare * share) if beside else across - NAMES - EDGE
-                                       ) + (NAMES if named else 0)
+            pane.width = (int(spare * share) if beside else across - NAMES - EDGE) + (
+                NAMES if named else 0)
 
     def _gaps(self) -> figure:
         plot = lined("", y_range=self.models, x_range=Range1d(-1, 1),
@@ -128,8 +128,8 @@ class Charts(View):
         with pn.io.hold():
             self._push(board, rows)
             height = LINE * len(rows) + HEAD
-            for plot, pane in zip(self.figures, self._panes, strict=True):
-                pane.height = plot.height = height
+            for pane in self._panes:
+                pane.height = height
             self._name(board)
             self.table.object = numbers(board, rows)
 

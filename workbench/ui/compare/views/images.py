@@ -52,10 +52,11 @@ class Cell:
         plot.image(name, source=source, x="left", y="bottom", dw="width", dh="height",
                    color_mapper=mapper)
         self.plot = plot
-        self.title, self.foot = pn.pane.HTML("", margin=(4, 0, 2, 0)), pn.pane.HTML(
-            "", margin=(4, 0), visible=False)
-        self.pane = pn.pane.Bokeh(plot, margin=0)
-        self.panel = pn.Column(self.title, self.pane, self.foot, margin=(0, 4))
+        wide = {"sizing_mode": "stretch_width"}
+        self.title = pn.pane.HTML("", margin=(4, 0, 2, 0), **wide)
+        self.foot = pn.pane.HTML("", margin=(4, 0), visible=False, **wide)
+        self.pane = pn.pane.Bokeh(plot, margin=0, width=160, height=160)
+        self.panel = pn.Column(self.title, self.pane, self.foot, margin=(0, 4), width=160)
 
     def say(self, title: str, foot: str = "") -> None:
         """Put a title above the map, and HTML below it."""
@@ -63,11 +64,12 @@ class Cell:
         self.foot.param.update(object=foot, visible=bool(foot))
 
     def fit(self, width: int, height: int, lines: int = 1) -> None:
-        """Give the map a size, and its title room for so many lines."""
-        self.plot.update(width=width, height=height)
+        """Give the map a size, and its title room for so many lines.
+
+        Each property that changes has the browser lay out the whole page: no more than needed.
+        """
         self.pane.param.update(width=width, height=height)
-        self.title.param.update(width=width, height=18 * lines)
-        self.foot.width = self.panel.width = width
+        self.panel.width, self.title.height = width, 18 * lines
 
 
 def say_values(cells: list[Cell], tips: list[tuple[str, str]]) -> None:

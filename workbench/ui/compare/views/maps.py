@@ -44,13 +44,11 @@ class Maps(View):
         self.cells = [Cell(name, self.source, self.mapper, self.ranges) for name in self.names]
         self.legend = pn.pane.HTML("", margin=(4, 10), width=300)
         self.room = (950, 800)
-        for cell in self.cells:
-            cell.panel.visible = False
-        self._row = wrapping(*(cell.panel for cell in self.cells), gap=2)
+        self.row = wrapping(gap=2)
         self.note = note()
         bar_and_note = pn.Row(self.legend, self.note, sizing_mode="stretch_width", margin=0,
                               stylesheets=[WRAP])
-        self._panel = stretched(bar_and_note, self._row)
+        self._panel = stretched(bar_and_note, self.row)
         self._board: Board | None = None
         self.follow(self._update, "board")
         self.follow(self._dim, "stale")
@@ -60,7 +58,7 @@ class Maps(View):
         """Fill a width, in the height of the window if that can be."""
         self.room = across, high
         if self._board is not None:
-            self._size(self._board)
+            self._size(self._board, len(self.row))
 
     def _dim(self, *events) -> None:
         self._panel.styles = {"opacity": "0.5" if self.store.stale else "1"}
@@ -84,23 +82,22 @@ class Maps(View):
             if self._board is None or self._board.grid is not board.grid:
                 framed(board.grid, self.ranges)
             self._board = board
-            for k, cell in enumerate(self.cells):
-                cell.panel.visible = k < len(shown)
-                if k < len(shown):
-                    cell.say(shown[k][0])
+            for cell, (title, _) in zip(self.cells, shown, strict=False):
+                cell.say(title)
             tips = [(title, f"@{name}{{0.0000}}") for name, (title, _) in
                     zip(self.names, shown, strict=False)]
             say_values(self.cells[:len(shown)], tips)
             self.note.object = paragraph(messages.MAPS_NOTE.format(
                 kept=messages.KEPT if board.setting.data.counts else ""))
-            self._size(board)
+            self._size(board, len(shown))
 
-    def _size(self, board: Board) -> None:
-        count = sum(cell.panel.visible for cell in self.cells)
+    def _size(self, board: Board, count: int) -> None:
         width, height = side(board.grid, self.room[0], count, GAP, LARGEST,
                              max(260, self.room[1] - ABOVE))
         for cell in self.cells[:count]:
             cell.fit(width, height, 2 if width < WORDY else 1)
+        if len(self.row) != count:
+            self.row[:] = [cell.panel for cell in self.cells[:count]]
 
 
 def panels(board: Board, score: str) -> list[tuple[str, np.ndarray]]:

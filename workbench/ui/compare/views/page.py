@@ -109,17 +109,16 @@ class Stage(View):
             store.state.param.tab, label="", size="small", margin=(4, 5),
             sizing_mode="stretch_width", max_width=620)
         self.numbers = Numbers(store)
-        self.charts, self.maps = Charts(store), Maps(store)
-        self.engines, self.papers, self.exports = Engines(store), papers.Papers(store), Exports(
-            store)
+        self.charts = self.maps = self.engines = self.papers = None
+        self._tabs = {tab: stretched() for tab in (MODELS, BETWEEN, PAPERS)}
         self.room = Room(sizing_mode="stretch_width", height=1, margin=0)
         self._panel = stretched(
             wrapping(self.tab), self.room, self.numbers,
-            ByTab(store.state, {
-                MODELS: [self.charts, self.maps, self.charts.table],
-                BETWEEN: [self.engines], PAPERS: [self.papers]}),
-            self.exports, styles=LOOSE)
+            ByTab(store.state, {tab: [column] for tab, column in self._tabs.items()}),
+            Exports(store), styles=LOOSE)
+        self._open()
         self.room.param.watch(self._arrange, "room")
+        store.state.param.watch(self._open, "tab")
 
     def placed(self, page: pmui.Page) -> None:
         """Close the controls of the page on a phone, which shows the chart first."""
@@ -130,16 +129,34 @@ class Stage(View):
 
         self.room.param.watch(close, "room")
 
+    def _open(self, *events) -> None:
+        """Make what a tab shows when it is first opened: every figure costs the browser time."""
+        store, column = self.store, self._tabs[self.store.state.tab]
+        if not len(column):
+            if store.state.tab == MODELS:
+                self.charts, self.maps = Charts(store), Maps(store)
+                column[:] = [self.charts, self.maps, self.charts.table]
+            elif store.state.tab == BETWEEN:
+                self.engines = Engines(store)
+                column.append(self.engines)
+            else:
+                self.papers = papers.Papers(store)
+                column.append(self.papers)
+        self._arrange()
+
     def _arrange(self, *events) -> None:
         across, down, _ = self.room.room
         if not across:
             return
         with pn.io.hold():
             self._panel.styles = {**LOOSE, "max-width": f"{across + 8}px"}
-            self.charts.fit_into(across - 8)
-            self.maps.fit_into(across - 8, down)
-            self.engines.fit_into(across - 8, down)
-            self.papers.fit_into(across - 8)
+            if self.store.state.tab == MODELS:      # what is not seen need not be laid out
+                self.charts.fit_into(across - 8)
+                self.maps.fit_into(across - 8, down)
+            elif self.store.state.tab == BETWEEN:
+                self.engines.fit_into(across - 8, down)
+            else:
+                self.papers.fit_into(across - 8)
 
 
 def _stored_board(run: Run) -> None:
