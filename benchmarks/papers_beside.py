@@ -146,7 +146,8 @@ def _shikuri() -> list[dict]:
         ours, flat = (grids.loc[(output, kernel, name)] for name in ("logarithms", "flat"))
         rows += [_row("shikuri2025", "Table 2: California, distance from the map of complete data",
                       f"{output}, {kernel}, cells of {size}", f"{one[size]:.2f}",
-                      f"{ours[size]:.3f}", _grid_cause(output, size, one[size], ours[size], flat[size]),
+                      f"{ours[size]:.3f}",
+                      _grid_cause(output, size, one[size], ours[size], flat[size]),
                       _command("california-grids"))
                  for size in grids.columns]
     names = {"summaries": "summaries", "summarised VI": "summarised VI",
