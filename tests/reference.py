@@ -1,8 +1,8 @@
-"""Truth as a model: a simulator whose predictive law is known, and a world drawn from it.
+"""Truth as a model: a simulator whose predictive distribution is known, and a world drawn from it.
 
 The world: the rate of individual i is exp(m_i + s z_i) with z_i standard normal, m_i a covariate
 that the model sees, and counts are Poisson(weight * rate). `TruthModel(spread=s)` is the exact
-predictive law; any other spread is too sure (smaller) or too unsure (larger).
+predictive distribution; any other spread is too sure (smaller) or too unsure (larger).
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def country(bags=60, size=8, spread=0.5, seed=0) -> xr.Dataset:
             "bag_y": ("bag", bag_y, {"units": "km"}),
             "province": ("bag", [f"p{k % 7}" for k in range(bags)]),
         },
-        attrs={"title": "a country drawn from a known law"},
+        attrs={"title": "a country drawn from a known distribution"},
     )
     return ds
 
@@ -67,39 +67,39 @@ def answers(fit, ds) -> xr.Dataset:
 
 
 class Rate:
-    """Log-normal predictive law of the rate at individuals."""
+    """Log-normal predictive distribution of the rate at individuals."""
 
     def __init__(self, ds, log_mean, spread):
         self.coords = {"individual": ds["individual"]}
-        self.law = stats.lognorm(spread, scale=np.exp(log_mean))
+        self.distribution = stats.lognorm(spread, scale=np.exp(log_mean))
 
     def _label(self, values, *leading):
         return xr.DataArray(values, dims=(*leading, "individual"), coords=self.coords)
 
     @property
     def mean(self):
-        return self._label(self.law.mean())
+        return self._label(self.distribution.mean())
 
     @property
     def std(self):
-        return self._label(self.law.std())
+        return self._label(self.distribution.std())
 
     def cdf(self, t):
-        return self._label(self.law.cdf(np.asarray(t)))
+        return self._label(self.distribution.cdf(np.asarray(t)))
 
     def exceedance(self, t):
-        return self._label(self.law.sf(np.asarray(t)))
+        return self._label(self.distribution.sf(np.asarray(t)))
 
     def quantile(self, levels):
-        return self._label(self.law.ppf(np.asarray(levels)[:, None]), "quantile")
+        return self._label(self.distribution.ppf(np.asarray(levels)[:, None]), "quantile")
 
     def sample(self, count, seed=0):
         size = (count, self.coords["individual"].size)
-        return self._label(self.law.rvs(size, random_state=seed), "sample")
+        return self._label(self.distribution.rvs(size, random_state=seed), "sample")
 
 
 class TruthModel:
-    """The law of the world, with a spread of one's choice: right if it is the world's own."""
+    """The distribution of the world, with a spread of one's choice: right if it is its own."""
 
     def __init__(self, spread=0.5, shift=0.0, name="truth"):
         self.spread, self.shift, self.name, self.model = spread, shift, name, self
@@ -128,7 +128,7 @@ class TruthModel:
 
 
 class FlatModel(TruthModel):
-    """One rate everywhere, learnt from the totals: total count over total weight, Gamma law."""
+    """One rate everywhere, from the totals: total count over total weight, Gamma distribution."""
 
     def __init__(self):
         super().__init__(name="flat")
@@ -140,14 +140,14 @@ class FlatModel(TruthModel):
 
     def at(self, ds, area_effect=False):
         flat = Rate(ds, np.zeros(ds.sizes["individual"]), 1.0)
-        flat.law = stats.gamma(
+        flat.distribution = stats.gamma(
             np.full(ds.sizes["individual"], self.count + 0.5), scale=1 / self.exposure
         )
         return flat
 
 
 class FragileModel(TruthModel):
-    """Right law, but it refuses training data that contain one named bag."""
+    """Right distribution, but it refuses training data that contain one named bag."""
 
     def __init__(self, bag, name="fragile"):
         super().__init__(name=name)

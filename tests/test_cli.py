@@ -111,6 +111,13 @@ def test_disaggregate_writes_a_map_and_says_what_it_learnt(made):
         assert float((np.abs(maps["bag_mean"] - maps["value"]) / spread).max()) < 4
 
 
+@pytest.mark.parametrize("command", ["check", "disaggregate", "compare", "rehearse", "recover"])
+def test_help_names_what_an_option_takes_in_words(command):
+    shown = workbench(command, "--help").output
+    assert "--polygons FILE" in shown and "--value NAME" in shown and "<" not in shown
+
+
+
 def test_areas_and_a_column_are_enough(files, tmp_path):
     out = tmp_path / "place.nc"
     result = workbench("disaggregate", "--polygons", files / "areas.shp", "--value", "cases",
@@ -124,7 +131,7 @@ def test_areas_and_a_column_are_enough(files, tmp_path):
         assert np.isfinite(maps["mean"]).all()
 
 
-@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.filterwarnings("ignore::workbench.checks.WorkbenchWarning")
 def test_folds_by_a_scheme_on_two_processes_and_a_map_that_adds_up(files, tmp_path):
     out = tmp_path / "shared.nc"
     arguments = [a for a in MODEL if a != "--quiet"]

@@ -154,7 +154,7 @@ def test_another_error_of_the_system_is_no_full_disk(tmp_path, monkeypatch):
     assert geo.read(out).attrs["partial"] == "cross-validation has not finished"
 
 
-@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.filterwarnings("ignore::workbench.checks.WorkbenchWarning")
 def test_folds_are_found_again_by_another_number_of_processes(tmp_path):
     spec = Spec(**SCORED, folds=2, options={"inducing": 8, "max_steps": 3, "kernel": "rbf"})
     pipeline.run(spec, resume=tmp_path)

@@ -214,7 +214,7 @@ def test_a_map_adds_up_to_the_totals_if_asked():
     assert Spec.from_json(shared.attrs["spec"]).rescale_to_totals
 
 
-@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.filterwarnings("ignore::workbench.checks.WorkbenchWarning")
 def test_a_map_that_cannot_add_up_is_kept_and_says_so(monkeypatch):
     def refuse(*_, **__):
         raise NotExact("no draws that preserve totals")
@@ -226,7 +226,7 @@ def test_a_map_that_cannot_add_up_is_kept_and_says_so(monkeypatch):
     assert "does not add up to the totals" in maps.attrs["treatments"]
 
 
-@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.filterwarnings("ignore::workbench.checks.WorkbenchWarning")
 def test_folds_follow_the_scheme_and_processes_change_nothing():
     spec = Spec(**COUNTRY, **SMALL, folds=3, folds_scheme="region")
     one, two = pipeline.run(spec), pipeline.run(spec, workers=2)

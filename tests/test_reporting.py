@@ -218,11 +218,14 @@ def test_the_verdict_follows_tests_and_failures(stored):
     assert good.kind == GOOD and "better in 2 of 2 folds" in good.points[0].text
     assert verdict(better, areas=5).kind == CARE
     assert verdict(better, areas=100, failed=True).kind == BAD
+    found = verdict(better.assign(bag_mean=100 * better["bag_mean"]), areas=100)
+    assert found.kind == BAD and "do not use this map" in found.points[0].text
     assert verdict(better.assign_attrs(converged="False"), areas=100).kind == CARE
-    narrow = scored.copy()
-    narrow.loc[dict(target="bag", score="coverage_95", model="vbagg")] = 60.0
-    found = verdict(better.assign(cv_scores=narrow), areas=100)
-    assert found.kind == CARE and any("too narrow" in p.text for p in found.points)
+    for covered, kind in ((85.0, CARE), (60.0, BAD)):
+        narrow = scored.copy()
+        narrow.loc[dict(target="bag", score="coverage_95", model="vbagg")] = covered
+        found = verdict(better.assign(cv_scores=narrow), areas=100)
+        assert found.kind == kind and any("too narrow" in p.text for p in found.points)
     worse = scored.copy()
     worse.loc[where | {"model": "vbagg"}] = 3.0
     found = verdict(better.assign(cv_scores=worse), areas=100)
@@ -230,6 +233,60 @@ def test_the_verdict_follows_tests_and_failures(stored):
     untested = better.drop_vars([n for n in better.variables if str(n).startswith("cv_")])
     found = verdict(untested, areas=100)
     assert found.kind == CARE and "Nothing has tested" in found.points[0].text
+
+
+def untested(maps):
+    """A map that nothing speaks for or against."""
+    maps = maps.assign(extrapolation=0 * maps["extrapolation"]).assign_attrs(converged="True")
+    return maps.drop_vars([n for n in maps.variables if str(n).startswith("cv_")])
+
+
+def recovered(ours, theirs, error=0.1, coverage=0.95):
+    """As of `wb.recover`, of two models with these scores."""
+    names, scores = ["vbagg", "population split"], ["crps", "deviance", "coverage_95"]
+    values = np.array([[ours, ours, coverage], [theirs, theirs, 0.9]])
+    gaps = values[:, None] - values[None]
+    return xr.Dataset(
+        {"scores": (("model", "score"), values),
+         "difference": (("model", "other", "score"), gaps),
+         "difference_error": (("model", "other", "score"), np.full(gaps.shape, error)),
+         "score_title": ("score", ["CRPS", "deviance", "95 %"])},
+        coords={"model": names, "other": names, "score": scores},
+        attrs={"headline": "crps", "sentence": "recovered."})
+
+
+@pytest.mark.parametrize(("test", "kind"), [
+    (recovered(1.0, 2.0), GOOD), (recovered(1.0, 1.2), CARE), (recovered(2.0, 1.0), BAD),
+    (recovered(1.0, 2.0, coverage=0.85), CARE), (recovered(1.0, 2.0, coverage=0.6), BAD),
+    (recovered(1.0, 2.0).assign_coords(model=["cmp", "split"]), CARE)])
+def test_recovered_areas_speak_for_a_map_only_if_it_wins_and_covers(stored, test, kind):
+    maps = untested(wb.read(stored))
+    card = json.loads(maps.attrs["model_card"]) | {"areas": 100}
+    assert verdict_of(maps, card, recovered=test).kind == kind
+
+
+@pytest.mark.parametrize(("use", "coverage", "kind"), [
+    ("vbagg:kernel=rbf", 0.95, GOOD), ("vbagg", 0.6, BAD), ("split", 0.95, BAD),
+    ("cmp", 0.95, CARE)])
+def test_a_comparison_speaks_for_a_map_only_if_it_is_chosen_and_covers(stored, use, coverage, kind):
+    maps = untested(wb.read(stored))
+    data = xr.Dataset(
+        {"scores": (("test", "model", "score"), np.full((1, 1, 1), coverage))},
+        coords={"test": ["recovered"], "model": [use], "score": ["coverage_95"]},
+        attrs={"recommended": use, "baseline": "split", "sentence": f"Use {use}."})
+    card = json.loads(maps.attrs["model_card"]) | {"areas": 100}
+    assert verdict_of(maps, card, compared=data).kind == kind
+
+
+@pytest.mark.parametrize(("said", "kind"), [
+    ({"weighed": "recovered"}, GOOD), ({"weighed": "recovered", "as_good": ["split"]}, BAD),
+    ({"weighed": "recovered", "not_surely_worse": ["split"]}, CARE),
+    ({"weighed": "recovered", "areas": 20}, CARE), ({"weighed": "untested"}, CARE)])
+def test_a_mixture_is_judged_by_its_standing_and_not_by_its_words(stored, said, kind):
+    maps = untested(wb.read(stored))
+    card = json.loads(maps.attrs["model_card"]) | {
+        "areas": 100, "verdict": "Anything.", "as_good": [], "not_surely_worse": []} | said
+    assert verdict_of(maps, card).kind == kind
 
 
 SPECS = [

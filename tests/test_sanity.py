@@ -152,7 +152,7 @@ def test_a_run_keeps_it_in_the_record_of_treatments(ds, tmp_path):
     assert json.loads(maps.attrs["spec"])["model"] == "constant"
 
 
-@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.filterwarnings("ignore::workbench.checks.WorkbenchWarning")
 def test_fitted_totals_far_from_the_data_are_said(ds):
     # A rate of one, fifty times the data's, that nothing may move.
     held = {"mean": 0.0, "constant.variance": 1e-8, "area.std": 0.1, "nugget.std": 0.1}
@@ -162,7 +162,7 @@ def test_fitted_totals_far_from_the_data_are_said(ds):
     assert not any("add up" in note for note in wb.Constant().fit(ds).notes)
 
 
-@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.filterwarnings("ignore::workbench.checks.WorkbenchWarning")
 @pytest.mark.parametrize("model", [
     wb.VBAgg(inducing=6, max_steps=3), wb.Auto(effort="quick", workers=1),
     wb.AggregatedGP(max_steps=3)])
@@ -173,7 +173,7 @@ def test_one_area_is_said(ds, model):
     assert not any("there is one area" in note for note in model.fit(wb.subset(ds, [0, 1])).notes)
 
 
-@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.filterwarnings("ignore::workbench.checks.WorkbenchWarning")
 def test_extrapolation_everywhere_is_said(ds):
     # Means of 25 draws span less than a draw does: hardly anyone is inside in thirty covariates.
     rng = np.random.default_rng(3)

@@ -15,10 +15,9 @@ from numbers import Real
 from pathlib import Path
 from types import ModuleType
 
-# How messages name options, what flags begin with, and other names of options.
+# how messages name options, what flags begin with, other names
 _WAY: ContextVar[tuple[str, str, dict]] = ContextVar("way", default=("python", "", {}))
-# Around an option written both ways, which `one_way` takes apart.
-_OPEN, _OR, _CLOSE = "\x1d", "\x1f", "\x1e"
+_OPEN, _OR, _CLOSE = "\x1d", "\x1f", "\x1e"      # around an option in both ways: see `one_way`
 _BOTH = re.compile(f"{_OPEN}(.*?){_OR}(.*?){_CLOSE}", re.DOTALL)
 
 
@@ -46,6 +45,14 @@ class FitWarning(WorkbenchWarning):
     """A fit disagrees with the data it was given, or claims more than they can support."""
 
 
+class TotalsWarning(FitWarning):
+    """The totals that a fit expects, all together, are far from those that it was given."""
+
+
+class SimpleMapWarning(FitWarning):
+    """A simple map may be as good as the mixture of `workbench.Auto`, or nothing was tested."""
+
+
 class FewAreasWarning(FitWarning):
     """There are too few areas to test what a map shows inside them."""
 
@@ -66,16 +73,11 @@ def warn(message: str, category: type[Warning] = FitWarning) -> None:
     message : str
         What happened, and what to do about it.
     category : type of Warning
-        One of the classes of this module, or a subclass.
-
-    Returns
-    -------
-    None
-        The warning is issued as by `warnings.warn`, once per calling line by default.
+        One of the classes of this module.
     """
     frame = caller = sys._getframe(1)
     while frame is not None:
-        # Torch's decorators, such as that of no_grad, stand between the user and our methods.
+        # torch's decorators stand between the user and our methods
         if frame.f_globals.get("__name__", "").partition(".")[0] in ("workbench", "torch"):
             caller = frame.f_back or frame
         frame = frame.f_back
@@ -279,10 +281,8 @@ def whole(name: str, value: object, least: int | None = None, most: int | None =
 
 
 def _finite(value: object) -> bool:
-    try:
-        return isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)
-    except OverflowError:       # a whole number beyond all floats
-        return False
+    return (isinstance(value, Real) and not isinstance(value, bool)
+            and bool(-math.inf < value < math.inf) and int(abs(value)) < 2**1024)   # as floats are
 
 
 def package(name: str, extra: str) -> ModuleType:

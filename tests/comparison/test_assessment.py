@@ -287,8 +287,8 @@ class LowModel(TruthModel):
 
     def at(self, ds, area_effect=False):
         rate = super().at(ds)
-        mean = rate.law.mean()
-        rate.law = stats.norm(mean - mean.mean(), rate.law.std())
+        mean = rate.distribution.mean()
+        rate.distribution = stats.norm(mean - mean.mean(), rate.distribution.std())
         return rate
 
     def _expected(self, ds, unit, samples, seed):

@@ -11,12 +11,13 @@ import workbench as wb
 from workbench.checks import InputError
 from workbench.comparison import rehearsal_table, rehearsal_text, rehearse
 from workbench.comparison.rehearsal import truths
-from workbench.comparison.rehearsal.beside import GLM, SPLIT, set_beside, simple_maps
+from workbench.comparison.rehearsal.beside import set_beside
 from workbench.comparison.rehearsal.resolutions import Resolution, resolutions, skill
 from workbench.comparison.rehearsal.start import Kind, Start
 from workbench.comparison.rehearsal.truths import LEVELS
 from workbench.comparison.rehearsal.words import verdict
 from workbench.evaluation import Interrupted
+from workbench.evaluation.baselines import GLM, SPLIT, simple_maps
 from workbench.labelled import candidates
 from workbench.labelled.imagined import imagine, learnt, with_priors_of
 

@@ -53,7 +53,7 @@ def test_the_example_runs(tmp_path, monkeypatch, capsys):
     (code,) = blocks(TEXT, "python")
     exec(compile(code, "README.md", "exec"), {})
     assert (tmp_path / "map.gpkg").is_file()
-    assert "split by population" in capsys.readouterr().out
+    assert "population split" in capsys.readouterr().out
 
 
 def test_the_citation_is_complete():

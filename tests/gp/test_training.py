@@ -73,7 +73,7 @@ class Bowl:
         return maximise(self, self.set, snapshot=lambda: None, restore=lambda _: None, **options)
 
 
-@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.filterwarnings("ignore::workbench.checks.WorkbenchWarning")
 def test_a_failing_factorisation_backs_off_and_says_so():
     bowl = Bowl(0.1, 2.5)
     history = bowl.maximise()
@@ -88,7 +88,7 @@ def test_a_start_that_fails_is_an_error_in_words():
         Bowl(4.0, 2.5).maximise()
 
 
-@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.filterwarnings("ignore::workbench.checks.WorkbenchWarning")
 def test_an_objective_of_nan_never_wins():
     bowl = Bowl(0.1, np.inf)
     inner = bowl.__call__

@@ -101,7 +101,7 @@ def test_vbagg_is_tuned_the_same_way(sources):
         tune(VBAgg, grid, train, validation, select="validatio")
 
 
-@pytest.mark.filterwarnings("ignore:not converged:UserWarning")
+@pytest.mark.filterwarnings("ignore::workbench.checks.ConvergenceWarning")
 def test_early_stopping_reaches_the_runs(sources):
     tuned = tune(NeuralNetwork, [{"max_steps": 12}], *sources, common=NETWORK)
     assert len(tuned.fit.history.early_stop) == 12 - 4 + 1

@@ -1,4 +1,3 @@
-import time
 
 import numpy as np
 import pytest
@@ -270,16 +269,6 @@ def test_an_area_without_points_is_allowed():
     x, z, w = scattered(8)
     found = input_error_bound(x, np.vstack([z, [9.0, 9.0]]), w)
     assert found.centroids == len(z) + 1 and np.isfinite(found.bound)
-
-
-def test_fast_enough_for_a_slider():
-    toy(100, "laplacian", 1.0)
-    seconds = []
-    for _ in range(5):
-        start = time.perf_counter()
-        toy(100, "laplacian", 1.0)
-        seconds.append(time.perf_counter() - start)
-    assert min(seconds) < 0.5                # about 0.08 on an idle core
 
 
 @pytest.mark.parametrize("change, match", [

@@ -10,11 +10,11 @@ import xarray as xr
 import workbench as wb
 from tests.reference import country
 from workbench.checks import FitWarning, InputError
+from workbench.evaluation.baselines import GLM, SPLIT
 from workbench.gp.models.vbagg.model import VBAgg
 from workbench.labelled import candidates, verdict
 from workbench.labelled.candidates import CANDIDATES, EFFORTS, candidates_for
 from workbench.labelled.verdict import MIXTURE
-from workbench.labelled.weighing import REGRESSION, SPLIT
 
 BY_NAME = {one.name: one for one in CANDIDATES}
 AREAS, SIZE = 24, 4                        # merged into eight groups
@@ -159,7 +159,7 @@ def test_data_with_places_or_covariates_alone(ds, without):
     assert list(fit.candidates) == names(few, QUICK)
     assert float(fit.weights.sum()) == pytest.approx(1.0)
     assert fit.recovery is not None and np.isfinite(fit.at(few).mean).all()
-    assert (REGRESSION in fit.recovery["model"]) == (without == "places")
+    assert (GLM in fit.recovery["model"]) == (without == "places")
 
 
 @pytest.mark.slow
@@ -212,11 +212,11 @@ def test_other_kinds_of_values(ds, kind, two):
         assert float(mean.min()) < 0 and "merged ones the mixture has an error of" in fit.verdict
         assert float(fit.weights.sel(model="slopes")) > 0.7     # the values are the covariate
     else:
-        assert fit.recovery["model"].values.tolist() == ["flat", "slopes", SPLIT, REGRESSION,
+        assert fit.recovery["model"].values.tolist() == ["flat", "slopes", SPLIT, GLM,
                                                          MIXTURE]
         assert fit.recovery["error"].notnull().all() and not fit.notes
-        whole = quick().fit(ds).recovery["error"].sel(model=[SPLIT, REGRESSION])
-        np.testing.assert_allclose(fit.recovery["error"].sel(model=[SPLIT, REGRESSION]), whole,
+        whole = quick().fit(ds).recovery["error"].sel(model=[SPLIT, GLM])
+        np.testing.assert_allclose(fit.recovery["error"].sel(model=[SPLIT, GLM]), whole,
                                    rtol=0.1)
 
 
@@ -327,7 +327,7 @@ def test_the_time_is_estimated(ds):
 def misleading() -> xr.Dataset:
     """Five clusters of three areas: between clusters a covariate tells the rate, within it lies.
 
-    All areas of a cluster have one rate, so that its split by population is right.
+    All areas of a cluster have one rate, so that its population split is right.
     """
     rng = np.random.default_rng(2)
     made = country(bags=15, size=3)
@@ -349,13 +349,13 @@ def misleading() -> xr.Dataset:
 def test_a_simple_map_that_recovers_better_is_named_and_warned_of(monkeypatch):
     made = misleading()
     monkeypatch.setattr(candidates, "CANDIDATES", (BY_NAME["slopes"],))
-    with pytest.warns(FitWarning, match="split by population.* recovered them as well or better"):
+    with pytest.warns(FitWarning, match="population split.* recovered them as well or better"):
         fit = quick().fit(made)
     assert f"The {SPLIT}" in fit.verdict and "wb.compare" in fit.verdict
     error = fit.recovery["error"].mean("grouping")
     assert float(error.sel(model=SPLIT)) < float(error.sel(model=MIXTURE))
     assert float(fit.recovery["difference"].sel(simple=SPLIT)) > 0
-    assert fit.recovery["simple"].values.tolist() == [SPLIT, REGRESSION]
+    assert fit.recovery["simple"].values.tolist() == [SPLIT, GLM]
 
 
 def recovery(ours, simple, deviance=(1.0, 1.0), differences=None, error=0.01, map_gap=-1.0):
@@ -373,24 +373,24 @@ def recovery(ours, simple, deviance=(1.0, 1.0), differences=None, error=0.01, ma
 
 
 @pytest.mark.parametrize("scores, areas, wins, said, unsaid", [
-    (dict(ours=0.5, simple={SPLIT: 0.8, REGRESSION: 0.9}), 50, False,
-     "error of 0.5, the split by population 0.8 (difference -0.3, standard error 0.01)",
+    (dict(ours=0.5, simple={SPLIT: 0.8, GLM: 0.9}), 50, False,
+     "error of 0.5, the population split 0.8 (difference -0.3, standard error 0.01)",
      "wb.compare"),
-    (dict(ours=0.5, simple={SPLIT: 0.4, REGRESSION: 0.9}), 50, True,
-     "The split by population recovered them as well or better", "weak test"),
-    (dict(ours=0.5, simple={SPLIT: 0.4, REGRESSION: 0.45}), 5, True,
-     "The split by population and the regression on totals recovered them", "weak test"),
+    (dict(ours=0.5, simple={SPLIT: 0.4, GLM: 0.9}), 50, True,
+     "The population split recovered them as well or better", "weak test"),
+    (dict(ours=0.5, simple={SPLIT: 0.4, GLM: 0.45}), 5, True,
+     "The population split and the GLM on totals recovered them", "weak test"),
     (dict(ours=0.5, simple={SPLIT: 0.52}), 50, False,           # two standard errors
-     "not surely better than the split by population,", "as well or better"),
+     "not surely better than the population split,", "as well or better"),
     (dict(ours=0.5, simple={SPLIT: 0.54}), 50, False, "0.54", "not surely better"),
     (dict(ours=0.5, simple={SPLIT: 0.8}), 29, False, "29 areas make a weak test", "as well or"),
     (dict(ours=0.5, simple={SPLIT: 0.8}, deviance=(1.2, 1.0)), 50, True,
-     "The split by population recovered them", "not surely"),
+     "The population split recovered them", "not surely"),
     (dict(ours=0.5, simple={SPLIT: 0.8}, deviance=(1.05, 1.0)), 50, False, "0.8", "as well or"),
-    (dict(ours=0.5, simple={SPLIT: np.nan, REGRESSION: 0.9}), 50, False,
-     "the regression on totals 0.9", "split by population"),    # it failed
+    (dict(ours=0.5, simple={SPLIT: np.nan, GLM: 0.9}), 50, False,
+     "the GLM on totals 0.9", "population split"),    # it failed
     (dict(ours=0.5, simple={SPLIT: 0.8}, map_gap=-0.02), 50, False,     # of the map: two s.e.
-     "not surely better than the split by population (by the maps alone, without their intervals: "
+     "not surely better than the population split (by the maps alone, without their intervals: "
      "difference of deviance -0.02, standard error 0.01),", "as well or"),
     (dict(ours=0.5, simple={}), 50, False, "has an error of 0.5.", "wb.compare"),
 ])
@@ -421,7 +421,7 @@ def test_difference_and_its_standard_error_by_hand():
     assert mean == pytest.approx(-0.25) and error == pytest.approx((2 * 4.5 / 16) ** 0.5)
     both = verdict.difference(errors * 2, SPLIT, 1)              # groupings are no new areas
     assert both == pytest.approx((mean, error))
-    assert np.isnan(verdict.difference(errors, REGRESSION, 1)).all()
+    assert np.isnan(verdict.difference(errors, GLM, 1)).all()
 
 
 # --- what it says, and its map ------------------------------------------------------------------
@@ -432,7 +432,7 @@ def test_the_summary_says_what_weighs_what_and_why(fit):
     rows = text.splitlines()
     for name, weight in zip(fit.weights["model"].values, fit.weights.values, strict=True):
         assert any(row.startswith(f"{name} ") and f"{weight:.3f}" in row for row in rows)
-    assert SPLIT in text and REGRESSION in text and MIXTURE in text
+    assert SPLIT in text and GLM in text and MIXTURE in text
     assert fit.verdict in text and "recovery error: mean CRPS of square roots" in text
     assert fit.outside_share > 0 and f"extrapolation: {fit.outside_share:.1%}" in text
 

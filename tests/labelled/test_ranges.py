@@ -22,7 +22,7 @@ def scaled(ds, factor: float):
     return ds.assign(weight=ds["weight"].copy(data=ds["weight"].values * factor))
 
 
-@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.filterwarnings("ignore::workbench.checks.WorkbenchWarning")
 @pytest.mark.parametrize("factor", [1e-30, 1e30])
 @pytest.mark.parametrize("name", MODELS)
 def test_a_spread_beyond_float32_is_an_error_and_names_float64(ds, name, factor):
@@ -65,7 +65,7 @@ def test_totals_that_are_all_zero_have_one_answer(ds, name, overdispersion, link
     assert str(error.value).count("counts are zero") == 1
 
 
-@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.filterwarnings("ignore::workbench.checks.WorkbenchWarning")
 def test_a_move_from_an_averaged_fit_says_that_it_is_one_setting(ds):
     fit = wb.VBAgg(inducing=6, average=6, overdispersion="area").fit(ds)
     assert any("averaged over" in note for note in fit.notes)

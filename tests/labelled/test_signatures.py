@@ -67,10 +67,11 @@ def test_an_unknown_keyword_is_refused_with_the_nearest():
 
 def test_a_model_loads_its_own_family_alone():
     code = ("import sys, workbench as wb; wb.VBAgg; wb.Cancelled; print(*(name for name in "
-            "sys.modules if name.startswith('workbench.gp.models.') or "
-            "name.startswith('workbench.labelled.classes.')))")
+            "sys.modules if name.startswith(('workbench.gp.models.', 'workbench.geo', "
+            "'workbench.labelled.classes.', 'workbench.evaluation'))))")
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True,
                             check=True).stdout.split()
+    assert not [name for name in loaded if name.startswith(("workbench.geo", "workbench.ev"))]
     families = {name.split(".")[3] for name in loaded if name.count(".") == 4 and ".gp." in name}
     assert families == {"vbagg"}
     assert {name.rpartition(".")[2] for name in loaded if ".classes." in name} == {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from typing import Annotated, Any
 
@@ -17,6 +18,8 @@ PASS_ON = {"allow_extra_args": True}
 WIDTH = 100            # columns of help, where the terminal has them
 _BAGGING = ("How polygons and rasters are read and repaired, and what a named dataset is made of, "
             "are options, too: --help-all, and workbench datasets NAME.")
+_KINDS = {"path": "FILE", "str": "NAME", "int": "NUMBER", "float": "NUMBER"}    # of Python's types
+_TYPE = re.compile(r"<(?:list\[)?(?i:(path|str|int|float))(?: range)?\]?>")
 _MODELS = "Every option of the model is one here, such as --kernel: workbench models NAME."
 
 
@@ -47,7 +50,9 @@ class GroupedCommand(TyperCommand):
         for param in self.get_params(ctx):
             record = param.get_help_record(ctx)
             if record is not None:
-                groups[getattr(param, "rich_help_panel", None) or ADVANCED].append(record)
+                names = _TYPE.sub(lambda found: _KINDS[found[1].lower()], record[0])
+                groups[getattr(param, "rich_help_panel", None) or ADVANCED].append(
+                    (names, record[1]))
         short = {MODEL: _MODELS} | ({DATA: _BAGGING} if _has_polygons(ctx) else {})
         for name, records in groups.items():
             if records:

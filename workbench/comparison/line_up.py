@@ -7,6 +7,8 @@ import xarray as xr
 from workbench.checks import choose, require
 from workbench.comparison.assessment import flat_model
 from workbench.evaluation.baselines import (
+    GLM,
+    SPLIT,
     DasymetricClasses,
     PoissonKriging,
     PopulationSplit,
@@ -15,7 +17,7 @@ from workbench.evaluation.baselines import (
 from workbench.evaluation.tasks import named
 from workbench.schema import aggregation, counts_add_up, kind
 
-SPLIT, FLAT, AUTO = "population split", "constant", "auto"
+FLAT, AUTO = "constant", "auto"
 
 
 def line_up(ds: xr.Dataset, models, effort: str, seed: int) -> tuple[dict, str, list[str]]:
@@ -50,7 +52,7 @@ def line_up(ds: xr.Dataset, models, effort: str, seed: int) -> tuple[dict, str, 
     counts = counts_add_up(ds)
     notes, chosen = [], {}
     if counts:
-        chosen = {SPLIT: PopulationSplit(), "GLM on totals": TotalsGLM(seed=seed),
+        chosen = {SPLIT: PopulationSplit(), GLM: TotalsGLM(seed=seed),
                   "dasymetric classes": DasymetricClasses(seed=seed)}
         if "x" in ds.coords:
             chosen["Poisson kriging"] = PoissonKriging(seed=seed)

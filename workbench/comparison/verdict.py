@@ -14,8 +14,7 @@ import numpy as np
 import xarray as xr
 
 from workbench.comparison.tests import DECIDES, INDIVIDUALS, RECOVERED
-
-_COVERAGE = (0.90, 0.99)    # of 95 % intervals: beyond, it is said
+from workbench.evaluation.evidence import NARROW, WIDE
 
 
 @dataclasses.dataclass(frozen=True)
@@ -144,9 +143,8 @@ def _coverage(data: xr.Dataset, one: Standing) -> str:
     share = float(data["scores"].sel(test=one.test, model=one.use, score="coverage_95"))
     if not np.isfinite(share):
         return ""
-    low, high = _COVERAGE
-    told = (": they are too narrow" if share < low else ": they are wider than need be"
-            if share > high else "")
+    told = (": they are too narrow" if share < NARROW else ": they are wider than need be"
+            if share > WIDE else "")
     return f"Its 95 % intervals cover {100 * share:.0f} % there{told}."
 
 

@@ -9,7 +9,7 @@ import xarray as xr
 
 from workbench import schema
 from workbench.checks import DataWarning, require, warn
-from workbench.geo.exceedance import Thresholds, exceedance_map, levels_of
+from workbench.exceedance import Thresholds, exceedance_map, levels_of
 from workbench.geo.overlay import shares_in, zones_of
 
 _WHOLE = 0.99       # of a polygon's area that individuals cover, below which it is told

@@ -16,6 +16,8 @@ from workbench.labelled.fit import Fit
 from workbench.labelled.saving import options_of
 from workbench.labelled.source import Converted
 from workbench.labelled.summary import ASSUMED
+from workbench.labelled.verdict import standing
+from workbench.labelled.weighing import GIVEN
 
 _WORTH = 0.05           # weight from which a candidate is worth a word
 
@@ -152,12 +154,20 @@ class AutoFit(Fit):
         return "\n".join(lines)
 
     def _card(self) -> dict:
-        """Its own, with the cards, weights and recovery errors of its candidates."""
+        """Its own, with the cards, weights and recovery errors of its candidates.
+
+        ``weighed`` says by what: "recovered" areas, "given" weights or "untested"; ``as_good`` and
+        ``not_surely_worse`` name the simple maps that are so by the recovered areas.
+        """
         errors = {} if self.recovery is None else {
             str(name): float(error) for name, error in zip(
                 self.recovery["model"].values, self.recovery["error"].mean("grouping").values,
                 strict=True) if np.isfinite(error)}
+        better, unsure = ([], []) if self.recovery is None else standing(self.recovery)
+        tested = "recovered" if self.recovery is not None else (
+            "given" if self.verdict == GIVEN else "untested")
         return {**card_of(self), "verdict": self.verdict, "recovery_errors": errors,
+                "weighed": tested, "as_good": better, "not_surely_worse": unsure,
                 "converged": self.converged, "candidates": [
                     {**card_of(fit), "name": name, "weight": float(self.inner.weight_of[name]),
                      "says": self._says[name]} for name, fit in self.candidates.items()]}

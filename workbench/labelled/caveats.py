@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from workbench import schema
-from workbench.checks import ExtrapolationWarning, FewAreasWarning, warn
+from workbench.checks import ExtrapolationWarning, FewAreasWarning, TotalsWarning, warn
 from workbench.labelled.fit import Fit
 from workbench.labelled.source import Converted
 
@@ -65,12 +65,29 @@ def warn_of_totals(fit: Fit, data: Converted) -> None:
     if fit.cancelled or not counted or "trials" in ds:
         return
     fitted, observed = float(fit.over(data).mean.sum()), float(ds["value"].sum())
-    if observed > 0 and not 1 / _FAR <= fitted / observed <= _FAR:
-        fit.inner.history.notes.append(
-            f"the fitted totals add up to {fitted:,.6g}, the data to {observed:,.6g}: do not use "
+    if said := far_off(fitted, observed):
+        fit.inner.history.notes.append(said)
+        warn(said, TotalsWarning)
+
+
+def far_off(fitted: float, observed: float) -> str:
+    """What is wrong with a map whose expected totals together are far from the data's.
+
+    Parameters
+    ----------
+    fitted, observed : float
+        Sums over all areas of counts.
+
+    Returns
+    -------
+    str
+        Empty if they are not.
+    """
+    if observed <= 0 or 1 / _FAR <= fitted / observed <= _FAR:
+        return ""
+    return (f"the fitted totals add up to {fitted:,.6g}, the data to {observed:,.6g}: do not use "
             "this map without knowing why. Try overdispersion='area', other covariates, or "
             "link='exp'; a total that is wrong by orders of magnitude does it, too")
-        warn(fit.notes[-1])
 
 
 def warn_of_fit(fit: Fit, data: Converted) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import xarray as xr
 
 from workbench.checks import require
-from workbench.geo.exceedance import Thresholds, exceedance_map, levels_of
+from workbench.exceedance import Thresholds, exceedance_map, levels_of
 from workbench.gp.data.bags import split
 from workbench.labelled.predictive import LabelledPredictive, labelled
 from workbench.labelled.source import Converted

@@ -9,15 +9,6 @@ import torch
 import xarray as xr
 
 from workbench.checks import InputError, NotExact, choose, require
-from workbench.evaluation.explaining import explained, locate, summarise
-from workbench.evaluation.folds import subset
-from workbench.evaluation.ranking import ranks
-from workbench.evaluation.residuals import (
-    centres_of,
-    quantile_residuals,
-    spatial_check,
-)
-from workbench.geo.aggregate import Zones
 from workbench.gp.models.vbagg.fit import VariationalFit
 from workbench.gp.models.vbagg.influence import influence
 from workbench.labelled.drawing import PRESERVED, chunks
@@ -94,6 +85,8 @@ class Regional(Insight):
         >>> round(float(found["mean"].sum() / ds["value"].sum()), 6)
         1.0
         """
+        from workbench.geo.aggregate import Zones  # here and below: a fit alone needs none of it
+
         choose("kind", kind, KINDS)
         require(samples > 1, f"intervals need at least 2 samples, got {samples}")
         data = self._data(ds)
@@ -150,6 +143,8 @@ class Regional(Insight):
         >>> left["residual"].sizes["bag"], left.attrs["verdict"][:30]
         (24, "residuals of areas: Moran's I ")
         """
+        from workbench.evaluation.residuals import quantile_residuals, spatial_check
+
         data = self._data(ds)
         require("value" in data.ds, "the dataset has no value of its areas to leave residuals")
         unknown = torch.full((data.ds.sizes["bag"],), -1)
@@ -195,6 +190,8 @@ class Regional(Insight):
         >>> bool((found["rank_lower"] <= found["rank_upper"]).all())
         True
         """
+        from workbench.evaluation.ranking import ranks
+
         choose("unit", unit, ("bag", "individual"))
         data = self._data(ds)
         of_areas = unit == "bag"
@@ -249,6 +246,9 @@ class Regional(Insight):
         >>> print(fit.explain(ds, 17).attrs["summary"].splitlines()[0])
         pixel 17 (x 79.7365, y 75) in area D01
         """
+        from workbench.evaluation.explaining import explained, locate, summarise
+        from workbench.evaluation.folds import subset
+
         place, members = locate(ds, at), ds["membership"].values
         own = int(members[place])
         order = self._near(ds, own, nearest)
@@ -273,6 +273,8 @@ class Regional(Insight):
 
     def _near(self, ds: xr.Dataset, own: int, nearest: int) -> np.ndarray:
         """Positions of an area and of those nearest to it."""
+        from workbench.evaluation.residuals import centres_of
+
         try:
             centres = centres_of(ds)
         except InputError:
@@ -283,6 +285,8 @@ class Regional(Insight):
 
     def _knows(self, ds: xr.Dataset) -> dict[str, bool]:
         """Which of information and components the model has, tried on one area."""
+        from workbench.evaluation.folds import subset
+
         data = self._data(subset(ds, [0]))
         known = {}
         for name, ask in (("information", self.information), ("components", self.component_maps)):

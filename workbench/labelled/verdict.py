@@ -5,12 +5,10 @@ from __future__ import annotations
 import numpy as np
 import xarray as xr
 
+from workbench.evaluation.evidence import FEW, SURE
 from workbench.schema import counts_add_up
 
 MIXTURE = "auto (mixture)"
-#: Standard errors by which a map must be ahead of a simple one to be called better.
-SURE = 3.0
-_FEW = 30               # areas below which the test is weak
 
 
 def scored(recovered: xr.Dataset, weights: dict[str, float], ds: xr.Dataset, seed: int
@@ -109,7 +107,7 @@ def verdict(recovery: xr.Dataset, areas: int) -> tuple[str, bool]:
     if unsure and not wins:
         text += (f" That is not surely better than the {' and the '.join(unsure)}, whose map may "
                  "be as good or better inside the areas: compare them with wb.compare.")
-    elif areas < _FEW and not wins:
+    elif areas < FEW and not wins:
         text += (f" {areas} areas make a weak test: a simple map may be as good or better inside "
                  "them; compare them with wb.compare.")
     return text, bool(wins)

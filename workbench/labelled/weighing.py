@@ -12,9 +12,9 @@ import xarray as xr
 from workbench.checks import InputError
 from workbench.labelled.candidates import Effort
 from workbench.labelled.verdict import scored, verdict
-from workbench.schema import BAG, INDIVIDUAL, aggregation, kind
+from workbench.schema import BAG, INDIVIDUAL
 
-SPLIT, REGRESSION = "split by population", "regression on totals"
+GIVEN = "weights were given"           # the verdict on a mixture whose weights the user chose
 _SAMPLES, _BUDGET = 400, 20_000_000     # joint draws of areas, and of individuals at once
 _PRIOR = 5.0            # groups that the weights of all that is plausible are worth
 _LEAST = 0.02           # weights below are none: a bad model's long tails would show in any sd
@@ -82,6 +82,7 @@ def weigh(models: Mapping[str, object], ds: xr.Dataset, effort: Effort, seed: in
         Hyperparameters of the fits to the areas, at which merged ones are conditioned on; None to
         learn them again (``benchmarks/recovery.py`` compares the two).
     """
+    from workbench.evaluation.baselines import simple_maps
     from workbench.evaluation.groupings import FEWEST_AREAS, fewest_groups, groupings
     from workbench.evaluation.recovery.draws import recover_draws
     from workbench.evaluation.recovery.weights import recovery_weights
@@ -102,8 +103,8 @@ def weigh(models: Mapping[str, object], ds: xr.Dataset, effort: Effort, seed: in
     levels = sorted({max(fewest, round(share * areas)) for share in effort.shares})
     groups = groupings(ds, levels, effort.draws, seed)
     tested = dict(models) if values is None else {
-        name: _Held(model, values[name]) for name, model in models.items()}
-    everyone = tested | _simple(ds)
+        name: AsFitted(model, values[name]) for name, model in models.items()}
+    everyone = tested | simple_maps(ds)
 
     def show(done: int, total: int, what: str) -> None:
         if callback is not None:
@@ -135,7 +136,7 @@ def weigh(models: Mapping[str, object], ds: xr.Dataset, effort: Effort, seed: in
     return Weighing(weights, recovery, told, notes, simple_wins)
 
 
-class _Held:
+class AsFitted:
     """A candidate with the hyperparameters of its fit to the areas, for totals of merged ones.
 
     Learnt again from a few merged areas they would test how little a model needs to be learnt, not
@@ -151,15 +152,3 @@ class _Held:
     def fit(self, ds: xr.Dataset):
         """Condition on the totals; nothing is trained."""
         return self._model.condition(ds, self._values)
-
-
-def _simple(ds: xr.Dataset) -> dict[str, object]:
-    """The simple maps that the mixture has to beat; of totals of counts alone."""
-    if kind(ds) != "count" or aggregation(ds) != "sum":
-        return {}
-    from workbench.evaluation.baselines import PopulationSplit, TotalsGLM
-
-    found = {SPLIT: PopulationSplit()}
-    if ds.sizes["covariate"]:
-        found[REGRESSION] = TotalsGLM()
-    return found

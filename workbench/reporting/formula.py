@@ -102,7 +102,7 @@ def _observed(card: dict[str, Any]) -> tuple[list[str], list[Markup]]:
     if effect and card.get("link") in ("exp", "square"):
         adds = m.row(m.above(m.name("e"), _EFFECT), adds)
     y = m.fraction(_Y, _weights()) if card.get("rescaled") else _Y
-    law = {
+    distribution = {
         "poisson": m.row(m.word("Poisson"), m.bracket(_PARAMETER)),
         "binomial": m.row(m.word("Binomial"), m.bracket(m.below(m.name("n"), _A), _PARAMETER)),
         "negative-binomial": m.row(m.word("NegativeBinomial"),
@@ -121,7 +121,7 @@ def _observed(card: dict[str, Any]) -> tuple[list[str], list[Markup]]:
     }.get(kind, f"The value of an area is Normal around the {'weighted mean' if mean else 'sum'} "
                 "of its individuals." + (" (Totals are divided by the areas' weights first.)"
                                          if card.get("rescaled") else ""))
-    sentences, lines = [what], [m.equation(y, m.sign("∼"), law, m.sign(","), _PARAMETER,
+    sentences, lines = [what], [m.equation(y, m.sign("∼"), distribution, m.sign(","), _PARAMETER,
                                            m.sign("="), adds)]
     if kind == "normal":
         noise = {"constant": "the same σ² for every area",

@@ -10,15 +10,24 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from workbench.evaluation.evidence import (
+    FEW,
+    MOSTLY,
+    NARROW,
+    TOO_FEW,
+    TOO_NARROW,
+    WIDE,
+    of_recovery,
+    standing_of,
+)
+from workbench.labelled.caveats import far_off
 from workbench.pipeline.base import FIRST
 from workbench.pipeline.scoring import is_scored, scores
+from workbench.schema import counts_add_up
 
 GOOD, CARE, BAD = "good", "care", "bad"
 ASSUMED = ("No test of totals can see inside the areas: the map takes for granted that what tells "
            "areas apart tells places inside them apart in the same way.")
-_FEW, _WEAK = 10, 30                    # areas: nothing can be tested; a weak test
-_NARROW, _WIDE = 0.90, 0.99             # coverage of 95 % intervals
-_MUCH = 0.5                             # share of individuals beyond what areas have seen
 _MARKS = {GOOD: "✓", CARE: "!", BAD: "✗"}
 
 
@@ -66,7 +75,7 @@ def verdict_of(maps: xr.Dataset, card: dict[str, Any], *, compared: xr.Dataset |
         and nothing against it; with care otherwise.
     """
     tests = [*_held_out(maps), *_weighed(card), *_compared(compared, card),
-             *_recovered(recovered)]
+             *_recovered(recovered, card)]
     tested = any(point.kind == GOOD for point in tests)
     points = [*_training(maps, card), *tests]
     if not tests:
@@ -96,15 +105,15 @@ def _training(maps: xr.Dataset, card: dict[str, Any]) -> list[Point]:
         found.append(Point(CARE, f"It is not finished: {maps.attrs['partial']}."))
     elif maps.attrs.get("cancelled") == "True":
         found.append(Point(CARE, "The fit was stopped early; what is shown is the best so far."))
-    notes = [str(note) for note in card.get("notes", ())]
     if card.get("failed"):
         found.append(Point(BAD, "The optimisation failed: a simpler model, which this one "
                            "includes, explains the data better."))
     elif maps.attrs.get("converged") == "False" and maps.attrs.get("cancelled") != "True":
         found.append(Point(CARE, "Training has not converged; see the section on convergence for "
                            "the cause and what to try."))
-    found += [Point(BAD, note[0].upper() + note[1:].rstrip(".") + ".") for note in notes
-              if "do not use this map" in note]
+    if "bag_mean" in maps and "value" in maps and "trials" not in maps and counts_add_up(maps):
+        said = far_off(float(maps["bag_mean"].sum()), float(maps["value"].sum()))
+        found += [Point(BAD, f"{said[0].upper()}{said[1:]}.")] if said else []
     return found
 
 
@@ -134,16 +143,21 @@ def _held_out(maps: xr.Dataset) -> list[Point]:
         "not to, or look for covariates that tell areas apart.")]
     if "coverage_95" in result["score"].values:
         share = float(result["scores"].sel(target="bag", score="coverage_95", model=model)) / 100
-        if share < _NARROW:
-            found.append(Point(CARE, f"Its 95 % intervals cover only {share:.0%} of held-out "
-                               "areas: they are too narrow."))
-        elif share > _WIDE and int(result["units_scored"].sel(
-                target="bag").max() if "units_scored" in result else 0) >= _WEAK:
-            found.append(Point(GOOD, f"Its 95 % intervals cover {share:.0%} of held-out areas: "
-                               "wider than need be."))
-        elif np.isfinite(share):
-            found.append(Point(GOOD, f"Its 95 % intervals cover {share:.0%} of held-out areas."))
+        tested = int(result["units_scored"].sel(target="bag").max()
+                     if "units_scored" in result else 0)
+        found += _covered(share, "of held-out areas", tested)
     return found
+
+
+def _covered(share: float, where: str, tested: int = 0) -> list[Point]:
+    """What the coverage of 95 % intervals says; of few areas that all are inside says little."""
+    if not np.isfinite(share):
+        return []
+    said = f"Its 95 % intervals cover {share:.0%} {where}"
+    if share < NARROW:
+        return [Point(BAD if share < TOO_NARROW else CARE, f"{said}: they are too narrow.")]
+    wide = share > WIDE and tested >= FEW
+    return [Point(GOOD, f"{said}: wider than need be." if wide else f"{said}.")]
 
 
 def _folds(result: xr.Dataset, main: str, model: str) -> tuple[int, int] | None:
@@ -160,29 +174,48 @@ def _folds(result: xr.Dataset, main: str, model: str) -> tuple[int, int] | None:
 
 def _weighed(card: dict[str, Any]) -> list[Point]:
     """What a mixture found when it recovered the known areas."""
-    text = str(card.get("verdict", ""))
-    if not text.startswith("Recovering"):
-        return [Point(CARE, f"The candidates have equal weights: {text}.")] if (
-            card.get("candidates") and text and text != "weights were given") else []
-    if "recovered them as well or better" in text:
-        return [Point(BAD, text)]
-    return [Point(CARE if "not surely better" in text or "weak test" in text else GOOD, text)]
+    if "verdict" not in card or card.get("weighed") == "given":
+        return []
+    if card.get("weighed") != "recovered":      # untested, or a card of an earlier version
+        return [Point(CARE, str(card["verdict"]))]
+    weak = card["not_surely_worse"] or int(card.get("areas") or FEW) < FEW
+    return [Point(BAD if card["as_good"] else CARE if weak else GOOD, str(card["verdict"]))]
 
 
 def _compared(data: xr.Dataset | None, card: dict[str, Any]) -> list[Point]:
     if data is None:
         return []
-    use, mine = str(data.attrs.get("recommended", "")), str(card.get("model", ""))
+    use = str(data.attrs.get("recommended", ""))
     text = f"Compared with other models: {data.attrs.get('sentence', '')}"
-    ours = use == mine or use.startswith(f"{mine}:")
+    ours = _mine([use], card) == use != ""
     kind = GOOD if ours else BAD if use and use == data.attrs.get("baseline") else CARE
-    return [Point(kind, text)]
+    test = str(data["test"].values[0])          # the one that decides
+    covered = [] if not ours else [
+        point for point in _covered(float(data["scores"].sel(
+            test=test, model=use, score="coverage_95")), f"there ({test})") if point.kind != GOOD]
+    return [Point(kind, text), *covered]
 
 
-def _recovered(data: xr.Dataset | None) -> list[Point]:
+def _recovered(data: xr.Dataset | None, card: dict[str, Any]) -> list[Point]:
+    """The map's model beside the others that found known areas from merged ones."""
     if data is None or not data.attrs.get("sentence"):
         return []
-    return [Point(GOOD, f"Areas recovered from merged ones: {data.attrs['sentence']}")]
+    text = f"Areas recovered from merged ones: {data.attrs['sentence']}"
+    mine = _mine([str(name) for name in data["model"].values], card)
+    if not mine:
+        return [Point(CARE, f"{text} The model of this map is not among them.")]
+    found = of_recovery(data, mine)
+    stands = standing_of(found)
+    if not np.isfinite(found.ours) or not stands.known:
+        return [Point(CARE, text)]
+    kind = BAD if stands.better else CARE if stands.unsure or stands.alone else GOOD
+    return [Point(kind, text), *_covered(found.coverage, "of them")]
+
+
+def _mine(names: list[str], card: dict[str, Any]) -> str:
+    """The name that the model of a map has in a comparison; empty if it is not there."""
+    model = str(card.get("model", ""))
+    return next((name for name in names if name == model or name.startswith(f"{model}:")), "")
 
 
 def _limits(maps: xr.Dataset, card: dict[str, Any]) -> list[Point]:
@@ -191,13 +224,13 @@ def _limits(maps: xr.Dataset, card: dict[str, Any]) -> list[Point]:
     beyond = maps.get("extrapolation")
     if beyond is not None and beyond.size:
         share = float((beyond > 1e-9).mean())
-        if share > _MUCH:
+        if share > MOSTLY:
             found.append(Point(CARE, f"{share:.0%} of the individuals lie beyond what the areas' "
                                "means have seen of some covariate: there the map extrapolates "
                                "(see its map)."))
-    if 0 < areas < _FEW:
+    if 0 < areas < TOO_FEW:
         found.append(Point(CARE, f"{areas} areas are too few to test what a map says inside them."))
-    elif areas < _WEAK and areas:
+    elif areas < FEW and areas:
         found.append(Point(CARE, f"{areas} areas make a weak test of any map."))
     sanity = str(maps.attrs.get("sanity", "none"))
     if sanity not in ("none", "not looked at", ""):

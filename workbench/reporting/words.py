@@ -11,10 +11,8 @@ import xarray as xr
 
 _MOST = 8           # values of one hyperparameter that are shown
 _MEANINGS = (       # by the end of the name
-    ("area.std", "τ: how much areas differ beyond what the map explains; of a rate about "
-                 "this share"),
-    ("nugget.std", "ν: how much individuals of the same covariates differ; of a rate about this "
-                   "share"),
+    ("area.std", "τ: how much areas differ beyond what the map explains{of_a_rate}"),
+    ("nugget.std", "ν: how much individuals of the same covariates differ{of_a_rate}"),
     ("noise.variance", "σ²: variance of an observation around its expected value"),
     ("dispersion", "r: counts vary by η + η²/r; smaller is more"),
     (".lengthscale", "distance over which the function changes; shorter is more detail"),
@@ -103,9 +101,8 @@ def prior_told(prior: str) -> str:
 def _meaning(name: str, link: str) -> str:
     for end, text in _MEANINGS:
         if name == end or name.endswith(end):
-            if "of a rate about this share" in text and link not in ("exp", ""):
-                text = text.replace("; of a rate about this share", ", on the link scale")
-            return text
+            return text.format(of_a_rate="; of a rate about this share" if link in ("exp", "")
+                               else ", on the link scale")
     return ""
 
 

@@ -1,6 +1,5 @@
 """Posteriors of the app "mediated" are those of the package; fields are cut alike at both sizes."""
 
-import time
 from dataclasses import replace
 
 import numpy as np
@@ -20,7 +19,6 @@ CLASSES = {"cmp": wb.CMP, "s-cmp": wb.ShrinkageCMP, "var-cmp": wb.VarCMP,
            "gpr": wb.CentroidGP, "bagg-gp": wb.IndependentBagsGP}
 pytestmark = pytest.mark.usefixtures("one_thread")
 
-BUDGET = 300        # milliseconds that an answer is to take; printed
 
 
 def bench_of(state: State) -> tuple[Bench, Model]:
@@ -33,7 +31,7 @@ def bench_of(state: State) -> tuple[Bench, Model]:
 @pytest.mark.parametrize("kind", CLASSES)
 def test_posteriors_are_those_of_the_package(kind, share):
     bench, model = bench_of(State(source="made", share=share, side=9, noise=1.0, model=kind))
-    law = bench.posterior(model)
+    predicted = bench.posterior(model)
     values = bench.data.values if kind in MEDIATED else bench.values()
     given = model.hyperparameters(bench.labels, float(values.mean()))
     options = {"kernel": model.grammar, "noise": "constant"}
@@ -45,8 +43,8 @@ def test_posteriors_are_those_of_the_package(kind, share):
         fit = CLASSES[kind](**options).condition(bags, given)
     # The published model knows bags by their pixels: blocks without a value keep their prior.
     expected = fit.latent(bench.data.pixels)
-    np.testing.assert_allclose(law.mean, expected.mean.values, rtol=0, atol=1e-8)
-    np.testing.assert_allclose(law.sd, expected.std.values, rtol=0, atol=1e-8)
+    np.testing.assert_allclose(predicted.mean, expected.mean.values, rtol=0, atol=1e-8)
+    np.testing.assert_allclose(predicted.sd, expected.std.values, rtol=0, atol=1e-8)
 
 
 @pytest.mark.parametrize("kernel, mediator, joint", [
@@ -59,10 +57,10 @@ def test_every_kernel_and_mediator_is_that_of_the_package(kernel, mediator, join
     given = model.hyperparameters(bench.labels, float(bench.data.values.mean()))
     fit = wb.CMP(kernel=model.grammar, mediator_kernel=model.mediator_kernel).condition(
         bench.data.bags, given, bench.data.targets)
-    expected, law = fit.latent(bench.data.pixels), bench.posterior(model)
-    np.testing.assert_allclose(law.mean, expected.mean.values, rtol=0, atol=1e-8)
-    np.testing.assert_allclose(law.sd, expected.std.values, rtol=0, atol=1e-8)
-    assert law.evidence == pytest.approx(fit.inner.state.evidence().item(), abs=1e-6)
+    expected, predicted = fit.latent(bench.data.pixels), bench.posterior(model)
+    np.testing.assert_allclose(predicted.mean, expected.mean.values, rtol=0, atol=1e-8)
+    np.testing.assert_allclose(predicted.sd, expected.std.values, rtol=0, atol=1e-8)
+    assert predicted.evidence == pytest.approx(fit.inner.state.evidence().item(), abs=1e-6)
 
 
 def test_kept_means_give_what_new_ones_give():
@@ -73,18 +71,17 @@ def test_kept_means_give_what_new_ones_give():
     for move in moves:
         before = bench.evaluations
         model = replace(model, **move)
-        law = bench.posterior(model)
+        predicted = bench.posterior(model)
         spent = bench.evaluations - before
         assert (spent > 0) == (next(iter(move)) in ("lengthscale", "detail"))
         anew = Bench(bench.data, bench.kernel, bench.mediator_kernel).posterior(model)
-        np.testing.assert_allclose(law.mean, anew.mean, atol=1e-9)
-        np.testing.assert_allclose(law.sd, anew.sd, atol=1e-9)
+        np.testing.assert_allclose(predicted.mean, anew.mean, atol=1e-9)
+        np.testing.assert_allclose(predicted.sd, anew.sd, atol=1e-9)
 
 
 @pytest.mark.parametrize("kind", ["cmp", "var-cmp"])
 @pytest.mark.parametrize("share", [0.0, 0.5])
-def test_answers_and_how_long_they_take(share, kind):
-    """Milliseconds are printed, not asserted: the machine may serve other jobs too."""
+def test_answers_after_a_change_are_those_of_a_cold_start(share, kind):
     for side in (3, 4):
         state = State(side=side, share=share, model=kind)
         bench, model = bench_of(state)
@@ -94,12 +91,12 @@ def test_answers_and_how_long_they_take(share, kind):
         bench.posterior(model)
         for name, value in (("far", 400.0), ("ridge", 1e-5), ("noise", 0.2), ("spread", 0.8),
                             ("lengthscale", 112.0), ("detail", 200.0)):
-            start = time.process_time()
-            found = background.answer(setting, bench, replace(model, **{name: value}))
-            spent = 1000 * (time.process_time() - start)
-            print(f"{kind}, {bags} bags, {bench.data.values.size} targets, {name}: {spent:.0f} ms "
-                  f"of processor, {found.milliseconds:.0f} ms{' (!)' if spent > BUDGET else ''}")
-            assert np.isfinite(found.posterior.mean).all() and 0 < found.scores["rmse"] < 2
+            changed = replace(model, **{name: value})
+            found = background.answer(setting, bench, changed)
+            cold = bench_of(state)[0].posterior(changed)
+            np.testing.assert_allclose(found.posterior.mean, cold.mean, atol=1e-8)
+            np.testing.assert_allclose(found.posterior.sd, cold.sd, atol=1e-8)
+            assert 0 < found.scores["rmse"] < 2
 
 
 def test_both_grids_have_the_same_bags_and_targets():
@@ -120,22 +117,22 @@ def test_the_map_in_full_reports_its_progress():
     model = state.chosen
     data = cut(world(*state.world_key), 15, 0.75, 0, state.mediator, fine=True)
     told = []
-    law = Bench(data, model.grammar, model.mediator_kernel).posterior(model, told.append)
-    assert law.mean.size == data.pixels.sizes["individual"] > 60_000
+    predicted = Bench(data, model.grammar, model.mediator_kernel).posterior(model, told.append)
+    assert predicted.mean.size == data.pixels.sizes["individual"] > 60_000
     assert told == sorted(told) and len(told) > 20 and told[0] == 0 and told[-1] < 1
 
 
 def test_short_lengthscales_of_the_mediator_leave_targets_unused():
     short, model = bench_of(State(mediator="place", far=4.0, ridge=1e-4))
-    law = short.posterior(model)
-    assert law.weights.total < 0.1 and law.weights.own == 0
+    predicted = short.posterior(model)
+    assert predicted.weights.total < 0.1 and predicted.weights.own == 0
     noisy = short.posterior(replace(model, noise=4.0))
     assert noisy.mean.std() < 0.1 and noisy.sd.min() > 0.9 * model.spread    # as assumed
     matched, model = bench_of(State(mediator="place", far=4.0, share=0.0, ridge=1e-6))
-    law = matched.posterior(model)
+    predicted = matched.posterior(model)
     aggregated = matched.posterior(replace(model, kind="aggregated-gp"))
-    assert law.weights.own > 0.9        # the limit of a delta kernel
-    assert np.abs(law.mean - aggregated.mean).max() < 0.1
+    assert predicted.weights.own > 0.9        # the limit of a delta kernel
+    assert np.abs(predicted.mean - aggregated.mean).max() < 0.1
 
 
 def test_learnt_values_come_back_as_choices():

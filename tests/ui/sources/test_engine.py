@@ -23,7 +23,6 @@ from workbench.ui.sources.store import Store
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
-BUDGET = 300        # milliseconds that an answer is to take; printed
 NARROW, WIDE = (-2.0, 15.0), (-10.0, 20.0)
 SEVERAL = (Design(6, 13, 50, 1, noise=0.1), Design(-10, 10, 100, 5, 0.5, 1.0, 0.3, 0.5),
            Design(10, 20, 40, 4, 0.3, 0.0, 0.2), Design(-4, 5, 30, 3, noise=0.4))
@@ -78,9 +77,9 @@ def test_posteriors_are_those_of_the_package(weight):
         tree, given, trust={"points": weight, "aggregates": weight})
     target = tree["target"].to_dataset()
     bench.world.__dict__["places"] = target["covariates"].values[:, 0]
-    law, expected = Bench(bench.world).band(model, weight), fit.at(target)
-    np.testing.assert_allclose(law.mean, expected.mean.values, rtol=0, atol=1e-8)
-    np.testing.assert_allclose(law.sd, expected.std.values, rtol=0, atol=1e-8)
+    dist, expected = Bench(bench.world).band(model, weight), fit.at(target)
+    np.testing.assert_allclose(dist.mean, expected.mean.values, rtol=0, atol=1e-8)
+    np.testing.assert_allclose(dist.sd, expected.std.values, rtol=0, atol=1e-8)
 
 
 @pytest.mark.parametrize("kernel", ["rbf", "matern52", "matern32"])
@@ -92,9 +91,9 @@ def test_every_kernel_and_any_sources_too(kernel, designs):
     sources = [replace(s, likelihood_power=0.37) for s in background.sources_of(world)]
     fit = MRGP(kernel=kernel).condition(sources, given | background.noise_as_made(world))
     expected = fit.at(background.bags_of(world.places[:, None]))
-    law = Bench(world).band(model, 0.37)
-    np.testing.assert_allclose(law.mean, expected.mean.numpy(), rtol=0, atol=1e-8)
-    np.testing.assert_allclose(law.sd, expected.std.numpy(), rtol=0, atol=1e-8)
+    dist = Bench(world).band(model, 0.37)
+    np.testing.assert_allclose(dist.mean, expected.mean.numpy(), rtol=0, atol=1e-8)
+    np.testing.assert_allclose(dist.sd, expected.std.numpy(), rtol=0, atol=1e-8)
 
 
 def test_half_the_weight_undoes_a_duplicate_exactly():
@@ -123,11 +122,11 @@ def test_the_curve_is_that_of_the_posteriors():
 def test_scores_say_what_they_claim():
     _, bench, model = preset(1)
     found = answer(bench, model, 1.0)
-    law, world = found.bands["product"], bench.world
-    inside = np.abs(law.mean - world.known) <= HALF_95 * law.sd
+    dist, world = found.bands["product"], bench.world
+    inside = np.abs(dist.mean - world.known) <= HALF_95 * dist.sd
     assert found.scores["product"].coverage == pytest.approx(inside[world.seen].mean())
     assert found.scores["product"].coverage < 0.3       # two of three sources are biased
-    assert score(law, law, world).variance == 1.0
+    assert score(dist, dist, world).variance == 1.0
 
 
 def test_copied_noise_is_the_first_sources_and_own_noise_is_not():
@@ -152,20 +151,18 @@ def test_a_drawn_function_goes_through_its_values_without_overshoot():
     assert line.read(line.written(values)).tolist() == values.tolist()
 
 
-def test_answers_and_how_long_they_take():
+def test_answers_after_a_change_are_those_of_a_cold_start():
     most = tuple(Design(-10, 20, 200, 1, noise=0.5) for _ in range(4))      # the most offered
     for designs in (State().designs, most):
         world = line.make(WIDE, "waves", "", designs, 0)
         bench = Bench(world)
         noise = tuple(float(s.noise) for s in world.sources)
-        for event, length, weight in (("first", 1.0, 0.5), ("weight", 1.0, 0.7),
-                                      ("lengthscale", 0.9, 0.7)):
-            start = time.process_time()
-            found = answer(bench, Model("rbf", length, 10.0, 2.5, noise), weight)
-            spent = 1000 * (time.process_time() - start)
-            print(f"{len(bench._y)} observations, {event}: {spent:.0f} ms"
-                  f"{' (!)' if spent > BUDGET else ''}")
-            assert np.isfinite(found.bands["composite"].sd).all()
+        for length, weight in ((1.0, 0.5), (1.0, 0.7), (0.9, 0.7)):
+            model = Model("rbf", length, 10.0, 2.5, noise)
+            found, cold = answer(bench, model, weight), answer(Bench(world), model, weight)
+            for name, band in cold.bands.items():
+                np.testing.assert_allclose(found.bands[name].mean, band.mean, atol=1e-8)
+                np.testing.assert_allclose(found.bands[name].sd, band.sd, atol=1e-8)
 
 
 def test_learning_and_experts_are_the_packages():
@@ -211,10 +208,10 @@ def test_the_city_is_that_of_the_package(small, name):
     np.testing.assert_allclose([data.readings[r] for r in rows], target["value"], atol=1e-9)
     from workbench.labelled.source import to_bags
 
-    law = fitted.fit.at(to_bags(target))
-    np.testing.assert_allclose([fitted.mean[r] for r in rows], law.mean.numpy(), atol=1e-8)
+    dist = fitted.fit.at(to_bags(target))
+    np.testing.assert_allclose([fitted.mean[r] for r in rows], dist.mean.numpy(), atol=1e-8)
     assert fitted.rmse == pytest.approx(
-        float(np.sqrt(((law.mean.numpy() - target["truth"].values) ** 2).mean())))
+        float(np.sqrt(((dist.mean.numpy() - target["truth"].values) ** 2).mean())))
     hour = fitted.at(30)
     assert hour is fitted.at(30) and hour.mean.shape == hour.sd.shape == hour.truth.shape
     there = wb.city_map(tree, 30, 0.5)

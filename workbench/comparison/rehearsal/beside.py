@@ -11,28 +11,7 @@ from workbench.checks import FitWarning, InputError, warn
 from workbench.comparison.rehearsal.pits import broken, rate_draws
 from workbench.comparison.rehearsal.resolutions import Resolution, skill
 from workbench.evaluation import covered_by_pit
-from workbench.evaluation.baselines import PopulationSplit, TotalsGLM
-from workbench.schema import COVARIATE, counts_add_up
-
-SPLIT, GLM = "population split", "GLM on totals"
-
-
-def simple_maps(ds: xr.Dataset) -> dict[str, object]:
-    """The simple maps of a dataset, by name: they are of totals of counts.
-
-    Parameters
-    ----------
-    ds : xr.Dataset
-        Bagged dataset.
-
-    Returns
-    -------
-    dict of str to Baseline
-        Both, the split alone where there are no covariates, or none.
-    """
-    if not counts_add_up(ds):
-        return {}
-    return {SPLIT: PopulationSplit()} | ({GLM: TotalsGLM()} if ds.sizes[COVARIATE] else {})
+from workbench.evaluation.baselines import simple_maps
 
 
 def set_beside(ds: xr.Dataset, partitions: Sequence[Resolution], levels: Sequence[float],

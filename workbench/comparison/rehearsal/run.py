@@ -19,12 +19,12 @@ import xarray as xr
 
 from workbench.bagging import looked_at
 from workbench.checks import InputError, choose, number, require, warn, whole
-from workbench.comparison.rehearsal.beside import simple_maps
 from workbench.comparison.rehearsal.resolutions import Resolution, resolutions
 from workbench.comparison.rehearsal.start import Start, start_of
 from workbench.comparison.rehearsal.summary import summarise
 from workbench.comparison.rehearsal.truths import Truth, rehearse_one, some_places
 from workbench.comparison.rehearsal.words import finest, verdict
+from workbench.evaluation.baselines import simple_maps
 from workbench.evaluation.tasks import FoldWarning, Interrupted, Progress, Store, Task, outcomes
 from workbench.gp.models.options import non_defaults
 from workbench.labelled import make_model

@@ -10,7 +10,8 @@ from workbench.evaluation.baselines.given_totals import GivenTotals
 from workbench.evaluation.baselines.glm import TotalsGLM
 from workbench.evaluation.baselines.kriging import PoissonKriging
 from workbench.evaluation.baselines.own_bag import OwnBag
+from workbench.evaluation.baselines.simple import GLM, SPLIT, simple_maps
 from workbench.evaluation.baselines.split import PopulationSplit
 
-__all__ = ["BaselineFit", "DasymetricClasses", "GivenTotals", "OwnBag", "PoissonKriging",
-           "PopulationSplit", "TotalsGLM", "bilinear_lapse"]
+__all__ = ["GLM", "SPLIT", "BaselineFit", "DasymetricClasses", "GivenTotals", "OwnBag",
+           "PoissonKriging", "PopulationSplit", "TotalsGLM", "bilinear_lapse", "simple_maps"]

@@ -1,4 +1,4 @@
-"""Moments from reparameterised draws of f: unbiased, and the yardstick of all other forms.
+"""Moments from reparameterised draws of f: unbiased, and the reference for all other forms.
 
 Draws are scrambled Sobol points, the same at every call (common random numbers): the objective is a
 smooth deterministic function of q and of the hyperparameters, and gradients flow to both.

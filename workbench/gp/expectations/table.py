@@ -37,7 +37,7 @@ class Bound:
 
 def _monte_carlo(link: str, moments: Moments) -> Bound:
     return Bound(link, "monte-carlo", "unbiased", "S (N_a M + pairs)",
-                 "reparameterised draws with common random numbers, at least 256: the yardstick; "
+                 "reparameterised draws with common random numbers, at least 256: the reference; "
                  "slow, for small data", moments)
 
 

@@ -1,1 +1,1 @@
-"""Markov chain Monte Carlo of aggregate models, by NumPyro: the yardstick of approximations."""
+"""Markov chain Monte Carlo of aggregate models, by NumPyro: the reference for approximations."""

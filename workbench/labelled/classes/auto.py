@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 import xarray as xr
 
 from workbench import schema
-from workbench.checks import choose, require, warn
+from workbench.checks import SimpleMapWarning, choose, require, warn
 from workbench.gp.models.options import non_defaults
 from workbench.gp.models.vbagg.mixture import Auto as Inner
 from workbench.gp.models.vbagg.mixture import MixtureFit
@@ -30,7 +30,7 @@ from workbench.labelled.classes.base import LabelledModel
 from workbench.labelled.classes.vbagg import VBAgg
 from workbench.labelled.fit import Fit
 from workbench.labelled.source import Converted, to_source
-from workbench.labelled.weighing import Weighing, equal_weights, weigh
+from workbench.labelled.weighing import GIVEN, Weighing, equal_weights, weigh
 
 _EVALUATIONS = 300      # of the objective in a typical fit, for the estimate of time
 _WEIGHING = 0.5         # time of a fit to merged areas, started from the fit to areas, relative
@@ -46,7 +46,7 @@ class Auto(LabelledModel):
     neighbouring areas and has to recover the known areas from them. Weights minimise the error of
     the mixture there (stacking), shrunk, the more the fewer the areas, towards equal weights of all
     that are not certainly worse than the best; a weight below 2 % is set to zero. Two simple maps,
-    fitted to the merged totals alone, stand beside it: the split by population and a regression on
+    fitted to the merged totals alone, stand beside it: the population split and a GLM on
     the totals. The fit warns where one of them recovers the areas better.
 
     Parameters
@@ -185,7 +185,7 @@ class Auto(LabelledModel):
         fits = {one.name: self._model(ds, one, effort).condition(
             ds, hyperparameters[one.name]["hyperparameters"]) for one in chosen}
         weights = {name: weight / total for name, weight in weights.items()}
-        return self._mixed(data, chosen, fits, Weighing(weights, None, "weights were given", ()),
+        return self._mixed(data, chosen, fits, Weighing(weights, None, GIVEN, ()),
                            [], False, started)
 
     def _recalled(self, datasets, facts, kept) -> AutoFit:
@@ -255,7 +255,7 @@ class Auto(LabelledModel):
         if data.bags.count == 1:
             warn_of_one_area(fit)
         elif weighing.simple_wins or weighing.untested and not cancelled:
-            warn(weighing.verdict)
+            warn(weighing.verdict, SimpleMapWarning)
         warn_of_extrapolation(fit)
         warn_of_totals(fit, data)
         return fit

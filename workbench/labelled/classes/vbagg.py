@@ -52,8 +52,8 @@ class VBAgg(LabelledModel):
         From the Gaussian process to the rate; auto is logit for positives out of trials, else exp.
     bound : str, default "default"
         How E log η is obtained: moment or jensen (exp), taylor (-lowrank), gamma or jensen
-        (square), moment (logit); monte-carlo is the yardstick of all; one of "default", "gaussian",
-        "moment", "jensen", "monte-carlo", "taylor", "taylor-lowrank", "gamma".
+        (square), moment (logit); monte-carlo is the reference for all; one of "default",
+        "gaussian", "moment", "jensen", "monte-carlo", "taylor", "taylor-lowrank", "gamma".
     overdispersion : {"auto", "none", "area"}, default "auto"
         area: an iid Gaussian effect of each area on the link scale, its std learnt; auto is area
         for Poisson counts, else none.

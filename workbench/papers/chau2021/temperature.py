@@ -97,8 +97,8 @@ def _score(settings: Settings) -> Row:
         return {name: float(value) for name, value in row.items()}
     fit = fitted(settings["model"], bags, targets)
     learnt = time.perf_counter() - started
-    law = fit.at(ds)
-    row = {name: float(value) for name, value in field_scores(ds, law.mean, std=law.std).items()}
+    dist = fit.at(ds)
+    row = {name: float(value) for name, value in field_scores(ds, dist.mean, std=dist.std).items()}
     row |= {"fit_seconds": learnt, "map_seconds": time.perf_counter() - started - learnt}
     # The bound on all individuals takes their pairs: minutes on a hundred thousand.
     return row | (learning(fit) if bags.sizes["individual"] <= _PAIRS else {})

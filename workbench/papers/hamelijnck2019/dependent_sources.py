@@ -90,10 +90,10 @@ def fit_model(model: str, tree: xr.DataTree) -> SourcesFit:
 
 def window_variance(fit: SourcesFit, target: xr.Dataset) -> Row:
     """Mean posterior variance of the latent function in the window, and coverage of the truth."""
-    x, law, truth = target["covariates"].values[:, 0], fit.at(target), target["truth"].values
+    x, dist, truth = target["covariates"].values[:, 0], fit.at(target), target["truth"].values
     inside = (x >= WINDOW[0]) & (x <= WINDOW[1])
-    low, high = (end.values for end in law.interval(0.95))
-    return {"variance": float(law.variance.values[inside].mean()),
+    low, high = (end.values for end in dist.interval(0.95))
+    return {"variance": float(dist.variance.values[inside].mean()),
             "cover_window": float(np.mean(((low <= truth) & (truth <= high))[inside]))}
 
 

@@ -80,14 +80,14 @@ def reading_scores(fit: SourcesFit, target: xr.Dataset, draws: np.ndarray | None
         with the source's noise; ``rmse_truth`` and ``cover_truth`` (95 %) of the field.
     """
     draws = reading_draws(fit, target) if draws is None else draws
-    observed, law = target["value"].values, fit.at(target)
-    row = error_scores(observed, law.mean.values) | {
+    observed, dist = target["value"].values, fit.at(target)
+    row = error_scores(observed, dist.mean.values) | {
         "crps": float(crps(observed, draws).mean()),
         "cover_reading": float(coverage(observed, draws, [0.95])[0])}
     if "truth" in target:
         truth = target["truth"].values
-        low, high = (end.values for end in law.interval(0.95))
-        row |= {"rmse_truth": rmse(truth, law.mean.values),
+        low, high = (end.values for end in dist.interval(0.95))
+        row |= {"rmse_truth": rmse(truth, dist.mean.values),
                 "cover_truth": float(np.mean((low <= truth) & (truth <= high)))}
     return row
 

@@ -100,8 +100,8 @@ class CosineWorld:
     @cached_property
     def joint(self) -> np.ndarray:
         """Probabilities (G, G) of the pairs (x, y), rows for x."""
-        law = (self.cosines * self.reach) @ self.cosines.T / self.grid**2
-        return np.maximum(law, 0) / np.maximum(law, 0).sum()    # rounding may fall below zero
+        mass = (self.cosines * self.reach) @ self.cosines.T / self.grid**2
+        return np.maximum(mass, 0) / np.maximum(mass, 0).sum()    # rounding may fall below zero
 
     @cached_property
     def conditional(self) -> np.ndarray:

@@ -1,0 +1,137 @@
+"""What a test says of a map beside simple maps, and from where on that is good, doubtful or bad.
+
+The thresholds stand here once, for the mixture of `workbench.Auto`, reports and apps alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+import xarray as xr
+
+#: Standard errors by which a map must be ahead of a simple one to be called surely better.
+SURE = 3.0
+#: Coverage of 95 % intervals that are too narrow to rely on, too narrow, and wider than need be.
+TOO_NARROW, NARROW, WIDE = 0.80, 0.90, 0.99
+#: Share of the individuals beyond what areas have seen from which it is said.
+MOSTLY = 0.5
+#: Areas below which nothing can be tested, and below which a test is weak.
+TOO_FEW, FEW = 10, 30
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What a test says of a map.
+
+    Parameters
+    ----------
+    score : str
+        Name of the score, of which less is better.
+    ours : float
+    rivals : mapping of str to (float, float)
+        Of each simple map its score, and the standard error of the difference; where that is not
+        known, NaN, nothing is sure.
+    coverage : float
+        Share of the truth inside 95 % intervals.
+    where : str
+        What was predicted, such as "of the true rates".
+    maps : mapping of str to (float, float)
+        Of each simple map by how much the error of its map alone, without intervals, is more, and
+        the standard error of that.
+    """
+
+    score: str
+    ours: float
+    rivals: Mapping[str, tuple[float, float]]
+    coverage: float
+    where: str
+    maps: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+
+
+class Standing(NamedTuple):
+    """How a map stands beside the simple ones that have a score.
+
+    Attributes
+    ----------
+    known : dict of str to (float, float)
+        Score and standard error of the difference.
+    better : list of str
+        Those as good or better, the best first.
+    unsure : list of str
+        Others that the map does not beat by `SURE` standard errors.
+    alone : list of str
+        Others that it beats with its intervals, but not surely by the maps alone.
+    """
+
+    known: dict[str, tuple[float, float]]
+    better: list[str]
+    unsure: list[str]
+    alone: list[str]
+
+
+def standing_of(found: Evidence) -> Standing:
+    """Which simple maps are as good or better, or not surely worse.
+
+    Parameters
+    ----------
+    found : Evidence
+
+    Returns
+    -------
+    Standing
+    """
+    known = {name: pair for name, pair in found.rivals.items() if np.isfinite(pair[0])}
+    better = sorted((n for n in known if known[n][0] <= found.ours), key=lambda n: known[n][0])
+    unsure = [n for n in known if n not in better
+              and not surely(known[n][0] - found.ours, known[n][1])]
+    alone = [n for n in known if n in found.maps and n not in better + unsure
+             and not surely(*found.maps[n])]
+    return Standing(known, better, unsure, alone)
+
+
+def surely(lead: float, error: float) -> bool:
+    """Whether a lead is more than chance; it is not where its standard error is not known.
+
+    Parameters
+    ----------
+    lead, error : float
+        Units of the score.
+
+    Returns
+    -------
+    bool
+    """
+    return bool(lead > 0 and lead >= SURE * np.nan_to_num(error, nan=np.inf, posinf=np.inf))
+
+
+def of_recovery(recovered: xr.Dataset, model: str) -> Evidence:
+    """What the known areas say, merged and found again from the totals of their groups.
+
+    Parameters
+    ----------
+    recovered : xr.Dataset
+        From `workbench.recover`.
+    model : str
+        Which of its models is judged; all others are rivals.
+
+    Returns
+    -------
+    Evidence
+    """
+    main = recovered.attrs["headline"]
+    at = recovered["scores"]
+    rivals = {str(name): (float(at.sel(model=name, score=main)),
+                          float(recovered["difference_error"].sel(model=model, other=name,
+                                                                  score=main)))
+              for name in recovered["model"].values if name != model}
+    alone = "deviance" if "deviance" in recovered["score"].values else "squared_error"
+    beside = recovered.sel(model=model, score=alone)
+    maps = {name: (-float(beside["difference"].sel(other=name)),
+                   float(beside["difference_error"].sel(other=name))) for name in rivals}
+    title = str(recovered["score_title"].sel(score=main).item())
+    return Evidence(title, float(at.sel(model=model, score=main)), rivals,
+                    float(at.sel(model=model, score="coverage_95")),
+                    "of the areas, merged and found again from the totals of their groups", maps)
