@@ -102,6 +102,8 @@ def test_the_wheel_is_complete(tmp_path):
     apps = {f"workbench/_apps/{p.name}" for p in (REPOSITORY / "apps").glob("*.py")}
     assert sources <= names
     assert apps and apps <= names
+    stored = {f"workbench/_apps/compare/{p.name}" for p in (REPOSITORY / "data/compare").iterdir()}
+    assert stored and stored <= names
     assert not [n for n in names if n.startswith(("tests/", "notebooks/", "data/", "apps/"))]
 
 

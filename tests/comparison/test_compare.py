@@ -319,6 +319,17 @@ def test_the_time_left_is_by_the_times_of_each_model(strong, capsys):
     assert "about" not in told.split("\r")[0]       # no guess of what cannot be fitted
 
 
+def test_one_test_can_be_done_alone(strong, result):
+    found = wb.compare(strong, NO_AUTO | {"broken": Broken()}, **QUICK, only="random")
+    assert found.data["test"].values.tolist() == ["random"]
+    xr.testing.assert_identical(found.scores.sel(test="random"), result.scores.sel(test="random"))
+    assert json.loads(found.data.attrs["settings"])["only"] == ["random"]
+    with pytest.raises(InputError, match="did you mean 'recovered'"):
+        wb.compare(strong, NO_AUTO, **QUICK, only=["recoverd"])
+    with pytest.raises(InputError, match="no test could be done: .*there is no fine truth"):
+        wb.compare(strong.drop_vars("individual_value"), NO_AUTO, **QUICK, only="individuals")
+
+
 def test_names_that_are_taken_or_unknown_are_refused(strong):
     with pytest.raises(InputError, match="'my name'"):
         wb.compare(strong, {"GLM on totals": TruthModel()}, **QUICK)

@@ -116,6 +116,9 @@ def compare(
         "--scheme", "--folds-scheme", rich_help_panel=ADVANCED, help="How areas are held out, with "
         "commas: random, blocks, stratified, or a label of the areas.")] = "random,blocks",
     groupings: Groupings = 2,
+    only: Annotated[str | None, typer.Option(
+        rich_help_panel=ADVANCED, help="Tests to do alone, with commas: individuals, recovered, or "
+        "a scheme; default: all that the data allow.")] = None,
     *,
     run: dict[str, Any],
     unused: list[str],
@@ -140,7 +143,8 @@ def compare(
     schemes = [part.strip() for part in scheme.split(",")]
     _finish(lambda: comparison.compare(
         ds, models | dict.fromkeys(without or []), folds=folds, scheme=schemes, draws=groupings,
-        effort=effort, **run), specs, out, lambda result: result.data.attrs,
+        effort=effort, only=only and [part.strip() for part in only.split(",")], **run), specs, out,
+        lambda result: result.data.attrs,
         lambda result: result.to_text(), _write_verdict)
 
 

@@ -52,6 +52,7 @@ def compare(
     progress: Progress = False,
     resume: str | Path | None = None,
     effort: str = "normal",
+    only: str | Sequence[str] | None = None,
 ) -> Comparison:
     """Compare the baselines, the default model and others, and say which one to use.
 
@@ -89,6 +90,9 @@ def compare(
     effort : {"quick", "normal", "thorough"}
         Effort of the model ``auto``, which is fitted as often as every other and takes most of
         the time.
+    only : str or sequence of str, optional
+        The tests to do alone: "individuals", "recovered", or one of ``scheme``; by default all
+        that the dataset allows.
 
     Returns
     -------
@@ -122,13 +126,17 @@ def compare(
     whole("folds", folds, least=2)
     whole("workers", workers, least=1)
     schemes = [scheme] if isinstance(scheme, str) else list(scheme)
+    known = [tests.INDIVIDUALS, tests.RECOVERED, *schemes]
+    wanted = known if only is None else [
+        choose("test", one, known) for one in ([only] if isinstance(only, str) else only)]
     chosen, baseline, notes = line_up(ds, models, effort, seed)
     settings = {"folds": folds, "scheme": schemes, "draws": draws, "samples": samples,
                 "seed": seed, "workers": workers, "effort": effort,
+                "only": None if only is None else wanted,
                 "levels": "given groups" if isinstance(levels, xr.DataArray) else levels}
     run = _Run(ds, chosen, notes, progress if callable(progress) else None, samples=samples,
                seed=seed, workers=workers, resume=resume)
-    run.plan(schemes, min(folds, ds.sizes[BAG]), levels, draws)
+    run.plan(wanted, min(folds, ds.sizes[BAG]), levels, draws)
     guesses = run.guesses() if progress is True else {}
     if guesses:
         less = "" if effort == EFFORTS[0] or AUTO not in guesses else "; effort='quick' takes less"
@@ -185,26 +193,18 @@ class _Run:
         return Clock(dict.fromkeys(self.models, self.total // len(self.models)),
                      {name: seconds / self.options["workers"] for name, seconds in guesses.items()})
 
-    def plan(self, schemes: list[str], folds: int, levels, draws: int) -> None:
+    def plan(self, wanted: list[str], folds: int, levels, draws: int) -> None:
         """Make folds and groups; note what cannot be done. The decisive tests come first."""
         ds, models, seed = self.ds, self.models, self.options["seed"]
         known = ds.drop_vars([*_TRUTH, *GEOMETRY], errors="ignore")
-        if "individual_value" in ds:
+        if tests.INDIVIDUALS in wanted and "individual_value" in ds:
             self.tests.append(_Test(tests.INDIVIDUALS, len(models), partial(
                 score_individuals, models, ds), tests.of_individuals))
-        else:
+        elif tests.INDIVIDUALS in wanted:
             self.notes.append("there is no fine truth (individual_value) to test individuals by")
-        try:
-            groups = levels if isinstance(levels, xr.DataArray) else groupings(
-                ds, levels, draws, seed)
-            self.tests.append(_Test(
-                tests.RECOVERED, len(models) * int((groups.values[..., 0] >= 0).sum()),
-                partial(recover, models, known, groups), tests.of_recovered))
-        except InputError as error:
-            if levels is not None:
-                raise
-            self.notes.append(f"coarsen and recover is left out: {error}")
-        for scheme in schemes:
+        if tests.RECOVERED in wanted:
+            self._plan_recovery(known, levels, draws)
+        for scheme in (w for w in wanted if w not in (tests.INDIVIDUALS, tests.RECOVERED)):
             if scheme == tests.BLOCKS and "bag_x" not in ds.coords:
                 self.notes.append("spatial blocks are left out: the areas have no coordinates")
                 continue
@@ -213,6 +213,18 @@ class _Run:
                 scheme, len(models) * folds,
                 partial(cross_validate, models, known, fold, constant=False),
                 partial(tests.of_held_out, scheme)))
+
+    def _plan_recovery(self, known: xr.Dataset, levels, draws: int) -> None:
+        try:
+            groups = levels if isinstance(levels, xr.DataArray) else groupings(
+                self.ds, levels, draws, self.options["seed"])
+            self.tests.append(_Test(
+                tests.RECOVERED, len(self.models) * int((groups.values[..., 0] >= 0).sum()),
+                partial(recover, self.models, known, groups), tests.of_recovered))
+        except InputError as error:
+            if levels is not None:
+                raise
+            self.notes.append(f"coarsen and recover is left out: {error}")
 
     def all(self, bar: tqdm, clock: Clock) -> KeyboardInterrupt | None:
         """Do the tests; return what interrupted them, if anything did."""

@@ -20,7 +20,9 @@ if TYPE_CHECKING:
     from workbench.ui.base.shell import App
 
 _LOG = logging.getLogger("workbench.ui")
-_PAGES = tuple(sorted(path.parts[-3] for path in Path(__file__).parent.glob("*/views/page.py")))
+_LONGEST = "disaggregate"       # to be ready
+_PAGES = tuple(sorted((path.parts[-3] for path in Path(__file__).parent.glob("*/views/page.py")),
+                      key=lambda name: (name != _LONGEST, name)))
 
 
 def start(apps: Collection[str] = ()) -> Job:
@@ -29,8 +31,8 @@ def start(apps: Collection[str] = ()) -> Job:
     Parameters
     ----------
     apps : collection of str
-        Those that are served; all if empty. The first by name is prepared at once; the others
-        give way to what pages wait for.
+        Those that are served; all if empty. The one that takes longest, else the first by name,
+        is prepared at once; the others give way to what pages wait for.
 
     Returns
     -------

@@ -24,6 +24,7 @@ from workbench.ui.serving import apps
 HERE = Path(__file__).parent
 SIZE, SMALL = (1440, 900), (640, 360)
 LEFT, TOP, WIDE = 310, 70, 960      # of what is shown of the main column
+TOPS, WIDES = {"compare": 205}, {"compare": 1115}    # of apps whose best lies lower, or is wider
 PATIENCE = 300_000      # milliseconds
 IDLE = "() => window.Bokeh && Bokeh.documents.length && Bokeh.documents[0].is_idle"
 
@@ -66,8 +67,9 @@ def picture(page: Page, address: str, name: str) -> None:
     with Image.open(io.BytesIO(page.screenshot())) as image:
         seen = image.convert("RGB")
     seen.quantize(256).save(HERE / f"{name}.png", optimize=True)
-    height = WIDE * SMALL[1] // SMALL[0]
-    beside = seen.crop((LEFT, TOP, LEFT + WIDE, TOP + height))
+    top, wide = TOPS.get(name, TOP), WIDES.get(name, WIDE)
+    height = wide * SMALL[1] // SMALL[0]
+    beside = seen.crop((LEFT, top, LEFT + wide, top + height))
     small = beside.resize(SMALL, Image.Resampling.LANCZOS)
     folder = apps()[name].parent / "pictures"
     small.quantize(128).save(folder / f"{name}.png", optimize=True)

@@ -1,0 +1,273 @@
+"""Boards of the app "compare": what is stored, what is computed, what is taken away."""
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import workbench as wb
+from tests.ui.kit import settled
+from workbench.comparison import Comparison
+from workbench.ui.compare import background, comparing, exporting, messages, pairs, stored
+from workbench.ui.compare.catalogue import RIVALS, engines_for
+from workbench.ui.compare.engine import arguments, narrowed
+from workbench.ui.compare.ranking import ranking
+from workbench.ui.compare.state import Pair, Setting, State
+from workbench.ui.compare.store import Store
+from workbench.ui.compare.views.charts import Charts, decades, ticks_of
+from workbench.ui.compare.views.maps import Maps, panels
+from workbench.ui.compare.views.page import Numbers
+from workbench.ui.compare.views.papers import Papers, gap, of_paper
+
+REPOSITORY = Path(__file__).parents[3]
+SMALL = Setting("country-24", "random", ("glm", "classes"), folds=3)
+pytestmark = pytest.mark.usefixtures("one_thread")
+
+
+@pytest.fixture(scope="module")
+def small():
+    return comparing.compute(SMALL)
+
+
+def table(result) -> pd.DataFrame:
+    found = Comparison(result).table()
+    return found.drop(columns="seconds")
+
+
+@pytest.mark.parametrize("setting", stored.BOARDS, ids=lambda setting: setting.dataset)
+def test_what_is_stored_is_what_its_preset_says(setting):
+    board = stored.board(setting)
+    settings = json.loads(board.result.attrs["settings"])
+    asked = arguments(setting)
+    assert settings["only"] == [asked.pop("only")]
+    assert {name: settings[name] for name in asked} == asked
+    names = {"population split", *(RIVALS[key].name for key in setting.models)}
+    assert set(board.result["model"].values.tolist()) == set(board.maps) == names
+    assert board.setting == setting and not board.partial
+    assert board.result.sizes["test"] == 1 and not (board.result["error"] != "").any()
+    assert stored.file_of(setting).stat().st_size < 400_000
+
+
+def test_the_first_page_shows_a_finished_leaderboard():
+    store = Store(State())
+    store.refresh()
+    assert store.board is not None and not store.stale and not store.work
+    store.close()
+
+
+@pytest.mark.slow
+def test_stored_scores_of_the_plain_methods_come_out_again():
+    setting = replace(stored.BOARDS[0], models=("glm", "classes"))
+    result = wb.compare(wb.load("simulated-country"), {"auto": None, "Poisson kriging": None},
+                        **arguments(setting))
+    again = narrowed(stored.board(stored.BOARDS[0]), setting).result
+    pd.testing.assert_frame_equal(table(result.data), table(again), rtol=1e-6)
+    assert again.attrs["sentence"] == result.sentence
+    assert again.attrs["notes"].split("\n")[-2:] == [
+        "Poisson kriging is left out, as asked", "auto is left out, as asked"]
+
+
+def test_fewer_models_of_a_stored_board_are_there_at_once():
+    store = Store(State())
+    store.refresh()
+    whole = store.board
+    store.state.vbagg = False
+    assert not store.stale and not store.work
+    assert "VBAgg" not in store.board.maps and len(store.board.maps) == len(whole.maps) - 1
+    assert store.board.result.attrs["recommended"] != "VBAgg"
+    store.state.nystrom = True                  # nobody has fitted it
+    assert store.stale and store.board.setting != store.state.setting
+    store.state.reset()
+    assert not store.stale and store.board is whole
+    store.close()
+
+
+@pytest.mark.slow
+def test_the_program_of_a_comparison_gives_its_numbers(small, tmp_path):
+    program = exporting.program(SMALL)
+    assert "'auto': None" in program and "only='random'" in program
+    file = tmp_path / "program.py"
+    file.write_text(f"{program}\nresult.to_netcdf('again.nc')\n", encoding="utf-8")
+    done = subprocess.run([sys.executable, str(file)], cwd=tmp_path, capture_output=True,
+                          text=True, timeout=120,
+                          env={**os.environ, "PYTHONPATH": str(REPOSITORY)})
+    assert done.returncode == 0, done.stderr
+    again = Comparison.read(tmp_path / "again.nc")
+    pd.testing.assert_frame_equal(table(again.data), table(small.result))
+    assert again.sentence == small.result.attrs["sentence"] and again.sentence in done.stdout
+
+
+@pytest.mark.slow
+def test_what_is_taken_away_has_the_numbers_of_the_page(small):
+    told = json.loads(exporting.as_json(small, State(**SMALL.choices).query()))
+    fresh = State()
+    assert fresh.read(told["address"].partition("?")[2]) == [] and fresh.setting == SMALL
+    row = next(row for row in ranking(small) if row.name == "GLM on totals")
+    record = next(r for r in told["scores"] if r["model"] == "GLM on totals")
+    assert record["CRPS of square roots"] == row.score
+    assert told["sentence"] in exporting.as_html(small).replace("&#x27;", "'")
+    assert exporting.as_csv(small).startswith("model,")
+    store = Store(State())
+    store.board = small
+    assert small.result.attrs["sentence"].split(". ")[0] in Numbers(store).text.text
+    store.close()
+
+
+@pytest.mark.slow
+def test_a_stop_keeps_what_is_finished_and_the_rest_goes_on(tmp_path):
+    setting, told = replace(SMALL, test="recovered", seed=1), []
+
+    def stopping(share, what, left):
+        told.append((share, what))
+        if len([w for _, w in told if w.endswith("done")]) == 5:
+            raise comparing.Stop
+
+    part = comparing.compute(setting, stopping, tmp_path)
+    assert part.partial.startswith("stopped after 5 of ")
+    shares = [share for share, _ in told]
+    assert shares == sorted(shares) and shares[-1] < 1
+    files = len(list(tmp_path.iterdir()))
+    assert files >= 4
+    whole = comparing.compute(setting, resume=tmp_path)
+    assert not whole.partial and len(list(tmp_path.iterdir())) > files
+    assert set(whole.maps) == {"population split", "GLM on totals", "dasymetric classes"}
+
+
+def test_a_fit_is_stopped_at_its_next_step():
+    calls = []
+
+    def step(share):
+        calls.append(share)
+        raise comparing.Cancelled
+
+    ds = wb.load("swiss-roll", n_bags=20, mean_size=6, size_std=3)
+    model = comparing.Watched(wb.VBAgg(kernel="rbf", inducing=5), 20, step)
+    assert model.fit(ds).cancelled and len(calls) == 1 and model.whole is None
+    assert repr(model) == repr(wb.VBAgg(kernel="rbf", inducing=5))
+
+
+@pytest.mark.slow
+def test_a_comparison_runs_in_a_thread_and_stays(small):
+    store = Store(State(**SMALL.choices))
+    store.refresh()
+    assert store.stale
+    store.compare()
+    assert store.work == messages.COMPARING
+    settled(store)
+    assert not store.stale and store.board.setting == SMALL
+    pd.testing.assert_frame_equal(table(store.board.result), table(small.result))
+    assert background.ready_board(SMALL) is store.board
+    store.state.seed = 3
+    assert store.stale
+    store.close()
+
+
+def test_a_comparison_of_nothing_is_refused_in_words():
+    store = Store(State(**{key: False for key in RIVALS}))
+    assert store.problem == messages.TOO_FEW
+    store.compare()
+    assert not store.work
+    store.state.param.update(tab="engines", other="vi", one="vi")
+    assert store.problem == messages.ONE_ENGINE
+    store.close()
+
+
+def test_what_is_pushed_is_what_would_be_drawn_anew():
+    store = Store(State(dataset="us"))
+    charts, maps = Charts(store), Maps(store)
+    store.refresh()
+    store.state.dataset = "country"
+    store.state.score = "map"
+    again, anew = Charts(store), Maps(store)
+    compared = 0
+    for one, other in ((charts.rows, again.rows), (charts.covered, again.covered),
+                       (charts.costs, again.costs), (maps.source, anew.source)):
+        for column, values in other.data.items():
+            np.testing.assert_array_equal(np.asarray(one.data[column]), np.asarray(values))
+            compared += 1
+    assert compared > 25 and charts.table.object == again.table.object
+    titles = [title for title, _ in panels(store.board, "map")]
+    assert titles[:2] == [messages.OBSERVED, messages.TRUTH] and any("✓" in t for t in titles)
+    assert len(maps.row) == len(titles) == len(store.board.maps) + 2
+    assert maps.mapper.low == anew.mapper.low
+    store.close()
+
+
+def test_the_simple_map_is_the_rule_and_far_models_are_arrows():
+    board = stored.board(stored.BOARDS[2])              # US: nothing beats the split
+    rows = {row.name: row for row in ranking(board)}
+    assert rows["population split"].change == 0 and rows["dasymetric classes"].change > 1
+    store = Store(State(dataset="us"))
+    store.refresh()
+    charts = Charts(store)
+    held = charts.rows.data
+    k = held["name"].index("dasymetric classes")
+    assert held["marker"][k] == "triangle_dot" and held["at"][k] < rows["dasymetric classes"].change
+    assert held["told"][k].startswith("+") and messages.BEYOND in charts.told.object
+    assert Numbers(store).verdict.label == "no model surely beats the population split"
+    store.close()
+
+
+def test_ticks_are_round_and_few():
+    assert ticks_of(-0.68, 0.3) == [-0.6, -0.4, -0.2, 0.0, 0.2]
+    assert decades(0.006, 120) == [0.01, 1, 100] and decades(0.9, 16) == [1, 3, 10]
+
+
+@pytest.mark.parametrize("pair", stored.PAIRS, ids=lambda pair: pair.likelihood)
+def test_stored_engines_are_those_of_their_presets(pair):
+    found = stored.pair(pair)
+    assert set(found["engine"].values.tolist()) == {pair.one, pair.other}
+    assert found.sizes["bag"] == pairs.DATASET["districts"] and "fixed" in found.attrs["summary"]
+    assert repr(wb.VBAgg(**pairs.options(pair))) in found.attrs["summary"]
+
+
+@pytest.mark.slow
+def test_the_program_of_engines_gives_their_numbers():
+    pair = stored.PAIRS[1]
+    names = {}
+    exec(compile(exporting.pair_program(pair), "program", "exec"), names)   # as a user runs it
+    kept = stored.pair(pair)
+    np.testing.assert_allclose(names["found"]["mean"].sel(engine="exact"),
+                               kept["mean"].sel(engine="exact"), rtol=1e-3)
+    store = Store(State(tab="engines", likelihood="normal", one=pair.one, other=pair.other))
+    store.refresh()
+    assert store.pair is kept and not store.stale_pair
+    assert "exact" in Numbers(store).text.text
+    assert json.loads(exporting.pair_json(pair, kept))["mean"]["vi"]
+    store.state.learnt = True
+    assert store.stale_pair
+    store.close()
+
+
+def test_engines_that_cannot_do_a_likelihood_are_not_offered():
+    assert "exact" not in engines_for("poisson") and "exact" in engines_for("normal")
+    assert pairs.arguments(Pair("normal", "vi", "exact")) == {
+        "engines": ["vi", "exact"], "fix_hyperparameters": True}
+
+
+@pytest.mark.slow
+def test_the_papers_numbers_are_those_of_the_stored_runs(monkeypatch):
+    monkeypatch.syspath_prepend(str(REPOSITORY / "benchmarks"))
+    from papers_beside import table as made
+
+    kept = stored.papers()
+    fresh = made().fillna({"published": "", "ours": "", "cause": ""}).reset_index(drop=True)
+    pd.testing.assert_frame_equal(fresh, kept, check_dtype=False)
+    assert set(kept["paper"]) == set(State.param.paper.names.values())
+
+
+def test_published_numbers_stand_left_and_ours_right_with_the_gap():
+    view = Papers(Store(State(tab="papers")))
+    rows = of_paper("law2018")
+    constant = rows[rows["what"] == "bag-constant"].iloc[0]
+    assert constant["published"] in view.tables.object and gap(constant) in view.tables.object
+    assert gap(rows[rows["what"] == "bag-pixel"].iloc[0]) == ""         # a bound is no number
+    assert "workbench run --experiment swiss-roll-bags" in view.tables.object
+    view.store.state.paper = "shikuri2025"
+    assert len(view.source.data["ours"]) > 100

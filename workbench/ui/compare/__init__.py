@@ -1,0 +1,1 @@
+"""The app that sets models, engines, and published results beside ours."""

@@ -1,0 +1,92 @@
+"""One session's results: what is stored or was made before is there at once, the rest when asked.
+
+Nothing that takes long begins by itself: a new setting leaves what is shown in place, marked as of
+another setting, until a comparison is asked for.
+"""
+
+from __future__ import annotations
+
+import param
+import xarray as xr
+
+from workbench.ui.base import store
+from workbench.ui.compare import background, messages
+from workbench.ui.compare.engine import Board
+from workbench.ui.compare.state import BETWEEN, BOARD, MODELS, PAIR, Pair, Setting
+
+
+class Store(store.Store):
+    """A board, and a pair of engines. Parameters as of the base."""
+
+    board = param.ClassSelector(class_=Board, doc="the comparison shown; None until there is one")
+    stale = param.Boolean(True, doc="whether the board is of another setting")
+    pair = param.ClassSelector(class_=xr.Dataset, doc="engines side by side")
+    shown = param.ClassSelector(class_=Pair, doc="which engines these are")
+    stale_pair = param.Boolean(True, doc="whether the engines are of another setting")
+    what = param.String("", doc="what is being done, and how long it will still take")
+
+    watched = (*BOARD, *PAIR)
+
+    def _set_up(self) -> None:
+        self._asked: Setting | Pair | None = None
+
+    @property
+    def problem(self) -> str:
+        """Why the present setting cannot be compared; empty if it can."""
+        state = self.state
+        if state.tab == MODELS and not state.setting.models:
+            return messages.TOO_FEW
+        return messages.ONE_ENGINE if state.tab == BETWEEN and state.one == state.other else ""
+
+    def compare(self) -> None:
+        """Compare models, or engines, as the state asks, in a thread."""
+        if self.problem or self.state.tab not in (MODELS, BETWEEN):
+            return
+        if self.state.tab == MODELS:
+            asked, do, work = self.state.setting, background.models, messages.COMPARING
+        else:
+            asked, do, work = self.state.pair, background.engines, messages.COMPUTING
+        self._asked = asked
+        self.param.update(work=work, what="", fraction=0.0, error="")
+        self._job.start(lambda run: do(asked, run))
+
+    def cancel(self) -> None:
+        """Stop; what is finished of a comparison of models is shown.
+
+        Engines cannot be stopped in between: what they find is dropped.
+        """
+        if isinstance(self._asked, Pair):
+            self._job.drop()
+            self._end()
+        else:
+            super().cancel()
+
+    def _changed(self, *events) -> None:
+        setting, pair = self.state.setting, self.state.pair
+        if self.work and self._asked not in (setting, pair):
+            self._job.drop()
+            self._end()
+        found, engines = background.ready_board(setting, self.board), background.ready_pair(pair)
+        with self._together():
+            self.error = ""
+            if found is None:
+                self.stale = self.board is None or self.board.setting != setting
+            else:
+                self.param.update(board=found, stale=False)
+            if engines is None:
+                self.stale_pair = self.shown != pair
+            else:
+                self.param.update(pair=engines, shown=pair, stale_pair=False)
+
+    def _receive(self, name: str, result: object) -> None:
+        if name == "progress":
+            self.what = messages.left(*result)
+        elif name == "board":
+            self.param.update(board=result, stale=result.setting != self.state.setting)
+        else:
+            shown, found = result
+            self.param.update(pair=found, shown=shown, stale_pair=shown != self.state.pair)
+
+    def _end(self) -> None:
+        self._asked = None
+        self.param.update(work="", what="", fraction=0.0)

@@ -1,0 +1,1 @@
+"""Views of the app that compares."""

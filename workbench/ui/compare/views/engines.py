@@ -1,0 +1,110 @@
+"""Two engines on one problem: both means, their difference, and all of it in words."""
+
+from __future__ import annotations
+
+import numpy as np
+import panel as pn
+import xarray as xr
+from bokeh.models import Range1d
+
+from workbench.plots.scales import colour_scale, map_rate_unit
+from workbench.ui.base.views.figures import empty, push
+from workbench.ui.base.views.layout import View, stretched, wrapping
+from workbench.ui.base.views.text import block, note, table
+from workbench.ui.compare import messages
+from workbench.ui.compare.catalogue import ENGINES
+from workbench.ui.compare.grid import Grid, grid_of
+from workbench.ui.compare.state import Pair
+from workbench.ui.compare.store import Store
+from workbench.ui.compare.views.images import (
+    Cell,
+    columns,
+    framed,
+    mapper_of,
+    recolour,
+    say_values,
+    scale_bar,
+    side,
+)
+
+NAMES = {label: engine for engine, label in ENGINES.items()}
+MAPS = ("one", "other", "apart")
+HEADS = ("engine", "seconds", "mean off, median", "mean off, at most", "sd ratio, median",
+         "sd ratio, least", "sd ratio, most")
+GAP, LARGEST, ABOVE = 20, 620, 420
+
+
+class Engines(View):
+    """Mean, mean, and difference in standard deviations of the one in the middle."""
+
+    def __init__(self, store: Store, **params):
+        super().__init__(store, **params)
+        self.source = empty("left", "bottom", "width", "height", *MAPS)
+        self.ranges = Range1d(0, 1), Range1d(0, 1)
+        unit = colour_scale(np.array([0.0, 1.0]), label="mean")
+        self.rate, self.apart = mapper_of(unit), mapper_of(
+            colour_scale(np.array([0.0, 1.0]), label="difference", kind="difference"))
+        self.cells = [Cell(name, self.source, self.apart if name == "apart" else self.rate,
+                           self.ranges) for name in MAPS]
+        self.room, self._grid = (950, 800), None
+        self._row, self.numbers = wrapping(*(cell.panel for cell in self.cells), gap=2), block()
+        self._panel = stretched(self._row, note(messages.SAME_SCALE), self.numbers)
+        self.follow(self._update, "pair")
+        self.follow(self._dim, "stale_pair")
+
+    def fit_into(self, across: int, high: int) -> None:
+        """Fill a width, in the height of the window if that can be."""
+        self.room = across, high
+        if self._grid is not None:
+            self._size(self._grid)
+
+    def _dim(self, *events) -> None:
+        self._panel.styles = {"opacity": "0.5" if self.store.stale_pair else "1"}
+
+    def _update(self, *events) -> None:
+        found, pair = self.store.pair, self.store.shown
+        self._panel.visible = found is not None
+        if found is None:
+            return
+        factor, unit = map_rate_unit(found)
+        one, other = (factor * found["mean"].sel(engine=e).values for e in (pair.one, pair.other))
+        sd = factor * found["std"].sel(engine=pair.other).values
+        apart = (one - other) / sd
+        with pn.io.hold():
+            rate = colour_scale(one, other, label="mean", unit=unit)
+            difference = colour_scale(apart, label="difference", unit="sd of the middle",
+                                      kind="difference")
+            recolour(self.rate, rate)
+            recolour(self.apart, difference)
+            self._grid = grid_of(found, ("x", "y"))
+            push(self.source, columns(self._grid, {"one": one, "other": other, "apart": apart}))
+            framed(self._grid, self.ranges)
+            titles = [f"{NAMES[e][0].upper()}{NAMES[e][1:]}: mean" for e in (pair.one, pair.other)]
+            for cell, text, scale in zip(self.cells, [*titles, "Left less middle"],
+                                         (rate, rate, difference), strict=True):
+                cell.say(text, scale_bar(scale))
+            say_values(self.cells, [(titles[0], "@one{0.000}"), (titles[1], "@other{0.000}"),
+                                      ("difference", "@apart{0.000} sd")])
+            self.numbers.object = numbers(found, pair)
+            self._size(self._grid)
+
+    def _size(self, grid: Grid) -> None:
+        width, height = side(grid, self.room[0], len(MAPS), GAP, LARGEST,
+                             max(260, self.room[1] - ABOVE))
+        for cell in self.cells:
+            cell.fit(width, height)
+
+
+def numbers(found: xr.Dataset, pair: Pair) -> str:
+    """The table of engines: seconds, and how far each is from the one in the middle."""
+    yard, rows = found.sel(engine=pair.other), []
+    for engine in dict.fromkeys([pair.one, pair.other]):
+        one = found.sel(engine=engine)
+        apart = np.abs((one["mean"] - yard["mean"]) / yard["std"]).values
+        ratio = (one["std"] / yard["std"]).values
+        cells = [NAMES[engine], f"{float(one['seconds']):.1f}"]
+        cells += ["–"] * 5 if engine == pair.other else [
+            f"{np.median(apart):.3f} sd", f"{apart.max():.3f} sd",
+            f"{np.median(ratio):.3f}", f"{ratio.min():.3f}", f"{ratio.max():.3f}"]
+        rows.append((cells, ""))
+    return table(HEADS, rows)
