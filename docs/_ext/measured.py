@@ -28,7 +28,7 @@ for _level in ("district", "province"):
 
 @stored("cases", "cases.csv", command="python benchmarks/cases.py")
 def cases() -> pd.DataFrame:
-    """The best plain method of each case beside the split by population and `auto`."""
+    """The best plain method of each case beside the population split and `auto`."""
     raw = pd.read_csv(RESULTS / "cases.csv", index_col=["case", "method"])
     out = {}
     for case in dict.fromkeys(raw.index.get_level_values(0)):
@@ -37,7 +37,7 @@ def cases() -> pd.DataFrame:
         best, first = deviance[list(PLAIN)].idxmin(), crps[list(PLAIN)].idxmin()
         out[case] = {
             "best plain method": best, "its deviance": f"{deviance[best]:.4g}",
-            "split by population": f"{deviance['population split']:.4g}",
+            "population split": f"{deviance['population split']:.4g}",
             "auto": f"{deviance['auto']:.4g}",
             "CRPS: best plain method": f"{crps[first]:.4g} ({first})",
             "CRPS: auto": f"{crps['auto']:.4g}",

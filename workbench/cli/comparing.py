@@ -125,7 +125,7 @@ def compare(
 ) -> None:
     """Compare simple baselines, the default model and others, and say which one to use.
 
-    Always compared are the split by population, a GLM on totals, dasymetric classes, Poisson
+    Always compared are the population split, a GLM on totals, dasymetric classes, Poisson
     kriging and the model auto. Tests: areas held out, areas recovered from merged totals, and the
     individuals inside the areas where the dataset knows them. Options that are given as --option
     value go to every model named that has them. Takes a line of `workbench disaggregate`.

@@ -65,7 +65,7 @@ def compare(
     ds : xr.Dataset
         Bagged dataset.
     models : model, str, list of these, or dict of str to model, str or None, optional
-        Beside the split by population, the GLM on totals, dasymetric classes, area-to-point
+        Beside the population split, the GLM on totals, dasymetric classes, area-to-point
         Poisson kriging and ``auto``. Text names a model of the registry; None leaves out one of
         those, as in ``{"auto": None}``. Values that are not totals of counts are compared beside
         the constant model instead.

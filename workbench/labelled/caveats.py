@@ -33,7 +33,7 @@ def warn_of_extrapolation(fit: Fit) -> bool:
         warn(
             f"{everywhere}{fit.outside_share:.0%} of the individuals lie outside the range of area "
             "means in some covariate, as areas average out what their parts differ in, and "
-            f"{totals} totals cannot test what the map says there: a split by population may be "
+            f"{totals} totals cannot test what the map says there: a population split may be "
             "as good or better; wb.compare(ds) sets them against each other", ExtrapolationWarning)
     return much
 
@@ -45,7 +45,7 @@ def warn_of_few_areas(fit: Fit) -> None:
     if areas < _FEW and used and state.source.kind == "count":
         warn(
             f"{areas} totals cannot test what a map says inside the areas: a "
-            "split by population or a regression may be as good or better; wb.compare(ds) sets "
+            "population split or a regression may be as good or better; wb.compare(ds) sets "
             "them against each other, wb.Auto() stays nearer to the split", FewAreasWarning)
 
 

@@ -5,10 +5,12 @@ import pytest
 from bokeh.models import LinearColorMapper
 
 from tests.ui.kit import restored, settled
+from workbench.evaluation.baselines import SPLIT
+from workbench.evaluation.evidence import Evidence
 from workbench.ui.disaggregate import comparison, engine
 from workbench.ui.disaggregate.state import State
 from workbench.ui.disaggregate.store import Store
-from workbench.ui.disaggregate.verdict import FLAT, RED, SPLIT, Evidence, judge
+from workbench.ui.disaggregate.verdict import FLAT, RED, judge
 from workbench.ui.disaggregate.views.atlas import DIFFERENCE, SWIPED
 from workbench.ui.disaggregate.views.colours import mapper_of
 from workbench.ui.disaggregate.views.maps import Maps

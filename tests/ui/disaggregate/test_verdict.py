@@ -9,6 +9,8 @@ import xarray as xr
 import workbench as wb
 from tests.reference import country
 from workbench.evaluation.area_scores import clustered_error
+from workbench.evaluation.baselines import GLM, SPLIT
+from workbench.evaluation.evidence import Evidence, of_recovery
 from workbench.labelled import candidates
 from workbench.labelled.verdict import MIXTURE, SURE
 from workbench.ui.disaggregate import engine, recovery
@@ -21,13 +23,9 @@ from workbench.ui.disaggregate.verdict import (
     GREEN,
     OPEN,
     RED,
-    REGRESSION,
-    SPLIT,
-    Evidence,
     doubts_of,
     doubts_of_mixture,
     judge,
-    of_recovery,
     of_scores,
 )
 from workbench.ui.disaggregate.views.verdict import Strip, verdict_of
@@ -51,8 +49,8 @@ def test_no_green_light_with_bad_coverage(coverage, light):
 
 @pytest.mark.parametrize("winner, said", [(SPLIT, "The population split is as good or better"),
                                           (FLAT, "One flat rate is as good or better"),
-                                          (REGRESSION,
-                                           "The regression on totals is as good or better")])
+                                          (GLM,
+                                           "The GLM on totals is as good or better")])
 @pytest.mark.parametrize("theirs", [1.0, 2.0])
 def test_a_simple_map_that_is_as_good_is_named(winner, said, theirs):
     found = judge(replace(GOOD, rivals=GOOD.rivals | {winner: (theirs, 0.1)}), 0.0)
@@ -76,9 +74,9 @@ def test_better_is_what_a_mixture_calls_better_and_maps_that_were_not_scored_are
         assert near.light == light
     assert "better than one flat rate may be chance" in judge(
         replace(GOOD, rivals={FLAT: (2.1, 0.4)}), 0.0).reasons[0]
-    left = judge(replace(GOOD, rivals=GOOD.rivals | {REGRESSION: (np.nan, np.nan)}), 0.0)
+    left = judge(replace(GOOD, rivals=GOOD.rivals | {GLM: (np.nan, np.nan)}), 0.0)
     assert left.light == AMBER and left.reasons == (
-        "the regression on totals could not be scored",)
+        "the GLM on totals could not be scored",)
 
 
 @pytest.mark.parametrize("gap, error, light", [(4.0, 1.0, GREEN), (2.0, 1.0, AMBER),
@@ -99,8 +97,8 @@ def test_a_lead_whose_error_is_not_known_is_not_sure(error):
 
 def test_simple_maps_are_those_that_the_data_allow():
     counts = country(bags=12, size=2)
-    assert list(recovery.simple_maps("vbagg", counts)) == [SPLIT, REGRESSION, FLAT]
-    assert list(recovery.simple_maps("constant", counts)) == [SPLIT, REGRESSION]
+    assert list(recovery.simple_maps("vbagg", counts)) == [SPLIT, GLM, FLAT]
+    assert list(recovery.simple_maps("constant", counts)) == [SPLIT, GLM]
     bare = counts.isel(covariate=[])
     assert list(recovery.simple_maps("vbagg", bare)) == [SPLIT, FLAT]
     means = counts.assign(value=("bag", counts["value"].values, {
@@ -116,7 +114,7 @@ def test_a_mixture_that_doubts_itself_is_never_green(monkeypatch):
     monkeypatch.setattr(candidates, "CANDIDATES", few)
     fit = wb.Auto(effort="quick", workers=1).fit(country(bags=24, size=4))
     rivals = fit.recovery["simple"].values.tolist()
-    assert rivals == ["split by population", "regression on totals"]
+    assert rivals == ["population split", "GLM on totals"]
 
     def doubts(**given):
         sure = {"difference": [-1.0, -1.0], "difference_error": [0.1, 0.1],
@@ -129,10 +127,10 @@ def test_a_mixture_that_doubts_itself_is_never_green(monkeypatch):
 
     assert doubts() == () and judge(GOOD, 0.0, doubts()).light == GREEN
     for given, said in (
-            ({"difference": [-1.0, 0.1]}, "the regression on totals recovered the areas as well"),
-            ({"difference": [-1.0, -0.25]}, "not surely better than the regression on totals"),
+            ({"difference": [-1.0, 0.1]}, "the GLM on totals recovered the areas as well"),
+            ({"difference": [-1.0, -0.25]}, "not surely better than the GLM on totals"),
             ({"deviance_difference": [-0.25, -1.0]},
-             "not surely better than the split by population (by the maps alone")):
+             "not surely better than the population split (by the maps alone")):
         found = doubts(**given)
         assert len(found) == 1 and said in found[0]
         assert judge(GOOD, 0.0, found).light == AMBER
@@ -183,16 +181,16 @@ def test_without_a_truth_areas_are_merged_and_found_again(preview):
     done = []
     found = recovery.recover(answer, scene.plain, lambda *told: done.append(told[:2]))
     assert done[-1][0] == done[-1][1] == len(done)
-    assert found["model"].values.tolist() == ["vbagg", SPLIT, REGRESSION, FLAT]
+    assert found["model"].values.tolist() == ["vbagg", SPLIT, GLM, FLAT]
     evidence = of_recovery(found, "vbagg")
     at, groups = found["area_scores"].sel(score="crps_sqrt"), found["group"]
-    ours, theirs = at.sel(model="vbagg"), at.sel(model=REGRESSION)
-    assert set(evidence.rivals) == {SPLIT, REGRESSION, FLAT}
+    ours, theirs = at.sel(model="vbagg"), at.sel(model=GLM)
+    assert set(evidence.rivals) == {SPLIT, GLM, FLAT}
     assert (evidence.score, evidence.ours) == ("CRPS of square roots", pytest.approx(over(ours)))
-    assert evidence.rivals[REGRESSION][0] == pytest.approx(over(theirs))
+    assert evidence.rivals[GLM][0] == pytest.approx(over(theirs))
     errors = xr.apply_ufunc(clustered_error, theirs - ours, groups, vectorize=True,
                             input_core_dims=[["area"], ["area"]])
-    assert 0 < evidence.rivals[REGRESSION][1] == pytest.approx(
+    assert 0 < evidence.rivals[GLM][1] == pytest.approx(
         float(np.sqrt((errors**2).mean("draw").mean("level"))))
     inside = found["area_scores"].sel(score="coverage_95", model="vbagg")
     assert evidence.coverage == pytest.approx(over(inside))

@@ -73,14 +73,14 @@ def test_sliders_and_models_move_the_maps_on_one_scale(page, apps_url):
     url(page, "lengthscale=100&")
     changed(page, "mean", shown["mean"])
     expect(cost(page, "lengthscale of k")).to_contain_text(
-        re.compile(r"\d values of k"), timeout=WAIT)      # of the grid's displacements alone
+        re.compile(r"\d kernel evaluations"), timeout=WAIT)      # of the grid's displacements alone
     moved = image(page, "mean")
     assert not page.get_by_label("Ridge λ").first.is_visible()
     press(page, "More settings")
     move(page, "Ridge λ", "ArrowRight")
     url(page, "ridge=1e-05&")
     changed(page, "mean", moved)
-    expect(cost(page, "ridge")).to_contain_text("no new values of k", timeout=WAIT)
+    expect(cost(page, "ridge")).to_contain_text("no new kernel evaluations", timeout=WAIT)
     assert image(page, "target") == shown["target"] and image(page, "truth") == shown["truth"]
 
     for name in ("var-cmp", "aggregated-gp", "bagg-gp", "bilinear"):

@@ -40,7 +40,7 @@ def recover(
     ----------
     models : model, list of models, or dict of str to model
         Anything with ``fit(ds)`` that returns a fit with ``sample(..., preserve_totals=True)`` or
-        ``simulate``. `workbench.Constant` among them is the split by population.
+        ``simulate``. `workbench.Constant` among them is the population split.
     ds : xr.Dataset
         Bagged dataset.
     levels : sequence of int or str, or xr.DataArray (level, draw, area), optional

@@ -6,10 +6,11 @@ from dataclasses import replace
 
 import numpy as np
 
+from workbench.evaluation.baselines import SPLIT
+from workbench.evaluation.evidence import Evidence, surely
 from workbench.plots import ColourScale, colour_scale
 from workbench.ui.disaggregate import labels, messages
 from workbench.ui.disaggregate.scenes import Scene
-from workbench.ui.disaggregate.verdict import SPLIT, Evidence, sure
 
 LABEL = "estimate − population split"
 
@@ -64,9 +65,9 @@ def sentence(found: Evidence) -> str:
     theirs, error = found.rivals.get(SPLIT, (np.nan, np.nan))
     if not np.isfinite(theirs) or not np.isfinite(found.ours):
         return labels.not_compared(SPLIT)
-    surely = sure(theirs - found.ours, error)
-    said = labels.compared(SPLIT, found.score, found.ours, theirs, found.where, surely)
-    if surely and SPLIT in found.maps and not sure(*found.maps[SPLIT]):
+    certain = surely(theirs - found.ours, error)
+    said = labels.compared(SPLIT, found.score, found.ours, theirs, found.where, certain)
+    if certain and SPLIT in found.maps and not surely(*found.maps[SPLIT]):
         alone = messages.maps_alone([SPLIT])
         return f"{said} But {alone}."
     return said

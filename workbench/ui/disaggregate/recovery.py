@@ -7,30 +7,14 @@ from typing import TYPE_CHECKING
 
 import xarray as xr
 
-from workbench.schema import counts_add_up
 from workbench.ui.base.cache import Cache
-from workbench.ui.disaggregate.verdict import FLAT, REGRESSION, SPLIT
+from workbench.ui.disaggregate.verdict import FLAT
 
 if TYPE_CHECKING:
     from workbench.ui.disaggregate.engine import Answer
 
 DRAWS, SAMPLES = 2, 300     # groupings of each size, joint draws of the areas
 _TESTS = Cache(12)
-
-
-class AsFitted:
-    """The model of a fit, at the hyperparameters of that fit, for totals of merged areas.
-
-    Learnt again from a few merged areas they would test how little a model needs to be learnt, not
-    how well it shares out a total; `workbench.Auto` weighs its candidates in the same way.
-    """
-
-    def __init__(self, answer: Answer):
-        self._model, self._values = answer.fit.model, answer.fit.hyperparameters
-
-    def fit(self, ds: xr.Dataset):
-        """Condition on the totals; nothing is trained."""
-        return self._model.condition(ds, self._values)
 
 
 def recover(answer: Answer, data: xr.Dataset, progress: Callable[[int, int, str], None]
@@ -52,11 +36,13 @@ def recover(answer: Answer, data: xr.Dataset, progress: Callable[[int, int, str]
         As of `workbench.recover`.
     """
     from workbench.evaluation import recover
+    from workbench.labelled.weighing import AsFitted
 
     def make() -> xr.Dataset:
-        name = answer.fit.model.name
-        return recover({name: AsFitted(answer)} | simple_maps(name, data), data, draws=DRAWS,
-                       samples=SAMPLES, progress=progress)
+        name, fit = answer.fit.model.name, answer.fit
+        beside = simple_maps(name, data)
+        return recover({name: AsFitted(fit.model, fit.hyperparameters)} | beside, data,
+                       draws=DRAWS, samples=SAMPLES, progress=progress)
 
     return _TESTS.get((answer.spec, answer.fitted, answer.kind), make) if answer.again else make()
 
@@ -76,14 +62,10 @@ def simple_maps(model: str, data: xr.Dataset) -> dict[str, object]:
     dict of str to model
         By name.
     """
-    from workbench.evaluation.baselines import PopulationSplit, TotalsGLM
+    from workbench.evaluation.baselines import simple_maps as beside
     from workbench.labelled import make_model
 
-    found: dict[str, object] = {}
-    if counts_add_up(data):
-        found[SPLIT] = PopulationSplit()
-        if data.sizes["covariate"]:
-            found[REGRESSION] = TotalsGLM()
+    found = beside(data)
     return found if found and model == "constant" else found | {FLAT: make_model("constant")}
 
 

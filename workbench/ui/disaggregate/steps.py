@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from workbench.evaluation.evidence import FEW
 from workbench.ui.disaggregate import labels
-from workbench.ui.disaggregate.verdict import AMBER, FEW, GREEN, RED, Verdict
+from workbench.ui.disaggregate.verdict import AMBER, GREEN, RED, Verdict
 
 if TYPE_CHECKING:
     from workbench.ui.disaggregate.store import Store

@@ -6,14 +6,23 @@ chance, and the intervals cover what they say.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 import xarray as xr
 
-from workbench.labelled.verdict import SURE, standing
+from workbench.evaluation.baselines import SPLIT
+from workbench.evaluation.evidence import (
+    FEW,
+    MOSTLY,
+    NARROW,
+    TOO_NARROW,
+    WIDE,
+    Evidence,
+    standing_of,
+)
+from workbench.labelled.verdict import standing
 from workbench.plots.theme import OWN_BAG
 from workbench.schema import counts_add_up
 from workbench.ui.disaggregate import messages
@@ -22,10 +31,7 @@ if TYPE_CHECKING:
     from workbench.labelled import Fit
 
 GREEN, AMBER, RED, OPEN = "green", "amber", "red", "open"
-SPLIT, FLAT, REGRESSION = "population split", "one flat rate", "regression on totals"
-_NARROW, _TOO_NARROW, _WIDE = 0.90, 0.80, 0.99      # coverage of 95 % intervals
-_MUCH = 0.5             # share that extrapolates
-FEW = 30               # areas
+FLAT = "one flat rate"
 
 
 @dataclass(frozen=True)
@@ -45,35 +51,6 @@ class Verdict:
     reasons: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
-class Evidence:
-    """What a test says of a map.
-
-    Parameters
-    ----------
-    score : str
-        Name of the score, of which less is better.
-    ours : float
-    rivals : mapping of str to (float, float)
-        Of each simple map its score, and the standard error of the difference; where that is not
-        known, NaN, nothing is sure.
-    coverage : float
-        Share of the truth inside 95 % intervals.
-    where : str
-        What was predicted, such as "the true rate of every place".
-    maps : mapping of str to (float, float)
-        Of each simple map by how much the error of its map alone, without intervals, is more, and
-        the standard error of that.
-    """
-
-    score: str
-    ours: float
-    rivals: Mapping[str, tuple[float, float]]
-    coverage: float
-    where: str
-    maps: Mapping[str, tuple[float, float]] = field(default_factory=dict)
-
-
 def judge(found: Evidence, outside: float, doubts: tuple[str, ...] = ()) -> Verdict:
     """The verdict on a map that was tested.
 
@@ -86,14 +63,9 @@ def judge(found: Evidence, outside: float, doubts: tuple[str, ...] = ()) -> Verd
         What else speaks against trusting it.
     """
     doubts, light = list(doubts), GREEN
-    known = {name: pair for name, pair in found.rivals.items() if np.isfinite(pair[0])}
+    known, better, unsure, alone = standing_of(found)
     if not np.isfinite(found.ours) or not np.isfinite(found.coverage) or not known:
         return Verdict(AMBER, messages.NO_SCORES, tuple(doubts))
-    better = sorted((n for n in known if known[n][0] <= found.ours), key=lambda n: known[n][0])
-    unsure = [n for n in known if n not in better
-              and not sure(known[n][0] - found.ours, known[n][1])]
-    alone = [n for n in known if n in found.maps and n not in better + unsure
-             and not sure(*found.maps[n])]
     first = better[0] if better else SPLIT if SPLIT in known else next(iter(known))
     said = messages.against(first, found.score, found.ours, known[first][0])
     if unscored := [name for name in found.rivals if name not in known]:
@@ -102,13 +74,13 @@ def judge(found: Evidence, outside: float, doubts: tuple[str, ...] = ()) -> Verd
         doubts.insert(0, messages.maps_alone(alone))
     if unsure and not better:
         doubts.insert(0, messages.may_be_chance(unsure))
-    if found.coverage < _NARROW:
+    if found.coverage < NARROW:
         doubts.append(messages.TOO_NARROW)
-    elif found.coverage > _WIDE:
+    elif found.coverage > WIDE:
         doubts.append(messages.WIDER)
-    if outside > _MUCH:
+    if outside > MOSTLY:
         doubts.append(messages.MOSTLY_BEYOND)
-    if better or found.coverage < _TOO_NARROW:
+    if better or found.coverage < TOO_NARROW:
         light = RED
     elif doubts:
         light = AMBER
@@ -116,23 +88,8 @@ def judge(found: Evidence, outside: float, doubts: tuple[str, ...] = ()) -> Verd
     return Verdict(light, sentence, tuple(doubts))
 
 
-def sure(gap: float, error: float) -> bool:
-    """Whether a lead is more than chance.
-
-    It is not where its standard error is not known.
-
-    Parameters
-    ----------
-    gap : float
-        By how much the rival's score is worse.
-    error : float
-        Standard error of that.
-    """
-    return bool(gap > 0 and gap >= SURE * np.nan_to_num(error, nan=np.inf, posinf=np.inf))
-
-
 def of_scores(scores: xr.Dataset, model: str) -> Evidence:
-    """What the fine truth says: scores beside the split by population and one flat rate.
+    """What the fine truth says: scores beside the population split and one flat rate.
 
     Parameters
     ----------
@@ -160,7 +117,7 @@ def of_scores(scores: xr.Dataset, model: str) -> Evidence:
 
 
 def with_split(scores: xr.Dataset, data: xr.Dataset, samples: int) -> xr.Dataset:
-    """Scores, and beside them those of the split by population with intervals of its own.
+    """Scores, and beside them those of the population split with intervals of its own.
 
     Parameters
     ----------
@@ -193,32 +150,6 @@ def with_split(scores: xr.Dataset, data: xr.Dataset, samples: int) -> xr.Dataset
 def fine_target(targets: list[str]) -> str:
     """Which of the targets of scores the truth of the map is: the true rate where it is known."""
     return "rate" if "rate" in targets else "individual"
-
-
-def of_recovery(recovered: xr.Dataset, model: str) -> Evidence:
-    """What the known areas say, merged and found again from the totals of their groups.
-
-    Parameters
-    ----------
-    recovered : xr.Dataset
-        From `workbench.recover`.
-    model : str
-        Which of its models is judged; all others are rivals.
-    """
-    main = recovered.attrs["headline"]
-    at = recovered["scores"]
-    rivals = {str(name): (float(at.sel(model=name, score=main)),
-                          float(recovered["difference_error"].sel(model=model, other=name,
-                                                                  score=main)))
-              for name in recovered["model"].values if name != model}
-    alone = "deviance" if "deviance" in recovered["score"].values else "squared_error"
-    beside = recovered.sel(model=model, score=alone)
-    maps = {name: (-float(beside["difference"].sel(other=name)),
-                   float(beside["difference_error"].sel(other=name))) for name in rivals}
-    title = str(recovered["score_title"].sel(score=main).item())
-    return Evidence(title, float(at.sel(model=model, score=main)), rivals,
-                    float(at.sel(model=model, score="coverage_95")), messages.WHERE["recovered"],
-                    maps)
 
 
 def doubts_of(kind: str, areas: int, converged: bool) -> tuple[str, ...]:

@@ -128,7 +128,7 @@ class Maps(View):
         return messages.NO_TRUTH if absent else messages.MAPS[name][1]
 
     def _divided(self) -> pn.Column:
-        """Estimate and split by population over each other, with the divider between them."""
+        """Estimate and population split over each other, with the divider between them."""
         if self._pair is None:
             self.divider = Divider(value=self.store.state.swipe, inset=self.atlas.margin,
                                    label=labels.DIVIDER, told=labels.DIVIDED, margin=0)

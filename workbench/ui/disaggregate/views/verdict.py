@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import panel as pn
 
+from workbench.evaluation.evidence import Evidence, of_recovery
 from workbench.ui.base.views.controls import small_button
 from workbench.ui.base.views.layout import View
 from workbench.ui.base.views.readout import LiveText
@@ -14,12 +15,10 @@ from workbench.ui.disaggregate.verdict import (
     GREEN,
     OPEN,
     RED,
-    Evidence,
     Verdict,
     doubts_of,
     doubts_of_mixture,
     judge,
-    of_recovery,
     of_scores,
 )
 
