@@ -8,4 +8,4 @@ Example: ?dataset=korea deaths in Korea
 from workbench.ui.base.shell import show
 from workbench.ui.compare.views.page import APP
 
-show(APP)
+show(APP, __doc__)

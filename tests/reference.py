@@ -71,31 +71,31 @@ class Rate:
 
     def __init__(self, ds, log_mean, spread):
         self.coords = {"individual": ds["individual"]}
-        self.distribution = stats.lognorm(spread, scale=np.exp(log_mean))
+        self.known = stats.lognorm(spread, scale=np.exp(log_mean))
 
     def _label(self, values, *leading):
         return xr.DataArray(values, dims=(*leading, "individual"), coords=self.coords)
 
     @property
     def mean(self):
-        return self._label(self.distribution.mean())
+        return self._label(self.known.mean())
 
     @property
     def std(self):
-        return self._label(self.distribution.std())
+        return self._label(self.known.std())
 
     def cdf(self, t):
-        return self._label(self.distribution.cdf(np.asarray(t)))
+        return self._label(self.known.cdf(np.asarray(t)))
 
     def exceedance(self, t):
-        return self._label(self.distribution.sf(np.asarray(t)))
+        return self._label(self.known.sf(np.asarray(t)))
 
     def quantile(self, levels):
-        return self._label(self.distribution.ppf(np.asarray(levels)[:, None]), "quantile")
+        return self._label(self.known.ppf(np.asarray(levels)[:, None]), "quantile")
 
     def sample(self, count, seed=0):
         size = (count, self.coords["individual"].size)
-        return self._label(self.distribution.rvs(size, random_state=seed), "sample")
+        return self._label(self.known.rvs(size, random_state=seed), "sample")
 
 
 class TruthModel:
@@ -140,7 +140,7 @@ class FlatModel(TruthModel):
 
     def at(self, ds, area_effect=False):
         flat = Rate(ds, np.zeros(ds.sizes["individual"]), 1.0)
-        flat.distribution = stats.gamma(
+        flat.known = stats.gamma(
             np.full(ds.sizes["individual"], self.count + 0.5), scale=1 / self.exposure
         )
         return flat

@@ -120,7 +120,7 @@ def test_a_served_app_reaches_the_browser_and_stops_in_the_middle_of_a_fit(
     server = serve("-m", "workbench", "serve", "--port", str(port))
     server.wait(lambda: server.url in server.printed and server.listens())
     page.goto(f"{server.url}/disaggregate", timeout=150_000)
-    page.wait_for_selector("canvas", timeout=150_000)
+    page.wait_for_selector("canvas >> visible=true", timeout=150_000)
     page.wait_for_function("Bokeh.documents[0].is_idle", timeout=150_000)
     seconds = time.monotonic() - server.begun
     record_property("seconds to the first page", seconds)

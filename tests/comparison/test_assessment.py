@@ -287,8 +287,8 @@ class LowModel(TruthModel):
 
     def at(self, ds, area_effect=False):
         rate = super().at(ds)
-        mean = rate.distribution.mean()
-        rate.distribution = stats.norm(mean - mean.mean(), rate.distribution.std())
+        mean = rate.known.mean()
+        rate.known = stats.norm(mean - mean.mean(), rate.known.std())
         return rate
 
     def _expected(self, ds, unit, samples, seed):

@@ -13,8 +13,6 @@ from typing import Annotated, Any, get_args
 import typer
 from typer.models import OptionInfo
 
-from workbench.geo.tables import beside
-
 MAPS = (".nc", ".tif", ".tiff", ".gpkg", ".parquet", ".csv")        # suffixes of maps
 
 
@@ -96,6 +94,8 @@ def not_the_map(out: Path, what: str, formats: tuple[str, ...]) -> Path:
 
 def _is_map(path: Path) -> bool:
     """Whether a file is there and holds a map, by what it says of itself."""
+    from workbench.geo.tables import beside  # loads xarray: help goes without
+
     if not path.is_file():
         return False
     if path.suffix.lower() != ".nc":

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from workbench.evaluation.evidence import (
+from workbench.evidence import (
     FEW,
     MOSTLY,
     NARROW,

@@ -236,7 +236,8 @@ def test_a_preview_is_called_one_in_the_report_and_the_report_is_one_page(roll):
     assert page.startswith("<!DOCTYPE html>") and "<script" not in page
     assert "http://" not in page.replace("http://www.w3.org", "")
     exports._show()
-    assert exports.dialog.open and "import workbench as wb" in exports.text.value
+    assert exports.program.dialog.open
+    assert "import workbench as wb" in exports.program.text.value
 
 
 def test_maps_that_are_not_drawn_yet_take_the_colours_of_those_that_are(country):

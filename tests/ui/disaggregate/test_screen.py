@@ -28,7 +28,8 @@ BEYOND = """() => {
     if (one.shadowRoot) look(one.shadowRoot)
     const box = one.getBoundingClientRect()
     if (box.width > 0 && box.height > 0 && box.left < innerWidth && box.right > innerWidth + 1
-        && !one.closest('.MuiDrawer-root') && getComputedStyle(one).visibility !== 'hidden')
+        && !one.closest('.MuiDrawer-root, .wb-scroll')
+        && getComputedStyle(one).visibility !== 'hidden')
       wide.push(`${one.tagName}.${one.className} ${Math.round(box.right)}`)
   } }
   look(document)
@@ -111,16 +112,17 @@ def test_the_divider_moves_by_key_and_drag_and_a_step_leads_to_its_part(page, ap
     open_at(page, apps_url + QUICK + "&beside=split&swipe=30", 1280, 800)
     divider = page.get_by_role("slider", name="Divider between estimate and population split")
     expect(divider).to_have_attribute("aria-valuenow", "30", timeout=WAIT)
-    divider.focus()
-    page.keyboard.press("ArrowRight")
-    url(page, "swipe=31")
-    shapes = """() => { const found = []
+    shapes = """share => { const found = []
       const look = root => { for (const one of root.querySelectorAll('*')) {
         if (/wb-(before|after)/.test(one.className)) found.push(one.style.clipPath)
         if (one.shadowRoot) look(one.shadowRoot) } }
       look(document)
-      return found.length === 2 && found.every(one => /(31|69)%/.test(one)) }"""
-    page.wait_for_function(shapes, timeout=WAIT)
+      return found.length === 2 && found.every(one => RegExp(share).test(one)) }"""
+    page.wait_for_function(shapes, arg="(30|70)%", timeout=WAIT)        # both maps are there
+    divider.focus()
+    page.keyboard.press("ArrowRight")
+    url(page, "swipe=31")
+    page.wait_for_function(shapes, arg="(31|69)%", timeout=WAIT)
     box = divider.bounding_box()
     middle = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
     page.mouse.move(*middle)

@@ -6,9 +6,8 @@ import xarray as xr
 
 from workbench.evaluation.baselines.glm import TotalsGLM
 from workbench.evaluation.baselines.split import PopulationSplit
+from workbench.evidence import GLM, SPLIT
 from workbench.schema import COVARIATE, counts_add_up
-
-SPLIT, GLM = "population split", "GLM on totals"
 
 
 def simple_maps(ds: xr.Dataset, seed: int = 0) -> dict[str, PopulationSplit | TotalsGLM]:

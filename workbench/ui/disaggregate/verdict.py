@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import xarray as xr
 
-from workbench.evaluation.baselines import SPLIT
-from workbench.evaluation.evidence import (
+from workbench.evidence import (
     FEW,
     MOSTLY,
     NARROW,
+    SPLIT,
     TOO_NARROW,
     WIDE,
     Evidence,

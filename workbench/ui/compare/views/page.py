@@ -145,7 +145,7 @@ class Stage(View):
         self._arrange()
 
     def _arrange(self, *events) -> None:
-        across, down, _ = self.room.room
+        across, down = self.room.room
         if not across:
             return
         with pn.io.hold():
