@@ -2,6 +2,11 @@
 
 import pytest
 import torch
+from playwright.sync_api import expect
+
+from tests.ui.kit import WAIT
+
+expect.set_options(timeout=WAIT)        # a machine that serves other jobs is no failure
 
 
 @pytest.fixture(scope="module")

@@ -117,13 +117,15 @@ def test_auto_is_fitted_and_says_what_weighs_what(page, apps_url):
 
 def test_controls_move_map_text_and_url_and_results_can_be_downloaded(page, apps_url, tmp_path):
     open_app(page, apps_url + QUICK)
+    ready = page.get_by_text("ready", exact=True).first
+    expect(ready).to_be_visible(timeout=WAIT)
     before, text = fingerprint(page), status(page).inner_text()
     page.get_by_role("slider", name="Variance").focus()
     page.keyboard.press("ArrowRight")
     expect(status(page)).not_to_have_text(text, timeout=WAIT)
-    expect(page).to_have_url(re.compile("variance=0.001"))
+    expect(page).to_have_url(re.compile("variance=0.001"), timeout=WAIT)
     moved_from(page, before)        # a first answer, which is then found on all individuals
-    expect(page.get_by_text("ready", exact=True)).to_be_visible(timeout=WAIT)
+    expect(ready).to_be_visible(timeout=WAIT)
     moved = fingerprint(page)
     choose(page, "Threshold", "150")
     expect(status(page)).to_contain_text("above 150", timeout=WAIT)
