@@ -108,6 +108,7 @@ def test_a_fit_has_a_verdict_and_a_place_that_is_clicked_is_explained(page, apps
     assert "wb.VBAgg(" in (tmp_path / "map.py").read_text()
 
 
+@pytest.mark.extensive
 def test_the_divider_moves_by_key_and_drag_and_a_step_leads_to_its_part(page, apps_url):
     open_at(page, apps_url + QUICK + "&beside=split&swipe=30", 1280, 800)
     divider = page.get_by_role("slider", name="Divider between estimate and population split")
