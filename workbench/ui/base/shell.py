@@ -5,13 +5,16 @@ from __future__ import annotations
 import logging
 import threading
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import holoviews as hv
 import panel as pn
 import panel_material_ui as pmui
+import param
+from panel.links import Callback
 
 from workbench.ui.base import messages
 from workbench.ui.base.browser import COOKIE, Browser
@@ -74,8 +77,9 @@ def show(app: App, about: str | None = None) -> None:
     store = app.store(state, session_scheduler(), pn.io.hold)
     on_close(store.leave)
     store.refresh()
-    made = page(app.title, [app.controls(store), SessionFile(store)],
-                [view(store) for view in app.views], browser, purpose(about))
+    with _let_go():
+        made = page(app.title, [app.controls(store), SessionFile(store)],
+                    [view(store) for view in app.views], browser, purpose(about))
     if app.frame is not None:
         app.frame(made, store)
     pn.state.curdoc.template_variables["loading_words"] = messages.LOADING_WORDS
@@ -141,6 +145,34 @@ def on_close(function: Callable) -> None:
     """Call a function when this session ends."""
     # bound here, because an app's own names are gone by then
     pn.state.on_session_destroyed(lambda context: function())
+
+
+@contextmanager
+def _let_go() -> Iterator[None]:
+    """What is made meanwhile is forgotten by what all sessions share once this session ends.
+
+    A page of panel-material-ui watches for ever whether the server is busy, and Panel keeps every
+    callback in JavaScript with the widget it is of: a server would keep every page that it has
+    shown, and with it all that the session has computed.
+    """
+    hearers, scripted = _hearers(), set(Callback.registry)
+    yield
+    hearers = [one for one in _hearers() if one not in hearers]
+    scripted = set(Callback.registry) - scripted
+
+    def forget() -> None:
+        for hearer in hearers:
+            pn.state.param.unwatch(hearer)
+        for widget in scripted:
+            Callback.registry.pop(widget, None)
+
+    on_close(forget)
+
+
+def _hearers() -> list[param.parameterized.Watcher]:
+    """Who hears of the server's state, which all sessions share."""
+    return [one for kinds in pn.state.param.watchers.values() for some in kinds.values()
+            for one in some]
 
 
 def follow(state: State, escape: Callable[[], None]) -> Browser:

@@ -1,0 +1,42 @@
+"""What a session has computed goes when the session does."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+APPS = Path(__file__).parents[3] / "apps"
+# A page is fetched twice as a browser does it, and left; the server checks for that often.
+SERVED = f"""
+import gc, os, sys, time, weakref
+import panel as pn
+from bokeh.client import pull_session
+from workbench.ui.base.store import Store
+
+made, begun = [], Store.__init__
+def init(store, *given, **named):
+    begun(store, *given, **named)
+    made.append(weakref.ref(store))
+Store.__init__ = init
+port = int(sys.argv[1])
+pn.serve({{"granularity": {str(APPS / "granularity.py")!r}}}, port=port, show=False, threaded=True,
+         unused_session_lifetime_milliseconds=100, check_unused_sessions_milliseconds=100)
+for _ in range(2):
+    session = pull_session(url=f"http://localhost:{{port}}/granularity")
+    assert session.document.roots
+    session.close()
+    del session
+deadline = time.monotonic() + 60
+while time.monotonic() < deadline and (gc.collect() or True) and any(one() for one in made):
+    time.sleep(0.2)
+print(len(made), sum(one() is not None for one in made), flush=True)
+os._exit(0)
+"""
+
+
+@pytest.mark.slow
+def test_a_server_forgets_the_sessions_that_have_ended(port):
+    done = subprocess.run([sys.executable, "-c", SERVED, str(port)], capture_output=True,
+                          text=True, timeout=150, cwd=APPS.parent)
+    assert done.stdout.endswith("2 0\n"), done.stdout + done.stderr[-2000:]
