@@ -183,7 +183,7 @@ class _Run:
         """Roughly how many seconds a fit takes, of models that can tell before they are fitted."""
         found = {}
         for name, model in self.models.items():
-            with contextlib.suppress(Exception):    # of a fit that fails it is told then
+            with contextlib.suppress(Exception):    # of a fit that fails it is said then
                 known = cost(model, self.ds) if hasattr(model, "torch_model") else None
                 found |= {} if known is None else {name: known[0]}
         return found

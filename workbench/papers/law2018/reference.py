@@ -59,7 +59,7 @@ class Draws:
     log_likelihood: Float[Tensor, " S"]
 
     def at(self) -> Samples:
-        """Law of the rate at the individuals."""
+        """Distribution of the rate at the individuals."""
         return Samples(self.rates)
 
     @property

@@ -1,4 +1,4 @@
-"""The maps of all models on one colour scale, beside what they were told and the truth."""
+"""The maps of all models on one colour scale, beside what they were given and the truth."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ class Maps(View):
 
 
 def panels(board: Board, score: str) -> list[tuple[str, np.ndarray]]:
-    """Title and values of each map, what was told and the truth first, then the models by rank."""
+    """Title and values of each map, what was given and the truth first, then the models by rank."""
     shown = [(messages.OBSERVED, board.observed)]
     shown += [] if board.truth is None else [(messages.TRUTH, board.truth)]
     used = board.result.attrs["recommended"]

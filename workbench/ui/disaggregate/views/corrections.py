@@ -1,4 +1,4 @@
-"""The check of files of one's own: cards with buttons that mend, and where each finding is."""
+"""The check of files of one's own: cards with remedies to press, and where each finding is."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 SIDE = 230      # pixels along the longer side of the small map
 
 
-class Mending(pn.viewable.Viewer):
-    """Cards of a check, each with what mends it, beside a small map of the areas.
+class Corrections(pn.viewable.Viewer):
+    """Cards of a check, each with its remedies, beside a small map of the areas.
 
     Parameters
     ----------
