@@ -13,7 +13,7 @@ from workbench.bagging.findings import NOTE, Finding
 from workbench.plots.outlines import lines
 from workbench.plots.theme import NEUTRAL
 from workbench.ui.base.views.figures import chart
-from workbench.ui.base.views.layout import stretched
+from workbench.ui.base.views.layout import dim, stretched
 from workbench.ui.disaggregate import labels
 from workbench.ui.disaggregate.remedies import Remedy, remedies
 from workbench.ui.disaggregate.views.finding import button, card
@@ -63,7 +63,7 @@ class Corrections(pn.viewable.Viewer):
         """Let nothing be pressed until the next check is there."""
         with pn.io.hold():
             for one in self.column:
-                one.styles = one.styles | {"opacity": "0.55"}
+                dim(one, True)
                 for each in one[1:]:
                     each.disabled = True
 
