@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from workbench.datasets import load
-from workbench.evaluation.folds import subset
+from workbench.evaluation.folding import subset
 from workbench.evaluation.units import score_units, targets
 from workbench.labelled import models
 

@@ -23,8 +23,8 @@ from workbench.comparison.individuals import score_individuals
 from workbench.comparison.line_up import AUTO, describe, line_up
 from workbench.comparison.result import Comparison
 from workbench.comparison.verdict import verdict
-from workbench.evaluation.folds import folds as make_folds
-from workbench.evaluation.groupings import groupings
+from workbench.evaluation.folding import folds as make_folds
+from workbench.evaluation.grouping import groupings
 from workbench.evaluation.parallel import one_thread
 from workbench.evaluation.recovery import recover
 from workbench.evaluation.tasks import Interrupted, Progress

@@ -11,8 +11,8 @@ from workbench.bagging import looked_at
 from workbench.checks import require
 from workbench.comparison.assessment import flat_model
 from workbench.comparison.joined import Folds, HeldOut
-from workbench.evaluation.folds import folds as make_folds
-from workbench.evaluation.folds import subset
+from workbench.evaluation.folding import folds as make_folds
+from workbench.evaluation.folding import subset
 from workbench.evaluation.tasks import (
     Interrupted,
     Progress,

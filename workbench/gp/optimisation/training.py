@@ -18,11 +18,10 @@ import torch
 from torch import Tensor
 from tqdm import tqdm
 
-from workbench.checks import ConvergenceWarning, warn
+from workbench.checks import Cancelled, ConvergenceWarning, warn
 from workbench.gp.numerics.linalg import FactorisationError
 from workbench.gp.optimisation.convergence import left_over, ran_out, steepest
 from workbench.gp.optimisation.hyperparameters import HyperparameterSet
-from workbench.interrupt import Cancelled
 
 Callback = Callable[[int, float, float], None]
 _PULSE_SECONDS = 0.5
