@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, field, fields, replace
 from numbers import Integral, Real
+from typing import ClassVar
 
 import torch
 from gpytorch.kernels import Kernel
@@ -227,9 +228,11 @@ class AutoOptions:
 
 @dataclass(frozen=True)
 class ConstantOptions(VariationalOptions):
-    """Options of the flat model: the constant kernel and no inputs."""
+    """Options of the flat model: one constant, and no inducing inputs."""
 
-    kernel: object = option("constant", "always constant", choices=("constant",))
+    kernel: ClassVar[str] = "constant"          # what is a class's own is no option
+    inducing: ClassVar[int] = 1
+    layout: ClassVar[str] = "additive"
 
 
 def build_options(kind: type[Options], given: Mapping, model: str = "") -> Options:
