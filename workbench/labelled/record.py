@@ -15,7 +15,7 @@ from workbench.gp.data.bags import Bags
 from workbench.labelled.card import CARD, card_of
 from workbench.labelled.predictive import labelled
 from workbench.labelled.saving import save_fit
-from workbench.labelled.source import Converted, TrainingBags, data_hash
+from workbench.labelled.source import Converted, TrainingBags, converted, data_hash
 from workbench.labelled.summary import summarise_fit
 from workbench.outputs import versions
 
@@ -215,7 +215,7 @@ class FitRecord:
         """A dataset checked and converted, unless that was done earlier in the same call."""
         if isinstance(ds, Converted):
             return ds
-        data = Converted(schema.check(ds, valued=False))
+        data = converted(ds)
         columns = data.bags.columns
         require(
             columns.names == self._columns.names,
