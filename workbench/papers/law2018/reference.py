@@ -281,7 +281,7 @@ def _log_prob(state: VariationalState, parameter: PerBag) -> Tensor:
     else:
         moments = SampledMoments(parameter[:, None], parameter[:, None])
     value = state.source.targets.value
-    return state.source.likelihood_power * state.likelihood.expected_log_prob(value, moments).sum()
+    return state.source.trust * state.likelihood.expected_log_prob(value, moments).sum()
 
 
 @torch.enable_grad()
