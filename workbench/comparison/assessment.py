@@ -13,7 +13,7 @@ from workbench.evaluation.baselines import OwnBag
 from workbench.evaluation.summary import describe, summarise
 from workbench.evaluation.tasks import model_name
 from workbench.evaluation.units import TARGETS, score_units, targets
-from workbench.labelled.source import converted_once
+from workbench.labelled.once import converted_once
 from workbench.schema import BAG, GEOMETRY, INDIVIDUAL, aggregation, check, counts_add_up, kind
 
 _KEPT = ("observed", "mean", "std", "quantile", "pit", "crps", "crps_sqrt", "wis", "log_score",

@@ -24,7 +24,7 @@ from workbench.evaluation.tasks import (
     outcomes,
 )
 from workbench.evaluation.units import score_units
-from workbench.labelled.source import converted_once
+from workbench.labelled.once import converted_once
 from workbench.schema import BAG, GEOMETRY, check
 
 

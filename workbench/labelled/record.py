@@ -13,9 +13,10 @@ from workbench.bagging.sanity import MARK
 from workbench.checks import require
 from workbench.gp.data.bags import Bags
 from workbench.labelled.card import CARD, card_of
+from workbench.labelled.once import converted
 from workbench.labelled.predictive import labelled
 from workbench.labelled.saving import save_fit
-from workbench.labelled.source import Converted, TrainingBags, converted, data_hash
+from workbench.labelled.source import Converted, TrainingBags, data_hash
 from workbench.labelled.summary import summarise_fit
 from workbench.outputs import versions
 

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -19,8 +16,6 @@ from workbench.checks import require
 from workbench.gp.data.bags import Bags, Columns, Source, Targets
 from workbench.gp.models.options import cast_bags
 from workbench.labelled.predictive import coords_of
-
-_LAST: ContextVar[dict[str, Converted] | None] = ContextVar("last", default=None)
 
 
 def to_source(ds: xr.Dataset, targets: xr.Dataset | None = None,
@@ -109,45 +104,6 @@ class Converted:
         bags = self.bags if dtype == torch.float64 else to_bags(self.ds, dtype)
         return _matched(self.ds, bags, dtype) if targets is None else (
             _unmatched(self.ds, bags, targets, dtype))
-
-
-@contextmanager
-def converted_once() -> Iterator[None]:
-    """Inside, calls one after another on one and the same dataset check and convert it once.
-
-    The dataset must stay as it is meanwhile; only the last one is kept.
-    """
-    token = _LAST.set({})
-    try:
-        yield
-    finally:
-        _LAST.reset(token)
-
-
-def converted(ds: xr.Dataset) -> Converted:
-    """A dataset checked, with values or without, and converted; see `converted_once`.
-
-    Parameters
-    ----------
-    ds : xr.Dataset
-        Bagged dataset.
-
-    Returns
-    -------
-    Converted
-
-    Raises
-    ------
-    InputError
-        If the dataset is not a valid bagged dataset.
-    """
-    last = _LAST.get()
-    if last is not None and "data" in last and last["data"].ds is ds:
-        return last["data"]
-    data = Converted(schema.check(ds, valued=False))
-    if last is not None:
-        last["data"] = data
-    return data
 
 
 def _matched(ds: xr.Dataset, bags: Bags, dtype: torch.dtype) -> Source:
