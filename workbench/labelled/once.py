@@ -28,22 +28,7 @@ def converted_once() -> Iterator[None]:
 
 
 def converted(ds: xr.Dataset) -> Converted:
-    """A dataset checked, with values or without, and converted; see `converted_once`.
-
-    Parameters
-    ----------
-    ds : xr.Dataset
-        Bagged dataset.
-
-    Returns
-    -------
-    Converted
-
-    Raises
-    ------
-    InputError
-        If the dataset is not a valid bagged dataset.
-    """
+    """A dataset checked, with values or without, and converted; see `converted_once`."""
     last = _LAST.get()
     if last is not None and "data" in last and last["data"].ds is ds:
         return last["data"]
