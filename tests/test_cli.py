@@ -7,6 +7,7 @@ import socket
 import subprocess
 import sys
 import time
+from dataclasses import fields
 from pathlib import Path
 
 import numpy as np
@@ -323,7 +324,7 @@ def test_lists_are_derived_from_the_registries():
     listed = workbench("models").stdout
     for name, model in models().items():
         assert f"{name}: " in listed
-        for option in model.torch_model.options_type.__dataclass_fields__:
+        for option in (one.name for one in fields(model.torch_model.options_type)):
             if option not in ("seed", "hyperparameters"):
                 assert f"--{option.replace('_', '-')} " in listed
     assert listed.count("--inducing ") >= 1

@@ -264,7 +264,7 @@ def stop_after_two(callback):
 
 
 def test_a_hangup_that_is_ignored_stays_ignored(monkeypatch):
-    from workbench.interrupt import Interrupt
+    from workbench.cli.interrupt import Interrupt
 
     former = signal.signal(signal.SIGHUP, signal.SIG_IGN)           # as nohup does
     try:

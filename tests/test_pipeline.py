@@ -7,9 +7,8 @@ import pytest
 import xarray as xr
 
 from workbench import bagging, comparison, evaluation, geo
-from workbench.checks import FitWarning, InputError, NotExact
+from workbench.checks import Cancelled, FitWarning, InputError, NotExact
 from workbench.datasets import load
-from workbench.interrupt import Cancelled
 from workbench.labelled.timing import cost_told
 from workbench.pipeline import run as pipeline
 from workbench.pipeline import scoring

@@ -23,7 +23,7 @@ _HOME = {entry.cls: "labelled" for entry in (AUTO, *ENTRIES.values())} | {
     "load_fit": "labelled",
     "make_model": "labelled",
     "tune": "labelled",
-    "Cancelled": "interrupt",
+    "Cancelled": "checks",
     "InputError": "checks",
     "AggregateSpec": "pipeline.spec",
     "CombineSpec": "pipeline.spec",

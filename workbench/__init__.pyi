@@ -16,6 +16,7 @@ from workbench.bagging import summarise as summarise
 from workbench.bagging import targets_from_grid as targets_from_grid
 from workbench.bagging import targets_from_table as targets_from_table
 from workbench.bagging import unmatch as unmatch
+from workbench.checks import Cancelled as Cancelled
 from workbench.checks import InputError as InputError
 from workbench.comparison import compare as compare
 from workbench.comparison import compare_engines as compare_engines
@@ -48,7 +49,6 @@ from workbench.geo import read as read
 from workbench.geo import slope as slope
 from workbench.geo import to_raster as to_raster
 from workbench.geo import write as write
-from workbench.interrupt import Cancelled as Cancelled
 from workbench.labelled import ConditionalMean as ConditionalMean
 from workbench.labelled import Fit as Fit
 from workbench.labelled import impute as impute

@@ -3,6 +3,7 @@ import pytest
 import xarray as xr
 from scipy import stats
 
+import workbench as wb
 from tests.reference import FlatModel, FragileModel, TruthModel, country
 from workbench.checks import InputError
 from workbench.comparison import cross_validate, evaluate
@@ -12,9 +13,11 @@ from workbench.evaluation import (
     folds,
     poisson_deviance,
     rescale_to_totals,
+    subset,
     table,
     units,
 )
+from workbench.labelled import source
 
 
 @pytest.fixture(scope="module")
@@ -304,3 +307,18 @@ def test_counts_below_zero_are_scored_without_a_rescaled_map(ds):
     assert np.isinf(scores.sel(score="deviance"))
     assert found["scores"].sel(target="individual", model="constant",
                                score="pinned_rmse").notnull()
+
+
+@pytest.mark.slow
+def test_a_dataset_is_converted_once_for_all_that_is_asked_of_all_fits(monkeypatch):
+    ds = country(bags=12, size=4, seed=4)
+    fits = {"constant": wb.Constant().fit(ds), "bag": wb.BagConstant().fit(ds)}
+    seen, convert = [], source.to_bags
+    monkeypatch.setattr(source, "to_bags", lambda data, *given: seen.append(data) or convert(
+        data, *given))
+    alone = evaluate(fits, ds, samples=20)
+    assert len(seen) == 1 and seen[0] is ds
+    fits["bag"].at(ds)
+    assert len(seen) == 2                       # afterwards nothing is kept: it may have changed
+    evaluate(fits, subset(ds, np.arange(12) < 6), samples=20)
+    assert evaluate(fits, ds, samples=20)["scores"].equals(alone["scores"])

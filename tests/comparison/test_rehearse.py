@@ -140,6 +140,9 @@ def test_truths_keep_the_areas_and_are_drawn_where_they_are_told():
     assert json.loads(made["truth"].attrs["hyperparameters"])["area.std"] == pytest.approx(1e-4)
     assert imagine(model, ds, values, seed=3)["value"].identical(made["value"])
     assert not imagine(model, ds, values, seed=4)["value"].identical(made["value"])
+    flat = imagine(wb.Constant(), ds, {"constant.variance": 1e-8, "area.std": 1e-4,
+                                       "nugget.std": 1e-4, "mean": np.log(0.5)}, seed=3)
+    np.testing.assert_allclose(flat["truth"], 0.5, rtol=0.01)
 
 
 def test_draws_given_the_values_are_near_them_and_prior_ones_are_not():

@@ -111,10 +111,10 @@ def test_detached_pieces_go_to_the_neighbour_they_border_most():
     grid[:, 3:6], grid[:, 6:] = 1, 2
     grid[2:4, 7] = 0          # a piece of 0 inside 2
     grid[0, 0] = -1           # sea
-    mended = without_fragments(grid, 1, 100)
-    assert (mended[2:4, 7] == 2).all()
-    assert (mended == -1).sum() == 1
-    assert np.array_equal(mended[:, :6], grid[:, :6])
+    joined = without_fragments(grid, 1, 100)
+    assert (joined[2:4, 7] == 2).all()
+    assert (joined == -1).sum() == 1
+    assert np.array_equal(joined[:, :6], grid[:, :6])
     # moving it would take district 0 below its smallest size
     assert np.array_equal(without_fragments(grid, 19, 100), grid)
 

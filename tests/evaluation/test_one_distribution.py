@@ -1,11 +1,13 @@
 """Contract of every scoreable model: mean, intervals, density and draws are of one distribution."""
 
+from dataclasses import fields
+
 import numpy as np
 import pytest
 import torch
 
 from workbench.datasets import load
-from workbench.evaluation.folds import subset
+from workbench.evaluation.folding import subset
 from workbench.evaluation.units import score_units, targets
 from workbench.labelled import models
 
@@ -48,7 +50,7 @@ def counts():
 def fitted(case, ds):
     name, options = CASES[case]
     kind = models()[name]
-    known = set(kind.torch_model.options_type.__dataclass_fields__)
+    known = {one.name for one in fields(kind.torch_model.options_type)}
     model = kind(**{k: v for k, v in (SMALL | options).items() if k in known})
     return model.fit(ds)
 

@@ -7,8 +7,8 @@ from collections.abc import Callable
 import numpy as np
 import torch
 
+from workbench.checks import Cancelled
 from workbench.gp.data.bags import Bags, Columns, Source, Targets
-from workbench.interrupt import Cancelled
 
 
 def bags(sizes=(3, 5, 1, 4), seed=0, covariates=1, coordinates=True, weights=True) -> Bags:

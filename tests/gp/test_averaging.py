@@ -7,14 +7,13 @@ import pytest
 import torch
 
 from tests.gp import made
-from workbench.checks import ApproximationWarning, InputError
+from workbench.checks import ApproximationWarning, Cancelled, InputError
 from workbench.gp.models.exact.bagged_gp import AggregatedGP
 from workbench.gp.models.vbagg.averaged_fit import AveragedFit
 from workbench.gp.models.vbagg.averaging import affordable
 from workbench.gp.models.vbagg.exploring import Explorer
 from workbench.gp.models.vbagg.model import VBAgg
 from workbench.gp.models.vbagg.proposal import SplitT
-from workbench.interrupt import Cancelled
 
 HELD = {"mean": 2.5, "matern32.variance": 0.3, "matern32.lengthscale": 40.0}
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from workbench.checks import ConvergenceWarning, FitWarning
+from workbench.checks import Cancelled, ConvergenceWarning, FitWarning
 from workbench.gp.data.bags import Bags, Columns, Source, Targets
 from workbench.gp.inference.annealing import SEVERAL_OPTIMA, powers
 from workbench.gp.models.base import Model
@@ -15,7 +15,6 @@ from workbench.gp.models.vbagg.fit import VariationalFit
 from workbench.gp.models.vbagg.model import VBAgg
 from workbench.gp.models.vbagg.state import VariationalState
 from workbench.gp.optimisation.natural_gradient import optimise
-from workbench.interrupt import Cancelled
 
 PLAIN = {"overdispersion": "none", "nugget": 0.0}       # totals bind where nothing else varies
 

@@ -42,13 +42,13 @@ def test_the_bound_is_the_sum_of_the_sources_less_one_divergence():
     from workbench.gp.numerics.linalg import standard_normal_kl
 
     counts, measured = two()
-    fit = MRVBAgg(**OPTIONS).fit([counts, replace(measured, likelihood_power=0.5)])
+    fit = MRVBAgg(**OPTIONS).fit([counts, replace(measured, trust=0.5)])
     state, total = fit.state, 0.0
     kl = standard_normal_kl(state.field.q_mean, state.field.q_covariance)
     for inner, power in zip(state.states, (1.0, 0.5), strict=True):
         alone = inner.objective(inner.trained_data, state.field.q_mean, state.field.q_covariance)
         total += float((alone + kl).detach())
-        assert inner.source.likelihood_power == power
+        assert inner.source.trust == power
     assert fit.objective == pytest.approx(total - float(kl), abs=1e-6)
 
 

@@ -116,7 +116,7 @@ def test_expected_log_likelihood_matches_monte_carlo_with_missing_rows():
     bags = replace(second.bags, x=second.bags.x[rows], weight=second.bags.weight[rows],
                    membership=torch.arange(3).repeat_interleave(3), count=3, names=())
     second = replace(second, bags=bags, targets=Targets(second.targets.value[kept]),
-                     likelihood_power=0.7)
+                     trust=0.7)
     state = GPRNState(MRGPRN(kernel="rbf", latent=2, inducing=5), [first, second])
     q = random_q(state, 2)
     for task, (seen, trust) in enumerate(zip(state.full, (1.0, 0.7), strict=True)):
@@ -266,7 +266,7 @@ def test_a_product_of_sources_is_vbagg_normal_on_all_of_them(pair):
 
 
 def test_composite_posterior_is_conditioning_with_tempered_noise(pair):
-    trusted = [replace(pair[0], likelihood_power=0.5), replace(pair[1], likelihood_power=0.25)]
+    trusted = [replace(pair[0], trust=0.5), replace(pair[1], trust=0.25)]
     values = {"mean": 2.0, "rbf.variance": 5.0, "rbf.lengthscale": 1.0,
               "points.noise.variance": 0.3, "aggregates.noise.variance": 0.1}
     tempered = {**values, "points.noise.variance": 0.6, "aggregates.noise.variance": 0.4}
@@ -278,7 +278,7 @@ def test_composite_posterior_is_conditioning_with_tempered_noise(pair):
     # Of the log normaliser, by one dimension of quadrature: a single observation of a constant.
     one = source(np.zeros(1), np.array([1.3]), 1, "a")
     single = MRGP(kernel="constant").condition(
-        replace(one, likelihood_power=0.4),
+        replace(one, trust=0.4),
         {"mean": 0.2, "constant.variance": 2.0, "noise.variance": 0.5})
     grid = torch.linspace(-30, 30, 200_001).double()
     prior = torch.distributions.Normal(0.2, math.sqrt(2.0)).log_prob(grid)
@@ -290,7 +290,7 @@ def test_composite_posterior_is_conditioning_with_tempered_noise(pair):
 def test_inducing_inputs_at_the_data_are_exact(pair):
     values = {"mean": 2.0, "rbf.variance": 5.0, "rbf.lengthscale": 1.0,
               "points.noise.variance": 0.3, "aggregates.noise.variance": 0.1}
-    trusted = [replace(pair[0], likelihood_power=0.5), pair[1]]
+    trusted = [replace(pair[0], trust=0.5), pair[1]]
     exact = MRGP(kernel="rbf").condition(trusted, values)
     sparse = MRGP(kernel="rbf", inducing=90).condition(trusted, values)
     fewer = MRGP(kernel="rbf", inducing=10).condition(trusted, values)
@@ -302,7 +302,7 @@ def test_inducing_inputs_at_the_data_are_exact(pair):
 
 
 def test_constant_weights_are_the_multi_resolution_gp(pair):
-    trusted = [replace(pair[0], likelihood_power=0.5), pair[1]]
+    trusted = [replace(pair[0], trust=0.5), pair[1]]
     network = MRGPRN(kernel="rbf", weights="constant", inducing=90)
     scale = GPRNState(network, trusted).sources.scale[0]
     noise = {"points.noise.variance": 0.3, "aggregates.noise.variance": 0.1}

@@ -25,7 +25,7 @@ def counts():
 def test_closed_form_is_the_optimum_of_natural_gradients(counts, trust):
     from dataclasses import replace
 
-    source = replace(counts, likelihood_power=trust)
+    source = replace(counts, trust=trust)
     fit = VBAgg(max_steps=5, **NORMAL).fit(source)
     state = fit.state
     state.field.set_q(*state.narrow())

@@ -5,13 +5,12 @@ import pytest
 import torch
 
 from tests.gp import made
-from workbench.checks import InputError
+from workbench.checks import Cancelled, InputError
 from workbench.evaluation import poisson_nll
 from workbench.gp.models.baselines.models import NeuralNetwork, Nystrom
 from workbench.gp.models.baselines.scores import bag_nll
 from workbench.gp.models.baselines.tuning import expand, tune
 from workbench.gp.models.vbagg.model import VBAgg
-from workbench.interrupt import Cancelled
 
 NETWORK = dict(hidden=6, max_steps=200, tolerance=1e-3)
 FIXED = {"mean": 2.5, "matern32.variance": 0.3, "matern32.lengthscale": 40.0}

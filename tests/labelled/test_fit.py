@@ -9,7 +9,7 @@ import xarray as xr
 import workbench as wb
 from tests.reference import answers, country
 from workbench.checks import InputError
-from workbench.evaluation.folds import subset
+from workbench.evaluation.folding import subset
 from workbench.labelled import data_hash, models, to_bags, to_source
 
 # Few steps and few areas are enough for what is tested here.

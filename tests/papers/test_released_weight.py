@@ -7,11 +7,11 @@ import pytest
 import torch
 from scipy.stats import norm
 
+from workbench.checks import Cancelled
 from workbench.gp.data.bags import Bags, Columns, Source, Targets
 from workbench.gp.models.several_sources.magnitude import CompositeWarning
 from workbench.gp.models.several_sources.mr_gp import MRGP
 from workbench.gp.models.several_sources.mr_gp_state import MRGPState
-from workbench.interrupt import Cancelled
 from workbench.papers.hamelijnck2019 import released_weight as module
 from workbench.papers.hamelijnck2019.released_weight import PlugIn, ReleasedMRGP, released_weight
 

@@ -7,9 +7,8 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-from workbench.checks import InputError
+from workbench.checks import Cancelled, InputError
 from workbench.cli import app
-from workbench.interrupt import Cancelled
 from workbench.papers import (
     Experiment,
     experiment_named,

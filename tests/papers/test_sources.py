@@ -33,7 +33,7 @@ def test_exact_posteriors_of_the_oracle(dependent):
         np.testing.assert_allclose(got, expected, rtol=2e-3, err_msg=held)
 
 
-def test_weights_mend_the_product(dependent):
+def test_weights_correct_the_product(dependent):
     runs = dependent.loc["released"]
     width = runs["relative variance"]
     assert width["product"] < 0.2 and 0.7 < width["ribatet"] < 1.3

@@ -31,7 +31,7 @@ class Fault:
     what: str                           # a pattern
     flag: str = ""                      # part of the fix on the command line
     options: dict = field(default_factory=dict)     # of Python that correct it
-    mend: Change | None = None          # or what corrects it in the files
+    correct: Change | None = None       # or what corrects it in the files
 
 
 def polygons(**columns: object) -> Change:
@@ -128,7 +128,7 @@ FAULTS = {
     "metres called degrees": Fault(
         areas(lambda f: f.set_crs("EPSG:4326", allow_override=True)
               .translate(1000, 1000).to_frame("geometry").join(f.drop(columns="geometry"))),
-        "polygons", "error", ("polygons",), None, "look like metres", "set_crs", mend=right),
+        "polygons", "error", ("polygons",), None, "look like metres", "set_crs", correct=right),
     "degrees": Fault(
         lambda folder, kept: kept | {
             "data": kit.write_areas(folder, kit.frame().set_geometry(
@@ -141,16 +141,17 @@ FAULTS = {
                                  (45.0, 50.3)),
                 kit.write_raster(folder / "slope.tif", kit.slope(), "EPSG:4326", 0.01,
                                  (45.0, 50.3))]},
-        "crs-degrees", "warning", ("EPSG:4326",), None, "71 km", "-t_srs EPSG:32638", mend=right),
+        "crs-degrees", "warning", ("EPSG:4326",), None, "71 km", "-t_srs EPSG:32638",
+        correct=right),
     "polygons elsewhere": Fault(
         areas(lambda f: f.set_geometry(f.translate(9e5, 0))), "apart", "error",
-        ("polygons", "weight"), 12, "none of the 12 areas touches", "compare both", mend=right),
+        ("polygons", "weight"), 12, "none of the 12 areas touches", "compare both", correct=right),
     "ids that repeat": Fault(
         polygons(code=["c0", "c0", *ALL[2:]]), "duplicate-id", "error", ("c0",), 1,
         "1 ids belong to several polygons", "--duplicates merge", {"duplicates": "merge"}),
     "ids that are missing": Fault(
         polygons(code=[None, *ALL[1:]]), "id-missing", "error", ("row 0",), 1, "1 areas have no id",
-        "fill column", mend=right),
+        "fill column", correct=right),
     "copies of an outline": Fault(
         areas(lambda f: pd.concat([f, f.iloc[:1].assign(code="again")])), "copied-outline",
         "error", ("again",), 1, "exact copies", "--overlap keep", {"overlap": "keep"}),
@@ -158,19 +159,19 @@ FAULTS = {
         shape_of_first(shapely.box(0, 0, 150, 100)), "overlap", "error", ("c0", "c1"), 2,
         "areas overlap", "--overlap keep", {"overlap": "keep"}),
     "an outline that crosses itself": Fault(
-        areas(bow_tie), "shape-invalid", "note", ("row 0",), 1, "repaired", mend=right),
+        areas(bow_tie), "shape-invalid", "note", ("row 0",), 1, "repaired", correct=right),
     "an empty outline": Fault(
         shape_of_first(shapely.Polygon()), "shape-empty", "error", ("row 0",), 1, "are empty",
-        "remove these rows", mend=right),
+        "remove these rows", correct=right),
     "a line among polygons": Fault(
         shape_of_first(shapely.LineString([(0, 0), (9, 9)])), "shape-flat", "error", ("row 0",), 1,
-        "have no area", "must be polygons", mend=right),
+        "have no area", "must be polygons", correct=right),
     "several layers": Fault(
         two_layers, "polygons", "error", ("polygons",), None, "2 layers of polygons",
         "--layer", {"layer": "areas"}),
     "no such column": Fault(
         other(value="deaths"), "value", "error", ("deaths",), None, "no column 'deaths'",
-        mend=other(value="cases")),
+        correct=other(value="cases")),
     "areas without a value": Fault(
         polygons(cases=[np.nan, np.nan, *range(41, 51)]), "value-missing", "error", ("c0", "c1"),
         2, "2 areas have no value", "--missing-value drop", {"missing_value": "drop"}),
@@ -182,25 +183,25 @@ FAULTS = {
         "not whole", "--fractional", {"fractional": "round"}),
     "thousands separators in text": Fault(
         polygons(cases=["1,041", *map(str, range(41, 52))]), "not-numbers", "error", ("c0",), 1,
-        "does not hold numbers", "thousands separators", mend=right),
+        "does not hold numbers", "thousands separators", correct=right),
     "thousands read as decimals": Fault(
         polygons(cases=[1.041, 2.317, *range(41, 51)]), "thousands", "warning", ("c0", "c1"), 2,
-        "three decimals", "remove the separators", mend=right),
+        "three decimals", "remove the separators", correct=right),
     "rates given as counts": Fault(
         areas(hundredths), "rates", "warning", ALL, 12, "look like rates",
         "--aggregation mean and --kind continuous", {"aggregation": "mean", "kind": "continuous"}),
     "truth values": Fault(
         polygons(cases=[True, False] * 6), "truth-values", "warning", ("cases",), None,
-        "true and false", "count how often", mend=right),
+        "true and false", "count how often", correct=right),
     "nothing counted": Fault(
         polygons(cases=[0] * 12), "value", "error", ("value",), None, "all 12 counts are zero",
-        "right column", mend=right),
+        "right column", correct=right),
     "one total like no other": Fault(
         polygons(cases=[9e5, *range(41, 52)]), "value-alone", "warning", ("c0",), 1,
-        "times the median", "slip of the decimal point", mend=right),
+        "times the median", "slip of the decimal point", correct=right),
     "people in thousands": Fault(
         raster("people", lambda: kit.people() / 1e4), "count-above-weight", "warning", ALL, 12,
-        "more cases than persons", "--weight-units", mend=right),
+        "more cases than persons", "--weight-units", correct=right),
     "another grid": Fault(
         raster("height", lambda: kit.height(15, 20), pixel=20.0), "grid-differs", "error",
         ("height",), 300, "not on the grid of the weight", "--align nearest, bilinear",
@@ -213,14 +214,14 @@ FAULTS = {
         ("people",), 60, "equal to -9999", "--nodata -9999", {"nodata": -9999}),
     "negative people": Fault(
         raster("people", lambda: kit.people() - 60), "weight-negative", "error", ("people",),
-        int((kit.people() < 60).sum()), "negative pixels", "--nodata", mend=right),
+        int((kit.people() < 60).sum()), "negative pixels", "--nodata", correct=right),
     "gaps in a covariate": Fault(
         raster("height", lambda: holed(kit.height(), np.nan)), "covariate-missing", "error",
         ("height",), 60, "missing at 60 weighted pixels", "--missing nearest",
         {"missing": "nearest"}),
     "few gaps in a covariate": Fault(
         raster("height", lambda: holed(kit.height(), np.nan, 3)), "covariate-missing", "note",
-        ("height",), 3, "3 gaps were filled", "--missing drop", mend=right),
+        ("height",), 3, "3 gaps were filled", "--missing drop", correct=right),
     "an area without people": Fault(
         raster("people", lambda: kit.people() * NO_PEOPLE), "area-empty", "error", ("c11",), 1,
         "no pixel of positive weight", "--empty drop", {"empty": "drop"}),
@@ -229,47 +230,48 @@ FAULTS = {
         100, "zero weight", "--zero-weight drop", {"zero_weight": "drop", "empty": "drop"}),
     "people outside all areas": Fault(
         areas(lambda f: f.iloc[:10]), "outside", "warning", ("weight",), 200, "outside all areas",
-        "polygons reach", mend=right),
+        "polygons reach", correct=right),
     "areas of less than a pixel": Fault(
         coarse(150.0), "sub-pixel", "warning", ALL, 12, "smaller than one pixel", "finer pixels",
-        mend=right),
+        correct=right),
     "areas of one pixel": Fault(
-        coarse(100.0), "one-pixel", "warning", ALL, 12, "of one pixel", "finer pixels", mend=right),
+        coarse(100.0), "one-pixel", "warning", ALL, 12, "of one pixel", "finer pixels",
+        correct=right),
     "a constant covariate": Fault(
         third(lambda: np.ones((30, 40))), "constant", "warning", ("third",), 1,
-        "the same everywhere", "leave it out", mend=two),
+        "the same everywhere", "leave it out", correct=two),
     "a covariate given twice": Fault(
         third(lambda: 2 * kit.height()), "collinear", "warning", ("height", "third"), 1,
-        "nearly the same", "leave one of each pair out", mend=two),
+        "nearly the same", "leave one of each pair out", correct=two),
     "covariates that determine each other": Fault(
         third(lambda: kit.height() + 2 * kit.slope() + 5 * np.random.default_rng(4).normal(
             size=(30, 40))), "inseparable", "warning", ("height", "slope", "third"), 3,
-        "variance inflation", "leave out all but one", mend=two),
+        "variance inflation", "leave out all but one", correct=two),
     "a covariate that varies inside areas alone": Fault(
         third(lambda: np.random.default_rng(4).normal(size=(30, 40))), "extrapolation", "warning",
-        ("third",), 1, "ranges more widely inside areas", "--extrapolation clamp", mend=two),
+        ("third",), 1, "ranges more widely inside areas", "--extrapolation clamp", correct=two),
     "classes as numbers": Fault(
         third(lambda: np.random.default_rng(4).integers(1, 5, (30, 40)) * 11), "class-codes",
-        "warning", ("third",), 1, "whole numbers of few kinds", "zeros and ones", mend=two),
+        "warning", ("third",), 1, "whole numbers of few kinds", "zeros and ones", correct=two),
     "few areas for the covariates": Fault(
         other(areas=6), "few-areas", "warning", (), 6, "6 areas for 2 covariates",
-        "smaller areas", mend=other(areas=None)),
+        "smaller areas", correct=other(areas=None)),
     "totals that are not their parents'": Fault(
         other(labels={"region": "region"}, parent_label="region", parents=REGIONS), "parent-total",
         "warning", ("east", "west"), 2, "do not give the published value", "missing areas",
-        mend=lambda folder, kept: kept | {
+        correct=lambda folder, kept: kept | {
             "parents": kit.frame().groupby("region")["cases"].sum()}),
     "a file that is no raster": Fault(
         broken_file, "raster", "error", ("height.tif",), None, "cannot read", "gdalinfo",
-        mend=right),
+        correct=right),
     "a file that is not there": Fault(
         lambda folder, kept: kept | {"covariates": ["none.tif", *kept["covariates"]]}, "raster",
         "error", ("none.tif",), None, "no raster file", "check the name",
-        mend=lambda folder, kept: kept | {"covariates": kept["covariates"][1:]}),
+        correct=lambda folder, kept: kept | {"covariates": kept["covariates"][1:]}),
     "a raster as polygons": Fault(
         lambda folder, kept: kept | {"data": folder / "height.tif"}, "polygons", "error",
         ("polygons",), None, "as polygons", "--covariates",
-        mend=lambda folder, kept: kept | {"data": folder / "areas.gpkg"}),
+        correct=lambda folder, kept: kept | {"data": folder / "areas.gpkg"}),
 }
 # What is no fault where the default treatment takes care of it.
 STRICT = {"another grid": {"align": "error"}, "fractional counts": {"fractional": "error"},
@@ -304,8 +306,8 @@ def test_a_fault_is_named_located_counted_and_gone_once_corrected(name, files, t
         assert option in found[0].fix and (
             str(shown).split(":")[0] in found[0].fix or option == "layer")
         assert f"--{option.replace('_', '-')}" in found[0].flag
-    mended = fault.mend(tmp_path, spoilt) if fault.mend else spoilt | fault.options
-    left = kit.checked(mended)
+    corrected = fault.correct(tmp_path, spoilt) if fault.correct else spoilt | fault.options
+    left = kit.checked(corrected)
     assert not [one for one in left.findings if one.code == fault.code
                 and one.severity == fault.severity and one.where == fault.where]
     assert left.ok

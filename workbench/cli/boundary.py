@@ -1,7 +1,7 @@
 """The edge of the command line: whatever goes wrong ends in one message and an exit code.
 
-Bad input is told in a line (exit code 2). What nobody foresaw is told in a few (exit code 1), with
-the path of a log that holds the traceback, the command and the versions: all that a report needs.
+Bad input is reported in a line (exit code 2), what nobody foresaw in a few (exit code 1), with the
+path of a log that holds the traceback, the command and the versions: all that a report needs.
 """
 
 from __future__ import annotations

@@ -12,10 +12,10 @@ import typer
 
 from workbench.cli.copied import line_of, not_the_map, tell_unused
 from workbench.cli.helping import ADVANCED, MODEL, OUTPUT, USUAL
+from workbench.cli.interrupt import Interrupt
 from workbench.cli.mapping import disaggregate
 from workbench.cli.options import Quiet, data_flags, default_model, specs_of
 from workbench.cli.sharing import takes
-from workbench.interrupt import Interrupt
 from workbench.outputs import check_output, deliver, unfinished, write_bytes
 from workbench.pipeline import flags
 from workbench.pipeline.spec import Spec

@@ -13,7 +13,7 @@ from workbench.checks import choose
 from workbench.pipeline import flags
 
 DATA, MODEL, OUTPUT, ADVANCED = "Data", "Model", "Output", "Advanced"
-USUAL = "vbagg"         # whose options are told where models share some, and choose it
+USUAL = "vbagg"         # whose options are shown where models share some, and choose it
 PASS_ON = {"allow_extra_args": True}
 WIDTH = 100            # columns of help, where the terminal has them
 _BAGGING = ("How polygons and rasters are read and repaired, and what a named dataset is made of, "

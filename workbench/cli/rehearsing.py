@@ -10,11 +10,11 @@ import typer
 from workbench.checks import require
 from workbench.cli.copied import line_of, not_the_map, tell_unused
 from workbench.cli.helping import ADVANCED, MODEL, OUTPUT, USUAL, dataset_flags, model_flags
+from workbench.cli.interrupt import Interrupt
 from workbench.cli.mapping import disaggregate
 from workbench.cli.options import Quiet, data_flags, default_model, further, regions
 from workbench.cli.region import flags_at
 from workbench.cli.sharing import fields_of, takes
-from workbench.interrupt import Interrupt
 from workbench.outputs import check_output, unfinished, write_bytes
 from workbench.pipeline import flags
 from workbench.pipeline.spec import RehearseSpec

@@ -9,7 +9,7 @@ import typer
 
 from workbench.checks import require
 from workbench.cli import reporting
-from workbench.interrupt import Interrupt
+from workbench.cli.interrupt import Interrupt
 from workbench.outputs import FIT_SUFFIX, check_output, unfinished
 from workbench.pipeline.base import BaseSpec
 

@@ -13,6 +13,7 @@ from workbench.evaluation.baselines import OwnBag
 from workbench.evaluation.summary import describe, summarise
 from workbench.evaluation.tasks import model_name
 from workbench.evaluation.units import TARGETS, score_units, targets
+from workbench.labelled.once import converted_once
 from workbench.schema import BAG, GEOMETRY, INDIVIDUAL, aggregation, check, counts_add_up, kind
 
 _KEPT = ("observed", "mean", "std", "quantile", "pit", "crps", "crps_sqrt", "wis", "log_score",
@@ -82,7 +83,9 @@ def evaluate(
     if "constant" not in named:
         flat = constant or flat_model()
         named["constant"] = flat.fit(ds if training is None else training)
-    scored = {name: score_units(one, ds, targets(ds), samples, seed) for name, one in named.items()}
+    with converted_once():
+        scored = {name: score_units(one, ds, targets(ds), samples, seed)
+                  for name, one in named.items()}
     fine = [name for name in targets(ds) if name != "bag"]
     if fine and counts_add_up(ds):
         scored[OWN_BAG] = score_units(OwnBag().fit(ds), ds, fine, samples, seed)

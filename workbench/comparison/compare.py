@@ -23,8 +23,8 @@ from workbench.comparison.individuals import score_individuals
 from workbench.comparison.line_up import AUTO, describe, line_up
 from workbench.comparison.result import Comparison
 from workbench.comparison.verdict import verdict
-from workbench.evaluation.folds import folds as make_folds
-from workbench.evaluation.groupings import groupings
+from workbench.evaluation.folding import folds as make_folds
+from workbench.evaluation.grouping import groupings
 from workbench.evaluation.parallel import one_thread
 from workbench.evaluation.recovery import recover
 from workbench.evaluation.tasks import Interrupted, Progress
@@ -183,7 +183,7 @@ class _Run:
         """Roughly how many seconds a fit takes, of models that can tell before they are fitted."""
         found = {}
         for name, model in self.models.items():
-            with contextlib.suppress(Exception):    # of a fit that fails it is told then
+            with contextlib.suppress(Exception):    # of a fit that fails it is said then
                 known = cost(model, self.ds) if hasattr(model, "torch_model") else None
                 found |= {} if known is None else {name: known[0]}
         return found

@@ -11,8 +11,8 @@ from workbench.bagging import looked_at
 from workbench.checks import require
 from workbench.comparison.assessment import flat_model
 from workbench.comparison.joined import Folds, HeldOut
-from workbench.evaluation.folds import folds as make_folds
-from workbench.evaluation.folds import subset
+from workbench.evaluation.folding import folds as make_folds
+from workbench.evaluation.folding import subset
 from workbench.evaluation.tasks import (
     Interrupted,
     Progress,
@@ -24,6 +24,7 @@ from workbench.evaluation.tasks import (
     outcomes,
 )
 from workbench.evaluation.units import score_units
+from workbench.labelled.once import converted_once
 from workbench.schema import BAG, GEOMETRY, check
 
 
@@ -126,7 +127,8 @@ def _hold_out(name: str, model, number: int, ds: xr.Dataset, fold: np.ndarray, t
     done, held_out = HeldOut(name, number), fold == number
     with attempt(done) as issued:
         fit = fitted(model, subset(ds, ~held_out), done)
-        scored = score_units(fit, subset(ds, held_out), targets, samples, seed + number)
+        with converted_once():
+            scored = score_units(fit, subset(ds, held_out), targets, samples, seed + number)
         done.units = {target: one.reset_coords(drop=True) for target, one in scored.items()}
     done.warned = [(str(w.message), w.category) for w in issued]
     return done

@@ -14,7 +14,7 @@ from workbench.checks import InputError, require
 from workbench.evaluation.accuracy import rescale_to_totals
 from workbench.evaluation.area_scores import COUNT_SCORES, VALUE_SCORES, score_areas
 from workbench.evaluation.conditioning import AREA, BUDGET, area_draws, bare
-from workbench.evaluation.folds import subset
+from workbench.evaluation.folding import subset
 from workbench.evaluation.tasks import (
     Interrupted,
     Outcome,

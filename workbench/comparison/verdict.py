@@ -14,7 +14,7 @@ import numpy as np
 import xarray as xr
 
 from workbench.comparison.tests import DECIDES, INDIVIDUALS, RECOVERED
-from workbench.evidence import NARROW, WIDE
+from workbench.evaluation.evidence import NARROW, WIDE
 
 
 @dataclasses.dataclass(frozen=True)

@@ -3,8 +3,8 @@
 Those of several sources are trees of bagged datasets: ``load_sources("marylebone", hours=5)``.
 """
 
+from workbench.checks.moved import moved
 from workbench.datasets.registry import datasets, load, load_sources, options
-from workbench.moved import moved
 
 __all__ = ["datasets", "load", "load_sources", "options"]
 

@@ -1,64 +1,71 @@
-"""Scores of maps and totals: accuracy, proper scores, calibration, recovery of known areas."""
+"""Scores of maps and totals: accuracy, proper scores, calibration, recovery of known areas.
 
-from workbench.evaluation.accuracy import (
-    bias,
-    correlation,
-    mae,
-    pin_to_totals,
-    poisson_deviance,
-    poisson_nll,
-    rescale_to_totals,
-    rmse,
-)
-from workbench.evaluation.area_scores import score_areas
-from workbench.evaluation.baselines import bilinear_lapse
-from workbench.evaluation.calibration import (
-    central_intervals,
-    coverage,
-    covered,
-    covered_by_pit,
-    pit,
-    pit_histogram,
-    reliability,
-)
-from workbench.evaluation.explaining import explain
-from workbench.evaluation.folds import folds, subset
-from workbench.evaluation.groupings import default_levels, groupings
-from workbench.evaluation.images import field_scores, rank_correlation, structural_similarity
-from workbench.evaluation.ranking import exceedances, ranks
-from workbench.evaluation.recovery import (
-    recover,
-    recover_draws,
-    recovery_table,
-    recovery_weights,
-)
-from workbench.evaluation.residuals import quantile_residuals, spatial_check
-from workbench.evaluation.scoring import (
-    crps,
-    interval_score,
-    log_score,
-    poisson_log_density,
-    weighted_interval_score,
-)
-from workbench.evaluation.stacking import cross_scores, stack
-from workbench.evaluation.tables import table
-from workbench.evaluation.tasks import FoldWarning, Interrupted
-from workbench.moved import moved
+Names are imported on first use, so that what needs the verdict's rules alone (`evidence`), such as
+a page that is drawn before any model is loaded, does not wait for all scores; ``__init__.pyi``
+lists them for editors.
+"""
 
-__all__ = [
-    "FoldWarning", "Interrupted", "bias", "bilinear_lapse", "central_intervals", "correlation",
-    "coverage", "covered", "covered_by_pit", "crps", "cross_scores", "default_levels",
-    "exceedances", "explain", "field_scores", "folds", "groupings", "interval_score", "log_score",
-    "mae", "pin_to_totals", "pit", "pit_histogram", "poisson_deviance", "poisson_log_density",
-    "poisson_nll",
-    "quantile_residuals", "rank_correlation", "ranks", "recover", "recover_draws",
-    "recovery_table", "recovery_weights", "reliability", "rescale_to_totals", "rmse", "score_areas",
-    "spatial_check", "stack", "structural_similarity",
-    "subset", "table", "weighted_interval_score",
-]
+from __future__ import annotations
 
-__getattr__ = moved(__name__, {
+import importlib
+
+from workbench.checks.moved import moved
+
+_HOME = {
+    "FoldWarning": "workbench.evaluation.tasks",
+    "Interrupted": "workbench.evaluation.tasks",
+    "bias": "workbench.evaluation.accuracy",
+    "bilinear_lapse": "workbench.evaluation.baselines",
+    "central_intervals": "workbench.evaluation.calibration",
+    "correlation": "workbench.evaluation.accuracy",
+    "coverage": "workbench.evaluation.calibration",
+    "covered": "workbench.evaluation.calibration",
+    "covered_by_pit": "workbench.evaluation.calibration",
+    "cross_scores": "workbench.evaluation.stacking",
+    "crps": "workbench.evaluation.scoring",
+    "default_levels": "workbench.evaluation.grouping",
+    "exceedances": "workbench.evaluation.ranking",
+    "explain": "workbench.evaluation.explaining",
+    "field_scores": "workbench.evaluation.images",
+    "folds": "workbench.evaluation.folding",
+    "groupings": "workbench.evaluation.grouping",
+    "interval_score": "workbench.evaluation.scoring",
+    "log_score": "workbench.evaluation.scoring",
+    "mae": "workbench.evaluation.accuracy",
+    "pin_to_totals": "workbench.evaluation.accuracy",
+    "pit": "workbench.evaluation.calibration",
+    "pit_histogram": "workbench.evaluation.calibration",
+    "poisson_deviance": "workbench.evaluation.accuracy",
+    "poisson_log_density": "workbench.evaluation.scoring",
+    "poisson_nll": "workbench.evaluation.accuracy",
+    "quantile_residuals": "workbench.evaluation.residuals",
+    "rank_correlation": "workbench.evaluation.images",
+    "ranks": "workbench.evaluation.ranking",
+    "recover": "workbench.evaluation.recovery",
+    "recover_draws": "workbench.evaluation.recovery",
+    "recovery_table": "workbench.evaluation.recovery",
+    "recovery_weights": "workbench.evaluation.recovery",
+    "reliability": "workbench.evaluation.calibration",
+    "rescale_to_totals": "workbench.evaluation.accuracy",
+    "rmse": "workbench.evaluation.accuracy",
+    "score_areas": "workbench.evaluation.area_scores",
+    "spatial_check": "workbench.evaluation.residuals",
+    "stack": "workbench.evaluation.stacking",
+    "structural_similarity": "workbench.evaluation.images",
+    "subset": "workbench.evaluation.folding",
+    "table": "workbench.evaluation.tables",
+    "weighted_interval_score": "workbench.evaluation.scoring",
+}
+__all__ = sorted(_HOME)
+
+_elsewhere = moved(__name__, {
     name: f"workbench.comparison.{name}" + (f" (and workbench.{name})" if short else "")
     for name, short in (("compare", True), ("cross_validate", True), ("evaluate", True),
                         ("score_individuals", False), ("Comparison", False))
 })
+
+
+def __getattr__(name: str) -> object:
+    if name in _HOME:
+        return getattr(importlib.import_module(_HOME[name]), name)
+    return _elsewhere(name)

@@ -14,7 +14,7 @@ import xarray as xr
 
 from workbench.bagging import merge
 from workbench.checks import NotExact, require
-from workbench.evaluation.folds import subset
+from workbench.evaluation.folding import subset
 from workbench.schema import BAG, INDIVIDUAL, aggregation, kind
 
 AREA = "area_position"      # coordinate of the individuals: position of their area

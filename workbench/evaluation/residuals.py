@@ -20,7 +20,7 @@ from workbench.schema import BAG, INDIVIDUAL
 
 FEWEST = 8          # areas, below which permutations of them say nothing
 _NEAREST = 6        # neighbours of areas without outlines
-_ALIKE = 0.05       # p-value below which a pattern is told
+_ALIKE = 0.05       # p-value below which a pattern is reported
 _SLACK = 1e-3       # gap between neighbours, as a share of an area's width: simplified borders
 
 

@@ -14,7 +14,7 @@ from workbench.evaluation.calibration import (
     covered_by_pit,
     pit,
 )
-from workbench.evaluation.folds import subset
+from workbench.evaluation.folding import subset
 from workbench.evaluation.scoring import (
     crps,
     interval_score,

@@ -1,5 +1,6 @@
 """Polygons and rasters into bagged datasets, and fields back into maps."""
 
+from workbench.checks.moved import moved
 from workbench.geo.aggregate import aggregate
 from workbench.geo.children import bag_children
 from workbench.geo.columns import area_columns
@@ -11,7 +12,6 @@ from workbench.geo.points import bag_points, raster_places
 from workbench.geo.polygons import bag_polygons
 from workbench.geo.region import polygon_places
 from workbench.geo.treatments import CleaningOptions
-from workbench.moved import moved
 
 __all__ = [
     "CleaningOptions", "aggregate", "area_columns", "at_period", "bag_children", "bag_points",

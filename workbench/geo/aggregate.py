@@ -9,10 +9,10 @@ import xarray as xr
 
 from workbench import schema
 from workbench.checks import DataWarning, require, warn
-from workbench.exceedance import Thresholds, exceedance_map, levels_of
 from workbench.geo.overlay import shares_in, zones_of
+from workbench.schema.exceedance import Thresholds, exceedance_map, levels_of
 
-_WHOLE = 0.99       # of a polygon's area that individuals cover, below which it is told
+_WHOLE = 0.99       # of a polygon's area that individuals cover, below which it is said
 
 
 def aggregate(maps: xr.Dataset, polygons: object, *, id: str | None = None,

@@ -87,7 +87,7 @@ def refuse_copies(areas, value: str | None, overlap: str, record: Record) -> Non
     areas : geopandas.GeoDataFrame
         Indexed by id.
     value : str or None
-        Column whose total with and without the copies is told.
+        Column whose total with and without the copies is reported.
     overlap : str
         As of `CleaningOptions`: under "keep" copies are recorded, else refused.
     record : Record

@@ -97,7 +97,7 @@ def check_format(ds: xr.Dataset, path: str | Path) -> None:
     ds : xr.Dataset
         What is to be written.
     path : path
-        The file, whose suffix tells its type.
+        The file, whose suffix says its type.
 
     Warns
     -----

@@ -1,4 +1,4 @@
-"""Marks of missing pixels that a raster does not declare, told by the shape of its values."""
+"""Marks of missing pixels that a raster does not declare, recognised by the shape of its values."""
 
 from __future__ import annotations
 

@@ -5,6 +5,7 @@
 77
 """
 
+from workbench.checks.moved import moved
 from workbench.granularity.advice import CellAdvice, Coarsening, TrustedLengthscales
 from workbench.granularity.adviser import advise_cells, coarsening, trusted_lengthscales
 from workbench.granularity.bounds import InputErrorBound, input_error_bound, rms_input_error
@@ -12,7 +13,6 @@ from workbench.granularity.cells import cell_rms
 from workbench.granularity.chi_square import LEAST_XI
 from workbench.granularity.correlations import CORRELATIONS, correlation
 from workbench.granularity.points import nearest
-from workbench.moved import moved
 
 __all__ = [
     "CORRELATIONS", "LEAST_XI", "CellAdvice", "Coarsening", "InputErrorBound",

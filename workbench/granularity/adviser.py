@@ -108,7 +108,7 @@ def trusted_lengthscales(sides, tolerance: float, *, centroids=None, counts=None
     kernel, measure, points
         See `advise_cells`.
     lengthscale : float, array (k,) or pair of arrays (values, weights), optional
-        A prior, of which the trusted share is to be told.
+        A prior, of which the trusted share is to be given.
 
     Returns
     -------

@@ -5,11 +5,10 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Mapping
 
-from workbench.checks import ConvergenceWarning, FitWarning, InputError, warn
+from workbench.checks import Cancelled, ConvergenceWarning, FitWarning, InputError, warn
 from workbench.gp.data.bags import Source
 from workbench.gp.numerics.linalg import FactorisationError
 from workbench.gp.optimisation.training import scaled_callback
-from workbench.interrupt import Cancelled
 from workbench.labelled.fit import Fit
 from workbench.labelled.source import Converted
 

@@ -8,10 +8,10 @@ import numpy as np
 import xarray as xr
 
 from workbench.checks import require
-from workbench.exceedance import Thresholds, exceedance_map, levels_of
 from workbench.gp.data.bags import split
 from workbench.labelled.predictive import LabelledPredictive, labelled
 from workbench.labelled.source import Converted
+from workbench.schema.exceedance import Thresholds, exceedance_map, levels_of
 
 if TYPE_CHECKING:
     from workbench.labelled.fit import Fit

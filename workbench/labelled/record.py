@@ -13,6 +13,7 @@ from workbench.bagging.sanity import MARK
 from workbench.checks import require
 from workbench.gp.data.bags import Bags
 from workbench.labelled.card import CARD, card_of
+from workbench.labelled.once import converted
 from workbench.labelled.predictive import labelled
 from workbench.labelled.saving import save_fit
 from workbench.labelled.source import Converted, TrainingBags, data_hash
@@ -215,7 +216,7 @@ class FitRecord:
         """A dataset checked and converted, unless that was done earlier in the same call."""
         if isinstance(ds, Converted):
             return ds
-        data = Converted(schema.check(ds, valued=False))
+        data = converted(ds)
         columns = data.bags.columns
         require(
             columns.names == self._columns.names,

@@ -247,7 +247,7 @@ class Regional(Insight):
         pixel 17 (x 79.7365, y 75) in area D01
         """
         from workbench.evaluation.explaining import explained, locate, summarise
-        from workbench.evaluation.folds import subset
+        from workbench.evaluation.folding import subset
 
         place, members = locate(ds, at), ds["membership"].values
         own = int(members[place])
@@ -285,7 +285,7 @@ class Regional(Insight):
 
     def _knows(self, ds: xr.Dataset) -> dict[str, bool]:
         """Which of information and components the model has, tried on one area."""
-        from workbench.evaluation.folds import subset
+        from workbench.evaluation.folding import subset
 
         data = self._data(subset(ds, [0]))
         known = {}

@@ -47,7 +47,7 @@ class SourcesFit(Fit):
             f"{name} ({ds.sizes['bag']})" for name, ds in self._given.items()) + ">"
 
     def _facts(self) -> dict:
-        return {"trust": {one.name: one.likelihood_power for one in self.inner.state.given}}
+        return {"trust": {one.name: one.trust for one in self.inner.state.given}}
 
     @property
     def tasks(self) -> tuple[str, ...]:

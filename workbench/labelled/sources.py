@@ -132,5 +132,5 @@ def to_sources(data: Several | Mapping[str, Converted],
                 f"{first!r} and in {own!r} in {name!r}; convert one, or give them different tasks "
                 "by value.attrs['task']")
         out.append(replace(one.source(), name=name, task=task,
-                           likelihood_power=float(trust.get(name, 1.0))))
+                           trust=float(trust.get(name, 1.0))))
     return out

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import xarray as xr
 
-from workbench.evidence import FEW, SURE
+from workbench.evaluation.evidence import FEW, SURE
 from workbench.schema import counts_add_up
 
 MIXTURE = "auto (mixture)"

@@ -83,7 +83,7 @@ def weigh(models: Mapping[str, object], ds: xr.Dataset, effort: Effort, seed: in
         learn them again (``benchmarks/recovery.py`` compares the two).
     """
     from workbench.evaluation.baselines import simple_maps
-    from workbench.evaluation.groupings import FEWEST_AREAS, fewest_groups, groupings
+    from workbench.evaluation.grouping import FEWEST_AREAS, fewest_groups, groupings
     from workbench.evaluation.recovery.draws import recover_draws
     from workbench.evaluation.recovery.weights import recovery_weights
 

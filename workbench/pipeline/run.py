@@ -52,7 +52,7 @@ def run(spec: BaseSpec, progress: bool = False, callback: Callback | None = None
         Show bars on standard error.
     callback : callable, optional
         ``callback(step, objective, fraction)`` at every step of every fit; it may raise
-        `workbench.interrupt.Cancelled` to stop, and what is finished by then is returned.
+        `workbench.Cancelled` to stop, and what is finished by then is returned.
     out : Path, optional
         Where the result will be written: a format that cannot hold it is refused before the fit.
     finished : callable, optional

@@ -1,4 +1,4 @@
-"""A map of another region than the one learnt from: what may be asked, and what is told."""
+"""A map of another region than the one learnt from: what may be asked, and what is reported."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from workbench.pipeline.inputs import named_or_file
 from workbench.pipeline.own_files import region_of
 from workbench.pipeline.spec import PredictSpec, Spec
 
-_SHARE = 0.05       # of individuals beyond what areas span, above which it is told
+_SHARE = 0.05       # of individuals beyond what areas span, above which it is said
 _FAR = 1.0          # between-area ranges; wholly beyond that a covariate is not the same one
 
 

@@ -1,6 +1,6 @@
 """Maps and charts of disaggregations: labelled data in, HoloViews out, nothing computed."""
 
-from workbench.moved import moved
+from workbench.checks.moved import moved
 from workbench.plots.area_maps import area_picture
 from workbench.plots.calibration import pit_histogram, reliability_curve
 from workbench.plots.city import city_maps, city_scale, station_series

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from workbench.evidence import (
+from workbench.evaluation.evidence import (
     FEW,
     MOSTLY,
     NARROW,

@@ -9,7 +9,7 @@ import time
 import pytest
 
 from tests.ui.kit import slow_imports
-from workbench.interrupt import Cancelled
+from workbench.checks import Cancelled
 from workbench.ui.base.cache import Cache
 from workbench.ui.base.jobs import Job
 

@@ -7,8 +7,7 @@ from contextlib import contextmanager
 import param
 import pytest
 
-from workbench.checks import InputError
-from workbench.interrupt import Cancelled
+from workbench.checks import Cancelled, InputError
 from workbench.ui.base.state import State
 from workbench.ui.base.store import Store, in_words
 

@@ -6,7 +6,7 @@ from bokeh.models import LinearColorMapper
 
 from tests.ui.kit import restored, settled
 from workbench.evaluation.baselines import SPLIT
-from workbench.evidence import Evidence
+from workbench.evaluation.evidence import Evidence
 from workbench.ui.disaggregate import comparison, engine
 from workbench.ui.disaggregate.state import State
 from workbench.ui.disaggregate.store import Store

@@ -202,7 +202,7 @@ def test_the_dialog_checks_and_uses_what_was_dropped(contents):
     view.drop.param.update(filename=["a.txt"], value=[b"x"])
     assert view.check.disabled and "not read here" in view.told.object
     checked(view, contents, "cases")
-    assert view.use.visible and len(view.mending.column) == len(store.own.findings)
+    assert view.use.visible and len(view.corrections.column) == len(store.own.findings)
     view._use()
     assert store.state.choice.title == "Own: areas.gpkg"
     store.leave()

@@ -10,7 +10,7 @@ import workbench as wb
 from tests.reference import country
 from workbench.evaluation.area_scores import clustered_error
 from workbench.evaluation.baselines import GLM, SPLIT
-from workbench.evidence import Evidence, of_recovery
+from workbench.evaluation.evidence import Evidence, of_recovery
 from workbench.labelled import candidates
 from workbench.labelled.verdict import MIXTURE, SURE
 from workbench.ui.disaggregate import engine, recovery

@@ -88,7 +88,7 @@ def test_every_kernel_and_any_sources_too(kernel, designs):
     world = line.make(WIDE, "step", "", designs, 3)
     model = Model(kernel, 1.4, 6.25, 1.7, tuple(float(s.noise) for s in world.sources))
     given = {"mean": 1.7, f"{kernel}.variance": 6.25, f"{kernel}.lengthscale": 1.4}
-    sources = [replace(s, likelihood_power=0.37) for s in background.sources_of(world)]
+    sources = [replace(s, trust=0.37) for s in background.sources_of(world)]
     fit = MRGP(kernel=kernel).condition(sources, given | background.noise_as_made(world))
     expected = fit.at(background.bags_of(world.places[:, None]))
     dist = Bench(world).band(model, 0.37)

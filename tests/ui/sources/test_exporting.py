@@ -10,9 +10,8 @@ import pytest
 
 import workbench as wb
 from tests.ui.kit import layer, ran, settled
-from workbench.ui.base.cache import Cache
 from workbench.ui.base.views.bundle import PICTURES
-from workbench.ui.sources import city_models, exporting
+from workbench.ui.sources import exporting
 from workbench.ui.sources.state import CITY, State
 from workbench.ui.sources.store import Store
 
@@ -27,11 +26,8 @@ def opened(**given):
 
 
 @pytest.fixture
-def city(monkeypatch):
+def city(short_fits):
     """A city at once: few steps and inducing inputs."""
-    monkeypatch.setattr(city_models, "STEPS", 4)
-    monkeypatch.setitem(city_models.INDUCING, "quick", 15)
-    monkeypatch.setattr(city_models, "_FITS", Cache(12))
     store = opened(tab=CITY, city=1, model="product", reach=8.0, hour=7)
     yield store
     store.close()

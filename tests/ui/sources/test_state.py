@@ -9,9 +9,8 @@ from bokeh.models import Range1d
 
 from tests.ui.kit import refused, restored, settled, slow_imports
 from workbench.checks import InputError
-from workbench.ui.base.cache import Cache
 from workbench.ui.base.state import short
-from workbench.ui.sources import background, city_models, designs, line, messages
+from workbench.ui.sources import background, designs, line, messages
 from workbench.ui.sources.designs import Design
 from workbench.ui.sources.presets import PRESETS
 from workbench.ui.sources.state import CITY, WEIGHTS, State
@@ -33,14 +32,6 @@ def opened(**given) -> Store:
     store = Store(State(**given))
     store.refresh()
     return store
-
-
-@pytest.fixture
-def short_fits(monkeypatch):
-    """Fits of the city that end after a few steps; the stored one is left out."""
-    monkeypatch.setattr(city_models, "STEPS", 4)
-    monkeypatch.setitem(city_models.INDUCING, "quick", 15)
-    monkeypatch.setattr(city_models, "_FITS", Cache(12))
 
 
 @pytest.mark.parametrize("given", [

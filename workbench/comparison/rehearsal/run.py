@@ -121,7 +121,7 @@ def rehearse(
     -----
     Ranks are uniform where the posterior is exact under the prior that truths come from. A model
     that learns hyperparameters as single values is not exact, so that departures are to be
-    expected; what matters is their size, which coverage tells.
+    expected; what matters is their size, which coverage shows.
 
     Examples
     --------

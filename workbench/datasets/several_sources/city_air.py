@@ -29,7 +29,7 @@ class City:
     moving : Waves
         Over km, km and hours: patches of the background.
     hidden : Waves
-        Over km: what no covariate tells of the air near roads.
+        Over km: what no covariate says of the air near roads.
     wind : array (2,)
         km/h by which the patches drift.
     """

@@ -1,4 +1,4 @@
-"""How much individuals vary about their expectation, told by how much totals do."""
+"""How much individuals vary about their expectation, inferred from how much totals do."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ import xarray as xr
 
 from workbench.evaluation.baselines.glm import TotalsGLM
 from workbench.evaluation.baselines.split import PopulationSplit
-from workbench.evidence import GLM, SPLIT
+from workbench.evaluation.evidence import GLM, SPLIT
 from workbench.schema import COVARIATE, counts_add_up
 
 

@@ -13,7 +13,7 @@ import xarray as xr
 
 from workbench.checks import require, whole
 from workbench.evaluation.conditioning import area_draws, bare, coarsen
-from workbench.evaluation.groupings import NO_GROUP, check_groupings
+from workbench.evaluation.grouping import NO_GROUP, check_groupings
 from workbench.evaluation.tasks import Outcome, Progress, Store, Task, attempt, fitted, outcomes
 from workbench.schema import BAG, check
 

@@ -15,7 +15,7 @@ import xarray as xr
 from workbench.bagging import looked_at
 from workbench.checks import InputError, warn
 from workbench.evaluation.area_scores import COUNT_SCORES, TITLES, VALUE_SCORES, score_areas
-from workbench.evaluation.groupings import groupings
+from workbench.evaluation.grouping import groupings
 from workbench.evaluation.recovery.draws import Recovery, about, recoveries
 from workbench.evaluation.recovery.summary import summarise
 from workbench.evaluation.tasks import FoldWarning, Interrupted, Progress, named

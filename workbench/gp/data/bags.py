@@ -221,7 +221,7 @@ class Targets:
 class Source:
     """Bags together with their targets: everything a model is fitted to.
 
-    ``likelihood_power`` multiplies the source's log-likelihood; ``aggregation`` is ``"sum"`` or
+    ``trust`` multiplies the source's log-likelihood; ``aggregation`` is ``"sum"`` or
     ``"mean"``; ``task`` says which quantity was observed, where there are several. Targets with
     mediators of their own are *unmatched*: they belong to none of the bags, and only conditional
     mean processes can learn from them.
@@ -232,7 +232,7 @@ class Source:
     aggregation: str = "sum"
     kind: str = "count"
     name: str = "source"
-    likelihood_power: float = 1.0
+    trust: float = 1.0
     attributes: dict = field(default_factory=dict)
     task: str = "value"
 

@@ -23,7 +23,7 @@ from workbench.gp.numerics.shapes import PerBag
 
 
 def collapsed(view: ProjectedData, y: PerBag, variance: PerBag,
-              likelihood_power: float | PerBag = 1.0) -> tuple[Tensor, Tensor, Tensor]:
+              trust: float | PerBag = 1.0) -> tuple[Tensor, Tensor, Tensor]:
     """The bound at the best q, and that q.
 
     Parameters
@@ -32,7 +32,7 @@ def collapsed(view: ProjectedData, y: PerBag, variance: PerBag,
         A source under the identity link.
     y, variance : Tensor (B,)
         Observations and their noise variances.
-    likelihood_power : float or Tensor (B,)
+    trust : float or Tensor (B,)
         Power of the likelihood, of each observation if they differ.
 
     Returns
@@ -48,7 +48,7 @@ def collapsed(view: ProjectedData, y: PerBag, variance: PerBag,
     operator = view.operator
     rows = operator.rows(view.projection.features)
     residual = operator(view.residual.times(operator.coefficients()))
-    gap, tempered = y - operator(view.projection.offset), variance / likelihood_power
+    gap, tempered = y - operator(view.projection.offset), variance / trust
     scaled = rows / tempered[:, None]
     precision = torch.eye(rows.shape[1]).to(rows) + rows.mT @ scaled
     root, info = torch.linalg.cholesky_ex(precision)
@@ -58,6 +58,6 @@ def collapsed(view: ProjectedData, y: PerBag, variance: PerBag,
     mean = covariance @ (scaled.mT @ gap)
     fit = (gap.square() / tempered).sum() - (scaled.mT @ gap) @ mean
     log_determinant = 2 * root.diagonal().log().sum()
-    constant = (likelihood_power * (2 * math.pi * variance).log()).sum()
+    constant = (trust * (2 * math.pi * variance).log()).sum()
     value = -0.5 * (fit + log_determinant + constant + (residual / tempered).sum())
     return value, mean, covariance

@@ -39,7 +39,7 @@ def closed_form(state) -> Tensor:
     """The bound at the best q, which is kept, plus log prior; Normal and identity only."""
     value, mean, covariance = collapsed(
         state.project(state.learning), state.source.targets.value,
-        state.likelihood.variance(), state.source.likelihood_power)
+        state.likelihood.variance(), state.source.trust)
     state.field.set_q(mean, covariance)
     return value + state.hyperparameters.log_prior()
 

@@ -60,7 +60,7 @@ class Model:
         progress : bool
             Show a progress bar.
         callback : callable, optional
-            ``callback(step, objective, fraction)``; may raise `workbench.interrupt.Cancelled`.
+            ``callback(step, objective, fraction)``; may raise `workbench.Cancelled`.
         """
         state = self._assemble(source, callback)
         return self.fit_type(self, state, state.train(progress, callback))

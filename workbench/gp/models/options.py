@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, field, fields, replace
 from numbers import Integral, Real
+from typing import ClassVar
 
 import torch
 from gpytorch.kernels import Kernel
@@ -113,6 +114,12 @@ def _require_type(entry, value) -> None:
                      f"write {entry.name}={{'matern32.lengthscale': ...}}")
 
 
+def require_nugget(nugget: float | str) -> None:
+    """Refuse a nugget that is neither a number nor a word that says how to find one."""
+    if isinstance(nugget, str) and nugget not in ("learn", "auto"):
+        raise reject("nugget a number, 'learn' or 'auto'", repr(nugget), "write nugget=0.2")
+
+
 def _require_device(device: str) -> None:
     try:
         torch.empty(0, device=device)
@@ -168,9 +175,7 @@ class VariationalOptions(AggregatedOptions):
 
     def __post_init__(self):
         super().__post_init__()
-        if isinstance(self.nugget, str) and self.nugget not in ("learn", "auto"):
-            raise reject("nugget a number, 'learn' or 'auto'", repr(self.nugget),
-                         "write nugget=0.2")
+        require_nugget(self.nugget)
         chosen = LIKELIHOODS.get(self.likelihood)
         if chosen is not None and chosen.multiplied and self.overdispersion == "area":
             raise InputError(
@@ -227,9 +232,11 @@ class AutoOptions:
 
 @dataclass(frozen=True)
 class ConstantOptions(VariationalOptions):
-    """Options of the flat model: the constant kernel and no inputs."""
+    """Options of the flat model: one constant, and no inducing inputs."""
 
-    kernel: object = option("constant", "always constant", choices=("constant",))
+    kernel: ClassVar[str] = "constant"          # what is a class's own is no option
+    inducing: ClassVar[int] = 1
+    layout: ClassVar[str] = "additive"
 
 
 def build_options(kind: type[Options], given: Mapping, model: str = "") -> Options:
@@ -251,9 +258,7 @@ def non_defaults(options: Options) -> dict:
     """The options that differ from their defaults, for reprs and provenance."""
     out = {}
     for entry in fields(options):
-        default = (
-            entry.default if entry.default is not MISSING else entry.default_factory()
-        )
+        default = entry.default if entry.default is not MISSING else entry.default_factory()
         value = getattr(options, entry.name)
         if value != default:
             out[entry.name] = value

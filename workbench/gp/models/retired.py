@@ -60,7 +60,7 @@ class Retired:
 
 
 def _any_value(value: object, options: Mapping) -> bool:
-    """Of options that only tuned what another option, itself retired, could choose."""
+    """Of options that did nothing, or only tuned what another one, itself retired, chose."""
     return True
 
 
@@ -95,6 +95,13 @@ RETIRED = (
     Retired("manifold_kernel", _POINT, _AUTHORS + "rbf kernel", ("rbf",)),
     Retired("manifold_features", _POINT, _AUTHORS + "500 random Fourier features", (500,)),
     Retired("manifold_individuals", _POINT, _AUTHORS + "20,000 individuals at most", (20_000,)),
+    Retired("kernel", ("constant",), "leave it out; there is one rate everywhere", ("constant",)),
+    Retired("inducing", ("constant",), "leave it out; a constant has no inducing inputs",
+            _any_value),
+    Retired("layout", ("constant",), "leave it out; a constant has no inducing inputs",
+            _any_value),
+    Retired("kernel", ("bag-constant", "neural-network", "bag-pixel"), "leave it out; the model "
+            "has no kernel", ("none",)),
     Retired("elsewhere", ("bag-constant",), "leave it out; new bags get the mean rate with an "
             "ExtrapolationWarning, which warnings.simplefilter turns into an error",
             ("mean-rate",)),

@@ -10,12 +10,11 @@ from collections.abc import Callable, Mapping
 import xarray as xr
 
 from workbench import schema
-from workbench.checks import SimpleMapWarning, choose, require, warn
+from workbench.checks import Cancelled, SimpleMapWarning, choose, require, warn
 from workbench.gp.models.options import non_defaults
 from workbench.gp.models.vbagg.mixture import Auto as Inner
 from workbench.gp.models.vbagg.mixture import MixtureFit
 from workbench.gp.optimisation.training import History
-from workbench.interrupt import Cancelled
 from workbench.labelled.auto_fit import AutoFit
 from workbench.labelled.candidate_fits import fit_candidates, part_of, reasons
 from workbench.labelled.candidates import (
@@ -107,7 +106,7 @@ class Auto(LabelledModel):
             Show an estimate of the time, and bars with the time left.
         callback : callable, optional
             ``callback(step, objective, fraction)`` as work goes on; it may raise
-            `workbench.interrupt.Cancelled` to stop with the candidates fitted so far.
+            `workbench.Cancelled` to stop with the candidates fitted so far.
 
         Returns
         -------

@@ -17,8 +17,6 @@ class BagConstant(LabelledModel):
 
     Parameters
     ----------
-    kernel : {"none"}, default "none"
-        There is no kernel.
     transform : {"standardise", "yeo-johnson"}, default "standardise"
         What is done to covariates first.
     extrapolation : {"linear", "clamp"}, default "linear"
@@ -60,10 +58,9 @@ class BagConstant(LabelledModel):
 
     torch_model = Inner
 
-    def __init__(self, *, kernel: str = "none", transform: str = "standardise",
-                 extrapolation: str = "linear", hyperparameters: Mapping | None = None,
-                 initial: Mapping | None = None, priors: Mapping | None = None,
-                 max_steps: int = 100, tolerance: float = 1e-06, seed: int = 0,
-                 dtype: str = "float64", device: str = "cpu", noise: str = "size",
+    def __init__(self, *, transform: str = "standardise", extrapolation: str = "linear",
+                 hyperparameters: Mapping | None = None, initial: Mapping | None = None,
+                 priors: Mapping | None = None, max_steps: int = 100, tolerance: float = 1e-06,
+                 seed: int = 0, dtype: str = "float64", device: str = "cpu", noise: str = "size",
                  likelihood: str = "auto") -> None:
         self._set(locals())

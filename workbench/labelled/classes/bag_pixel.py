@@ -15,8 +15,6 @@ class BagPixel(EarlyStoppedModel):
 
     Parameters
     ----------
-    kernel : {"none"}, default "none"
-        A network has no kernel.
     transform : {"standardise", "yeo-johnson"}, default "standardise"
         What is done to covariates first.
     extrapolation : {"linear", "clamp"}, default "linear"
@@ -73,11 +71,10 @@ class BagPixel(EarlyStoppedModel):
 
     torch_model = Inner
 
-    def __init__(self, *, kernel: str = "none", transform: str = "standardise",
-                 extrapolation: str = "linear", hyperparameters: Mapping | None = None,
-                 initial: Mapping | None = None, priors: Mapping | None = None,
-                 max_steps: int = 450, tolerance: float = 1e-06, seed: int = 0,
-                 dtype: str = "float64", device: str = "cpu", noise: str = "size",
+    def __init__(self, *, transform: str = "standardise", extrapolation: str = "linear",
+                 hyperparameters: Mapping | None = None, initial: Mapping | None = None,
+                 priors: Mapping | None = None, max_steps: int = 450, tolerance: float = 1e-06,
+                 seed: int = 0, dtype: str = "float64", device: str = "cpu", noise: str = "size",
                  likelihood: str = "auto", link: str = "exp", intercept: str = "none",
                  weight_penalty: float = 0.0, manifold_penalty: float = 0.0,
                  learning_rate: float = 0.01, hidden: int = 30) -> None:

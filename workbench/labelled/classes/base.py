@@ -84,7 +84,7 @@ class LabelledModel:
             Show a progress bar with objective and time left.
         callback : callable, optional
             ``callback(step, objective, fraction)`` after each step; it may raise
-            `workbench.interrupt.Cancelled` to stop with the best state so far.
+            `workbench.Cancelled` to stop with the best state so far.
 
         Returns
         -------

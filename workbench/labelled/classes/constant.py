@@ -13,8 +13,6 @@ class Constant(LabelledModel):
 
     Parameters
     ----------
-    kernel : {"constant"}, default "constant"
-        Always constant.
     transform : {"standardise", "yeo-johnson"}, default "standardise"
         What is done to covariates first.
     extrapolation : {"linear", "clamp"}, default "linear"
@@ -54,8 +52,6 @@ class Constant(LabelledModel):
     nugget : float or str, default "auto"
         Std of individual white noise in f on the link scale: a number, or learn; auto is learn for
         Poisson counts, else 0; from 0 to 10.
-    inducing : int, default 100
-        Inducing inputs of each stationary term; from 1 to 20,000.
     compress : int, default 40
         Most clusters per area while hyperparameters are learnt on more than 4,000 individuals; 0
         uses all; from 0 to 1,000,000.
@@ -65,8 +61,6 @@ class Constant(LabelledModel):
         auto ends when they are worth 12, allows 8 for each hyperparameter, at least 32, and is 0
         with more than 12, or where (settings + 3 x hyperparameters) x features x individuals
         (clusters with compress; not fewer than features) is above 40 million; from 0 to 1,000.
-    layout : {"additive", "joint"}, default "additive"
-        additive: inducing inputs per term; joint: one set for the whole kernel.
 
     Examples
     --------
@@ -79,12 +73,11 @@ class Constant(LabelledModel):
 
     torch_model = Inner
 
-    def __init__(self, *, kernel: str = "constant", transform: str = "standardise",
-                 extrapolation: str = "linear", hyperparameters: Mapping | None = None,
-                 initial: Mapping | None = None, priors: Mapping | None = None,
-                 max_steps: int = 100, tolerance: float = 1e-06, seed: int = 0,
-                 dtype: str = "float64", device: str = "cpu", noise: str = "size",
+    def __init__(self, *, transform: str = "standardise", extrapolation: str = "linear",
+                 hyperparameters: Mapping | None = None, initial: Mapping | None = None,
+                 priors: Mapping | None = None, max_steps: int = 100, tolerance: float = 1e-06,
+                 seed: int = 0, dtype: str = "float64", device: str = "cpu", noise: str = "size",
                  likelihood: str = "auto", link: str = "auto", bound: str = "default",
-                 overdispersion: str = "auto", nugget: float | str = "auto", inducing: int = 100,
-                 compress: int = 40, average: int | str = 0, layout: str = "additive") -> None:
+                 overdispersion: str = "auto", nugget: float | str = "auto", compress: int = 40,
+                 average: int | str = 0) -> None:
         self._set(locals())

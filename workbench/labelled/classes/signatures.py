@@ -68,7 +68,8 @@ def written() -> dict[Path, str]:
         text = path.read_text(encoding="utf-8") if path.is_file() else _new(entry)
         out[path] = with_signature(text, entry)
     return out | {PACKAGE / "__init__.pyi": stub("workbench"),
-                  PACKAGE / "labelled" / "__init__.pyi": stub("workbench.labelled")}
+                  PACKAGE / "labelled" / "__init__.pyi": stub("workbench.labelled"),
+                  PACKAGE / "evaluation" / "__init__.pyi": stub("workbench.evaluation")}
 
 
 def _new(entry: Entry) -> str:

@@ -24,6 +24,7 @@ import torch
 from torch import Tensor
 from torch.distributions import Normal
 
+from workbench.checks import Cancelled
 from workbench.gp.fields.inducing import InducingField
 from workbench.gp.kernels.grammar import inducing_inputs
 from workbench.gp.kernels.operators import AggregationOperator
@@ -31,7 +32,6 @@ from workbench.gp.models.several_sources.composite import few_individuals, weigh
 from workbench.gp.models.several_sources.magnitude import Weights
 from workbench.gp.models.several_sources.mr_gp import MRGP
 from workbench.gp.optimisation.hyperparameters import Hyperparameter
-from workbench.interrupt import Cancelled
 from workbench.labelled import MRGP as LabelledMRGP
 
 _EPOCHS, _STEP, _DECAY, _EPS = 5_000, 0.01, 0.9, 1e-10      # of RMSProp

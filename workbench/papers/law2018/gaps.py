@@ -97,7 +97,7 @@ def explicit_view(sizes: Sequence[int], mean, root, *, weight=None, nugget: floa
 
 
 def view_of_regime(regime: Regime, link: str, seed: int = 0) -> ProjectedData:
-    """The regime's bags and law of f, drawn from a seed; bag means under the logit link."""
+    """Bags and distribution of f of the regime, from a seed; bag means under the logit link."""
     rng, n = np.random.default_rng(seed), sum(regime.sizes)
     weight = np.exp(regime.weights * rng.standard_normal(n))
     shared = np.zeros((n, len(regime.sizes)))

@@ -14,7 +14,7 @@ import pandas as pd
 import xarray as xr
 
 from workbench.datasets import load
-from workbench.evaluation.folds import folds, subset
+from workbench.evaluation.folding import folds, subset
 from workbench.gp.models.baselines.scores import bag_nll
 from workbench.labelled import Fit, to_source
 from workbench.papers.law2018.candidates import CANDIDATES, best, fit_candidate

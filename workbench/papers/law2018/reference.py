@@ -59,7 +59,7 @@ class Draws:
     log_likelihood: Float[Tensor, " S"]
 
     def at(self) -> Samples:
-        """Law of the rate at the individuals."""
+        """Distribution of the rate at the individuals."""
         return Samples(self.rates)
 
     @property
@@ -281,7 +281,7 @@ def _log_prob(state: VariationalState, parameter: PerBag) -> Tensor:
     else:
         moments = SampledMoments(parameter[:, None], parameter[:, None])
     value = state.source.targets.value
-    return state.source.likelihood_power * state.likelihood.expected_log_prob(value, moments).sum()
+    return state.source.trust * state.likelihood.expected_log_prob(value, moments).sum()
 
 
 @torch.enable_grad()

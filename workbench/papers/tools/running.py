@@ -11,8 +11,7 @@ import pandas as pd
 import xarray as xr
 from tqdm import tqdm
 
-from workbench.checks import InputError, choose, require
-from workbench.interrupt import Cancelled
+from workbench.checks import Cancelled, InputError, choose, require
 from workbench.labelled.record import PACKAGES
 from workbench.outputs import versions, write_bytes
 from workbench.papers.tools.base import PRESETS, Experiment, Row, Settings
@@ -41,7 +40,7 @@ def run_experiment(
     progress : bool
         Show a bar on standard error.
     callback : callable, optional
-        ``callback(done, of)`` after each run; it may raise `workbench.interrupt.Cancelled` to stop
+        ``callback(done, of)`` after each run; it may raise `workbench.Cancelled` to stop
         with what there is.
 
     Returns

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from workbench.interrupt import Cancelled
+from workbench.checks import Cancelled
 from workbench.ui.base.memory import TIDY
 
 TICK_SECONDS = 0.1

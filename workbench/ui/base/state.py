@@ -10,7 +10,7 @@ from urllib.parse import parse_qsl, urlencode
 import param
 
 PLAIN = ",:/!"          # characters that a query may have as they are
-LONGEST = 24            # characters of a bad value that are told
+LONGEST = 24            # characters of a bad value that are shown
 
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from workbench.interrupt import Cancelled
+from workbench.checks import Cancelled
 from workbench.ui.base.cache import Cache
 from workbench.ui.base.jobs import Run
 from workbench.ui.compare import comparing, pairs, stored

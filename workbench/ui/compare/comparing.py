@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import xarray as xr
 
-from workbench.interrupt import Cancelled
+from workbench.checks import Cancelled
 from workbench.ui.base.cache import Cache
 from workbench.ui.compare.catalogue import INDIVIDUALS
 from workbench.ui.compare.engine import Board, arguments, board_of, data_of, own_models

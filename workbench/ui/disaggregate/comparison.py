@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from workbench.evidence import SPLIT, Evidence, surely
+from workbench.evaluation.evidence import SPLIT, Evidence, surely
 from workbench.plots import ColourScale, colour_scale
 from workbench.ui.disaggregate import labels, messages
 from workbench.ui.disaggregate.scenes import Scene

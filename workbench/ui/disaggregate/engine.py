@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import xarray as xr
 
-from workbench.checks import require
-from workbench.interrupt import Cancelled
+from workbench.checks import Cancelled, require
 from workbench.pipeline.spec import Spec
 from workbench.ui.base.cache import Cache
 from workbench.ui.disaggregate.fitted import CANCELLED, FITTED, UNFITTED, Fitted, written

@@ -38,7 +38,7 @@ class Insights(store.Store):
     own_refused = param.String("", doc="why those files could not be checked; empty if they were")
     marked = param.List(doc="ids of areas that are to be seen on the map")
     seek = param.Integer(0, doc="how often the map was asked for from elsewhere on the page")
-    mending = param.Parameter(None, doc="the `Remedy` that was last chosen for own data in use")
+    remedy = param.Parameter(None, doc="the `Remedy` that was last chosen for own data in use")
     explained = param.ClassSelector(class_=xr.Dataset, doc="of the place clicked, or None")
     layer = param.ClassSelector(class_=Layer, doc="what is shown beside the map, if it is a layer")
 
@@ -56,7 +56,7 @@ class Insights(store.Store):
         return str(errors[0].what) if errors else ""
 
     @property
-    def mendable(self) -> bool:
+    def correctable(self) -> bool:
         """Whether the data shown are the files that were dropped last, and can be read again."""
         used = self._used.get(self.state.dataset)
         return used is not None and used is self._dropped

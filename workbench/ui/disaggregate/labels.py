@@ -101,7 +101,7 @@ _REMEDIES = {
 
 
 def remedy(name: str, value: object) -> str:
-    """An option that mends a finding, on a button."""
+    """An option that corrects a finding, on a button."""
     if name == "nodata":
         marks = value if isinstance(value, list) else [value]
         return f"Treat {', '.join(f'{one:.10g}' for one in marks)} as missing".replace("-", "−")
@@ -125,6 +125,6 @@ def weigh_by(raster: str) -> str:
     return f"Weigh by {raster}"
 
 
-def mended(label: str) -> str:
+def corrected(label: str) -> str:
     """That a remedy was applied."""
     return f"Done: {label[0].lower()}{label[1:]}"

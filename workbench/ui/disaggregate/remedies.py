@@ -1,4 +1,4 @@
-"""What a finding of a check can be mended with: changes of the options that files are read with.
+"""What corrects a finding of a check: changes of the options that files are read with.
 
 A finding names its remedies as options of `workbench.bag_polygons`, in the words of the command
 line and of Python; here they are read back from it, so that what can be typed can be pressed.
@@ -58,7 +58,7 @@ class Remedy:
 
 def remedies(found: Finding, options: Mapping, crs: str = "", people: tuple[str, ...] = ()
              ) -> list[Remedy]:
-    """What can be pressed to mend a finding; none if somebody has to correct a file.
+    """What can be pressed to correct a finding; none if somebody has to correct a file.
 
     Parameters
     ----------

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from workbench.evidence import FEW
+from workbench.evaluation.evidence import FEW
 from workbench.ui.disaggregate import labels
 from workbench.ui.disaggregate.verdict import AMBER, GREEN, RED, Verdict
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import xarray as xr
 
-from workbench.evidence import (
+from workbench.evaluation.evidence import (
     FEW,
     MOSTLY,
     NARROW,

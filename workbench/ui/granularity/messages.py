@@ -137,7 +137,7 @@ def clinic(first: tuple, second: tuple, unit: str, hidden: bool) -> str:
     first, second : (lengthscale, evidence, error, coverage or None)
     unit : str
     hidden : bool
-        Whether error and coverage are not to be told yet.
+        Whether error and coverage are not to be shown yet.
     """
     told = []
     for name, (length, evidence, error, covered) in (("A", first), ("B", second)):

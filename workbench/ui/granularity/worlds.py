@@ -57,7 +57,7 @@ class World:
 
     @cached_property
     def spread(self) -> float:
-        """Standard deviation that errors are told as shares of."""
+        """Standard deviation that errors are given as shares of."""
         observed = OBSERVED[self.likelihood]
         if observed.noisy or self.truth is None:
             return float(observed.statistic(self.values, LEAST).std())

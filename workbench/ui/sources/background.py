@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from workbench.interrupt import Cancelled
+from workbench.checks import Cancelled
 from workbench.ui.base.bands import Band
 from workbench.ui.base.cache import Cache
 from workbench.ui.base.jobs import Run, load_models

@@ -20,12 +20,11 @@ import numpy as np
 import torch
 from tqdm import tqdm
 
-from workbench.checks import ConvergenceWarning, warn
+from workbench.checks import Cancelled, ConvergenceWarning, warn
 from workbench.gp.models.baselines.state import PointState
 from workbench.gp.numerics.linalg import FactorisationError
 from workbench.gp.optimisation.hyperparameters import HyperparameterSet
 from workbench.gp.optimisation.training import Callback, History
-from workbench.interrupt import Cancelled
 
 _PULSE_SECONDS = 0.5
 _FAILURES = (FactorisationError, torch.linalg.LinAlgError)

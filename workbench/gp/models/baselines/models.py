@@ -64,7 +64,7 @@ class PointModel(Model):
             Show a progress bar.
         callback : callable, optional
             ``callback(step, objective, fraction)`` after each epoch or evaluation; may raise
-            `workbench.interrupt.Cancelled`.
+            `workbench.Cancelled`.
         """
         state = PointState(self, source)
         state.fix_intercept()

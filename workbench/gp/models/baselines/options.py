@@ -9,6 +9,7 @@ Law et al. 2018, appendix B as implemented by its authors: ``reg_indiv`` is ``ma
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from workbench.gp.models.options import LAYOUTS, AggregatedOptions, option
 
@@ -56,8 +57,7 @@ class NystromOptions(PointOptions):
 class NetworkOptions(PointOptions):
     """Options of the neural network."""
 
-    kernel: object = option("none", "a network has no kernel",
-                            choices=("none",))
+    kernel: ClassVar[str] = "none"
     hidden: int = option(30, "rectified units of the hidden layer", bounds=(1, 100_000))
 
 
@@ -74,5 +74,5 @@ class BagPixelOptions(NetworkOptions):
 class BagConstantOptions(AggregatedOptions):
     """Options of the model that shares out each bag's own value."""
 
-    kernel: object = option("none", "there is no kernel", choices=("none",))
+    kernel: ClassVar[str] = "none"
     likelihood: str = option("auto", _LIKELIHOOD, choices=LIKELIHOODS)

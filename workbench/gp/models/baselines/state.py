@@ -172,7 +172,7 @@ class PointState(Recalled):
         parameter = torch.zeros(len(batch.bags)).to(f).index_add(0, batch.membership, rates)
         std = None if self.noise is None else self.noise()[batch.bags].sqrt()
         observed = self.likelihood.log_prob(self.source.targets.value[batch.bags], parameter, std)
-        loss = -self.source.likelihood_power * observed.mean()
+        loss = -self.source.trust * observed.mean()
         if self.roughness is not None:
             g = self.link.canonical(f)
             g = g / self.scale if self.link.linear else g

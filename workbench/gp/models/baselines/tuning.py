@@ -16,12 +16,11 @@ from dataclasses import dataclass
 import torch
 from tqdm import tqdm
 
-from workbench.checks import InputError, choose, reject, require
+from workbench.checks import Cancelled, InputError, choose, reject, require
 from workbench.gp.data.bags import Source
 from workbench.gp.models.baselines.scores import bag_nll
 from workbench.gp.numerics.linalg import FactorisationError
 from workbench.gp.optimisation.training import scaled_callback
-from workbench.interrupt import Cancelled
 
 SELECTIONS = ("validation", "objective")
 
@@ -101,7 +100,7 @@ def tune(
         Show a progress bar over the runs.
     callback : callable, optional
         ``callback(step, objective, fraction)`` of the run at work, with the fraction of the whole
-        grid; if it raises `workbench.interrupt.Cancelled`, the best finished run is returned.
+        grid; if it raises `workbench.Cancelled`, the best finished run is returned.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""What an exact fit to bags costs in time and memory, told before anything is allocated."""
+"""What an exact fit to bags costs in time and memory, said before anything is allocated."""
 
 from __future__ import annotations
 

@@ -62,7 +62,7 @@ class SourcesFit(ModelFit):
     def composite_weights(self) -> dict[str, float]:
         """Power of each source's likelihood, by name."""
         weights = getattr(self.state, "weights", None)
-        given = [p.source.likelihood_power for p in self.state.sources] if weights is None else (
+        given = [p.source.trust for p in self.state.sources] if weights is None else (
             weights.tolist())
         return dict(zip([p.name for p in self.state.sources], given, strict=True))
 
@@ -124,7 +124,7 @@ class SourcesState(Recalled):
     def __init__(self, model: MultiSourceModel, sources: Source | Sequence[Source]):
         self.options, self.model = model.options, model
         self.sources = SourceSet(sources, self.options, model.reduce)
-        self.given_weights = torch.tensor([p.source.likelihood_power for p in self.sources]).to(
+        self.given_weights = torch.tensor([p.source.trust for p in self.sources]).to(
             self.sources.x)
 
     @property

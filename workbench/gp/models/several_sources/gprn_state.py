@@ -259,4 +259,4 @@ def _standardised(part: StandardisedSource, state: GPRNState) -> Source:
     targets = Targets((part.value - start * ones) / scale,
                       None if known is None else known / scale**2)
     return replace(part.source, bags=part.operator.bags, targets=targets, task="value",
-                   likelihood_power=1.0)
+                   trust=1.0)

@@ -50,7 +50,7 @@ class Weights:
     condition : float
         Condition number of the curvature.
     notes : list of str
-        What to tell the user.
+        What to say to the user.
     """
 
     weights: Tensor

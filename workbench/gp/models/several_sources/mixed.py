@@ -131,7 +131,7 @@ class MixedState(Recalled):
         for state, view in zip(self.states, seen, strict=True):
             total = total + expected_log_likelihood(
                 view, state.bound, state.likelihood, state.source.targets.value, mean, covariance,
-                state.source.likelihood_power)
+                state.source.trust)
         return total
 
     def optimise_q(self, seen: list, pulse=None) -> None:
@@ -212,7 +212,7 @@ class MixedFit(SourcesFit):
     @property
     def composite_weights(self) -> dict[str, float]:
         """Power of each source's likelihood, by name."""
-        return {source.name: float(source.likelihood_power) for source in self.state.given}
+        return {source.name: float(source.trust) for source in self.state.given}
 
     def latent(self, bags: Bags, task: str | None = None) -> Predictive:
         """Predictive distribution of f at the individuals."""

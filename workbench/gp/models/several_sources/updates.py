@@ -10,10 +10,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from workbench.checks import Cancelled
 from workbench.gp.models.several_sources.products import bag_mean, best_factor, moments
 from workbench.gp.numerics.linalg import FactorisationError
 from workbench.gp.optimisation.starts import scan_lengthscales
-from workbench.interrupt import Cancelled
 
 _GAIN = 3e-7            # relative gain of a round that counts as none
 _MOST_ROUNDS = 200      # that bring q to its best

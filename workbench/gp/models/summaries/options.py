@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from workbench.checks import InputError, reject, require
+from workbench.checks import InputError, require
 from workbench.gp.likelihoods.variance_functions import BOUNDARIES, VARIANCE_FUNCTIONS
-from workbench.gp.models.options import Options, option
+from workbench.gp.models.options import Options, option, require_nugget
 
 SOLVERS = ("auto", "cholesky", "iterative")
 
@@ -38,9 +38,7 @@ class QuasiOptions(Options):
 
     def __post_init__(self):
         super().__post_init__()
-        if isinstance(self.nugget, str) and self.nugget not in ("auto", "learn"):
-            raise reject("nugget a number, 'auto' or 'learn'", repr(self.nugget),
-                         "write nugget=0.2")
+        require_nugget(self.nugget)
         if self.likelihood == "custom":
             require(callable(self.variance), "likelihood='custom' needs variance, a function of "
                     "f = g⁻¹(statistic), such as variance=lambda f: 0.5 * (-f).exp()")

@@ -18,7 +18,7 @@ import numpy as np
 import torch
 from tqdm import tqdm
 
-from workbench.checks import ApproximationWarning, warn
+from workbench.checks import ApproximationWarning, Cancelled, warn
 from workbench.gp.models.vbagg.averaged_fit import AveragedFit
 from workbench.gp.models.vbagg.exploring import Explorer, Setting
 from workbench.gp.models.vbagg.fit import VariationalFit
@@ -31,7 +31,6 @@ from workbench.gp.models.vbagg.proposal import (
 )
 from workbench.gp.models.vbagg.state import VariationalState
 from workbench.gp.optimisation.training import History
-from workbench.interrupt import Cancelled
 
 _NEGLIGIBLE = 1e-3      # weight below which settings together are left out
 _BATCH = 8              # settings drawn before the weights are looked at again

@@ -98,7 +98,7 @@ def conditional(state, seen: ProjectedData, moments: BagMoments, bags: Bags, tra
 
     With g = log η, b the regression of the individual's effect on a, and a | g as in `AreaEffects`:
     mean m + b location; variance S - 2 b gain cov(f, g) + (b gain)² var g + b² spread + what a does
-    not tell of the individual's effect.
+    not explain of the individual's effect.
     """
     effects = posterior_effects(state, moments, trained)
     share, with_total, (m, s) = _with_total(state, seen, bags)
@@ -119,7 +119,7 @@ def total_effects(state, seen: ProjectedData, moments: BagMoments, bags: Bags,
     """Mean and sd (N,) of the iid effects at individuals alone, given totals of trained bags.
 
     The summand of `conditional` that is not f: b times the bag's effect, whose variance is
-    gain² var g + spread, and what that effect does not tell of the individual's.
+    gain² var g + spread, and what that effect does not explain of the individual's.
     """
     effects = posterior_effects(state, moments, trained)
     share, _, _ = _with_total(state, seen, bags)
@@ -180,7 +180,7 @@ def multipliers(state, moments: BagMoments, trained: Tensor | None) -> Multiplie
 
 def multiplied(state, seen: ProjectedData, moments: BagMoments, bags: Bags, found: Multipliers
                ) -> Normal:
-    """Distribution of f with its nugget at individuals, and what g tells of a known multiplier.
+    """Distribution of f with its nugget at individuals, and what g says of a known multiplier.
 
     Of log rate = f - gain (g - E g) to first order under exp; under square a rate's factor acts on
     f by half its logarithm, at the mean. The rest of the multiplier is Gamma(shape, shape).

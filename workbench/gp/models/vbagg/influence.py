@@ -56,7 +56,7 @@ def influence(fit, bags: Bags, rows: Tensor) -> tuple[Tensor, Tensor]:
     @torch.no_grad()
     def expected(mean: Tensor) -> Tensor:
         moments = state.bound.moments(seen, mean, field.q_covariance)
-        return state.source.likelihood_power * state.likelihood.expected_log_prob(
+        return state.source.trust * state.likelihood.expected_log_prob(
             state.source.targets.value, moments)
 
     def along(directions: Tensor) -> Tensor:

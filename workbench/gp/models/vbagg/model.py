@@ -8,6 +8,7 @@ Law et al. 2018, Variational Learning on Aggregate Outputs with Gaussian Process
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import fields
 
 import torch
 from torch import Tensor
@@ -71,8 +72,9 @@ class VBAgg(Model):
         if posterior:
             known = torch.arange(source.bags.count)
             return draws.imagined(self.condition(source, values), source.bags, seed, known)
-        given = non_defaults(self.options) | {
-            "inducing": min(len(source.bags.x), MOST_IMAGINED)}
+        given = non_defaults(self.options)
+        if any(one.name == "inducing" for one in fields(self.options)):     # the flat one has none
+            given["inducing"] = min(len(source.bags.x), MOST_IMAGINED)
         state = VariationalState(type(self)(**given), source, given=values)
         state.hyperparameters.fix(values)
         state.hyperparameters.require_all(values)

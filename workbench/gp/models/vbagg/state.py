@@ -162,7 +162,7 @@ class VariationalState(Recalled):
         """The evidence lower bound (or its named approximation) of the source."""
         expected = expected_log_likelihood(
             seen, self.bound, self.likelihood, self.source.targets.value, mean, covariance,
-            self.source.likelihood_power * self.tempering)
+            self.source.trust * self.tempering)
         return elbo([expected], mean, covariance)
 
     def optimise_q(self, seen: ProjectedData, steps: int = 200, nats: float = 1e-7,

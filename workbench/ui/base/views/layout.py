@@ -64,6 +64,11 @@ def stretched(*parts, **options) -> pn.Column:
                      **{"margin": 0, "stylesheets": [NARROWING]} | options)
 
 
+def dim(part: pn.viewable.Viewable, waits: bool) -> None:
+    """Fade a part by half while what it shows waits for an answer."""
+    part.styles = part.styles | {"opacity": "0.5" if waits else "1"}
+
+
 def lower(part: pn.viewable.Viewable) -> None:
     """On a phone, put a part of a page below all that is not said to be lower."""
     part.stylesheets = [*part.stylesheets, LOWER]

@@ -9,7 +9,7 @@ from bokeh.plotting import figure
 
 from workbench.plots.theme import CATEGORIES, NEUTRAL
 from workbench.ui.base.views.figures import chart, empty, hover, push
-from workbench.ui.base.views.layout import View, stretched, wrapping
+from workbench.ui.base.views.layout import View, dim, stretched, wrapping
 from workbench.ui.base.views.text import block, note, paragraph, table
 from workbench.ui.compare import messages
 from workbench.ui.compare.engine import Board
@@ -61,7 +61,7 @@ class Charts(View):
         self.fit_into(AT_FIRST)
         self._panel = stretched(self._row, self.told)
         self.follow(self._update, "board")
-        self.follow(self._dim, "stale")
+        self.follow(lambda *_: dim(self._panel, store.stale), "stale")
         store.state.param.watch(self._update, "score")
 
     def fit_into(self, across: int) -> None:
@@ -116,9 +116,6 @@ class Charts(View):
                              fill_color="fill", line_width=2)
         hover(plot, drawn, [("model", "@name"), (column.replace("_", " "), f"@{column}{{0,0.0}}")])
         return plot
-
-    def _dim(self, *events) -> None:
-        self._panel.styles = {"opacity": "0.5" if self.store.stale else "1"}
 
     def _update(self, *events) -> None:
         board = self.store.board

@@ -9,7 +9,7 @@ from bokeh.models import Range1d
 
 from workbench.plots.scales import colour_scale, map_rate_unit
 from workbench.ui.base.views.figures import empty, push
-from workbench.ui.base.views.layout import View, stretched, wrapping
+from workbench.ui.base.views.layout import View, dim, stretched, wrapping
 from workbench.ui.base.views.text import block, note, table
 from workbench.ui.compare import messages
 from workbench.ui.compare.catalogue import ENGINES
@@ -50,16 +50,13 @@ class Engines(View):
         self._row, self.numbers = wrapping(*(cell.panel for cell in self.cells), gap=2), block()
         self._panel = stretched(self._row, note(messages.SAME_SCALE), self.numbers)
         self.follow(self._update, "pair")
-        self.follow(self._dim, "stale_pair")
+        self.follow(lambda *_: dim(self._panel, store.stale_pair), "stale_pair")
 
     def fit_into(self, across: int, high: int) -> None:
         """Fill a width, in the height of the window if that can be."""
         self.room = across, high
         if self._grid is not None:
             self._size(self._grid)
-
-    def _dim(self, *events) -> None:
-        self._panel.styles = {"opacity": "0.5" if self.store.stale_pair else "1"}
 
     def _update(self, *events) -> None:
         found, pair = self.store.pair, self.store.shown

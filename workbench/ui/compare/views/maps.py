@@ -1,4 +1,4 @@
-"""The maps of all models on one colour scale, beside what they were told and the truth."""
+"""The maps of all models on one colour scale, beside what they were given and the truth."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from bokeh.models import Range1d
 
 from workbench.plots.scales import colour_scale
 from workbench.ui.base.views.figures import empty, push
-from workbench.ui.base.views.layout import View, stretched, wrapping
+from workbench.ui.base.views.layout import View, dim, stretched, wrapping
 from workbench.ui.base.views.text import note, paragraph
 from workbench.ui.compare import messages
 from workbench.ui.compare.catalogue import RIVALS
@@ -51,7 +51,7 @@ class Maps(View):
         self._panel = stretched(bar_and_note, self.row)
         self._board: Board | None = None
         self.follow(self._update, "board")
-        self.follow(self._dim, "stale")
+        self.follow(lambda *_: dim(self._panel, store.stale), "stale")
         store.state.param.watch(self._update, "score")
 
     def fit_into(self, across: int, high: int) -> None:
@@ -59,9 +59,6 @@ class Maps(View):
         self.room = across, high
         if self._board is not None:
             self._size(self._board, len(self.row))
-
-    def _dim(self, *events) -> None:
-        self._panel.styles = {"opacity": "0.5" if self.store.stale else "1"}
 
     def _update(self, *events) -> None:
         board = self.store.board
@@ -101,7 +98,7 @@ class Maps(View):
 
 
 def panels(board: Board, score: str) -> list[tuple[str, np.ndarray]]:
-    """Title and values of each map, what was told and the truth first, then the models by rank."""
+    """Title and values of each map, what was given and the truth first, then the models by rank."""
     shown = [(messages.OBSERVED, board.observed)]
     shown += [] if board.truth is None else [(messages.TRUTH, board.truth)]
     used = board.result.attrs["recommended"]

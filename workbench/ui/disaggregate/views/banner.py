@@ -18,19 +18,19 @@ class Banner(View):
         super().__init__(store, **params)
         self.alert = pmui.Alert("", severity="error", margin=(2, 5), sizing_mode="stretch_width",
                                 styles={"flex": "1 1 300px"})
-        self.mend = small_button("", self._mend, margin=(8, 10), color="error",
+        self.fix = small_button("", self._fix, margin=(8, 10), color="error",
                                  variant="contained")
-        self._panel = wrapping(self.alert, self.mend, visible=False)
+        self._panel = wrapping(self.alert, self.fix, visible=False)
         self.follow(self._update, "error", "check", "work")
 
     def _update(self, *events) -> None:
         said, fix = wrong(self.store), fix_of(self.store)
         with pn.io.hold():
             self.alert.object = said
-            self.mend.param.update(label=fix.label if fix else "", visible=fix is not None)
+            self.fix.param.update(label=fix.label if fix else "", visible=fix is not None)
             self._panel.visible = bool(said)
 
-    def _mend(self) -> None:
+    def _fix(self) -> None:
         fix = fix_of(self.store)
         if fix is not None:
             apply(fix, self.store)

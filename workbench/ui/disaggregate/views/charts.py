@@ -12,7 +12,7 @@ from workbench.plots import pit_histogram, reliability_curve
 from workbench.plots.theme import CATEGORIES, NEUTRAL, OWN_BAG
 from workbench.plots.theme import colours as colours_of
 from workbench.ui.base.views.figures import chart, push, shown, source
-from workbench.ui.base.views.layout import View, stretched, wrapping
+from workbench.ui.base.views.layout import View, dim, stretched, wrapping
 from workbench.ui.base.views.text import note, paragraph
 from workbench.ui.disaggregate import messages
 from workbench.ui.disaggregate.state import AUTO
@@ -55,7 +55,7 @@ class Charts(View):
 
     def _scored(self, *events) -> None:
         scores = self.store.scores
-        self._row.styles = {"opacity": "0.45" if scores is None else "1"}
+        dim(self._row, scores is None)
         if scores is None:
             return
         targets = {TARGETS[str(t)]: str(t) for t in scores["target"].values}

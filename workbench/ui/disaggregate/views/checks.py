@@ -54,8 +54,8 @@ class Checks(View):
         areas = set(store.scene.data["bag"].values.astype(str)) if store.scene else set()
         here = [one for one in found.where if one in areas]
         beside = []
-        if store.mendable:
-            beside = [button(one.label, lambda one=one: setattr(store, "mending", one))
+        if store.correctable:
+            beside = [button(one.label, lambda one=one: setattr(store, "remedy", one))
                       for one in remedies(found, state.choice.loader)]
         merged = state.fewer() if "areas=" in found.fix else ""
         if merged:

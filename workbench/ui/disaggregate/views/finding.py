@@ -15,7 +15,7 @@ from workbench.ui.base.views.text import NOTE as LOOK
 from workbench.ui.disaggregate import labels, messages
 
 COLOURS = {ERROR: "198, 40, 40", WARNING: "230, 145, 0", NOTE: "128, 128, 128"}
-MENDED = "46, 125, 50"
+CORRECTED = "46, 125, 50"
 MOST = 8        # ids that a card names
 _WRAPS = ":host {flex-wrap: wrap; align-items: center;}"
 
@@ -62,7 +62,7 @@ def card(found: Finding, *beside, press: Callable[[], None] | None = None,
     done : str
         What was done about it.
     """
-    colour = MENDED if done else COLOURS[found.severity]
+    colour = CORRECTED if done else COLOURS[found.severity]
     text = Text(html=told(found, done, press is not None, bool(beside)), points=press is not None,
                 stylesheets=[LOOK, NARROWING], sizing_mode="stretch_width", margin=(0, 5),
                 styles={"flex": "1 1 340px"})
@@ -88,7 +88,7 @@ def button(label: str, click: Callable[[], None]):
     return small_button(label, click, margin=(4, 6))
 
 
-def told(found: Finding, done: str = "", points: bool = False, mends: bool = False) -> str:
+def told(found: Finding, done: str = "", points: bool = False, buttons: bool = False) -> str:
     """A finding as HTML: severity and kind, what, where, what follows, how to fix it.
 
     Parameters
@@ -98,7 +98,7 @@ def told(found: Finding, done: str = "", points: bool = False, mends: bool = Fal
         What was done about it.
     points : bool
         Whether a press shows it on the map.
-    mends : bool
+    buttons : bool
         Whether buttons stand beside it, which say what to do.
 
     Returns
@@ -108,7 +108,7 @@ def told(found: Finding, done: str = "", points: bool = False, mends: bool = Fal
     lines = [f"<b>{found.severity.capitalize()}</b> · {escape(found.code)}", escape(found.what)]
     lines = [line for line in lines if line]
     if done:
-        lines[0] = f"<b>✓ {escape(labels.mended(done))}</b>"
+        lines[0] = f"<b>✓ {escape(labels.corrected(done))}</b>"
     if found.where:
         more = len(found.where) - MOST
         names = ", ".join(map(escape, found.where[:MOST])) + (f" and {more} more" if more > 0
@@ -116,7 +116,7 @@ def told(found: Finding, done: str = "", points: bool = False, mends: bool = Fal
         lines.append(f"<i>Where:</i> {names}")
     if found.effect:
         lines.append(f"<i>What follows:</i> {escape(found.effect)}")
-    if found.fix and not done and not (mends and found.fix.startswith("pass ")):
+    if found.fix and not done and not (buttons and found.fix.startswith("pass ")):
         lines.append(f"<i>What to do:</i> {escape(found.fix)}")
     if points:
         lines.append(f"<u>{messages.SHOW_AREAS}</u>")

@@ -6,7 +6,7 @@ import panel as pn
 import panel_material_ui as pmui
 from bokeh.events import Tap
 
-from workbench.ui.base.views.layout import WRAPS, View, stretched, wrapping
+from workbench.ui.base.views.layout import WRAPS, View, dim, stretched, wrapping
 from workbench.ui.base.views.text import note, paragraph
 from workbench.ui.disaggregate import comparison, labels, messages
 from workbench.ui.disaggregate.layers import COMPONENTS, LAYERS
@@ -176,4 +176,4 @@ class Maps(View):
             f"{rate.caption.capitalize()} {second.caption.capitalize()}")
 
     def _dim(self, *events) -> None:
-        self._row.styles = {"opacity": "0.55" if self.store.stale else "1"}
+        dim(self._row, self.store.stale)

@@ -16,7 +16,7 @@ from workbench.ui.disaggregate import labels, messages, own
 from workbench.ui.disaggregate.remedies import Remedy
 from workbench.ui.disaggregate.store import Store
 from workbench.ui.disaggregate.uploads import PARTS
-from workbench.ui.disaggregate.views.mending import Mending
+from workbench.ui.disaggregate.views.corrections import Corrections
 
 PEOPLE = ("pop", "people", "person", "weight", "exposure")       # in names of rasters
 ACROSS = 250        # pixels of a choice, of which three are in a row
@@ -40,13 +40,14 @@ class Own(View):
         self.check = small_button("Check", self._check, variant="contained", disabled=True)
         self.use = small_button("Use these data", self._use, color="success", variant="contained",
                                 visible=False)
-        self.told, self.mending = block(), Mending(self._apply, self._undo)
+        self.told, self.corrections = block(), Corrections(self._apply, self._undo)
         self._done: list[Remedy] = []
         self.dialog = pmui.Dialog(
             stretched(note(labels.OWN), self.drop, wrapping(self.value, self.names, self.weight),
                       self.told,
                       wrapping(self.check, self.use, small_button("Close", self._close)),
-                      self.mending, styles={"padding-right": "14px", "box-sizing": "border-box"}),
+                      self.corrections,
+                      styles={"padding-right": "14px", "box-sizing": "border-box"}),
             title="Your own data", title_variant="h6", width_option="md", open=False)
         self.open = small_button("Your own data", self._show, margin=(4, 8))
         self._panel = self.dialog
@@ -55,7 +56,7 @@ class Own(View):
         self.dialog.param.watch(self._opened, "open")
         self.follow(self._checked, "own")
         self.follow(self._refused, "own_refused")
-        store.param.watch(lambda event: event.new and self._mend(event.new), "mending")
+        store.param.watch(lambda event: event.new and self._correct(event.new), "remedy")
 
     def _step(self, *events) -> None:
         self.dialog.open = self.store.state.step == "data"
@@ -78,7 +79,7 @@ class Own(View):
             return
         names, contents = ([names], [contents]) if isinstance(names, str) else (names, contents)
         self.store.own, self._done = None, []
-        self.mending.clear()
+        self.corrections.clear()
         try:
             self._files = self.store.keep_own(dict(zip(names, contents, strict=True)))
         except InputError as error:
@@ -107,7 +108,7 @@ class Own(View):
             options = one.applied(options)
         self._given = dataset, options
         self._say(messages.CHECKING)
-        self.mending.wait()
+        self.corrections.wait()
         self.store.check_own(dataset, options)
 
     def _apply(self, remedy: Remedy) -> None:
@@ -118,8 +119,8 @@ class Own(View):
         self._done = [one for one in self._done if one is not remedy]
         self._check()
 
-    def _mend(self, remedy: Remedy) -> None:
-        """Mend data that are in use: check their files again, to be used under another name."""
+    def _correct(self, remedy: Remedy) -> None:
+        """Correct data that are in use: check their files again, to be used under another name."""
         self._show()
         self._apply(remedy)
 
@@ -130,7 +131,7 @@ class Own(View):
             return
         name, rasters = self._given[1].get("id", ""), self._files.rasters
         with pn.io.hold():
-            self.mending.show(
+            self.corrections.show(
                 check, self._given[1], self._done, shapes=self._files.shapes(name),
                 people=tuple(str(rasters[one]) for one in likely(rasters)))
             self.use.visible = check.ok

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import panel as pn
 
-from workbench.evidence import Evidence, of_recovery
+from workbench.evaluation.evidence import Evidence, of_recovery
 from workbench.ui.base.views.controls import small_button
 from workbench.ui.base.views.layout import View
 from workbench.ui.base.views.readout import LiveText

@@ -20,7 +20,7 @@ from workbench.granularity.correlations import CORRELATIONS
 from workbench.plots.theme import CATEGORIES
 from workbench.ui.base.bands import LEVELS
 from workbench.ui.base.views.figures import HERE, chart, empty, hover, legend, push, shown, source
-from workbench.ui.base.views.layout import View, lower, wrapping
+from workbench.ui.base.views.layout import View, dim, lower, wrapping
 from workbench.ui.base.views.line_charts import DistanceCurves, calibration
 from workbench.ui.base.views.text import note, paragraph
 from workbench.ui.granularity import messages
@@ -36,7 +36,6 @@ SIZE, HEIGHT = 255, 215
 LIMIT = "#CC3311"       # what is tolerated
 TICKS = [0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10]
 LOWEST, HIGHEST = 0.003, 1.0        # of the plane's colours, shares of the data's sd
-DIM = {True: {"opacity": "0.5"}, False: {"opacity": "1"}}
 
 
 class Charts(View):
@@ -234,9 +233,9 @@ class Charts(View):
     def _dim(self, *events) -> None:
         answer = self.store.answer
         for name in ("plane", "curve"):
-            self._cells[name].styles = DIM[self.store.stale]
+            dim(self._cells[name], self.store.stale)
         waits = answer is not None and answer.coverage is None
-        self._cells["calibration"].styles = DIM[waits]
+        dim(self._cells["calibration"], waits)
 
     def _tapped(self, event: Tap) -> None:
         if event.x is not None and event.x > 0 and event.y > 0:

@@ -12,7 +12,7 @@ from bokeh.plotting import figure
 from workbench.plots.theme import NEUTRAL, PALETTES
 from workbench.ui.base.views.controls import small_button
 from workbench.ui.base.views.figures import colours, crosshair, empty, hover, push, shown, value_map
-from workbench.ui.base.views.layout import WRAPS, View, stretched, wrapping
+from workbench.ui.base.views.layout import WRAPS, View, dim, stretched, wrapping
 from workbench.ui.base.views.text import note, paragraph
 from workbench.ui.granularity import messages
 from workbench.ui.granularity.engine import NINETY, Answer
@@ -106,7 +106,7 @@ class Maps(View):
         self._push(answer)
         self._choose()
         waits = answer.complete is None
-        self._panes[OTHER].styles = {"opacity": "0.5" if waits and not answer.rival else "1"}
+        dim(self._panes[OTHER], waits and not answer.rival)
 
     def _push(self, answer: Answer) -> None:
         world, cells, rival = answer.world, answer.cells, answer.rival
@@ -182,7 +182,7 @@ class Maps(View):
 
     def _move(self, *events) -> None:
         drawn, world = self.store.draws, self._world
-        self._panes[LAST].styles = {"opacity": "1"}
+        dim(self._panes[LAST], False)
         if drawn is not None and world is not None:
             self._moving.show(image(world, drawn.mean),
                               [image(world, one, np.float32(0)) for one in drawn.departures],
@@ -190,7 +190,7 @@ class Maps(View):
         elif self.store.state.show != "draws":
             self._moving.rest()
         else:
-            self._panes[LAST].styles = {"opacity": "0.5"}
+            dim(self._panes[LAST], True)
 
     def _fit(self, *events) -> None:
         """Fill the room, in large type if it is a lecture."""

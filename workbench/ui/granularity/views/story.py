@@ -5,7 +5,7 @@ from __future__ import annotations
 import panel_material_ui as pmui
 
 from workbench.ui.base.views.controls import SELECT, SLIDER, small_button, widget
-from workbench.ui.base.views.layout import View, stretched, wrapping
+from workbench.ui.base.views.layout import View, dim, stretched, wrapping
 from workbench.ui.base.views.text import note, paragraph
 from workbench.ui.granularity import messages
 from workbench.ui.granularity.state import LINE, MAP
@@ -52,7 +52,7 @@ class Story(View):
         self.tab.width = 260 if large else 210
         enlarge([self.tab, self.back, self.on, self.leave, self.again, self.lecture], large)
         self.sentence.visible = bool(step)
-        self.sentence.styles = {"opacity": "1" if there else "0.45"}
+        dim(self.sentence, not there)
         if step:
             told = STEPS[step - 1]
             size, moved = 24 if large else 16, "" if there else f" <i>{messages.MOVED_ON}</i>"

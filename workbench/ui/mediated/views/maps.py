@@ -9,7 +9,7 @@ from bokeh.plotting import figure
 
 from workbench.plots.theme import NEUTRAL
 from workbench.ui.base.views.figures import colours, crosshair, empty, hover, push, shown, value_map
-from workbench.ui.base.views.layout import View, stretched, wrapping
+from workbench.ui.base.views.layout import View, dim, stretched, wrapping
 from workbench.ui.base.views.text import note
 from workbench.ui.mediated import messages
 from workbench.ui.mediated.background import Answer
@@ -79,8 +79,7 @@ class Maps(View):
                                      for name, v in columns.items()})
 
     def _dim(self, *events) -> None:
-        waits = self.store.stale and self.store.answer is not None
-        self._row.styles = {"opacity": "0.5" if waits else "1"}
+        dim(self._row, self.store.stale and self.store.answer is not None)
 
     def _enter(self, answer: Answer) -> None:
         """Other bags and targets: their frame, and what does not depend on the model."""

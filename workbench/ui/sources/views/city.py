@@ -21,7 +21,7 @@ from workbench.ui.base.views.figures import (
     push,
     shown,
 )
-from workbench.ui.base.views.layout import View, stretched, wrapping
+from workbench.ui.base.views.layout import View, dim, stretched, wrapping
 from workbench.ui.base.views.text import note
 from workbench.ui.sources import messages
 from workbench.ui.sources.city import CityData
@@ -199,7 +199,7 @@ class Map(View):
 
     def _dim(self, *events) -> None:
         waits = self.store.city.stale or self.store.city.hour is None
-        self._pane.styles = {"opacity": "0.5" if waits else "1"}
+        dim(self._pane, waits)
 
     def _tapped(self, event: Tap) -> None:
         if self._data is not None:

@@ -8,7 +8,7 @@ from bokeh.models import FixedTicker, Range1d
 from workbench.plots.theme import CATEGORIES, NEUTRAL
 from workbench.ui.base.bands import HALF_95
 from workbench.ui.base.views.figures import chart, empty, hideable_legend, push, shown
-from workbench.ui.base.views.layout import View
+from workbench.ui.base.views.layout import View, dim
 from workbench.ui.base.views.text import note
 from workbench.ui.sources import messages
 from workbench.ui.sources.designs import MOST
@@ -80,4 +80,4 @@ class Experts(View):
         asked, found = self.store.state.experts, self.store.experts is not None
         self._off.visible = not asked
         self._row.visible = asked
-        self._row.styles = {"opacity": "1" if self.store.fresh and found else "0.4"}
+        dim(self._row, not (self.store.fresh and found))

@@ -127,7 +127,7 @@ class GPNode:
         source = self.observed.source
         value, mean, covariance = collapsed(
             self.view(), source.targets.value.repeat(self.copies), noise,
-            source.likelihood_power / self.copies)
+            source.trust / self.copies)
         self.field.set_q(mean, covariance)
         return value
 
@@ -146,7 +146,7 @@ class GPNode:
         noise = self.observed.noise().repeat(self.copies)
         expected = Normal(lambda: noise).expected_log_prob(
             source.targets.value.repeat(self.copies), moments).sum()
-        return (source.likelihood_power / self.copies * expected
+        return (source.trust / self.copies * expected
                 - standard_normal_kl(q.q_mean, q.q_covariance))
 
     @torch.no_grad()

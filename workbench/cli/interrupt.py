@@ -10,12 +10,10 @@ import sys
 import threading
 from types import FrameType, TracebackType
 
+from workbench.checks import Cancelled
+
 SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP")
                 if hasattr(signal, name))                   # Windows has no SIGHUP
-
-
-class Cancelled(Exception):
-    """Raised by a callback to stop a fit; the best state so far is kept."""
 
 
 class Stopped(KeyboardInterrupt):

@@ -86,11 +86,12 @@ def checked(store, view, seconds=100):
 
 def pressed(view, label):
     """Press the button of a card."""
-    next(one for row in view.mending.column for one in row[1:] if one.label == label).clicks += 1
+    buttons = [one for row in view.corrections.column for one in row[1:]]
+    next(one for one in buttons if one.label == label).clicks += 1
 
 
 @pytest.mark.slow
-def test_own_data_are_mended_in_the_dialog_and_again_when_they_are_in_use(broken):
+def test_own_data_are_corrected_in_the_dialog_and_again_when_they_are_in_use(broken):
     store = Store(State())
     try:
         view, checks = Own(store), Checks(store)
@@ -100,16 +101,16 @@ def test_own_data_are_mended_in_the_dialog_and_again_when_they_are_in_use(broken
         found = checked(store, view)
         assert {c for c, f in found.items() if f.severity == ERROR} == {
             "value-missing", "nodata-mark"} and not view.use.visible
-        card = next(row for row in view.mending.column if "have no value" in row[0].html)
+        card = next(row for row in view.corrections.column if "have no value" in row[0].html)
         assert card[0].points and "missing_value" not in card[0].html
         card[0].pressed += 1
-        assert view.mending.marked == ["c3", "c7"] and view.mending.map.visible
-        around = view.mending._around.data
+        assert view.corrections.marked == ["c3", "c7"] and view.corrections.map.visible
+        around = view.corrections._around.data
         assert np.nanmin(around["x"]) == 300 and np.nanmax(around["y"]) == 200
 
         pressed(view, "Leave these areas out")
         assert checked(store, view)["value-missing"].severity == WARNING
-        said = [row[0].html for row in view.mending.column]
+        said = [row[0].html for row in view.corrections.column]
         assert any("Done: leave these areas out" in one and "2 areas without a value were dropped"
                    in one for one in said)
         pressed(view, "Undo")
@@ -118,12 +119,12 @@ def test_own_data_are_mended_in_the_dialog_and_again_when_they_are_in_use(broken
         checked(store, view)
         pressed(view, "Treat −9999 as missing")
         assert "nodata-mark" not in checked(store, view)
-        assert any("Done: treat −9999 as missing" in row[0].html for row in view.mending.column)
+        assert any("Done: treat −9999 as missing" in row[0].html for row in view.corrections.column)
         view._use()
         spec = store.state.spec()
         assert (spec.dataset_options["missing_value"], spec.dataset_options["nodata"]) == (
             "drop", -9999)
-        assert store.check is store.own and store.mendable
+        assert store.check is store.own and store.correctable
         assert '"missing_value": "drop"' in own.portable(spec).to_json()
 
         fractional = Finding("value-fractional", "1 count was kept", "pass fractional='round'")
@@ -142,25 +143,25 @@ def test_every_error_has_a_press_that_does_something_about_it(one_thread):
     banner = Banner(store)
     assert not banner._panel.visible and fixes.fix_of(store) is None
     store.error = "counts cannot be negative"
-    assert banner._panel.visible and banner.mend.label == labels.TAKE_AUTO
+    assert banner._panel.visible and banner.fix.label == labels.TAKE_AUTO
     store.check = Check("data", [Finding("negative", "2 values are negative", severity=ERROR)],
                         None, {}, None)
     store.error = ""
     assert "2 values are negative" in banner.alert.object
-    banner._mend()
+    banner._fix()
     assert state.step == "check" and banner._panel.visible
     store.check = None
     store.error = messages.no_such_fit("reason")
     assert fixes.fix_of(store).fit
     store.error = labels.not_saved(20, 15)
-    banner._mend()
+    banner._fix()
     assert state.step == "report" and not store.error
     store.error = "it does not converge"
-    banner._mend()
+    banner._fix()
     assert state.model == AUTO
     store.close()
     store.error = "nor does this"
-    assert banner.mend.label == labels.TAKE_DEFAULTS
+    assert banner.fix.label == labels.TAKE_DEFAULTS
     assert set(fixes.fix_of(store).settings) & {"dataset", "model"} == set()
     store.close()
 

@@ -1,4 +1,4 @@
-"""The check of files of one's own: cards with buttons that mend, and where each finding is."""
+"""The check of files of one's own: cards with remedies to press, and where each finding is."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from workbench.bagging.findings import NOTE, Finding
 from workbench.plots.outlines import lines
 from workbench.plots.theme import NEUTRAL
 from workbench.ui.base.views.figures import chart
-from workbench.ui.base.views.layout import stretched
+from workbench.ui.base.views.layout import dim, stretched
 from workbench.ui.disaggregate import labels
 from workbench.ui.disaggregate.remedies import Remedy, remedies
 from workbench.ui.disaggregate.views.finding import button, card
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 SIDE = 230      # pixels along the longer side of the small map
 
 
-class Mending(pn.viewable.Viewer):
-    """Cards of a check, each with what mends it, beside a small map of the areas.
+class Corrections(pn.viewable.Viewer):
+    """Cards of a check, each with its remedies, beside a small map of the areas.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ class Mending(pn.viewable.Viewer):
         """Let nothing be pressed until the next check is there."""
         with pn.io.hold():
             for one in self.column:
-                one.styles = one.styles | {"opacity": "0.55"}
+                dim(one, True)
                 for each in one[1:]:
                     each.disabled = True
 

@@ -1,4 +1,4 @@
-"""The bagged dataset: names of dimensions and variables, and the check that all of them hold."""
+"""The bagged dataset: its dimensions and variables, and the check that all of them hold."""
 
 from __future__ import annotations
 

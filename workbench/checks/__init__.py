@@ -1,0 +1,28 @@
+"""Errors and warnings that say what was expected, what came, and what to do about it."""
+
+from workbench.checks.errors import (
+    ApproximationWarning,
+    Cancelled,
+    ConvergenceWarning,
+    DataWarning,
+    ExtrapolationWarning,
+    FewAreasWarning,
+    FitWarning,
+    InputError,
+    NotExact,
+    SimpleMapWarning,
+    TotalsWarning,
+    WorkbenchWarning,
+    warn,
+)
+from workbench.checks.naming import named_as_flags, one_way, option, options_named
+from workbench.checks.reading import reading, unreadable
+from workbench.checks.values import choose, number, package, reject, require, whole
+
+__all__ = [
+    "ApproximationWarning", "Cancelled", "ConvergenceWarning", "DataWarning",
+    "ExtrapolationWarning", "FewAreasWarning", "FitWarning", "InputError", "NotExact",
+    "SimpleMapWarning", "TotalsWarning", "WorkbenchWarning", "choose", "named_as_flags", "number",
+    "one_way", "option", "options_named", "package", "reading", "reject", "require", "unreadable",
+    "warn", "whole",
+]

@@ -1,0 +1,27 @@
+"""What datasets hold: names of dimensions and variables, checks of them, and labels of maps."""
+
+from workbench.schema.bagged import (
+    AGGREGATIONS,
+    BAG,
+    COVARIATE,
+    GEOMETRY,
+    INDIVIDUAL,
+    KINDS,
+    MEDIATOR,
+    STATISTICS,
+    TARGET,
+    aggregation,
+    check,
+    check_learnable,
+    check_targets,
+    counts_add_up,
+    grouped,
+    kind,
+    statistic,
+)
+
+__all__ = [
+    "AGGREGATIONS", "BAG", "COVARIATE", "GEOMETRY", "INDIVIDUAL", "KINDS", "MEDIATOR",
+    "STATISTICS", "TARGET", "aggregation", "check", "check_learnable", "check_targets",
+    "counts_add_up", "grouped", "kind", "statistic",
+]
