@@ -44,7 +44,6 @@ def on_a_grid(source):
     return grid, weights / weights.sum(), fits
 
 
-@pytest.mark.extensive
 @pytest.mark.slow
 def test_it_is_the_integral_over_the_posterior(source, averaged):
     grid, weights, fits = on_a_grid(source)

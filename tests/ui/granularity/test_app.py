@@ -264,8 +264,7 @@ def test_the_truth_of_a_map_after_a_guess_and_draws_that_move(page, apps_url):
     expect(page.get_by_text("B: lengthscale 0.5 km, log evidence")).to_be_visible(timeout=WAIT)
 
 
-@pytest.mark.parametrize("width, height", [
-    (1280, 800), pytest.param(1920, 1080, marks=pytest.mark.extensive)])
+@pytest.mark.parametrize("width, height", [(1280, 800), (1920, 1080)])
 def test_pages_fit_their_window(page, apps_url, width, height):
     page.set_viewport_size({"width": width, "height": height})
     for tab in ("line", "map"):
