@@ -8,6 +8,8 @@ skipped loudly; with WORKBENCH_REQUIRE_BROWSER=1, as in CI, its absence is an er
 import os
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")   # before torch: several test processes, few cores
+# Chains of tests are short: to compile them takes longer than to run them.
+os.environ.setdefault("JAX_DISABLE_MOST_OPTIMIZATIONS", "1")
 
 import shutil
 import signal
