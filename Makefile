@@ -23,7 +23,7 @@ NBVAL := $(if $(NOTEBOOKS),--nbval-lax --nbval-current-env --nbval-cell-timeout=
          --nbval-kernel-startup-timeout=120 notebooks)
 
 .DEFAULT_GOAL := help
-.PHONY: help serve test fast extensive lint signatures notebooks lab docs clean
+.PHONY: help serve test fast lint signatures notebooks lab docs clean
 
 help: ## Show this list
 	@echo "Targets (PYTHON=$(PYTHON) VENV=$(VENV) PORT=$(PORT) JOBS=$(JOBS)):"
@@ -38,9 +38,6 @@ test: $(TESTED) ## Install if needed, then run ruff, pytest, the notebooks and t
 
 fast: $(TESTED) ## Run the tests that are neither slow nor in a browser
 	$(PYTEST) -m "not slow and not ui" tests
-
-extensive: export WORKBENCH_EXTENSIVE = 1
-extensive: test ## Also run further cases of some tests, some minutes more
 
 lint: $(TESTED) ## Run ruff alone
 	$(BIN)/ruff check .

@@ -8,6 +8,8 @@ skipped loudly; with WORKBENCH_REQUIRE_BROWSER=1, as in CI, its absence is an er
 import os
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")   # before torch: several test processes, few cores
+# Chains of tests are short: to compile them takes longer than to run them.
+os.environ.setdefault("JAX_DISABLE_MOST_OPTIMIZATIONS", "1")
 
 import shutil
 import signal
@@ -31,7 +33,6 @@ CHROMIUM = os.environ.get("WORKBENCH_CHROMIUM") or next(
     filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
 )
 NO_BROWSER = "no Chromium found (Debian: apt-get install chromium; or set WORKBENCH_CHROMIUM)"
-EXTENSIVE = "a further case that takes long: make extensive"
 CHROMIUM_FLAGS = [
     "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
     "--disable-background-networking", "--disable-component-update", "--disable-sync",
@@ -52,10 +53,6 @@ def pytest_collection_modifyitems(items):
     for item in items:                  # the pages say what the short fits of apps warn of
         if item.path.is_relative_to(APPS):
             item.add_marker(pytest.mark.filterwarnings("ignore::workbench.checks.WorkbenchWarning"))
-    if os.environ.get("WORKBENCH_EXTENSIVE") != "1":
-        for item in items:
-            if item.get_closest_marker("extensive"):
-                item.add_marker(pytest.mark.skip(reason=EXTENSIVE))
     if CHROMIUM is None:
         for item in items:
             if item.get_closest_marker("ui"):
@@ -72,7 +69,7 @@ def _order(items):
 
 def pytest_terminal_summary(terminalreporter):
     reports = terminalreporter.stats.get("skipped", [])
-    for what, reason in (("BROWSER", NO_BROWSER), ("ZARR", NO_ZARR), ("EXTENSIVE", EXTENSIVE)):
+    for what, reason in (("BROWSER", NO_BROWSER), ("ZARR", NO_ZARR)):
         count = sum(reason in str(report.longrepr) for report in reports)
         if count:
             terminalreporter.write_sep("!", f"{count} {what} TESTS SKIPPED", red=True, bold=True)

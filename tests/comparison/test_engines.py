@@ -53,7 +53,6 @@ def test_chains_of_normal_values_are_the_closed_form(ds):
     assert bool(found["hyperparameter_std"].isnull().all())
 
 
-@pytest.mark.extensive
 @pytest.mark.slow
 def test_hyperparameters_are_sampled_on_the_command_line(tmp_path):
     pytest.importorskip("numpyro")

@@ -119,7 +119,6 @@ def test_detached_pieces_go_to_the_neighbour_they_border_most():
     assert np.array_equal(without_fragments(grid, 19, 100), grid)
 
 
-@pytest.mark.extensive
 @pytest.mark.slow
 def test_the_shape_of_the_malaria_data_can_be_had():
     ds = load("simulated-country", pixels=1_044_683, districts=957, regions=150, provinces=18,

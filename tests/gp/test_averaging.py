@@ -32,7 +32,7 @@ def averaged(source):
 
 def on_a_grid(source):
     """Area effects' standard deviations, their posterior weights and fits, by brute force."""
-    grid = np.exp(np.linspace(np.log(0.005), np.log(3.0), 80))
+    grid = np.exp(np.linspace(np.log(0.005), np.log(3.0), 40))
     model = VBAgg(inducing=8, overdispersion="area", nugget=0.0)
     fits = [model.condition(source, HELD | {"area.std": float(std)}) for std in grid]
     prior = fits[0].state.hyperparameters["area.std"].prior
@@ -43,7 +43,6 @@ def on_a_grid(source):
     return grid, weights / weights.sum(), fits
 
 
-@pytest.mark.extensive
 @pytest.mark.slow
 def test_it_is_the_integral_over_the_posterior(source, averaged):
     grid, weights, fits = on_a_grid(source)

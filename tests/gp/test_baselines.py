@@ -342,7 +342,6 @@ def test_early_stop_bags_call_for_minibatches(source, held_out):
     assert not hasattr(model.fit(source).history, "early_stop")
 
 
-@pytest.mark.extensive
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::workbench.checks.ConvergenceWarning")
 def test_adam_nears_l_bfgs(source):

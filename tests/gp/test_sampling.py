@@ -86,7 +86,6 @@ def test_draws_are_those_of_the_closed_form():
     np.testing.assert_allclose(found.total.mean((0, 1)), bags.mean.numpy(), atol=0.02)
 
 
-@pytest.mark.extensive
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::workbench.checks.ConvergenceWarning")
 def test_vi_is_near_the_draws_on_counts():

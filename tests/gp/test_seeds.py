@@ -48,8 +48,7 @@ def test_every_seed_is_the_same_model(individuals):
 
 @pytest.mark.filterwarnings("ignore::workbench.checks.ConvergenceWarning")
 @pytest.mark.slow
-@pytest.mark.parametrize("total", [
-    1e1, 1e3, pytest.param(1e7, marks=pytest.mark.extensive)])     # 1e5 is in test_huge_totals.py
+@pytest.mark.parametrize("total", [1e1, 1e3, 1e7])     # 1e5 is in test_huge_totals.py
 def test_seeds_agree_or_the_fit_says_that_it_is_not_sure(total):
     source, reached, surely = crowd(MANY, total), [], []
     for seed in SEEDS[:2] if total > 1e3 else SEEDS:        # half a minute each where totals bind

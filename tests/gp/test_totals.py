@@ -9,6 +9,7 @@ from workbench.gp.data.bags import Source, Targets
 from workbench.gp.expectations.exponentials import _about_the_mean, _pairwise, matched, moment
 from workbench.gp.fields.geometry import Geometry, geometry
 from workbench.gp.kernels.operators import OPERATORS
+from workbench.gp.models.registry import MODELS
 from workbench.gp.models.vbagg.model import VBAgg
 
 EFFECTS = {
@@ -130,3 +131,17 @@ def test_clustered_bags_take_the_form_for_large_bags(monkeypatch):
     law, draws = fit.over(new), fit.draw_totals(new, None, 20_000, 0)
     assert ((draws.mean(0) - law.mean).abs() < 5 * draws.std(0) / np.sqrt(20_000)).all()
     np.testing.assert_allclose(draws.std(0), law.std, rtol=0.05)
+
+
+@pytest.mark.filterwarnings("ignore::workbench.checks.ConvergenceWarning")
+@pytest.mark.parametrize("name", ["aggregated-gp", "cmp", "var-cmp"])
+def test_totals_of_exact_models_are_drawn_from_the_covariance_of_the_bags(name):
+    source = made.continuous(made.bags((4, 3, 6, 2)))
+    field = MODELS[name](kernel="linear+matern32", max_steps=2, tolerance=1.0).fit(
+        source).state.field
+    new = made.bags((30, 5, 1), seed=8)
+    operator = OPERATORS["mean"](new)
+    mean, covariance = field.joint(new.x)
+    got = field.joint_of_bags(new.x, operator)
+    torch.testing.assert_close(got[0], operator(mean))
+    torch.testing.assert_close(got[1], operator.dense() @ covariance @ operator.dense().mT)

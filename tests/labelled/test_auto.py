@@ -483,7 +483,6 @@ def test_wrong_options_are_refused(option, message):
         wb.Auto(**option)
 
 
-@pytest.mark.extensive
 @pytest.mark.slow
 def test_certainly_bad_candidates_have_no_weight_and_leave_no_tails_in_the_mixture():
     ds = wb.load("simulated-country", level="district", seed=0)

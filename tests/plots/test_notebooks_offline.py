@@ -64,8 +64,7 @@ def lab(tmp_path_factory):
 
 
 @pytest.mark.ui
-@pytest.mark.parametrize("hvplot_first", [
-    False, pytest.param(True, marks=pytest.mark.extensive)])
+@pytest.mark.parametrize("hvplot_first", [False, True])
 def test_plots_are_drawn_without_network(lab, context, hvplot_first):
     """Where hvplot is imported first it asks for scripts that are not to be had."""
     url, folder = lab

@@ -124,7 +124,7 @@ def test_an_address_with_a_fit_of_another_model_is_refused_and_shown_as_preview(
 @pytest.mark.parametrize("more", [
     "&nugget=0.2&variance=0.1", "&likelihood=negative-binomial&link=square",
     "&likelihood=normal&link=identity", "&model=centre-point&overdispersion=none",
-    "&model=constant", pytest.param("&model=auto", marks=pytest.mark.extensive)])
+    "&model=constant", "&model=auto"])
 def test_the_settings_of_a_preview_make_the_same_map_on_the_command_line(begin, more):
     query = dict(part.split("=") for part in (SMALL + more).split("&"))
     session = begin("&".join(f"{name}={value}" for name, value in query.items()))
@@ -151,8 +151,7 @@ def test_the_settings_and_maps_of_a_fit_carry_it(begin, tmp_path):
     np.testing.assert_allclose(maps["mean"], store.answer.mean)
 
 
-@pytest.mark.parametrize("query", [
-    SMALL, pytest.param(SMALL.replace("vbagg", "auto"), marks=pytest.mark.extensive)])
+@pytest.mark.parametrize("query", [SMALL, SMALL.replace("vbagg", "auto")])
 def test_a_session_file_shows_the_same_numbers_in_another_server(begin, query):
     session = fitted(begin, query + "&threshold=4")
     packed = session.settled().save()

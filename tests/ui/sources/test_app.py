@@ -98,7 +98,6 @@ def test_sliders_bars_and_presets_move_the_posteriors(page, apps_url):
     expect(status(page)).to_contain_text("Ribatet 0.50, Lyddon 0.50", timeout=WAIT)
 
 
-@pytest.mark.extensive
 def test_a_function_is_drawn_and_mr_dgp_learnt_beside_it(page, apps_url):
     open_app(page, f"{apps_url}/sources?truth=drawn&sources=-2_15_50_1_1_0_0.3_0~"
                    "-2_15_100_5_0.5_0_0.1_0")

@@ -31,6 +31,8 @@ def trace_of_square(view: ProjectedData, covariance: Tensor, weight: Tensor, res
 
 def nugget_variance(view: ProjectedData, share: Tensor) -> Tensor:
     """Variance of the nugget's sum over a bag, on the scale of log η (B, ...)."""
+    if not view.nugget_variance.requires_grad and float(view.nugget_variance) == 0.0:
+        return share.new_zeros(view.operator.bags.count, *share.shape[1:])
     return view.nugget_variance * view.noise_shares(share)
 
 

@@ -96,6 +96,18 @@ class CollapsedField(nn.Module):
         covariance = q.unexplained(x, seen.features) + explained
         return seen.offset + seen.features @ q.q_mean, covariance
 
+    @torch.no_grad()
+    def joint_of_bags(self, x: Inputs, operator: AggregationOperator) -> tuple[Tensor, Tensor]:
+        """Mean (B,) and covariance (B, B) of A f for other bags."""
+        q, seen = self.inducing, self.inducing.project(x)
+        rows = operator.rows(seen.features)
+        inexact = [term for term in self.terms if not term.finite_rank]
+        covariance = rows @ q.q_covariance @ rows.mT + operator.gram(inexact, x)
+        for term, (start, stop) in zip(self.terms, q.blocks().values(), strict=True):
+            if not term.finite_rank:
+                covariance = covariance - rows[:, start:stop] @ rows[:, start:stop].mT
+        return operator(seen.offset) + rows @ q.q_mean, covariance
+
     def aggregate(self, x: Inputs, operator: AggregationOperator) -> tuple[Tensor, Tensor]:
         """Mean and variance of A f for other bags (B,)."""
         mean, variance = self.inducing.aggregate(x, operator)

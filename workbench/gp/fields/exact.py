@@ -105,6 +105,12 @@ class ExactField(nn.Module):
         return self.mean + cross @ self._alpha, prior + effect - white.mT @ white
 
     @torch.no_grad()
+    def joint_of_bags(self, x: Inputs, operator: AggregationOperator) -> tuple[Tensor, Tensor]:
+        """Posterior mean (B,) and covariance (B, B) of A f for other bags."""
+        mean, covariance = self.joint(x)
+        return operator(mean), operator.rows(operator.rows(covariance).mT)
+
+    @torch.no_grad()
     def aggregate(self, x: Inputs, operator: AggregationOperator) -> tuple[Tensor, Tensor]:
         """Posterior mean and variance of A f for other bags (B,)."""
         return self.functionals(

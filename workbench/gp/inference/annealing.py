@@ -23,6 +23,7 @@ from workbench.gp.optimisation.training import History, scaled_callback
 # is annealed, and nats at which the first power of the likelihood starts.
 _HARD, _EASY = 1e4, 1e2
 _STEPS, _TOLERANCE = 12, 1e-3       # of the hyperparameters at each power: none needs its optimum
+_STEPS_OF_Q = 50                    # at one setting, until the best start is known
 # Lengthscales and variances of the starts, relative to those that annealing ends with. Shorter ones
 # only make q harder to find: annealing comes from the side of long ones.
 _STARTS = ((1.0, 1.0), (2.0, 4.0))
@@ -88,7 +89,11 @@ def train_annealed(state, rising: list[float], ascend: Callable[..., History], p
 
     def climb(steps: int, tolerance: float) -> History:
         nonlocal done, elapsed
-        part = ascend(state, False, scaled_callback(callback, done, parts), steps, tolerance)
+        usual, state.steps_of_q = state.steps_of_q, _STEPS_OF_Q
+        try:
+            part = ascend(state, False, scaled_callback(callback, done, parts), steps, tolerance)
+        finally:
+            state.steps_of_q = usual
         done, elapsed = done + 1, elapsed + part.elapsed
         return part
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator
 
 import torch
 from jaxtyping import Float
@@ -202,13 +203,26 @@ def _parts(values: Tensor, table: Tensor, members: Tensor):
     return zip(values.split(rows), table.split(rows), members.split(rows), strict=True)
 
 
-def blocks(bags: Bags, pairs: int | None = None):
+def blocks(bags: Bags, pairs: int | None = None) -> Iterable[tuple[Tensor, Tensor]]:
     """Yield padded groups of bags of similar size: positions (b, n) and mask (b, n).
 
     Bags come in order of size, so padding stays small; each group holds at most ``pairs`` pairs
     of individuals (by default `_PAIRS`); a bag with more than that is a group of its own.
     """
-    pairs = pairs or _PAIRS
+    if pairs is not None:
+        return _padded(bags, pairs)
+    return _kept(bags, "_blocks", lambda: list(_padded(bags, _PAIRS)))
+
+
+def _kept(bags: Bags, name: str, compute: Callable):
+    """What every evaluation asks of the same bags, found once and kept with them."""
+    known = vars(bags)
+    if name not in known:
+        known[name] = compute()
+    return known[name]
+
+
+def _padded(bags: Bags, pairs: int) -> Iterator[tuple[Tensor, Tensor]]:
     sizes = bags.sizes.long()
     starts = torch.cat([sizes.new_zeros(1), sizes.cumsum(0)[:-1]])
     order, begin = sizes.argsort(stable=True), 0
@@ -224,10 +238,8 @@ def blocks(bags: Bags, pairs: int | None = None):
         begin = end
 
 
-def _block_order(bags: Bags) -> Tensor:
-    return bags.sizes.long().argsort(stable=True).argsort()
-
-
 def restore_order(bags: Bags, per_block: list[Tensor]) -> Tensor:
     """Join results of `blocks` (one row per bag) and put them back in the order of the bags."""
-    return torch.cat(per_block)[_block_order(bags)]
+    order = _kept(bags, "_block_order",
+                  lambda: bags.sizes.long().argsort(stable=True).argsort())
+    return torch.cat(per_block)[order]

@@ -23,7 +23,7 @@ from workbench.gp.models.conditional_mean.mean_function import evaluate
 from workbench.gp.models.conditional_mean.mediators import warn_where_no_bag_is
 from workbench.gp.models.exact.bagged_gp import ExactFit
 from workbench.gp.models.fits import ModelFit
-from workbench.gp.models.joint import sum_bags
+from workbench.gp.models.joint import gaussian
 from workbench.gp.models.options import cast_bags
 from workbench.gp.predictive import Normal
 
@@ -76,10 +76,12 @@ class CMPFit(ExactFit):
         noise = np.random.default_rng([seed, 2]).standard_normal(tuple(drawn.shape))
         return drawn + self.state.noise.white.detach().sqrt() * torch.as_tensor(noise).to(drawn)
 
-    def draw_totals(self, bags: Bags, trained, samples: int, seed: int) -> Tensor:
-        """Joint draws of the means over new individuals of bags (samples, B)."""
-        bags = cast_bags(bags, self.state.options)
-        return sum_bags(SegmentMean(bags), self.draw_rates(bags, None, samples, seed))
+    def _totals(self, bags: Bags, samples: int, generator) -> Tensor:
+        operator, white = SegmentMean(bags), self.state.noise.white.detach()
+        mean, covariance = self.state.field.joint_of_bags(self.state.transform(bags.x), operator)
+        covariance = covariance + (white * squares(bags)).diag()
+        return gaussian(mean.detach() + operator(self._known(bags)), covariance.detach(), samples,
+                        generator)
 
     def _known(self, bags: Bags) -> Tensor:
         """The mean function at individuals in natural units (N,)."""

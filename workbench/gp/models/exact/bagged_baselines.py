@@ -109,6 +109,10 @@ class IndependentFit(ExactFit):
             out.append(gaussian(mean.detach(), covariance.detach(), samples, generator))
         return torch.cat(out, 1)
 
+    def draw_totals(self, bags: Bags, trained, samples: int, seed: int) -> Tensor:
+        """Draws of the bag parameters, which are independent of each other (samples, B)."""
+        return self.over(bags).sample(samples, seed)
+
     @torch.no_grad()
     def _bags(self, bags: Bags):
         """Rows of each bag, their covariance with its observation, and which bag it is."""

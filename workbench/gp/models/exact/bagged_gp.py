@@ -108,9 +108,14 @@ class ExactFit(ModelFit):
 
     def draw_totals(self, bags: Bags, trained, samples: int, seed: int) -> Tensor:
         """Joint draws of the bag parameters (samples, B)."""
+        generator = np.random.default_rng(seed)
         bags = self.model.reduce(cast_bags(bags, self.state.options))
-        return sum_bags(OPERATORS[self.state.source.aggregation](bags),
-                        self.draw_rates(bags, None, samples, seed))
+        return in_parts(bags, lambda part, _: self._totals(part, samples, generator))
+
+    def _totals(self, bags: Bags, samples: int, generator) -> Tensor:
+        operator = OPERATORS[self.state.source.aggregation](bags)
+        mean, covariance = self.state.field.joint_of_bags(self.state.transform(bags.x), operator)
+        return gaussian(mean.detach(), covariance.detach(), samples, generator)
 
     def simulate_bags(self, bags: Bags, trained, samples: int, seed: int) -> Tensor:
         """Joint posterior predictive observations of bags (samples, B)."""

@@ -73,6 +73,7 @@ class VariationalState(Recalled):
         self.trained_data: ProjectedData | None = None
         self._scales: Tensor | None = None      # of the terms when q was last optimised
         self.tempering = 1.0        # power of the likelihood while training is annealed
+        self.steps_of_q = 200       # most of them at one setting of the hyperparameters
         self._hyperparameters(kind)
         self._start_q()
 
@@ -211,7 +212,7 @@ class VariationalState(Recalled):
     def profile(self, pulse=None) -> Tensor:
         """Objective at the best q plus log prior, differentiable in the free hyperparameters."""
         seen = self.project(self.learning)
-        self.optimise_q(seen, nats=_PROFILE, pulse=pulse)
+        self.optimise_q(seen, self.steps_of_q, _PROFILE, pulse)
         value = self.objective(seen, self.field.q_mean, self.field.q_covariance)
         return value + self.hyperparameters.log_prior()
 
