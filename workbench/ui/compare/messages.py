@@ -82,6 +82,11 @@ def failed(partial: str) -> str:
     return f"Incomplete: {partial}. What is finished is shown, and kept for the next comparison."
 
 
+def all_maps(count: int) -> str:
+    """Of a button on a phone, which draws few maps at first."""
+    return f"Show all {count} maps"
+
+
 def papers(title: str, count: int, near: int, elsewhere: int) -> str:
     """How many published numbers are met."""
     if not count:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import panel as pn
 import panel_material_ui as pmui
 
+from workbench.ui.base.browser import PHONE
 from workbench.ui.base.jobs import Run
 from workbench.ui.base.shell import App
 from workbench.ui.base.views.layout import ByTab, View, stretched, wrapping
@@ -22,7 +23,6 @@ from workbench.ui.compare.views.engines import Engines
 from workbench.ui.compare.views.exports import Exports
 from workbench.ui.compare.views.maps import Maps
 
-PHONE = 600
 LOOSE = {"max-height": "none", "min-width": "0"}
 
 
@@ -135,7 +135,7 @@ class Stage(View):
         if not len(column):
             if store.state.tab == MODELS:
                 self.charts, self.maps = Charts(store), Maps(store)
-                column[:] = [self.charts, self.maps, self.charts.table]
+                column[:] = [self.charts]
             elif store.state.tab == BETWEEN:
                 self.engines = Engines(store)
                 column.append(self.engines)
@@ -153,6 +153,9 @@ class Stage(View):
             if self.store.state.tab == MODELS:      # what is not seen need not be laid out
                 self.charts.fit_into(across - 8)
                 self.maps.fit_into(across - 8, down)
+                column = self._tabs[MODELS]
+                if len(column) == 1:        # maps of another size would be laid out twice
+                    column.extend([self.maps, self.charts.table])
             elif self.store.state.tab == BETWEEN:
                 self.engines.fit_into(across - 8, down)
             else:
