@@ -23,6 +23,7 @@ table.wb-table th:first-child {text-align: left;}
   table.wb-table thead {display: none;}
   table.wb-table tr {padding: 6px 0; border-bottom: 1px solid rgba(128, 128, 128, 0.35);}
   table.wb-table tbody th, table.wb-table td {border: none; padding: 1px 0;}
+  table.wb-table tbody th {font-weight: 600 !important;}
   table.wb-table td {display: flex; justify-content: space-between; gap: 16px;}
   table.wb-table td:empty {display: none;}
   table.wb-table td::before {content: attr(data-head); text-align: left; opacity: 0.8;}

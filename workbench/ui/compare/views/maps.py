@@ -50,6 +50,7 @@ class Maps(View):
         self.row, self._whole = wrapping(gap=2), False
         self.more = small_button("", self._all, margin=(6, 5), visible=False)
         self.note = note()
+        self.note.styles = {"flex": "1 1 280px"}
         bar_and_note = pn.Row(self.legend, self.note, sizing_mode="stretch_width", margin=0,
                               stylesheets=[WRAP])
         self._panel = stretched(bar_and_note, self.row, self.more)

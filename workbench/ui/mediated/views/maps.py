@@ -20,8 +20,7 @@ from workbench.ui.mediated.store import Store
 from workbench.ui.mediated.views.charts import Calibration
 
 TALL, WIDE = 214, 238           # pixels across a map: four in a row of a laptop
-AXIS = 74                       # pixels beside a map that is alone in its row
-FIRST = ("mean", "truth")       # of a phone, on which maps stand below each other
+EDGE = 24                       # pixels beside a map that is alone in its row
 TEMPERATURES = ("target", "truth", "mean")
 COARSE = ("target", "covariate", "mediator")
 PALETTES = {"value": "viridis", "covariate": "YlOrBr", "mediator": "YlGnBu", "width": "cividis",
@@ -49,8 +48,8 @@ class Maps(View):
         self._data: Data | None = None
         self._across, self._ratio = 0, 1.0
         parts = {name: shown(plot) for name, plot in self.figures.items()}
-        for name in messages.MAPS:
-            if name not in FIRST:
+        for name in messages.MAPS:      # a phone shows the answer first
+            if name != "mean":
                 lower(parts[name])
         lower(after := shown(self.calibration))
         self._row = wrapping(*parts.values(), after, gap=4)
@@ -70,9 +69,11 @@ class Maps(View):
 
     def _size(self) -> None:
         side = TALL if self._ratio > 0.75 else WIDE
-        if 0 < self._across < PHONE:
-            side = self._across - AXIS
-        for plot in self.figures.values():
+        alone = 0 < self._across < PHONE
+        if alone:
+            side = self._across - EDGE
+        for name, plot in self.figures.items():
+            plot.yaxis.visible = name in LEFT and not alone
             plot.frame_width, plot.frame_height = side, round(side * self._ratio)
             plot.select_one({"type": ColorBar}).width = side - 12
 
