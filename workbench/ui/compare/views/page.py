@@ -12,7 +12,7 @@ from workbench.ui.base.views.layout import ByTab, View, stretched, wrapping
 from workbench.ui.base.views.readout import Readout
 from workbench.ui.base.views.room import Room
 from workbench.ui.base.views.text import note, paragraph
-from workbench.ui.compare import background, messages
+from workbench.ui.compare import background, messages, pairs
 from workbench.ui.compare.ranking import BETTER, ranking
 from workbench.ui.compare.state import BETWEEN, MODELS, PAPERS, State
 from workbench.ui.compare.store import Store
@@ -91,8 +91,10 @@ def engines(store: Store) -> tuple[str, str, str, None]:
     warned = store.pair.attrs.get("warned", "").replace("\n", " ")
     first = next((line for line in lines if line.startswith(f"{store.shown.one}: ")), lines[0])
     rest = [model, *(line for line in lines if line != first), warned]
-    return f"{first}.", ". ".join(filter(None, rest)), (
-        messages.STALE_PAIR if store.stale_pair else ""), None
+    hint = messages.STALE_PAIR if store.stale_pair else ""
+    if missing := pairs.unfinished(store.pair):
+        hint = f"{messages.engines_stopped(missing)} {hint}".strip()
+    return f"{first}.", ". ".join(filter(None, rest)), hint, None
 
 
 def published(store: Store) -> tuple[str, str, str, None]:
