@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ import numpy as np
 import xarray as xr
 
 from workbench.interrupt import Cancelled
+from workbench.ui.base import leftovers
 from workbench.ui.base.cache import Cache
 from workbench.ui.compare.catalogue import INDIVIDUALS
 from workbench.ui.compare.engine import Board, arguments, board_of, data_of, own_models
@@ -195,4 +197,4 @@ def _map(setting: Setting, name: str, model, ds: xr.Dataset) -> np.ndarray:
 @cache
 def finished_fits() -> tempfile.TemporaryDirectory:
     """A folder of fits that were finished, shared by all sessions; gone when the server ends."""
-    return tempfile.TemporaryDirectory(prefix="workbench-compare-")
+    return tempfile.TemporaryDirectory(prefix=f"{leftovers.COMPARED}{os.getpid()}-")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from workbench.checks import InputError, require
+from workbench.ui.base.leftovers import OWN as PREFIX
 from workbench.ui.disaggregate.catalogue import Choice, kernels_for
 from workbench.ui.disaggregate.engine import EXACT_LIMIT
 from workbench.ui.disaggregate.uploads import (
@@ -37,7 +39,7 @@ MOST = 15               # megabytes of all files together, which a browser sends
 MOST_KEPT = 60          # megabytes of all files that one session uses
 MOST_READ = 512         # megabytes that a packed file may become when it is read
 ALL = "all"
-PREFIX, NAME = "workbench-own-", "own-"     # of folders; and a number: of datasets in addresses
+NAME = "own-"           # and a number: of datasets in addresses
 _QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9, 0.95)
 
 
@@ -122,7 +124,8 @@ def kept(contents: Mapping[str, bytes]) -> Files:
     for name in names:
         require(Path(name).suffix in POLYGONS + RASTERS + PARTS, f"{name} is of a kind that is not "
                 f"read here; drop areas ({', '.join(POLYGONS)}) and rasters ({', '.join(RASTERS)})")
-    folder = tempfile.TemporaryDirectory(prefix=PREFIX, ignore_cleanup_errors=True)
+    folder = tempfile.TemporaryDirectory(prefix=f"{PREFIX}{os.getpid()}-",
+                                         ignore_cleanup_errors=True)
     try:
         return _looked_at(folder, dict(zip(names, contents.values(), strict=True)))
     except BaseException:
