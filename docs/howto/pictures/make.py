@@ -1,7 +1,7 @@
-"""Pictures of the apps at work: `python docs/howto/pictures/make.py [APP ...]` (needs a Chromium).
+"""Pictures of the apps at work: `make pictures`, or `python docs/howto/pictures/make.py [APP ...]`.
 
-Those of the documentation are stored beside this script; small ones, for the first page of
-`workbench serve`, beside the apps.
+It needs a Chromium. Those of the documentation are stored beside this script; small ones, for the
+first page of `workbench serve`, beside the apps.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from playwright.sync_api import Page, sync_playwright
 from workbench.ui.serving import apps
 
 HERE = Path(__file__).parent
-SIZE, SMALL = (1440, 900), (640, 360)
+SIZE, SMALL = (1280, 800), (640, 360)
 LEFT, TOP, WIDE = 310, 70, 960      # of what is shown of the main column
-TOPS, WIDES = {"compare": 205}, {"compare": 1115}    # of apps whose best lies lower, or is wider
+TOPS = {"compare": 205}     # of apps whose best lies lower
 PATIENCE = 300_000      # milliseconds
 IDLE = "() => window.Bokeh && Bokeh.documents.length && Bokeh.documents[0].is_idle"
 
@@ -67,7 +67,7 @@ def picture(page: Page, address: str, name: str) -> None:
     with Image.open(io.BytesIO(page.screenshot())) as image:
         seen = image.convert("RGB")
     seen.quantize(256).save(HERE / f"{name}.png", optimize=True)
-    top, wide = TOPS.get(name, TOP), WIDES.get(name, WIDE)
+    top, wide = TOPS.get(name, TOP), WIDE
     height = wide * SMALL[1] // SMALL[0]
     beside = seen.crop((LEFT, top, LEFT + wide, top + height))
     small = beside.resize(SMALL, Image.Resampling.LANCZOS)
