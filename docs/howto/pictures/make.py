@@ -26,6 +26,7 @@ SIZE, SMALL = (1280, 800), (640, 360)
 LEFT, TOP, WIDE = 310, 70, 960      # of what is shown of the main column
 TOPS = {"compare": 205}     # of apps whose best lies lower
 PATIENCE = 300_000      # milliseconds
+REFINED = 4             # how much a palette may still change: small marks keep their colours
 IDLE = "() => window.Bokeh && Bokeh.documents.length && Bokeh.documents[0].is_idle"
 
 
@@ -66,13 +67,13 @@ def picture(page: Page, address: str, name: str) -> None:
     page.mouse.move(5, 5)
     with Image.open(io.BytesIO(page.screenshot())) as image:
         seen = image.convert("RGB")
-    seen.quantize(256).save(HERE / f"{name}.png", optimize=True)
+    seen.quantize(256, kmeans=REFINED).save(HERE / f"{name}.png", optimize=True)
     top, wide = TOPS.get(name, TOP), WIDE
     height = wide * SMALL[1] // SMALL[0]
     beside = seen.crop((LEFT, top, LEFT + wide, top + height))
     small = beside.resize(SMALL, Image.Resampling.LANCZOS)
     folder = apps()[name].parent / "pictures"
-    small.quantize(128).save(folder / f"{name}.png", optimize=True)
+    small.quantize(160, kmeans=REFINED).save(folder / f"{name}.png", optimize=True)
 
 
 def main(names: list[str]) -> None:

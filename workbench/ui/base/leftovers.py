@@ -13,6 +13,18 @@ OWN, COMPARED = "workbench-own-", "workbench-compare-"
 _NAME = re.compile(rf"(?:{OWN}|{COMPARED})(\d+)-\w+")
 
 
+def folder(beginning: str) -> tempfile.TemporaryDirectory:
+    """A folder of this process, gone when the process ends, or removed by the next server.
+
+    Parameters
+    ----------
+    beginning : str
+        Of its name.
+    """
+    return tempfile.TemporaryDirectory(prefix=f"{beginning}{os.getpid()}-",
+                                       ignore_cleanup_errors=True)
+
+
 def remove() -> list[Path]:
     """Remove what ended servers of this user left in the temporary folder.
 

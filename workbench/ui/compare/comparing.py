@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -197,4 +196,4 @@ def _map(setting: Setting, name: str, model, ds: xr.Dataset) -> np.ndarray:
 @cache
 def finished_fits() -> tempfile.TemporaryDirectory:
     """A folder of fits that were finished, shared by all sessions; gone when the server ends."""
-    return tempfile.TemporaryDirectory(prefix=f"{leftovers.COMPARED}{os.getpid()}-")
+    return leftovers.folder(leftovers.COMPARED)
