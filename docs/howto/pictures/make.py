@@ -57,11 +57,14 @@ def picture(page: Page, address: str, name: str) -> None:
     page.wait_for_selector("canvas", timeout=PATIENCE)
     page.wait_for_function(IDLE, timeout=PATIENCE)
     if name == "disaggregate":
+        page.get_by_text("Preview, not fitted").first.wait_for(timeout=PATIENCE)
         page.get_by_role("button", name="Fit", exact=True).click()
         cancel = page.get_by_role("button", name="Cancel", exact=True)
         cancel.wait_for(timeout=PATIENCE)
         cancel.wait_for(state="hidden", timeout=PATIENCE)
         page.get_by_text("scoring", exact=True).wait_for(state="hidden", timeout=PATIENCE)
+    if name == "compare":           # its maps come once it knows how large they can be
+        page.get_by_text("Truth, not told").wait_for(timeout=PATIENCE)
     page.wait_for_timeout(4000)     # what is computed after the first maps
     page.wait_for_function(IDLE, timeout=PATIENCE)
     page.mouse.move(5, 5)
