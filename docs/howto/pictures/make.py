@@ -58,6 +58,7 @@ def picture(page: Page, address: str, name: str) -> None:
     page.wait_for_function(IDLE, timeout=PATIENCE)
     if name == "disaggregate":
         page.get_by_text("Preview, not fitted").first.wait_for(timeout=PATIENCE)
+        page.wait_for_timeout(4000)
         page.get_by_role("button", name="Fit", exact=True).click()
         cancel = page.get_by_role("button", name="Cancel", exact=True)
         cancel.wait_for(timeout=PATIENCE)
