@@ -54,7 +54,7 @@ def server():
 def picture(page: Page, address: str, name: str) -> None:
     """Open an app, fit where it has to be asked for it, and store what is seen."""
     page.goto(f"{address}/{name}", timeout=PATIENCE)
-    page.wait_for_selector("canvas", timeout=PATIENCE)
+    page.locator("canvas").locator("visible=true").first.wait_for(timeout=PATIENCE)
     page.wait_for_function(IDLE, timeout=PATIENCE)
     if name == "disaggregate":
         page.get_by_text("Preview, not fitted").first.wait_for(timeout=PATIENCE)
