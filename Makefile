@@ -23,7 +23,7 @@ NBVAL := $(if $(NOTEBOOKS),--nbval-lax --nbval-current-env --nbval-cell-timeout=
          --nbval-kernel-startup-timeout=120 notebooks)
 
 .DEFAULT_GOAL := help
-.PHONY: help serve test fast lint signatures notebooks lab docs clean
+.PHONY: help serve test fast lint signatures notebooks lab docs pictures clean
 
 help: ## Show this list
 	@echo "Targets (PYTHON=$(PYTHON) VENV=$(VENV) PORT=$(PORT) JOBS=$(JOBS)):"
@@ -54,6 +54,9 @@ lab: $(READY) ## Open the notebooks in JupyterLab
 docs: $(WRITTEN) ## Build the documentation into build/docs, without network
 	OMP_NUM_THREADS=1 $(BIN)/python -m sphinx -q -W --keep-going -n docs $(SITE)
 	@echo "the documentation is in $(CURDIR)/$(SITE)/index.html; \`workbench docs\` opens it"
+
+pictures: $(TESTED) ## Make the apps' pictures in the documentation and on their first page again
+	OMP_NUM_THREADS=1 $(BIN)/python docs/howto/pictures/make.py
 
 clean: ## Remove the environment and every cache
 	rm -rf $(VENV) build dist .pytest_cache .ruff_cache docs/notebooks docs/api/generated docs/api/*.rst

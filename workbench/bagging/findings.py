@@ -11,8 +11,12 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 from workbench.checks import InputError, one_way, options_named
+
+if TYPE_CHECKING:
+    from workbench.bagging.cells import Cells
 
 ERROR, WARNING, NOTE = "error", "warning", "note"
 
@@ -43,6 +47,8 @@ class Finding:
         How to correct it, with options in both ways.
     joint : str
         What stands between ``what`` and ``fix`` in a sentence.
+    cells : Cells, optional
+        Cells of a raster that it is about, to be drawn.
     """
 
     code: str
@@ -55,6 +61,7 @@ class Finding:
     severity: str = NOTE
     told: str = field(default="", repr=False)
     joint: str = field(default="; ", repr=False)
+    cells: Cells | None = field(default=None, repr=False, compare=False)
 
     def __str__(self) -> str:
         return f"{self.what}{self.joint}{self.fix}" if self.fix else self.what
@@ -142,12 +149,12 @@ def is_listing() -> bool:
 
 
 def refuse(what: str, fix: str = "", *, code: str, where: Iterable = (), count: int | None = None,
-           effect: str = STOPS, joint: str = "; ") -> None:
+           effect: str = STOPS, joint: str = "; ", cells: Cells | None = None) -> None:
     """Raise what cannot be used, or list it as an error if a check is under way.
 
     Parameters
     ----------
-    what, fix, code, where, count, effect, joint
+    what, fix, code, where, count, effect, joint, cells
         As of `Finding`.
 
     Raises
@@ -156,24 +163,25 @@ def refuse(what: str, fix: str = "", *, code: str, where: Iterable = (), count: 
         ``what; fix``, outside a check.
     """
     finding = Finding(code, what, fix, where=tuple(map(str, where)), count=count, effect=effect,
-                      severity=ERROR, joint=joint)
+                      severity=ERROR, joint=joint, cells=cells)
     if (found := _LISTING.get()) is None:
         raise InputError(str(finding))
     found.add(finding)
 
 
 def tell(what: str, *, code: str = "treated", where: Iterable = (), count: int | None = None,
-         effect: str = "", fix: str = "", severity: str = NOTE) -> None:
+         effect: str = "", fix: str = "", severity: str = NOTE, cells: Cells | None = None
+         ) -> None:
     """List what was done to the input, or seen in it, if a check is under way.
 
     Parameters
     ----------
-    what, code, where, count, effect, fix, severity
+    what, code, where, count, effect, fix, severity, cells
         As of `Finding`.
     """
     if (found := _LISTING.get()) is not None:
         found.add(Finding(code, what, fix, where=tuple(map(str, where)), count=count,
-                          effect=effect, severity=severity))
+                          effect=effect, severity=severity, cells=cells))
 
 
 def counted(**numbers: float) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import xarray as xr
@@ -24,7 +24,8 @@ _SHARED = ("kernel", "transform", "extrapolation", "priors", "initial", "hyperpa
 def compare_engines(ds: xr.Dataset, model=None, *, engines: Sequence[str] | None = None,
                     fix_hyperparameters: bool = False, draws: int = 500,
                     warmup: int = 500, chains: int = 4,
-                    seed: int = 0, limit: float = 15.0, progress: bool = False) -> xr.Dataset:
+                    seed: int = 0, limit: float = 15.0, progress: bool = False,
+                    finished: Callable[[xr.Dataset], None] | None = None) -> xr.Dataset:
     """The same model on the same small data, computed in closed form, by VI and by NUTS.
 
     How far is the variational posterior from the exact one? Rates are those inside the areas, given
@@ -52,6 +53,9 @@ def compare_engines(ds: xr.Dataset, model=None, *, engines: Sequence[str] | None
         Minutes that sampling may take, roughly; what would take longer is refused.
     progress : bool
         Show bars.
+    finished : callable, optional
+        Called after each engine but the last with what is returned, of the engines so far; what it
+        raises ends the comparison.
 
     Returns
     -------
@@ -100,21 +104,32 @@ def compare_engines(ds: xr.Dataset, model=None, *, engines: Sequence[str] | None
     if "nuts" in order:
         package("numpyro", extra="sampling")
         check_cost(ds, **{k: v for k, v in sampler.items() if k not in ("seed", "progress")})
-    found, started = {}, time.perf_counter()
+    found, started, chained = {}, time.perf_counter(), None
     fit = model.fit(ds, progress=progress)
     found["vi"] = _answers(fit, ds, started)
+
+    def so_far() -> xr.Dataset:
+        there = [one for one in order if one in found]
+        out = xr.concat([found[one] for one in there], xr.DataArray(
+            there, dims="engine", name="engine"), coords="minimal", compat="override",
+            join="outer")
+        return _told(out, chained, fit, ds, fix_hyperparameters)
+
+    def tell() -> None:
+        if finished is not None and len(found) < len(order):
+            finished(so_far())
+
+    tell()
     if "exact" in order:
         started = time.perf_counter()
         found["exact"] = _answers(_closed_form(model, fit, ds, fix_hyperparameters, progress), ds,
                                   started)
-    chained = None
+        tell()
     if "nuts" in order:
         started = time.perf_counter()
         chained = sample_posterior(fit, **sampler)
         found["nuts"] = _of_draws(chained, started, found["vi"]["hyperparameter_mean"])
-    out = xr.concat([found[one] for one in order], xr.DataArray(order, dims="engine",
-                    name="engine"), coords="minimal", compat="override", join="outer")
-    return _told(out, chained, fit, ds, fix_hyperparameters)
+    return so_far()
 
 
 def _no_closed_form(model, ds: xr.Dataset) -> str:

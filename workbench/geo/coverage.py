@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import xarray as xr
 
+from workbench.bagging.cells import cells_of
 from workbench.bagging.findings import NOTE, WARNING, counted, refuse
 from workbench.checks import option, package
 from workbench.geo.treatments import CleaningOptions, Record
@@ -57,6 +58,7 @@ def coverage_fractions(areas, grid: xr.DataArray) -> tuple[np.ndarray, np.ndarra
 def account(
     weight: np.ndarray, cell: np.ndarray, coverage: np.ndarray, options: CleaningOptions,
     record: Record, made: bool = False, owner: np.ndarray | None = None,
+    grid: xr.DataArray | None = None,
 ) -> dict[str, float]:
     """Compare the raster's total weight with what the areas cover: overlaps and the outside.
 
@@ -77,6 +79,8 @@ def account(
         Whether the weight was made for these areas, so that what lies outside means nothing.
     owner : np.ndarray, optional
         Id of the area of each entry of ``cell``, to say which ones overlap.
+    grid : xr.DataArray, optional
+        Raster of the weight, for a check to show which pixels are meant.
 
     Returns
     -------
@@ -97,9 +101,11 @@ def account(
     if twice > ROUNDING * total:
         share = f"{twice:,.6g} of {total:,.6g} of the weight ({twice / total:.2%})"
         few = twice <= SLIVERS * total
-        shared = (excess > ROUNDING * total / flat.size)[cell]
+        doubled = excess > ROUNDING * total / flat.size
+        shared = doubled[cell]
         ids = [] if owner is None else np.unique(np.asarray(owner)[shared].astype(str))
-        about = {"code": "overlap", "where": ids, "count": len(ids) or None}
+        about = {"code": "overlap", "where": ids, "count": len(ids) or None,
+                 "cells": cells_of(grid, doubled)}
         if options.overlap == "error" or (options.overlap == "keep-slivers" and not few):
             keep = option("overlap", *(["keep-slivers"] if few else []), "keep")
             refuse(f"areas overlap: {share} lies in more than one area", f"pass {keep} to count "
@@ -116,12 +122,13 @@ def account(
     counted(outside=outside)
     if share > 1e-6:
         sentence = f"{outside:,.6g} of the weight ({share:.2%}) lies outside all areas"
-        pixels = int(((covered < 1 - 1e-6) & (flat > 0)).sum())
+        left = (covered < 1 - 1e-6) & (flat > 0)
+        pixels, cells = int(left.sum()), cells_of(grid, left)
         if options.outside == "error":
             refuse(sentence, f"pass {option('outside', 'report')} to go on without it",
-                   code="outside", where=["weight"], count=pixels)
+                   code="outside", where=["weight"], count=pixels, cells=cells)
         else:
-            record.note(sentence, count=pixels, **about_outside(share))
+            record.note(sentence, count=pixels, cells=cells, **about_outside(share))
     return {"outside_weight": outside, "outside_share": float(share)}
 
 

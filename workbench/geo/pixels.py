@@ -6,6 +6,7 @@ import numpy as np
 import xarray as xr
 from scipy.ndimage import distance_transform_edt
 
+from workbench.bagging.cells import cells_of
 from workbench.bagging.findings import WARNING, refuse
 from workbench.checks import option, require
 from workbench.geo.rasters import Nodata, read_rasters
@@ -57,21 +58,22 @@ def weight_raster(
             f"the weight raster {grid.name!r} has {int(negative.sum())} negative pixels (lowest "
             f"{np.nanmin(grid.values):g})", "a weight is a population: correct it, or pass "
             f"{option('nodata', float(np.nanmin(grid.values)))} if these mark missing pixels",
-            code="weight-negative", where=[grid.name], count=int(negative.sum()))
+            code="weight-negative", where=[grid.name], count=int(negative.sum()),
+            cells=cells_of(grid, negative))
         grid = grid.copy(data=np.where(negative, np.nan, grid.values))
     return grid
 
 
 def weighted(
-    weight: np.ndarray, area: np.ndarray, cell: np.ndarray, coverage: np.ndarray,
+    grid: xr.DataArray, area: np.ndarray, cell: np.ndarray, coverage: np.ndarray,
     options: CleaningOptions, record: Record,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Keep the individuals that have a positive weight.
 
     Parameters
     ----------
-    weight : np.ndarray
-        Weight of each cell of the grid.
+    grid : xr.DataArray
+        Weight of each cell.
     area, cell, coverage : np.ndarray
         Candidates, from `workbench.geo.coverage.coverage_fractions`.
     options : CleaningOptions
@@ -89,15 +91,17 @@ def weighted(
     InputError
         If weights are zero and that was not allowed.
     """
-    found = weight.ravel()[cell]
+    found = grid.values.ravel()[cell]
     unknown = int(np.isnan(found).sum())
     if unknown:
         record.note(f"{unknown} covered pixels without a weight are not individuals",
                     code="weight-missing", where=["weight"], count=unknown,
-                    fix="fill the weight raster where people live")
+                    fix="fill the weight raster where people live",
+                    cells=cells_of(grid, cell[np.isnan(found)]))
     zero = int((found == 0).sum())
     if zero:
-        about = {"code": "weight-zero", "where": ["weight"], "count": zero}
+        about = {"code": "weight-zero", "where": ["weight"], "count": zero,
+                 "cells": cells_of(grid, cell[found == 0])}
         if options.zero_weight == "error":
             refuse(f"{zero} covered pixels have zero weight", f"pass "
                    f"{option('zero_weight', 'drop')} to leave them out, for nothing can be counted "
@@ -147,7 +151,9 @@ def pixel_covariates(
     incomplete = gaps.any(axis=1)
     share = float(weight[incomplete].sum() / weight.sum())
     lost = f"weight {weight[incomplete].sum():,.6g} ({share:.2%})"
-    about = {"code": "covariate-missing", "where": counts, "count": int(incomplete.sum())}
+    grid = next(iter(layers.values()))
+    about = {"code": "covariate-missing", "where": counts, "count": int(incomplete.sum()),
+             "cells": cells_of(grid, cell[incomplete])}
     stop = must_stop(options.missing, share)
     if stop:
         refuse(f"covariates are missing at {int(incomplete.sum())} weighted pixels ({counts}; "
@@ -166,6 +172,6 @@ def pixel_covariates(
             if not stop:
                 record.note(f"covariate {name!r}: {counts[name]} gaps were filled from the "
                             "nearest valid pixel", code="covariate-missing", where=[name],
-                            count=counts[name],
+                            count=counts[name], cells=cells_of(grid, cell[gaps[:, d]]),
                             fix=f"pass {option('missing', 'drop')} to leave these pixels out")
     return matrix, np.ones(len(matrix), bool)

@@ -209,9 +209,9 @@ def bag_polygons(
 
     area, cell, coverage = coverage_fractions(areas, grid)
     outside = account(grid.values, cell, coverage, options, record, is_word(weight),
-                      areas.index.to_numpy()[area])
+                      areas.index.to_numpy()[area], grid)
     counted(individuals=cell.size)
-    area, cell, coverage = weighted(grid.values, area, cell, coverage, options, record)
+    area, cell, coverage = weighted(grid, area, cell, coverage, options, record)
     matrix, whole = pixel_covariates(
         layers, cell, grid.values.ravel()[cell] * coverage, options, record
     )

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import xarray as xr
 
+from workbench.bagging.cells import cells_of
 from workbench.bagging.findings import part, refuse
 from workbench.checks import InputError, option, package, reading, require
 from workbench.geo.csv_grids import read_csv_grid
@@ -251,7 +252,8 @@ def _masked(
     undeclared = int((absurd & ~marked).sum())
     if undeclared:
         record.note(f"raster {name!r}: {undeclared} pixels beyond 1e30 in size were masked",
-                    code="nodata", where=[name], count=undeclared)
+                    code="nodata", where=[name], count=undeclared,
+                    cells=cells_of(band, absurd & ~marked))
     masked = absent + int(marked.sum())
     if masked:
         reason = f" (nodata {', '.join(f'{m:g}' for m in known)})" if known else ""
@@ -266,7 +268,8 @@ def _masked(
         where = "below" if mark.value < mark.lowest else "above"
         found = (f"raster {name!r} has {mark.pixels} pixels equal to {told}, far {where} all "
                  f"others ({mark.lowest:.6g} to {mark.highest:.6g})")
-        about = {"code": "nodata-mark", "where": [name], "count": mark.pixels}
+        about = {"code": "nodata-mark", "where": [name], "count": mark.pixels,
+                 "cells": cells_of(band, values == mark.value)}
         if marks == "error":
             both = (*given, value) if given else value
             refuse(f"{found}, which looks like an undeclared nodata mark",

@@ -14,6 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from workbench.ui.base import leftovers
 from workbench.ui.base.jobs import Job, Run
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ def start(apps: Collection[str] = ()) -> Job:
     Job
         The work on the first.
     """
+    leftovers.remove()
     job = Job(_hear)
     job.start(partial(_prepare, [name for name in _PAGES if name in apps or not apps]))
     return job

@@ -1,7 +1,7 @@
-"""Pictures of the apps at work: `python docs/howto/pictures/make.py [APP ...]` (needs a Chromium).
+"""Pictures of the apps at work: `make pictures`, or `python docs/howto/pictures/make.py [APP ...]`.
 
-Those of the documentation are stored beside this script; small ones, for the first page of
-`workbench serve`, beside the apps.
+It needs a Chromium. Those of the documentation are stored beside this script; small ones, for the
+first page of `workbench serve`, beside the apps.
 """
 
 from __future__ import annotations
@@ -22,10 +22,11 @@ from playwright.sync_api import Page, sync_playwright
 from workbench.ui.serving import apps
 
 HERE = Path(__file__).parent
-SIZE, SMALL = (1440, 900), (640, 360)
+SIZE, SMALL = (1280, 800), (640, 360)
 LEFT, TOP, WIDE = 310, 70, 960      # of what is shown of the main column
-TOPS, WIDES = {"compare": 205}, {"compare": 1115}    # of apps whose best lies lower, or is wider
+TOPS = {"compare": 205}     # of apps whose best lies lower
 PATIENCE = 300_000      # milliseconds
+REFINED = 4             # how much a palette may still change: small marks keep their colours
 IDLE = "() => window.Bokeh && Bokeh.documents.length && Bokeh.documents[0].is_idle"
 
 
@@ -53,26 +54,30 @@ def server():
 def picture(page: Page, address: str, name: str) -> None:
     """Open an app, fit where it has to be asked for it, and store what is seen."""
     page.goto(f"{address}/{name}", timeout=PATIENCE)
-    page.wait_for_selector("canvas", timeout=PATIENCE)
+    page.locator("canvas").locator("visible=true").first.wait_for(timeout=PATIENCE)
     page.wait_for_function(IDLE, timeout=PATIENCE)
     if name == "disaggregate":
+        page.get_by_text("Preview, not fitted").first.wait_for(timeout=PATIENCE)
+        page.wait_for_timeout(4000)
         page.get_by_role("button", name="Fit", exact=True).click()
         cancel = page.get_by_role("button", name="Cancel", exact=True)
         cancel.wait_for(timeout=PATIENCE)
         cancel.wait_for(state="hidden", timeout=PATIENCE)
         page.get_by_text("scoring", exact=True).wait_for(state="hidden", timeout=PATIENCE)
+    if name == "compare":           # its maps come once it knows how large they can be
+        page.get_by_text("Truth, not told").wait_for(timeout=PATIENCE)
     page.wait_for_timeout(4000)     # what is computed after the first maps
     page.wait_for_function(IDLE, timeout=PATIENCE)
     page.mouse.move(5, 5)
     with Image.open(io.BytesIO(page.screenshot())) as image:
         seen = image.convert("RGB")
-    seen.quantize(256).save(HERE / f"{name}.png", optimize=True)
-    top, wide = TOPS.get(name, TOP), WIDES.get(name, WIDE)
+    seen.quantize(256, kmeans=REFINED).save(HERE / f"{name}.png", optimize=True)
+    top, wide = TOPS.get(name, TOP), WIDE
     height = wide * SMALL[1] // SMALL[0]
     beside = seen.crop((LEFT, top, LEFT + wide, top + height))
     small = beside.resize(SMALL, Image.Resampling.LANCZOS)
     folder = apps()[name].parent / "pictures"
-    small.quantize(128).save(folder / f"{name}.png", optimize=True)
+    small.quantize(160, kmeans=REFINED).save(folder / f"{name}.png", optimize=True)
 
 
 def main(names: list[str]) -> None:

@@ -1,9 +1,11 @@
 """Boards of the app "compare": what is stored, what is computed, what is taken away."""
 
+import html
 import json
 import os
 import subprocess
 import sys
+import threading
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,7 +15,8 @@ import pytest
 
 import workbench as wb
 from tests.ui.kit import settled
-from workbench.comparison import Comparison
+from workbench.comparison import Comparison, engines
+from workbench.ui.base.cache import Cache
 from workbench.ui.compare import background, comparing, exporting, messages, pairs, stored
 from workbench.ui.compare.catalogue import RIVALS, engines_for
 from workbench.ui.compare.engine import arguments, narrowed
@@ -21,6 +24,7 @@ from workbench.ui.compare.ranking import ranking
 from workbench.ui.compare.state import Pair, Setting, State
 from workbench.ui.compare.store import Store
 from workbench.ui.compare.views.charts import Charts, decades, ticks_of
+from workbench.ui.compare.views.engines import MAPS, Engines
 from workbench.ui.compare.views.maps import Maps, panels
 from workbench.ui.compare.views.page import Numbers
 from workbench.ui.compare.views.papers import Papers, gap, of_paper
@@ -242,6 +246,41 @@ def test_the_program_of_engines_gives_their_numbers():
     assert json.loads(exporting.pair_json(pair, kept))["mean"]["vi"]
     store.state.learnt = True
     assert store.stale_pair
+    store.close()
+
+
+@pytest.mark.slow
+def test_cancelled_engines_leave_those_that_are_finished(monkeypatch):
+    asked, fits = Pair("normal", "vi", "exact", learnt=True), []
+    begun, go = threading.Event(), threading.Event()
+    real_fit, real_exact = wb.VBAgg.fit, engines._closed_form
+
+    def exact(*given):
+        begun.set()
+        assert go.wait(100)
+        return real_exact(*given)
+
+    monkeypatch.setattr(pairs, "_FITS", Cache(2))
+    monkeypatch.setattr(background, "_PAIRS", Cache(2))
+    monkeypatch.setattr(engines, "_closed_form", exact)
+    monkeypatch.setattr(wb.VBAgg, "fit", lambda *a, **k: fits.append(1) or real_fit(*a, **k))
+    store = Store(State(tab="engines", likelihood="normal", one="vi", other="exact", learnt=True))
+    store.compare()
+    assert begun.wait(100)
+    store.cancel()
+    view, told = Engines(store), Numbers(store)
+    assert not store.work and store.shown == asked and not store.stale_pair
+    assert pairs.unfinished(store.pair) == ["exact"]
+    assert messages.engines_stopped(["exact"]) in html.unescape(told.hint.object)
+    assert told.text.text.startswith("vi: ") and "not finished" in view.numbers.object
+    drawn = {name: np.isfinite(view.source.data[name][0]).any() for name in MAPS}
+    assert drawn == {"one": True, "other": False, "apart": False}
+    assert json.loads(exporting.pair_json(asked, store.pair))["unfinished"] == ["exact"]
+    go.set()
+    store.compare()
+    settled(store)
+    assert pairs.unfinished(store.pair) == [] and len(fits) == 1    # it was kept
+    assert messages.UNFINISHED not in view.numbers.object
     store.close()
 
 

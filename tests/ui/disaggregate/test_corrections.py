@@ -7,10 +7,14 @@ import geopandas
 import numpy as np
 import pytest
 import rasterio
+import rioxarray  # noqa: F401
+import xarray as xr
+from bokeh.models import Patches
 
 from tests.kit import write_kit
 from tests.ui.kit import restored
-from workbench.bagging.findings import ERROR, NOTE, WARNING, Finding
+from workbench.bagging.cells import Cells, cells_of
+from workbench.bagging.findings import ERROR, NOTE, WARNING, Finding, listing
 from workbench.preflight import Check
 from workbench.ui.disaggregate import engine, fixes, labels, messages, own
 from workbench.ui.disaggregate.remedies import remedies
@@ -20,6 +24,7 @@ from workbench.ui.disaggregate.store import Store
 from workbench.ui.disaggregate.verdict import GREEN, OPEN, RED, Verdict
 from workbench.ui.disaggregate.views.banner import Banner
 from workbench.ui.disaggregate.views.checks import Checks
+from workbench.ui.disaggregate.views.maps import Maps
 from workbench.ui.disaggregate.views.own import Own
 from workbench.ui.disaggregate.views.stepper import Stepper
 
@@ -90,6 +95,47 @@ def pressed(view, label):
     next(one for one in buttons if one.label == label).clicks += 1
 
 
+def test_pixels_of_a_finding_are_few_and_lie_where_the_map_is():
+    grid = xr.DataArray(np.zeros((100, 200)), dims=("y", "x"), coords={
+        "y": 4_999_995.0 - 10 * np.arange(100), "x": 500_005.0 + 10 * np.arange(200)})
+    grid = grid.rio.write_crs("EPSG:32638")
+    which = grid.values == 0
+    assert cells_of(grid, which) is None                    # no check is under way
+    with listing():
+        found = cells_of(grid, which, most=40)
+        assert cells_of(grid, ~which) is None
+    assert (found.x.size, found.count, found.width) == (40, 20_000, 10)
+    assert labels.drawn(40, 20_000) == "40 of 20,000 pixels, evenly chosen"
+    xs, ys = found.corners("EPSG:32638")
+    assert xs.min() == 500_000 and ys.max() == 5_000_000 and xs.shape == (40, 4)
+    lon, lat = found.corners("EPSG:4326")
+    assert 45 <= lon.min() and lon.max() < 45.03 and 45.1 < lat.min() and lat.max() < 45.2
+
+
+def test_pixels_of_a_finding_are_hatched_on_the_maps():
+    store = Store(State())
+    try:
+        store.scene = engine.scene(store.state.spec())
+        checks, maps = Checks(store), Maps(store)
+        x, y = (store.scene.drawn[axis].values[:3].astype(float) for axis in "xy")
+        pixels = Cells(x, y, 1.0, 2.0, 7)
+        store.check = Check("data", [Finding("outside", "weight lies outside", where=("weight",),
+                                             cells=pixels)], None, {}, None)
+        assert "3 of 7 pixels" in checks.cards[0][0].html
+        before = store.seek
+        checks.cards[0][0].pressed += 1
+        assert store.seek == before + 1
+        for name in ("mean", "known"):
+            figure = maps.atlas.figure(name)
+            drawn = next(one for one in figure.renderers if isinstance(one.glyph, Patches))
+            assert len(drawn.data_source.data["xs"]) == 3 and drawn.glyph.hatch_pattern == "/"
+            np.testing.assert_allclose(np.mean(drawn.data_source.data["xs"], axis=1), x, rtol=1e-5)
+        store.check = Check("data", [], None, {}, None)     # nothing is pointed at any more
+        assert not drawn.data_source.data["xs"]
+    finally:
+        store.leave()
+
+
 @pytest.mark.slow
 def test_own_data_are_corrected_in_the_dialog_and_again_when_they_are_in_use(broken):
     store = Store(State())
@@ -107,6 +153,13 @@ def test_own_data_are_corrected_in_the_dialog_and_again_when_they_are_in_use(bro
         assert view.corrections.marked == ["c3", "c7"] and view.corrections.map.visible
         around = view.corrections._around.data
         assert np.nanmin(around["x"]) == 300 and np.nanmax(around["y"]) == 200
+        marks = next(row for row in view.mending.column if "nodata-mark" in row[0].html)
+        assert "all 5 pixels" in marks[0].html      # the first five of the top row
+        marks[0].pressed += 1
+        assert np.ptp(view.mending.cells.data["xs"]) == 50
+        assert set(np.ravel(view.mending.cells.data["ys"])) == {290, 300}
+        card[0].pressed += 1                        # areas alone
+        assert not view.mending.cells.data["xs"]
 
         pressed(view, "Leave these areas out")
         assert checked(store, view)["value-missing"].severity == WARNING

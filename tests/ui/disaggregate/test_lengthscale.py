@@ -17,6 +17,7 @@ from workbench.ui.disaggregate.scale import width_of
 from workbench.ui.disaggregate.state import State
 from workbench.ui.disaggregate.views.charts import Charts
 from workbench.ui.disaggregate.views.lengthscale import Lengthscale
+from workbench.ui.disaggregate.views.maps import Maps
 
 KOREA = "dataset=korea&granularity=60&model=centre-point&nugget=0"
 MAP = f"{KOREA}&kernel=matern32(coordinates)"       # quickly learnt
@@ -103,6 +104,49 @@ def test_moved_maps_are_settled_on_release_and_are_found_again(fit, tmp_path):
         given = json.loads(maps.attrs["spec"])["hyperparameters"]
         assert given[LENGTH] == pytest.approx(held)
         assert f"lengthscale={held:g}&" in maps.attrs["address"]
+
+
+@pytest.mark.slow
+def test_a_stop_that_the_browser_sends_late_is_not_taken_for_a_move(fit):
+    session, view = fit
+    late, stops = view._before, list(view.slider.options.values())      # where the start was
+    shown, mark = view.slider.value, view.slider.marks
+    assert late is not None and stops[late] != shown
+    view.slider.value = stops[late]
+    assert session.state.lengthscale == LEARNT and session.store.work == ""
+    assert view.slider.value == shown
+    view.slider.marks = [{"value": late, "label": "start"}]
+    assert view.slider.marks == mark
+    slide(view, stops[late])                        # the user goes there
+    assert session.state.lengthscale == pytest.approx(stops[late])
+    session.settled()
+
+
+@pytest.mark.slow
+def test_back_after_a_drag_brings_slider_maps_and_scores_back(fit):
+    session, view = fit
+    state, store, maps = session.state, session.store, Maps(session.store)
+
+    def shown():
+        return (state.query(), view.slider.value, view.switch.value, store.answer.mean,
+                store.scores, maps.atlas.fine.source.data["mean"])
+
+    fitted, stops = shown(), list(view.slider.options.values())
+    for value in stops[2:5]:
+        slide(view, value, released=False)
+    session.maps()
+    slide(view, stops[4])
+    session.settled()
+    moved = shown()
+    assert moved[1] == stops[4] and moved[2] and not np.allclose(moved[3], fitted[3])
+    for wanted in (fitted, moved, fitted):          # Back, Forward, Back
+        assert state.read(wanted[0]) == []
+        session.settled()
+        now = shown()
+        assert now[:3] == wanted[:3] and not store.stale and not store.dragged
+        np.testing.assert_array_equal(now[3], wanted[3])
+        xr.testing.assert_identical(now[4], wanted[4])
+        np.testing.assert_array_equal(np.ravel(now[5]), np.ravel(wanted[5]))
 
 
 @pytest.mark.slow

@@ -2,6 +2,9 @@
 
 import dataclasses
 import io
+import os
+import subprocess
+import sys
 import tempfile
 import time
 import zipfile
@@ -17,6 +20,7 @@ import xarray as xr
 
 from tests.kit import write_kit
 from workbench.checks import InputError
+from workbench.ui.base import leftovers
 from workbench.ui.disaggregate import engine, exporting, exports, messages, own, recovery
 from workbench.ui.disaggregate.state import State
 from workbench.ui.disaggregate.store import Store
@@ -269,6 +273,28 @@ def test_files_go_when_others_come_and_when_the_session_ends(contents, monkeypat
     assert folders[1].exists()
     store.leave()
     assert not any(folder.exists() for folder in folders)
+
+
+def test_what_a_killed_server_left_goes_when_the_next_one_starts(contents, tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    code = ("import os, signal, sys; from pathlib import Path\n"
+            "from workbench.ui.disaggregate import own\n"
+            "files = own.kept({'areas.gpkg': Path(sys.argv[1]).read_bytes()})\n"
+            "os.kill(os.getpid(), signal.SIGKILL)\n")
+    dropped = tmp_path / "areas.gpkg"
+    dropped.write_bytes(contents["areas.gpkg"])
+    subprocess.run([sys.executable, "-c", code, str(dropped)], timeout=100,
+                   env={**os.environ, "TMPDIR": str(tmp_path)})
+    [left] = tmp_path.glob("workbench-own-*")
+    assert (left / "areas.gpkg").is_file()
+    mine = own.kept({"areas.gpkg": contents["areas.gpkg"]})
+    others = [tmp_path / name for name in ("workbench-own-notes", "workbench-own-99999999-a.b",
+                                           "workbench-other-99999999-abc")]
+    for other in others:
+        other.mkdir()
+    (tmp_path / "workbench-own-99999999-link").symlink_to(others[0])
+    assert leftovers.remove() == [left] and not left.exists()
+    assert mine.polygons.is_file() and all(other.is_dir() for other in others)
 
 
 def test_files_that_are_refused_are_not_kept(contents, tmp_path, monkeypatch):

@@ -10,8 +10,9 @@ import pytest
 
 import workbench as wb
 from tests.ui.kit import layer, ran, settled
+from workbench.ui.base.cache import Cache
 from workbench.ui.base.views.bundle import PICTURES
-from workbench.ui.sources import exporting
+from workbench.ui.sources import background, exporting
 from workbench.ui.sources.state import CITY, State
 from workbench.ui.sources.store import Store
 
@@ -47,6 +48,21 @@ def test_the_program_of_the_line_makes_its_table(given):
     np.testing.assert_allclose(page["composite"], store.answer.bands["composite"].mean)
     read = pd.read_csv(found.csv())
     np.testing.assert_allclose(read, page, rtol=1e-12)
+    store.close()
+
+
+@pytest.mark.filterwarnings("ignore:not converged")
+def test_the_program_of_the_line_mixes_the_experts_of_the_page(monkeypatch):
+    for name, value in {"STEPS": 4, "INDUCING": 10, "SAMPLES": 8}.items():
+        monkeypatch.setattr(background, name, value)
+    monkeypatch.setitem(background._KEPT, "experts", Cache(4))
+    store = opened(experts=True)
+    found = exporting.bundle(store)
+    assert "wb.MRDGP(" in found.program and store.fresh
+    table, page = ran(found.program)["table"], found.table()
+    for name in ("mr_dgp", "mr_dgp_low", "mr_dgp_high", "composite"):
+        np.testing.assert_allclose(table[name], page[name], rtol=0, atol=2e-7, err_msg=name)
+    np.testing.assert_allclose(page["mr_dgp"], store.experts.band.mean)
     store.close()
 
 

@@ -33,8 +33,12 @@ def models(setting: Setting, run: Run) -> None:
 
 
 def engines(pair: Pair, run: Run) -> None:
-    """Compare engines, and send what was found."""
-    found = pairs.compute(pair)
+    """Compare engines, and send what was found, also of those that are finished before others."""
+    def finished(found) -> None:
+        run.check()
+        run.send("engines", (pair, found))
+
+    found = pairs.compute(pair, finished)
     _PAIRS.keep(pair, found)
     run.send("pair", (pair, found))
 

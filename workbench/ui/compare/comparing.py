@@ -13,6 +13,7 @@ import numpy as np
 import xarray as xr
 
 from workbench.checks import Cancelled
+from workbench.ui.base import leftovers
 from workbench.ui.base.cache import Cache
 from workbench.ui.compare.catalogue import INDIVIDUALS
 from workbench.ui.compare.engine import Board, arguments, board_of, data_of, own_models
@@ -195,4 +196,4 @@ def _map(setting: Setting, name: str, model, ds: xr.Dataset) -> np.ndarray:
 @cache
 def finished_fits() -> tempfile.TemporaryDirectory:
     """A folder of fits that were finished, shared by all sessions; gone when the server ends."""
-    return tempfile.TemporaryDirectory(prefix="workbench-compare-")
+    return leftovers.folder(leftovers.COMPARED)

@@ -92,6 +92,7 @@ def pair_json(pair: Pair, found: xr.Dataset) -> str:
     return json.dumps({
         "setting": asdict(pair), "summary": found.attrs["summary"].split("\n"),
         "reference": found.attrs["reference"], "warned": found.attrs.get("warned", ""),
+        "unfinished": pairs.unfinished(found),
         "seconds": {e: float(found["seconds"].sel(engine=e)) for e in
                     found["engine"].values.tolist()},
         **{name: {e: [float(f"{v:.6g}") for v in found[name].sel(engine=e).values]

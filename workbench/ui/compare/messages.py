@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from workbench.ui.compare.catalogue import ENGINES
+
+ENGINE_NAMES = {engine: label for label, engine in ENGINES.items()}
+UNFINISHED = "not finished"
 TITLE = "Compare: models, engines, papers"
 ABOUT = {
     "models": "Every model gets the same totals and is asked for what it was not told. The simple "
@@ -80,6 +84,23 @@ def gap(change: Mapping[str, float]) -> str:
 def failed(partial: str) -> str:
     """That a comparison was stopped, and where."""
     return f"Incomplete: {partial}. What is finished is shown, and kept for the next comparison."
+
+
+def engines_done(names: list[str]) -> str:
+    """Which engines are finished, while another is at work."""
+    return f"finished: {', '.join(ENGINE_NAMES[name] for name in names)}"
+
+
+def engines_stopped(names: list[str]) -> str:
+    """Which engines were stopped before they were finished."""
+    told = " and ".join(ENGINE_NAMES[name] for name in names)
+    return (f"Incomplete: {told} stopped before the end. What is finished is shown, and kept for "
+            "the next computation.")
+
+
+def all_maps(count: int) -> str:
+    """Of a button on a phone, which draws few maps at first."""
+    return f"Show all {count} maps"
 
 
 def papers(title: str, count: int, near: int, elsewhere: int) -> str:

@@ -2,13 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import xarray as xr
 
+from workbench.ui.base.cache import Cache
 from workbench.ui.compare.state import Pair
 
 DATASET = {"pixels": 240, "districts": 20, "regions": 4, "provinces": 2}
 SAMPLER = {"draws": 300, "warmup": 300, "chains": 2}
 MINUTES = 5.0       # that sampling may take
+_FITS = Cache(4)    # that engines start from, kept for a comparison that was cancelled
+
+
+class _Fitted:
+    """A model whose fit, once made, is there for the next comparison too."""
+
+    def __init__(self, model, key: object):
+        self._model, self._key = model, key
+        self.name, self.options = model.name, model.options
+
+    def __repr__(self) -> str:
+        return repr(self._model)
+
+    def fit(self, ds: xr.Dataset, progress: bool = False):
+        """Fit as the model does, or take the fit that was made."""
+        return _FITS.get(self._key, lambda: self._model.fit(ds, progress=progress))
 
 
 def options(pair: Pair) -> dict:
@@ -36,12 +55,14 @@ def arguments(pair: Pair) -> dict:
     return found | (SAMPLER | {"limit": MINUTES} if "nuts" in found["engines"] else {})
 
 
-def compute(pair: Pair) -> xr.Dataset:
+def compute(pair: Pair, finished: Callable[[xr.Dataset], None] | None = None) -> xr.Dataset:
     """What `workbench.compare_engines` finds; it takes seconds, a minute or more with NUTS.
 
     Parameters
     ----------
     pair : Pair
+    finished : callable, optional
+        Called after each engine but the last with what is there so far.
     """
     import warnings
 
@@ -50,6 +71,32 @@ def compute(pair: Pair) -> xr.Dataset:
     ds = workbench.load("simulated-country", **DATASET)
     with warnings.catch_warnings(record=True) as issued:
         warnings.simplefilter("always")
-        found = workbench.compare_engines(ds, workbench.VBAgg(**options(pair)), **arguments(pair))
+        model = _Fitted(workbench.VBAgg(**options(pair)), pair.likelihood)
+        found = workbench.compare_engines(ds, model, **arguments(pair), finished=finished)
     told = [str(w.message) for w in issued if issubclass(w.category, UserWarning)]
     return found.assign_attrs(warned="\n".join(dict.fromkeys(told)))
+
+
+def cut_short(pair: Pair, found: xr.Dataset) -> xr.Dataset:
+    """What is finished of a comparison, as one that says which engines are not.
+
+    Parameters
+    ----------
+    pair : Pair
+    found : xr.Dataset
+        What `compute` told when an engine was finished.
+    """
+    there = found["engine"].values.tolist()
+    missing = [one for one in dict.fromkeys([pair.one, pair.other]) if one not in there]
+    return found.assign_attrs(warned="", unfinished="\n".join(missing))
+
+
+def unfinished(found: xr.Dataset) -> list[str]:
+    """Engines that were stopped before they were finished.
+
+    Parameters
+    ----------
+    found : xr.Dataset
+        Of `compute` or `cut_short`.
+    """
+    return found.attrs.get("unfinished", "").split()

@@ -10,7 +10,7 @@ import param
 import xarray as xr
 
 from workbench.ui.base import store
-from workbench.ui.compare import background, messages
+from workbench.ui.compare import background, messages, pairs
 from workbench.ui.compare.engine import Board
 from workbench.ui.compare.state import BETWEEN, BOARD, MODELS, PAIR, Pair, Setting
 
@@ -29,6 +29,7 @@ class Store(store.Store):
 
     def _set_up(self) -> None:
         self._asked: Setting | Pair | None = None
+        self._finished: xr.Dataset | None = None
 
     @property
     def problem(self) -> str:
@@ -46,18 +47,21 @@ class Store(store.Store):
             asked, do, work = self.state.setting, background.models, messages.COMPARING
         else:
             asked, do, work = self.state.pair, background.engines, messages.COMPUTING
-        self._asked = asked
+        self._asked, self._finished = asked, None
         self.param.update(work=work, what="", fraction=0.0, error="")
         self._job.start(lambda run: do(asked, run))
 
     def cancel(self) -> None:
-        """Stop; what is finished of a comparison of models is shown.
+        """Stop; what is finished is shown, of engines also while another is at work.
 
-        Engines cannot be stopped in between: what they find is dropped.
+        That one cannot be stopped in between: what it finds is not shown.
         """
         if isinstance(self._asked, Pair):
+            asked, found = self._asked, self._finished
             self._job.drop()
             self._end()
+            if found is not None:
+                self.param.update(pair=found, shown=asked, stale_pair=False)
         else:
             super().cancel()
 
@@ -81,6 +85,10 @@ class Store(store.Store):
     def _receive(self, name: str, result: object) -> None:
         if name == "progress":
             self.what = messages.left(*result)
+        elif name == "engines":
+            asked, found = result
+            self._finished = pairs.cut_short(asked, found)
+            self.what = messages.engines_done(found["engine"].values.tolist())
         elif name == "board":
             self.param.update(board=result, stale=result.setting != self.state.setting)
         else:
@@ -88,5 +96,5 @@ class Store(store.Store):
             self.param.update(pair=found, shown=shown, stale_pair=shown != self.state.pair)
 
     def _end(self) -> None:
-        self._asked = None
+        self._asked = self._finished = None
         self.param.update(work="", what="", fraction=0.0)

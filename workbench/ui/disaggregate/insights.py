@@ -10,6 +10,7 @@ from dataclasses import replace
 import param
 import xarray as xr
 
+from workbench.bagging.cells import Cells
 from workbench.checks import require
 from workbench.pipeline.spec import Spec
 from workbench.ui.base import store
@@ -37,6 +38,7 @@ class Insights(store.Store):
     own = param.Parameter(None, doc="what was found in files that were dropped, or None")
     own_refused = param.String("", doc="why those files could not be checked; empty if they were")
     marked = param.List(doc="ids of areas that are to be seen on the map")
+    pointed = param.ClassSelector(class_=Cells, doc="pixels that are to be seen on the map")
     seek = param.Integer(0, doc="how often the map was asked for from elsewhere on the page")
     remedy = param.Parameter(None, doc="the `Remedy` that was last chosen for own data in use")
     explained = param.ClassSelector(class_=xr.Dataset, doc="of the place clicked, or None")

@@ -128,3 +128,10 @@ def weigh_by(raster: str) -> str:
 def corrected(label: str) -> str:
     """That a remedy was applied."""
     return f"Done: {label[0].lower()}{label[1:]}"
+
+
+def drawn(some: int, count: int) -> str:
+    """How many of the pixels of a finding the map shows."""
+    if some == count:
+        return "this pixel" if count == 1 else f"all {count:,} pixels"
+    return f"{some:,} of {count:,} pixels, evenly chosen"

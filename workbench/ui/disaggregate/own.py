@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from workbench.checks import InputError, require
+from workbench.ui.base import leftovers
 from workbench.ui.disaggregate.catalogue import Choice, kernels_for
 from workbench.ui.disaggregate.engine import EXACT_LIMIT
 from workbench.ui.disaggregate.uploads import (
@@ -37,7 +38,7 @@ MOST = 15               # megabytes of all files together, which a browser sends
 MOST_KEPT = 60          # megabytes of all files that one session uses
 MOST_READ = 512         # megabytes that a packed file may become when it is read
 ALL = "all"
-PREFIX, NAME = "workbench-own-", "own-"     # of folders; and a number: of datasets in addresses
+NAME = "own-"           # and a number: of datasets in addresses
 _QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9, 0.95)
 
 
@@ -122,7 +123,7 @@ def kept(contents: Mapping[str, bytes]) -> Files:
     for name in names:
         require(Path(name).suffix in POLYGONS + RASTERS + PARTS, f"{name} is of a kind that is not "
                 f"read here; drop areas ({', '.join(POLYGONS)}) and rasters ({', '.join(RASTERS)})")
-    folder = tempfile.TemporaryDirectory(prefix=PREFIX, ignore_cleanup_errors=True)
+    folder = leftovers.folder(leftovers.OWN)
     try:
         return _looked_at(folder, dict(zip(names, contents.values(), strict=True)))
     except BaseException:
@@ -198,8 +199,8 @@ def options_of(files: Files, value: str, weight: str = "", name: str = ""
     """
     if files.polygons is None:
         return str(next(iter(files.rasters.values()))), {}
-    covariates = [str(path) for name, path in files.rasters.items() if name != weight]
     found = {"polygons": str(files.polygons), "value": value}
+    covariates = [str(path) for name, path in files.rasters.items() if name != weight]
     found |= {"covariates": covariates} if covariates else {}
     found |= {"weight": str(files.rasters[weight])} if weight else {}
     found |= {"id": name} if name else {}
@@ -217,8 +218,7 @@ def check(dataset: str, options: Mapping) -> Check:
     """
     from workbench.preflight import check
 
-    given = dict(options)
-    folder = Path(given.get("polygons", dataset)).parent
+    given, folder = dict(options), Path(options.get("polygons", dataset)).parent
     try:
         found = check(given.pop("polygons", dataset), given.pop("covariates", None),
                       given.pop("weight", None), given.pop("value", None), **given)
@@ -288,7 +288,7 @@ def portable(spec: Spec) -> Spec:
     spec : Spec
     """
     def name(value: object) -> object:
-        if isinstance(value, str) and f"/{PREFIX}" in value:
+        if isinstance(value, str) and f"/{leftovers.OWN}" in value:
             return Path(value).name
         return [name(one) for one in value] if isinstance(value, list | tuple) else value
 

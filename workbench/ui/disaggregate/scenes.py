@@ -11,6 +11,7 @@ from workbench.pipeline.spec import Spec
 from workbench.plots import ColourScale, colour_scale, observed_rate, rate_unit, simplified
 from workbench.schema import GEOMETRY
 from workbench.ui.base.cache import Cache
+from workbench.ui.base.jobs import load_models
 
 SCREEN = 500            # pixels along a map for which outlines are simplified
 _SCENES = Cache(6)
@@ -40,6 +41,7 @@ def data_spec(spec: Spec) -> Spec:
 
 def scene(spec: Spec) -> Scene:
     """The data of a Spec, loaded once."""
+    load_models()       # alone: while a server starts, another thread may be at it
     from workbench.pipeline.run import data_of
 
     key = data_spec(spec)

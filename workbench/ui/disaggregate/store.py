@@ -186,7 +186,7 @@ class Store(Insights):
         """Show the data of a scene while its maps are worked on."""
         if scene is not self.scene:
             self.param.update(scene=scene, answer=None, exceedance=None, scores=None, history=[],
-                              marked=[], **NONE)
+                              marked=[], pointed=None, **NONE)
 
     def _include(self, area_effect: bool) -> None:
         scene, answer = self.scene, self.answer

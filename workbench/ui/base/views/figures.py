@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Mapping
 
 import panel as pn
@@ -29,6 +30,7 @@ from holoviews.plotting.util import process_cmap
 from workbench.plots.theme import NEUTRAL
 
 HERE = "#E69F00"        # the present setting
+NARROW, LETTER = 420, 6.6       # pixels of a frame with few items in a row; of a title's letter
 _SMALL = "12px"
 _MAP_TOOLS = "pan,wheel_zoom,box_zoom,reset,save"
 
@@ -52,6 +54,22 @@ def map_chart(title: str, x: str, y: str, width: int, height: int, **options) ->
     plot = chart(title, x, y, width, height, tools=_MAP_TOOLS, toolbar_location="above", **options)
     plot.toolbar.autohide, plot.grid.visible = True, False
     return plot
+
+
+def widen(plot: figure, width: int, title: str = "") -> None:
+    """Give a figure a frame of so many pixels, its title and legend as many lines as they need."""
+    narrow = width < NARROW
+    plot.update(frame_width=width)
+    if title:
+        plot.title.text = broken(title, width)
+    for made in plot.legend:
+        if made.orientation == "horizontal":
+            made.ncols = 2 if narrow else "auto"
+
+
+def broken(title: str, width: int) -> str:
+    """A title in lines that so many pixels hold."""
+    return "\n".join(textwrap.wrap(title, max(12, int(width / LETTER))))
 
 
 def source(**columns) -> ColumnDataSource:

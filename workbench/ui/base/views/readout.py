@@ -12,6 +12,10 @@ from workbench.ui.base import messages
 from workbench.ui.base.store import Store
 from workbench.ui.base.views.layout import View, stretched, wrapping
 
+#: Of a chip, whose words go on in a second line where there is no room.
+WHOLE = {"height": "auto", "minHeight": "24px",
+         "& .MuiChip-label": {"whiteSpace": "normal", "paddingTop": "2px", "paddingBottom": "2px"}}
+
 
 class LiveText(pn.custom.JSComponent):
     """Text that screen readers speak when it changes."""
@@ -54,7 +58,7 @@ class Readout(View):
         super().__init__(store, **params)
         self.text = LiveText(sizing_mode="stretch_width", margin=(2, 5),
                              styles={"font-size": "15px"}, min_height=20 * lines)
-        chip = {"size": "small", "margin": (4, 5), "visible": False}
+        chip = {"size": "small", "margin": (4, 5), "visible": False, "sx": WHOLE}
         self.verdict = pmui.Chip("", variant="filled", **chip)
         self.cost = pmui.Chip("", variant="outlined", **chip)
         self.doing = pmui.Typography("", variant="body2", margin=(6, 5))

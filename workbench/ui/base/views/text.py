@@ -18,6 +18,16 @@ table.wb-table {border-collapse: collapse; font-size: 13px; color: inherit;}
 table.wb-table th, table.wb-table td {padding: 4px 14px 4px 0; text-align: right;
   border-bottom: 1px solid rgba(128, 128, 128, 0.35); color: inherit; background: none;}
 table.wb-table th:first-child {text-align: left;}
+@media (max-width: 599.95px) {
+  table.wb-table, .wb-table tbody, .wb-table tr, .wb-table tbody th, .wb-table td {display: block;}
+  table.wb-table thead {display: none;}
+  table.wb-table tr {padding: 6px 0; border-bottom: 1px solid rgba(128, 128, 128, 0.35);}
+  table.wb-table tbody th, table.wb-table td {border: none; padding: 1px 0;}
+  table.wb-table tbody th {font-weight: 600 !important;}
+  table.wb-table td {display: flex; justify-content: space-between; gap: 16px;}
+  table.wb-table td:empty {display: none;}
+  table.wb-table td::before {content: attr(data-head); text-align: left; opacity: 0.8;}
+}
 """
 
 
@@ -39,7 +49,7 @@ def paragraph(text: str, html: bool = False) -> str:
 
 
 def table(heads: Sequence[str], rows: Iterable[tuple[Sequence[str], str]]) -> str:
-    """The HTML of a table.
+    """The HTML of a table; on a phone each row is a block with a line for each cell.
 
     Parameters
     ----------
@@ -50,7 +60,8 @@ def table(heads: Sequence[str], rows: Iterable[tuple[Sequence[str], str]]) -> st
     top = "".join(f"<th>{escape(head)}</th>" for head in heads)
     body = ""
     for (first, *others), style in rows:
-        cells = "".join(f"<td>{escape(cell)}</td>" for cell in others)
+        cells = "".join(f"<td data-head='{escape(head)}'>{escape(cell)}</td>"
+                        for head, cell in zip(heads[1:], others, strict=True))
         body += (f"<tr style='{style}'><th scope='row' style='font-weight: inherit'>"
                  f"{escape(first)}</th>{cells}</tr>")
     return (f"<div class='wb-scroll'><table class='wb-table'><thead><tr>{top}</tr></thead>"

@@ -8,7 +8,7 @@ from bokeh.models import FactorRange, FixedTicker, LabelSet, NumeralTickFormatte
 from bokeh.plotting import figure
 
 from workbench.plots.theme import CATEGORIES, NEUTRAL
-from workbench.ui.base.views.figures import chart, empty, hover, push
+from workbench.ui.base.views.figures import broken, chart, empty, hover, push
 from workbench.ui.base.views.layout import View, dim, stretched, wrapping
 from workbench.ui.base.views.text import block, note, paragraph, table
 from workbench.ui.compare import messages
@@ -32,6 +32,7 @@ COLOURS = {BETTER: CATEGORIES[0], WORSE: CATEGORIES[1], UNSURE: NEUTRAL, SIMPLE:
            FAILED: NEUTRAL}
 COVERED = dict(zip(LEVELS, (CATEGORIES[3], CATEGORIES[5], CATEGORIES[2]), strict=True))
 LINE, HEAD = 23, 54         # pixels of a model, and of what is above and below them
+TITLE = 17                  # pixels of a further line of a title
 NAMES, EDGE = 132, 6        # pixels of the names, and beside each chart
 AT_FIRST = 950              # pixels of a page whose room is not known yet
 BESIDE = 700                # pixels from which charts stand beside each other
@@ -66,7 +67,7 @@ class Charts(View):
 
     def fit_into(self, across: int) -> None:
         """Fill a width: beside each other where there is room, else below each other."""
-        beside = across >= BESIDE
+        beside = self._beside = across >= BESIDE
         spare = across - NAMES - len(self.figures) * EDGE
         for plot, pane, share in zip(self.figures, self._panes, SHARES, strict=True):
             named = not beside or plot is self.gap
@@ -74,6 +75,8 @@ class Charts(View):
             plot.min_border_left = NAMES if named else 4
             pane.width = (int(spare * share) if beside else across - NAMES - EDGE) + (
                 NAMES if named else 0)
+        if self.store.board is not None:
+            self._name(self.store.board)
 
     def _gaps(self) -> figure:
         plot = lined("", y_range=self.models, x_range=Range1d(-1, 1),
@@ -124,9 +127,6 @@ class Charts(View):
         rows = ranking(board, self.store.state.score)
         with pn.io.hold():
             self._push(board, rows)
-            height = LINE * len(rows) + HEAD
-            for pane in self._panes:
-                pane.height = height
             self._name(board)
             self.table.object = numbers(board, rows)
 
@@ -168,12 +168,17 @@ class Charts(View):
     def _name(self, board: Board) -> None:
         by = title_of(board, score_of(board, self.store.state.score))
         base = board.result.attrs["baseline"]
-        self.gap.title.text = f"{by}, beside the {base}"
+        title = f"{by}, beside the {base}"
+        self.gap.title.text = title if self._beside else broken(
+            title, self._panes[0].width - NAMES)
+        for pane in self._panes:
+            pane.height = LINE * len(self.models.factors) + HEAD
+        self._panes[0].height += TITLE * self.gap.title.text.count("\n")
         self.gap.xaxis.axis_label = None
         self.fit.title.text = title_of(board, map_score(board))
         self.time.title.text = "seconds to fit"
         low, high = self.gap.x_range.start, self.gap.x_range.end
-        ticks = ticks_of(low, high - (high - low) * FIGURES)
+        ticks = ticks_of(low, high - (high - low) * FIGURES, 6 if self._beside else 3)
         self.gap.xaxis.ticker = FixedTicker(ticks=ticks)
         self.gap.xaxis.major_label_overrides = {t: messages.percent(t) if t else "0" for t in ticks}
         beyond = any(row.change > span(ranking(board, self.store.state.score))[2]
@@ -209,10 +214,10 @@ def span(rows: list[Row]) -> tuple[float, float, float]:
     return low - 0.05 * wide, high + 0.06 * wide, float(cut)
 
 
-def ticks_of(low: float, high: float) -> list[float]:
-    """Round shares between two ends."""
+def ticks_of(low: float, high: float, most: int = 6) -> list[float]:
+    """Round shares between two ends, about so many."""
     step = next(s for s in (0.05, 0.1, 0.2, 0.25, 0.5, 1.0, 2.0, 5.0, 10.0, 50.0)
-                if (high - low) / s <= 6)
+                if (high - low) / s <= most)
     return [round(k * step, 4) for k in range(int(np.ceil(low / step)), int(high / step) + 1)]
 
 

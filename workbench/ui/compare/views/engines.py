@@ -14,6 +14,7 @@ from workbench.ui.base.views.text import block, note, table
 from workbench.ui.compare import messages
 from workbench.ui.compare.catalogue import ENGINES
 from workbench.ui.compare.grid import Grid, grid_of
+from workbench.ui.compare.pairs import unfinished
 from workbench.ui.compare.state import Pair
 from workbench.ui.compare.store import Store
 from workbench.ui.compare.views.images import (
@@ -64,20 +65,26 @@ class Engines(View):
         if found is None:
             return
         factor, unit = map_rate_unit(found)
+        missing = unfinished(found)
+        found = found.reindex(engine=[*found["engine"].values, *missing])      # unknown there
         one, other = (factor * found["mean"].sel(engine=e).values for e in (pair.one, pair.other))
         sd = factor * found["std"].sel(engine=pair.other).values
         apart = (one - other) / sd
         with pn.io.hold():
-            rate = colour_scale(one, other, label="mean", unit=unit)
-            difference = colour_scale(apart, label="difference", unit="sd of the middle",
-                                      kind="difference")
+            known = [v for v in (one, other) if np.isfinite(v).any()]
+            rate = colour_scale(*known or [np.zeros(1)], label="mean", unit=unit)
+            difference = colour_scale(np.zeros(1) if missing else apart, label="difference",
+                                      unit="sd of the middle", kind="difference")
             recolour(self.rate, rate)
             recolour(self.apart, difference)
             self._grid = grid_of(found, ("x", "y"))
             push(self.source, columns(self._grid, {"one": one, "other": other, "apart": apart}))
             framed(self._grid, self.ranges)
-            titles = [f"{NAMES[e][0].upper()}{NAMES[e][1:]}: mean" for e in (pair.one, pair.other)]
-            for cell, text, scale in zip(self.cells, [*titles, "Left less middle"],
+            titles = [f"{NAMES[e][0].upper()}{NAMES[e][1:]}: "
+                      + (messages.UNFINISHED if e in missing else "mean")
+                      for e in (pair.one, pair.other)]
+            last = f"Left less middle{f': {messages.UNFINISHED}' if missing else ''}"
+            for cell, text, scale in zip(self.cells, [*titles, last],
                                          (rate, rate, difference), strict=True):
                 cell.say(text, scale_bar(scale))
             say_values(self.cells, [(titles[0], "@one{0.000}"), (titles[1], "@other{0.000}"),
@@ -94,13 +101,14 @@ class Engines(View):
 
 def numbers(found: xr.Dataset, pair: Pair) -> str:
     """The table of engines: seconds, and how far each is from the one in the middle."""
-    yard, rows = found.sel(engine=pair.other), []
+    yard, rows, missing = found.sel(engine=pair.other), [], unfinished(found)
     for engine in dict.fromkeys([pair.one, pair.other]):
         one = found.sel(engine=engine)
         apart = np.abs((one["mean"] - yard["mean"]) / yard["std"]).values
         ratio = (one["std"] / yard["std"]).values
-        cells = [NAMES[engine], f"{float(one['seconds']):.1f}"]
-        cells += ["–"] * 5 if engine == pair.other else [
+        cells = [NAMES[engine], messages.UNFINISHED if engine in missing
+                 else f"{float(one['seconds']):.1f}"]
+        cells += ["–"] * 5 if engine == pair.other or missing else [
             f"{np.median(apart):.3f} sd", f"{apart.max():.3f} sd",
             f"{np.median(ratio):.3f}", f"{ratio.min():.3f}", f"{ratio.max():.3f}"]
         rows.append((cells, ""))

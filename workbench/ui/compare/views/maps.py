@@ -7,6 +7,8 @@ import panel as pn
 from bokeh.models import Range1d
 
 from workbench.plots.scales import colour_scale
+from workbench.ui.base.browser import PHONE
+from workbench.ui.base.views.controls import small_button
 from workbench.ui.base.views.figures import empty, push
 from workbench.ui.base.views.layout import View, dim, stretched, wrapping
 from workbench.ui.base.views.text import note, paragraph
@@ -29,6 +31,7 @@ from workbench.ui.compare.views.images import (
 WRAP = ":host {flex-wrap: wrap; gap: 0 8px; align-items: center;}"
 MOST = 3 + len(RIVALS)      # maps: observed, truth, the simple map, all its rivals
 GAP, LARGEST, ABOVE = 12, 420, 530
+FEW = 3             # maps that a phone draws until more are asked for
 WORDY = 170         # pixels from which a title takes one line
 
 
@@ -44,12 +47,15 @@ class Maps(View):
         self.cells = [Cell(name, self.source, self.mapper, self.ranges) for name in self.names]
         self.legend = pn.pane.HTML("", margin=(4, 10), width=300)
         self.room = (950, 800)
-        self.row = wrapping(gap=2)
+        self.row, self._whole = wrapping(gap=2), False
+        self.more = small_button("", self._all, margin=(6, 5), visible=False)
         self.note = note()
+        self.note.styles = {"flex": "1 1 280px"}
         bar_and_note = pn.Row(self.legend, self.note, sizing_mode="stretch_width", margin=0,
                               stylesheets=[WRAP])
-        self._panel = stretched(bar_and_note, self.row)
+        self._panel = stretched(bar_and_note, self.row, self.more)
         self._board: Board | None = None
+        self._count = 0
         self.follow(self._update, "board")
         self.follow(lambda *_: dim(self._panel, store.stale), "stale")
         store.state.param.watch(self._update, "score")
@@ -58,7 +64,12 @@ class Maps(View):
         """Fill a width, in the height of the window if that can be."""
         self.room = across, high
         if self._board is not None:
-            self._size(self._board, len(self.row))
+            self._size(self._board)
+
+    def _all(self) -> None:
+        self._whole = True
+        with pn.io.hold():
+            self._size(self._board)
 
     def _update(self, *events) -> None:
         board = self.store.board
@@ -86,9 +97,13 @@ class Maps(View):
             say_values(self.cells[:len(shown)], tips)
             self.note.object = paragraph(messages.MAPS_NOTE.format(
                 kept=messages.KEPT if board.setting.data.counts else ""))
-            self._size(board, len(shown))
+            self._count = len(shown)
+            self._size(board)
 
-    def _size(self, board: Board, count: int) -> None:
+    def _size(self, board: Board) -> None:
+        few = self.room[0] < PHONE and not self._whole      # each costs a phone a second
+        count = min(self._count, FEW) if few else self._count
+        self.more.param.update(label=messages.all_maps(self._count), visible=count < self._count)
         width, height = side(board.grid, self.room[0], count, GAP, LARGEST,
                              max(260, self.room[1] - ABOVE))
         for cell in self.cells[:count]:

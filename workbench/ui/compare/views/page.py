@@ -5,13 +5,14 @@ from __future__ import annotations
 import panel as pn
 import panel_material_ui as pmui
 
+from workbench.ui.base.browser import PHONE
 from workbench.ui.base.jobs import Run
 from workbench.ui.base.shell import App
 from workbench.ui.base.views.layout import ByTab, View, stretched, wrapping
 from workbench.ui.base.views.readout import Readout
 from workbench.ui.base.views.room import Room
 from workbench.ui.base.views.text import note, paragraph
-from workbench.ui.compare import background, messages
+from workbench.ui.compare import background, messages, pairs
 from workbench.ui.compare.ranking import BETTER, ranking
 from workbench.ui.compare.state import BETWEEN, MODELS, PAPERS, State
 from workbench.ui.compare.store import Store
@@ -22,7 +23,6 @@ from workbench.ui.compare.views.engines import Engines
 from workbench.ui.compare.views.exports import Exports
 from workbench.ui.compare.views.maps import Maps
 
-PHONE = 600
 LOOSE = {"max-height": "none", "min-width": "0"}
 
 
@@ -91,8 +91,10 @@ def engines(store: Store) -> tuple[str, str, str, None]:
     warned = store.pair.attrs.get("warned", "").replace("\n", " ")
     first = next((line for line in lines if line.startswith(f"{store.shown.one}: ")), lines[0])
     rest = [model, *(line for line in lines if line != first), warned]
-    return f"{first}.", ". ".join(filter(None, rest)), (
-        messages.STALE_PAIR if store.stale_pair else ""), None
+    hint = messages.STALE_PAIR if store.stale_pair else ""
+    if missing := pairs.unfinished(store.pair):
+        hint = f"{messages.engines_stopped(missing)} {hint}".strip()
+    return f"{first}.", ". ".join(filter(None, rest)), hint, None
 
 
 def published(store: Store) -> tuple[str, str, str, None]:
@@ -135,7 +137,7 @@ class Stage(View):
         if not len(column):
             if store.state.tab == MODELS:
                 self.charts, self.maps = Charts(store), Maps(store)
-                column[:] = [self.charts, self.maps, self.charts.table]
+                column[:] = [self.charts]
             elif store.state.tab == BETWEEN:
                 self.engines = Engines(store)
                 column.append(self.engines)
@@ -153,6 +155,9 @@ class Stage(View):
             if self.store.state.tab == MODELS:      # what is not seen need not be laid out
                 self.charts.fit_into(across - 8)
                 self.maps.fit_into(across - 8, down)
+                column = self._tabs[MODELS]
+                if len(column) == 1:        # maps of another size would be laid out twice
+                    column.extend([self.maps, self.charts.table])
             elif self.store.state.tab == BETWEEN:
                 self.engines.fit_into(across - 8, down)
             else:

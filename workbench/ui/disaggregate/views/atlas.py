@@ -8,6 +8,7 @@ import numpy as np
 from bokeh.models import ColumnDataSource, CrosshairTool, Span
 from bokeh.plotting import figure
 
+from workbench.bagging.cells import Cells
 from workbench.plots import ColourScale, colour_scale
 from workbench.plots.maps import map_unit
 from workbench.plots.theme import NEUTRAL
@@ -56,6 +57,7 @@ class Atlas:
         self._borders = map_figures.border_source(drawn) if self._shaped else None
         self._around = ColumnDataSource({"x": [], "y": []})
         self._spot = ColumnDataSource({"x": [], "y": []})
+        self._cells = ColumnDataSource(map_figures.cornered(None))
         self._ranges = map_figures.linked(drawn, axes)
         self._cross = [Span(dimension=d, line_color=NEUTRAL, line_dash="dotted")
                        for d in ("width", "height")]
@@ -138,9 +140,11 @@ class Atlas:
             map_figures.resize(plot, self._size)
         return self._size["frame_width"]
 
-    def mark(self, areas: Collection[str]) -> None:
-        """Outline some areas on all maps."""
-        self._around.data = map_figures.outlined(self.scene.drawn, areas)
+    def mark(self, areas: Collection[str], cells: Cells | None = None) -> None:
+        """Outline some areas on all maps, and hatch some pixels."""
+        drawn = self.scene.drawn
+        self._around.data = map_figures.outlined(drawn, areas)
+        self._cells.data = map_figures.cornered(cells, str(drawn.attrs.get("crs", "")))
 
     def point(self, x: float, y: float) -> None:
         """Mark a place on all maps."""
@@ -165,6 +169,7 @@ class Atlas:
             self._tips(where, name), map_unit(scene.drawn, self.axes), name)
         if self._borders is not None and name != "observed":
             map_figures.add_borders(plot, self._borders)
+        map_figures.add_cells(plot, self._cells)
         map_figures.add_marks(plot, self._around, self._spot)
         mates = [self.figures[one] for one in RATES if one in self.figures]
         if name in RATES and mates:

@@ -7,6 +7,7 @@ from html import escape
 import panel as pn
 import panel_material_ui as pmui
 
+from workbench.bagging.cells import Cells
 from workbench.bagging.findings import Finding
 from workbench.ui.base.views.layout import View
 from workbench.ui.base.views.text import block
@@ -38,7 +39,7 @@ class Checks(View):
             self._panel.title = messages.CHECKING
             return
         with pn.io.hold():
-            self.store.marked = []
+            self._mark([], None)
             self.cards = [self._card(finding) for finding in check.findings]
             cost = [block(f"<p class='wb-note'>{escape(check.cost())}</p>")] if check.cost() else []
             self._panel.param.update(
@@ -62,15 +63,18 @@ class Checks(View):
             label = next(k for k, v in state.param.granularity.names.items() if v == merged)
             beside.append(button(labels.merge_to(label),
                                  lambda: setattr(state, "granularity", merged)))
-        if here:
-            return card(found, *beside, press=lambda: self._seek(here),
-                        look=lambda: setattr(store, "marked", here))
+        if here or found.cells is not None:
+            return card(found, *beside, press=lambda: self._seek(here, found.cells),
+                        look=lambda: self._mark(here, found.cells))
         if found.code == EXTRAPOLATION:
             return card(found, *beside, press=self._beyond, look=lambda: None)
         return card(found, *beside)
 
-    def _seek(self, areas: list[str]) -> None:
-        self.store.marked = areas
+    def _mark(self, areas: list[str], cells: Cells | None) -> None:
+        self.store.param.update(marked=areas, pointed=cells)
+
+    def _seek(self, areas: list[str], cells: Cells | None) -> None:
+        self._mark(areas, cells)
         self.store.seek += 1
 
     def _beyond(self) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 import panel as pn
 from bokeh.models import ColumnDataSource
 
+from workbench.bagging.cells import Cells
 from workbench.bagging.findings import NOTE, Finding
 from workbench.plots.outlines import lines
 from workbench.plots.theme import NEUTRAL
@@ -17,7 +18,7 @@ from workbench.ui.base.views.layout import dim, stretched
 from workbench.ui.disaggregate import labels
 from workbench.ui.disaggregate.remedies import Remedy, remedies
 from workbench.ui.disaggregate.views.finding import button, card
-from workbench.ui.disaggregate.views.map_figures import MARKED
+from workbench.ui.disaggregate.views.map_figures import MARKED, add_cells, cornered
 
 if TYPE_CHECKING:
     from geopandas import GeoSeries
@@ -40,6 +41,7 @@ class Corrections(pn.viewable.Viewer):
         super().__init__(**params)
         self._apply, self._undo, self._shapes = apply, undo, None
         self.marked: list[str] = []
+        self.cells = ColumnDataSource(cornered(None))
         self._around, self._borders = (ColumnDataSource({"x": [], "y": []}) for _ in range(2))
         self.column = stretched(styles={"flex": "1 1 280px"})
         self._figure = chart("Areas of the file", None, None, SIDE, SIDE, name="areas",
@@ -47,6 +49,7 @@ class Corrections(pn.viewable.Viewer):
         self._figure.axis.visible = self._figure.grid.visible = False
         self._figure.outline_line_color = None
         self._figure.line("x", "y", source=self._borders, line_color=NEUTRAL, line_width=0.7)
+        add_cells(self._figure, self.cells)
         self._figure.line("x", "y", source=self._around, line_color=MARKED, line_width=2.5)
         self.map = pn.Column(pn.pane.Bokeh(self._figure), margin=(0, 6), visible=False,
                              styles={"position": "sticky", "top": "0"})
@@ -94,7 +97,9 @@ class Corrections(pn.viewable.Viewer):
                 buttons = [button(one.label, lambda one=one: self._apply(one))
                            for one in remedies(found, options, crs, people)]
             here = self._here(found)
-            cards.append(card(found, *buttons, press=self._pointer(here) if here else None,
+            there = here or (found.cells is not None and self._shapes is not None)
+            cards.append(card(found, *buttons,
+                              press=self._pointer(here, found.cells) if there else None,
                               done=" and ".join(one.label for one in mine)))
         for one in done:
             if id(one) in traced:
@@ -108,9 +113,11 @@ class Corrections(pn.viewable.Viewer):
         known = set() if self._shapes is None else set(self._shapes.index)
         return [one for one in found.where if one in known]
 
-    def _pointer(self, areas: list[str]) -> Callable[[], None]:
+    def _pointer(self, areas: list[str], cells: Cells | None) -> Callable[[], None]:
         def mark() -> None:
             self.marked = areas
+            crs = self._shapes.crs
+            self.cells.data = cornered(cells, crs.to_string() if crs is not None else "")
             self._around.data = _outlines(self._shapes[self._shapes.index.isin(areas)])
 
         return mark
@@ -119,6 +126,7 @@ class Corrections(pn.viewable.Viewer):
         self._shapes = shapes
         self.map.visible = shapes is not None
         self._around.data = {"x": [], "y": []}
+        self.cells.data = cornered(None)
         if shapes is not None:
             self._borders.data = _outlines(shapes)
 

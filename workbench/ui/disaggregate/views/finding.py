@@ -118,6 +118,8 @@ def told(found: Finding, done: str = "", points: bool = False, buttons: bool = F
         lines.append(f"<i>What follows:</i> {escape(found.effect)}")
     if found.fix and not done and not (buttons and found.fix.startswith("pass ")):
         lines.append(f"<i>What to do:</i> {escape(found.fix)}")
+    if points and found.cells is not None:
+        lines.append(f"<i>On the map:</i> {labels.drawn(found.cells.x.size, found.cells.count)}")
     if points:
         lines.append(f"<u>{messages.SHOW_AREAS}</u>")
     return f"<p class='wb-note' style='opacity: 1; margin: 4px 0'>{'<br>'.join(lines)}</p>"

@@ -38,8 +38,10 @@ class Lengthscale(View):
                                      {"fill_color": NEUTRAL, "fill_alpha": 0.2})
         self._chart = shown(self.curves.figure, margin=(0, 3))
         self._showing, self.scale, self._scene, self._width = False, None, None, 0.0
+        self._before: int | None = None     # stop at which the handle stood among other stops
         self._panel = stretched(self.slider, self.switch, self.told, self._chart)
         self.slider.param.watch(self._slid, ["value", "value_throttled"])
+        self.slider.param.watch(self._echoed, "marks")
         self.switch.param.watch(self._switched, "value")
         store.state.listen(self._update, _FOLLOWED)
         self.follow(self._update, "answer")
@@ -68,6 +70,8 @@ class Lengthscale(View):
     def _place(self, found: Scale) -> None:
         options = stops(found, lengthscales(self.store.state.choice))
         at = list(options).index(labelled(found.reference, found.unit))
+        if list(options) != list(self.slider.options):
+            self._before = list(self.slider.options.values()).index(self.slider.value)
         self.slider.param.update(options=options, value=found.value,
                                  marks=[{"value": at, "label": found.mark}])
         self.switch.value = found.fixed
@@ -75,14 +79,30 @@ class Lengthscale(View):
                          k=lambda r: found.correlation(r, found.value),
                          fit=lambda r: found.correlation(r, found.reference))
 
-    def _slid(self, *events) -> None:
-        """Fix the lengthscale where the handle is; scores wait until it is let go."""
+    def _slid(self, event) -> None:
+        """Fix the lengthscale where the handle is; scores wait until it is let go.
+
+        Where maps follow each other fast, the browser may send the stop of the former ones once
+        more, by its number: that is nothing the user did.
+        """
         if self._showing or self.scale is None:
             return
         slider, values = self.slider, list(self.slider.options.values())
-        self.store.dragged = values.index(slider.value) != slider.value_throttled
-        if slider.value != self.scale.value:
-            self.store.state.fix_lengthscale(slider.value)
+        value, released = slider.value, slider.value_throttled
+        if event.name == "value" and values.index(value) == self._before:
+            self._echoed()
+            return
+        if event.name == "value_throttled" and released in range(len(values)):
+            value = values[released]
+        self.store.dragged = values.index(value) != released
+        if value != self.scale.value:
+            self.store.state.fix_lengthscale(value)
+
+    def _echoed(self, *events) -> None:
+        """Show again what is to be seen, as the browser shows what was there before."""
+        if not self._showing:
+            self._before = None
+            self._update()
 
     def _switched(self, *events) -> None:
         """Fix the lengthscale where it is, so that nothing jumps; or let it be learnt."""

@@ -15,6 +15,7 @@ import xarray as xr
 from bokeh.models import ColorBar, ColumnDataSource, Range1d, ScaleBar
 from bokeh.plotting import figure
 
+from workbench.bagging.cells import Cells
 from workbench.plots.maps import map_unit, ticker
 from workbench.plots.outlines import frame, lines, rings
 from workbench.plots.scales import ColourScale
@@ -138,6 +139,20 @@ def add_marks(plot: figure, around: ColumnDataSource, spot: ColumnDataSource) ->
     plot.line("x", "y", source=around, line_color=MARKED, line_width=2.5)
     plot.scatter("x", "y", source=spot, marker="circle_cross", size=16, line_color=MARKED,
                  fill_alpha=0, line_width=2)
+
+
+def add_cells(plot: figure, cells: ColumnDataSource) -> None:
+    """Pixels to look at, hatched."""
+    plot.patches("xs", "ys", source=cells, fill_color=MARKED, fill_alpha=0.35, line_color=MARKED,
+                 line_width=1, hatch_pattern="/", hatch_color=MARKED, hatch_scale=6)
+
+
+def cornered(cells: Cells | None, crs: str = "") -> dict[str, list]:
+    """Corners of pixels on a map of some CRS, as columns."""
+    if cells is None:
+        return {"xs": [], "ys": []}
+    return {name: list(np.asarray(corners, dtype=np.float32)) for name, corners in zip(
+        ("xs", "ys"), cells.corners(crs), strict=True)}
 
 
 def outlined(ds: xr.Dataset, names: Collection[str]) -> dict[str, np.ndarray]:

@@ -42,7 +42,7 @@ class Maps(View):
         self.follow(self._update, "scene", "answer", "exceedance")
         self.follow(self._look, "beside", of=store.state)
         self.follow(self._layer, "layer")
-        self.follow(self._mark, "marked")
+        self.follow(self._mark, "marked", "pointed")
         self.follow(self._layer, "scores", "recovered", "testing", "untested")
         store.state.param.watch(self._swiped, "swipe")
         self.follow(self._dim, "work")
@@ -143,7 +143,7 @@ class Maps(View):
 
     def _mark(self, *events) -> None:
         if self.atlas is not None:
-            self.atlas.mark(self.store.marked)
+            self.atlas.mark(self.store.marked, self.store.pointed)
 
     def _resize(self) -> None:
         if self._room is None:

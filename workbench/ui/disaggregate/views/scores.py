@@ -9,6 +9,7 @@ import param
 import xarray as xr
 
 from workbench.plots import score_bars
+from workbench.ui.base.views import text
 from workbench.ui.base.views.layout import wrapping
 from workbench.ui.base.views.text import block, note
 from workbench.ui.disaggregate import messages
@@ -61,6 +62,7 @@ def _html(scores: xr.Dataset, target: str) -> str:
     from workbench.evaluation import table  # loads the models; the page is drawn before that
 
     known = [s for s in SCORES if s in scores["score"].values]
-    frame = table(scores, target, known).rename_axis(None)
-    text = frame.to_html(border=0, classes="wb-table", na_rep="–", float_format="{:g}".format)
-    return f"<div class='wb-scroll'>{text}</div>"
+    frame = table(scores, target, known)
+    return text.table([str(frame.columns.name or ""), *map(str, frame.columns)], [
+        ([str(model), *("–" if one != one else f"{one:g}" for one in row)], "")
+        for model, row in zip(frame.index, frame.to_numpy(), strict=True)])

@@ -77,7 +77,7 @@ class Charts(View):
     # figures
 
     def _plane(self):
-        plot = chart("Error of summaries, share of the data's sd", "cell size",
+        plot = chart("Error of summaries (data's sd)", "cell size",
                      "lengthscale", SIZE, HEIGHT, x_axis_type="log", y_axis_type="log",
                      x_range=Range1d(0.05, 3), y_range=Range1d(0.05, 10), name="plane")
         mapper = LogColorMapper(Viridis256, low=LOWEST, high=HIGHEST, nan_color="#00000000")

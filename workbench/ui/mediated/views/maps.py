@@ -8,8 +8,10 @@ from bokeh.models import ColorBar, CustomJSHover, FixedTicker, Range1d
 from bokeh.plotting import figure
 
 from workbench.plots.theme import NEUTRAL
+from workbench.ui.base.browser import PHONE
 from workbench.ui.base.views.figures import colours, crosshair, empty, hover, push, shown, value_map
-from workbench.ui.base.views.layout import View, dim, stretched, wrapping
+from workbench.ui.base.views.layout import View, dim, lower, stretched, wrapping
+from workbench.ui.base.views.room import Room
 from workbench.ui.base.views.text import note
 from workbench.ui.mediated import messages
 from workbench.ui.mediated.background import Answer
@@ -18,6 +20,7 @@ from workbench.ui.mediated.store import Store
 from workbench.ui.mediated.views.charts import Calibration
 
 TALL, WIDE = 214, 238           # pixels across a map: four in a row of a laptop
+EDGE = 24                       # pixels beside a map that is alone in its row
 TEMPERATURES = ("target", "truth", "mean")
 COARSE = ("target", "covariate", "mediator")
 PALETTES = {"value": "viridis", "covariate": "YlOrBr", "mediator": "YlGnBu", "width": "cividis",
@@ -43,12 +46,36 @@ class Maps(View):
         crosshair(list(self.figures.values()))
         self.calibration = Calibration(store)
         self._data: Data | None = None
-        self._row = wrapping(*(shown(plot) for plot in self.figures.values()), self.calibration,
-                             gap=4)
-        self._panel = stretched(self._row, note(messages.MAPS_NOTE))
+        self._across, self._ratio = 0, 1.0
+        parts = {name: shown(plot) for name, plot in self.figures.items()}
+        for name in messages.MAPS:      # a phone shows the answer first
+            if name != "mean":
+                lower(parts[name])
+        lower(after := shown(self.calibration))
+        self._row = wrapping(*parts.values(), after, gap=4)
+        self.room = Room(sizing_mode="stretch_width", height=1, margin=0)
+        self._panel = stretched(self.room, self._row, note(messages.MAPS_NOTE))
+        self.room.param.watch(lambda event: self.fit_into(event.new[0]), "room")
         store.state.param.watch(self._covariate, "covariate")
         self.follow_answer(self._update)
         self.follow(self._dim, "stale")
+
+    def fit_into(self, across: int) -> None:
+        """Fill the width of a phone; elsewhere maps stand beside each other, as large as ever."""
+        before, self._across = self._across, across
+        if self._data is not None and across != before and min(across, before or PHONE) < PHONE:
+            with pn.io.hold():
+                self._size()
+
+    def _size(self) -> None:
+        side = TALL if self._ratio > 0.75 else WIDE
+        alone = 0 < self._across < PHONE
+        if alone:
+            side = self._across - EDGE
+        for name, plot in self.figures.items():
+            plot.yaxis.visible = name in LEFT and not alone
+            plot.frame_width, plot.frame_height = side, round(side * self._ratio)
+            plot.select_one({"type": ColorBar}).width = side - 12
 
     def _figure(self, name: str, title: str) -> figure:
         mapper = self.mappers["value" if name in TEMPERATURES else name]
@@ -112,12 +139,9 @@ class Maps(View):
             for axis, low, high in ((0, left, left + width), (1, bottom, bottom + height)):
                 self.ranges[axis].update(start=low, end=high, reset_start=low, reset_end=high)
         x, y = self.ranges
-        ratio = (y.reset_end - y.reset_start) / (x.reset_end - x.reset_start)
-        side = TALL if ratio > 0.75 else WIDE
-        for plot in self.figures.values():
-            if moved:
-                plot.frame_width, plot.frame_height = side, round(side * ratio)
-                plot.select_one({"type": ColorBar}).width = side - 12
+        self._ratio = (y.reset_end - y.reset_start) / (x.reset_end - x.reset_start)
+        if moved:
+            self._size()
 
     def _colour(self, data: Data, shown: dict) -> None:
         world = data.world

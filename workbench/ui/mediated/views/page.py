@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import panel_material_ui as pmui
 
+from workbench.ui.base.browser import PHONE
 from workbench.ui.base.jobs import Run, load_models
 from workbench.ui.base.shell import App
 from workbench.ui.base.views.controls import small_button
 from workbench.ui.base.views.exports import Exports
-from workbench.ui.base.views.layout import View, stretched
+from workbench.ui.base.views.layout import WRAPS, View, stretched
 from workbench.ui.base.views.readout import Readout
 from workbench.ui.base.views.text import note, paragraph
 from workbench.ui.mediated import background, exporting, messages
@@ -20,6 +21,8 @@ from workbench.ui.mediated.views.controls import Controls
 from workbench.ui.mediated.views.maps import Maps
 from workbench.ui.mediated.worlds import world
 
+PACKED = {f"@media (max-width: {PHONE - 0.05}px)": WRAPS}
+
 
 class Toggle(View):
     """Models beside each other."""
@@ -28,7 +31,7 @@ class Toggle(View):
         super().__init__(store, **params)
         self.model = pmui.RadioButtonGroup.from_param(
             store.state.param.model, label="", size="small", margin=(4, 5),
-            sizing_mode="stretch_width", max_width=1180)
+            sizing_mode="stretch_width", max_width=1180, sx=PACKED)
         self._panel = stretched(self.model)
 
 

@@ -6,7 +6,7 @@ from bokeh.models import FixedTicker
 
 from workbench.plots.theme import CATEGORIES
 from workbench.ui.base.bands import LEVELS
-from workbench.ui.base.views.figures import empty, legend, push, shown
+from workbench.ui.base.views.figures import empty, legend, push, shown, widen
 from workbench.ui.base.views.layout import View
 from workbench.ui.base.views.line_charts import calibration
 from workbench.ui.base.views.text import note
@@ -29,8 +29,12 @@ class Calibration(View):
                              for key, name in NAMES.items()}, "top_left", side="above")
         for axis in (self.figure.xaxis, self.figure.yaxis):
             axis.ticker = FixedTicker(ticks=[0, 0.25, 0.5, 0.75, 1])
-        self._panel = shown(self.figure, note(messages.CALIBRATION_NOTE, SIDE + 60))
+        self._panel = shown(self.figure, note(messages.CALIBRATION_NOTE), width=SIDE + 70)
         self.follow(self._update, "hour", "fitted", of=store.city)
+
+    def fit(self, width: int) -> None:
+        """Be so many pixels across, or fewer."""
+        widen(self.figure, min(width, SIDE))
 
     def _update(self, *events) -> None:
         hour = self.store.city.hour

@@ -8,7 +8,7 @@ from bokeh.models import BasicTickFormatter, FixedTicker, Label, Range1d, Span
 
 from workbench.plots.theme import CATEGORIES, NEUTRAL
 from workbench.ui.base.state import nearest
-from workbench.ui.base.views.figures import HERE, chart, empty, push, shown
+from workbench.ui.base.views.figures import HERE, chart, empty, push, shown, widen
 from workbench.ui.base.views.layout import View, wrapping
 from workbench.ui.base.views.text import block, note, table
 from workbench.ui.sources import messages
@@ -16,7 +16,7 @@ from workbench.ui.sources.engine import WEIGHTS, Score, score
 from workbench.ui.sources.state import WEIGHTS as STOPS
 from workbench.ui.sources.store import Store
 
-WIDTH, HEIGHT = 400, 165
+WIDTH, HEIGHT, EDGE = 400, 165, 70      # pixels; beside a frame
 RIBATET, LYDDON = CATEGORIES[2], CATEGORIES[3]
 TICKS = [0.05, 0.1, 0.2, 0.5, 1, 1.5]
 
@@ -38,12 +38,19 @@ class Charts(View):
                                                            ("lyddon", LYDDON, -4, "right"))}
         self.figure = self._figure()
         self.table = block()
-        self._panel = wrapping(
-            shown(self.figure, note(messages.CURVE_NOTE, WIDTH + 70)),
-            shown(self.table, note(messages.TABLE_NOTE, 460), margin=(6, 0), width=480), gap=14)
+        self._parts = {
+            shown(self.figure, note(messages.CURVE_NOTE), width=WIDTH + 80): WIDTH + 80,
+            shown(self.table, note(messages.TABLE_NOTE), margin=(6, 0), width=480): 480}
+        self._panel = wrapping(*self._parts, gap=14)
         self.follow_answer(self._update)
         self.follow(self._estimated, "estimate", "answer")
         self.follow(self._rows, "answer", "experts", "fresh")
+
+    def fit(self, width: int) -> None:
+        """Be so many pixels across, or fewer, the axis beside them."""
+        widen(self.figure, min(width, WIDTH))
+        for part, wide in self._parts.items():
+            part.width = min(width + EDGE, wide)
 
     def _figure(self):
         plot = chart(messages.CURVE_TITLE, "composite weight φ", "relative variance", WIDTH, HEIGHT,

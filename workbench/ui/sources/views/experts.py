@@ -7,7 +7,7 @@ from bokeh.models import FixedTicker, Range1d
 
 from workbench.plots.theme import CATEGORIES, NEUTRAL
 from workbench.ui.base.bands import HALF_95
-from workbench.ui.base.views.figures import chart, empty, hideable_legend, push, shown
+from workbench.ui.base.views.figures import chart, empty, hideable_legend, push, shown, widen
 from workbench.ui.base.views.layout import View, dim
 from workbench.ui.base.views.text import note
 from workbench.ui.sources import messages
@@ -33,6 +33,11 @@ class Experts(View):
         store.state.param.watch(self._dim, "experts")
         self.follow(self._update, "experts", "answer")
         self.follow(self._dim, "fresh", "experts")
+
+    def fit(self, width: int) -> None:
+        """Be so many pixels across, or fewer."""
+        widen(self.figure, min(width, WIDTH), messages.EXPERTS_TITLE)
+        widen(self.shares, min(width, WIDTH), messages.WEIGHTS_TITLE)
 
     def _figure(self, x_range: Range1d):
         plot = chart(messages.EXPERTS_TITLE, "", "f", WIDTH, HEIGHT, x_range=x_range,

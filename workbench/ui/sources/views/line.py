@@ -17,6 +17,7 @@ from workbench.ui.base.views.figures import (
     on_drag,
     push,
     shown,
+    widen,
 )
 from workbench.ui.base.views.layout import View
 from workbench.ui.base.views.text import note, paragraph
@@ -97,10 +98,15 @@ class Line(View):
         self.drawn.on_change("data", self._drew)
         self.moved.on_change("data", self._dragged)
         self.strip.on_event(Tap, self._tapped)
-        self._world, self._hint = None, note("", WIDTH)
+        self._world, self._hint = None, note()
         self._panel = shown(self.figure, self._hint, self.strip)
         store.state.param.watch(self._choose, ["chosen", "sources"])
         self.follow_answer(self._update)
+
+    def fit(self, width: int) -> None:
+        """Be so many pixels across, or fewer."""
+        widen(self.figure, min(width, WIDTH), messages.LINE_TITLE)
+        widen(self.strip, min(width, WIDTH), messages.STRIP_TITLE)
 
     def _figure(self, x_range: Range1d):
         plot = chart(messages.LINE_TITLE, "", "f and observations", WIDTH, HEIGHT, x_range=x_range,

@@ -130,27 +130,35 @@ class City(View):
 
     def __init__(self, store: Store, **params):
         super().__init__(store, **params)
-        self.maps = Map(store)
-        self._panel = stretched(self.maps, wrapping(
-            Series(store), Calibration(store), gap=16), Models(store))
+        self.maps, self.series, self.calibration = Map(store), Series(store), Calibration(store)
+        self._panel = stretched(self.maps, wrapping(self.series, self.calibration, gap=16),
+                                Models(store))
 
     def arrange(self, across: int, down: int) -> None:
         """Fit the maps into a column and a window of so many pixels."""
         beside = 2 if across >= NARROW else 1
         high = max(down - ABOVE, LEAST) * EXTENT[0] / EXTENT[1]
         self.maps.fit(int(max(LEAST, min((across - EDGES) / beside, high))))
+        self.series.fit(across - EDGES)
+        self.calibration.fit(across - EDGES)
 
 
 class Stage(ByTab):
-    """The line or the city, whichever tab is open."""
+    """The line or the city, whichever tab is open; no chart is wider than the page."""
 
     def __init__(self, store: Store, **params):
         x_range = Range1d(-2, 15)
         self.city, self.room = City(store), Room(sizing_mode="stretch_width", height=1, margin=0)
-        super().__init__(store.state, {
-            LINE: [Line(store, x_range), Experts(store, x_range), Charts(store)],
-            CITY: [self.city]}, **params)
-        self.room.param.watch(lambda event: self.city.arrange(*event.new), "room")
+        self.line = [Line(store, x_range), Experts(store, x_range), Charts(store)]
+        super().__init__(store.state, {LINE: self.line, CITY: [self.city]}, **params)
+        self.room.param.watch(lambda event: self.arrange(*event.new), "room")
+
+    def arrange(self, across: int, down: int) -> None:
+        """Fit all charts into a column and a window of so many pixels."""
+        with pn.io.hold():
+            for part in self.line:
+                part.fit(max(LEAST, across - EDGES))
+            self.city.arrange(across, down)
 
     def __panel__(self):
         return stretched(self.room, super().__panel__())

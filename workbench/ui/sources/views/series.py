@@ -9,7 +9,7 @@ from bokeh.models import BoxAnnotation, Range1d, Span
 
 from workbench.plots.theme import CATEGORIES, NEUTRAL
 from workbench.ui.base.bands import HALF_95, Band
-from workbench.ui.base.views.figures import HERE, chart, empty, legend, push, shown
+from workbench.ui.base.views.figures import HERE, chart, empty, legend, push, shown, widen
 from workbench.ui.base.views.layout import View, stretched
 from workbench.ui.base.views.text import block, note, table
 from workbench.ui.sources import messages
@@ -32,11 +32,16 @@ class Series(View):
         self.figure = self._figure()
         self.station = pmui.Select.from_param(store.state.param.station, label="Station",
                                               size="small", width=130, margin=(8, 5, 2, 5))
-        self._panel = shown(self.station, self.figure, note(messages.SERIES_NOTE, WIDTH + 60),
-                            width=WIDTH + 80, styles={"max-width": "100%"})
+        self._panel = shown(self.station, self.figure, note(messages.SERIES_NOTE),
+                            width=WIDTH + 80)
         store.state.param.watch(self._update, "station")
         self.follow(self._update, "data", "fitted", of=store.city)
         self.follow(self._move, "hour", of=store.state)
+
+    def fit(self, width: int) -> None:
+        """Be so many pixels across, or fewer, the axis beside them."""
+        widen(self.figure, min(width, WIDTH))
+        self._panel.width = min(width, WIDTH) + 80
 
     def _figure(self):
         plot = chart("", "hours since midnight of 19 February 2019", "NO₂ (µg/m³)", WIDTH, HEIGHT,
