@@ -88,7 +88,7 @@ def bag_polygons(
         the likelihood is then binomial, and the map one of probabilities. Zero where nobody was.
     population : str, optional
         Column with the population of each area, where no raster has it: the weights of an area's
-        pixels add up to it, evenly over the ground, or in proportion to ``weight`` if that is given.
+        pixels add up to it, evenly over the ground, or in proportion to ``weight`` if given.
     totals : pandas.DataFrame, str or Path, optional
         Table with the values, one row per area (CSV or Parquet), joined to the polygons by id.
     join : str, optional

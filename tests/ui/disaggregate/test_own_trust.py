@@ -1,4 +1,4 @@
-"""Own data and what is said of them: widgets, addresses, headline and steps agree with the state."""
+"""What a page says of own data: widgets, addresses, headline and steps agree with the state."""
 
 from workbench.ui.base.views.controls import widget
 from workbench.ui.disaggregate.state import State
