@@ -13,6 +13,9 @@ AUTO_ONLY = "auto tries several kernels, with area effects and a nugget, and wei
 NEEDS_NORMAL = "identity lets rates be negative: choose the Normal likelihood first"
 NEEDS_POSITIVE = "counts need positive rates: choose the link exp or square first"
 TOO_MANY = "the exact model needs all pairs of individuals, which are too many in this dataset"
+NO_FINE = "no truth is known of these data: only the areas' totals"
+OWN_GONE = ("these are a user's own data: open the session file, or drop the files again; the "
+            "example is shown")
 NO_EFFECT = "this model has no random effect of areas or individuals"
 DIVIDER = "Divider between estimate and population split"
 DIVIDED = "estimate left of {} percent of the map, population split right of it"
@@ -53,6 +56,12 @@ def unused(columns: Sequence[str]) -> str:
     one = len(columns) == 1
     return (f"{', '.join(columns)} {'is' if one else 'are'} not used: one number for a whole area "
             "says nothing of the places inside it, and a covariate has to")
+
+
+def needed(names: list[str]) -> str:
+    """Where files of one's own have to lie."""
+    many = f"files {', '.join(names[:-1])} and {names[-1]}"
+    return f"put this beside the {f'file {names[0]}' if len(names) == 1 else many}"
 
 
 def not_saved(size: float, most: float) -> str:

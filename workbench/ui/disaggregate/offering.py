@@ -55,7 +55,8 @@ def choice_of(ds: xr.Dataset, title: str, dataset: str, options: Mapping) -> Cho
         (_rounded(extent / 100), _rounded(extent)), map_unit(ds) or "unit",
         tuple(offered), offered[len(offered) // 2], factor, float(rate.std()) or 1.0,
         kernels=kernels_for(bool(ds.sizes["covariate"])), dataset=dataset, loader=dict(options),
-        large=ds.sizes["individual"] > EXACT_LIMIT)
+        large=ds.sizes["individual"] > EXACT_LIMIT,
+        known="truth" in ds or "individual_value" in ds)
 
 
 def _rounded(value: float) -> float:

@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING
 from workbench.bagging.findings import NOTE, Finding
 from workbench.checks import InputError, require
 from workbench.ui.disaggregate import labels
+from workbench.ui.disaggregate.catalogue import OWN
 from workbench.ui.disaggregate.columns import is_number_of_row
 from workbench.ui.disaggregate.offering import choice_of
+from workbench.ui.disaggregate.portable import PREFIX, needed, portable
 from workbench.ui.disaggregate.tables import TABLES, Table, alone, is_grid, table_of
 from workbench.ui.disaggregate.uploads import (
     bare,
@@ -27,10 +29,10 @@ from workbench.ui.disaggregate.zips import PARTS, flatten, is_utf8
 if TYPE_CHECKING:
     from geopandas import GeoDataFrame, GeoSeries
 
-    from workbench.pipeline.spec import Spec
     from workbench.preflight import Check
 
-__all__ = ["Files", "check", "choice_of", "kept", "options_of", "portable", "title_of"]
+__all__ = ["PREFIX", "Files", "check", "choice_of", "kept", "needed", "options_of", "portable",
+           "title_of", "unused"]
 
 POLYGONS = (".gpkg", ".geojson", ".json", ".zip", ".shp")
 RASTERS = (".tif", ".tiff", ".nc")
@@ -38,7 +40,7 @@ KINDS = (*POLYGONS, *RASTERS, *TABLES, *PARTS)
 MOST = 15               # megabytes of all files together, which a browser sends in one message
 MOST_KEPT = 60          # megabytes of all files that one session uses
 MOST_READ = 512         # megabytes that a packed file may become when it is read
-PREFIX, NAME = "workbench-own-", "own-"     # of folders; and a number: of datasets in addresses
+NAME = OWN              # and a number: of datasets in addresses
 
 
 @dataclass(frozen=True)
@@ -293,19 +295,3 @@ def title_of(files: Files) -> str:
     """
     path = files.polygons or next(iter(files.rasters.values()))
     return f"Own: {path.name}"
-
-
-def portable(spec: Spec) -> Spec:
-    """A Spec with own files by their names alone, as they lie with whoever dropped them.
-
-    Parameters
-    ----------
-    spec : Spec
-    """
-    def name(value: object) -> object:
-        if isinstance(value, str) and f"/{PREFIX}" in value:
-            return Path(value).name
-        return [name(one) for one in value] if isinstance(value, list | tuple) else value
-
-    options = {key: name(value) for key, value in spec.dataset_options.items()}
-    return replace(spec, dataset=name(spec.dataset), dataset_options=options)
