@@ -45,7 +45,7 @@ STEP_REPORT, STEP_AFTER_FIT = "ready", "after the fit"
 
 
 NO_RASTER, NUMBERED = "area (none given)", "numbers"
-OF_AREAS = "{} (column, spread evenly in each area)"
+OF_AREAS = "{}, spread evenly"      # a column of the areas
 KEY = "{} = {} ({} areas)"
 UNUSED_FIX = ("drop a raster (GeoTIFF, NetCDF) of what a column measures to have it as a "
               "covariate, or choose the column as totals or population")

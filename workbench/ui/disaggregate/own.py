@@ -279,8 +279,8 @@ def check(dataset: str, options: Mapping, columns: tuple[str, ...] = ()) -> Chec
     except InputError as error:
         raise InputError(bare(str(error), folder)) from error
     texts = ("what", "fix", "flag", "effect", "told", "joint")
-    idle = [Finding("column-unused", labels.unused(columns), labels.UNUSED_FIX, severity=NOTE,
-                    where=columns)] if columns else []
+    idle = [Finding("column-unused", labels.unused(columns), labels.UNUSED_FIX, severity=NOTE)
+            ] if columns else []
     return replace(found, findings=[
         replace(one, **{name: bare(getattr(one, name), folder) for name in texts})
         for one in found.findings] + idle)

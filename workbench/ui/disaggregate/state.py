@@ -282,7 +282,7 @@ class State(state.State):
         return Spec(
             dataset=self.choice.dataset or self.dataset, dataset_options=loader, level=level,
             areas=areas, model=self.model, options=options, hyperparameters=self.fixed(),
-            threshold=self.threshold / self.choice.factor,
+            threshold=float(f"{self.threshold / self.choice.factor:.12g}"),
             area_effect=self.area_effect and not self.inapplicable("area_effect"),
         )
 

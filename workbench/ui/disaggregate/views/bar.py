@@ -34,6 +34,7 @@ class Numbers(Readout):
             label="Fit", icon="play_arrow", color="primary", variant="contained", size="small",
             margin=(4, 8), on_click=lambda _: store.fit())
         self.facts = note()
+        self.facts.styles = {"flex": "1 1 260px"}       # else on a phone one word wide
         self.bar.param.update(width=110, margin=(18, 8, 0, 8))
         self.doing.margin = (2, 5)
         self.cost.styles = {"max-width": "calc(100vw - 24px)"}
