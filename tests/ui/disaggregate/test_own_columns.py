@@ -10,8 +10,9 @@ import pandas
 import pytest
 import shapely
 
+from tests.ui.kit import ran
 from workbench.checks import InputError
-from workbench.ui.disaggregate import keeping, labels, messages, own
+from workbench.ui.disaggregate import engine, exporting, keeping, labels, messages, own
 from workbench.ui.disaggregate.state import State
 from workbench.ui.disaggregate.store import Store
 from workbench.ui.disaggregate.views.own import AREA, Own
@@ -113,6 +114,22 @@ def test_a_table_of_totals_is_joined_by_the_names_that_both_have(areas):
         assert again.loader["join"] == "Name" and "zahlen.csv" in program
     finally:
         store.leave()
+
+
+def test_the_program_of_joined_data_runs_beside_their_files(areas, tmp_path, monkeypatch):
+    table = frame().drop(columns="geometry").rename(columns={"faelle": "n"}).drop(columns="ags")
+    contents = {"kreise.gpkg": areas, "zahlen.csv": table.to_csv(index=False).encode("latin-1")}
+    files = own.kept(contents)
+    given = own.options_of(files, "n", population="einwohner")
+    state = State()
+    state.add("own-1", own.choice_of(own.check(*given).data, "Own: kreise.gpkg", *given))
+    state.model = "constant"
+    answer = engine.learn(state.spec())
+    for name, content in contents.items():
+        (tmp_path / name).write_bytes(content)
+    monkeypatch.chdir(tmp_path)
+    names = ran(exporting.program(answer, None))
+    assert names["maps"]["mean"].values == pytest.approx(answer.mean)
 
 
 def test_a_table_of_pixels_is_a_raster(areas):

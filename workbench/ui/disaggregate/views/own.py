@@ -109,7 +109,8 @@ class Own(View):
             iter(keys.values()), None))
 
     def _say(self, text: str, style: str = "") -> None:
-        said = f"<p role='status' style='margin: 4px 0; {style}'>{escape(text)}</p>"
+        role = "alert" if style else "status"
+        said = f"<p role='{role}' style='margin: 4px 0; {style}'>{escape(text)}</p>"
         self.told.object = text and said
 
     def _refuse(self, text: str) -> None:
