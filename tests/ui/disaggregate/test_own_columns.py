@@ -59,6 +59,7 @@ def checked(view):
     return view.store.own
 
 
+@pytest.mark.slow
 def test_a_population_column_is_guessed_used_and_kept_in_the_session(areas):
     store = Store(State())
     try:

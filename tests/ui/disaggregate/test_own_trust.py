@@ -93,6 +93,7 @@ def test_notes_of_the_check_are_counted_by_its_step():
         assert (step.mark, step.told) == (DONE, words)
 
 
+@pytest.mark.slow
 def test_settings_and_program_say_which_files_belong_beside_them(tmp_path, one_thread):
     folder = write_kit(tmp_path)
     files = own.kept({path.name: path.read_bytes() for path in sorted(folder.iterdir())})
