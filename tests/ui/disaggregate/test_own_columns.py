@@ -80,7 +80,9 @@ def test_a_population_column_is_guessed_used_and_kept_in_the_session(areas):
         facts, members = keeping._own_facts(choice, view._files)
         again = keeping._own_choice(own.kept({"kreise.gpkg": members["own.1"]}), facts["own"])
         assert again.loader["population"] == "einwohner"
-        view.weight.value = AREA
+        assert view.use.visible
+        view.weight.value = AREA            # which was not checked
+        assert not view.use.visible and not view.told.object and store.own is None
         assert "column-unused" in {one.code for one in checked(view).findings}
         press = next(one for row in view.mending.column for one in row[1:]
                      if one.label == "Weigh by einwohner")

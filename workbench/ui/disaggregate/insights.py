@@ -79,6 +79,11 @@ class Insights(store.Store):
         self.param.update(own=None, own_refused="")
         self._own.start(lambda run: run.send("own", own.check(dataset, options, columns)))
 
+    def forget_check(self) -> None:
+        """Drop the check of files that were dropped: something else is asked of them."""
+        self._own.drop()
+        self.param.update(own=None, own_refused="")
+
     def keep_own(self, contents: dict[str, bytes]) -> own.Files:
         """Keep files that were dropped, see `own.kept`; former ones that are not used go."""
         self._own.drop()

@@ -52,6 +52,8 @@ class Own(View):
         self.open = small_button("Your own data", self._show, margin=(4, 8))
         self._panel = self.dialog
         self.drop.param.watch(self._dropped, "value")
+        for each in (self.value, self.weight, self.names, self.key):
+            each.param.watch(self._other, "value")
         self.follow(self._step, "step", of=store.state)
         self.dialog.param.watch(self._opened, "open")
         self.follow(self._checked, "own")
@@ -107,6 +109,13 @@ class Own(View):
         keys = {labels.KEY.format(*key): key[:2] for key in table.keys} if table else {}
         self.key.param.update(options=keys, visible=bool(keys), value=next(
             iter(keys.values()), None))
+
+    def _other(self, *events) -> None:
+        """What was checked is not what is chosen now."""
+        if self.store.own is not None or self.told.object:
+            self.store.forget_check()
+            self.mending.clear()
+            self._say("")
 
     def _say(self, text: str, style: str = "") -> None:
         role = "alert" if style else "status"
