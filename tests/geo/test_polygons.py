@@ -2,6 +2,7 @@
 
 import geopandas as gpd
 import numpy as np
+import pandas as pd
 import pytest
 import rioxarray  # noqa: F401 (registers .rio)
 import shapely
@@ -11,7 +12,7 @@ from rasterio.transform import from_origin
 from workbench import schema
 from workbench.bagging import merge
 from workbench.checks import InputError
-from workbench.geo import bag_polygons
+from workbench.geo import bag_polygons, polygon_places
 
 CRS = "EPSG:32633"
 SHAPE = (8, 10)  # rows, columns of 100 m, the north-west corner at (1000, 2000)
@@ -339,3 +340,46 @@ def test_a_rotated_raster_is_refused():
     turned = people().rio.write_transform(Affine(98.5, -17.4, 0, 17.4, 98.5, 0))
     with pytest.raises(InputError, match="is rotated"):
         bagged(weight=turned.drop_vars(["x", "y"]))
+
+
+@pytest.mark.filterwarnings("ignore:.*more cases than persons")
+def test_a_population_known_by_area_is_spread_over_its_pixels():
+    table = areas(people=[300.0, 50.0, 7.0])
+    flat, shaped = (bag_polygons(table, layers(), weight, "cases", id="code", population="people")
+                    for weight in (None, people()))
+    for ds in (flat, shaped):
+        assert np.bincount(ds["membership"], ds["weight"]) == pytest.approx([300, 50, 7])
+        assert ds["weight"].attrs == {"long_name": "people", "units": "persons"}
+        assert "column 'people', was spread" in ds.attrs["treatments"]
+    per_pixel = (flat["weight"] / flat["coverage"]).values[flat["membership"] == 0]
+    assert per_pixel == pytest.approx(per_pixel[0], rel=1e-3)       # km² of a projection
+    by_raster = (shaped["weight"] / bagged()["weight"]).values[shaped["membership"] == 1]
+    assert by_raster == pytest.approx(by_raster[0])
+
+
+def test_a_population_known_by_area_serves_periods_and_other_regions():
+    table = areas(people=[300.0, 50.0, 7.0])
+    counts = {"code": ["n1", "n1", "n2", "n3"], "year": [1, 2, 1, 1], "cases": [4, 5, 6, 1]}
+    ds = bag_polygons(table.drop(columns="cases"), value="cases", totals=pd.DataFrame(counts),
+                      join="code", time="year", population="people")
+    assert np.bincount(ds["membership"], ds["weight"]) == pytest.approx([300, 300, 50, 7])
+    places = polygon_places(table, id="code", population="people")
+    assert np.bincount(places["membership"], places["weight"]) == pytest.approx([300, 50, 7])
+    with pytest.raises(InputError, match="leave out population"):
+        bag_polygons(table, value="cases", totals=pd.DataFrame(counts), join="code", time="year",
+                     population="people", weight="people_{time}.tif")
+
+
+def test_areas_whose_population_cannot_be_spread():
+    for people, said in (([300, 0, 7], r"1 areas have no population.*\['n2'\].*empty='drop'"),
+                         ([300, np.nan, 7], "1 areas have no population"),
+                         ([300, -5, 7], "population 'people' of 1 areas is negative"),
+                         (["x", "y", "z"], "population column 'people' does not hold numbers")):
+        with pytest.raises(InputError, match=said):
+            bag_polygons(areas(people=people), value="cases", id="code", population="people")
+    with pytest.raises(InputError, match="no column 'persons' for the population"):
+        bag_polygons(areas(), value="cases", id="code", population="persons")
+    kept = bag_polygons(areas(people=[300, 0, 7]), value="cases", id="code", population="people",
+                        empty="drop")
+    assert kept["bag"].values.tolist() == ["n1", "n3"]
+    assert kept["weight"].sum().item() == pytest.approx(307)

@@ -71,8 +71,9 @@ def made_weight(weight: str | None, layers: dict[str, xr.DataArray], areas, reco
         told = (f"a grid of {grid.shape[0]} x {grid.shape[1]} pixels over the areas, as there are "
                 "no covariates: the map follows place alone")
     if weight is None:
-        record.note("no weight was given: every km² counts alike, so that rates are per km² "
-                    "(weight='area'); give a raster of population for rates per person")
+        record.note("no weight was given: every km² counts alike, so that rates are per km²; "
+                    "give a raster of population, or a column of the areas with it, for rates per "
+                    "person")
     record.note(f"individuals are {told}, weighted by "
                 f"{'their area in km²' if kind == 'area' else 'one each'}")
     values = _km2(grid) if kind == "area" else np.ones(grid.shape)

@@ -38,8 +38,8 @@ def weighed(fine, weight: str | None, units: Mapping[str, str], record: Record):
     if weight is not None and (weight in fine or weight not in WEIGHTS):
         return fine, weight, units.get(weight, "persons")
     kind = weight or "area"
-    record.note(("no weight was given: every km² counts alike, so that rates are per km² "
-                 "(weight='area'); " if weight is None else "")
+    record.note(("no weight was given: every km² counts alike, so that rates are per km²; "
+                 if weight is None else "")
                 + f"individuals are weighted by {'their area in km²' if kind == 'area' else 'one'}")
     km2 = fine.geometry.to_crs(_EQUAL_AREA).area / 1e6 if kind == "area" else 1.0
     return fine.assign(**{kind: km2}), kind, "km²" if kind == "area" else "polygons"

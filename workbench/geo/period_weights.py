@@ -48,6 +48,8 @@ def weights_by_period(given: dict, periods: list[str], hole: str, options: Clean
     InputError
         If a file is missing or cannot be used, or they are on different grids.
     """
+    require(given.get("population") is None, "a weight that changes over time cannot add up to one "
+            "population of each area; leave out population")
     require(given["grid_of"] is None, "a weight that changes over time gives the pixels itself; "
             "leave out grid_of, or give weights on that covariate's pixels")
     # Where the polygons are, so that no more than their surroundings are read.

@@ -11,7 +11,7 @@ from workbench import schema
 from workbench.bagging import assemble, looked_at
 from workbench.bagging.findings import counted, part
 from workbench.checks import choose, option, require
-from workbench.geo.areas import label_columns, read_areas
+from workbench.geo.areas import label_columns, numeric_column, read_areas
 from workbench.geo.classes import with_classes, without_absent
 from workbench.geo.coverage import account, coverage_fractions
 from workbench.geo.derived import with_derived
@@ -23,6 +23,7 @@ from workbench.geo.pixels import pixel_covariates, weight_raster, weighted
 from workbench.geo.rasters import read_rasters
 from workbench.geo.resampling import aligned, grid_named, summed
 from workbench.geo.shapes import coordinate_units
+from workbench.geo.spreading import inhabited, spread
 from workbench.geo.totals import index_by, joined, positives, with_trials
 from workbench.geo.treatments import Record, treatments_from
 from workbench.geo.windows import extent_of
@@ -37,6 +38,7 @@ def bag_polygons(
     value: str | None = None,
     *,
     trials: str | None = None,
+    population: str | None = None,
     totals: object = None,
     join: str | None = None,
     encoding: str | None = None,
@@ -84,6 +86,9 @@ def bag_polygons(
     trials : str, optional
         Column with how many were tested in each area, of whom ``value`` were positive (a survey):
         the likelihood is then binomial, and the map one of probabilities. Zero where nobody was.
+    population : str, optional
+        Column with the population of each area, where no raster has it: the weights of an area's
+        pixels add up to it, evenly over the ground, or in proportion to ``weight`` if given.
     totals : pandas.DataFrame, str or Path, optional
         Table with the values, one row per area (CSV or Parquet), joined to the polygons by id.
     join : str, optional
@@ -164,14 +169,15 @@ def bag_polygons(
     require(value is not None, "name the column that was counted: value='...'")
     require(totals is not None or join is None, "there is no table to join; give "
             + option("totals", "FILE"))
-    columns = (None if join else value, () if join or not trials else (trials,))
+    added = tuple(c for c in (trials, population) if c)
+    columns = (None if join else value, () if join else added)
 
     def areas_read(crs: str | None):
         found = read_areas(polygons, index_by(id, join), columns[0], options, record, crs, layer,
                            columns[1])
         return found if totals is None else joined(found, totals, join, encoding, options, record)
 
-    areas, layers, coded, grid, within = None, {}, (), None, None
+    areas, layers, coded, grid, within, people = None, {}, (), None, None, None
     with part("polygons", "polygons"):
         areas = areas_read(polygon_crs)
         within = extent_of(areas)
@@ -198,6 +204,12 @@ def bag_polygons(
     values, kept = np.zeros(len(areas)), np.ones(len(areas), dtype=bool)
     with part("value", value):
         values, kept = positives(areas, value, trials, kind, options, record)
+    if population is not None:
+        with part("value", population):
+            kept = kept & inhabited(areas, population, options, record)
+            require(bool(kept.any()), f"no area with a value has a population in {population!r}")
+            people, persons = population, numeric_column(areas, population, "population")
+        weight = "area" if weight is None else weight
     areas, values = areas[kept], values[kept]
     if grid is None:                        # a check goes on with areas where a raster is unusable
         named = layers if wanted is None else {grid_of: wanted}
@@ -218,6 +230,14 @@ def bag_polygons(
     area, cell, coverage, matrix = area[whole], cell[whole], coverage[whole], matrix[whole]
     names, matrix = without_absent(list(layers), matrix, coded, record)
     areas, values, area = without_empty(areas, values, area, grid, options, record)
+    held = grid.values.ravel()[cell] * coverage
+    held_of, held_in = str(grid.name), units_of(weight, weight_units)
+    if people is not None:
+        held = spread(numeric_column(areas, people, "population"), area, held)
+        held_of, held_in = people, weight_units or "persons"
+        counted(weight=np.nansum(persons), twice=0)
+        record.note(f"the population of each area, column {people!r}, was spread over its pixels "
+                    f"{'evenly' if is_word(weight) else f'in proportion to {grid.name!r}'}")
 
     counted(bagged=len(areas))
 
@@ -227,8 +247,7 @@ def bag_polygons(
     individuals = xr.Dataset(
         {
             "covariates": ((schema.INDIVIDUAL, schema.COVARIATE), matrix),
-            "weight": (schema.INDIVIDUAL, grid.values[row, column] * coverage,
-                       {"long_name": str(grid.name), "units": units_of(weight, weight_units)}),
+            "weight": (schema.INDIVIDUAL, held, {"long_name": held_of, "units": held_in}),
         },
         coords={
             "individual": np.arange(cell.size),

@@ -20,6 +20,7 @@ def polygon_places(
     covariates: object = None,
     weight: object = None,
     *,
+    population: str | None = None,
     id: str | None = None,
     name: str | None = None,
     labels: Mapping[str, str] | None = None,
@@ -48,9 +49,9 @@ def polygon_places(
         The covariates of the model, by the names that they have there.
     weight : raster, "area", "uniform", optional
         Weight (population) per pixel, in the units that the model learnt with.
-    id, name, labels, weight_units, polygon_crs, raster_crs, nodata, layer, variable, classes
+    population, id, name, labels, weight_units, polygon_crs, raster_crs, nodata, layer, variable
         As of `workbench.bag_polygons`.
-    class_labels, grid_of, distance_to, slope_of, weight_variable, attrs, **treatments
+    classes, class_labels, grid_of, distance_to, slope_of, weight_variable, attrs, **treatments
         As of `workbench.bag_polygons`.
 
     Returns
@@ -79,9 +80,9 @@ def polygon_places(
         warnings.simplefilter("ignore", DataWarning)
         ds = bag_polygons(
             areas.assign(**{_NONE: 0.0}), covariates, weight, _NONE, kind="continuous",
-            aggregation="mean", id=id, name=name, labels=labels, weight_units=weight_units,
-            raster_crs=raster_crs, nodata=nodata, variable=variable, classes=classes,
-            class_labels=class_labels, grid_of=grid_of, distance_to=distance_to,
+            aggregation="mean", population=population, id=id, name=name, labels=labels,
+            weight_units=weight_units, raster_crs=raster_crs, nodata=nodata, variable=variable,
+            classes=classes, class_labels=class_labels, grid_of=grid_of, distance_to=distance_to,
             slope_of=slope_of, weight_variable=weight_variable, attrs=attrs, **treatments)
     record.extend(line for line in ds.attrs["treatments"].split("\n")
                   if line != "none" and not line.startswith("look at this:"))

@@ -16,7 +16,8 @@ from workbench.pipeline.settings import Settings, checked, thaw
 SCHEMA_VERSION = 2
 FIRST = "disaggregate"              # the command of Specs that name none
 REGION = "polygons"                 # where a map is wanted: files of another region
-REMARK = "status"                   # how an app came by the hyperparameters; nothing to be done
+# How an app came by the hyperparameters, and which files belong beside it; nothing to be done.
+REMARKS = ("status", "files")
 # Of Specs of version 1: what these models took where an option was not given.
 _FORMER = {"overdispersion": "none", "nugget": 0.0}
 _FORMER_MODELS = ("vbagg", "centre-point", "constant")
@@ -112,7 +113,8 @@ class BaseSpec:
             raise InputError(f"the Spec is not valid JSON: {error}") from error
         if not isinstance(content, dict):
             raise reject("a JSON object", type(content).__name__, 'write {"dataset": ...}')
-        content.pop(REMARK, None)
+        for remark in REMARKS:
+            content.pop(remark, None)
         found = content.pop("version", SCHEMA_VERSION)
         require(found in (1, SCHEMA_VERSION), f"the Spec has version {found!r}, this workbench "
                 f"reads versions 1 and {SCHEMA_VERSION}; write it again with this version")

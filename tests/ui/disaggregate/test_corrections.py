@@ -153,13 +153,13 @@ def test_own_data_are_corrected_in_the_dialog_and_again_when_they_are_in_use(bro
         assert view.corrections.marked == ["c3", "c7"] and view.corrections.map.visible
         around = view.corrections._around.data
         assert np.nanmin(around["x"]) == 300 and np.nanmax(around["y"]) == 200
-        marks = next(row for row in view.mending.column if "nodata-mark" in row[0].html)
+        marks = next(row for row in view.corrections.column if "nodata-mark" in row[0].html)
         assert "all 5 pixels" in marks[0].html      # the first five of the top row
         marks[0].pressed += 1
-        assert np.ptp(view.mending.cells.data["xs"]) == 50
-        assert set(np.ravel(view.mending.cells.data["ys"])) == {290, 300}
+        assert np.ptp(view.corrections.cells.data["xs"]) == 50
+        assert set(np.ravel(view.corrections.cells.data["ys"])) == {290, 300}
         card[0].pressed += 1                        # areas alone
-        assert not view.mending.cells.data["xs"]
+        assert not view.corrections.cells.data["xs"]
 
         pressed(view, "Leave these areas out")
         assert checked(store, view)["value-missing"].severity == WARNING

@@ -13,6 +13,12 @@ from dataclasses import dataclass, field
 from workbench.checks import InputError
 
 LEARNT = "learnt"
+BEYOND = 1_000          # times the ends of the slider, between which a fit's lengthscale may lie
+TRUTH, OBSERVED = "known", "observed"
+BESIDE = {"Truth": TRUTH, "Observed": OBSERVED, "Uncertainty": "std", "Exceedance": "exceedance",
+          "Information": "information", "Components": "components", "Rank": "ranks",
+          "Extrapolation": "beyond", "Population split": "split"}
+OWN = "own-"            # and a number: names of a user's own data, in addresses of one session
 _MAPS = {
     "regression + Matérn 3/2 map": "linear+matern32",
     "regression + Matérn 1/2 map (rough)": "linear+matern12",
@@ -61,6 +67,8 @@ class Choice:
         As of a `Spec`, where they are not the name of the dataset and nothing.
     large : bool
         Whether individuals are too many for the exact model.
+    known : bool
+        Whether the data know fine rates, to be seen beside the map.
     """
 
     title: str
@@ -76,6 +84,12 @@ class Choice:
     dataset: str = ""
     loader: Mapping = field(default_factory=dict)
     large: bool = False
+    known: bool = True
+
+    @property
+    def beside(self) -> dict[str, str]:
+        """Maps that can stand beside the estimate, by label."""
+        return {label: name for label, name in BESIDE.items() if self.known or name != TRUTH}
 
     def options(self, granularity: str) -> tuple[dict, str | None, int | None]:
         """Loader options, level and number of areas of a granularity."""
@@ -114,7 +128,7 @@ _MADAGASCAR = Choice(
     "Madagascar: malaria 2016 (real)",
     {"109 districts": "district", "22 regions": "region", "60 merged areas": "60"},
     (0.2, 20), "degree", (1, 5, 10, 20, 50, 75, 100, 150, 200), 100, 1000, 0.07,
-    large=True,
+    large=True, known=False,
 )
 
 
@@ -128,6 +142,16 @@ def lengthscales(choice: Choice, stops: int = 25) -> list[float]:
     """Lengthscales on a logarithmic grid, three significant digits."""
     low, high = choice.lengthscales
     return _grid(low, high, stops)
+
+
+def a_lengthscale(choice: Choice, text: str) -> float | None:
+    """A lengthscale that a fit could have, if a text is one."""
+    try:
+        value = float(text)
+    except ValueError:
+        return None
+    low, high = choice.lengthscales
+    return value if low / BEYOND <= value <= high * BEYOND else None
 
 
 def variances(choice: Choice, link: str, stops: int = 17) -> list[float]:

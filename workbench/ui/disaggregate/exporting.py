@@ -87,7 +87,9 @@ def program(answer: Answer, threshold: float) -> str:
             if stands_in else {}))
         values = pformat(_values(answer.fit.hyperparameters), sort_dicts=False, width=96)
         fit = f"# {messages.KINDS[answer.kind]}\nfit = model.condition(ds, {values})"
-    return "\n".join(["import workbench as wb", "", steps.data, model, fit, steps.maps, ""])
+    files = own.needed(answer.spec)
+    told = [f"# {files[0].upper()}{files[1:]}."] if files else []
+    return "\n".join([*told, "import workbench as wb", "", steps.data, model, fit, steps.maps, ""])
 
 
 def _values(given: dict) -> dict:

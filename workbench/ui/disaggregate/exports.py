@@ -61,7 +61,9 @@ def settings(answer: Answer | None, state: State) -> str:
     spec, kind = own.portable(state.spec()), "start"
     if answer is not None:
         spec, kind = as_shown(answer, spec.threshold), answer.kind
-    return json.dumps({"status": STATUS[kind][0]} | json.loads(spec.to_json()), indent=2)
+    files = own.needed(state.spec() if answer is None else answer.spec)
+    return json.dumps({"status": STATUS[kind][0]} | ({"files": files} if files else {})
+                      | json.loads(spec.to_json()), indent=2)
 
 
 def maps(answer: Answer, scene: Scene, state: State) -> io.BytesIO:

@@ -76,10 +76,15 @@ class Insights(store.Store):
         self._test.drop()
         self.param.update(testing=(0, 0), untested=messages.STOPPED_TEST)
 
-    def check_own(self, dataset: str, options: dict) -> None:
+    def check_own(self, dataset: str, options: dict, columns: tuple[str, ...] = ()) -> None:
         """Check files that were dropped, see `own.check`."""
         self.param.update(own=None, own_refused="")
-        self._own.start(lambda run: run.send("own", own.check(dataset, options)))
+        self._own.start(lambda run: run.send("own", own.check(dataset, options, columns)))
+
+    def forget_check(self) -> None:
+        """Drop the check of files that were dropped: something else is asked of them."""
+        self._own.drop()
+        self.param.update(own=None, own_refused="")
 
     def keep_own(self, contents: dict[str, bytes]) -> own.Files:
         """Keep files that were dropped, see `own.kept`; former ones that are not used go."""

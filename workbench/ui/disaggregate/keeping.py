@@ -148,17 +148,25 @@ def _own_facts(choice: Choice, files: own.Files) -> tuple[dict, dict[str, bytes]
             f"got {len(contents)}; take Settings (JSON), and run them beside your files")
     told = {"names": list(contents), "value": loader.get("value", ""),
             "weight": Path(loader.get("weight", "")).name, "name": loader.get("id", "")}
+    if "population" in loader:
+        told["population"] = loader["population"]
+    if "join" in loader:
+        told["key"] = [loader["join"], loader["id"]]
     return {OWN: told}, dict(zip(FILES, contents.values(), strict=False))
 
 
 def _own_choice(files: own.Files, facts: Mapping) -> Choice:
     """Data of one's own as the app offers them, checked as those that were dropped."""
-    for what, offered in (("value", files.columns), ("weight", ("", *files.rasters)),
-                          ("name", ("", *files.names))):
+    keys = [list(key[:2]) for key in files.table.keys] if files.table else [None]
+    named = ("", *files.names, *(key[1] for key in keys if key))
+    for what, offered in (("value", files.numbers), ("weight", ("", *files.rasters)),
+                          ("name", named), ("population", (None, *files.numbers)), ("key", keys)):
         given = facts.get(what)
         require(files.polygons is None or given in offered, f"the session says that {what} is "
                 f"{str(given)[:40]!r}, which its files do not have; {_WHAT_TO_DO}")
-    given = own.options_of(files, facts["value"], facts["weight"], facts["name"]) if (
+    given = own.options_of(
+        files, facts["value"], facts["weight"], facts["name"],
+        population=facts.get("population", ""), key=facts.get("key")) if (
         files.polygons) else own.options_of(files, "")
     found = own.check(*given)
     errors = "; ".join(str(one.what) for one in found.of("error"))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from workbench.ui.disaggregate import messages
 
 # why a choice is not offered
@@ -11,6 +13,9 @@ AUTO_ONLY = "auto tries several kernels, with area effects and a nugget, and wei
 NEEDS_NORMAL = "identity lets rates be negative: choose the Normal likelihood first"
 NEEDS_POSITIVE = "counts need positive rates: choose the link exp or square first"
 TOO_MANY = "the exact model needs all pairs of individuals, which are too many in this dataset"
+NO_FINE = "no truth is known of these data: only the areas' totals"
+OWN_GONE = ("these are a user's own data: open the session file, or drop the files again; the "
+            "example is shown")
 NO_EFFECT = "this model has no random effect of areas or individuals"
 DIVIDER = "Divider between estimate and population split"
 DIVIDED = "estimate left of {} percent of the map, population split right of it"
@@ -19,9 +24,10 @@ TAKE_AUTO, TAKE_DEFAULTS = "Take auto instead", "Take the defaults"
 DROP = "Drop files here, or click"
 NOT_SAVED = "This session would have"
 OWN = (
-    "Drop one file of areas (GPKG, GeoJSON, a shapefile with its parts or zipped) with "
-    "a column of totals, and the rasters (GeoTIFF, NetCDF) of the population and of covariates; or "
-    "one bagged .nc. Files go to the machine that serves this page and are deleted when your "
+    "Drop one file of areas (GPKG, GeoJSON, a shapefile with its parts or zipped) with a column of "
+    "totals, or with a CSV of totals that has the names of the areas. The population is a column "
+    "or a raster, covariates are rasters (GeoTIFF, NetCDF, a CSV of pixels). Or drop one bagged "
+    ".nc. Files go to the machine that serves this page and are deleted when your "
     "session ends. Up to 15 MB in all; the command line has no limit."
 )
 STEPS = {"data": "Data", "check": "Check", "areas": "Areas", "model": "Model", "map": "Map",
@@ -36,6 +42,26 @@ STEP_NO_MAP, STEP_PREVIEW = "none yet", "preview"
 STEP_LIGHTS = {"green": "beats simple maps", "amber": "with doubts", "red": "do not rely on it",
                "open": "not yet tested"}
 STEP_REPORT, STEP_AFTER_FIT = "ready", "after the fit"
+
+
+NO_RASTER, NUMBERED = "area (none given)", "numbers"
+OF_AREAS = "{}, spread evenly"      # a column of the areas
+KEY = "{} = {} ({} areas)"
+UNUSED_FIX = ("drop a raster (GeoTIFF, NetCDF) of what a column measures to have it as a "
+              "covariate, or choose the column as totals or population")
+
+
+def unused(columns: Sequence[str]) -> str:
+    """Which columns of the areas no map learns from, and why."""
+    one = len(columns) == 1
+    return (f"{', '.join(columns)} {'is' if one else 'are'} not used: one number for a whole area "
+            "says nothing of the places inside it, and a covariate has to")
+
+
+def needed(names: list[str]) -> str:
+    """Where files of one's own have to lie."""
+    many = f"files {', '.join(names[:-1])} and {names[-1]}"
+    return f"put this beside the {f'file {names[0]}' if len(names) == 1 else many}"
 
 
 def not_saved(size: float, most: float) -> str:

@@ -278,7 +278,7 @@ def left(seconds: float) -> str:
 def lengthscale(term: str, value: float | list[float], unit: str) -> str:
     """The lengthscale of a term."""
     values = value if isinstance(value, list) else [value]
-    shown = ", ".join(f"{one:.3g}" for one in values)
+    shown = ", ".join(f"{float(f'{one:.3g}'):,g}" for one in values)
     return f"lengthscale of {term} {shown} {unit}".strip()
 
 

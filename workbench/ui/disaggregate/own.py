@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-import math
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
-
+from workbench.bagging.findings import NOTE, Finding
 from workbench.checks import InputError, require
 from workbench.ui.base import leftovers
-from workbench.ui.disaggregate.catalogue import Choice, kernels_for
-from workbench.ui.disaggregate.engine import EXACT_LIMIT
+from workbench.ui.disaggregate import labels
+from workbench.ui.disaggregate.catalogue import OWN
+from workbench.ui.disaggregate.columns import is_number_of_row
+from workbench.ui.disaggregate.offering import choice_of
+from workbench.ui.disaggregate.portable import needed, portable
+from workbench.ui.disaggregate.tables import TABLES, Table, alone, is_grid, table_of
 from workbench.ui.disaggregate.uploads import (
-    PARTS,
     bare,
     check_content,
     check_driver,
@@ -24,22 +25,23 @@ from workbench.ui.disaggregate.uploads import (
     coarse,
     unpacked_size,
 )
+from workbench.ui.disaggregate.zips import PARTS, flatten, is_utf8
 
 if TYPE_CHECKING:
-    import xarray as xr
     from geopandas import GeoDataFrame, GeoSeries
 
-    from workbench.pipeline.spec import Spec
     from workbench.preflight import Check
+
+__all__ = ["Files", "check", "choice_of", "kept", "needed", "options_of", "portable",
+           "title_of", "unused"]
 
 POLYGONS = (".gpkg", ".geojson", ".json", ".zip", ".shp")
 RASTERS = (".tif", ".tiff", ".nc")
+KINDS = (*POLYGONS, *RASTERS, *TABLES, *PARTS)
 MOST = 15               # megabytes of all files together, which a browser sends in one message
 MOST_KEPT = 60          # megabytes of all files that one session uses
 MOST_READ = 512         # megabytes that a packed file may become when it is read
-ALL = "all"
-NAME = "own-"           # and a number: of datasets in addresses
-_QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9, 0.95)
+NAME = OWN              # and a number: of datasets in addresses
 
 
 @dataclass(frozen=True)
@@ -54,6 +56,8 @@ class Files:
         By name: paths of rasters, or of a bagged dataset.
     columns, names : tuple of str
         Columns of the areas: numeric ones, and texts that tell all areas apart.
+    table : tables.Table or None
+        Totals that are joined to the areas.
     folder : tempfile.TemporaryDirectory
         What they lie in, with nothing else.
     outlines : geopandas.GeoDataFrame or None
@@ -64,8 +68,14 @@ class Files:
     rasters: Mapping[str, Path]
     columns: tuple[str, ...] = ()
     names: tuple[str, ...] = ()
+    table: Table | None = None
     folder: tempfile.TemporaryDirectory | None = None
     outlines: GeoDataFrame | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def numbers(self) -> tuple[str, ...]:
+        """Columns of numbers: those of the table, where there is one, come first."""
+        return tuple(dict.fromkeys([*(self.table.columns if self.table else ()), *self.columns]))
 
     @property
     def size(self) -> int:
@@ -75,7 +85,7 @@ class Files:
     def contents(self) -> dict[str, bytes]:
         """The files as they were dropped, by name."""
         return {path.name: path.read_bytes() for path in sorted(Path(self.folder.name).iterdir())
-                if path.suffix in POLYGONS + RASTERS + PARTS}
+                if path.suffix in KINDS}
 
     def shapes(self, name: str = "") -> GeoSeries | None:
         """Coarse shapes of the areas by what a check calls them; None without areas.
@@ -121,8 +131,8 @@ def kept(contents: Mapping[str, bytes]) -> Files:
     names = [path.stem + path.suffix.lower() for path in plain]     # GDAL knows small letters
     require(len(set(names)) == len(names), f"two files have one name: {', '.join(sorted(names))}")
     for name in names:
-        require(Path(name).suffix in POLYGONS + RASTERS + PARTS, f"{name} is of a kind that is not "
-                f"read here; drop areas ({', '.join(POLYGONS)}) and rasters ({', '.join(RASTERS)})")
+        require(Path(name).suffix in KINDS, f"{name} is of a kind that is not read here; drop "
+                f"areas ({', '.join(POLYGONS)}), rasters ({', '.join(RASTERS)}) and tables (.csv)")
     folder = leftovers.folder(leftovers.OWN)
     try:
         return _looked_at(folder, dict(zip(names, contents.values(), strict=True)))
@@ -141,13 +151,30 @@ def _looked_at(folder: tempfile.TemporaryDirectory, contents: Mapping[str, bytes
     check_parts(areas, [path for path in paths.values() if path.suffix in PARTS])
     for path in paths.values():
         _check(path)
-    rasters = {name: path for name, path in paths.items() if path.suffix in RASTERS}
+    tables = [path for path in paths.values() if path.suffix in TABLES]
+    grids = [path for path in tables if is_grid(path, MOST_READ)]
+    rasters = {name: path for name, path in paths.items()
+               if path.suffix in RASTERS or path in grids}
+    totals = [path for path in tables if path not in grids]
     if not areas:
+        if totals:
+            raise InputError(alone(totals[0]))
         require(len(paths) == 1 and next(iter(paths)).endswith(".nc"), "the areas are missing: "
                 f"drop polygons ({', '.join(POLYGONS)}) with the rasters, or one bagged .nc")
         return Files(None, rasters, folder=folder)
-    columns, names, outlines = _columns(areas[0])
-    return Files(areas[0], rasters, columns, names, folder, outlines)
+    require(len(totals) <= 1, "drop one table of totals, got "
+            f"{' and '.join(path.name for path in totals)}")
+    frame = _areas(areas[0])
+    numeric = tuple(map(str, frame.select_dtypes("number").columns))
+    texts = frame.drop(columns=[frame.geometry.name, *numeric])
+    names = tuple(str(name) for name in texts if texts[name].is_unique)
+    table = table_of(totals[0], frame) if totals else None
+    known = list(dict.fromkeys([*names, *(other for _, other, _ in table.keys)] if table
+                               else names))
+    import geopandas
+
+    outlines = geopandas.GeoDataFrame(frame[known], geometry=coarse(frame.geometry))
+    return Files(areas[0], rasters, numeric, names, table, folder, outlines)
 
 
 def _check(path: Path) -> None:
@@ -157,6 +184,11 @@ def _check(path: Path) -> None:
         size = unpacked_size(path) / 1e6
         require(size <= MOST_READ, f"{path.name} would take {size:,.0f} MB when it is read, more "
                 f"than {MOST_READ}; use the command line, which has no such limit")
+        if path.suffix == ".zip":
+            flatten(path)
+        elif path.suffix == ".dbf" and not path.with_suffix(".cpg").exists() and is_utf8(
+                path.read_bytes()):
+            path.with_suffix(".cpg").write_text("UTF-8")
         check_driver(path)
     except InputError:
         raise
@@ -165,7 +197,7 @@ def _check(path: Path) -> None:
         raise InputError(f"{path.name} cannot be read: {told}") from error
 
 
-def _columns(path: Path) -> tuple[tuple[str, ...], tuple[str, ...], GeoDataFrame]:
+def _areas(path: Path) -> GeoDataFrame:
     import geopandas
 
     try:
@@ -176,15 +208,11 @@ def _columns(path: Path) -> tuple[tuple[str, ...], tuple[str, ...], GeoDataFrame
     require(isinstance(frame, geopandas.GeoDataFrame) and bool(frame.geometry.notna().any()),
             f"{path.name} is a table without shapes; join its columns to polygons, e.g. in QGIS, "
             "and drop these")
-    numeric = tuple(map(str, frame.select_dtypes("number").columns))
-    texts = frame.drop(columns=[frame.geometry.name, *numeric])
-    names = tuple(str(name) for name in texts if texts[name].is_unique)
-    shapes = coarse(frame.geometry)
-    return numeric, names, geopandas.GeoDataFrame(frame[list(names)], geometry=shapes)
+    return frame
 
 
-def options_of(files: Files, value: str, weight: str = "", name: str = ""
-               ) -> tuple[str, dict]:
+def options_of(files: Files, value: str, weight: str = "", name: str = "",
+               population: str = "", key: tuple[str, str] | None = None) -> tuple[str, dict]:
     """Dataset and dataset options of a `Spec` of these files.
 
     Parameters
@@ -196,6 +224,11 @@ def options_of(files: Files, value: str, weight: str = "", name: str = ""
         Name of the raster of the population; empty for area.
     name : str
         Column with the areas' names; empty for their numbers.
+    population : str
+        Column with the population of each area; empty for none.
+    key : (str, str), optional
+        Columns of the table and of the areas by which they are joined; the first of the table's
+        keys by default.
     """
     if files.polygons is None:
         return str(next(iter(files.rasters.values()))), {}
@@ -203,11 +236,30 @@ def options_of(files: Files, value: str, weight: str = "", name: str = ""
     covariates = [str(path) for name, path in files.rasters.items() if name != weight]
     found |= {"covariates": covariates} if covariates else {}
     found |= {"weight": str(files.rasters[weight])} if weight else {}
+    found |= {"population": population} if population else {}
     found |= {"id": name} if name else {}
+    if files.table is not None:
+        join, id = key or files.table.keys[0][:2]
+        found |= {"totals": str(files.table.path), "join": join, "id": id}
+        found |= {"encoding": files.table.encoding} if files.table.encoding else {}
     return "polygons", found
 
 
-def check(dataset: str, options: Mapping) -> Check:
+def unused(files: Files, options: Mapping) -> tuple[str, ...]:
+    """Columns of numbers that no option names: no map can learn from them.
+
+    Parameters
+    ----------
+    files : Files
+    options : Mapping
+        As of `options_of`.
+    """
+    named = {options.get(one) for one in ("value", "population", "id", "join")}
+    return tuple(name for name in files.numbers
+                 if name not in named and not is_number_of_row(name))
+
+
+def check(dataset: str, options: Mapping, columns: tuple[str, ...] = ()) -> Check:
     """`workbench.check` of the files, before anything is fitted.
 
     Parameters
@@ -215,6 +267,8 @@ def check(dataset: str, options: Mapping) -> Check:
     dataset : str
     options : Mapping
         As of `options_of`.
+    columns : tuple of str
+        Columns of the areas that are not used, which the check says with the reason.
     """
     from workbench.preflight import check
 
@@ -225,9 +279,11 @@ def check(dataset: str, options: Mapping) -> Check:
     except InputError as error:
         raise InputError(bare(str(error), folder)) from error
     texts = ("what", "fix", "flag", "effect", "told", "joint")
+    idle = [Finding("column-unused", labels.unused(columns), labels.UNUSED_FIX, severity=NOTE)
+            ] if columns else []
     return replace(found, findings=[
         replace(one, **{name: bare(getattr(one, name), folder) for name in texts})
-        for one in found.findings])
+        for one in found.findings] + idle)
 
 
 def title_of(files: Files) -> str:
@@ -239,62 +295,3 @@ def title_of(files: Files) -> str:
     """
     path = files.polygons or next(iter(files.rasters.values()))
     return f"Own: {path.name}"
-
-
-def choice_of(ds: xr.Dataset, title: str, dataset: str, options: Mapping) -> Choice:
-    """How the app offers a dataset of one's own.
-
-    Parameters
-    ----------
-    ds : xr.Dataset
-        As the check read it.
-    title : str
-        Its name for people.
-    dataset : str
-    options : Mapping
-        As of `options_of`.
-
-    Raises
-    ------
-    InputError
-        If there is nothing to draw a map on, or no rate but zero.
-    """
-    from workbench.plots import observed_rate, rate_unit
-    from workbench.plots.maps import map_unit
-
-    require("x" in ds.coords and "y" in ds.coords, "these data have no coordinates x and y of "
-            "their individuals, which the maps of this app need; use them from Python")
-    areas, (factor, _) = ds.sizes["bag"], rate_unit(ds)
-    rate = np.asarray(observed_rate(ds).values, dtype=float)
-    rate = rate[np.isfinite(rate)]
-    require(bool((rate != 0).any()), "the totals of all areas are zero or missing: there is "
-            "nothing to disaggregate; choose another column")
-    extent = max(float(np.ptp(ds[c].values)) for c in "xy")
-    offered = sorted({_rounded(v * factor) for v in np.quantile(rate, _QUANTILES)} - {0.0})
-    merged = {f"{k} merged areas": str(k) for k in (areas // 2, areas // 4) if k >= 10}
-    return Choice(
-        title, {f"{areas} areas, as they are": ALL} | merged,
-        (_rounded(extent / 100), _rounded(extent)), map_unit(ds) or "unit",
-        tuple(offered), offered[len(offered) // 2], factor, float(rate.std()) or 1.0,
-        kernels=kernels_for(bool(ds.sizes["covariate"])), dataset=dataset, loader=dict(options),
-        large=ds.sizes["individual"] > EXACT_LIMIT)
-
-
-def portable(spec: Spec) -> Spec:
-    """A Spec with own files by their names alone, as they lie with whoever dropped them.
-
-    Parameters
-    ----------
-    spec : Spec
-    """
-    def name(value: object) -> object:
-        if isinstance(value, str) and f"/{leftovers.OWN}" in value:
-            return Path(value).name
-        return [name(one) for one in value] if isinstance(value, list | tuple) else value
-
-    options = {key: name(value) for key, value in spec.dataset_options.items()}
-    return replace(spec, dataset=name(spec.dataset), dataset_options=options)
-
-
-def _rounded(value: float) -> float:
-    return round(value, 1 - math.floor(math.log10(abs(value)))) if value else 0.0

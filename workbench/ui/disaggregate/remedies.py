@@ -56,8 +56,8 @@ class Remedy:
                 if value is not None}
 
 
-def remedies(found: Finding, options: Mapping, crs: str = "", people: tuple[str, ...] = ()
-             ) -> list[Remedy]:
+def remedies(found: Finding, options: Mapping, crs: str = "", people: tuple[str, ...] = (),
+             columns: tuple[str, ...] = ()) -> list[Remedy]:
     """What can be pressed to correct a finding; none if somebody has to correct a file.
 
     Parameters
@@ -70,6 +70,8 @@ def remedies(found: Finding, options: Mapping, crs: str = "", people: tuple[str,
         CRS that the check took for the data.
     people : tuple of str
         Paths of rasters that look like a population.
+    columns : tuple of str
+        Columns of the areas that do.
     """
     if "polygons" not in options:       # bagged data have been read before
         return []
@@ -85,6 +87,8 @@ def remedies(found: Finding, options: Mapping, crs: str = "", people: tuple[str,
         made += _without(found, options)
     if "weight" not in options and found.what.startswith(labels.NO_WEIGHT):
         made += [_weighed(path, found.code, options) for path in people]
+        made += [Remedy(labels.weigh_by(name), found.code, (("population", name),))
+                 for name in columns]
     return made[:_MOST]
 
 

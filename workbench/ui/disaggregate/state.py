@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from urllib.parse import parse_qsl
 
 import param
 
@@ -11,8 +12,12 @@ from workbench.ui.base import state
 from workbench.ui.base.state import short
 from workbench.ui.disaggregate import fitted, labels
 from workbench.ui.disaggregate.catalogue import (
+    BESIDE,
     LEARNT,
+    OWN,
+    TRUTH,
     Choice,
+    a_lengthscale,
     choices,
     lengthscales,
     map_term,
@@ -37,7 +42,6 @@ MODELS = {
 #: Choices that a fit belongs to: another of them, and nothing is fitted yet.
 FIT_CHOICES = ("dataset", "granularity", "model", "kernel", "link", "likelihood",
                "overdispersion", "nugget")
-BEYOND = 1_000          # times the ends of the slider, between which a fit's lengthscale may lie
 _POSITIVE = ("poisson", "negative-binomial")
 
 
@@ -73,12 +77,7 @@ class State(state.State):
     nugget = param.Selector(
         doc="Standard deviation of each individual's own random effect, on the scale of the "
         "link: widens fine intervals and leaves totals nearly alone.")
-    beside = param.Selector(
-        objects={"Truth": "known", "Observed": "observed", "Uncertainty": "std",
-                 "Exceedance": "exceedance", "Information": "information",
-                 "Components": "components", "Rank": "ranks", "Extrapolation": "beyond",
-                 "Population split": "split"},
-        doc="The map beside the estimate.")
+    beside = param.Selector(objects=BESIDE, doc="The map beside the estimate.")
     swipe = param.Selector(
         objects=list(range(101)), default=50,
         doc="Where the divider stands between estimate and population split, in percent.")
@@ -132,6 +131,7 @@ class State(state.State):
         with param.parameterized.batch_call_watchers(self):     # watchers see all or nothing
             self.offer("granularity", offered.granularities)
             self.offer("kernel", offered.kernels)
+            self.offer("beside", offered.beside)
             chosen = [self.lengthscale] if self.dataset == self._offered_for else []
             self._offer_lengthscales(chosen)
             self.offer("nugget", {"learnt": "learn"} | {
@@ -178,8 +178,16 @@ class State(state.State):
         stops = sorted({*lengthscales(self.choice), *between})
         self.offer("lengthscale", stop_labels(stops, self.choice.unit))
 
+    def read(self, query: str) -> list[str]:
+        """As of the base; of own data that this session lacks nothing is taken but the example."""
+        named = dict(parse_qsl(query.lstrip("?"))).get("dataset", "")
+        if not named.startswith(OWN) or named in self._choices:
+            return super().read(query)
+        super().read(type(self)().query())
+        return [f"dataset={short(named)} ({labels.OWN_GONE})"]
+
     def _read(self, name: str, text: str) -> list[str]:
-        if name == "lengthscale" and (value := self._length(text)) is not None:
+        if name == "lengthscale" and (value := a_lengthscale(self.choice, text)) is not None:
             self.fix_lengthscale(value)
             return []
         if name != "at":
@@ -187,15 +195,6 @@ class State(state.State):
         good = fitted.read(text) is not None
         self.at = text if good else ""
         return [] if good else [f"at={short(text)} (no hyperparameters; none taken)"]
-
-    def _length(self, text: str) -> float | None:
-        """A lengthscale that a fit could have, if a text is one."""
-        try:
-            value = float(text)
-        except ValueError:
-            return None
-        low, high = self.choice.lengthscales
-        return value if low / BEYOND <= value <= high * BEYOND else None
 
     def _settle(self) -> list[str]:
         """What does not go together; what is fitted without hyperparameters is learnt again."""
@@ -246,6 +245,8 @@ class State(state.State):
             return {"identity": labels.NEEDS_NORMAL}
         if name == "likelihood" and self.link == "identity":
             return dict.fromkeys(_POSITIVE, labels.NEEDS_POSITIVE)
+        if name == "beside" and not self.choice.known:
+            return {TRUTH: labels.NO_FINE}
         if name == "model" and self.choice.large:
             return {EXACT: labels.TOO_MANY}
         if name == "dataset" and self.model == EXACT:
@@ -281,7 +282,7 @@ class State(state.State):
         return Spec(
             dataset=self.choice.dataset or self.dataset, dataset_options=loader, level=level,
             areas=areas, model=self.model, options=options, hyperparameters=self.fixed(),
-            threshold=self.threshold / self.choice.factor,
+            threshold=float(f"{self.threshold / self.choice.factor:.12g}"),
             area_effect=self.area_effect and not self.inapplicable("area_effect"),
         )
 

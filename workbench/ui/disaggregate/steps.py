@@ -64,7 +64,8 @@ def _check(store: Store) -> Step:
     for severity, mark in (("error", WRONG), ("warning", DOUBT)):
         if count := len(store.check.of(severity)):
             return Step("check", mark, labels.counted(count, severity))
-    return Step("check", DONE, labels.STEP_CLEAN)
+    notes = len(store.check.of("note"))
+    return Step("check", DONE, labels.counted(notes, "note") if notes else labels.STEP_CLEAN)
 
 
 def _areas(store: Store) -> Step:

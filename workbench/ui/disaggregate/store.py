@@ -36,6 +36,8 @@ class Store(Insights):
     scores = param.ClassSelector(class_=xr.Dataset, doc="scores of the maps shown, or None")
     history = param.List(doc="(step, objective) of the present or last fit")
 
+    #: The threshold of ``exceedance``, in the unit shown.
+    threshold = 0.0
     #: Whether a slider is being dragged: what takes seconds waits until it is let go.
     dragged = False
 
@@ -170,6 +172,7 @@ class Store(Insights):
     def _show(self, scene: Scene, answer: Answer) -> None:
         curve = answer.history and (*answer.history, answer.reached)
         history = list(enumerate(curve, 1)) or self.history
+        self.threshold = self.state.threshold
         exceedance = answer.exceedance(self.state.spec().threshold)
         same = self._same_fit(answer)
         scores = self.scores if same else engine.ready_scores(answer)
@@ -185,6 +188,7 @@ class Store(Insights):
     def _stage(self, scene: Scene) -> None:
         """Show the data of a scene while its maps are worked on."""
         if scene is not self.scene:
+            self.threshold = self.state.threshold
             self.param.update(scene=scene, answer=None, exceedance=None, scores=None, history=[],
                               marked=[], pointed=None, **NONE)
 
@@ -196,8 +200,11 @@ class Store(Insights):
                 "maps", (scene, engine.including(answer, area_effect))))
 
     def _exceed(self) -> None:
-        if self.answer is not None and self._spec is not None:
-            self.exceedance = self.answer.exceedance(self._spec.threshold)
+        answer, spec = self.answer, self._spec
+        if answer is not None and spec is not None and (
+                engine.data_spec(answer.spec) == engine.data_spec(spec)):    # else of former data
+            self.threshold = self.state.threshold
+            self.exceedance = answer.exceedance(spec.threshold)
 
     def _tick(self, step: int, objective: float, fraction: float) -> None:
         self.param.update(history=[*self.history, (step, objective)], fraction=fraction)

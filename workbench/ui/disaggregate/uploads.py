@@ -14,13 +14,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from workbench.checks import InputError, require
+from workbench.ui.disaggregate.zips import parts_of
 
 if TYPE_CHECKING:
     from geopandas import GeoSeries
 
 _COARSE = 300           # pixels along a map for which outlines are simplified
-PARTS = (".shx", ".dbf", ".prj", ".cpg")        # that belong to a .shp
-_PACKED = (".shp", *PARTS, ".sbn", ".sbx", ".qpj", ".xml")
 _DRIVERS = {".gpkg": "GPKG", ".geojson": "GeoJSON", ".json": "GeoJSON", ".shp": "ESRI Shapefile",
             ".zip": "ESRI Shapefile"}
 _STARTS = {
@@ -150,14 +149,7 @@ def _check_geojson(name: str, content: bytes) -> None:
 
 def _check_zip(path: Path) -> None:
     with zipfile.ZipFile(path) as archive:
-        names = archive.namelist()
-        wrong = [n for n in names if Path(n).name != n or Path(n).suffix.lower() not in _PACKED]
-        require(not wrong, f"{path.name} holds {', '.join(wrong[:3])}; zip one shapefile alone: "
-                f"its parts ({', '.join(_PACKED)}), in no folder")
-        shapes = [n for n in names if n.lower().endswith(".shp")]
-        require(len(shapes) == 1 and len(set(names)) == len(names),
-                f"{path.name} holds {len(shapes)} shapefiles; zip one, each of its parts once")
-        for name in names:
+        for name in parts_of(path):
             with archive.open(name) as part:
                 _check_start(f"{name} in {path.name}", Path(name).suffix.lower(), part.read(512))
 

@@ -33,8 +33,10 @@ def widget(state: State, name: str, label: str, kind: type = SELECT, margin: tup
         more["tooltips"] = False        # it would cover the label, which says the same
     if kind is not pmui.RadioButtonGroup:
         more["description"] = slot.doc
-    return kind.from_param(slot, label=label, sizing_mode="stretch_width", size="small",
+    made = kind.from_param(slot, label=label, sizing_mode="stretch_width", size="small",
                            margin=margin, **more)
+    made._restrict = False      # else new options, told before their value, choose the first one
+    return made
 
 
 def title(text: str, above: int = 3) -> pmui.Typography:

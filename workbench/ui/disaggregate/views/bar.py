@@ -34,6 +34,7 @@ class Numbers(Readout):
             label="Fit", icon="play_arrow", color="primary", variant="contained", size="small",
             margin=(4, 8), on_click=lambda _: store.fit())
         self.facts = note()
+        self.facts.styles = {"flex": "1 1 260px"}       # else on a phone one word wide
         self.bar.param.update(width=110, margin=(18, 8, 0, 8))
         self.doing.margin = (2, 5)
         self.cost.styles = {"max-width": "calc(100vw - 24px)"}
@@ -43,6 +44,7 @@ class Numbers(Readout):
         self.text.styles = {"font-size": "13px"}
         self.follow(self._numbers, "scene", "answer", "exceedance")
         self.follow(self._work, "work", "fraction")
+        self.follow(self._dim, "work")
         self.follow(self._allowed, "check", "work")
         store.param.watch(self._failed, "error")
 
@@ -69,6 +71,12 @@ class Numbers(Readout):
         spent = time.monotonic() - (self._since or time.monotonic())
         return "" if spent < _LEAST else messages.left(spent * (1 / store.fraction - 1))
 
+    def _dim(self, *events) -> None:
+        """What is said of former settings or data fades while others are worked on."""
+        opacity = "0.55" if self.store.stale else "1"
+        for each in (self.text, self.facts):
+            each.styles = {**(each.styles or {}), "opacity": opacity}
+
     def _allowed(self, *events) -> None:
         self.fit.disabled = bool(self.store.blocked) or self.store.fitting
         self._work()
@@ -90,7 +98,7 @@ class Numbers(Readout):
             float(np.average(answer.mean, weights=weight)) * scene.factor, low, high,
             float(np.median(answer.std)) * scene.factor,
             float(weight[store.exceedance > 0.5].sum() / weight.sum()),
-            store.state.threshold, scene.unit, float((answer.extrapolation > 0).mean()),
+            store.threshold, scene.unit, float((answer.extrapolation > 0).mean()),
         )
         stands_in = answer.kind == "start" and answer.spec.model == AUTO
         self.cost.param.update(

@@ -71,7 +71,8 @@ class Corrections(pn.viewable.Viewer):
                     each.disabled = True
 
     def show(self, check: Check, options: Mapping, done: list[Remedy], *,
-             shapes: GeoSeries | None = None, people: tuple[str, ...] = ()) -> None:
+             shapes: GeoSeries | None = None, people: tuple[str, ...] = (),
+             columns: tuple[str, ...] = ()) -> None:
         """Show the cards of a check.
 
         Parameters
@@ -85,6 +86,8 @@ class Corrections(pn.viewable.Viewer):
             Of the areas, by id.
         people : tuple of str
             Paths of rasters that look like a population.
+        columns : tuple of str
+            Columns of the areas that do.
         """
         self._draw(shapes)
         crs = str(check.data.attrs.get("crs", "")) if check.data is not None else ""
@@ -95,7 +98,7 @@ class Corrections(pn.viewable.Viewer):
             buttons = [button(labels.UNDO, lambda one=one: self._undo(one)) for one in mine]
             if not mine:
                 buttons = [button(one.label, lambda one=one: self._apply(one))
-                           for one in remedies(found, options, crs, people)]
+                           for one in remedies(found, options, crs, people, columns)]
             here = self._here(found)
             there = here or (found.cells is not None and self._shapes is not None)
             cards.append(card(found, *buttons,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from html import escape
 
@@ -17,6 +18,8 @@ from workbench.ui.disaggregate import labels, messages
 COLOURS = {ERROR: "198, 40, 40", WARNING: "230, 145, 0", NOTE: "128, 128, 128"}
 CORRECTED = "46, 125, 50"
 MOST = 8        # ids that a card names
+_LONG = re.compile(r"\d[\d,]*\.\d{3,}|\d[\d,]*,\d{3}\.\d+")       # numbers of many digits
+_OF_WEIGHT = ("overlap", "outside")     # elsewhere every digit may be wanted, as of a mark
 _WRAPS = ":host {flex-wrap: wrap; align-items: center;}"
 
 
@@ -105,7 +108,8 @@ def told(found: Finding, done: str = "", points: bool = False, buttons: bool = F
     -------
     str
     """
-    lines = [f"<b>{found.severity.capitalize()}</b> · {escape(found.code)}", escape(found.what)]
+    what = _LONG.sub(_short, found.what) if found.code in _OF_WEIGHT else found.what
+    lines = [f"<b>{found.severity.capitalize()}</b> · {escape(found.code)}", escape(what)]
     lines = [line for line in lines if line]
     if done:
         lines[0] = f"<b>✓ {escape(labels.corrected(done))}</b>"
@@ -123,3 +127,9 @@ def told(found: Finding, done: str = "", points: bool = False, buttons: bool = F
     if points:
         lines.append(f"<u>{messages.SHOW_AREAS}</u>")
     return f"<p class='wb-note' style='opacity: 1; margin: 4px 0'>{'<br>'.join(lines)}</p>"
+
+
+def _short(number: re.Match) -> str:
+    """A number in three digits, or whole."""
+    value = float(number[0].replace(",", ""))
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"

@@ -78,7 +78,7 @@ class Maps(View):
                 self.atlas.push(answer.mean, answer.std, self.store.exceedance,
                                 answer.extrapolation)
             if "exceedance" in self.atlas.figures:
-                self.atlas.figures["exceedance"].title.text = f"P(rate > {state.threshold:g})"
+                self.atlas.figures["exceedance"].title.text = f"P(rate > {self.store.threshold:g})"
             self._colour()
             self._dim()
 
@@ -95,7 +95,7 @@ class Maps(View):
                 self._colour()
             if self.beside == "exceedance":
                 self.atlas.figures["exceedance"].title.text = (
-                    f"P(rate > {self.store.state.threshold:g})")
+                    f"P(rate > {self.store.threshold:g})")
             self._layer()
 
     def _layer(self, *events) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from html import escape
 
 import panel as pn
@@ -13,14 +12,15 @@ from workbench.ui.base.views.controls import small_button
 from workbench.ui.base.views.layout import View, stretched, wrapping
 from workbench.ui.base.views.text import block, note
 from workbench.ui.disaggregate import labels, messages, own
+from workbench.ui.disaggregate.columns import likely, totals_first
 from workbench.ui.disaggregate.remedies import Remedy
 from workbench.ui.disaggregate.store import Store
-from workbench.ui.disaggregate.uploads import PARTS
 from workbench.ui.disaggregate.views.corrections import Corrections
 
-PEOPLE = ("pop", "people", "person", "weight", "exposure")       # in names of rasters
 ACROSS = 250        # pixels of a choice, of which three are in a row
-AREA, NUMBERS = "area (none given)", "numbers"
+AREA, NUMBERS = labels.NO_RASTER, labels.NUMBERED
+REFUSED = ("border-left: 4px solid rgb(198, 40, 40); border-radius: 4px; padding: 8px 10px; "
+           "background: rgba(198, 40, 40, 0.10)")
 
 
 class Own(View):
@@ -29,12 +29,13 @@ class Own(View):
     def __init__(self, store: Store, **params):
         super().__init__(store, **params)
         self._files: own.Files | None = None
-        self.drop = pmui.FileInput(label=labels.DROP, multiple=True, sizing_mode="stretch_width",
-                                   accept=",".join((*own.POLYGONS, *PARTS, *own.RASTERS)))
+        self._people: dict[str, str] = {}
+        self.drop = pmui.FileInput(label=labels.DROP, multiple=True, sizing_mode="stretch_width")
         self.value = pmui.Select(label="Column of the totals", width=ACROSS, options=[],
                                  visible=False)
         self.weight = pmui.Select(label="Population (weight)", width=ACROSS, options=[AREA],
                                   visible=False)
+        self.key = pmui.Select(label="Table joined by", width=ACROSS, options=[], visible=False)
         self.names = pmui.Select(label="Names of the areas", width=ACROSS, options=[NUMBERS],
                                  visible=False)
         self.check = small_button("Check", self._check, variant="contained", disabled=True)
@@ -43,8 +44,8 @@ class Own(View):
         self.told, self.corrections = block(), Corrections(self._apply, self._undo)
         self._done: list[Remedy] = []
         self.dialog = pmui.Dialog(
-            stretched(note(labels.OWN), self.drop, wrapping(self.value, self.names, self.weight),
-                      self.told,
+            stretched(note(labels.OWN), self.drop,
+                      wrapping(self.value, self.weight, self.names, self.key), self.told,
                       wrapping(self.check, self.use, small_button("Close", self._close)),
                       self.corrections,
                       styles={"padding-right": "14px", "box-sizing": "border-box"}),
@@ -52,6 +53,8 @@ class Own(View):
         self.open = small_button("Your own data", self._show, margin=(4, 8))
         self._panel = self.dialog
         self.drop.param.watch(self._dropped, "value")
+        for each in (self.value, self.weight, self.names, self.key):
+            each.param.watch(self._other, "value")
         self.follow(self._step, "step", of=store.state)
         self.dialog.param.watch(self._opened, "open")
         self.follow(self._checked, "own")
@@ -84,32 +87,58 @@ class Own(View):
             self._files = self.store.keep_own(dict(zip(names, contents, strict=True)))
         except InputError as error:
             self._files = None
-            self._say(str(error))
+            self._refuse(str(error))
         else:
             self._say("")
-            polygons = self._files.polygons is not None
-            self.value.param.update(options=list(self._files.columns), visible=polygons,
-                                    value=next(iter(self._files.columns), None))
-            self.names.param.update(options=[NUMBERS, *self._files.names], visible=polygons,
-                                   value=[*self._files.names, NUMBERS][0])
-            rasters = list(self._files.rasters)
-            self.weight.param.update(options=[AREA, *rasters], visible=polygons and bool(rasters),
-                                     value=[*likely(rasters), AREA][0])
+            self._offer(self._files)
+        for each in (self.value, self.weight, self.names, self.key):
+            each.visible = each.visible and self._files is not None
         self.check.disabled = self._files is None
 
-    def _say(self, text: str) -> None:
-        self.told.object = text and f"<p style='margin: 4px 0'>{escape(text)}</p>"
+    def _offer(self, files: own.Files) -> None:
+        """Say what is what, as far as names tell."""
+        polygons, table = files.polygons is not None, files.table
+        columns = totals_first(files.numbers)
+        self.value.param.update(options=columns, visible=polygons, value=next(iter(columns), None))
+        self.names.param.update(options=[NUMBERS, *files.names], value=[*files.names, NUMBERS][0],
+                                visible=polygons and table is None)
+        self._people = {labels.OF_AREAS.format(name): name for name in files.numbers}
+        rasters = list(files.rasters)
+        guessed = [*likely(rasters), *likely(self._people), AREA]
+        self.weight.param.update(options=[AREA, *rasters, *self._people], visible=polygons,
+                                 value=guessed[0])
+        keys = {labels.KEY.format(*key): key[:2] for key in table.keys} if table else {}
+        self.key.param.update(options=keys, visible=bool(keys), value=next(
+            iter(keys.values()), None))
+
+    def _other(self, *events) -> None:
+        """What was checked is not what is chosen now."""
+        if self.store.own is not None or self.told.object:
+            self.store.forget_check()
+            self.corrections.clear()
+            self._say("")
+
+    def _say(self, text: str, style: str = "") -> None:
+        role = "alert" if style else "status"
+        said = f"<p role='{role}' style='margin: 4px 0; {style}'>{escape(text)}</p>"
+        self.told.object = text and said
+
+    def _refuse(self, text: str) -> None:
+        """Say in red why files are not taken."""
+        self._say(text, REFUSED)
 
     def _check(self) -> None:
-        weight = "" if self.weight.value == AREA else self.weight.value
+        files, weight = self._files, self.weight.value
         name = "" if self.names.value == NUMBERS else self.names.value
-        dataset, options = own.options_of(self._files, self.value.value, weight, name)
+        dataset, options = own.options_of(
+            files, self.value.value, weight if weight in files.rasters else "", name,
+            population=self._people.get(weight, ""), key=self.key.value)
         for one in self._done:
             options = one.applied(options)
         self._given = dataset, options
         self._say(messages.CHECKING)
         self.corrections.wait()
-        self.store.check_own(dataset, options)
+        self.store.check_own(dataset, options, own.unused(files, options))
 
     def _apply(self, remedy: Remedy) -> None:
         self._done = [*self._done, remedy]
@@ -133,31 +162,22 @@ class Own(View):
         with pn.io.hold():
             self.corrections.show(
                 check, self._given[1], self._done, shapes=self._files.shapes(name),
-                people=tuple(str(rasters[one]) for one in likely(rasters)))
+                people=tuple(str(rasters[one]) for one in likely(rasters)),
+                columns=tuple(likely(self._files.numbers)))
             self.use.visible = check.ok
             self._say(messages.checked(check.summary()))
 
     def _refused(self, *events) -> None:
         if self.store.own_refused:
-            self._say(messages.not_checked(self.store.own_refused))
+            self._refuse(messages.not_checked(self.store.own_refused))
 
     def _use(self) -> None:
         found = self.store.own.data
         try:
             choice = own.choice_of(found, own.title_of(self._files), *self._given)
         except InputError as error:
-            self._say(messages.refused(str(error)))
+            self._refuse(messages.refused(str(error)))
             return
         self.store.use_own(choice, self._files)
         self.dialog.open = False
 
-
-def likely(rasters: Iterable[str]) -> list[str]:
-    """Rasters that are called like a population.
-
-    Parameters
-    ----------
-    rasters : iterable of str
-        Names of files.
-    """
-    return [name for name in rasters if any(word in name.lower() for word in PEOPLE)]

@@ -1,0 +1,207 @@
+"""Own data as people have them: a population by area, tables beside outlines, zips of any make."""
+
+import io
+import time
+import zipfile
+
+import geopandas
+import numpy as np
+import pandas
+import pytest
+import shapely
+
+from tests.ui.kit import ran
+from workbench.checks import InputError
+from workbench.ui.disaggregate import engine, exporting, keeping, labels, messages, own
+from workbench.ui.disaggregate.state import State
+from workbench.ui.disaggregate.store import Store
+from workbench.ui.disaggregate.views.own import AREA, Own
+
+
+def frame():
+    """Nine areas with counts, people, and what they earn."""
+    names = [f"Süd-{row}{column}" for row in range(3) for column in range(3)]
+    shapes = [shapely.box(4000 * c, 4000 * r, 4000 * c + 4000, 4000 * r + 4000)
+              for r in range(3) for c in range(3)]
+    return geopandas.GeoDataFrame(
+        {"gemeinde": names, "ags": [f"0{k}" for k in range(9)], "faelle": range(3, 12),
+         "einwohner": range(1000, 1900, 100), "einkommen": np.linspace(20, 30, 9)},
+        geometry=shapes, crs="EPSG:25832")
+
+
+@pytest.fixture(scope="module")
+def areas(tmp_path_factory):
+    path = tmp_path_factory.mktemp("columns") / "kreise.gpkg"
+    frame().to_file(path)
+    return path.read_bytes()
+
+
+@pytest.fixture(autouse=True)
+def removed(monkeypatch):
+    """Remove what a test keeps itself, without a session that would."""
+    made, kept = [], own.kept
+    monkeypatch.setattr(own, "kept", lambda contents: made.append(kept(contents)) or made[-1])
+    yield
+    for files in made:
+        files.remove()
+
+
+def csv(table, **options):
+    return table.to_csv(index=False, **options).encode(options.pop("encoding", "utf-8"))
+
+
+def checked(view):
+    view._check()
+    deadline = time.monotonic() + 30
+    while messages.CHECKING in view.told.object:
+        assert time.monotonic() < deadline and not view.store.error, view.store.error
+        time.sleep(0.02)
+    return view.store.own
+
+
+@pytest.mark.slow
+def test_a_population_column_is_guessed_used_and_kept_in_the_session(areas):
+    store = Store(State())
+    try:
+        view = Own(store)
+        view.drop.param.update(filename=["kreise.gpkg"], value=[areas])
+        assert (view.value.value, view.names.value) == ("faelle", "gemeinde")
+        assert view.weight.value == labels.OF_AREAS.format("einwohner")
+        found = checked(view)
+        assert found.ok and found.data["weight"].attrs["units"] == "persons"
+        assert found.data["weight"].sum() == pytest.approx(frame()["einwohner"].sum())
+        idle = next(one for one in found.findings if one.code == "column-unused")
+        assert idle.what.startswith("einkommen is not used: ")
+        view._use()
+        options = store.state.spec().dataset_options
+        assert (options["population"], options["value"]) == ("einwohner", "faelle")
+        choice = store.state.choice
+        assert choice.factor == 1000 and choice.threshold > 1       # a rate per 1,000 persons
+        facts, members = keeping._own_facts(choice, view._files)
+        again = keeping._own_choice(own.kept({"kreise.gpkg": members["own.1"]}), facts["own"])
+        assert again.loader["population"] == "einwohner"
+        assert view.use.visible
+        view.weight.value = AREA            # which was not checked
+        assert not view.use.visible and not view.told.object and store.own is None
+        assert "column-unused" in {one.code for one in checked(view).findings}
+        press = next(one for row in view.corrections.column for one in row[1:]
+                     if one.label == "Weigh by einwohner")
+        press.clicks += 1
+        assert view._given[1]["population"] == "einwohner"
+    finally:
+        store.leave()
+
+
+def test_a_table_of_totals_is_joined_by_the_names_that_both_have(areas):
+    table = pandas.DataFrame({
+        "Nr": [f"0{k}" for k in range(9)], "Name": frame()["gemeinde"],
+        "Fälle": np.arange(9) + 5, "Einwohner": 700})
+    content = table.to_csv(index=False, sep=";").encode("latin-1")
+    store = Store(State())
+    try:
+        view = Own(store)
+        view.drop.param.update(filename=["kreise.gpkg", "zahlen.csv"], value=[areas, content])
+        assert view.value.value == "Fälle" and not view.names.visible
+        assert view.weight.value == labels.OF_AREAS.format("Einwohner")
+        assert list(view.key.options.values()) == [("Nr", "ags"), ("Name", "gemeinde")]
+        found = checked(view)
+        assert found.ok and found.data["value"].sum() == (np.arange(9) + 5).sum()
+        assert found.data["weight"].sum() == pytest.approx(6300)
+        view.key.value = ("Name", "gemeinde")
+        assert set(checked(view).data["bag"].values) == set(frame()["gemeinde"])
+        view._use()
+        program = store.state.spec().to_json()
+        facts, members = keeping._own_facts(store.state.choice, view._files)
+        contents = dict(zip(facts["own"]["names"], members.values(), strict=True))
+        again = keeping._own_choice(own.kept(contents), facts["own"])
+        assert again.loader["join"] == "Name" and "zahlen.csv" in program
+    finally:
+        store.leave()
+
+
+def test_the_program_of_joined_data_runs_beside_their_files(areas, tmp_path, monkeypatch):
+    table = frame().drop(columns="geometry").rename(columns={"faelle": "n"}).drop(columns="ags")
+    contents = {"kreise.gpkg": areas, "zahlen.csv": table.to_csv(index=False).encode("latin-1")}
+    files = own.kept(contents)
+    given = own.options_of(files, "n", population="einwohner")
+    state = State()
+    state.add("own-1", own.choice_of(own.check(*given).data, "Own: kreise.gpkg", *given))
+    state.model = "constant"
+    answer = engine.learn(state.spec())
+    for name, content in contents.items():
+        (tmp_path / name).write_bytes(content)
+    monkeypatch.chdir(tmp_path)
+    names = ran(exporting.program(answer, None))
+    assert names["maps"]["mean"].values == pytest.approx(answer.mean)
+
+
+def test_a_table_of_pixels_is_a_raster(areas):
+    across = np.arange(500, 12_000, 1000)
+    x, y = (one.ravel() for one in np.meshgrid(across, across))
+    files = own.kept({"kreise.gpkg": areas, "hoehe.csv": csv(pandas.DataFrame(
+        {"x": x, "y": y, "height": x + y}))})
+    assert list(files.rasters) == ["hoehe.csv"] and files.table is None
+    found = own.check(*own.options_of(files, "faelle", population="einwohner"))
+    assert [one.code for one in found.of("error")] == ["crs-missing"]      # a press states it
+
+
+@pytest.mark.parametrize("contents, said", [
+    ({"centres.csv": b"lon,lat,n\n9.1,53.4,1\n9.25,53.9,2\n9.31,53.7,2\n"},
+     "centres.csv is a table .lon, lat, n. without outlines .* --points centres.csv"),
+    ({"z.csv": csv(pandas.DataFrame({"name": ["x", "y"], "n": [1, 2]}))}, "without outlines"),
+    ({"a.gpkg": None, "z.csv": csv(pandas.DataFrame({"name": ["x", "y"], "n": [1, 2]}))},
+     "no column of z.csv .name, n. has the names or numbers of the areas, which are in"),
+    ({"a.gpkg": None, "z.csv": b"name;n\nSued;\"1,5\"\n"}, "no column of numbers"),
+    ({"a.gpkg": None, "z.csv": b"PK\x03\x04\0\0"}, "it is no text"),
+    ({"a.gpkg": None, "z.csv": b"a,n\n1,1\n", "y.csv": b"a,n\n1,1\n"}, "drop one table of totals"),
+    ({"table.xlsx": b"PK\x03\x04"}, "table.xlsx is of a kind that is not read here")])
+def test_what_of_tables_cannot_be_used_is_said_in_the_dialog(areas, contents, said):
+    given = {name: content or areas for name, content in contents.items()}
+    with pytest.raises(InputError, match=said):
+        own.kept(given)
+    view = Own(Store(State()))
+    view.drop.param.update(filename=list(given), value=list(given.values()))
+    assert "rgb(198, 40, 40)" in view.told.object and view.check.disabled
+    assert not view.drop.accept         # else a browser drops other kinds without a word
+    view.store.leave()
+
+
+def shapefile(folder, encoding):
+    frame().to_file(folder / "Ämter.shp", encoding=encoding)
+    (folder / "Ämter.cpg").unlink()
+    return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
+
+
+def packed(members):
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w") as archive:
+        for name, one in members.items():
+            archive.writestr(name, one)
+    return content.getvalue()
+
+
+@pytest.mark.parametrize("encoding", ["ISO-8859-1", "UTF-8"])
+def test_a_zip_from_a_mac_is_read_with_the_names_of_its_areas(tmp_path, encoding):
+    parts = shapefile(tmp_path, encoding)
+    loose = own.kept(parts)
+    members = {f"Ordner/tief/{name}": one for name, one in parts.items()}
+    members |= {"Ordner/": b"", "Ordner/.DS_Store": b"x", "__MACOSX/Ordner/._Ämter.shp": b"x"}
+    zipped = own.kept({"aemter.zip": packed(members)})
+    for files in (loose, zipped):
+        found = own.check(*own.options_of(files, "faelle", name="gemeinde", population="einwohner"))
+        assert found.ok and found.data["bag"].values[0] == "Süd-00"
+    with zipfile.ZipFile(zipped.polygons) as archive:
+        assert {name.rpartition("/")[0] for name in archive.namelist()} == {""}
+
+
+@pytest.mark.parametrize("change, said", [
+    (lambda p: p | {"../x.shx": b""}, "leads out of the zip"),
+    (lambda p: p | {"C:\\x.shx": b""}, "leads out of the zip"),
+    (lambda p: p | {"b/Other.shp": p["a/Ämter.shp"]}, "2 shapefiles .a/Ämter.shp, b/Other.shp"),
+    (lambda p: p | {"b/Ämter.dbf": p["a/Ämter.dbf"]}, "a part of its shapefile twice"),
+    (lambda p: p | {"a/run.exe": b"x"}, "holds a/run.exe"),
+    (lambda p: {"a/.DS_Store": b"x"}, "holds 0 shapefiles")])
+def test_a_zip_of_anything_else_is_refused(tmp_path, change, said):
+    parts = {f"a/{name}": one for name, one in shapefile(tmp_path, "UTF-8").items()}
+    with pytest.raises(InputError, match=said):
+        own.kept({"z.zip": packed(change(parts))})

@@ -1,0 +1,64 @@
+"""What columns and files are for, guessed by their names: totals, population, areas' names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+#: In names of a population, and of totals, in several languages.
+PEOPLE = ("pop", "people", "person", "weight", "exposure", "inhabitant", "resident", "einwohner",
+          "bevoelkerung", "bevölkerung", "habit", "poblac", "abitant", "ludnosc", "inwoner",
+          "befolkning")
+COUNTS = ("case", "count", "death", "total", "event", "value", "positive", "incident", "faelle",
+          "fälle", "tote", "anzahl", "caso", "muerte", "defuncion", "cas", "deces", "décès",
+          "nombre", "decess", "obito", "óbito")
+_NUMBERS = ("fid", "id", "gid", "ogc_fid", "objectid", "ags", "ars", "geoid", "code", "index")
+_SHAPES = ("area", "shape_area", "shape_leng", "shape_length", "perimeter", "km2", "sqkm")
+
+
+def likely(names: Iterable[str]) -> list[str]:
+    """Names of files or columns that are called like a population, in their order.
+
+    Parameters
+    ----------
+    names : iterable of str
+
+    Examples
+    --------
+    >>> likely(["height.tif", "einwohner", "POP_2020"])
+    ['einwohner', 'POP_2020']
+    """
+    return [name for name in names if any(word in name.lower() for word in PEOPLE)]
+
+
+def is_number_of_row(name: str) -> bool:
+    """Whether a column only numbers the areas, or measures their outlines.
+
+    Parameters
+    ----------
+    name : str
+    """
+    return name.lower() in _NUMBERS + _SHAPES
+
+
+def totals_first(columns: Sequence[str]) -> list[str]:
+    """Columns of numbers with those first that are likely to be the totals.
+
+    Parameters
+    ----------
+    columns : sequence of str
+
+    Examples
+    --------
+    >>> totals_first(["fid", "einwohner", "income", "faelle"])
+    ['faelle', 'income', 'einwohner', 'fid']
+    """
+    people = set(likely(columns))
+
+    def order(name: str) -> int:
+        if is_number_of_row(name):
+            return 3
+        if name in people:
+            return 2
+        return 0 if any(word in name.lower() for word in COUNTS) else 1
+
+    return sorted(columns, key=order)

@@ -1,0 +1,152 @@
+"""CSV files beside areas: totals joined by names that both have, or grids of pixels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from workbench.checks import InputError, require
+from workbench.ui.disaggregate.columns import is_number_of_row
+
+if TYPE_CHECKING:
+    from geopandas import GeoDataFrame
+    from pandas import DataFrame
+
+TABLES = (".csv",)
+_LEAST = 0.5            # share of the areas, from which two columns are a key
+
+
+@dataclass(frozen=True)
+class Table:
+    """A CSV of totals, a row for each area.
+
+    Parameters
+    ----------
+    path : Path
+    columns : tuple of str
+        Columns of numbers.
+    keys : tuple of (str, str, int)
+        Columns of the table and of the areas that have the same entries, and in how many areas;
+        those of most areas first.
+    encoding : str
+        Empty for UTF-8.
+    """
+
+    path: Path
+    columns: tuple[str, ...]
+    keys: tuple[tuple[str, str, int], ...]
+    encoding: str = ""
+
+
+def is_grid(path: Path, most: float) -> bool:
+    """Whether a CSV holds pixels of a regular grid, as covariates and populations may be given.
+
+    Parameters
+    ----------
+    path : Path
+    most : float
+        Megabytes that the grid may have.
+
+    Raises
+    ------
+    InputError
+        If it would have more.
+    """
+    from workbench.geo.csv_grids import axis_column, read_csv_grid
+
+    frame, _ = _read(path)
+    try:
+        x, y = (axis_column(frame, axis, path.name) for axis in ("x", "y"))
+    except InputError:
+        return False
+    size = frame[x].nunique() * frame[y].nunique() * 8e-6 * max(1, len(frame.columns) - 2)
+    if frame[x].nunique() * frame[y].nunique() > 100 * len(frame):
+        return False
+    require(size <= most, f"{path.name} would take {size:,.0f} MB as a grid, more than {most:g}; "
+            "use the command line, which has no such limit")
+    try:
+        read_csv_grid(path)
+    except InputError:
+        return False
+    return True
+
+
+def table_of(path: Path, areas: GeoDataFrame) -> Table:
+    """Look at a CSV of totals: its numbers, and by which columns it joins the areas.
+
+    Parameters
+    ----------
+    path : Path
+    areas : geopandas.GeoDataFrame
+
+    Raises
+    ------
+    InputError
+        If it cannot be read, has no numbers, or no column names the areas.
+    """
+    from workbench.bagging.tables import read_table
+
+    frame, encoding = _read(path)
+    numbers = tuple(str(name) for name in frame.select_dtypes("number"))
+    require(bool(numbers), f"{path.name} has no column of numbers; it has "
+            f"{', '.join(map(str, frame.columns))}. Write points for decimal commas")
+    own = areas.drop(columns=areas.geometry.name)
+    candidates = {str(name): _texts(own[name]) for name in own if own[name].is_unique}
+    written = read_table(path, text=frame.columns, encoding=encoding or None)   # 01001 stays
+    keys = []
+    for name, other in product(frame, candidates):
+        shared = len(_texts(written[name]) & candidates[other])
+        if shared >= _LEAST * len(areas):
+            keys.append((str(name), other, shared))
+    named = [key for key in keys if other_than_a_number(key[1], own)]
+    keys = named or keys
+    require(bool(keys), f"no column of {path.name} ({', '.join(map(str, frame.columns))}) has the "
+            f"names or numbers of the areas, which are in {', '.join(candidates) or 'no column'}; "
+            "write these into a column of the table, one row for each area")
+    return Table(path, numbers, tuple(sorted(keys, key=lambda key: -key[2])), encoding)
+
+
+def other_than_a_number(name: str, areas: DataFrame) -> bool:
+    """Whether a column of areas is text, or numbers them: else counts may be alike by chance.
+
+    Parameters
+    ----------
+    name : str
+    areas : DataFrame
+    """
+    return areas[name].dtype.kind not in "iuf" or is_number_of_row(name)
+
+
+def alone(path: Path) -> str:
+    """Why a CSV without areas is not taken.
+
+    Parameters
+    ----------
+    path : Path
+    """
+    frame, _ = _read(path)
+    return (f"{path.name} is a table ({', '.join(map(str, frame.columns[:6]))}) without outlines "
+            "of areas, which this app needs: drop it together with one file of areas that has a "
+            "column of the same names. Points with values are mapped by `workbench disaggregate "
+            f"--points {path.name} --value COLUMN`")
+
+
+def _read(path: Path) -> tuple[DataFrame, str]:
+    from workbench.bagging.tables import read_table
+
+    content = path.read_bytes()
+    require(b"\0" not in content, f"{path.name} cannot be read: it is no text, as a CSV is; save "
+            "the table as CSV, UTF-8")
+    try:
+        content.decode("utf-8")
+        encoding = ""
+    except UnicodeDecodeError:
+        encoding = "latin-1"
+    return read_table(path, encoding=encoding or None), encoding
+
+
+def _texts(column) -> set[str]:
+    """Entries as `workbench.bag_polygons` compares them."""
+    return {text.removesuffix(".0") for text in column.dropna().astype(str)}
