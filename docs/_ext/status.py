@@ -13,18 +13,17 @@ from stored import table_of
 
 from workbench.papers.status import page
 
-HEAD = ("where", "state", "paper, and ours ± standard error (runs)", "size, and why", "made by")
+HEAD = ("where", "paper; ours ± standard error (runs)", "size, reason, command")
 MARKS = {True: "✓", False: "✗", None: "?"}
 
 
 def cells(row: page.Row) -> list[list[str]]:
     """A row's cells, each of lines."""
     item = row.item
-    return [[item.where, item.shows], [row.state],
+    return [[item.where, item.shows, row.state],
             [f"{MARKS[f.holds]} {f.says}: " + (f"{f.paper}; ours: " if f.paper else "") + f.ours
              for f in row.findings],
-            [*row.sizes, *([item.why] if item.why else [])],
-            [*([item.made_by] if item.made_by else []), *row.runs]]
+            [*row.sizes, *filter(None, [item.why, item.made_by, "; ".join(row.runs)])]]
 
 
 class _Made(Directive):
@@ -46,7 +45,7 @@ class Status(_Made):
         self.depend()
         found = [cells(row) for row in page.rows(tables.results(), self.arguments[0])]
         box = nodes.container(classes=["stored-table", "status-table"])
-        box += table_of(HEAD, found, (3, 2, 6, 5, 5))
+        box += table_of(HEAD, found, (3, 5, 6))
         return [box]
 
 
@@ -56,7 +55,7 @@ class StatusSummary(_Made):
     def run(self) -> list[nodes.Node]:
         """A small table."""
         self.depend()
-        return [_boxed(page.summary(tables.results()))]
+        return [_boxed(page.summary(tables.results()).T.rename_axis("rows"))]
 
 
 class StatusNumbers(_Made):

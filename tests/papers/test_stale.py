@@ -25,7 +25,8 @@ from workbench.papers import (
     run_experiment,
     stored,
 )
-from workbench.papers.tools.stored import KNOWN_MISSING, Missing, path_of
+from workbench.papers.tools.running import key_of
+from workbench.papers.tools.stored import KNOWN_DRIFT, KNOWN_MISSING, Missing, path_of
 
 RESULTS = Path(__file__).parents[2] / "data" / "results"
 
@@ -204,6 +205,7 @@ LOOSE = re.compile(r"seconds|steps|objective|solve|code|date|learnt .*")
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::workbench.checks.DataWarning")     # of summaries as counts
 @pytest.mark.parametrize("name", experiments())
 def test_a_run_done_again_has_the_stored_columns_and_scores(name):
     experiment = experiment_named(name)
@@ -215,12 +217,17 @@ def test_a_run_done_again_has_the_stored_columns_and_scores(name):
         pytest.skip(said)
     again = frame(run)
     kept = frame(read_results(path_of(name, RESULTS)))
-    kept = kept[(kept[list(chosen)].astype(str) == pd.Series(chosen).astype(str)).all(axis=1)]
+    kept = kept[[key_of(row) == key_of(chosen) for row in kept[list(chosen)].to_dict("records")]]
     written, before = ({c for c in one.columns if pd.notna(one[c].iloc[0]) and one[c].iloc[0] != ""}
                        for one in (again, kept))
     assert written - before <= {"code", "date"} and before <= written
     numbers = [c for c in before if not LOOSE.search(c) and c not in chosen
                and pd.api.types.is_numeric_dtype(kept[c])]
     assert numbers or name == "cmo-ablation"
-    np.testing.assert_allclose(again[numbers].iloc[0].astype(float),
-                               kept[numbers].iloc[0].astype(float), rtol=1e-4, atol=1e-8)
+    now, then = (one[numbers].iloc[0].astype(float) for one in (again, kept))
+    moved = (now - then).abs()
+    if name in KNOWN_DRIFT:
+        most, reason = KNOWN_DRIFT[name]
+        assert reason and 1e-4 < moved.max() <= most
+    else:
+        np.testing.assert_allclose(now, then, rtol=1e-4, atol=1e-8)

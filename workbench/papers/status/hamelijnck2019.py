@@ -49,9 +49,11 @@ def _biased(results: Results) -> list[Finding]:
     printed = {m: float(t.split(", ")[0]) for m, t in experiment_named(BIASED).paper.items()}
     mape = results.spread(BIASED, "mape", ["variant", "model"]).loc["released"]
     spread = each["sem"] * each["count"] ** 0.5         # of one run, as the paper's is
-    deep, worst = each.loc["mr-dgp", "mean"], each["mean"].loc[[m for m in printed if m != "mr-dgp"]]
+    deep = each.loc["mr-dgp", "mean"]
+    worst = each["mean"].loc[[m for m in printed if m != "mr-dgp"]]
     return [Finding(f"RMSE of {model}", f"{value:g}", _told(each.loc[model]),
-                    bool(abs(each.loc[model, "mean"] - value) <= max(0.1 * value, 2 * spread[model])))
+                    bool(abs(each.loc[model, "mean"] - value)
+                         <= max(0.1 * value, 2 * spread[model])))
             for model, value in printed.items()] + [
         Finding("MR-DGP is far ahead of the models that follow the sources", "8 times",
                 f"{worst.min() / deep:.1f} times", bool(worst.min() > 4 * deep)),
@@ -137,8 +139,9 @@ def _seeds(results: Results) -> int:
     return len(seeds)
 
 
-_SIMULATED = "OS Highways and UKMap are under licence and the stations' readings are not shipped " \
-             "here (wb.sources_from_tables reads your tables): three simulated cities stand for it"
+_SIMULATED = ("OS Highways and UKMap are under licence and the stations' readings are not shipped "
+              "here (wb.sources_from_tables reads your tables): three simulated cities stand for "
+              "it")
 _OPTIMISER = "MR-DGP ends at its last joint step; a better optimiser is to come"
 
 ITEMS = (
@@ -146,8 +149,8 @@ ITEMS = (
     Item(PAPER, "Figure 2 (left), appendices B.1, B.6", "dependent sources: width of the posterior",
          DEPENDENT, findings=_variance, sizes=(
              Size("seeds", 1, distinct(DEPENDENT, "seed", case="released", model="ribatet")),),
-         why="the estimated weights are a little above ½, and fall short by as much; at ½ the width "
-             "is right"),
+         why="the estimated weights are a little above ½, and fall short by as much; at ½ the "
+             "width is right"),
     Item(PAPER, "Figure 2 (right), Table 2 (right)", "biased sources", BIASED, findings=lambda r: [
         *_biased(r), _converged(BIASED, variant="released")(r)],
         table="Table 2 (right)", sizes=(
@@ -163,7 +166,7 @@ ITEMS = (
     Item(PAPER, "Figure 4, Table 2 (left), appendix C.2", "NO2 over a city", CITY, findings=_city,
          table="Table 2 (left)", sizes=(
              Size("cities", 1, distinct(CITY, "seed", model="mr-dgp")),
-             Size("points of a cell", 100, lambda results: 16, "4 × 4 for the cost of three cities"),
+             Size("points of a cell", 100, lambda results: 16, "4 × 4, for the cost"),
              Size("hours between readings", 1, lambda results: 6, "360 values for the cost")),
          why=f"{_SIMULATED}. One kernel made by hand, best for the single GP, is shared by all: "
              "the order depends on it (notebook 07's live cell, with an ARD kernel, has the "

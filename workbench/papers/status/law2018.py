@@ -1,4 +1,4 @@
-"""Rows of Law et al. 2018. Its appendices are not in the copy that was at hand: no numbers of them."""
+"""Rows of Law et al. 2018, of whose appendices no numbers are in the copy at hand."""
 
 from __future__ import annotations
 
@@ -225,16 +225,19 @@ ITEMS = (
          why="shown in a table (errors of bounds), not yet in a figure"),
     Item(PAPER, "Appendix G.1", "maps in three splits, instability of the network",
          state=IMPOSSIBLE, why=f"{_CLOSED}, and {_NO_APPENDIX}; Figure 2's row has the contrasts"),
-    Item(PAPER, "Appendix G.2", "the covariates of the malaria data", state=IMPOSSIBLE, why=_CLOSED),
+    Item(PAPER, "Appendix G.2", "the covariates of the malaria data", state=IMPOSSIBLE,
+         why=_CLOSED),
     Item(PAPER, "Appendix H.1.1, MSE", "squared error of individuals", ROLL, findings=_errors,
          sizes=(Size("repetitions of trained baselines", 5, distinct(ROLL, "seed", model=TRAINED),
                      _HOURS),)),
     Item(PAPER, "Appendix H.1.1, calibration", "coverage of true rates", ROLL,
-         findings=_calibration, sizes=(Size("repetitions", 5, distinct(ROLL, "seed", model=VBAGG)),)),
+         findings=_calibration,
+         sizes=(Size("repetitions", 5, distinct(ROLL, "seed", model=VBAGG)),)),
     Item(PAPER, "Appendix H.1.1, VBAgg-Obj", "choice by the training objective", ROLL,
          findings=_objective, sizes=(Size("repetitions", 5, distinct(ROLL, "seed", model=VBAGG)),)),
     Item(PAPER, "Appendix H.1.1, tests", "signed ranks of models", ROLL, findings=_tests, sizes=(
-        Size("repetitions of trained baselines", 5, distinct(ROLL, "seed", model=TRAINED), _HOURS),),
+        Size("repetitions of trained baselines", 5, distinct(ROLL, "seed", model=TRAINED),
+             _HOURS),),
         why="sets of one repetition share most points, so that five repetitions cannot be "
             "significant"),
     Item(PAPER, "Appendix H.2", "normal observations", "normal-bags", findings=_normal, sizes=(

@@ -13,7 +13,7 @@ from workbench.papers.status import chau2021, hamelijnck2019, law2018, shikuri20
 from workbench.papers.status.items import STATES, Finding, Item, verdict
 from workbench.papers.status.published import published
 from workbench.papers.status.results import Results, with_error
-from workbench.papers.tools.stored import KNOWN_MISSING, stored
+from workbench.papers.tools.stored import KNOWN_DRIFT, KNOWN_MISSING, stored
 
 #: Keys of the papers and their titles.
 PAPERS = {"law2018": "Law et al. 2018", "shikuri2025": "Shikuri 2025",
@@ -122,7 +122,10 @@ def _runs(item: Item, results: Results) -> tuple[str, ...]:
     state = stored(experiment_named(item.experiment), results.folder)
     told = [f"{state.done:,} of {state.runs:,} runs"]
     if state.missing:
-        told.append(f"missing: {KNOWN_MISSING[item.experiment].reason}")
+        known = KNOWN_MISSING.get(item.experiment)
+        told.append(f"missing: {known.reason}" if known else f"{len(state.missing):,} are missing")
+    if item.experiment in KNOWN_DRIFT:
+        told.append(KNOWN_DRIFT[item.experiment][1])
     told.append(" to ".join(dict.fromkeys(state.dates)) or "days not stored")
     if state.unhashed:
         told.append(f"{state.unhashed:,} runs from before their code was hashed")

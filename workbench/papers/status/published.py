@@ -54,7 +54,8 @@ def _row(paper: str, table: str, what: str, published: str, ours: str, cause: st
          same: str = SAME, spread: pd.Series = _NONE) -> dict:
     return {"paper": paper, "table": table, "what": what, "published": published,
             "published_value": _number(published), "ours": ours, "ours_value": _number(ours),
-            "standard_error": spread["sem"], "runs": spread["count"], "same_data": same, "cause": cause, "made_by": made_by}
+            "standard_error": spread["sem"], "runs": spread["count"],
+            "same_data": same, "cause": cause, "made_by": made_by}
 
 
 def _command(name: str) -> str:
@@ -90,9 +91,9 @@ def _law(results: Results) -> list[dict]:
         "vbagg-square": "the paper's is read from its figure; ours by L-BFGS, the paper's by Adam",
         "vbagg-exp": "the paper's is read from its figure; ours by L-BFGS, the paper's by Adam"}
     printed = experiment_named(name).paper
-    return [_row("law2018", "Figure 1 (middle): swiss roll, negative log-likelihood of individuals",
-                 model, text, f"{means.loc[model, 'mean']:.3f}", causes.get(model, ""), _command(name),
-                 spread=means.loc[model])
+    table = "Figure 1 (middle): swiss roll, negative log-likelihood of individuals"
+    return [_row("law2018", table, model, text, f"{means.loc[model, 'mean']:.3f}",
+                 causes.get(model, ""), _command(name), spread=means.loc[model])
             for model, text in printed.items() if model in means.index]
 
 

@@ -199,8 +199,8 @@ _WHITE = ("the rival is better here, the summaries are not worse than the paper'
 ITEMS = (
     Item(PAPER, "Figure 1", "overview", state=DRAWN, why="a diagram"),
     Item(PAPER, "Table 1, appendix B.1", "errors of covariance functions", state=CODE,
-         why="ζ₁ and ζ₂ as printed, and the supremum itself; tests/papers/test_covariance_errors.py "
-             "says where a printed bound is loose"),
+         why="ζ₁ and ζ₂ as printed, and the supremum itself; "
+             "tests/papers/test_covariance_errors.py says where a printed bound is loose"),
     Item(PAPER, "Figure 2", "sketch of a proof", state=DRAWN, why="a diagram"),
     Item(PAPER, "Figure 3, κ as searched", "η by the number of areas", TOY,
          findings=_eta("eta_search", "η falls"), sizes=(

@@ -55,6 +55,12 @@ KNOWN_MISSING = {
          "grid": ("0.4",)},
         "GPy's summarised VI ends in NaN on this output and likelihood (FloatingPointError)"),
 }
+#: Files whose numbers the package of today changes, though no code of the experiment has: the most
+#: that a score moves, and why. A test does a run again and holds it to this.
+KNOWN_DRIFT = {
+    "summary-statistics": (
+        0.03, "coverage moves by up to 0.03 with today's intervals: to be run again"),
+}
 
 
 @dataclass(frozen=True)
