@@ -21,7 +21,8 @@ def cells(row: page.Row) -> list[list[str]]:
     """A row's cells, each of lines."""
     item = row.item
     return [[item.where, item.shows, row.state],
-            [f"{MARKS[f.holds]} {f.says}: " + (f"{f.paper}; ours: " if f.paper else "") + f.ours
+            [f"{MARKS[f.holds]} {f.says} – " + (f"paper: {f.paper}; " if f.paper else "")
+             + f"ours: {f.ours}"
              for f in row.findings],
             [*row.sizes, *filter(None, [item.why, item.made_by, "; ".join(row.runs)])]]
 

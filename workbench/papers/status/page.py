@@ -110,8 +110,8 @@ def _sizes(item: Item, results: Results) -> tuple[str, ...]:
     told = []
     for size in item.sizes:
         ours = size.ours(results)
-        beside = f"{ours:,} of the paper's {size.paper:,}" if size.paper else f"{ours:,}"
-        small = f" ({size.smaller})" if size.smaller and ours < size.paper else ""
+        beside = f"{ours:,}" + (f" (the paper: {size.paper:,})" if size.paper else "")
+        small = f", as {size.smaller}" if size.smaller and ours < size.paper else ""
         told.append(f"{size.unit}: {beside}{small}")
     return tuple(told)
 

@@ -34,7 +34,7 @@ COLUMNS = {
 }
 MARGIN = 0.01       # of RMSE, by which the paper calls two losses different
 NEAR = 0.05         # relative difference up to which a number counts as met
-_FEW = ("its fits take up to a minute: rows that differ by more than 0.05 are decided, those "
+_FEW = ("a fit takes up to a minute: rows that differ by more than 0.05 are decided, those "
         "within a few hundredths are not; more are to be run")
 
 
@@ -189,7 +189,7 @@ def _trials(models: list[str]):
 
 _SIZES = (
     Size("trials of the summaries", 100, _trials(["summaries"]),
-         "not enough to tell the rows within 0.01 of each other apart; more are to be run"),
+         "rows that differ by more than 0.05 are decided; more are to be run"),
     Size("trials of our VI", 100, _trials(["summarised VI", "complete VI"]), _FEW),
     Size("trials of GPy's VI", 100, _trials(["summarised VI (GPy)", "complete VI (GPy)"]), _FEW))
 _WHITE = ("the rival is better here, the summaries are not worse than the paper's; no setting "

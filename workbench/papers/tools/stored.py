@@ -45,7 +45,7 @@ class Missing:
 KNOWN_MISSING = {
     "swiss-roll-sizes": Missing(
         {"seed": ("1", "2")},
-        "repetitions two and three of three are not finished (two hours in all)"),
+        "repetitions two and three of three are not finished (one to three minutes a run)"),
     "madagascar-malaria": Missing(
         {"model": ("bag-pixel",), "seed": ("4",)},
         "four of the six penalties of bag-pixel, the weakest model, on the last of five splits are "
