@@ -110,7 +110,7 @@ def test_other_numbers_in_a_file_make_another_page(tmp_path):
         "Figure 1 (middle)"] for one in (RESULTS, Results(tmp_path)))
     changed = [one.says for one, other in zip(before.findings, after.findings, strict=True)
                if one != other]
-    assert changed == ["constant within a bag"] and after.state == DIFFERS
+    assert changed == ["a constant within each bag"] and after.state == DIFFERS
     shutil.rmtree(tmp_path)
 
 
