@@ -81,11 +81,12 @@ def duel(results: Results, grid: float, one: str, other: str) -> tuple[int, int,
 def _met(results: Results, table: str, model: str = "") -> Finding:
     rows = published(results).query("paper == @PAPER")
     rows = rows[rows["table"].str.startswith(table) & rows["what"].str.endswith(model)]
-    off = (rows["ours_value"] / rows["published_value"] - 1).abs()
+    gap = (rows["ours_value"] - rows["published_value"]).abs()
+    off, far = gap / rows["published_value"], int((gap > 2 * rows["standard_error"]).sum())
     met = int((off <= NEAR).sum())
     return Finding(f"the numbers{f' of {model[2:]}' if model else ''}",
-                   f"{len(rows)} numbers", f"{met} within 5 %; median difference "
-                   f"{100 * off.median():.0f} %", met == len(rows))
+                   f"{len(rows)} numbers", f"{met} within 5 %, {far} beyond two standard errors of "
+                   f"ours; median difference {100 * off.median():.0f} %", met == len(rows))
 
 
 def _eta(column: str, says: str):
@@ -169,9 +170,11 @@ def _value(results: Results) -> list[Finding]:
 
 def _times(results: Results) -> list[Finding]:
     seconds = results.table(PREDICTION).loc[0.4]["cpu_seconds"].unstack("model")
-    ratio = seconds.div(seconds["summaries"], axis=0).median()
+    ratio = seconds.div(seconds["summaries"], axis=0)
     return [Finding(f"summaries are faster than {rival}", "in 14 of 14 rows",
-                    f"by a factor of {ratio[rival]:.0f} (median)", bool(ratio[rival] > 1))
+                    f"in {int((ratio[rival] > 1).sum())} of {ratio[rival].count()} rows, by a "
+                    f"factor of {ratio[rival].median():.0f} (median)",
+                    bool((ratio[rival].dropna() > 1).all()))
             for rival in ("summarised VI", "summarised VI (GPy)", "complete VI (GPy)")]
 
 
@@ -192,8 +195,8 @@ _SIZES = (
          "rows that differ by more than 0.05 are decided; more are to be run"),
     Size("trials of our VI", 100, _trials(["summarised VI", "complete VI"]), _FEW),
     Size("trials of GPy's VI", 100, _trials(["summarised VI (GPy)", "complete VI (GPy)"]), _FEW))
-_WHITE = ("the rival is better here, the summaries are not worse than the paper's; no setting "
-          "with the paper's summarised VI was found. Without white noise, which the evidence "
+_WHITE = ("it is the rival that is better here than in the paper; no setting with the paper's "
+          "summarised VI was found. Without white noise, which the evidence "
           "prefers and which makes the map worse, the summaries are ahead")
 
 ITEMS = (
@@ -225,7 +228,7 @@ ITEMS = (
     Item(PAPER, "Table 2", "distance of maps of summaries from maps of complete data", GRIDS,
          findings=_distances, table="Table 2", sizes=(
              Size("trials", 100, distinct(GRIDS, "seed", reading="logarithms"),
-                  "the trend is clear; differences to the paper are many standard errors"),
+                  "the trend is clear"),
              Size("outputs and kernels", 14, lambda results: len(
                  results.runs(GRIDS).groupby(["output", "kernel"])))),
          why="optimum and white noise are read in several ways (all readings: notebook 03); "
