@@ -119,13 +119,18 @@ def _sizes(item: Item, results: Results) -> tuple[str, ...]:
 def _runs(item: Item, results: Results) -> tuple[str, ...]:
     if not item.experiment:
         return ()
-    state = stored(experiment_named(item.experiment), results.folder)
+    return _stored(item.experiment, results)
+
+
+@lru_cache(maxsize=64)
+def _stored(name: str, results: Results) -> tuple[str, ...]:
+    state = stored(experiment_named(name), results.folder)
     told = [f"{state.done:,} of {state.runs:,} runs"]
     if state.missing:
-        known = KNOWN_MISSING.get(item.experiment)
+        known = KNOWN_MISSING.get(name)
         told.append(f"missing: {known.reason}" if known else f"{len(state.missing):,} are missing")
-    if item.experiment in KNOWN_DRIFT:
-        told.append(KNOWN_DRIFT[item.experiment][1])
+    if name in KNOWN_DRIFT:
+        told.append(KNOWN_DRIFT[name][1])
     told.append(" to ".join(dict.fromkeys(state.dates)) or "days not stored")
     if state.unhashed:
         told.append(f"{state.unhashed:,} runs from before their code was hashed")
