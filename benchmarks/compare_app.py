@@ -10,6 +10,8 @@ import sys
 import time
 from pathlib import Path
 
+from workbench.papers.status.published import published
+from workbench.papers.status.results import Results
 from workbench.ui.compare import comparing, pairs, stored
 
 KEPT = Path("build", "compare")
@@ -35,9 +37,8 @@ def main(names: list[str]) -> None:
         if not names or "engines" in names:
             stored.write_pair(pairs.compute(pair), stored.file_of(pair))
     if not names or "papers" in names:
-        from papers_beside import table  # beside this file
-
-        table().to_csv(stored.folder() / stored.PAPERS, index=False)
+        made = published(Results(stored.folder().parent / "results"))
+        made.to_csv(stored.folder() / stored.PAPERS, index=False)
 
 
 if __name__ == "__main__":

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import pandas as pd
-from tables import RESULTS, digits, experiment, percent, pick, runs, stored, summary
+from tables import RESULTS, digits, experiment, percent, pick, results, stored, summary
 
-from workbench.papers import frame
-from workbench.papers.law2018.candidates import best
+from workbench.papers.status.published import roll_means
 
 ROLL = {
     "oracle (true rates)": "oracle", "VBAgg-Sq (taylor)": "vbagg-square",
@@ -30,19 +29,11 @@ COUNTRY = {
 LEVELS = (70, 80, 90, 95)
 
 
-def roll_means() -> pd.DataFrame:
-    """Scores of the swiss roll, mean over repetitions, then over numbers of bags."""
-    scored = best(frame(runs("swiss-roll-bags")), ["n_bags", "seed"])
-    columns = ["nll_stirling", "mse", *(f"cover_{level}" for level in LEVELS), "seconds"]
-    return scored.groupby(["model", "n_bags"])[columns].mean().groupby("model").mean()
-
-
 @experiment("swiss-roll-bags")
 def swiss_roll_bags() -> pd.DataFrame:
     """Accuracy and coverage of individuals on the swiss roll."""
-    raw, told = roll_means(), summary("swiss-roll-bags")
-    oracle = told.xs("oracle", level="model").mean()
-    raw.loc["oracle", ["nll_stirling", "mse"]] = oracle[["nll_stirling", "mse"]]
+    scores = ["nll_stirling", "mse", *(f"cover_{level}" for level in LEVELS)]
+    raw = pd.DataFrame({score: roll_means(results(), score)["mean"] for score in scores})
     table = pick(raw, ROLL, {
         "NLL": ("nll_stirling", digits(3)), "MSE": ("mse", digits(3)),
         **{f"covers at {level} %": (f"cover_{level}", percent) for level in LEVELS}})

@@ -3,26 +3,16 @@
 from __future__ import annotations
 
 import pandas as pd
-from tables import digits, experiment, percent, pick, summary
+from tables import digits, experiment, percent, pick, results, summary
+
+from workbench.papers.status import shikuri2025 as status
 
 KERNELS = {"matern12": "Laplacian", "rbf": "Gaussian"}
-#: Columns of the table of predictions, and those of the experiment that they are from.
-COLUMNS = {
-    "paper's summaries": ("summaries", "PAPER rmse"),
-    "paper's summarised VI": ("summarised VI", "PAPER rmse"),
-    "ours, white noise as there": ("summaries", "rmse"),
-    "ours without": ("summaries, no white noise", "rmse"),
-    "our summarised VI": ("summarised VI", "rmse"),
-    "GPy's summarised VI": ("summarised VI (GPy)", "rmse"),
-    "our complete VI": ("complete VI", "rmse"),
-    "GPy's complete VI": ("complete VI (GPy)", "rmse"),
-}
 DUELS = [("paper's summaries", "paper's summarised VI"),
          ("ours, white noise as there", "our summarised VI"),
          ("ours, white noise as there", "GPy's summarised VI"),
          ("ours without", "our summarised VI"),
          ("ours without", "GPy's summarised VI")]
-MARGIN = 0.01       # of RMSE, by which the paper calls two losses different
 OUTPUTS = ["MedInc", "HouseAge", "AveRooms", "AveBedrms", "Population", "AveOccup", "MedValue"]
 
 
@@ -52,9 +42,7 @@ def california_grids() -> pd.DataFrame:
 
 def california(grid: float) -> pd.DataFrame:
     """RMSE of Tables 3 and 5 by output and likelihood, NaN where a fit failed."""
-    table = summary("california-prediction").loc[grid]
-    wide = {score: table[score].unstack("model") for score in ("rmse", "PAPER rmse")}
-    return pd.DataFrame({name: wide[score][model] for name, (model, score) in COLUMNS.items()})
+    return status.california(results(), grid)
 
 
 @experiment("california-prediction")
@@ -72,11 +60,8 @@ def duels() -> pd.DataFrame:
     out = {}
     for one, other in DUELS:
         for grid in (0.4, 0.8):
-            raw = california(grid)
-            away = (raw[one] - raw[other]).dropna()
-            ahead, behind = int((away < -MARGIN).sum()), int((away > MARGIN).sum())
-            out[f"{one}, against {other}", f"{grid}°"] = (
-                f"{ahead}, {len(away) - ahead - behind}, {behind}")
+            out[f"{one}, against {other}", f"{grid}°"] = "{}, {}, {}".format(
+                *status.duel(results(), grid, one, other))
     return pd.Series(out).unstack(sort=False).rename_axis("ahead, level, behind")
 
 

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 
 import all_tables  # noqa: F401  registers them
 import tables
@@ -41,9 +42,9 @@ class StoredTable(Directive):
         for name in known.files:
             self.state.document.settings.env.note_dependency(str(tables.RESULTS / name))
         box = nodes.container(classes=["stored-table"])
-        box += _table([frame.index.name or "", *map(str, frame.columns)],
-                      [[str(name), *map(str, row)]
-                       for name, row in zip(frame.index, frame.to_numpy(), strict=True)])
+        box += table_of([frame.index.name or "", *map(str, frame.columns)],
+                        [[[str(name)], *([str(cell)] for cell in row)]
+                         for name, row in zip(frame.index, frame.to_numpy(), strict=True)])
         command, made = provenance(known)
         line = nodes.paragraph(classes=["stored-origin"])
         files = ", ".join(f"data/results/{name}" for name in known.files)
@@ -52,18 +53,21 @@ class StoredTable(Directive):
         return [box, line]
 
 
-def _table(head: list[str], rows: list[list[str]]) -> nodes.table:
+def table_of(head: Sequence[str], rows: list[list[list[str]]],
+             widths: Sequence[int] | None = None) -> nodes.table:
+    """A table whose cells are lists of lines."""
     table = nodes.table(classes=["stored"])
     group = nodes.tgroup(cols=len(head))
-    group += [nodes.colspec(colwidth=1) for _ in head]
-    group += nodes.thead("", _row(head))
+    group += [nodes.colspec(colwidth=width) for width in widths or [1] * len(head)]
+    group += nodes.thead("", _row([[title] for title in head]))
     group += nodes.tbody("", *map(_row, rows))
     table += group
     return table
 
 
-def _row(cells: list[str]) -> nodes.row:
-    return nodes.row("", *(nodes.entry("", nodes.paragraph(text=cell)) for cell in cells))
+def _row(cells: list[list[str]]) -> nodes.row:
+    return nodes.row("", *(nodes.entry("", *(nodes.paragraph(text=line) for line in lines))
+                           for lines in cells))
 
 
 def setup(app):

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import pandas as pd
 
-from workbench.papers import experiment_named, read_results
+from workbench.papers.status.results import Results
 
 RESULTS = Path(__file__).parents[2] / "data" / "results"
 
@@ -44,14 +45,15 @@ def experiment(name: str, title: str | None = None) -> Callable:
     return register
 
 
-def runs(name: str):
-    """The stored runs of an experiment, as a dataset."""
-    return read_results(RESULTS / f"{name.replace('-', '_')}.nc")
+@cache
+def results() -> Results:
+    """The stored files of the repository, each read once."""
+    return Results(RESULTS)
 
 
 def summary(name: str) -> pd.DataFrame:
     """The stored runs of an experiment in the table that the experiment makes of them."""
-    return experiment_named(name).table(runs(name))
+    return results().table(name).copy()
 
 
 def digits(places: int) -> Callable[[float], str]:

@@ -12,6 +12,8 @@ from urllib.parse import unquote
 
 import generated
 import pytest
+import status
+import tables
 from all_tables import TABLES
 
 from tests.docs.pages import DOCS, ROOT, pages
@@ -121,3 +123,18 @@ def test_tables_have_the_stored_numbers(site, name):
     assert start is not None
     assert TABLES[name].command.split(",")[0] in html.unescape(
         re.sub(r"<[^>]+>", "", _text(site / _shown()[name])))
+
+
+@pytest.mark.parametrize("paper", status.page.PAPERS)
+def test_the_reproduction_status_says_what_the_files_say(site, paper):
+    page = _text(site / "results" / "status.html")
+    found = [html.unescape(re.sub(r"<[^>]+>", "", line)) for line in
+             re.findall(r"<p>(.*?)</p>", page, re.DOTALL)]
+    start = 0
+    for row in status.page.rows(tables.results(), paper):
+        lines = [" ".join(line.split()) for cell in status.cells(row) for line in cell]
+        start = next((i for i in range(start, len(found)) if found[i:i + len(lines)] == lines), -1)
+        assert start >= 0, row.item.where
+    numbers = status.page.numbers(tables.results(), paper)
+    for name, cells in zip(numbers.index, numbers.to_numpy(), strict=True):
+        assert " ".join(name.split()) in found and set(cells) - {""} <= set(found), name

@@ -168,6 +168,15 @@ def test_california_the_reversed_headline_is_told():
     assert (raw["paper's summarised VI"] > 0.99).sum() == 10 and "above 0.99 in ten rows" in SAID
 
 
+def test_california_trials_are_the_stored_ones():
+    words = dict(enumerate("none one two three four five six seven eight nine ten".split()))
+    runs = frame(_results("california-prediction")).groupby("model")["seed"].nunique()
+    summaries, ours, gpys = (words.get(int(runs[name]), str(runs[name])) for name in (
+        "summaries", "summarised VI", "summarised VI (GPy)"))
+    assert (f"{summaries.capitalize()} trials of the summaries, {ours} of our VI, {gpys} of GPy's; "
+            "the paper 100") in SAID
+
+
 def test_california_times_are_the_stored_ones():
     seconds = _table("california-prediction").loc[0.4]["cpu_seconds"].unstack("model")
     ratio = seconds.div(seconds["summaries"], axis=0)

@@ -99,6 +99,9 @@ def run(
     only: Annotated[
         list[str] | None,
         typer.Option(help="Of the experiment the runs with setting=value; repeat.")] = None,
+    stale: Annotated[
+        bool, typer.Option("--stale", help="Of the experiment: do runs again whose code has "
+                           "changed since, or was not hashed then.")] = False,
     out: Annotated[
         Path | None,
         typer.Option(help="File to write; default: SPEC, or EXPERIMENT-PRESET, with .nc.")] = None,
@@ -110,17 +113,18 @@ def run(
 ) -> None:
     """Run a Spec, make a map again from the Spec that it carries, or do a paper's experiment.
 
-    Runs of an experiment that OUT already holds are not done again.
+    Runs of an experiment that OUT already holds are not done again, unless they failed, or --stale
+    is given and their code has changed; without it they are listed.
     """
     if (spec is None) == (experiment is None):
         raise InputError("give a file with a Spec or --experiment NAME, one of the two")
     if experiment is not None:
         require(report is None, "--report is for maps; the results of experiments are in the docs")
         running.set_threads(threads)
-        papers.run(experiment, preset, only or [], out, quiet)
+        papers.run(experiment, preset, only or [], out, quiet, stale)
         return
-    if only or preset != "quick":
-        raise InputError("--preset and --only are for --experiment")
+    if only or stale or preset != "quick":
+        raise InputError("--preset, --only and --stale are for --experiment")
     if existing("Spec", spec).suffix.lower() != ".nc":
         _repeat(BaseSpec.read(spec), out or spec.with_suffix(".nc"), quiet, threads, spec, report)
         return

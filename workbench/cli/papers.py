@@ -29,7 +29,8 @@ def describe(name: Annotated[str | None, typer.Argument(help="One experiment.")]
             typer.echo(f"  {row}: {value}")
 
 
-def run(name: str, preset: str, only: list[str], out: Path | None, quiet: bool) -> None:
+def run(name: str, preset: str, only: list[str], out: Path | None, quiet: bool,
+        stale: bool = False) -> None:
     """Do the runs of an experiment that its file does not hold yet, and show its table."""
     from workbench.outputs import check_output
     from workbench.papers import experiment_named, run_experiment
@@ -45,7 +46,8 @@ def run(name: str, preset: str, only: list[str], out: Path | None, quiet: bool) 
         if not equals:
             raise InputError(f"--only {pair!r} is not setting=value")
         wanted[setting] = value
-    results = run_experiment(chosen, preset, out=out, only=wanted, progress=not quiet)
+    results = run_experiment(chosen, preset, out=out, only=wanted, stale=stale,
+                             progress=not quiet)
     failed = results["error"].values[results["error"].values != ""]
     if len(failed) < results.sizes["run"]:
         table = chosen.table(results).round(4).to_string()

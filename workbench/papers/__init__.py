@@ -12,10 +12,13 @@ _HOME = {
     "Experiment": "tools.base",
     "experiment_named": "registry",
     "experiments": "registry",
+    "fingerprint": "tools.fingerprint",
     "frame": "tools.running",
+    "objections": "tools.stored",
     "read_results": "tools.running",
     "run_experiment": "tools.running",
     "signed_rank": "tools.significance",
+    "stored": "tools.stored",
 }
 __all__ = sorted(_HOME)
 

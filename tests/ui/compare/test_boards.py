@@ -16,6 +16,8 @@ import pytest
 import workbench as wb
 from tests.ui.kit import settled
 from workbench.comparison import Comparison, engines
+from workbench.papers.status.published import published
+from workbench.papers.status.results import Results
 from workbench.ui.base.cache import Cache
 from workbench.ui.compare import background, comparing, exporting, messages, pairs, stored
 from workbench.ui.compare.catalogue import RIVALS, engines_for
@@ -291,12 +293,10 @@ def test_engines_that_cannot_do_a_likelihood_are_not_offered():
 
 
 @pytest.mark.slow
-def test_the_papers_numbers_are_those_of_the_stored_runs(monkeypatch):
-    monkeypatch.syspath_prepend(str(REPOSITORY / "benchmarks"))
-    from papers_beside import table as made
-
+def test_the_papers_numbers_are_those_of_the_stored_runs():
     kept = stored.papers()
-    fresh = made().fillna({"published": "", "ours": "", "cause": ""}).reset_index(drop=True)
+    fresh = published(Results(REPOSITORY / "data" / "results")).fillna(
+        {"published": "", "ours": "", "cause": ""}).reset_index(drop=True)
     pd.testing.assert_frame_equal(fresh, kept, check_dtype=False)
     assert set(kept["paper"]) == set(State.param.paper.names.values())
 

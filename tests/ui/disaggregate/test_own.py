@@ -62,7 +62,7 @@ def test_dropped_files_become_a_dataset_that_is_mapped_and_tested(contents):
     scene, answer = engine.scene(spec), engine.quick(spec)
     for told in (exports.settings(None, state), exports.settings(answer, state),
                  exporting.program(answer, None)):
-        assert "areas.gpkg" in told and own.PREFIX not in told
+        assert "areas.gpkg" in told and leftovers.OWN not in told
     assert scene.known is None and set(scene.data["bag"].values[:2]) == {"c0", "c1"}
     assert np.isfinite(answer.mean).all() and answer.mean.size == 1_200
     recovered = recovery.recover(answer, scene.plain, lambda *told: None)

@@ -11,6 +11,7 @@ import rasterio
 from tests.kit import write_kit
 from tests.ui.disaggregate.sessions import Session
 from workbench.checks import InputError
+from workbench.ui.base import leftovers
 from workbench.ui.base.session import pack, unpack
 from workbench.ui.disaggregate import keeping, own
 from workbench.ui.disaggregate.engine import _ANSWERS, _SCORES, _WITH_EFFECT
@@ -83,7 +84,7 @@ def test_a_session_of_own_data_shows_the_same_numbers_in_another_server(begin, c
     mine.settled()
     packed = mine.store.save()
     assert packed == mine.store.save()
-    assert own.PREFIX.encode() not in packed
+    assert leftovers.OWN.encode() not in packed
     kept = unpack(packed, "disaggregate", ALLOWED)
     assert keeping.own_contents(kept) == contents and len(kept.members) == 4
     mine.store.leave()                                  # their files are gone

@@ -118,7 +118,7 @@ def _vary_size(preset: str) -> list[Settings]:
 
 VARY_BAGS = Experiment(
     "swiss-roll-bags", "Swiss roll, varying number of bags: accuracy and calibration",
-    "Law et al. 2018, section 4.1, figure 1 (left) and the calibration plots", _vary_bags, _score,
+    "Law et al. 2018, section 4.1, figure 1 (middle) and the calibration plots", _vary_bags, _score,
     _table, _PAPER, _NOTES)
 VARY_SIZE = Experiment(
     "swiss-roll-sizes", "Swiss roll, varying size of the bags, 600 bags",

@@ -5,23 +5,26 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pandas as pd
 import xarray as xr
 from tqdm import tqdm
 
-from workbench.checks import Cancelled, InputError, choose, require
+from workbench.checks import Cancelled, DataWarning, InputError, choose, require, warn
 from workbench.labelled.record import PACKAGES
 from workbench.outputs import versions, write_bytes
 from workbench.papers.tools.base import PRESETS, Experiment, Row, Settings
+from workbench.papers.tools.fingerprint import fingerprint
 
-RUN, ERROR, SECONDS = "run", "error", "seconds"
+RUN, ERROR, SECONDS, CODE, DATE = "run", "error", "seconds", "code", "date"
+MOST_LISTED = 20
 
 
 def run_experiment(
     experiment: Experiment, preset: str = "quick", *, out: Path | None = None,
-    only: Mapping[str, str] | None = None, progress: bool = False,
+    only: Mapping[str, str] | None = None, stale: bool = False, progress: bool = False,
     callback: Callable[[int, int], None] | None = None,
 ) -> xr.Dataset:
     """Do the runs of a preset that are not yet in ``out``.
@@ -37,6 +40,9 @@ def run_experiment(
         failed.
     only : Mapping, optional
         Settings that runs must have, as text: ``{"model": "vbagg-square"}``.
+    stale : bool
+        Also do those runs again whose code has changed since, or was not hashed then; else a
+        `DataWarning` lists them.
     progress : bool
         Show a bar on standard error.
     callback : callable, optional
@@ -47,8 +53,10 @@ def run_experiment(
     -------
     xr.Dataset
         One entry of ``run`` for each run: its settings, its scores (NaN where a run failed, with
-        the message in ``error``), ``seconds``. Attributes: experiment, preset, source, notes,
-        settings (names of the settings), versions.
+        the message in ``error``), ``seconds``, ``code`` (the hash of its code and settings, see
+        `workbench.papers.tools.fingerprint`; empty for runs from before it was kept) and ``date``
+        (UTC). Attributes: experiment, preset, source, notes, settings (names of the settings),
+        versions.
 
     Raises
     ------
@@ -58,14 +66,19 @@ def run_experiment(
     """
     choose("preset", preset, PRESETS)
     todo = _chosen(experiment.runs(preset), only or {})
-    rows = _stored(experiment, preset, out)
-    done = {_key(settings) for settings, row in rows if not row[ERROR]}
-    left = [settings for settings in todo if _key(settings) not in done]
+    rows = stored_rows(experiment, preset, out)
+    done = {key_of(settings) for settings, row in rows if not row[ERROR]}
+    old = stale_runs(experiment, rows, todo)
+    if stale:
+        done -= {key_of(settings) for settings, _ in old}
+    elif old:
+        warn(_told(experiment, old), DataWarning)
+    left = [settings for settings in todo if key_of(settings) not in done]
     bar = tqdm(left, disable=not progress, desc=experiment.name, unit="run")
     for number, settings in enumerate(bar):
         bar.set_postfix_str(" ".join(str(v) for v in settings.values()))
         row = _one(experiment, settings)
-        rows = [(s, r) for s, r in rows if _key(s) != _key(settings)] + [(settings, row)]
+        rows = [(s, r) for s, r in rows if key_of(s) != key_of(settings)] + [(settings, row)]
         if out is not None:
             _write(_dataset(experiment, preset, rows), out)
         try:
@@ -98,6 +111,88 @@ def frame(results: xr.Dataset) -> pd.DataFrame:
     return table[table[ERROR] == ""]
 
 
+def stale_runs(
+    experiment: Experiment, rows: list[tuple[Settings, Row]], runs: list[Settings],
+) -> list[tuple[Settings, str]]:
+    """Finished runs that other code has done, or code that is not known.
+
+    Parameters
+    ----------
+    experiment : Experiment
+    rows : list
+        What is stored: settings and scores.
+    runs : list of dict
+        The settings that matter.
+
+    Returns
+    -------
+    list
+        Of settings and the hash they are stored with, empty for runs from before code was hashed.
+    """
+    now = {key_of(settings): fingerprint(experiment, settings) for settings in runs}
+    return [(settings, str(row[CODE])) for settings, row in rows
+            if not row[ERROR] and now.get(key_of(settings), row[CODE]) not in (row[CODE], "")]
+
+
+def stored_rows(
+    experiment: Experiment, preset: str, out: Path | None,
+) -> list[tuple[Settings, Row]]:
+    """What a file holds of an experiment: settings and scores of each run.
+
+    Parameters
+    ----------
+    experiment : Experiment
+    preset : {"quick", "paper"}
+    out : Path, optional
+        Nothing is held if there is no such file.
+
+    Returns
+    -------
+    list
+        With an empty ``code`` and ``date`` for runs from before these were kept.
+
+    Raises
+    ------
+    InputError
+        If it holds another experiment or preset.
+    """
+    return [] if out is None or not out.exists() else rows_of(
+        experiment, preset, read_results(out), out)
+
+
+def rows_of(
+    experiment: Experiment, preset: str, results: xr.Dataset, out: Path,
+) -> list[tuple[Settings, Row]]:
+    """The runs of results that were read from a file; see `stored_rows`."""
+    found = (results.attrs["experiment"], results.attrs["preset"])
+    if found != (experiment.name, preset):
+        raise InputError(f"{out} holds the results of {found[0]!r} ({found[1]}); choose another "
+                         "file")
+    names = json.loads(results.attrs["settings"])
+    records = results.to_dataframe().to_dict("records")
+    return [({n: r[n] for n in names},
+             {CODE: "", DATE: ""} | {n: v for n, v in r.items() if n not in names})
+            for r in records]
+
+
+def key_of(settings: Settings) -> str:
+    """Settings as text, to tell runs apart; numbers as they print."""
+    return json.dumps({k: str(v) for k, v in settings.items()}, sort_keys=True)
+
+
+def _told(experiment: Experiment, old: list[tuple[Settings, str]]) -> str:
+    changed = [settings for settings, code in old if code]
+    shown = "; ".join(" ".join(f"{k}={v}" for k, v in settings.items())
+                      for settings in changed[:MOST_LISTED])
+    more = len(changed) - MOST_LISTED
+    parts = [f"{len(changed)} were run by other code than today's: {shown}"
+             + (f"; and {more} more" if more > 0 else "")] if changed else []
+    if unknown := len(old) - len(changed):
+        parts.append(f"{unknown} were run before their code was hashed")
+    return (f"of the stored runs of {experiment.name}, {', and '.join(parts)}. They are kept; "
+            "stale=True (--stale) does them again")
+
+
 def _chosen(runs: list[Settings], only: Mapping[str, str]) -> list[Settings]:
     for name, value in only.items():
         choose("setting of the experiment", name, list(runs[0]))
@@ -118,6 +213,8 @@ def _one(experiment: Experiment, settings: Settings) -> Row:
     except Exception as error:          # the other runs must not be lost
         row = {ERROR: f"{type(error).__name__}: {error}"}
     row[SECONDS] = time.perf_counter() - started
+    row[CODE] = fingerprint(experiment, settings)
+    row[DATE] = datetime.now(UTC).date().isoformat()
     return row
 
 
@@ -135,24 +232,6 @@ def _dataset(experiment: Experiment, preset: str, rows: list[tuple[Settings, Row
         "paper": json.dumps(dict(experiment.paper)), "versions": json.dumps(versions(*PACKAGES)),
     }
     return results
-
-
-def _stored(experiment: Experiment, preset: str, out: Path | None) -> list[tuple[Settings, Row]]:
-    if out is None or not out.exists():
-        return []
-    results = read_results(out)
-    found = (results.attrs["experiment"], results.attrs["preset"])
-    if found != (experiment.name, preset):
-        raise InputError(f"{out} holds the results of {found[0]!r} ({found[1]}); choose another "
-                         "file")
-    names = json.loads(results.attrs["settings"])
-    records = results.to_dataframe().to_dict("records")
-    return [({n: r[n] for n in names}, {n: v for n, v in r.items() if n not in names})
-            for r in records]
-
-
-def _key(settings: Settings) -> str:
-    return json.dumps({k: str(v) for k, v in settings.items()}, sort_keys=True)
 
 
 def _write(results: xr.Dataset, out: Path) -> None:

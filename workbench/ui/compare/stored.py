@@ -109,7 +109,8 @@ def papers() -> pd.DataFrame:
     path = folder() / PAPERS
     if not path.is_file():
         return pd.DataFrame(columns=["paper", "table", "what", "published", "published_value",
-                                     "ours", "ours_value", "same_data", "cause", "made_by"])
+                                     "ours", "ours_value", "standard_error", "runs",
+                                     "same_data", "cause", "made_by"])
     return pd.read_csv(path, dtype={"published": str, "ours": str}).fillna(
         {"published": "", "ours": "", "cause": ""})
 

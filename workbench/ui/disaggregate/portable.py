@@ -23,7 +23,8 @@ def needed(spec: Spec) -> str:
     """
     options = [one for value in [spec.dataset, *spec.dataset_options.plain().values()]
                for one in (value if isinstance(value, list) else [value])]
-    names = [Path(one).name for one in options if isinstance(one, str) and f"/{leftovers.OWN}" in one]
+    names = [Path(one).name for one in options
+             if isinstance(one, str) and f"/{leftovers.OWN}" in one]
     return labels.needed(sorted(set(names))) if names else ""
 
 
