@@ -14,6 +14,7 @@ _HOME = {
     "experiments": "registry",
     "frame": "tools.running",
     "read_results": "tools.running",
+    "repeat_run": "again",
     "run_experiment": "tools.running",
     "signed_rank": "tools.significance",
 }
