@@ -3,9 +3,9 @@
 import pytest
 
 # Plots are stored as images and live ones are scripts with names of their own; in both the text
-# beside them says what is drawn. Tables have their numbers in that text too.
-DRAWN = ("text/html", "application/javascript", "application/vnd.holoviews_load.v0+json",
-         "application/vnd.holoviews_exec.v0+json")
+# beside them says what is drawn. Tables have their numbers in that text too. Warnings name files.
+DRAWN = ("stderr", "text/html", "application/javascript",
+         "application/vnd.holoviews_load.v0+json", "application/vnd.holoviews_exec.v0+json")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
