@@ -1,4 +1,4 @@
-"""What nbval compares of a checked cell: printed numbers and what is drawn, not scripts of plots."""
+"""What nbval compares of a checked cell: numbers and what is drawn, not the scripts of plots."""
 
 import pytest
 

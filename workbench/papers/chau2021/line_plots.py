@@ -69,7 +69,8 @@ def prior(world: LineWorld, spots: np.ndarray, weights: np.ndarray, with_f: np.n
     curves += [hv.Curve((line, v), "x", "cov", label=f"with g({spot:g})").opts(
         color=c, line_width=2) for spot, v, c in zip(spots, with_g.T, colours, strict=True)]
     pairs = hv.Overlay([hv.Curve((line, v), "x or y", "value", label=name).opts(
-        color=c, line_width=2, line_dash=dash) for f, g, c in zip(draws.T, means.T, CATEGORIES)
+        color=c, line_width=2, line_dash=dash) for f, g, c in zip(
+            draws.T, means.T, CATEGORIES, strict=False)
         for v, dash, name in ((f, "solid", "f"), (g, "dashed", "its g"))])
     title = " and ".join(f"g({spot:g})" for spot in spots)
     return hv.Layout([
