@@ -9,7 +9,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 CHECKED, UNCHECKED = "# NBVAL_CHECK_OUTPUT", "# NBVAL_IGNORE_OUTPUT"
-MOST_CELLS, MOST_LINES, FEWEST_CHECKED = 15, 200, 95
+MOST_CELLS, MOST_LINES, FEWEST_CHECKED = 15, 200, 100
 
 
 def code(path: Path) -> list[dict]:
@@ -35,7 +35,7 @@ def test_numbers_that_are_printed_are_compared(path):
     for cell in code(path):
         marks = [line for line in cell["source"].splitlines() if "NBVAL" in line]
         assert marks in ([], [CHECKED], [UNCHECKED])
-        if not is_checked(cell) and cell is not None:
+        if not is_checked(cell):
             continue
         texts = ["".join(out.get("text", "")) or "".join(out["data"].get("text/plain", ""))
                  for out in cell["outputs"]]
@@ -47,10 +47,3 @@ def test_most_cells_of_all_notebooks_are_compared():
     every = {path.stem: len(code(path)) for path in NOTEBOOKS}
     assert sum(checked.values()) >= FEWEST_CHECKED
     assert all(every[name] - checked[name] <= 3 for name in checked), checked
-
-
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
-def test_outputs_are_stored_without_messages_or_scripts(path):
-    for cell in code(path):
-        assert all(out.get("name") != "stderr" for out in cell["outputs"])
-        assert not any("application/javascript" in out.get("data", {}) for out in cell["outputs"])
