@@ -31,7 +31,7 @@ def splits(runs: pd.DataFrame, models: list[str], reference: str) -> hv.Layout:
     worlds, panels = list(dict.fromkeys(runs["world"])), []
     for world in worlds:
         rows, drawn = runs[runs["world"] == world], []
-        for name, colour in zip(models, [*CATEGORIES, "#000000"], strict=False):
+        for name, colour in zip(models, [*CATEGORIES[:5], "#000000"], strict=False):
             points = rows.loc[rows["model"] == name, ["rmse", "coverage"]].to_numpy()
             drawn.append(hv.Scatter(points if len(points) else [(np.nan, np.nan)], "rmse",
                                     "coverage", label=name).opts(color=colour, size=8, alpha=0.8))
