@@ -6,7 +6,8 @@ from scipy.special import erf
 
 from workbench.labelled import MRVBAgg
 from workbench.papers.hamelijnck2019.by_hand import composite_variance, mean_variance, rule_error
-from workbench.papers.hamelijnck2019.counts import counts_and_measurements, rate_bands
+from workbench.papers.hamelijnck2019.counts import counts_and_measurements
+from workbench.papers.hamelijnck2019.plots import rate_bands
 
 
 @pytest.mark.parametrize("h", [1.0, 4.0])

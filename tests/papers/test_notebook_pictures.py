@@ -6,7 +6,7 @@ import pytest
 import xarray as xr
 
 import workbench as wb
-from workbench.papers.chau2021 import field_plots, line_plots, roll_plots
+from workbench.papers.chau2021 import plots
 from workbench.papers.chau2021.fields import interpolated, own_values, thinned
 from workbench.papers.chau2021.line import NOISE, field, line_world, mean_field
 
@@ -23,7 +23,7 @@ def test_a_world_on_a_line_has_bags_without_values_and_targets_elsewhere():
     world = line_world(seed=1, bags=20, targets=10)
     assert "value" not in world.bags and world.bags.sizes["bag"] == 20
     assert world.targets.sizes["target"] == 10 and not set(world.at) & set(world.y)
-    points = list(line_plots.given(world))[0]
+    points = list(plots.given(world))[0]
     assert len(points) == world.x.size
 
 
@@ -32,7 +32,7 @@ def test_posteriors_are_drawn_with_their_bands_and_the_truth():
     world = line_world()
     fit = wb.CMP(kernel="rbf").condition(world.bags, GIVEN, world.targets)
     g = fit.conditional_mean(pd.DataFrame({"y": world.line}))
-    left, right = line_plots.posterior(world, fit.latent(world.places), g)
+    left, right = plots.posterior(world, fit.latent(world.places), g)
     assert [type(one).__name__ for one in left] == ["Area", "Curve", "Curve", "Points"]
     np.testing.assert_allclose(list(right)[1]["value"], fit.latent(world.places).mean)
 
@@ -40,7 +40,7 @@ def test_posteriors_are_drawn_with_their_bands_and_the_truth():
 def test_the_prior_is_drawn_as_given():
     world = line_world(bags=20)
     size = len(world.line)
-    panels = list(line_plots.prior(world, np.array([3.0, 7.0]), np.ones((20, 2)), np.ones(size),
+    panels = list(plots.prior(world, np.array([3.0, 7.0]), np.ones((20, 2)), np.ones(size),
                                    np.ones((size, 2)), np.zeros((size, 3)), np.ones((size, 3))))
     assert [len(list(panel)) for panel in panels] == [2, 3, 6]
 
@@ -48,22 +48,22 @@ def test_the_prior_is_drawn_as_given():
 def test_seeds_are_dots_with_a_bar_at_the_median_and_basins_have_both_starts():
     runs = pd.DataFrame({"matching": "direct", "model": ["a", "a", "a", "b"],
                          "rmse": [0.1, 0.2, 0.9, 0.5]})
-    _, cloud, bars = list(roll_plots.seed_dots(runs, ["a", "b"], ("direct",)))[0]
+    _, cloud, bars = list(plots.seed_dots(runs, ["a", "b"], ("direct",)))[0]
     assert len(cloud) == 4 and sorted(bars["rmse"]) == [0.2, 0.5]
     held = pd.DataFrame({"log evidence": [4.0, 1.0], "RMSE": [0.1, 0.8]}, index=[0.1, 1.0])
-    for panel in roll_plots.basins(held, 0.07):
+    for panel in plots.basins(held, 0.07):
         assert [one.data for one in list(panel)[1:]] == [0.07, 1.0]
 
 
 def test_splits_are_dots_in_their_world_beside_the_reference():
     runs = pd.DataFrame({"world": ["uk", "uk", "uk"], "model": ["cmp", "cmp", "bilinear"],
                          "rmse": [1.0, 2.0, 1.5], "coverage": [0.9, 0.8, np.nan]})
-    cmp, other, _, reference = list(field_plots.splits(runs, ["cmp", "vbagg"], "bilinear"))[0]
+    cmp, other, _, reference = list(plots.splits(runs, ["cmp", "vbagg"], "bilinear"))[0]
     assert len(cmp) == 2 and np.isnan(other["rmse"]).all() and reference.data == 1.5
     grain = pd.DataFrame({"rmse": [0.2, 0.4, 0.3, 0.3], "coverage": [0.9, 0.8, np.nan, np.nan]},
                          index=pd.MultiIndex.from_product([["VBAgg", "bilinear"], [18, 45]]
                                                           ).swaplevel())
-    covered, errors = field_plots.by_block(grain, 0.5)
+    covered, errors = plots.by_block(grain, 0.5)
     assert len(list(covered)) == 2 and len(list(errors)) == 3       # a mark in each
 
 
@@ -81,5 +81,5 @@ def test_a_field_is_thinned_and_its_targets_are_interpolated():
 def test_the_roll_is_drawn_with_the_cuts_between_its_bags():
     roll = wb.load("swiss-roll-heights", seed=42, points=400)
     fit = wb.CMP(kernel="ard-rbf", hyperparameters={"mean": 0.0}, starts=1, max_steps=30).fit(roll)
-    panels = list(roll_plots.roll_panel(roll, fit.at(roll)))
+    panels = list(plots.roll_panel(roll, fit.at(roll)))
     assert len(panels) == 6 and len(list(panels[0])) == roll.sizes["bag"]     # points, and cuts
