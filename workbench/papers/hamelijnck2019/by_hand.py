@@ -26,7 +26,7 @@ def mean_variance(kernel: str, length: float) -> float:
     Examples
     --------
     >>> round(mean_variance("rbf", 1.0), 3)
-    0.922
+    0.924
     """
     return quad(lambda d: 2 * (length - d) * KERNELS[kernel](d), 0, length)[0] / length**2
 
@@ -45,8 +45,8 @@ def rule_error(kernel: str, length: float, rule: str, nodes: int) -> float:
 
     Examples
     --------
-    >>> rule_error("rbf", 4.0, "gauss-legendre", 5) < 1e-4 < rule_error("rbf", 4.0, "midpoint", 5)
-    True
+    >>> f"{rule_error('rbf', 4.0, 'gauss-legendre', 5):.0e}"
+    '2e-05'
     """
     table = pd.DataFrame({"from": [0.0], "to": [length], "y": [0.0]})
     ds = bag_boxes(table, "y", {"t": ("from", "to")}, nodes=nodes, rule=rule)
