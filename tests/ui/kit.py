@@ -48,9 +48,9 @@ def status(page):
 
 
 def idle(page):
-    """Wait until a page is drawn."""
-    page.wait_for_function("() => Bokeh.documents.length && Bokeh.documents[0].is_idle",
-                           timeout=WAIT)
+    """Wait until a page is drawn and takes keys."""
+    page.wait_for_function("""() => window.Bokeh?.documents.length && Bokeh.documents[0].is_idle
+                              && !document.querySelector('body > [inert]')""", timeout=WAIT)
 
 
 def url(page, pattern):
@@ -65,6 +65,7 @@ def press(page, label):
 
 def move(page, slider, key):
     """Press a key on a slider."""
+    idle(page)
     page.get_by_role("slider", name=slider).focus()
     page.keyboard.press(key)
 

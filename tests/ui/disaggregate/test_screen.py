@@ -6,7 +6,7 @@ import re
 import pytest
 from playwright.sync_api import TimeoutError, expect
 
-from tests.ui.kit import FIGURE, WAIT, press, status, url
+from tests.ui.kit import FIGURE, WAIT, idle, press, status, url
 
 pytestmark = pytest.mark.ui
 
@@ -108,7 +108,6 @@ def test_a_fit_has_a_verdict_and_a_place_that_is_clicked_is_explained(page, apps
     assert "wb.VBAgg(" in (tmp_path / "map.py").read_text()
 
 
-@pytest.mark.extensive
 def test_the_divider_moves_by_key_and_drag_and_a_step_leads_to_its_part(page, apps_url):
     open_at(page, apps_url + QUICK + "&beside=split&swipe=30", 1280, 800)
     divider = page.get_by_role("slider", name="Divider between estimate and population split")
@@ -120,6 +119,7 @@ def test_the_divider_moves_by_key_and_drag_and_a_step_leads_to_its_part(page, ap
       look(document)
       return found.length === 2 && found.every(one => RegExp(share).test(one)) }"""
     page.wait_for_function(shapes, arg="(30|70)%", timeout=WAIT)        # both maps are there
+    idle(page)
     divider.focus()
     page.keyboard.press("ArrowRight")
     url(page, "swipe=31")
