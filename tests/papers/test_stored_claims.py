@@ -236,9 +236,9 @@ def test_city_air_the_order_is_said_to_depend_on_the_kernel():
     rmse = {name: float(v) for name, v in re.findall(r"^([A-Z a-z-]+?)\s+([\d.]+) ", live, re.M)}
     assert sorted(rmse, key=rmse.get) == ["MR-DGP", "MR-GPRN with weights", "MR-GPRN",
                                           "VBAGG-NORMAL", "CENTER-POINT", "single GP"]
-    assert (f"the order is the paper's: MR-DGP {rmse['MR-DGP']:.1f}, MR-GPRN {rmse['MR-GPRN']:.1f} "
-            f"with weights and without, VBAGG {rmse['VBAGG-NORMAL']:.1f}, CENTER-POINT "
-            f"{rmse['CENTER-POINT']:.1f}, single GP {rmse['single GP']:.1f}.") in SAID
+    assert (f"the order is the paper's: MR-DGP {rmse['MR-DGP']:.2g}, MR-GPRN {rmse['MR-GPRN']:.2g} "
+            f"with weights and without, VBAGG {rmse['VBAGG-NORMAL']:.2g}, CENTER-POINT "
+            f"{rmse['CENTER-POINT']:.2g}, single GP {rmse['single GP']:.2g}.") in SAID
     cover = _table("city-air").loc["city"]["cover_reading"].dropna()
     assert (f"95 % intervals of readings cover {100 * cover.min():.0f} to "
             f"{100 * cover.max():.0f} %") in SAID

@@ -1,4 +1,4 @@
-"""What becomes of a posterior if dependent sources are taken for independent ones."""
+"""What becomes of a posterior if sources are dependent, and if they are counts and measurements."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import numpy as np
 import xarray as xr
 
 from workbench.checks import choose, require
+from workbench.labelled.predictive import LabelledPredictive
 from workbench.plots.cycle import Look, looks, room
 from workbench.plots.sources import LEGEND, MODEL, SOURCES, TRUTH, WIDE
 from workbench.plots.theme import CHART, NEUTRAL
@@ -97,6 +98,46 @@ def full_bayes(ds: xr.Dataset, *, true: str = "dependent") -> hv.Layout:
         **(WIDE | height), **LEGEND, title="noise of points", xlabel="standard deviation",
         ylabel="share of draws"))
     return hv.Layout(panels).cols(2).opts(shared_axes=False)
+
+
+def rate_bands(cases: xr.Dataset, measured: xr.Dataset,
+               rates: dict[str, LabelledPredictive]) -> hv.Layout:
+    """Posterior rates along the line with 95 % bands, beside what was seen and the truth.
+
+    Parameters
+    ----------
+    cases, measured : xr.Dataset
+        As of `workbench.papers.hamelijnck2019.counts.counts_and_measurements`.
+    rates : dict
+        Distributions of the rate at the places of ``cases``, by title; measurements are drawn on
+        the last.
+
+    Returns
+    -------
+    hv.Layout
+        A panel for each.
+    """
+    x = cases["covariates"].values[:, 0]
+    order = np.argsort(x)
+    areas = cases["membership"].values
+    edges = [(x[areas == a].min(), x[areas == a].max()) for a in range(cases.sizes["bag"])]
+    people = np.bincount(areas, cases["weight"].values)
+    seen = cases["value"].values / people
+    bars = hv.Segments([(low, y, high, y) for (low, high), y in zip(edges, seen, strict=True)],
+                       ["x", "rate", "x1", "y1"]).opts(color=SOURCES[0], line_width=3)
+    known = hv.Curve((x[order], cases["truth"].values[order]), "x", "rate").opts(**TRUTH)
+    dots = hv.Points((measured["covariates"].values[:, 0], np.exp(measured["value"].values)),
+                     ["x", "rate"]).opts(color=SOURCES[1], marker="x", size=8, line_width=2)
+    panels = []
+    for name, dist in rates.items():
+        low, high = (end.values[order] for end in dist.interval(0.95))
+        band = hv.Area((x[order], low, high), "x", ["rate", "high"]).opts(
+            color=MODEL, alpha=0.25, line_alpha=0)
+        mean = hv.Curve((x[order], dist.mean.values[order]), "x", "rate").opts(color=MODEL)
+        drawn = band * mean * known * bars
+        panels.append((drawn * dots if name == list(rates)[-1] else drawn).opts(
+            **WIDE, title=name, ylim=(0, 5)))
+    return hv.Layout(panels).opts(shared_axes=False)
 
 
 def _between(x, part: xr.Dataset, label: str, look: Look) -> hv.Overlay:
