@@ -1,10 +1,10 @@
-"""Words on steps, buttons and cards, and of the comparison; all others are in `messages`."""
+"""Words on steps, buttons and cards, and of the comparison; others are in `messages`."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from workbench.ui.disaggregate import messages
+from workbench.ui.disaggregate import verdict_words as words
 
 # why a choice is not offered
 NORMAL_ONLY = "the exact model always has the identity link and Normal errors"
@@ -82,17 +82,18 @@ def step_areas(count: int, few: bool) -> str:
 
 def compared(rival: str, score: str, ours: float, theirs: float, where: str, sure: bool) -> str:
     """Which of the map and a simple one wins, with the numbers."""
-    name = messages.listed([rival])
-    numbers = f"{score} {where}: {ours:.3g} against {theirs:.3g} ({messages.gap(ours, theirs)})"
+    name = words.listed([rival])
+    numbers = f"{score} {where}: {ours:.3g} against {theirs:.3g} ({words.gap(ours, theirs)})"
     if ours >= theirs:
-        return f"{name[0].upper()}{name[1:]} is as good or better than the estimate. {numbers}."
-    chance = "more than chance" if sure else "which may be chance"
-    return f"The estimate wins against {name}. {numbers}, {chance}."
+        return f"{name[0].upper()}{name[1:]} is as good as the estimate or better. {numbers}."
+    if sure:
+        return f"The estimate is better than {name}. {numbers}, more than chance."
+    return f"The estimate is not surely better than {name}. {numbers}, which may be chance."
 
 
 def not_compared(rival: str) -> str:
     """That nothing says which of two maps is better."""
-    return f"{messages.listed([rival]).capitalize()} could not be scored on these data."
+    return f"{words.listed([rival]).capitalize()} could not be scored on these data."
 
 
 def merge_to(label: str) -> str:

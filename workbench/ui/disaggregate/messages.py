@@ -113,75 +113,11 @@ MOVED = "Moved away from the fit by a slider: this setting is not yet tested."
 STOPPED_TEST = "Not tested: the test was stopped."
 SCORING = "The verdict is on its way: the map is being scored."
 NO_SCORES = "No verdict: the map and the simple maps could not all be scored."
-WHERE = {
-    "rate": "of the true rates", "individual": "of the fine values",
-    "recovered": "of the areas, merged and found again from the totals of their groups",
-}
-TOO_NARROW = "its intervals are too narrow: do not rely on them"
-WIDER = "its intervals are wider than need be"
-MOSTLY_BEYOND = ("it extrapolates at more than half of the places, where no total tests it")
-STOPPED = "learning was stopped early"
-NOT_CONVERGED = "training has not converged"
-NOT_WEIGHED = "its candidates were not tested, so that a simple map may be as good"
 TEST, TEST_STOP = "Test it", "Stop the test"
 TESTED_HOW = (
     "Known areas are merged into groups, and the model, with its hyperparameters as fitted, has to "
     "find them again from the groups' totals. Nothing below the areas is seen in this."
 )
-
-
-def few(areas: int) -> str:
-    """That the areas are few."""
-    return f"{areas} areas make a weak test"
-
-
-def listed(maps: list[str]) -> str:
-    """Names of simple maps in a sentence."""
-    return " and ".join(one if one.startswith("one ") else f"the {one}" for one in maps)
-
-
-def not_scored(rivals: list[str]) -> str:
-    """That some simple maps are not compared."""
-    return f"{listed(rivals)} could not be scored"
-
-
-def as_good_when_weighed(rivals: list[str]) -> str:
-    """That a mixture's own test was won by simple maps."""
-    return f"when the mixture was weighed, {listed(rivals)} recovered the areas as well or better"
-
-
-def may_be_chance_when_weighed(rivals: list[str]) -> str:
-    """That a mixture's own test was not surely won."""
-    return f"when the mixture was weighed, it was not surely better than {listed(rivals)}"
-
-
-def maps_alone(rivals: list[str]) -> str:
-    """That maps without their intervals may be as good."""
-    return f"without its intervals, this map is not surely better than {listed(rivals)}"
-
-
-def may_be_chance(rivals: list[str]) -> str:
-    """That a difference is within error."""
-    return f"that it is better than {listed(rivals)} may be chance"
-
-
-def against(rival: str, score: str, ours: float, theirs: float) -> str:
-    """The map beside a simple one, in one sentence."""
-    name = listed([rival])
-    much = gap(ours, theirs)
-    if ours < theirs:
-        return f"Beats {name}: {score} {much}."
-    return f"{name[0].upper()}{name[1:]} is as good or better: {score} of this map {much}."
-
-
-def gap(ours: float, theirs: float) -> str:
-    """By how much a score is less than another."""
-    return f"{100 * (ours / theirs - 1):+.0f} %".replace("-", "−") if theirs > 0 else "worse"
-
-
-def covers(share: float, where: str) -> str:
-    """What intervals cover."""
-    return f"95 % intervals cover {100 * share:.0f} % {where}."
 
 
 def beyond(share: float) -> str:
