@@ -50,10 +50,23 @@ def reached(with_priors: float, objective: float, mixture: bool) -> str:
             f"{objective:.3f}.")
 
 
-TRAINED_ON = (
-    "Areas were used in fitting, so their calibration is optimistic; fine values, where known, "
-    "were not."
+IN_SAMPLE = (
+    "In-sample: the model has seen the totals of these areas, so this is no validation; held-out "
+    "areas and fine values are."
 )
+HELD_OUT = "Held out: areas predicted from the totals of merged groups"
+SCORED = {
+    "bag": "In-sample: areas whose totals the model has seen",
+    "individual": "Fine values, which the model has not seen",
+    "rate": "True rate, which the model has not seen",
+}
+NOT_HELD_OUT = "Scores of held-out areas come with the test that follows a fit."
+
+
+def charted(what: str, count: int, target: str) -> str:
+    """The title of a chart of calibration."""
+    kind = {"bag": "areas, in-sample", "individual": "fine values", "rate": "true rates"}
+    return f"{what}: {count:,} {kind[target]}"
 
 SCORES = "Scores"
 
@@ -215,7 +228,7 @@ def lengthscale(term: str, value: float | list[float], unit: str) -> str:
     """The lengthscale of a term."""
     values = value if isinstance(value, list) else [value]
     shown = ", ".join(f"{float(f'{one:.3g}'):,g}" for one in values)
-    return f"lengthscale of {term} {shown} {unit}".strip()
+    return f"{term} lengthscale {shown} {unit}".strip()
 
 
 def candidate(name: str, weight: float, lengths: list[str]) -> str:

@@ -15,7 +15,7 @@ from workbench.ui.base.views.controls import small_button
 from workbench.ui.base.views.figures import chart, push, source
 from workbench.ui.base.views.layout import View
 from workbench.ui.base.views.text import block, note, table
-from workbench.ui.disaggregate import messages
+from workbench.ui.disaggregate import messages, names
 from workbench.ui.disaggregate.store import Store
 
 WIDTH, BARS, TALL = 400, 190, 190       # pixels: across the drawer and its bars, and down these
@@ -83,7 +83,7 @@ class Explained(View):
 
 def _named(name: str, role: str) -> str:
     """A summand by what it looks at, and by its term."""
-    return str(role) if name == role else f"{role} ({name})"
+    return str(role) if name == role else f"{role} ({names.term(str(name))})"
 
 
 def numbers(found: xr.Dataset, factor: float, unit: str) -> str:
