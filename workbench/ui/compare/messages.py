@@ -10,37 +10,36 @@ ENGINE_NAMES = {engine: label for label, engine in ENGINES.items()}
 UNFINISHED = "not finished"
 TITLE = "Compare: models, engines, papers"
 ABOUT = {
-    "models": "Every model gets the same totals and is asked for what it was not told. The simple "
-              "map is the rule to beat.",
+    "models": "Every model gets the same totals and predicts what was withheld. The simple map is "
+              "the benchmark to beat.",
     "engines": "One model on twenty small areas, its posterior computed in two ways.",
-    "papers": "What four papers and a package print, beside what the experiments here found.",
+    "papers": "The published numbers of four papers and a package beside those found here.",
 }
 COMPARE, COMPUTE = "Compare", "Compute"
 COMPARING, COMPUTING = "comparing", "computing"
-NONE_YET = "Nothing was compared with these settings yet: press Compare."
-NO_PAIR = "Nothing was computed with these settings yet: press Compute."
+NONE_YET = "Nothing has been compared with these settings yet: press Compare."
+NO_PAIR = "Nothing has been computed with these settings yet: press Compute."
 TOO_FEW = "There is no model besides the simple map: choose one."
 ONE_ENGINE = "Both sides are the same engine: choose another for one of them."
-STALE = ("What is shown was made with other settings; press Compare for these. Fits that were "
-         "finished before are not done again.")
+STALE = ("What is shown was made with other settings; press Compare for these. Finished "
+         "fits are reused.")
 STALE_PAIR = "What is shown was made with other settings; press Compute for these."
-CHART_NOTE = ("Left of the rule a model is better than the simple map ({base}), right of it worse; "
-              "bars are 95 % intervals of the paired difference, hollow marks are within error. "
-              "Dots of coverage belong on the line of their colour.")
+CHART_NOTE = ("Left of the dashed line a model is better than the simple map ({base}), right of it "
+              "worse; bars are 95 % intervals of the paired difference, hollow marks are within error. "
+              "Coverage dots should lie on the dotted line of their colour.")
 COVERAGE = "coverage (%)"
-BEYOND = "An arrow: the difference is beyond the chart; the figure beside it is not cut."
+BEYOND = "Arrow: the difference lies beyond the chart; the number beside it is exact."
 MAPS_NOTE = ("One colour scale for all maps, locked to what was observed and to the truth where it "
-             "is known{kept}. Zoom and pan are linked; point at a place for all models' values.")
+             "is known{kept}. Zoom and pan are linked; hover for the values of all models.")
 KEPT = "; every map keeps the areas' totals"
-OBSERVED, TRUTH = "Told: areas' rates", "Truth, not told"
-PROGRAM_NOTE = "Runs as it is, and gives these numbers; the times differ."
+OBSERVED, TRUTH = "Observed area rates", "Truth (withheld)"
+PROGRAM_NOTE = "Runs as it is and gives these numbers; run times differ."
 COPY, COPIED = "Copy", "Copied"
 SAME_SCALE = ("Means share one colour scale. The difference is in standard deviations of the "
-              "posterior in the middle: below about 0.1 nobody would see it.")
-NO_PAPERS = "The stored table of published numbers is not here."
-PAPERS_NOTE = ("Every number on the left is what the paper prints, every number in the middle is "
-               "from a stored run; the command that makes it again stands below the table. The "
-               "cause is our judgement.")
+              "posterior in the middle: below about 0.1 it is negligible.")
+NO_PAPERS = "The stored table of published numbers is missing."
+PAPERS_NOTE = ("Published: as printed in the paper. Ours: from a stored run, which the command "
+               "below the table repeats. The likely cause of a gap is our judgement.")
 
 
 def left(what: str, seconds: float) -> str:
@@ -66,8 +65,9 @@ def badge(use: str, base: str, change: float, surely: bool) -> tuple[str, str]:
         return "nothing to compare", "default"
     if use == base:
         return f"no model surely beats the {base}", "warning"
-    told = f"{use} beats the {base}: CRPS {percent(change)}"
-    return (told, "success") if surely else (f"{told}, within error", "warning")
+    if surely:
+        return f"{use} beats the {base}: CRPS {percent(change)}", "success"
+    return f"{use} not surely better than the {base}: CRPS {percent(change)}", "warning"
 
 
 def percent(share: float) -> str:
@@ -107,6 +107,6 @@ def papers(title: str, count: int, near: int, elsewhere: int) -> str:
     """How many published numbers are met."""
     if not count:
         return NO_PAPERS
-    more = (f" {elsewhere} more are on other data, where models' order can be compared and numbers "
-            "cannot." if elsewhere else "")
-    return f"{title}: of {count} published numbers {near} are met within 5 %.{more}"
+    more = (f" {elsewhere} more are on other data: there the order of models can be compared, the "
+            "numbers cannot." if elsewhere else "")
+    return f"{title}: {near} of {count} published numbers are met within 5 %.{more}"

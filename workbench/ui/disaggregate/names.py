@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 
+from workbench.evaluation.evidence import SPLIT
 from workbench.plots.theme import OWN_BAG
 
 _MODELS = {"auto": "Auto", "vbagg": "VBAgg", "aggregated-gp": "Aggregated GP",
            "centre-point": "Centre-point GP", "constant": "Constant rate",
-           OWN_BAG: "Own area's rate"}
+           OWN_BAG: "Own area's rate", SPLIT: "Population split", "one flat rate": "One flat rate"}
 _KERNELS = {"matern12": "Matérn 1/2", "matern32": "Matérn 3/2", "matern52": "Matérn 5/2",
             "rbf": "RBF", "linear": "regression", "constant": "constant", "ard-": "ARD ",
             "(coordinates)": " of place", "(covariates)": " of covariates", "(time)": " of time",
@@ -34,8 +35,7 @@ def model(name: str) -> str:
     >>> model("vbagg"), model("mine")
     ('VBAgg', 'mine')
     """
-    found = _MODELS.get(name, name)
-    return f"{found[0].upper()}{found[1:]}" if found.startswith("one ") else found
+    return _MODELS.get(name, name)
 
 
 def term(name: str) -> str:

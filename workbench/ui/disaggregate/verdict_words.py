@@ -28,7 +28,8 @@ def not_scored(rivals: list[str]) -> str:
 
 def as_good_when_weighed(rivals: list[str]) -> str:
     """That simple maps won the test by which a mixture was weighted."""
-    return f"when its models were weighted, {listed(rivals)} predicted held-out areas as well or better"
+    said = "predicted held-out areas as well or better"
+    return f"when its models were weighted, {listed(rivals)} {said}"
 
 
 def may_be_chance_when_weighed(rivals: list[str]) -> str:

@@ -39,7 +39,7 @@ BESIDE = 700                # pixels from which charts stand beside each other
 SHARES = (0.47, 0.21, 0.16, 0.16)
 FIGURES = 0.36              # share of the first chart that figures take
 WORST = 0.75                # from where a difference is drawn as an arrow, where others are smaller
-HEADS = ("model", "score", "minus the simple map's (95 % interval)", "", "CRPS", "map",
+HEADS = ("model", "score", "change from the simple map (95 % interval)", "", "CRPS", "map",
          "50 %", "80 %", "95 %", "seconds")
 
 
@@ -91,7 +91,7 @@ class Charts(View):
                                  y_offset=-8, text_font_size="12px", text_color="colour",
                                  text_align="right"))
         hover(plot, drawn, [("model", "@name"), ("score", "@score"), ("CRPS", "@crps"),
-                            ("minus the simple map's", "@told")])
+                            ("change from the simple map", "@told")])
         plot.ygrid.visible = False
         return plot
 

@@ -30,8 +30,8 @@ from workbench.ui.compare.views.images import (
 
 NAMES = {label: engine for engine, label in ENGINES.items()}
 MAPS = ("one", "other", "apart")
-HEADS = ("engine", "seconds", "mean off, median", "mean off, at most", "sd ratio, median",
-         "sd ratio, least", "sd ratio, most")
+HEADS = ("engine", "seconds", "difference of means, median", "largest", "ratio of sds, median",
+         "smallest", "largest ratio")
 GAP, LARGEST, ABOVE = 20, 620, 420
 
 
@@ -83,7 +83,7 @@ class Engines(View):
             titles = [f"{NAMES[e][0].upper()}{NAMES[e][1:]}: "
                       + (messages.UNFINISHED if e in missing else "mean")
                       for e in (pair.one, pair.other)]
-            last = f"Left less middle{f': {messages.UNFINISHED}' if missing else ''}"
+            last = f"Left − middle{f': {messages.UNFINISHED}' if missing else ''}"
             for cell, text, scale in zip(self.cells, [*titles, last],
                                          (rate, rate, difference), strict=True):
                 cell.say(text, scale_bar(scale))

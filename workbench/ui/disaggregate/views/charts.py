@@ -20,7 +20,9 @@ from workbench.ui.disaggregate.store import Store
 from workbench.ui.disaggregate.views.scores import Scores
 
 SIZE, LEAST = 235, 180      # pixels across a chart at most, and beside another at least
-AXIS, GAP = 62, 12          # pixels that its axis and margins take, and between two
+AXIS, GAP, NOTE = 66, 12, 45    # pixels of its axis and margins, between two, of a wider note
+SMALL = 220                 # pixels of a chart below which its title is small
+FONTS = {"title": "10.5pt", "labels": "10pt", "ticks": "9pt"}
 TARGETS = {"bag": "areas (in-sample)", "individual": "fine values", "rate": "true rate"}
 
 
@@ -30,25 +32,26 @@ class Charts(View):
     def __init__(self, store: Store, **params):
         super().__init__(store, **params)
         self.target = pmui.RadioButtonGroup(
-            label="Calibration and scores of", options={TARGETS["bag"]: "bag"}, value="bag", size="small",
-            sizing_mode="stretch_width", max_width=360, margin=(5, 5))
+            label="Calibration and scores of", options={TARGETS["bag"]: "bag"}, value="bag",
+            size="small", sizing_mode="stretch_width", max_width=360, margin=(5, 5))
         self._coverage = pn.pane.HoloViews(None, margin=0, linked_axes=False)
-        self._size, self._legend = SIZE, note(width=SIZE + 50)
+        self._size, self._legend = SIZE, note()
         self._pit = pn.pane.HoloViews(None, margin=0, linked_axes=False)
         self.scores = Scores(store)
         self._steps = source(step=[], objective=[])
         self._training, self._empty = self._training_figure(), note(messages.NO_CURVE, SIZE)
-        self.reached = note(width=SIZE + 50)
-        told = {what: note(messages.CHARTS[what], SIZE + 50)
-                for what in ("coverage", "pit", "training")}
-        self._sized = [self._legend, told["coverage"], told["pit"]]
-        self._row = wrapping(shown(self._coverage, self._legend, told["coverage"]),
-                             shown(self._pit, told["pit"]), gap=GAP)
+        self.reached = note(width=SIZE + NOTE)
+        self._sized = [
+            shown(self._coverage, self._legend, note(messages.CHARTS["coverage"]),
+                  width=SIZE + AXIS),
+            shown(self._pit, note(messages.CHARTS["pit"]), width=SIZE + AXIS)]
+        self._row = wrapping(*self._sized, gap=GAP)
         self.seen = note(messages.IN_SAMPLE)
         self._panel = stretched(self.target, self.seen, self._row)
         #: Scores and training, which stand below the charts or below the maps.
-        self.rest = stretched(self.scores, shown(self._training, self._empty, self.reached,
-                                                 told["training"]))
+        self.rest = stretched(self.scores, shown(
+            self._training, self._empty, self.reached,
+            note(messages.CHARTS["training"], SIZE + NOTE)))
         self.follow(self._scored, "scores")
         self.follow(self._learn, "history", "answer")
         self.target.param.watch(lambda _: self._draw(), "value")
@@ -61,7 +64,7 @@ class Charts(View):
         if size != self._size:
             self._size = size
             for one in self._sized:
-                one.width = size + 50
+                one.width = size + AXIS
             self._draw()
         return beside
 
@@ -82,7 +85,8 @@ class Charts(View):
             return
         name = self.store.answer.fit.model.name
         size = {"frame_width": self._size, "frame_height": self._size, "toolbar": None,
-                "active_tools": []}
+                "active_tools": [], "fontsize": FONTS | (
+                    {"title": "9pt"} if self._size < SMALL else {})}
         count = int(scores["units_scored"].sel(model=name, target=target))
         with pn.io.hold():
             self.seen.visible = target == "bag"

@@ -103,10 +103,10 @@ def numbers(found: xr.Dataset, factor: float, unit: str) -> str:
     """
     title = messages.place_of([(c, float(found[c])) for c in "xy" if c in found.coords],
                               str(found["bag"].values[0]) if "bag" in found.dims else "")
-    ends = found["rate_quantile"].values * factor
+    ends = [messages.signed(end, ".4g") for end in found["rate_quantile"].values * factor]
     levels = 100 * found["rate_quantile"]["quantile"].values
-    rows = [("Estimate", f"{float(found['rate']) * factor:.4g} {unit}"),
-            (f"{levels[0]:g} % to {levels[-1]:g} %", f"{ends[0]:.4g} to {ends[-1]:.4g}"),
+    rows = [("Estimate", f"{messages.signed(float(found['rate']) * factor, '.4g')} {unit}"),
+            (f"{levels[0]:g} % to {levels[-1]:g} %", f"{ends[0]} to {ends[-1]}"),
             ("Exposure", f"{float(found['weight']):,.4g} "
              f"{found['weight'].attrs.get('units', '')}")]
     if "expected_count" in found:
@@ -116,7 +116,7 @@ def numbers(found: xr.Dataset, factor: float, unit: str) -> str:
         rows.append(("Information", f"{100 * float(found['information']):.0f} % of the prior "
                      "variance removed"))
     beyond = float(found.get("extrapolation", 0.0))
-    rows.append(("Extrapolation", f"{beyond:.3g} ranges beyond the area means" if beyond > 0
+    rows.append(("Extrapolation", f"{beyond:.3g} ranges outside the area means" if beyond > 0
                  else "none"))
     return f"<h3 style='margin: 4px 0'>{escape(title)}</h3>" + table(
         ("", ""), ((row, "") for row in rows))
@@ -136,13 +136,13 @@ def areas(found: xr.Dataset, factor: float, unit: str) -> str:
     """
     text = ""
     if "bag" in found.dims:
-        rows = [((str(name), f"{rate * factor:.4g}", f"{gap:.4g}"), "") for name, rate, gap in zip(
-            found["bag"].values, found["rate_observed"].values, found["distance"].values,
-            strict=True)]
+        rows = [((str(name), messages.signed(rate * factor, ".4g"), f"{gap:.4g}"), "")
+                for name, rate, gap in zip(found["bag"].values, found["rate_observed"].values,
+                                           found["distance"].values, strict=True)]
         text += "<h4>Its area and the nearest</h4>" + table(
             ("area", f"observed ({unit})", "distance"), rows)
     if "influence" in found:
-        rows = [((str(name), f"{float(value):+.3f}"), "") for name, value in zip(
+        rows = [((str(name), messages.signed(float(value), "+.3f")), "") for name, value in zip(
             found["influential"].values, found["influence"].values, strict=True)]
         text += f"<h4>{escape(messages.INFLUENCE)}</h4>" + table(("area", "influence on f"), rows)
     return text

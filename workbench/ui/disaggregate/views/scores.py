@@ -104,7 +104,7 @@ def recovered_table(recovered: xr.Dataset) -> str:
 
 def _headed(title: str, heads: list[str], rows: list[list[str]]) -> str:
     """A table below its title."""
-    return (f"<p style='margin: 8px 0 2px; font-weight: 600'>{escape(title)}</p>"
+    return (f"<p style='margin: 8px 0 2px; font-size: 14px; font-weight: 600'>{escape(title)}</p>"
             + text.table(["model", *heads], [(row, "") for row in rows]))
 
 
