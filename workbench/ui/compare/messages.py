@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from workbench.ui.compare.catalogue import ENGINES
 
 ENGINE_NAMES = {engine: label for label, engine in ENGINES.items()}
 UNFINISHED = "not finished"
+_SPOKEN = {r"VBAgg\([^)]*\)": "VBAgg with regression and a Matérn 3/2 map",
+           r"at those of vi\b": "at those of the variational fit", r"\bvi\b": "variational",
+           r"\bnuts\b": "Markov chains (NUTS)", r"^exact\b": "in closed form"}
+_METHODS = {"vbagg": "VBAgg", "mr-dgp": "MR-DGP", "mr-gprn": "MR-GPRN", "mr-cascade": "MR-cascade",
+            "var-cmp": "VarCMP", "var-gpr": "VarGPR", "log rho": "log ρ", "log sigma": "log σ",
+            "log tau_u": "log τᵤ"}
 TITLE = "Compare: models, engines, papers"
 ABOUT = {
     "models": "Every model gets the same totals and predicts what was withheld. The simple map is "
@@ -25,7 +32,8 @@ STALE = ("What is shown was made with other settings; press Compare for these. F
          "fits are reused.")
 STALE_PAIR = "What is shown was made with other settings; press Compute for these."
 CHART_NOTE = ("Left of the dashed line a model is better than the simple map ({base}), right of it "
-              "worse; bars are 95 % intervals of the paired difference, hollow marks are within error. "
+              "worse; bars are 95 % intervals of the paired difference; hollow marks are within "
+              "error. "
               "Coverage dots should lie on the dotted line of their colour.")
 COVERAGE = "coverage (%)"
 BEYOND = "Arrow: the difference lies beyond the chart; the number beside it is exact."
@@ -84,6 +92,41 @@ def gap(change: Mapping[str, float]) -> str:
 def failed(partial: str) -> str:
     """That a comparison was stopped, and where."""
     return f"Incomplete: {partial}. What is finished is shown, and kept for the next comparison."
+
+
+def spoken(line: str) -> str:
+    """A line of the summary of `workbench.compare_engines`, engines and model in words."""
+    for name, words in _SPOKEN.items():
+        line = re.sub(name, words, line)
+    return line
+
+
+def method(name: str) -> str:
+    """Text of a paper's table: methods and hyperparameters as papers write them, a true minus."""
+    for one, words in _METHODS.items():
+        name = re.sub(rf"\b{one}\b", words, name)
+    return re.sub(r"(?<!\w)-(?=\d)", "−", name)
+
+
+def engines_apart(one: str, other: str, seconds: float, apart: tuple[float, float],
+                  ratio: tuple[float, float, float]) -> str:
+    """How far two engines are from each other.
+
+    Parameters
+    ----------
+    one, other : str
+        Of `catalogue.ENGINES`.
+    seconds : float
+        That the first took.
+    apart : (float, float)
+        Median and largest difference of means, in standard deviations of the second.
+    ratio : (float, float, float)
+        Median, smallest and largest ratio of standard deviations.
+    """
+    first, second = ENGINE_NAMES[one], ENGINE_NAMES[other]
+    return (f"{first[0].upper()}{first[1:]} ({seconds:.1f} s) against {second}: posterior means "
+            f"differ by {apart[0]:.2f} sd (median; at most {apart[1]:.2f}), sds are "
+            f"{ratio[0]:.2f} times as large ({ratio[1]:.2f} to {ratio[2]:.2f})")
 
 
 def engines_done(names: list[str]) -> str:
