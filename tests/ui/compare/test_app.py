@@ -29,7 +29,8 @@ def test_a_leaderboard_is_there_and_models_engines_and_papers_are_a_click_away(p
     assert "vbagg=no" in told["address"] and len(told["scores"]) == 6
     press(page, "Engines")
     url(page, "tab=engines")
-    expect(status(page)).to_contain_text("against Markov chains (NUTS): posterior means", timeout=WAIT)
+    expect(status(page)).to_contain_text("against Markov chains (NUTS): posterior",
+                                         timeout=WAIT)
     press(page, "The papers' tables")
     expect(status(page)).to_contain_text("published numbers", timeout=WAIT)
     expect(page.get_by_text("Figure 1 (left): swiss roll")).to_be_visible(timeout=WAIT)

@@ -39,7 +39,8 @@ BESIDE = 700                # pixels from which charts stand beside each other
 SHARES = (0.47, 0.21, 0.16, 0.16)
 FIGURES = 0.36              # share of the first chart that figures take
 WORST = 0.75                # from where a difference is drawn as an arrow, where others are smaller
-HEADS = ("model", "score ranked by", "change from the simple map (95 % interval)", "standing", "CRPS", "map",
+HEADS = ("model", "score ranked by", "change from the simple map (95 % interval)", "standing",
+         "CRPS", "map",
          "50 % coverage", "80 % coverage", "95 % coverage", "seconds")
 
 
