@@ -33,7 +33,7 @@ class Charts(View):
         super().__init__(store, **params)
         self.target = pmui.RadioButtonGroup(
             label="Calibration and scores of", options={TARGETS["bag"]: "bag"}, value="bag",
-            size="small", sizing_mode="stretch_width", max_width=360, margin=(5, 5))
+            size="small", sizing_mode="stretch_width", max_width=460, margin=(5, 5))
         self._coverage = pn.pane.HoloViews(None, margin=0, linked_axes=False)
         self._size, self._legend = SIZE, note()
         self._pit = pn.pane.HoloViews(None, margin=0, linked_axes=False)

@@ -29,11 +29,13 @@ class Explained(View):
         self._numbers, self._areas = block(), block()
         self._bars = source(name=[], length=[], low=[], high=[], colour=[])
         self._figure = self._drawn()
+        self._plot = pn.pane.Bokeh(self._figure, height=TALL, width=WIDTH - 30,
+                                   sizing_mode="fixed", styles={"flex": "none"}, visible=False)
         self._told = note()
         close = small_button("Close the explanation", self._close, margin=(10, 10))
         self.drawer = pmui.Drawer(
             pn.Column(pn.Spacer(height=64), close, self._numbers,
-                      pn.pane.Bokeh(self._figure, height=TALL), self._told, self._areas,
+                      self._plot, self._told, self._areas,
                       width=WIDTH - 20, margin=(0, 10)),
             anchor="right", size=WIDTH, variant="persistent", open=False)
         self._panel = self.drawer
@@ -56,7 +58,7 @@ class Explained(View):
 
     def _summands(self, found: xr.Dataset) -> None:
         there = "component_mean" in found
-        self._figure.visible = there
+        self._plot.visible = there
         link = found["component_mean"].attrs.get("link", "") if there else ""
         self._told.object = f"<p class='wb-note'>{escape(messages.summands(link, there))}</p>"
         if not there:
