@@ -99,6 +99,7 @@ def test_the_theme_survives_a_reload(page, toy):
     expect(main).to_have_css("background-color", LIGHT)
     toggle.click()
     expect(main).to_have_css("background-color", DARK, timeout=WAIT)
+    expect(status(page)).to_have_css("color", LIGHT, timeout=WAIT)      # white on black at once
     page.wait_for_function("() => document.cookie.includes('workbench-dark=1')", timeout=WAIT)
     page.reload()
     shows(page, 0)

@@ -197,7 +197,7 @@ def not_checked(why: str) -> str:
     return f"These files could not be checked: {why}"
 
 
-SUMMAND_AXIS = "summand of f, with 90 % interval"
+SUMMAND_AXIS = "summand of f (90 % interval)"
 INFLUENCE = "Most influential areas: how much f falls if one is left out"
 
 

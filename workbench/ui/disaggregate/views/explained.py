@@ -18,7 +18,7 @@ from workbench.ui.base.views.text import block, note, table
 from workbench.ui.disaggregate import messages, names
 from workbench.ui.disaggregate.store import Store
 
-WIDTH, BARS, TALL = 400, 190, 190       # pixels: across the drawer and its bars, and down these
+WIDTH, BARS, TALL = 400, 170, 210       # pixels: across the drawer and its bars, and down these
 
 
 class Explained(View):
