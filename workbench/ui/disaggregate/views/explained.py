@@ -30,7 +30,7 @@ class Explained(View):
         self._bars = source(name=[], length=[], low=[], high=[], colour=[])
         self._figure = self._drawn()
         self._plot = pn.pane.Bokeh(self._figure, height=TALL, width=WIDTH - 30,
-                                   sizing_mode="fixed", styles={"flex": "none"}, visible=False)
+                                   sizing_mode="fixed", styles={"flex": "none"})
         self._told = note()
         close = small_button("Close the explanation", self._close, margin=(10, 10))
         self.drawer = pmui.Drawer(
@@ -58,7 +58,7 @@ class Explained(View):
 
     def _summands(self, found: xr.Dataset) -> None:
         there = "component_mean" in found
-        self._plot.visible = there
+        self._figure.visible = there
         link = found["component_mean"].attrs.get("link", "") if there else ""
         self._told.object = f"<p class='wb-note'>{escape(messages.summands(link, there))}</p>"
         if not there:

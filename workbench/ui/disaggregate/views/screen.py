@@ -38,7 +38,8 @@ class Screen(View):
         self.numbers.top.extend([own.open, self.stepper])
         self.room = Room(sizing_mode="stretch_width", height=1, margin=0,
                          css_classes=[target("map")])
-        self._left, self._right = stretched(self.maps), stretched(self.charts)
+        self._left = stretched(self.maps, self.charts.rest)
+        self._right = stretched(self.charts)
         self._row = wrapping(self._left, self._right, gap=GAP)
         self._panel = stretched(
             self.numbers.top, self.room, Banner(store), Strip(store),
@@ -56,7 +57,7 @@ class Screen(View):
             return
         with pn.io.hold():
             self._panel.styles = {**LOOSE, "max-width": f"{across + 8}px"}
-            needed = self._fit(across, max(LEAST, down - ABOVE))
+            needed = fit(self.maps, across, max(LEAST, down - ABOVE))
             docked = needed < across - 8
             beside = across - needed - GAP - 12 if docked else across - 8
             self._left.param.update(sizing_mode="fixed", width=min(needed, across - 8))
@@ -68,21 +69,34 @@ class Screen(View):
                 if column.objects != parts:
                     column.objects = parts
 
-    def _fit(self, across: int, high: int) -> int:
-        """Size the maps; returns the pixels that they need, all there are if nothing is docked."""
-        room, full = across - DOCK - GAP - 12, across - 8
-        if across < NARROW:
-            self.maps.fit_into(across - SIDE - 12, high, full)
-            return full
-        alone = self.maps.fits(_half(across), high)
-        beside, each = self.maps.fits(_half(room), high), (high - BETWEEN) // 2
-        stacked = self.maps.fits(room - SIDE, each)
-        if max(beside, stacked) < WORTH * alone:
-            self.maps.fit_into(_half(across), high, full)
-            return full
-        if stacked > beside:
-            return self.maps.fit_into(room - SIDE, each, room, stacked=True)
-        return self.maps.fit_into(_half(room), high, room)
+
+def fit(maps: Maps, across: int, high: int) -> int:
+    """Size maps so that charts find room beside them, if that leaves the maps large.
+
+    Parameters
+    ----------
+    maps : Maps
+    across, high : int
+        Pixels of the page, and down that maps may take.
+
+    Returns
+    -------
+    int
+        Pixels across that the maps need; all there are if nothing is docked.
+    """
+    room, full = across - DOCK - GAP - 12, across - 8
+    if across < NARROW:
+        maps.fit_into(across - SIDE - 12, high, full)
+        return full
+    alone = maps.fits(_half(across), high)
+    beside, each = maps.fits(_half(room), high), (high - BETWEEN) // 2
+    stacked = maps.fits(room - SIDE, each)
+    if max(beside, stacked) < WORTH * alone:
+        maps.fit_into(_half(across), high, full)
+        return full
+    if stacked > beside:
+        return maps.fit_into(room - SIDE, each, room, stacked=True)
+    return maps.fit_into(_half(room), high, room)
 
 
 def _half(across: int) -> int:
