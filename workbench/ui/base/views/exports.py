@@ -109,7 +109,8 @@ class Exports(View):
         self.python = small_button(messages.COPY_PYTHON, self._show, **plain)
         self.notebook = self._file(messages.NOTEBOOK, ".ipynb",
                                    lambda found: io.StringIO(found.notebook()))
-        self._all = [*self.drawn, *self.maps.values(), self.csv, self.report, self.python, self.notebook]
+        self._all = [*self.drawn, *self.maps.values(), self.csv, self.report, self.python,
+                     self.notebook]
         label = pmui.Typography(messages.EXPORT, variant="body2", margin=(7, 2, 0, 5))
         self.row = wrapping(label, *self._all, gap=0)
         self._panel = pn.Column(self.row, self.program, self.pictures,

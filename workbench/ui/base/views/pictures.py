@@ -20,9 +20,12 @@ class Pictures(pn.custom.JSComponent):
 
     _esm = """
     const ROOM = 26                  // pixels of a caption
+    const there = el => {            // not in a drawer that is closed
+      const {width, left} = el.getBoundingClientRect()
+      return width > 0 && left < innerWidth && getComputedStyle(el).visibility !== 'hidden'
+    }
     const figures = () => [...new Set(Bokeh.index.all_views())].filter(
-      view => view.model.type === 'Figure' && view.is_displayed
-        && view.el.getBoundingClientRect().width > 0)
+      view => view.model.type === 'Figure' && view.is_displayed && there(view.el))
     const ground = () => getComputedStyle(document.body).backgroundColor
     const ink = () => getComputedStyle(document.body).color
     const box = rect => ({x: rect.left, y: rect.top, w: rect.width, h: rect.height})
@@ -45,7 +48,8 @@ class Pictures(pn.custom.JSComponent):
       const found = []
       for (const one of deep(host.shadowRoot ?? host)) {
         if (['STYLE', 'SCRIPT'].includes(one.tagName)) continue
-        const style = getComputedStyle(one), stops = style.backgroundImage.match(/rgba?[(][^)]*[)]/g)
+        const style = getComputedStyle(one)
+        const stops = style.backgroundImage.match(/rgba?[(][^)]*[)]/g)
         if (stops) found.push({stops, ...box(one.getBoundingClientRect())})
         for (const node of one.childNodes) {
           if (node.nodeType !== Node.TEXT_NODE) continue
@@ -163,8 +167,8 @@ class Pictures(pn.custom.JSComponent):
         const [kind, name, page, caption] = model.asked
         try {
           const views = kind !== 'html' || page.includes(model.place) ? figures() : []
-          const words = [...deep(document)].filter(one => one.classList.contains(model.marked)
-            && one.getBoundingClientRect().width > 0).flatMap(parts)
+          const words = [...deep(document)].filter(
+            one => one.classList.contains(model.marked) && there(one)).flatMap(parts)
           if (kind === 'html') {
             const shown = words.length && views.length ? [picture(views, words, '')]
               : views.map(view => picture([view], [], ''))
