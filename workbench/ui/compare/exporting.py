@@ -85,7 +85,8 @@ def of_pair(pair: Pair, found: xr.Dataset) -> Bundle:
     there = [name for name in names if name not in missing]
     return Bundle(
         "engines-incomplete" if told else "engines", "Engines compared on twenty areas",
-        tuple(filter(None, [told, *found.attrs["summary"].split("\n")])), settings,
+        tuple(filter(None, [told, *found.attrs["summary"].split("\n"),
+                            *found.attrs.get("warned", "").split("\n")])), settings,
         lambda: f"{pair_program(pair)}\n{_ENGINES.format(names=there)}",
         lambda: engines_table(found, there), lambda: _by_engine(found, there),
         (".tif", ".gpkg", ".nc"), told)
