@@ -33,8 +33,6 @@ MAPS_NOTE = ("One colour scale for all maps, locked to what was observed and to 
              "is known{kept}. Zoom and pan are linked; point at a place for all models' values.")
 KEPT = "; every map keeps the areas' totals"
 OBSERVED, TRUTH = "Told: areas' rates", "Truth, not told"
-PROGRAM_NOTE = "Runs as it is, and gives these numbers; the times differ."
-COPY, COPIED = "Copy", "Copied"
 SAME_SCALE = ("Means share one colour scale. The difference is in standard deviations of the "
               "posterior in the middle: below about 0.1 nobody would see it.")
 NO_PAPERS = "The stored table of published numbers is not here."
@@ -50,13 +48,15 @@ def left(what: str, seconds: float) -> str:
     return f"{what}, about {duration(seconds)} left" if seconds > 0.5 else what
 
 
-def badge(use: str, base: str, change: float, surely: bool) -> tuple[str, str]:
+def badge(use: str, base: str, score: str, change: float, surely: bool) -> tuple[str, str]:
     """Whether the model to use beats the simple map, by how much of its score, and a colour.
 
     Parameters
     ----------
     use, base : str
         Models.
+    score : str
+        What decides, such as "CRPS of square roots".
     change : float
         Of the score, relative to that of the simple map.
     surely : bool
@@ -66,7 +66,7 @@ def badge(use: str, base: str, change: float, surely: bool) -> tuple[str, str]:
         return "nothing to compare", "default"
     if use == base:
         return f"no model surely beats the {base}", "warning"
-    told = f"{use} beats the {base}: CRPS {percent(change)}"
+    told = f"{use} beats the {base}: {score} {percent(change)}"
     return (told, "success") if surely else (f"{told}, within error", "warning")
 
 
