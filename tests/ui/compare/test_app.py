@@ -33,7 +33,8 @@ def test_a_leaderboard_is_there_and_models_engines_and_papers_are_a_click_away(p
     assert ">Truth, " in picture and "<linearGradient id=\"wb-bar-" in picture
     press(page, "Engines")
     url(page, "tab=engines")
-    expect(status(page)).to_contain_text("mean off that of nuts", timeout=WAIT)
+    expect(status(page)).to_contain_text("against Markov chains (NUTS): posterior",
+                                         timeout=WAIT)
     press(page, "The papers' tables")
     expect(status(page)).to_contain_text("published numbers", timeout=WAIT)
     expect(page.get_by_text("Figure 1 (middle): swiss roll")).to_be_visible(timeout=WAIT)

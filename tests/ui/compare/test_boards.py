@@ -349,7 +349,7 @@ def test_cancelled_engines_leave_those_that_are_finished(monkeypatch):
     assert not store.work and store.shown == asked and not store.stale_pair
     assert pairs.unfinished(store.pair) == ["exact"]
     assert messages.engines_stopped(["exact"]) in html.unescape(told.hint.object)
-    assert told.text.text.startswith("vi: ") and "not finished" in view.numbers.object
+    assert told.text.text.startswith("Variational: ") and "not finished" in view.numbers.object
     drawn = {name: np.isfinite(view.source.data[name][0]).any() for name in MAPS}
     assert drawn == {"one": True, "other": False, "apart": False}
     assert json.loads(exporting.pair_json(asked, store.pair))["unfinished"] == ["exact"]

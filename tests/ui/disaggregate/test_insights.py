@@ -129,7 +129,7 @@ def test_findings_are_cards_and_errors_disable_the_fit(country):
     assert all(part in text for part in ("Error", "2 values are negative", bags[0], "correct them",
                                          "refused"))
     assert not checks._panel.collapsed and "1 error" in checks._panel.title
-    assert numbers.fit.disabled and "2 values are negative" in numbers.doing.object
+    assert numbers.fit.disabled and "2 values are negative" in numbers.doing.text
     maps = Maps(country)
     checks.cards[0][0].looked += 1
     assert country.marked == list(bags[:2]) and country.seek == 0

@@ -139,11 +139,12 @@ def test_scores_are_a_table_or_bars():
     state = State()
     assert state.read("dataset=swiss-roll&granularity=10&kernel=linear") == []
     result = engine.scores(engine.quick(state.spec()))
-    view = Scores(scores=result, target="rate")
+    view = Scores(Store(state), scores=result, target="rate")
     assert view.table.visible and view.bars[0].object is None       # not drawn unseen
     body = view.table.object
     assert "CRPS (count / point)" in body or "CRPS (count per point)" in body
-    assert all(f"<th>{name}</th>" in body for name in ("vbagg", "constant"))
+    assert all(f">{name}</th>" in body for name in ("VBAgg", "Constant rate"))
+    assert "which the model has not seen" in body
     assert "NaN" not in body
     view.shape.value = "bars"
     assert not view.table.visible

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import panel as pn
 import panel_material_ui as pmui
 
@@ -90,12 +91,20 @@ def engines(store: Store) -> tuple[str, str, str, None]:
         return messages.NO_PAIR, "", "", None
     model, *lines = store.pair.attrs["summary"].split("\n")
     warned = store.pair.attrs.get("warned", "").replace("\n", " ")
-    first = next((line for line in lines if line.startswith(f"{store.shown.one}: ")), lines[0])
-    rest = [model, *(line for line in lines if line != first), warned]
-    hint = messages.STALE_PAIR if store.stale_pair else ""
+    shown = store.shown
+    first = next((line for line in lines if line.startswith(f"{shown.one}: ")), lines[0])
+    rest = [messages.spoken(line) for line in (model, *lines) if line != first]
+    hint, said = messages.STALE_PAIR if store.stale_pair else "", messages.spoken(first)
     if missing := pairs.unfinished(store.pair):
         hint = f"{messages.engines_stopped(missing)} {hint}".strip()
-    return f"{first}.", ". ".join(filter(None, rest)), hint, None
+    elif shown.one != shown.other:
+        apart, ratio = pairs.distance(store.pair, shown.one, shown.other)
+        said = messages.engines_apart(
+            shown.one, shown.other, float(store.pair["seconds"].sel(engine=shown.one)),
+            (float(np.median(apart)), float(apart.max())),
+            (float(np.median(ratio)), float(ratio.min()), float(ratio.max())))
+    said = f"{said[0].upper()}{said[1:]}."
+    return said, ". ".join(filter(None, [*rest, warned])), hint, None
 
 
 def published(store: Store) -> tuple[str, str, str, None]:
