@@ -32,8 +32,8 @@ STEPS = (
          "400 points become 12 cells with a mean and a count each, and the curve hardly changes.",
          _START | {"cells": 12}),
     Step("Too coarse",
-         "The mean of a cell is taken as the value at its centre, and peaks are flattened. Coverage "
-         "does not show it: the band misses the truth near centres alone, and is wide elsewhere.",
+         "The mean of a cell is taken as the value at its centre, and peaks are flattened. "
+         "Coverage does not show it: the band is wide, and misses the truth near centres alone.",
          _START | {"cells": 4}),
     Step("Rough functions need fine cells",
          "12 cells again: where half a wave fits into one, it is averaged away, and the band is "
