@@ -170,8 +170,6 @@ SERVE = """
 import pathlib, sys
 from workbench.ui import serving
 
-DOCS = Path(__file__).parents[1] / "docs"
-
 serving.apps = lambda: {"working": pathlib.Path(sys.argv[1])}
 serving.serve([], int(sys.argv[2]), "127.0.0.1", [])
 """

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-NAMES = {"cmp": "Conditional mean process (CMP)", "s-cmp": "Conditional mean, shrunk by bag size (S-CMP)",
+NAMES = {"cmp": "Conditional mean process (CMP)",
+         "s-cmp": "Conditional mean, shrunk by bag size (S-CMP)",
          "var-cmp": "Conditional mean, inducing inputs (VarCMP)",
          "aggregated-gp": "Aggregated GP", "gpr": "GP on bag centres (GPR)",
          "bagg-gp": "Independent bags (BAGG-GP)",

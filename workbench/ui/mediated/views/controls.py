@@ -19,7 +19,8 @@ from workbench.ui.mediated.views.charts import Curves
 
 LABELS = {
     "model": "Model", "source": "Fields", "hour": "Hour", "level": "Height",
-    "draw": "Seed of the globe", "covariate": "Covariate shown", "side": "Block size (granularity)", "share": "Unmatched blocks",
+    "draw": "Seed of the globe", "covariate": "Covariate shown",
+    "side": "Block size (granularity)", "share": "Unmatched blocks",
     "split": "Seed of the split", "mediator": "Mediator", "joint": "ℓ combines both as a",
     "far": "Lengthscale of ℓ (places)", "near": "Lengthscale of ℓ (mediator)",
     "share_of_place": "Share of place in ℓ", "ridge": "Ridge λ",
