@@ -9,7 +9,6 @@ from pathlib import Path
 import all_tables as tables
 import numpy as np
 import pandas as pd
-import pytest
 
 import workbench as wb
 from tests.docs.pages import said
@@ -130,13 +129,15 @@ def test_swiss_roll_accuracy_coverage_and_time_are_as_said():
                                "each of the five repetitions") in SAID
 
 
-@pytest.mark.parametrize(("name", "words"), [
-    ("swiss-roll-sizes", "{} of the preset's {} runs"),
-    ("madagascar-malaria", "({} of its {} runs)"),
-])
-def test_incomplete_runs_are_called_so(name, words):
-    has, all_runs = _results(name).sizes["run"], len(experiment_named(name).runs("paper"))
-    assert words.format(has, all_runs) in _told("01")
+def test_sizes_of_bags_in_the_roll():
+    table = experiment_named("swiss-roll-sizes").table(_results("swiss-roll-sizes"))
+    assert (table["sets"].dropna() == 3).all() and "in three repetitions" in _told("01")
+    ours = ["vbagg-exp", "vbagg-exp-moment", "vbagg-square"]
+    error = table["mse"].droplevel(0).unstack("mean_size").loc[ours]
+    assert (error.idxmax(axis=1) == 300).all()
+    low, high = 100 * table["cover_95"].droplevel(0).loc[300].loc[ours[1:]].sort_values()
+    assert (f"With bags of 300 the maps are worst, and 95 % intervals of square and of exp with "
+            f"moments cover {low:.0f} to {high:.0f} %") in _told("01")
 
 
 def test_california_the_reversed_headline_is_told():

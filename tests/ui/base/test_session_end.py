@@ -9,10 +9,12 @@ import pytest
 APPS = Path(__file__).parents[3] / "apps"
 # A page is fetched twice as a browser does it, and left; the server checks for that often.
 SERVED = f"""
-import gc, os, sys, time, weakref
+import gc, os, socket, sys, time, traceback, weakref
 import panel as pn
 from bokeh.client import pull_session
+from workbench.ui.base.jobs import load_models
 from workbench.ui.base.store import Store
+from workbench.ui.granularity.views import page
 
 made, begun = [], Store.__init__
 def init(store, *given, **named):
@@ -20,17 +22,23 @@ def init(store, *given, **named):
     made.append(weakref.ref(store))
 Store.__init__ = init
 port = int(sys.argv[1])
+load_models()       # a session is asked for once, and must not wait for long
 pn.serve({{"granularity": {str(APPS / "granularity.py")!r}}}, port=port, show=False, threaded=True,
          unused_session_lifetime_milliseconds=100, check_unused_sessions_milliseconds=100)
-for _ in range(2):
-    session = pull_session(url=f"http://localhost:{{port}}/granularity")
-    assert session.document.roots
-    session.close()
-    del session
-deadline = time.monotonic() + 60
-while time.monotonic() < deadline and (gc.collect() or True) and any(one() for one in made):
-    time.sleep(0.2)
-print(len(made), sum(one() is not None for one in made), flush=True)
+try:
+    while socket.socket().connect_ex(("localhost", port)):
+        time.sleep(0.1)
+    for _ in range(2):
+        session = pull_session(url=f"http://localhost:{{port}}/granularity")
+        assert session.document.roots
+        session.close()
+        del session
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline and (gc.collect() or True) and any(one() for one in made):
+        time.sleep(0.2)
+    print(len(made), sum(one() is not None for one in made), flush=True)
+except BaseException:
+    traceback.print_exc()
 os._exit(0)
 """
 

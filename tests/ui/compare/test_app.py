@@ -32,5 +32,5 @@ def test_a_leaderboard_is_there_and_models_engines_and_papers_are_a_click_away(p
     expect(status(page)).to_contain_text("mean off that of nuts", timeout=WAIT)
     press(page, "The papers' tables")
     expect(status(page)).to_contain_text("published numbers", timeout=WAIT)
-    expect(page.get_by_text("Figure 1 (left): swiss roll")).to_be_visible(timeout=WAIT)
+    expect(page.get_by_text("Figure 1 (middle): swiss roll")).to_be_visible(timeout=WAIT)
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")

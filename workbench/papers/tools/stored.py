@@ -43,13 +43,6 @@ class Missing:
 
 #: The one list of what is known to be missing; an entry whose runs are all there is an objection.
 KNOWN_MISSING = {
-    "swiss-roll-sizes": Missing(
-        {"seed": ("1", "2")},
-        "repetitions two and three of three are not finished (one to three minutes a run)"),
-    "madagascar-malaria": Missing(
-        {"model": ("bag-pixel",), "seed": ("4",)},
-        "four of the six penalties of bag-pixel, the weakest model, on the last of five splits are "
-        "not finished"),
     "california-prediction": Missing(
         {"model": ("summarised VI (GPy)",), "output": ("MedInc",), "likelihood": ("poisson",),
          "grid": ("0.4",)},
