@@ -77,6 +77,9 @@ _EXP = {"narrow": 5e-4, "common": 0.002, "individual": 0.005, "wide": 0.02, "hea
         "very wide": 0.1, "few individuals": 0.02}
 _LOGIT = {"narrow": 5e-4, "common": 0.002, "individual": 0.002, "wide": 0.01,
           "heavy weights": 0.002, "very wide": 0.02, "few individuals": 0.01}
+# Prevalences of 4 to 15 %, the sd of f up to 1.5 of the probit scale: heavy tails below.
+_PROBIT = {"narrow": 5e-4, "common": 0.006, "individual": 0.025, "wide": 0.1,
+           "heavy weights": 0.045, "very wide": 0.17, "few individuals": 0.16}
 # ζ and the Gamma form fail for one individual, where log f² has a long tail below.
 _TAYLOR = {"narrow": 0.002, "common": 0.15, "individual": 0.15, "wide": 0.4, "heavy weights": 0.08,
            "very wide": 0.4, "few individuals": 0.3}
@@ -90,6 +93,7 @@ TOLERANCES = {
     ("square", "taylor-lowrank"): _TAYLOR, ("square", "gamma"): _GAMMA,
     ("exp", "monte-carlo"): _SAMPLED, ("square", "monte-carlo"): _SAMPLED,
     ("logit", "monte-carlo"): _SAMPLED,
+    ("probit", "moment"): _PROBIT, ("probit", "monte-carlo"): _SAMPLED,
 }
 
 
@@ -151,7 +155,7 @@ def test_exact_for_one_individual():
 
 @pytest.mark.parametrize("link, bound", [("exp", "moment"), ("square", "taylor"),
                                          ("square", "gamma"), ("square", "jensen"),
-                                         ("logit", "moment")])
+                                         ("logit", "moment"), ("probit", "moment")])
 def test_mean_and_variance_of_a_bag(link, bound):
     view = view_of_regime(REGIMES["narrow"], link)
     got, eta = moments(link, bound, view), brute_force(view, link, 200_000)
