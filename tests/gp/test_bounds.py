@@ -273,19 +273,33 @@ def test_gradients_by_finite_differences(link, bound, nugget, effect):
                                     atol=2e-3 if loose else 1e-4, rtol=2e-3 if loose else 1e-5)
 
 
+@pytest.mark.parametrize("link", ["logit", "probit"])
 @pytest.mark.parametrize("bound", ["moment", "monte-carlo"])
-def test_gradients_of_probabilities(bound):
+def test_gradients_of_probabilities(bound, link):
     view = view_of_regime(REGIMES["common"], "logit")
     y, n = torch.tensor([0.0, 20.0, 7.0]).double(), torch.tensor([4.0, 90.0, 70.0]).double()
     mean, raw, features = start_of_q(view)
 
     def objective(mean, raw, features):
         at = seen_through(view, features, view.nugget_variance, None)
-        return bound_of_one(at, BOUNDS["logit", bound], Binomial(lambda: n), y, mean,
+        return bound_of_one(at, BOUNDS[link, bound], Binomial(lambda: n), y, mean,
                             covariance_of(raw))
 
     assert torch.autograd.gradcheck(objective, (mean, raw, features.requires_grad_()), eps=1e-5,
                                     atol=1e-5, rtol=1e-4)
+
+
+@pytest.mark.parametrize("link", ["logit", "probit"])
+def test_a_probability_of_one_half_has_a_gradient(link):
+    """Where both tails are as likely; of one individual d E log ψ(v) / dm = E (log ψ)'(v)."""
+    view = explicit_view([1], [0.0], [[1.0]], average=True)
+    mean = torch.zeros(1, dtype=torch.float64, requires_grad=True)
+    found = BOUNDS[link, "moment"].moments(view, mean, torch.eye(1).double())
+    slope, = torch.autograd.grad(found.log_mean.sum(), mean)
+    z, weight = np.polynomial.hermite_e.hermegauss(100)
+    each = {"logit": special.expit(-z),
+            "probit": np.exp(-z**2 / 2 - special.log_ndtr(z)) / np.sqrt(2 * np.pi)}[link]
+    assert float(slope) == pytest.approx(weight @ each / np.sqrt(2 * np.pi), rel=1e-6)
 
 
 def start_of_q(view):

@@ -48,7 +48,8 @@ def probit(view: ProjectedData, mean: Tensor, covariance: Tensor) -> ProbitMomen
     a = m / root
     total, rest = (view.operator(torch.special.log_ndtr(side).exp()) for side in (a, -a))
     # By the smaller tail, and densities relative to φ(A), so that far out no digits are lost.
-    middle = torch.where(total < rest, 1.0, -1.0) * torch.special.ndtri(torch.minimum(total, rest))
+    rare = total < rest
+    middle = torch.special.ndtri(torch.where(rare, total, rest)) * torch.where(rare, 1.0, -1.0)
     relative = (0.5 * (middle.square()[view.operator.bags.membership] - a.square())).exp() / root
     change = quadratic(view, covariance, weight * relative, view.residual)
     variance = change / (1 - change)
