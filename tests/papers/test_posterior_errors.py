@@ -1,5 +1,8 @@
 """Theorem 5.5 with constants: never below the difference, its rate, where it does not vanish."""
 
+from pathlib import Path
+
+import drawn
 import numpy as np
 import pytest
 import torch
@@ -186,3 +189,21 @@ def test_bad_input_is_refused(changed, told):
     assert posterior_error_bound(**given).beta > 0
     with pytest.raises(InputError, match=told):
         posterior_error_bound(**given | changed)
+
+
+def test_the_chart_shows_what_the_page_says_of_it():
+    ratios = []
+    for kernel in drawn.KERNELS:
+        near, long = drawn.narrowing(kernel), drawn.lengthening(kernel)
+        ratios += [*(near["complete bound"] / near["complete change"]),
+                   *(long["complete bound"] / long["complete change"])]
+        fall = near["change"][-1] / near["change"][0]
+        assert fall > 0.5 if kernel == "gaussian" else fall < 0.01
+        assert (np.diff(near["complete bound"]) < 0).all() and (
+            np.diff(long["complete bound"]) < 0).all()
+    low, high = (float(f"{value:.1g}") for value in (min(ratios), max(ratios)))
+    assert f"The bound is {low:.0f} to {high:.0f} times the difference in the charts" in " ".join(
+        (Path(__file__).parents[2] / "docs" / "results" / "shikuri2025.md").read_text(
+            encoding="utf-8").split())
+    markup = drawn.posterior_errors()
+    assert markup.count("<svg") == 3 and "nan" not in markup
