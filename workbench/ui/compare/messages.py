@@ -40,13 +40,7 @@ BEYOND = "Arrow: the difference lies beyond the chart; the number beside it is e
 MAPS_NOTE = ("One colour scale for all maps, locked to what was observed and to the truth where it "
              "is known{kept}. Zoom and pan are linked; hover for the values of all models.")
 KEPT = "; every map keeps the areas' totals"
-<<<<<<< HEAD
-OBSERVED, TRUTH = "Told: areas' rates", "Truth, not told"
-=======
 OBSERVED, TRUTH = "Observed area rates", "Truth (withheld)"
-PROGRAM_NOTE = "Runs as it is and gives these numbers; run times differ."
-COPY, COPIED = "Copy", "Copied"
->>>>>>> verdicts
 SAME_SCALE = ("Means share one colour scale. The difference is in standard deviations of the "
               "posterior in the middle: below about 0.1 it is negligible.")
 NO_PAPERS = "The stored table of published numbers is missing."
@@ -79,14 +73,9 @@ def badge(use: str, base: str, score: str, change: float, surely: bool) -> tuple
         return "nothing to compare", "default"
     if use == base:
         return f"no model surely beats the {base}", "warning"
-<<<<<<< HEAD
-    told = f"{use} beats the {base}: {score} {percent(change)}"
-    return (told, "success") if surely else (f"{told}, within error", "warning")
-=======
     if surely:
-        return f"{use} beats the {base}: CRPS {percent(change)}", "success"
-    return f"{use} not surely better than the {base}: CRPS {percent(change)}", "warning"
->>>>>>> verdicts
+        return f"{use} beats the {base}: {score} {percent(change)}", "success"
+    return f"{use} not surely better than the {base}: {score} {percent(change)}", "warning"
 
 
 def percent(share: float) -> str:
