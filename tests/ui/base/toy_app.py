@@ -15,7 +15,6 @@ from workbench.ui.base.views.controls import SLIDER, widget
 from workbench.ui.base.views.layout import View, stretched
 from workbench.ui.base.views.readout import Readout
 
-
 NAME = "<img src=x> &lt;img src=x&gt; *a*"     # as HTML, as decoded HTML, and as Markdown
 
 
