@@ -232,7 +232,7 @@ def test_a_preview_is_called_one_in_the_report_and_the_report_is_one_page(roll):
     learnt = replace(roll.answer, kind="learnt")
     assert "partial" not in exporting.maps_of(learnt, roll.scene, 5.0).attrs
     exports = Exports(roll)
-    page = exports._report().getvalue()
+    page = exporting.bundle(roll).report()
     assert page.startswith("<!DOCTYPE html>") and "<script" not in page
     assert "http://" not in page.replace("http://www.w3.org", "")
     exports._show()

@@ -41,8 +41,6 @@ MAPS_NOTE = ("One colour scale for all maps, locked to what was observed and to 
              "is known{kept}. Zoom and pan are linked; hover for the values of all models.")
 KEPT = "; every map keeps the areas' totals"
 OBSERVED, TRUTH = "Observed area rates", "Truth (withheld)"
-PROGRAM_NOTE = "Runs as it is and gives these numbers; run times differ."
-COPY, COPIED = "Copy", "Copied"
 SAME_SCALE = ("Means share one colour scale. The difference is in standard deviations of the "
               "posterior in the middle: below about 0.1 it is negligible.")
 NO_PAPERS = "The stored table of published numbers is missing."
@@ -57,13 +55,15 @@ def left(what: str, seconds: float) -> str:
     return f"{what}, about {duration(seconds)} left" if seconds > 0.5 else what
 
 
-def badge(use: str, base: str, change: float, surely: bool) -> tuple[str, str]:
+def badge(use: str, base: str, score: str, change: float, surely: bool) -> tuple[str, str]:
     """Whether the model to use beats the simple map, by how much of its score, and a colour.
 
     Parameters
     ----------
     use, base : str
         Models.
+    score : str
+        What decides, such as "CRPS of square roots".
     change : float
         Of the score, relative to that of the simple map.
     surely : bool
@@ -74,8 +74,8 @@ def badge(use: str, base: str, change: float, surely: bool) -> tuple[str, str]:
     if use == base:
         return f"no model surely beats the {base}", "warning"
     if surely:
-        return f"{use} beats the {base}: CRPS {percent(change)}", "success"
-    return f"{use} not surely better than the {base}: CRPS {percent(change)}", "warning"
+        return f"{use} beats the {base}: {score} {percent(change)}", "success"
+    return f"{use} not surely better than the {base}: {score} {percent(change)}", "warning"
 
 
 def percent(share: float) -> str:

@@ -50,6 +50,7 @@ KEY = "{} = {} ({} areas)"
 UNUSED_FIX = ("drop a raster (GeoTIFF, NetCDF) of what a column measures to have it as a "
               "covariate, or choose the column as totals or population")
 
+NATURAL = ("Files and programs hold rates for one unit of weight; the page shows them in {unit}.")
 
 def unused(columns: Sequence[str]) -> str:
     """Which columns of the areas no map learns from, and why."""

@@ -222,7 +222,6 @@ def place_of(coordinates: list[tuple[str, float]], area: str) -> str:
     return f"{where or 'One place'}{f' in area {area}' if area else ''}"
 
 
-PYTHON = "This program makes the map again, on the same data."
 
 
 def left(seconds: float) -> str:

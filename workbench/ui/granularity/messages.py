@@ -64,7 +64,7 @@ def calibration(known: bool) -> str:
 
 def ratio(value: float) -> str:
     """The lengthscale against the cells: a number that judges nothing."""
-    return f"lengthscale = {value:.2g} cells"
+    return f"lengthscale = {value:.2g} × cell size"
 
 
 def verdict(error: float | None, tolerance: float) -> tuple[str, str]:

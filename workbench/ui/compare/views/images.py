@@ -11,6 +11,7 @@ from holoviews.plotting.util import process_cmap
 from workbench.plots.scales import ColourScale
 from workbench.plots.theme import PALETTES
 from workbench.ui.base.views.figures import chart, colours, hover
+from workbench.ui.base.views.pictures import DRAWN
 from workbench.ui.compare.grid import Grid
 
 NOWHERE = "#00000000"       # where there is nobody
@@ -52,7 +53,7 @@ class Cell:
         plot.image(name, source=source, x="left", y="bottom", dw="width", dh="height",
                    color_mapper=mapper)
         self.plot = plot
-        wide = {"sizing_mode": "stretch_width"}
+        wide = {"sizing_mode": "stretch_width", "css_classes": [DRAWN]}
         self.title = pn.pane.HTML("", margin=(4, 0, 2, 0), **wide)
         self.foot = pn.pane.HTML("", margin=(4, 0), visible=False, **wide)
         self.pane = pn.pane.Bokeh(plot, margin=0, width=160, height=160)

@@ -14,7 +14,7 @@ from workbench.ui.base.views.readout import Readout
 from workbench.ui.base.views.room import Room
 from workbench.ui.base.views.text import note, paragraph
 from workbench.ui.compare import background, messages, pairs
-from workbench.ui.compare.ranking import BETTER, ranking
+from workbench.ui.compare.ranking import BETTER, ranking, score_of, title_of
 from workbench.ui.compare.state import BETWEEN, MODELS, PAPERS, State
 from workbench.ui.compare.store import Store
 from workbench.ui.compare.views import papers
@@ -77,7 +77,8 @@ def models(store: Store) -> tuple[str, str, str, tuple[str, str] | None]:
     first, _, rest = board.result.attrs["sentence"].partition(". ")
     used, base = (board.result.attrs[name] for name in ("recommended", "baseline"))
     row = next((one for one in ranking(board) if one.name == used), None)
-    chip = messages.badge(used, base, row.change if row else 0.0,
+    scored = title_of(board, score_of(board, "crps"))
+    chip = messages.badge(used, base, scored, row.change if row else 0.0,
                           row is not None and row.standing == BETTER)
     hint = messages.STALE if store.stale else (
         messages.failed(board.partial) if board.partial else "")
