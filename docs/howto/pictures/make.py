@@ -67,7 +67,7 @@ def picture(page: Page, address: str, name: str) -> None:
         cancel.wait_for(state="hidden", timeout=PATIENCE)
         page.get_by_text("scoring", exact=True).wait_for(state="hidden", timeout=PATIENCE)
     if name == "compare":           # its maps come once it knows how large they can be
-        page.get_by_text("Truth, not told").wait_for(timeout=PATIENCE)
+        page.get_by_text("Truth (withheld)").wait_for(timeout=PATIENCE)
     page.wait_for_timeout(4000)     # what is computed after the first maps
     page.wait_for_function(IDLE, timeout=PATIENCE)
     page.mouse.move(5, 5)

@@ -30,7 +30,7 @@ def test_a_leaderboard_is_there_and_models_engines_and_papers_are_a_click_away(p
     with page.expect_download(timeout=WAIT) as drawn:
         press(page, "SVG")
     picture = drawn.value.path().read_text()        # titles and the bar of colours stand in HTML
-    assert ">Truth, " in picture and "<linearGradient id=\"wb-bar-" in picture
+    assert ">Truth (" in picture and "<linearGradient id=\"wb-bar-" in picture
     press(page, "Engines")
     url(page, "tab=engines")
     expect(status(page)).to_contain_text("against Markov chains (NUTS): posterior",
