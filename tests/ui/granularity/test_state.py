@@ -271,7 +271,8 @@ def test_the_badge_follows_the_measured_error():
     numbers = Numbers(store)
     store.refresh()
     assert numbers.verdict.color == "success" and store.answer.error < 0.1
-    assert numbers.ratio.label == "lengthscale = 1.9 × cell size" and numbers.ratio.color == "default"
+    assert numbers.ratio.label == "lengthscale = 1.9 × cell size"
+    assert numbers.ratio.color == "default"
     store.state.known = "rougher"                   # as many cells for each lengthscale
     assert numbers.ratio.label == "lengthscale = 1.9 × cell size"
     assert numbers.verdict.color == "warning" and "too coarse" in numbers.verdict.label

@@ -33,7 +33,8 @@ class Story(View):
         self.back = small_button("‹ Back", lambda: state.step(-1), **beside)
         self.on = small_button("Start the story", lambda: state.step(1), variant="contained",
                                **beside)
-        self.leave = small_button("Leave the story", lambda: state.tell(0), variant="text", **beside)
+        self.leave = small_button("Leave the story", lambda: state.tell(0), variant="text",
+                                  **beside)
         self.again = small_button("Return to the step", lambda: state.tell(state.story), **beside)
         self.lecture = small_button(messages.LECTURE, self._switch, variant="text", **beside)
         self.sentence = note("", html=True)
