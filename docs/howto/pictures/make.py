@@ -24,7 +24,7 @@ from workbench.ui.serving import apps
 HERE = Path(__file__).parent
 SIZE, SMALL = (1280, 800), (640, 256)
 #: What the small picture shows: left, top, right and bottom of charts that are not cut.
-SEEN = {"compare": (318, 232, 820, 444), "disaggregate": (312, 298, 866, 662),
+SEEN = {"compare": (318, 232, 820, 444), "disaggregate": (312, 318, 866, 714),
         "granularity": (318, 205, 1278, 522), "mediated": (312, 212, 1256, 664),
         "sources": (320, 250, 1250, 578)}
 PATIENCE = 300_000      # milliseconds
