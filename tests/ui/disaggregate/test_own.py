@@ -26,21 +26,13 @@ from workbench.ui.disaggregate.state import State
 from workbench.ui.disaggregate.store import Store
 from workbench.ui.disaggregate.views.own import AREA, Own
 
+pytestmark = pytest.mark.usefixtures("removed")
+
 
 @pytest.fixture(scope="module")
 def contents(tmp_path_factory):
     folder = write_kit(tmp_path_factory.mktemp("own"))
     return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
-
-
-@pytest.fixture(autouse=True)
-def removed(monkeypatch):
-    """Remove what a test keeps itself, without a session that would."""
-    made, kept = [], own.kept
-    monkeypatch.setattr(own, "kept", lambda contents: made.append(kept(contents)) or made[-1])
-    yield
-    for files in made:
-        files.remove()
 
 
 def test_dropped_files_become_a_dataset_that_is_mapped_and_tested(contents):

@@ -17,6 +17,8 @@ from workbench.ui.disaggregate.state import State
 from workbench.ui.disaggregate.store import Store
 from workbench.ui.disaggregate.views.own import AREA, Own
 
+pytestmark = pytest.mark.usefixtures("removed")
+
 
 def frame():
     """Nine areas with counts, people, and what they earn."""
@@ -34,16 +36,6 @@ def areas(tmp_path_factory):
     path = tmp_path_factory.mktemp("columns") / "kreise.gpkg"
     frame().to_file(path)
     return path.read_bytes()
-
-
-@pytest.fixture(autouse=True)
-def removed(monkeypatch):
-    """Remove what a test keeps itself, without a session that would."""
-    made, kept = [], own.kept
-    monkeypatch.setattr(own, "kept", lambda contents: made.append(kept(contents)) or made[-1])
-    yield
-    for files in made:
-        files.remove()
 
 
 def csv(table, **options):

@@ -20,13 +20,13 @@ from workbench.ui.granularity.state import KERNELS
 
 @pytest.fixture(scope="module")
 def world():
-    return worlds.made_map("both", "normal")
+    return worlds.synthetic_map("both", "normal")
 
 
 @pytest.mark.parametrize("kernel", KERNELS.values())
 @pytest.mark.parametrize("likelihood", ["normal", "poisson"])
 def test_the_posterior_is_that_of_the_packages_model(kernel, likelihood):
-    world = worlds.made_map("both", likelihood)
+    world = worlds.synthetic_map("both", likelihood)
     cells, model = equal_cells(world, 1.25), Model(kernel, 1.3, 0.8, 0.4, likelihood)
     found, cross = Bench(world).summary(cells, model)
     source = learning.source_of(cells)
@@ -48,7 +48,7 @@ def test_the_posterior_is_that_of_the_packages_model(kernel, likelihood):
 
 @pytest.mark.parametrize("likelihood", ["normal", "poisson"])
 def test_learning_never_ends_at_a_worse_evidence(likelihood):
-    world = worlds.made_map("both", likelihood)
+    world = worlds.synthetic_map("both", likelihood)
     cells, steps = equal_cells(world, 1.0), []
     start = Model("rbf", 3.0, 0.3, 1.0, likelihood)
     found, evidence = learning.learn(cells, start, world.constant, world.extent,
@@ -80,7 +80,7 @@ def test_summaries_at_the_points_of_one_point_each_are_complete_data():
 
 
 def test_complete_counts_are_conditioned_on_while_nobody_drags():
-    world = worlds.made_map("smooth", "poisson")
+    world = worlds.synthetic_map("smooth", "poisson")
     bench, model = Bench(world), Model("rbf", 1.5, 1.0, likelihood="poisson")
     assert bench.answer(equal_cells(world, 1.0), model).complete is None
     assert bench.answer(equal_cells(world, 1.0), model, whole=True).whole

@@ -195,7 +195,7 @@ def test_what_is_pushed_is_what_would_be_drawn_anew(tab):
 
 
 def test_pixels_are_at_their_places():
-    world = worlds.made_map("both", "normal")
+    world = worlds.synthetic_map("both", "normal")
     east, north = (image(world, world.places[:, k]) for k in (0, 1))
     assert (np.diff(east, axis=1) > 0).all() and (np.diff(north, axis=0) > 0).all()
 

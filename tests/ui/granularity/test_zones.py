@@ -13,7 +13,7 @@ from workbench.ui.granularity.zones import SHAPES, number
 
 @pytest.fixture(scope="module")
 def world():
-    return worlds.made_map("both", "normal")
+    return worlds.synthetic_map("both", "normal")
 
 
 def area(east, north):

@@ -15,11 +15,11 @@ from workbench.ui.granularity.observed import NOISE, OBSERVED
 from workbench.ui.granularity.worlds import (
     END,
     KNOWN,
-    MADE,
+    SYNTHETIC,
     World,
     california_map,
     line,
-    made_map,
+    synthetic_map,
 )
 from workbench.ui.granularity.zones import SQUARES, STRIPS, VORONOI
 
@@ -103,7 +103,7 @@ class State(state.State):
         made = self.source == "made"
         unit = "km" if made else "°"
         with param.parameterized.batch_call_watchers(self):
-            self.offer("output", {title: name for name, title in MADE.items()} if made else {
+            self.offer("output", {title: name for name, title in SYNTHETIC.items()} if made else {
                 f"{label} ({unit})": name for name, (label, unit) in california.OUTPUTS.items()})
             self.offer("side", named(SIDES, f"{{}} {unit}"))
             self.offer("map_lengthscale", named(LENGTHS, f"{{}} {unit}"))
@@ -124,7 +124,7 @@ class State(state.State):
         """Complete data of the present tab."""
         if self.tab == LINE:
             return line(self.known, self.points, self.noise, self.draw)
-        build = made_map if self.source == "made" else california_map
+        build = synthetic_map if self.source == "made" else california_map
         return build(self.output, self.likelihood)
 
     @property

@@ -13,15 +13,15 @@ from workbench.ui.granularity.observed import LEAST, OBSERVED
 
 END = 2 * np.pi             # of the line; Shikuri 2025, figures 3 and 4
 FINE = 240                  # places on the line at which posteriors are drawn
-SIDE = 10.0                 # km, of the made map
-POINTS, PIXELS = 700, 40    # of the made map
+SIDE = 10.0                 # km, of the synthetic map
+POINTS, PIXELS = 700, 40    # of the synthetic map
 KNOWN = {
     "sine": ("sine", np.sin),
     "two": ("slow and fast waves", lambda x: np.sin(x) + 0.35 * np.sin(6 * x)),
     "rougher": ("rougher to the right", lambda x: np.sin(0.65 * x * x)),
     "step": ("a step", lambda x: np.tanh(8 * (x - np.pi))),
 }
-MADE = {
+SYNTHETIC = {
     "both": "slow and fast waves",
     "smooth": "slow waves",
     "rough": "fast waves",
@@ -117,8 +117,8 @@ def line(known: str, count: int, noise: float, draw: int = 1) -> World:
 
 
 @lru_cache(6)
-def made_map(output: str, likelihood: str) -> World:
-    """A made map of waves, observed at points that crowd in towns."""
+def synthetic_map(output: str, likelihood: str) -> World:
+    """A synthetic map of waves, observed at points that crowd in towns."""
     rng = np.random.default_rng(3)
     towns = rng.uniform(1, SIDE - 1, (7, 2))
     crowd = towns[rng.integers(0, 7, POINTS)] + 0.9 * rng.standard_normal((POINTS, 2))
@@ -129,7 +129,7 @@ def made_map(output: str, likelihood: str) -> World:
     centres = (np.arange(PIXELS) + 0.5) * SIDE / PIXELS
     places = np.column_stack([a.ravel() for a in np.meshgrid(centres, centres)])
     truth = _waves(places, output) + observed.offset
-    return World(f"Synthetic map: {MADE[output]}", "km", observed.quantity,
+    return World(f"Synthetic map: {SYNTHETIC[output]}", "km", observed.quantity,
                  (0.0, 0.0, SIDE, SIDE), points, values, places, np.arange(PIXELS**2),
                  (PIXELS, PIXELS), likelihood, truth, np.empty(0))
 
