@@ -79,9 +79,10 @@ def test_plots_are_drawn_without_network(lab, context, hvplot_first):
         ("data:", "blob:")) else route.abort())
     page.goto(f"{url}/lab/tree/{name}?reset", timeout=120_000)
     page.wait_for_selector(".jp-Notebook .jp-CodeCell", timeout=120_000)
-    for _ in range(12):         # the kernel may not be there yet, on which a dialog may ask
-        if page.locator(".jp-Dialog .jp-mod-accept").first.is_visible():
-            page.locator(".jp-Dialog .jp-mod-accept").first.click()
+    # a dialog may ask for the kernel at any moment until it is there, also in the midst of a click
+    page.add_locator_handler(page.locator(".jp-Dialog .jp-mod-accept").first,
+                             lambda accept: accept.click())
+    for _ in range(12):
         page.get_by_role("menuitem", name="Run", exact=True).click()
         page.locator("[data-command='runmenu:run-all']").click()
         page.wait_for_timeout(5000)
