@@ -88,6 +88,8 @@ class MRGPRNFit(SourcesFit):
         for q in range(state.q_count):
             weight = (state.constants[p * state.q_count + q].natural
                       if state.options.weights == "constant" else function(state.weight(p, q)))
+            if state.options.weights == "exp":
+                weight = weight.exp()
             total = total + weight * function(q)
         return state.means[p].natural + state.sources.scale[p] * total
 
