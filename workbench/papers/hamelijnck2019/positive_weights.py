@@ -81,6 +81,30 @@ def differences(runs: pd.DataFrame, score: str) -> pd.DataFrame:
     return gap.agg(["mean", "sem", "count"]).assign(lower=gap.agg(lambda v: int((v < 0).sum())))
 
 
+def across_hours(runs: pd.DataFrame, score: str) -> pd.Series:
+    """The same of the two pollutants: of each gap the mean over hours, then over gaps.
+
+    Parameters
+    ----------
+    runs, score
+        As of `differences`.
+
+    Returns
+    -------
+    Series
+        ``mean``, ``sem`` and ``count``, of gaps.
+    """
+    wide = runs[runs["case"] != ONE].pivot(
+        index=["case", "seed"], columns="weights", values=score)
+    each = (wide[POSITIVE] - wide[PLAIN]).groupby("seed").mean()
+    return each.agg(["mean", "sem", "count"])
+
+
+def one_task(runs: pd.DataFrame, score: str) -> pd.Series:
+    """The same of the one task, over data sets; arguments as of `differences`."""
+    return differences(runs, score).loc[ONE, ["mean", "sem", "count"]]
+
+
 def _table(results: xr.Dataset) -> pd.DataFrame:
     """Means by case and weights, and exp(W) less W with its standard error."""
     runs = frame(results)

@@ -120,7 +120,7 @@ class Correction:
     def _cross(self, one: PairsBetween, rows: Tensor, g: int) -> Tensor:
         state, (a, b) = self.state, one.sources
         others = [self._other(source, g) for source in (a, b)]
-        if any(o is None for o in others):          # a weight of a task that the source does not observe
+        if any(o is None for o in others):  # the weight of a task that a source does not observe
             return torch.zeros(()).to(one.factor)
         first, second, factor = one.first[rows], one.second[rows], one.factor[rows]
         for source, bag in zip((a, b), one.bags, strict=True):

@@ -98,7 +98,7 @@ class MRGPRN(MultiSourceModel):
     """Multi-resolution GP regression network: y_p = A Σ_q W_pq f_q + ε, for P tasks.
 
     Hamelijnck et al. 2019, section 3. Deviations: q is one Gaussian, not a mixture; values are
-    standardised by task; f has variance one, as its scale can be moved into W.
+    standardised by task; f has variance one, as its scale can be moved into W, but for exp(W).
     """
 
     name = "mr-gprn"
