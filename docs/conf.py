@@ -29,6 +29,7 @@ extensions = [
     "sphinx_copybutton",
     "generated",        # docs/_ext: copies of notebooks, the lists of public names
     "stored",           # tables of data/results
+    "drawn",            # charts from the functions of the package
     "status",           # the reproduction status, from the same files
     "formulas",         # LaTeX to MathML in the browser, with a script that is shipped
 ]

@@ -9,11 +9,14 @@ import subprocess
 import sys
 import time
 import urllib.request
+from pathlib import Path
 
 import pytest
 
 from workbench.checks import InputError
 from workbench.ui import serving
+
+DOCS = Path(__file__).parents[1] / "docs"
 
 
 def test_a_taken_port_is_named_with_the_way_out():
@@ -57,7 +60,15 @@ def test_the_landing_page_leads_to_the_apps_and_the_documentation(monkeypatch, t
     page = tmp_path / serving.PAGE
     page.parent.mkdir(parents=True)
     page.write_text("<html></html>", encoding="utf-8")
-    assert "documentation/index.html" in landing(monkeypatch, tmp_path)
+    with_pages = landing(monkeypatch, tmp_path)
+    assert "documentation/index.html" in with_pages and "://" not in with_pages
+    assert with_pages.count("Open example: ") == with_pages.count("<em>") == len(serving.apps())
+    headings = (DOCS / "howto" / "apps.md").read_text(encoding="utf-8").splitlines()
+    for name in serving.apps():
+        assert f'href="./documentation/howto/apps.html#{name}"' in with_pages
+        assert f"## {name}" in headings and serving.about(name).audience in with_pages
+    for link in re.findall(r"./documentation/([\w/]+)[.]html", with_pages):
+        assert (DOCS / f"{link}.md").is_file(), link
     assert f"documentation={page.parent.resolve()}" in serving._settings(
         5006, "127.0.0.1", [], serving.about("granularity").picture.parent)
 

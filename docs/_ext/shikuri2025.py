@@ -65,6 +65,33 @@ def duels() -> pd.DataFrame:
     return pd.Series(out).unstack(sort=False).rename_axis("ahead, level, behind")
 
 
+@experiment("summary-bernoulli")
+def summary_bernoulli() -> pd.DataFrame:
+    """Proportions beside variational inference on every observation."""
+    raw = summary("summary-bernoulli")
+    raw.index = [f"{cells} × {cells} cells, {count} a cell: {model}"
+                 for cells, count, model in raw.index]
+    return pick(raw, None, {
+        "RMSE": ("rmse", digits(3)), "± standard error": ("standard_error", digits(3)),
+        "80 % intervals cover, %": ("cover_80", percent),
+        "95 % intervals cover, %": ("cover_95", percent),
+        "processor time, s": ("cpu_seconds", digits(2))}, "cells, observations: model")
+
+
+@experiment("quasi-likelihood-forms")
+def quasi_likelihood_forms() -> pd.DataFrame:
+    """Distance from the posterior under the likelihood."""
+    raw = summary("quasi-likelihood-forms")
+    names = {"quasi": "quasi-likelihood", "sample": "sample quasi-likelihood"}
+    raw.index = [f"{case}, {count} a cell: {names[form]}" for case, count, form in raw.index]
+    return pick(raw, None, {
+        "distance of means": ("distance", digits(3)),
+        "± standard error": ("distance_error", digits(3)),
+        "ratio of sds": ("spread", digits(3)), "log evidence, per cell": ("evidence", digits(3)),
+        "± its standard error": ("evidence_error", digits(3)),
+        "95 % intervals cover, %": ("cover", percent)}, "observations: form")
+
+
 @experiment("summary-statistics")
 def summary_statistics() -> pd.DataFrame:
     """Coverage and bias by the number of observations a cell."""

@@ -499,7 +499,7 @@ def test_float32_stays_float32_and_close(model, source):
     (dict(link="identity"), "needs positive rates"),
     (dict(link="expp"), "did you mean 'exp'"),
     (dict(intercept="yes"), "choose from none, learn"),
-    (dict(kernel="rbf"), "choose from none"),
+    (dict(kernel="rbf"), "kernel of neural-network was removed"),
     (dict(learning_rate=0.0), "learning_rate in"),
     (dict(hyperparameters={"hidden.weight": [1.0, 2.0]}), "hidden.weight has 90 values, got 2"),
 ])

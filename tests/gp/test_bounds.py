@@ -77,6 +77,9 @@ _EXP = {"narrow": 5e-4, "common": 0.002, "individual": 0.005, "wide": 0.02, "hea
         "very wide": 0.1, "few individuals": 0.02}
 _LOGIT = {"narrow": 5e-4, "common": 0.002, "individual": 0.002, "wide": 0.01,
           "heavy weights": 0.002, "very wide": 0.02, "few individuals": 0.01}
+# Prevalences of 4 to 15 %, the sd of f up to 1.5 of the probit scale: heavy tails below.
+_PROBIT = {"narrow": 5e-4, "common": 0.006, "individual": 0.025, "wide": 0.1,
+           "heavy weights": 0.045, "very wide": 0.17, "few individuals": 0.16}
 # ζ and the Gamma form fail for one individual, where log f² has a long tail below.
 _TAYLOR = {"narrow": 0.002, "common": 0.15, "individual": 0.15, "wide": 0.4, "heavy weights": 0.08,
            "very wide": 0.4, "few individuals": 0.3}
@@ -90,6 +93,7 @@ TOLERANCES = {
     ("square", "taylor-lowrank"): _TAYLOR, ("square", "gamma"): _GAMMA,
     ("exp", "monte-carlo"): _SAMPLED, ("square", "monte-carlo"): _SAMPLED,
     ("logit", "monte-carlo"): _SAMPLED,
+    ("probit", "moment"): _PROBIT, ("probit", "monte-carlo"): _SAMPLED,
 }
 
 
@@ -151,7 +155,7 @@ def test_exact_for_one_individual():
 
 @pytest.mark.parametrize("link, bound", [("exp", "moment"), ("square", "taylor"),
                                          ("square", "gamma"), ("square", "jensen"),
-                                         ("logit", "moment")])
+                                         ("logit", "moment"), ("probit", "moment")])
 def test_mean_and_variance_of_a_bag(link, bound):
     view = view_of_regime(REGIMES["narrow"], link)
     got, eta = moments(link, bound, view), brute_force(view, link, 200_000)
@@ -269,19 +273,33 @@ def test_gradients_by_finite_differences(link, bound, nugget, effect):
                                     atol=2e-3 if loose else 1e-4, rtol=2e-3 if loose else 1e-5)
 
 
+@pytest.mark.parametrize("link", ["logit", "probit"])
 @pytest.mark.parametrize("bound", ["moment", "monte-carlo"])
-def test_gradients_of_probabilities(bound):
+def test_gradients_of_probabilities(bound, link):
     view = view_of_regime(REGIMES["common"], "logit")
     y, n = torch.tensor([0.0, 20.0, 7.0]).double(), torch.tensor([4.0, 90.0, 70.0]).double()
     mean, raw, features = start_of_q(view)
 
     def objective(mean, raw, features):
         at = seen_through(view, features, view.nugget_variance, None)
-        return bound_of_one(at, BOUNDS["logit", bound], Binomial(lambda: n), y, mean,
+        return bound_of_one(at, BOUNDS[link, bound], Binomial(lambda: n), y, mean,
                             covariance_of(raw))
 
     assert torch.autograd.gradcheck(objective, (mean, raw, features.requires_grad_()), eps=1e-5,
                                     atol=1e-5, rtol=1e-4)
+
+
+@pytest.mark.parametrize("link", ["logit", "probit"])
+def test_a_probability_of_one_half_has_a_gradient(link):
+    """Where both tails are as likely; of one individual d E log ψ(v) / dm = E (log ψ)'(v)."""
+    view = explicit_view([1], [0.0], [[1.0]], average=True)
+    mean = torch.zeros(1, dtype=torch.float64, requires_grad=True)
+    found = BOUNDS[link, "moment"].moments(view, mean, torch.eye(1).double())
+    slope, = torch.autograd.grad(found.log_mean.sum(), mean)
+    z, weight = np.polynomial.hermite_e.hermegauss(100)
+    each = {"logit": special.expit(-z),
+            "probit": np.exp(-z**2 / 2 - special.log_ndtr(z)) / np.sqrt(2 * np.pi)}[link]
+    assert float(slope) == pytest.approx(weight @ each / np.sqrt(2 * np.pi), rel=1e-6)
 
 
 def start_of_q(view):

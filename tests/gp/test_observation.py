@@ -62,7 +62,8 @@ def test_a_survey_is_binomial_with_the_logit_link_by_itself(name):
         torch.testing.assert_close(total, over.mean, rtol=1e-4, atol=1e-5)
 
 
-def test_singleton_surveys_are_a_logit_gaussian_process():
+@pytest.mark.parametrize("link, psi", [("logit", special.expit), ("probit", special.ndtr)])
+def test_singleton_surveys_are_a_gaussian_process_classifier(link, psi):
     """Two participants' groups, one individual each: the exact posterior by quadrature on a grid.
 
     A Gaussian q with exact expectations is close to it: this is the ordinary variational GP
@@ -72,7 +73,7 @@ def test_singleton_surveys_are_a_logit_gaussian_process():
     bags = Bags(x, torch.tensor([0, 1]), torch.tensor([3.0, 0.2]).double(), 2, Columns(("c",)),
                 ("a", "b"), torch.tensor([9.0, 1.0]).double())
     y = torch.tensor([2.0, 1.0]).double()
-    fit = VBAgg(kernel="rbf").condition(
+    fit = VBAgg(kernel="rbf", link=link).condition(
         Source(bags, Targets(y), "mean"), {"mean": -0.5, "rbf.variance": 1.5,
                                            "rbf.lengthscale": 1.0})
     with torch.no_grad():
@@ -80,7 +81,7 @@ def test_singleton_surveys_are_a_logit_gaussian_process():
     grid = np.linspace(-9, 8, 800)
     f = np.stack(np.meshgrid(grid, grid, indexing="ij"), -1)
     log_p = stats.multivariate_normal([-0.5, -0.5], gram).logpdf(f)
-    log_p = log_p + stats.binom.logpmf([2, 1], [9, 1], special.expit(f)).sum(-1)
+    log_p = log_p + stats.binom.logpmf([2, 1], [9, 1], psi(f)).sum(-1)
     evidence = special.logsumexp(log_p) + 2 * np.log(grid[1] - grid[0])
     p = np.exp(log_p - special.logsumexp(log_p))
     mean = np.array([(p * f[..., i]).sum() for i in (0, 1)])

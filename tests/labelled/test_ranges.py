@@ -1,5 +1,7 @@
 """Numbers that a floating point type cannot hold, and totals that say nothing: errors, not maps."""
 
+from inspect import signature
+
 import numpy as np
 import pytest
 import torch
@@ -26,7 +28,9 @@ def scaled(ds, factor: float):
 @pytest.mark.parametrize("factor", [1e-30, 1e30])
 @pytest.mark.parametrize("name", MODELS)
 def test_a_spread_beyond_float32_is_an_error_and_names_float64(ds, name, factor):
-    far, small = scaled(ds, factor), dict(inducing=6, max_steps=3)
+    far, small = scaled(ds, factor), dict(max_steps=3)
+    if "inducing" in signature(MODELS[name]).parameters:
+        small["inducing"] = 6
     single = MODELS[name](dtype="float32", **small).fit(far)
     with pytest.raises(InputError, match="standard deviations .* dtype='float64'"):
         _ = single.at(far).std

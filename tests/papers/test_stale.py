@@ -191,6 +191,8 @@ CHEAP = {
                               "output": "AveOccup", "likelihood": "normal"},
     "granularity-toy": {"areas": 3, "lengthscale": 10.0, "kernel": "matern12"},
     "summary-statistics": {"case": "laplace, mean", "seed": 1, "per_cell": 2},
+    "summary-bernoulli": {"model": "summaries", "seed": 1, "per_cell": 20, "cells": 10},
+    "quasi-likelihood-forms": {"case": "poisson", "seed": 2, "per_cell": 20},
     "mediated-roll": {"matching": "direct", "model": "gpr", "seed": 97},
     "temperature": {"world": "uk", "model": "bilinear + lapse rate", "seed": 7},
     "cmo-ablation": {"bags": 3, "spread": "variance", "ridge": "naive scaled", "seed": 8},

@@ -14,6 +14,8 @@ import workbench as wb
 from tests.docs.pages import said
 from workbench.papers import experiment_named, frame, read_results
 from workbench.papers.law2018.candidates import best
+from workbench.papers.status.results import Results
+from workbench.papers.status.shikuri2025 import against_vi
 
 ROOT = Path(__file__).parents[2]
 RESULTS = ROOT / "data" / "results"
@@ -199,6 +201,36 @@ def test_summary_statistics_cover_as_said():
     many = table.loc[("bernoulli, proportion", 100), "cover_95"]
     assert f"95 % intervals cover {cover}, with a hundred trials {100 * many:.0f} %" in _told("03")
     assert f"counts of two a cell are biased by {two.loc['poisson, mean', 'bias']:.1f}" in SAID
+
+
+def test_proportions_beside_complete_vi_are_as_said():
+    table = _table("summary-bernoulli")
+    away = (table.xs("summaries", level="model") - table.xs("complete VI", level="model"))["rmse"]
+    assert (away > 0).all()
+    five, twenty = away.xs(5, level="per_cell"), away[10, 20]
+    assert {f"{v:.2f}" for v in five} == {"0.15"}
+    assert (f"by 0.15 in RMSE with five observations a cell, by {twenty:.2f} with twenty in cells "
+            "of half a lengthscale (standard errors of 0.02 to 0.04)") in SAID
+    errors = against_vi(Results(RESULTS))["sem"]
+    assert 0.015 < errors.min() and errors.max() < 0.045
+    vi, ours = ([f"{100 * v:.0f}" for v in (one.min(), one.max())] for one in (
+        table.xs(model, level="model")["cover_95"] for model in ("complete VI", "summaries")))
+    assert (f"95 % intervals cover {vi[0]} to {vi[1]} %, those of the summaries {ours[0]} to "
+            f"{ours[1]} %") in SAID
+    seconds = table["cpu_seconds"].unstack("model")
+    assert int((seconds["complete VI"] / seconds["summaries"]).min()) == 12
+    assert "a twelfth of its time or less" in SAID
+
+
+def test_the_quasi_likelihood_is_nearer_as_said():
+    distance = _table("quasi-likelihood-forms")["distance"].unstack("form")
+    share = distance["quasi"] / distance["sample"]
+    low, high = (round(10 * v) * 10 for v in (share.min(), share.max()))
+    assert f"away by {low} to {high} % of the distance" in SAID
+    far = distance["sample"]
+    assert (f"which is {far['poisson', 5]:.2f} (counts) and {far['bernoulli', 5]:.2f} "
+            f"(proportions) prior sds with five observations a cell, {far['poisson', 100]:.3f} and "
+            f"{far['bernoulli', 100]:.3f} with a hundred") in SAID
 
 
 def test_conditional_means_cover_as_said():

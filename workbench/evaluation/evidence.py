@@ -136,4 +136,5 @@ def of_recovery(recovered: xr.Dataset, model: str) -> Evidence:
     title = str(recovered["score_title"].sel(score=main).item())
     return Evidence(title, float(at.sel(model=model, score=main)), rivals,
                     float(at.sel(model=model, score="coverage_95")),
-                    "of the areas, merged and found again from the totals of their groups", maps)
+                    "of the held-out areas (merged, then predicted from their groups' totals)",
+                    maps)

@@ -12,13 +12,21 @@ from workbench.papers.hamelijnck2019 import (
     positive_weights,
 )
 from workbench.papers.law2018 import held_out, landmarks, normal, swiss_roll
-from workbench.papers.shikuri2025 import california, california_prediction, statistics, toy
+from workbench.papers.shikuri2025 import (
+    bernoulli,
+    california,
+    california_prediction,
+    quasi_forms,
+    statistics,
+    toy,
+)
 from workbench.papers.tools.base import Experiment
 
 _ALL = (swiss_roll.VARY_BAGS, swiss_roll.VARY_SIZE, normal.NORMAL,
         held_out.COUNTRY, held_out.MADAGASCAR, california.APPROXIMATION,
         california_prediction.PREDICTION, toy.GRANULARITY,
-        statistics.STATISTICS, mediated_roll.ROLL, temperature.TEMPERATURE,
+        statistics.STATISTICS, bernoulli.BERNOULLI, quasi_forms.FORMS_COMPARED,
+        mediated_roll.ROLL, temperature.TEMPERATURE,
         ablation.ABLATION, rates.RATES, dependent_sources.DEPENDENT,
         biased_sources.BIASED, inter_task.INTER, city_air.CITY,
         positive_weights.POSITIVE_WEIGHTS, landmarks.LEARNT_LANDMARKS)

@@ -119,11 +119,13 @@ def borders(ds: xr.Dataset, axes: tuple[str, str]) -> hv.Path | None:
     )
 
 
-def frame(bounds: tuple[float, float, float, float], unit: str, size: int) -> dict:
+def frame(bounds: tuple[float, float, float, float], unit: str, size: int,
+          flattest: float = SLIMMEST) -> dict:
     """Limits and frame in pixels that give both axes the same scale on the ground.
 
     Long thin countries get room at their sides, so that titles and colour bars still fit; maps
-    in metres or kilometres get room below for the scale bar.
+    in metres or kilometres get room below for the scale bar. Wide countries get room above and
+    below up to a least ratio of height to width.
     """
     left, bottom, right, top = (float(end) for end in bounds)
     stretch = np.cos(np.deg2rad((top + bottom) / 2)) if unit == "degree" else 1.0
@@ -132,7 +134,7 @@ def frame(bounds: tuple[float, float, float, float], unit: str, size: int) -> di
     wide, high = max((right - left) * stretch, 1e-12), max(top - bottom, 1e-12)
     margin = 0.02 * max(wide, high)
     wide, high = wide + 2 * margin, high + 2 * margin
-    across, up = max(wide, SLIMMEST * high), max(high, SLIMMEST * wide)
+    across, up = max(wide, SLIMMEST * high), max(high, flattest * wide)
     x, y = (left + right) / 2, (bottom + top) / 2
     pixels = size / max(across, up)
     return {

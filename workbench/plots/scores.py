@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import holoviews as hv
 import numpy as np
 import xarray as xr
@@ -11,7 +13,8 @@ from workbench.plots.theme import CATEGORIES, CHART, NEUTRAL, axis, colours
 
 
 def score_bars(
-    result: xr.Dataset, score: str = "crps", target: str = "bag", models: list[str] | None = None
+    result: xr.Dataset, score: str = "crps", target: str = "bag", models: list[str] | None = None,
+    titles: Mapping[str, str] | None = None,
 ) -> hv.Overlay:
     """One score of every model as bars; a dashed line marks the constant model or the aim.
 
@@ -23,6 +26,8 @@ def score_bars(
         Name in ``result.score``.
     target : {"bag", "individual", "rate"}
     models : list of str, optional
+    titles : mapping of str to str, optional
+        What models are called in the chart, by their names.
 
     Returns
     -------
@@ -36,7 +41,8 @@ def score_bars(
     require(len(names) > 0, f"no model has a {score!r} at {target!r}")
     title, unit, aim = (str(part[f"score_{key}"].values) for key in ("title", "units", "aim"))
     palette = colours([str(m) for m in result["model"].values])
-    rows = [(name, float(part.sel(model=name)), palette[name]) for name in reversed(names)]
+    rows = [((titles or {}).get(name, name), float(part.sel(model=name)), palette[name])
+            for name in reversed(names)]
     bars = hv.Bars(rows, "model", [hv.Dimension("score", label=title), "colour"]).opts(
         color="colour", invert_axes=True, tools=["hover"], line_alpha=0
     )

@@ -138,10 +138,12 @@ def _field(card: dict[str, Any]) -> tuple[list[str], list[Markup]]:
     link = card.get("link") or "identity"
     said = {"exp": "Rates are exponentials of f, so that effects multiply.",
             "square": "Rates are squares of f.", "logit": "Probabilities are logistic in f.",
+            "probit": "Probabilities are Φ(f), Φ the normal distribution function.",
             "identity": "Rates are f itself."}.get(link, f"The link is {link}.")
     shown = {"exp": m.above(m.name("e"), _F), "square": m.above(_F, m.number(2)),
              "logit": m.fraction(m.number(1), m.row(m.number(1), m.sign("+"), m.above(
-                 m.name("e"), m.row(m.sign("−"), _F))))}.get(link, _F)
+                 m.name("e"), m.row(m.sign("−"), _F)))),
+             "probit": m.row(m.name("Φ"), m.bracket(_F))}.get(link, _F)
     terms = card["terms"]
     effect = card.get("overdispersion") == "area"
     nugget = card.get("nugget") == "learn" or (

@@ -16,15 +16,17 @@ import sys
 import time
 from pathlib import Path
 
-from PIL import Image
+from PIL import Image, ImageOps
 from playwright.sync_api import Page, sync_playwright
 
 from workbench.ui.serving import apps
 
 HERE = Path(__file__).parent
-SIZE, SMALL = (1280, 800), (640, 360)
-LEFT, TOP, WIDE = 310, 70, 960      # of what is shown of the main column
-TOPS = {"compare": 205}     # of apps whose best lies lower
+SIZE, SMALL = (1280, 800), (640, 256)
+#: What the small picture shows: left, top, right and bottom of charts that are not cut.
+SEEN = {"compare": (318, 232, 820, 444), "disaggregate": (312, 298, 866, 662),
+        "granularity": (318, 205, 1278, 522), "mediated": (312, 212, 1256, 664),
+        "sources": (320, 250, 1250, 578)}
 PATIENCE = 300_000      # milliseconds
 REFINED = 4             # how much a palette may still change: small marks keep their colours
 IDLE = "() => window.Bokeh && Bokeh.documents.length && Bokeh.documents[0].is_idle"
@@ -65,17 +67,19 @@ def picture(page: Page, address: str, name: str) -> None:
         cancel.wait_for(state="hidden", timeout=PATIENCE)
         page.get_by_text("scoring", exact=True).wait_for(state="hidden", timeout=PATIENCE)
     if name == "compare":           # its maps come once it knows how large they can be
-        page.get_by_text("Truth, not told").wait_for(timeout=PATIENCE)
+        page.get_by_text("Truth (withheld)").wait_for(timeout=PATIENCE)
     page.wait_for_timeout(4000)     # what is computed after the first maps
     page.wait_for_function(IDLE, timeout=PATIENCE)
     page.mouse.move(5, 5)
     with Image.open(io.BytesIO(page.screenshot())) as image:
         seen = image.convert("RGB")
     seen.quantize(256, kmeans=REFINED).save(HERE / f"{name}.png", optimize=True)
-    top, wide = TOPS.get(name, TOP), WIDE
-    height = wide * SMALL[1] // SMALL[0]
-    beside = seen.crop((LEFT, top, LEFT + wide, top + height))
-    small = beside.resize(SMALL, Image.Resampling.LANCZOS)
+    store_small(seen, name)
+
+
+def store_small(seen: Image.Image, name: str) -> None:
+    """Cut what the first page shows of an app out of its picture."""
+    small = ImageOps.pad(seen.crop(SEEN[name]), SMALL, Image.Resampling.LANCZOS, "white")
     folder = apps()[name].parent / "pictures"
     small.quantize(160, kmeans=REFINED).save(folder / f"{name}.png", optimize=True)
 

@@ -2,6 +2,7 @@
 
 import re
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 from playwright.sync_api import expect
@@ -98,6 +99,7 @@ def test_the_theme_survives_a_reload(page, toy):
     expect(main).to_have_css("background-color", LIGHT)
     toggle.click()
     expect(main).to_have_css("background-color", DARK, timeout=WAIT)
+    expect(status(page)).to_have_css("color", LIGHT, timeout=WAIT)      # white on black at once
     page.wait_for_function("() => document.cookie.includes('workbench-dark=1')", timeout=WAIT)
     page.reload()
     shows(page, 0)
@@ -126,6 +128,15 @@ def test_bad_addresses_take_one_short_toast(page, toy):
     expect(toast).to_have_text("Not offered here: number=99 (0 taken); colour=mauve (red taken); "
                                "shape (no such setting); and 2 more.")
     url(page, r"\?number=0&colour=red$")
+
+
+def test_names_of_files_and_columns_are_no_part_of_the_page(page, toy):
+    name = "<img src=x> &lt;img src=x&gt; *a*"
+    begin(page, f"{toy}?number=15&colour={quote(name[:20])}", 15)
+    expect(page.get_by_text(f"reading {name}", exact=True)).to_be_visible(timeout=WAIT)
+    expect(page.get_by_role("alert").get_by_text(f"no column {name}", exact=True)).to_be_visible()
+    expect(page.get_by_text(f"colour={name[:19]}")).to_be_visible(timeout=WAIT)
+    expect(page.locator("img[src=x]")).to_have_count(0)
 
 
 def test_a_session_is_saved_opened_elsewhere_and_refused_if_it_is_none(page, toy, tmp_path):

@@ -1,6 +1,6 @@
 """Doubles: an app as small as can be, to test what all apps share.
 
-13 takes for ever, 14 ends the server.
+13 takes for ever, 14 ends the server, 15 works on a file whose name is HTML, and fails.
 """
 
 import os
@@ -14,6 +14,8 @@ from workbench.ui.base.store import Store
 from workbench.ui.base.views.controls import SLIDER, widget
 from workbench.ui.base.views.layout import View, stretched
 from workbench.ui.base.views.readout import Readout
+
+NAME = "<img src=x> &lt;img src=x&gt; *a*"     # as HTML, as decoded HTML, and as Markdown
 
 
 class Numbers(State):
@@ -32,6 +34,8 @@ class Doubles(Store):
             os._exit(0)
         self._job.drop()
         self.param.update(work="doubling" if number == 13 else "", double=2 * number)
+        if number == 15:
+            self.param.update(work=f"reading {NAME}", error=f"no column {NAME}")
         if number == 13:
             self._job.start(endless)
 

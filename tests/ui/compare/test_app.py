@@ -24,12 +24,17 @@ def test_a_leaderboard_is_there_and_models_engines_and_papers_are_a_click_away(p
     url(page, "vbagg=no")
     expect(status(page)).not_to_contain_text("Use VBAgg", timeout=WAIT)
     with page.expect_download(timeout=WAIT) as given:
-        page.get_by_text("JSON", exact=True).click()
+        page.get_by_text("JSON", exact=True).press("Enter")     # a toast may lie over it
     told = json.loads(given.value.path().read_text())
     assert "vbagg=no" in told["address"] and len(told["scores"]) == 6
+    with page.expect_download(timeout=WAIT) as drawn:
+        press(page, "SVG")
+    picture = drawn.value.path().read_text()        # titles and the bar of colours stand in HTML
+    assert ">Truth (" in picture and "<linearGradient id=\"wb-bar-" in picture
     press(page, "Engines")
     url(page, "tab=engines")
-    expect(status(page)).to_contain_text("mean off that of nuts", timeout=WAIT)
+    expect(status(page)).to_contain_text("against Markov chains (NUTS): posterior",
+                                         timeout=WAIT)
     press(page, "The papers' tables")
     expect(status(page)).to_contain_text("published numbers", timeout=WAIT)
     expect(page.get_by_text("Figure 1 (middle): swiss roll")).to_be_visible(timeout=WAIT)

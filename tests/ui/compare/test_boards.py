@@ -1,6 +1,7 @@
 """Boards of the app "compare": what is stored, what is computed, what is taken away."""
 
 import html
+import io
 import json
 import os
 import subprocess
@@ -9,24 +10,30 @@ import threading
 from dataclasses import replace
 from pathlib import Path
 
+import nbformat
 import numpy as np
 import pandas as pd
 import pytest
+import rasterio
+import xarray as xr
 
 import workbench as wb
-from tests.ui.kit import settled
+from tests.ui.kit import layer, ran, settled
 from workbench.comparison import Comparison, engines
 from workbench.papers.status.published import published
 from workbench.papers.status.results import Results
+from workbench.plots import rate_unit
 from workbench.ui.base.cache import Cache
+from workbench.ui.base.views.bundle import places
 from workbench.ui.compare import background, comparing, exporting, messages, pairs, stored
-from workbench.ui.compare.catalogue import RIVALS, engines_for
-from workbench.ui.compare.engine import arguments, narrowed
+from workbench.ui.compare.catalogue import RIVALS, engines_for, offered
+from workbench.ui.compare.engine import arguments, data_of, narrowed
 from workbench.ui.compare.ranking import ranking
 from workbench.ui.compare.state import Pair, Setting, State
 from workbench.ui.compare.store import Store
 from workbench.ui.compare.views.charts import Charts, decades, ticks_of
 from workbench.ui.compare.views.engines import MAPS, Engines
+from workbench.ui.compare.views.exports import Exports
 from workbench.ui.compare.views.maps import Maps, panels
 from workbench.ui.compare.views.page import Numbers
 from workbench.ui.compare.views.papers import Papers, gap, of_paper
@@ -96,14 +103,21 @@ def test_fewer_models_of_a_stored_board_are_there_at_once():
 
 @pytest.mark.slow
 def test_the_program_of_a_comparison_gives_its_numbers(small, tmp_path):
-    program = exporting.program(SMALL)
+    found = exporting.of_board(small)
+    program, cells = found.program, nbformat.reads(found.notebook(), 4).cells[1:]
     assert "'auto': None" in program and "only='random'" in program
+    code = "\n\n".join(cell.source for cell in cells)
+    assert code == f"{program.strip()}\n\ntable" and exporting.program(SMALL) in program
     file = tmp_path / "program.py"
-    file.write_text(f"{program}\nresult.to_netcdf('again.nc')\n", encoding="utf-8")
+    file.write_text(f"{code}\nresult.to_netcdf('again.nc')\ntable.to_csv('table.csv')\n",
+                    encoding="utf-8")
     done = subprocess.run([sys.executable, str(file)], cwd=tmp_path, capture_output=True,
                           text=True, timeout=120,
                           env={**os.environ, "PYTHONPATH": str(REPOSITORY)})
     assert done.returncode == 0, done.stderr
+    shown = pd.read_csv(tmp_path / "table.csv", index_col=0)
+    pd.testing.assert_frame_equal(shown.drop(columns=["seconds", "failed"]), found.table().drop(
+        columns=["seconds", "failed"]))
     again = Comparison.read(tmp_path / "again.nc")
     pd.testing.assert_frame_equal(table(again.data), table(small.result))
     assert again.sentence == small.result.attrs["sentence"] and again.sentence in done.stdout
@@ -118,10 +132,61 @@ def test_what_is_taken_away_has_the_numbers_of_the_page(small):
     record = next(r for r in told["scores"] if r["model"] == "GLM on totals")
     assert record["CRPS of square roots"] == row.score
     assert told["sentence"] in exporting.as_html(small).replace("&#x27;", "'")
-    assert exporting.as_csv(small).startswith("model,")
+    page = pd.read_csv(exporting.of_board(small).csv())
+    pd.testing.assert_frame_equal(page.drop(columns=["model", "seconds", "failed"]), table(
+        small.result).drop(columns="failed").reset_index(drop=True), rtol=1e-12)
     store = Store(State())
     store.board = small
     assert small.result.attrs["sentence"].split(". ")[0] in Numbers(store).text.text
+    store.close()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("dataset, kinds", [
+    ("country", (".tif", ".gpkg", ".nc")), ("california", (".gpkg", ".nc")),
+    ("korea", (".gpkg", ".nc"))])
+def test_files_hold_the_maps_of_all_models(dataset, kinds):
+    if dataset not in offered():
+        pytest.skip(f"the data of {dataset} are not here: set WORKBENCH_DATA")
+    store = Store(State(dataset=dataset, score="map"))
+    store.refresh()
+    found, board = exporting.bundle(store), store.board
+    ds = data_of(board.setting.data)
+    assert found.kinds == kinds and (".tif" in kinds) == (".tif" in places(ds))
+    assert "score=map" in found.settings["address"]
+    ranked = [row.name for row in ranking(board, "map")]
+    assert found.table()["model"].tolist() == ranked
+    factor = rate_unit(ds)[0]
+    with xr.open_dataset(io.BytesIO(found.file(".nc").getvalue())) as held:
+        np.testing.assert_allclose(factor * held["VBAgg"], board.maps["VBAgg"], rtol=1e-6)
+        np.testing.assert_allclose(factor * held["truth"], board.truth, rtol=1e-6)
+    if ".tif" in kinds:
+        with rasterio.open(io.BytesIO(found.file(".tif").getvalue())) as file:
+            band = file.read(list(file.descriptions).index("GLM_on_totals") + 1)
+        whole = ds["coverage"].values == 1
+        np.testing.assert_allclose(
+            factor * band[ds["row"].values[whole], ds["column"].values[whole]],
+            board.maps["GLM on totals"][whole], rtol=1e-6)
+    else:
+        frame = layer(found, "individual")
+        np.testing.assert_allclose(factor * frame["auto"], board.maps["auto"], rtol=1e-6)
+        assert frame.crs is not None and len(frame) == ds.sizes["individual"]
+    store.close()
+
+
+@pytest.mark.filterwarnings("ignore:Both 'variant':PendingDeprecationWarning")  # of the widget
+def test_exports_are_of_the_tab_that_is_open():
+    store = Store(State())
+    view = Exports(store)
+    assert all(each.disabled for each in (view.csv, view.notebook, view.json))
+    store.refresh()
+    assert not any(each.disabled for each in (view.csv, view.notebook, view.json))
+    assert view._json()[0] == "comparison.json" and view.__panel__().visible
+    assert "CRPS of square roots −" in Numbers(store).verdict.label       # what is scored
+    store.state.tab = "engines"
+    assert view._json()[0] == "engines.json"
+    store.state.tab = "papers"
+    assert not view.__panel__().visible and view.csv.disabled
     store.close()
 
 
@@ -136,6 +201,8 @@ def test_a_stop_keeps_what_is_finished_and_the_rest_goes_on(tmp_path):
 
     part = comparing.compute(setting, stopping, tmp_path)
     assert part.partial.startswith("stopped after 5 of ")
+    assert exporting.of_board(part).stem == "comparison-incomplete"
+    assert exporting.of_board(part).caption == messages.failed(part.partial)
     shares = [share for share, _ in told]
     assert shares == sorted(shares) and shares[-1] < 1
     files = len(list(tmp_path.iterdir()))
@@ -236,16 +303,26 @@ def test_stored_engines_are_those_of_their_presets(pair):
 @pytest.mark.slow
 def test_the_program_of_engines_gives_their_numbers():
     pair = stored.PAIRS[1]
-    names = {}
-    exec(compile(exporting.pair_program(pair), "program", "exec"), names)   # as a user runs it
     kept = stored.pair(pair)
+    bundle = exporting.of_pair(pair, kept)
+    cells = nbformat.reads(bundle.notebook(), 4).cells[1:]
+    names = ran("\n\n".join(cell.source for cell in cells))     # as a user runs it
     np.testing.assert_allclose(names["found"]["mean"].sel(engine="exact"),
                                kept["mean"].sel(engine="exact"), rtol=1e-3)
+    page = bundle.table()
+    assert list(page) == list(names["table"]) == [
+        "area", "x", "y", "mean_vi", "std_vi", "mean_exact", "std_exact"]
+    for name in page.columns[3:]:
+        np.testing.assert_allclose(names["table"][name], page[name], rtol=1e-3)
+    np.testing.assert_array_equal(layer(bundle, "pixels")["mean_exact"].sort_values(),
+                                  page["mean_exact"].sort_values())
+    assert bundle.report().startswith("<!DOCTYPE html>") and "0.02" in bundle.report()
     store = Store(State(tab="engines", likelihood="normal", one=pair.one, other=pair.other))
     store.refresh()
     assert store.pair is kept and not store.stale_pair
-    assert "exact" in Numbers(store).text.text
+    assert "in closed form" in Numbers(store).text.text
     assert json.loads(exporting.pair_json(pair, kept))["mean"]["vi"]
+    assert exporting.bundle(store).stem == "engines"
     store.state.learnt = True
     assert store.stale_pair
     store.close()
@@ -274,10 +351,13 @@ def test_cancelled_engines_leave_those_that_are_finished(monkeypatch):
     assert not store.work and store.shown == asked and not store.stale_pair
     assert pairs.unfinished(store.pair) == ["exact"]
     assert messages.engines_stopped(["exact"]) in html.unescape(told.hint.object)
-    assert told.text.text.startswith("vi: ") and "not finished" in view.numbers.object
+    assert told.text.text.startswith("Variational: ") and "not finished" in view.numbers.object
     drawn = {name: np.isfinite(view.source.data[name][0]).any() for name in MAPS}
     assert drawn == {"one": True, "other": False, "apart": False}
     assert json.loads(exporting.pair_json(asked, store.pair))["unfinished"] == ["exact"]
+    found = exporting.bundle(store)
+    assert found.stem == "engines-incomplete" and "std_exact" not in found.table()
+    assert found.caption == messages.engines_stopped(["exact"])
     go.set()
     store.compare()
     settled(store)

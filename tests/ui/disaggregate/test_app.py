@@ -85,7 +85,7 @@ def test_the_first_page_and_a_fit_that_is_cancelled(page, apps_url):
     assert [c for c in controls if '"' not in c[1]] == []
     for name in ("Lengthscale", "Variance"):
         expect(page.get_by_role("slider", name=name)).to_have_count(1)
-    for name in ("Fit", "Maps (NetCDF)", "Settings (JSON)", "autoscale"):
+    for name in ("Fit", "NetCDF", "Settings (JSON)", "autoscale"):
         expect(page.get_by_role("button", name=name, exact=True)).to_have_count(1)
 
     press(page, "Fit")
@@ -150,7 +150,7 @@ def test_controls_move_map_text_and_url_and_results_can_be_downloaded(page, apps
     assert (spec["dataset"], spec["level"], spec["options"]["kernel"], spec["area_effect"]) == (
         "simulated-country", "region", "linear", True)
     with page.expect_download() as download:
-        press(page, "Maps (NetCDF)")
+        press(page, "NetCDF")
     download.value.save_as(tmp_path / "maps.nc")
     maps = wb.read(tmp_path / "maps.nc")
     assert maps.sizes["individual"] == 10_000 and "exceedance" in maps

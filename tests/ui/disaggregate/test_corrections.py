@@ -200,7 +200,7 @@ def test_every_error_has_a_press_that_does_something_about_it(one_thread):
     store.check = Check("data", [Finding("negative", "2 values are negative", severity=ERROR)],
                         None, {}, None)
     store.error = ""
-    assert "2 values are negative" in banner.alert.object
+    assert "2 values are negative" in banner.said.text
     banner._fix()
     assert state.step == "check" and banner._panel.visible
     store.check = None

@@ -10,7 +10,7 @@ import workbench as wb
 from tests.ui.disaggregate.sessions import SMALL, Session, stops
 from workbench.checks import InputError
 from workbench.ui.base.session import pack, unpack
-from workbench.ui.disaggregate import engine, exports, keeping
+from workbench.ui.disaggregate import engine, exporting, exports, keeping
 from workbench.ui.disaggregate.engine import _ANSWERS, _SCORES, _WITH_EFFECT
 from workbench.ui.disaggregate.fitted import CANCELLED, FITTED, PREVIEW, UNFITTED, Fitted
 from workbench.ui.disaggregate.state import State
@@ -144,7 +144,7 @@ def test_the_settings_and_maps_of_a_fit_carry_it(begin, tmp_path):
     assert spec.area_effect and json.loads(exports.settings(store.answer, state))["status"] == (
         "fitted")
     alike(store.answer, wb.run(spec))
-    (tmp_path / "maps.nc").write_bytes(exports.maps(store.answer, store.scene, state).getvalue())
+    (tmp_path / "maps.nc").write_bytes(exporting.bundle(store).file(".nc").getvalue())
     maps = wb.read(tmp_path / "maps.nc")
     assert maps.attrs["status"] == "Fitted" and maps.attrs["spec_key"] == spec.key
     assert maps.attrs["address"] == f"disaggregate?{state.query()}"

@@ -129,7 +129,7 @@ def test_findings_are_cards_and_errors_disable_the_fit(country):
     assert all(part in text for part in ("Error", "2 values are negative", bags[0], "correct them",
                                          "refused"))
     assert not checks._panel.collapsed and "1 error" in checks._panel.title
-    assert numbers.fit.disabled and "2 values are negative" in numbers.doing.object
+    assert numbers.fit.disabled and "2 values are negative" in numbers.doing.text
     maps = Maps(country)
     checks.cards[0][0].looked += 1
     assert country.marked == list(bags[:2]) and country.seek == 0
@@ -232,7 +232,7 @@ def test_a_preview_is_called_one_in_the_report_and_the_report_is_one_page(roll):
     learnt = replace(roll.answer, kind="learnt")
     assert "partial" not in exporting.maps_of(learnt, roll.scene, 5.0).attrs
     exports = Exports(roll)
-    page = exports._report().getvalue()
+    page = exporting.bundle(roll).report()
     assert page.startswith("<!DOCTYPE html>") and "<script" not in page
     assert "http://" not in page.replace("http://www.w3.org", "")
     exports._show()

@@ -99,7 +99,7 @@ def test_moved_maps_are_settled_on_release_and_are_found_again(fit, tmp_path):
     exec(exporting.program(store.answer, None), scope)
     np.testing.assert_allclose(scope["maps"]["mean"].values, store.answer.mean, rtol=1e-6)
     path = tmp_path / "maps.nc"
-    path.write_bytes(exports.maps(store.answer, store.scene, state).read())
+    path.write_bytes(exporting.bundle(store).file(".nc").read())
     with xr.open_dataset(path) as maps:
         given = json.loads(maps.attrs["spec"])["hyperparameters"]
         assert given[LENGTH] == pytest.approx(held)
@@ -228,7 +228,7 @@ def test_what_was_fixed_in_the_fit_says_so_when_it_is_let_go():
 
 
 @pytest.mark.parametrize(("query", "why"), [
-    ("dataset=swiss-roll&granularity=10", "auto tries several kernels"),
+    ("dataset=swiss-roll&granularity=10", "Auto fits several kernels"),
     ("dataset=swiss-roll&granularity=10&model=constant", "the flat model has no kernel"),
     ("dataset=swiss-roll&granularity=10&model=vbagg&kernel=linear", "regression alone has no")])
 def test_models_without_a_lengthscale_say_why(query, why):

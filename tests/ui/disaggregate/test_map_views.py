@@ -10,15 +10,18 @@ from bokeh.core.serialization import Serializer
 from bokeh.document import Document
 from bokeh.models import ColorBar, LinearColorMapper, LogColorMapper, Row
 
+from workbench.ui.base.views.figures import chart, hover
 from workbench.ui.disaggregate import engine
 from workbench.ui.disaggregate.state import State
 from workbench.ui.disaggregate.store import Store
 from workbench.ui.disaggregate.views import map_figures
 from workbench.ui.disaggregate.views.atlas import Atlas
 from workbench.ui.disaggregate.views.bar import Numbers
+from workbench.ui.disaggregate.views.charts import AXIS, Charts
 from workbench.ui.disaggregate.views.colours import mapper_of, scales
 from workbench.ui.disaggregate.views.maps import Maps
-from workbench.ui.disaggregate.views.scores import Scores
+from workbench.ui.disaggregate.views.scores import Scores, recovered_table
+from workbench.ui.disaggregate.views.screen import fit
 
 
 def scene_of(query):
@@ -139,17 +142,78 @@ def test_scores_are_a_table_or_bars():
     state = State()
     assert state.read("dataset=swiss-roll&granularity=10&kernel=linear") == []
     result = engine.scores(engine.quick(state.spec()))
-    view = Scores(scores=result, target="rate")
+    view = Scores(Store(state), scores=result, target="rate")
     assert view.table.visible and view.bars[0].object is None       # not drawn unseen
     body = view.table.object
     assert "CRPS (count / point)" in body or "CRPS (count per point)" in body
-    assert all(f"<th>{name}</th>" in body for name in ("vbagg", "constant"))
+    assert all(f">{name}</th>" in body for name in ("VBAgg", "Constant rate"))
+    assert "which the model has not seen" in body
     assert "NaN" not in body
     view.shape.value = "bars"
     assert not view.table.visible
     titles = [pane.object.opts.get("plot").kwargs.get("title") or
               hv.render(pane.object).title.text for pane in view.bars]
     assert [title.split(" (")[0] for title in titles] == ["CRPS", "RMSE", "95 % coverage"]
+
+
+def test_held_out_areas_stand_above_those_that_were_seen():
+    state = State()
+    assert state.read("dataset=swiss-roll&granularity=10&kernel=linear") == []
+    titles = ["CRPS of square roots", "95 % coverage"]
+    recovered = xr.Dataset(
+        {"scores": (("model", "score"), [[0.2, 0.94], [0.8, 0.6]]),
+         "difference": (("model", "other", "score"), np.zeros((2, 2, 2))),
+         "difference_error": (("model", "other", "score"), np.ones((2, 2, 2))),
+         "extrapolated": (("model", "score"), np.ones((2, 2))),
+         "group": (("level", "draw", "area"), np.zeros((1, 1, 3))),
+         "error": (("model", "level", "draw"), np.full((2, 1, 1), ""))},
+        {"model": ["vbagg", "population split"], "other": ["vbagg", "population split"],
+         "score": ["crps_sqrt", "coverage_95"],
+         "score_title": ("score", titles)}, {"headline": "crps_sqrt"})
+    body = recovered_table(recovered)
+    assert body.index("Held out") < body.index("VBAgg") < body.index("Population split")
+    assert "94" in body and "vbagg" not in body
+    store = Store(state)
+    view = Scores(store, scores=engine.scores(engine.quick(state.spec())), target="bag")
+    assert view.table.object.index("In-sample") < view.table.object.index("VBAgg")
+    store.recovered = recovered
+    order = view._panel.objects
+    assert order.index(view.held_out) < order.index(view.table) and view.held_out.object == body
+
+
+@pytest.mark.parametrize("width, beside, size", [(340, False, 235), (514, True, 185),
+                                                 (860, True, 235), (220, False, 180)])
+def test_charts_stand_beside_each_other_where_there_is_room(width, beside, size):
+    charts = Charts(Store(State()))
+    assert charts.dock(width) is beside
+    assert [one.width for one in charts._sized] == [size + AXIS] * 2
+    assert not beside or 2 * (size + AXIS) + 12 <= width
+
+
+@pytest.mark.parametrize("wide, high, docked, stacked", [
+    (14, 4, True, True), (8, 7, True, False), (5, 10, True, False)])
+def test_maps_of_any_shape_have_their_calibration_beside_them(wide, high, docked, stacked):
+    class Shown(Maps):
+        fitted = None
+
+        def fits(self, width, height):
+            return round(min(width, height * wide / high))
+
+        def fit_into(self, width, height, across, stacked=False):
+            self.fitted, one = stacked, self.fits(width, height) + 24
+            return one if stacked else 2 * one
+
+    maps = Shown(Store(State()))
+    for across, down in ((960, 800), (1600, 1080)):
+        needed = fit(maps, across, max(250, down - 425))
+        assert (across - needed >= 340) is docked and maps.fitted is stacked
+    assert fit(maps, 382, 844) == 374 and maps.fitted is False      # a phone: all below
+
+
+def test_units_are_no_part_of_a_tooltip():
+    plot = chart("", "x", "y", 100, 100)
+    hover(plot, plot.scatter([1], [1]), [("rate", "@x{0.0} <img src=x> per km²")])
+    assert plot.hover[0].tooltips == [("rate", "@x{0.0} &lt;img src=x&gt; per km²")]
 
 
 def test_maps_are_linked_with_equal_aspect(country):

@@ -86,7 +86,7 @@ def test_a_headline_belongs_to_the_map_that_is_shown(one_thread):
 def test_notes_of_the_check_are_counted_by_its_step():
     store = Store(State())
     verdict = Verdict(OPEN, "")
-    for count, words in ((0, "nothing wrong"), (1, "1 note"), (3, "3 notes")):
+    for count, words in ((0, "no findings"), (1, "1 note"), (3, "3 notes")):
         findings = [Finding("treated", "a", severity=NOTE)] * count
         store.check = Check("data", findings, None, {}, None)
         step = steps_of(store, verdict)[1]

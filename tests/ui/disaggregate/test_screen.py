@@ -82,7 +82,7 @@ def test_a_fit_has_a_verdict_and_a_place_that_is_clicked_is_explained(page, apps
     press(page, "Fit")
     verdict = page.get_by_role("note").filter(has_text="95 % intervals cover")
     expect(verdict).to_be_visible(timeout=WAIT)
-    assert re.search(r"(Beats|is as good or better).* CRPS .*extrapolate", verdict.inner_text())
+    assert re.search(r"(Beats|[Bb]etter|Do not rely).* CRPS .*extrapolate", verdict.inner_text())
     expect(page.get_by_text(re.compile("extrapolates?\\.$")).first).to_be_visible()
 
     press(page, "Uncertainty")
@@ -124,6 +124,12 @@ def test_the_divider_moves_by_key_and_drag_and_a_step_leads_to_its_part(page, ap
     page.keyboard.press("ArrowRight")
     url(page, "swipe=31")
     page.wait_for_function(shapes, arg="(31|69)%", timeout=WAIT)
+    with page.expect_download(timeout=WAIT) as drawn:
+        press(page, "SVG")
+    assert drawn.value.suggested_filename == "disaggregated-preview.svg"
+    picture = drawn.value.path().read_text()
+    assert "Preview, not fitted" in picture and picture.count("clip-path=\"url(#wb-seen-") == 2
+    assert "What adds up to the estimate" not in picture        # in a drawer that is closed
     box = divider.bounding_box()
     middle = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
     page.mouse.move(*middle)

@@ -72,7 +72,7 @@ def test_auto_is_the_default_and_chooses_for_itself():
     assert state.model == "auto" and state.fixed() == {} and state.neighbours() == []
     for name in ("link", "likelihood", "overdispersion", "nugget", "kernel", "lengthscale",
                  "variance"):
-        assert "auto tries several kernels" in state.inapplicable(name)
+        assert "Auto fits several kernels" in state.inapplicable(name)
     assert dict(state.spec().options) == {"effort": "quick", "workers": 1}
     state.model = "vbagg"                                   # what was chosen is still there
     assert len(state.fixed()) == 2 and state.inapplicable("kernel") == ""

@@ -41,6 +41,39 @@ def test_a_map_that_is_surely_better_and_calibrated_is_green():
         "45 % of the places extrapolate.")
 
 
+# Ours, theirs (the split, the flat rate), their errors, coverage, doubts: light, opening, doubts.
+CASES = [
+    ((2, 10, 12), (.5, .5), .94, (), GREEN, "Beats the population split: CRPS −80 %.", 0),
+    ((2, 10, 12), (.5, .5), .94, ("d",), AMBER,
+     "Better than the population split, with doubts: CRPS −80 %.", 1),
+    ((2, 10, 12), (.5, .5), .85, (), AMBER, "Better than the population split, with doubts:", 1),
+    ((2, 10, 12), (.5, .5), .60, (), RED,
+     "Do not rely on its intervals. CRPS −80 % beside the population split.", 1),
+    ((2, 2.5, 12), (.4, .5), .94, (), AMBER,
+     "Not surely better than the population split: CRPS −20 %, which may be chance.", 0),
+    ((2, 10, 2.5), (.5, .4), .94, (), AMBER, "Not surely better than one flat rate:", 0),
+    ((2, 2.5, 2.5), (.4, .4), .94, (), AMBER, "Not surely better than the population split:", 1),
+    ((2, 2.5, 12), (.4, .5), .60, (), RED, "Do not rely on its intervals. CRPS −20 %", 2),
+    ((2, 2, 12), (.5, .5), .94, (), RED,
+     "The population split is as good or better: CRPS of this map ±0 %.", 0),
+    ((2, 1.99, 12), (.5, .5), .94, (), RED,
+     "The population split is as good or better: CRPS of this map +0.5 %.", 0),
+    ((2, 10, 1), (.5, .5), .60, ("d",), RED, "One flat rate is as good or better: CRPS of this", 2),
+    ((2, 0, 12), (.5, .5), .94, (), RED,
+     "The population split is as good or better: CRPS of this map higher.", 0)]
+
+
+@pytest.mark.parametrize("scores, errors, coverage, doubts, light, opening, count", CASES)
+def test_sentence_light_and_numbers_agree(scores, errors, coverage, doubts, light, opening, count):
+    ours, split, flat = scores
+    found = judge(Evidence("CRPS", ours, {SPLIT: (split, errors[0]), FLAT: (flat, errors[1])},
+                           coverage, "of the true rates"), 0.0, doubts)
+    assert found.light == light and found.sentence.startswith(opening)
+    assert f"{100 * coverage:.0f} % of the true rates" in found.sentence
+    assert len(found.reasons) == count
+    assert (light == GREEN) == found.sentence.startswith("Beats")
+
+
 @pytest.mark.parametrize("coverage, light", [(0.64, RED), (0.85, AMBER), (0.94, GREEN),
                                              (0.999, AMBER), (np.nan, AMBER)])
 def test_no_green_light_with_bad_coverage(coverage, light):
@@ -59,8 +92,8 @@ def test_a_simple_map_that_is_as_good_is_named(winner, said, theirs):
 
 def test_what_may_be_chance_or_extrapolates_mostly_is_not_green():
     close = judge(replace(GOOD, rivals={SPLIT: (2.5, 0.4)}), 0.0)
-    assert close.light == AMBER and "better than the population split may be chance" in (
-        close.reasons[0])
+    assert close.light == AMBER and close.sentence.startswith(
+        "Not surely better than the population split: CRPS −20 %, which may be chance.")
     assert judge(GOOD, 0.6).light == AMBER
     for doubts in (doubts_of("stopped", 100, False), doubts_of("learnt", 100, False),
                    doubts_of("learnt", 12, True)):
@@ -72,8 +105,8 @@ def test_better_is_what_a_mixture_calls_better_and_maps_that_were_not_scored_are
     for errors, light in ((0.99 * SURE, AMBER), (1.01 * SURE, GREEN)):
         near = judge(replace(GOOD, rivals={FLAT: (2.0 + 0.4 * errors, 0.4)}), 0.0)
         assert near.light == light
-    assert "better than one flat rate may be chance" in judge(
-        replace(GOOD, rivals={FLAT: (2.1, 0.4)}), 0.0).reasons[0]
+    assert judge(replace(GOOD, rivals={FLAT: (2.1, 0.4)}), 0.0).sentence.startswith(
+        "Not surely better than one flat rate: CRPS −5 %, which may be chance.")
     left = judge(replace(GOOD, rivals=GOOD.rivals | {GLM: (np.nan, np.nan)}), 0.0)
     assert left.light == AMBER and left.reasons == (
         "the GLM on totals could not be scored",)
@@ -85,14 +118,14 @@ def test_better_is_what_a_mixture_calls_better_and_maps_that_were_not_scored_are
 def test_a_map_whose_lead_is_in_its_intervals_alone_is_not_green(gap, error, light):
     found = judge(replace(GOOD, maps={SPLIT: (gap, error), FLAT: (9.0, 1.0)}), 0.0)
     assert found.light == light and found.reasons == (() if light == GREEN else (
-        "without its intervals, this map is not surely better than the population split",))
+        "by the posterior mean alone it is not surely better than the population split",))
 
 
 @pytest.mark.parametrize("error", [np.nan, np.inf])
 def test_a_lead_whose_error_is_not_known_is_not_sure(error):
     found = judge(replace(GOOD, rivals=GOOD.rivals | {SPLIT: (10.0, error)}), 0.0)
-    assert found.light == AMBER
-    assert found.reasons == ("that it is better than the population split may be chance",)
+    assert found.light == AMBER and found.reasons == ()
+    assert found.sentence.startswith("Not surely better than the population split: CRPS −80 %, ")
 
 
 def test_simple_maps_are_those_that_the_data_allow():
@@ -127,7 +160,7 @@ def test_a_mixture_that_doubts_itself_is_never_green(monkeypatch):
 
     assert doubts() == () and judge(GOOD, 0.0, doubts()).light == GREEN
     for given, said in (
-            ({"difference": [-1.0, 0.1]}, "the GLM on totals recovered the areas as well"),
+            ({"difference": [-1.0, 0.1]}, "the GLM on totals predicted held-out areas as well"),
             ({"difference": [-1.0, -0.25]}, "not surely better than the GLM on totals"),
             ({"deviance_difference": [-0.25, -1.0]},
              "not surely better than the population split (by the maps alone")):
@@ -200,7 +233,7 @@ def test_without_a_truth_areas_are_merged_and_found_again(preview):
     store = shown(preview, recovered=found)
     best = min(evidence.rivals.values())[0]
     assert (verdict_of(store).light == RED) == (best <= evidence.ours or evidence.coverage < 0.8)
-    assert "merged and found again" in verdict_of(store).sentence
+    assert "held-out areas (merged" in verdict_of(store).sentence
 
 
 def test_what_is_not_tested_has_no_colour(preview):

@@ -181,7 +181,7 @@ def test_the_story_leads_to_the_map(page, apps_url):
     press(page, "1-D line")
     expect(status(page)).to_contain_text("20 cells of 0.314 rad", timeout=WAIT)
     expect(page.get_by_text("The controls have left the setting")).to_be_visible(timeout=WAIT)
-    press(page, "Leave")
+    press(page, "Leave the story")
     url(page, "story=0&lecture=no&tab=line")
 
 

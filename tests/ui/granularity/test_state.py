@@ -4,7 +4,7 @@ import time
 
 import numpy as np
 import pytest
-from bokeh.models import ColumnDataSource
+from bokeh.models import ColorBar, ColumnDataSource
 
 from tests.ui.kit import refused, settled, slow_imports
 from workbench.ui.granularity import california, messages, theory, worlds
@@ -271,9 +271,10 @@ def test_the_badge_follows_the_measured_error():
     numbers = Numbers(store)
     store.refresh()
     assert numbers.verdict.color == "success" and store.answer.error < 0.1
-    assert numbers.ratio.label == "lengthscale = 1.9 cells" and numbers.ratio.color == "default"
+    assert numbers.ratio.label == "lengthscale = 1.9 × cell size"
+    assert numbers.ratio.color == "default"
     store.state.known = "rougher"                   # as many cells for each lengthscale
-    assert numbers.ratio.label == "lengthscale = 1.9 cells"
+    assert numbers.ratio.label == "lengthscale = 1.9 × cell size"
     assert numbers.verdict.color == "warning" and "too coarse" in numbers.verdict.label
     store.state.tolerance = 0.2
     assert numbers.verdict.color == "success"
@@ -318,7 +319,8 @@ def test_two_lengthscales_are_compared_on_the_same_summaries():
     maps = Maps(store)
     store.refresh()
     first, rival = store.answer, store.answer.rival
-    assert rival.model.lengthscale == 0.5 and maps._drawn["complete"].glyph.image == "second"
+    shown = maps._images["complete"]["complete"].glyph
+    assert rival.model.lengthscale == 0.5 and shown.image == "second"
     assert "more probable under" in maps._clinic.object and "error" not in maps._clinic.object
     state.param.update(second=0, map_lengthscale=0.5)
     other = store.answer
@@ -326,7 +328,24 @@ def test_two_lengthscales_are_compared_on_the_same_summaries():
     np.testing.assert_allclose(rival.coverage, other.coverage[1])
     assert (rival.evidence, rival.against) == pytest.approx((other.evidence, other.against[1]))
     assert rival.evidence != pytest.approx(first.evidence, abs=1)
-    assert other.rival is None and maps._drawn["complete"].glyph.image == "complete"
+    assert other.rival is None and shown.image == "complete"
+    store.close()
+
+
+def test_each_map_that_can_be_chosen_has_the_colours_of_its_bar():
+    state = State(tab="map", guess="twice", reveal=True)
+    store = Store(state)
+    maps = Maps(store)
+    store.refresh()
+    bar = maps.figures["last"].select_one({"type": ColorBar})
+    for show, mapper in (("sd", maps.doubt), ("truth", maps.value), ("difference", maps.change)):
+        state.show = show
+        seen = [one.glyph for one in maps.figures["last"].renderers
+                if one.visible and type(one.glyph).__name__ == "Image"]
+        assert [(one.image, one.color_mapper, bar.color_mapper) for one in seen] == [
+            (show, mapper, mapper)]
+    state.show = "draws"
+    assert not any(one.visible for one in maps._images["last"].values())
     store.close()
 
 
@@ -385,6 +404,12 @@ def test_views_fit_into_their_room(room, lecture):
         beside = 3 if lecture else 4
         assert 0.6 * room[0] < beside * found.maps + AXIS <= room[0]
         assert (1 if lecture else 3) * (found.charts[0] + 60) <= room[0]
+    told = sizes(room, lecture, chart=True)
+    if lecture:         # a step about a chart shows it unscrolled, in the line's place
+        assert told.line[1] == 0
+        assert room[0] < 900 or room[1] < 750 or 460 + told.charts[1] <= room[1]
+    else:
+        assert told == found
 
 
 def test_the_page_can_be_drawn_before_torch_and_statistics_are_imported():

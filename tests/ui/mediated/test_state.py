@@ -12,7 +12,7 @@ from workbench.ui.mediated.state import State
 from workbench.ui.mediated.store import Store
 from workbench.ui.mediated.views.charts import Calibration, Charts, Curves
 from workbench.ui.mediated.views.controls import LABELS, Controls
-from workbench.ui.mediated.views.maps import Maps
+from workbench.ui.mediated.views.maps import AXIS, BEFORE, LEAST, Maps
 from workbench.ui.mediated.views.page import headline
 
 
@@ -92,6 +92,31 @@ def test_the_verdict_names_interpolation_where_it_is_better():
     assert messages.verdict(0.18, 0.999, 0.24)[0].endswith("too wide")
     assert messages.verdict(0.18, 0.94, 0.24)[1] == "success"
     assert messages.verdict(0.24, None, 0.24)[1] == "default"
+
+
+def test_a_lengthscale_is_a_number_that_judges_nothing():
+    said = {messages.ratio(value) for value in (0.1, 1.0, 4.4)}
+    assert "Lengthscale of k: 4.4 blocks." in said
+    assert not any(word in text for text in said for word in ("recover", "borderline", "resolve"))
+
+
+@pytest.mark.parametrize("room", [(350, 700), (700, 800), (958, 800), (1598, 1080)])
+def test_data_estimate_and_truth_stand_in_one_row_of_the_window(room):
+    store = small()
+    maps = Maps(store)
+    maps.fit_into(*room)
+    large = [maps.figures[name] for name in ("target", "mean", "truth")]
+    assert len({(plot.frame_width, plot.frame_height) for plot in large}) == 1
+    if room[0] > 600:
+        assert [plot.yaxis[0].visible for plot in large] == [True, False, False]
+        assert sum(plot.frame_width for plot in large) + AXIS <= room[0]
+        assert large[0].frame_height + BEFORE <= max(room[1], LEAST + BEFORE)
+        small_ones = [plot for plot in maps.figures.values() if plot not in large]
+        assert not any(plot.yaxis[0].visible for plot in small_ones)
+        assert max(plot.frame_width for plot in small_ones) <= large[0].frame_width
+    else:
+        assert all(0.8 * room[0] < plot.frame_width < room[0] for plot in maps.figures.values())
+    store.close()
 
 
 def test_the_baseline_is_the_error_of_interpolation():

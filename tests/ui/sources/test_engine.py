@@ -219,6 +219,11 @@ def test_the_city_is_that_of_the_package(small, given):
     np.testing.assert_allclose([fitted.mean[r] for r in rows], dist.mean.values, atol=1e-8)
     assert fitted.rmse == pytest.approx(
         float(np.sqrt(((dist.mean.values - target["truth"].values) ** 2).mean())))
+    noise = fitted.fit.noise_std(target).values
+    np.testing.assert_allclose([fitted.noise[r] for r in rows], noise, atol=1e-8)
+    later = target["covariates"].values[:, 0] >= data.half
+    inside = np.abs(dist.mean - target["value"].values) <= 1.959964 * np.hypot(dist.std, noise)
+    assert fitted.coverage == pytest.approx(float(inside.values[later].mean()))
     hour = fitted.at(30)
     assert hour is fitted.at(30) and hour.mean.shape == hour.sd.shape == hour.truth.shape
     there = wb.city_map(tree, 30, 0.5)

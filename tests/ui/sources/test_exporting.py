@@ -72,6 +72,8 @@ def test_the_program_of_the_city_makes_its_map(city):
     table = ran(found.program)["table"]
     np.testing.assert_allclose(table["mean"], hour.mean, rtol=1e-6)
     np.testing.assert_allclose(table["std"], hour.sd, rtol=1e-6)
+    np.testing.assert_allclose(table["reading_std"], hour.total, rtol=1e-6)
+    np.testing.assert_allclose(found.table()["reading_std"], hour.total, rtol=1e-6)
     np.testing.assert_allclose(found.table()["mean"], hour.mean, rtol=1e-8)
     np.testing.assert_allclose(found.table()["truth"], hour.truth)
     assert "not converged" in found.settings["fit"] and "Not converged" in found.told[1]

@@ -3,7 +3,7 @@
 import pytest
 
 from workbench.labelled.source import data_hash
-from workbench.ui.sources import city_models, stored
+from workbench.ui.sources import city_models, messages, stored
 from workbench.ui.sources.city import city
 from workbench.ui.sources.state import CITY, State
 
@@ -21,7 +21,11 @@ def test_the_stored_fit_is_that_of_the_preset_it_stands_for():
         assert data_hash(ds) == data_hash(data.sources[source])
     fitted = city_models.from_store(key, data)
     assert fitted.stored and fitted.converged and not fitted.cancelled
-    assert fitted.coverage > 0.8 and fitted.rmse < data.own_means
+    assert fitted.rmse < data.own_means
+    assert messages.city_verdict(fitted)[1] == "success" and round(100 * fitted.coverage) == 96
+    assert fitted.field_coverage < messages.ENOUGH
+    said = messages.city_intervals(fitted)
+    assert "cover 86 % of the truth" in said and "too narrow" not in said
     assert city_models.from_store(State(tab=CITY, reach=3.0).fit_key, data) is None
     path = stored.PLACES[-1] / stored.NAME
     assert path.stat().st_size < 300_000

@@ -1,4 +1,4 @@
-"""Moments under the logit link: T = Σ w σ(v), a bag's probability, w summing to one."""
+"""Moments under logit and probit: T = Σ w ψ(v), a bag's probability, w summing to one."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from torch import Tensor
 
 from workbench.gp.expectations.inside import quadratic
 from workbench.gp.fields.projected import ProjectedData
-from workbench.gp.likelihoods import OddsMoments
+from workbench.gp.likelihoods import OddsMoments, ProbitMoments
 from workbench.gp.numerics.special import logistic_centre, logistic_moments
 
 
@@ -32,3 +32,25 @@ def moment(view: ProjectedData, mean: Tensor, covariance: Tensor) -> OddsMoments
     linear = quadratic(view, covariance, weight * slope, residual)
     odds = linear / (total * (1 - total) - variance).square()
     return OddsMoments(total, variance, logistic_centre(total, odds), odds)
+
+
+def probit(view: ProjectedData, mean: Tensor, covariance: Tensor) -> ProbitMoments:
+    """T as probit-normal with its mean, and with the first-order variance of its probit.
+
+    E T = Σ w Φ(a), a = m / √(1 + S_ii), and d = E φ(v) = φ(a) / √(1 + S_ii). To first order T
+    has variance c = d̃ᵀ S d̃, d̃ = w d, in terms of a shift of f. Φ of N(μ, ω) with that mean has the
+    slope φ(A) / √(1 + ω), A = Φ⁻¹(E T), so that ω φ(A)² / (1 + ω) = c gives ω = c / (φ(A)² - c).
+    As φ(Φ⁻¹(p)) is concave, Σ w φ(a) <= φ(A), and ω is never negative. Exact for one individual.
+    """
+    weight = view.operator.coefficients()
+    m, s = view.projection.marginals(mean, covariance)
+    root = (1 + s).sqrt()
+    a = m / root
+    total, rest = (view.operator(torch.special.log_ndtr(side).exp()) for side in (a, -a))
+    # By the smaller tail, and densities relative to φ(A), so that far out no digits are lost.
+    rare = total < rest
+    middle = torch.special.ndtri(torch.where(rare, total, rest)) * torch.where(rare, 1.0, -1.0)
+    relative = (0.5 * (middle.square()[view.operator.bags.membership] - a.square())).exp() / root
+    change = quadratic(view, covariance, weight * relative, view.residual)
+    variance = change / (1 - change)
+    return ProbitMoments(total, middle * (1 + variance).sqrt(), variance)

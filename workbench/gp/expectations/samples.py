@@ -6,6 +6,7 @@ smooth deterministic function of q and of the hyperparameters, and gradients flo
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
 
 import torch
@@ -39,12 +40,13 @@ def squares(view: ProjectedData, mean: Tensor, covariance: Tensor) -> SampledMom
     return _sampled(view, total.log(), 2 * weight * f / total[view.operator.bags.membership])
 
 
-def probabilities(view: ProjectedData, mean: Tensor, covariance: Tensor) -> SampledOdds:
-    """Draws of the log-odds of Σ w σ(f)."""
+def probabilities(view: ProjectedData, mean: Tensor, covariance: Tensor,
+                  log_psi: Callable[[Tensor], Tensor] = logsigmoid) -> SampledOdds:
+    """Draws of the log-odds of Σ w ψ(f), ψ with ψ(-f) = 1 - ψ(f)."""
     log_weight = view.operator.coefficients().log()[:, None]
     f = draw(view, mean, covariance)
-    return SampledOdds(_logsumexp(view, log_weight + logsigmoid(f))
-                       - _logsumexp(view, log_weight + logsigmoid(-f)))
+    return SampledOdds(_logsumexp(view, log_weight + log_psi(f))
+                       - _logsumexp(view, log_weight + log_psi(-f)))
 
 
 def draw(view: ProjectedData, mean: Tensor, covariance: Tensor) -> Tensor:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
+import torch
 from torch import Tensor
 
 from workbench.checks import InputError, choose
@@ -67,11 +68,17 @@ _ALL = [
           "the bag's probability as logit-normal with its mean and (first-order) log-odds "
           "variance", probabilities.moment),
     _monte_carlo("logit", samples.probabilities),
+    Bound("probit", "moment", "approximation", "N_a M + pairs",
+          "the bag's probability as probit-normal with its mean and (first-order) probit "
+          "variance; exact for one individual",
+          probabilities.probit),
+    _monte_carlo("probit", partial(samples.probabilities, log_psi=torch.special.log_ndtr)),
 ]
 # By link and name: the same name may stand for the same idea under several links.
 BOUNDS = {(bound.link, bound.name): bound for bound in _ALL}
 BOUND_NAMES = tuple(dict.fromkeys(bound.name for bound in _ALL))
-DEFAULT_BOUND = {"identity": "gaussian", "exp": "moment", "square": "taylor", "logit": "moment"}
+DEFAULT_BOUND = {"identity": "gaussian", "exp": "moment", "square": "taylor", "logit": "moment",
+                 "probit": "moment"}
 
 
 def bound_named(name: str | None, link: str) -> Bound:
@@ -96,7 +103,8 @@ def bound_named(name: str | None, link: str) -> Bound:
 
 #: How η is predicted: as by the default bound, but for exp with the exact variance of η.
 _PREDICTIONS = {"identity": exponentials.gaussian, "exp": exponentials.matched,
-                "square": squares.taylor, "logit": probabilities.moment}
+                "square": squares.taylor, "logit": probabilities.moment,
+                "probit": probabilities.probit}
 
 
 def prediction_named(link: str) -> Moments:

@@ -21,7 +21,13 @@ from workbench.gp.likelihoods.effect_quadrature import (
     effect_posterior,
     poisson_lognormal,
 )
-from workbench.gp.likelihoods.moments import BagMoments, OddsMoments, SampledMoments, SampledOdds
+from workbench.gp.likelihoods.moments import (
+    BagMoments,
+    OddsMoments,
+    ProbitMoments,
+    SampledMoments,
+    SampledOdds,
+)
 
 LIKELIHOODS: dict[str, type[Likelihood]] = {
     one.name: one for one in (Poisson, NegativeBinomial, Normal, Exponential, Binomial)}
@@ -38,7 +44,7 @@ def likelihood_for(name: str, source: Source) -> type[Likelihood]:
 
 __all__ = [
     "LIKELIHOODS", "BagMoments", "Binomial", "Exponential", "Likelihood", "NegativeBinomial",
-    "Normal", "OddsMoments", "Poisson", "SampledMoments", "SampledOdds", "Units",
+    "Normal", "OddsMoments", "Poisson", "ProbitMoments", "SampledMoments", "SampledOdds", "Units",
     "binomial_log_prob", "effect_mode", "effect_posterior", "exponential_lognormal",
     "likelihood_for", "poisson_lognormal", "require_counts", "require_positive",
 ]

@@ -20,13 +20,14 @@ from workbench.gp.predictive import Predictive
 
 
 class Binomial(Likelihood):
-    """y positives out of n trials, each positive with the bag's probability T = Σ w σ(f).
+    """y positives out of n trials, each positive with the bag's probability T = Σ w ψ(f).
 
     The weights sum to one over the bag: a participant of the survey is individual i with
-    probability w_i. With g = logit T, log p(y | T) = log C(n, y) + y g - n log(1 + e^g); under q
-    its expectation is taken over the Gaussian (or drawn) distribution of g in `OddsMoments`, by
-    quadrature. That distribution is matched to moments, so the objective is an approximation of the
-    lower bound, not a bound.
+    probability w_i; ψ is the logistic function σ, or Φ. With g = logit T, log p(y | T) =
+    log C(n, y) + y g - n log(1 + e^g); under q its expectation is taken by quadrature over the
+    distribution of T in `OddsMoments`: logit-normal, or under the probit link probit-normal (or
+    drawn). That distribution is matched to moments, so the objective is an approximation of the
+    lower bound; of single individuals it is exact, and the objective the bound itself.
 
     Parameters
     ----------
@@ -34,7 +35,7 @@ class Binomial(Likelihood):
         n of the bags of ``y``.
     """
 
-    name, links, default_link = "binomial", ("logit",), "logit"
+    name, links, default_link = "binomial", ("logit", "probit"), "logit"
     multinomial = proportions = True
     no_area_effect = ("overdispersion='area' is not available for the binomial likelihood; use "
                       "overdispersion='none'")
@@ -50,12 +51,12 @@ class Binomial(Likelihood):
 
     @classmethod
     def link(cls, name: str) -> Link:
-        """The logit; see `Likelihood.link`."""
+        """The logit by default; see `Likelihood.link`."""
         link = link_named(cls.default_link if name == "auto" else name)
         if link.name not in cls.links:
             raise InputError(
                 "the binomial likelihood, of positives out of trials, needs probabilities: use "
-                f"link='logit', not {link.name!r}")
+                f"link='logit', not {link.name!r}; link='probit' goes with it, too")
         return link
 
     @classmethod
@@ -87,7 +88,7 @@ class Binomial(Likelihood):
     def observe(cls, rates: Tensor, units: Units, generator: np.random.Generator) -> Tensor:
         """Positives of bags, or of individuals among their bag's participants.
 
-        A participant is individual i and positive with probability w_i σ(f_i), the weights adding
+        A participant is individual i and positive with probability w_i ψ(f_i), the weights adding
         up to one in a bag.
         """
         bags = units.bags

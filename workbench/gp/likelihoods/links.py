@@ -163,15 +163,18 @@ class Logit(Link):
 
 
 class Probit(Link):
-    """rate = Φ(f): for observations of single places; weighted sums over a bag have no bound."""
+    """rate = Φ(f), Φ the distribution function of a standard normal variable."""
 
-    name, help = "probit", "rate = Φ(f), a probability; for proportions"
+    name, help = "probit", "rate = Φ(f), a probability; for positives out of trials"
     rate, upper = ProbitNormal, 1.0
     psi, inverse = staticmethod(torch.special.ndtr), staticmethod(torch.special.ndtri)
 
+    def of_bags(self, moments) -> ProbitNormal:
+        """Probit-normal by the moments of the bag's probit."""
+        return ProbitNormal(moments.probit_mean, moments.probit_variance.sqrt())
 
-LINKS = {link.name: link for link in (Identity(), Exponential(), Square(), Logit())}
-PROBIT = Probit()
+
+LINKS = {link.name: link for link in (Identity(), Exponential(), Square(), Logit(), Probit())}
 
 
 def link_named(name: str) -> Link:

@@ -173,6 +173,35 @@ class OddsMoments:
         return logsigmoid(nodes) @ weights
 
 
+class ProbitMoments(OddsMoments):
+    """A bag's probability T = Σ w Φ(f), w summing to one, as Φ of a Gaussian.
+
+    Parameters
+    ----------
+    mean : Tensor (B,)
+        E T.
+    probit_mean, probit_variance : Tensor (B,)
+        Of the Gaussian distribution of Φ⁻¹(T).
+    """
+
+    def __init__(self, mean: PerBag, probit_mean: PerBag, probit_variance: PerBag):
+        self.probit_mean, self.probit_variance = probit_mean, probit_variance
+        points = torch.as_tensor(_ODDS_POINTS).to(mean)
+        self._weights = torch.as_tensor(_ODDS_WEIGHTS / np.sqrt(2 * np.pi)).to(mean)
+        std = probit_variance.clamp_min(1e-16).sqrt()
+        self._probits = probit_mean[:, None] + std[:, None] * points
+        odds = self.logit_nodes()[0]
+        logit_mean = odds @ self._weights
+        variance = (torch.special.ndtr(self._probits) - mean[:, None]).square() @ self._weights
+        super().__init__(mean, variance, logit_mean,
+                         (odds - logit_mean[:, None]).square() @ self._weights)
+
+    def logit_nodes(self) -> tuple[Float[Tensor, "B k"], Float[Tensor, " k"]]:
+        """Gauss-Hermite nodes of Φ⁻¹(T), as log-odds, and their weights."""
+        above, below = torch.special.log_ndtr(self._probits), torch.special.log_ndtr(-self._probits)
+        return above - below, self._weights
+
+
 class SampledOdds(OddsMoments):
     """The distribution of a bag's probability by equally weighted draws of its log-odds (B, S)."""
 

@@ -23,7 +23,7 @@ from workbench.gp.likelihoods.base import Units
 from workbench.gp.likelihoods.binomial import binomial_log_prob
 from workbench.gp.likelihoods.continuous import Normal
 from workbench.gp.likelihoods.effect_quadrature import poisson_lognormal
-from workbench.gp.likelihoods.links import LINKS, PROBIT, Link
+from workbench.gp.likelihoods.links import LINKS, Link
 from workbench.gp.predictive import LogNormal, Predictive
 
 BOUNDARIES = ("refuse", "half", "drop")
@@ -241,7 +241,7 @@ VARIANCE_FUNCTIONS = {v.name: v for v in (
                      help="means of Normal observations, variance σ²"),
     PoissonSummary("poisson", LINKS["exp"], lambda f: (-f).exp(), "mean", low=0.0,
                      help="mean counts or rates; v = 1/ȳ on the log scale"),
-    BernoulliSummary("bernoulli", PROBIT, _bernoulli, "proportion", 0.0, 1.0,
+    BernoulliSummary("bernoulli", LINKS["probit"], _bernoulli, "proportion", 0.0, 1.0,
                      help="proportions, probit link; v = ȳ(1 - ȳ)/φ(f)²"),
     LaplaceSummary("laplace", LINKS["identity"], torch.ones_like, "median", scaled=True,
                      help="medians of Laplace observations; v = b², the expected information, for "
@@ -253,7 +253,7 @@ def custom(function: Callable[[Tensor], Tensor], link: str) -> VarianceFunction:
     """A variance function of the user's own on a named link, see `VarianceFunction`."""
     require(callable(function), "variance must be a function of f = g⁻¹(statistic), such as "
             "variance=lambda f: 0.5 * f.exp()")
-    known = {name: LINKS[name] for name in ("identity", "exp", "logit")} | {"probit": PROBIT}
+    known = {name: LINKS[name] for name in ("identity", "exp", "logit", "probit")}
     chosen = known[choose("link", link, known)]
     low = 0.0 if chosen.positive else -math.inf
     return VarianceFunction("custom", chosen, function, "mean", low, chosen.upper)

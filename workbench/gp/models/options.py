@@ -149,7 +149,7 @@ class VariationalOptions(AggregatedOptions):
         "else exp", choices=("auto", *LINKS))
     bound: str = option(
         "default", "how E log η is obtained: moment or jensen (exp), taylor (-lowrank), gamma or "
-        "jensen (square), moment (logit); monte-carlo is the reference for all",
+        "jensen (square), moment (logit, probit); monte-carlo is the reference for all",
         choices=("default", *BOUND_NAMES))
     overdispersion: str = option(
         "auto", "area: an iid Gaussian effect of each area on the link scale, its std learnt; auto "

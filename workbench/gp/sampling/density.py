@@ -110,7 +110,7 @@ class Density:
     def rate(self, v):
         """ψ(v), elementwise."""
         psi = {"identity": lambda u: u, "exp": self.jnp.exp, "square": self.jnp.square,
-               "logit": self.jax.nn.sigmoid}
+               "logit": self.jax.nn.sigmoid, "probit": self.jax.scipy.stats.norm.cdf}
         return psi[self.link](v)
 
     def parameter(self, raws, z):

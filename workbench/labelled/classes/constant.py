@@ -40,11 +40,11 @@ class Constant(LabelledModel):
         Distribution of a bag's observation; auto is binomial for positives out of trials, Poisson
         for other counts, else Normal; one of "auto", "poisson", "negative-binomial", "normal",
         "exponential", "binomial".
-    link : {"auto", "identity", "exp", "square", "logit"}, default "auto"
+    link : {"auto", "identity", "exp", "square", "logit", "probit"}, default "auto"
         From the Gaussian process to the rate; auto is logit for positives out of trials, else exp.
     bound : str, default "default"
         How E log η is obtained: moment or jensen (exp), taylor (-lowrank), gamma or jensen
-        (square), moment (logit); monte-carlo is the reference for all; one of "default",
+        (square), moment (logit, probit); monte-carlo is the reference for all; one of "default",
         "gaussian", "moment", "jensen", "monte-carlo", "taylor", "taylor-lowrank", "gamma".
     overdispersion : {"auto", "none", "area"}, default "auto"
         area: an iid Gaussian effect of each area on the link scale, its std learnt; auto is area

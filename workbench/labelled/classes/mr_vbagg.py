@@ -48,7 +48,7 @@ class MRVBAgg(MultiSourceModel):
         Likelihood of a source, by its name; of others auto: Poisson for counts, else Normal.
     links : mapping, optional
         Link of a source, by its name; of others ``link``, of positives out of trials logit.
-    link : {"auto", "identity", "exp", "square", "logit"}, default "exp"
+    link : {"auto", "identity", "exp", "square", "logit", "probit"}, default "exp"
         From the shared Gaussian process to the rates of all sources.
     offset : {"task", "none"}, default "task"
         task: quantities other than the first have a mean of f of their own; none: one mean for all.

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 from scipy.sparse import csr_array
-from scipy.special import expit
+from scipy.special import expit, ndtr
 
 from workbench.gp.data.bags import Bags, Columns
 from workbench.gp.expectations.table import BOUNDS
@@ -97,14 +97,15 @@ def explicit_view(sizes: Sequence[int], mean, root, *, weight=None, nugget: floa
 
 
 def view_of_regime(regime: Regime, link: str, seed: int = 0) -> ProjectedData:
-    """Bags and distribution of f of the regime, from a seed; bag means under the logit link."""
+    """Bags and distribution of f of the regime, from a seed; bag means of probabilities."""
     rng, n = np.random.default_rng(seed), sum(regime.sizes)
     weight = np.exp(regime.weights * rng.standard_normal(n))
     shared = np.zeros((n, len(regime.sizes)))
     shared[np.arange(n), np.repeat(np.arange(len(regime.sizes)), regime.sizes)] = regime.common
-    mean = rng.normal(_PREVALENCE if link == "logit" else regime.centre, 0.5, n)
+    probability = link in ("logit", "probit")
+    mean = rng.normal(_PREVALENCE if probability else regime.centre, 0.5, n)
     root = np.hstack([shared, regime.own * np.eye(n)])
-    return explicit_view(regime.sizes, mean, root, weight=weight, average=link == "logit")
+    return explicit_view(regime.sizes, mean, root, weight=weight, average=probability)
 
 
 def brute_force(view: ProjectedData, link: str, draws: int, seed: int = 0, nugget: float = 0.0
@@ -113,7 +114,7 @@ def brute_force(view: ProjectedData, link: str, draws: int, seed: int = 0, nugge
     rng = np.random.default_rng(seed)
     mean, root = view.projection.offset.numpy(), csr_array(view.projection.features.numpy())
     totals, parts = csr_array(view.operator.dense().numpy()), []
-    psi = {"exp": np.exp, "square": np.square, "logit": expit}[link]
+    psi = {"exp": np.exp, "square": np.square, "logit": expit, "probit": ndtr}[link]
     step = max(1, _HELD // root.shape[0])
     for start in range(0, draws, step):
         count = min(step, draws - start)

@@ -31,13 +31,6 @@ def not_offered(problems: list[str]) -> str:
     return f"Not offered here: {'; '.join(problems[:TOLD])}{more}."
 
 
-def resolution(ratio: float, units: str) -> tuple[str, str]:
-    """What a lengthscale means that is so many cells or blocks, and a colour for it."""
-    if ratio < 0.5:
-        return f"shorter than the {units} resolve", "error"
-    return ("borderline", "warning") if ratio < 2 else ("recoverable", "success")
-
-
 def rows_shown(shown: int, count: int) -> str:
     """How much of a table a report shows; empty if all."""
     return "" if shown == count else (f"The first {shown:,} of {count:,} rows; all are in the CSV "

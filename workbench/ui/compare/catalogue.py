@@ -113,8 +113,8 @@ RIVALS = {
                      always=True, shown=True),
     "kriging": Rival("Poisson kriging", "Area-to-point Poisson kriging.", counts=True, always=True,
                      places=True, shown=True),
-    "auto": Rival(AUTO, "A mixture of models, weighed by areas found again; the default of "
-                        "`workbench disaggregate`.", always=True, shown=True),
+    "auto": Rival(AUTO, "A mixture of models, weighted by how they predict held-out areas; the "
+                        "default of `workbench disaggregate`.", always=True, shown=True),
     "vbagg": Rival("VBAgg", "A variational GP of regression and map (Law et al. 2018).",
                    cls="VBAgg", options={"kernel": "linear+matern32"}, places=True, shown=True),
     "flexible": Rival("VBAgg, covariates alone", "A variational GP of the covariates.",

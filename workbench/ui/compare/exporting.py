@@ -1,4 +1,4 @@
-"""What can be taken away from a comparison: Python that makes it again, JSON, CSV, a report."""
+"""What can be taken away from a comparison, and the Python that makes it again."""
 
 from __future__ import annotations
 
@@ -6,15 +6,155 @@ import json
 import math
 from dataclasses import asdict
 from pprint import pformat
+from typing import TYPE_CHECKING
 
+import numpy as np
 import xarray as xr
 
-from workbench.ui.compare import pairs
+from workbench.ui.base.views.bundle import Bundle
+from workbench.ui.compare import messages, pairs
 from workbench.ui.compare.catalogue import AUTO, rivals_for
-from workbench.ui.compare.engine import Board, arguments, auto_options
-from workbench.ui.compare.state import Pair, Setting
+from workbench.ui.compare.engine import Board, arguments, auto_options, data_of
+from workbench.ui.compare.ranking import score_of, title_of
+from workbench.ui.compare.state import BETWEEN, MODELS, Pair, Setting
+from workbench.ui.compare.store import Store
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _WIDE = 96
+#: Datasets whose individuals are pixels.
+_RASTERS = ("simulated-country", "simulated-climate", "madagascar", "uk-temperature")
+
+
+def bundle(store: Store) -> Bundle | None:
+    """What can be taken away of the tab that is open; None while there is nothing."""
+    if store.state.tab == MODELS:
+        return None if store.board is None else of_board(
+            store.board, address(store), store.state.score)
+    if store.state.tab == BETWEEN and store.pair is not None:
+        return of_pair(store.shown, store.pair)
+    return None
+
+
+def address(store: Store) -> str:
+    """The query under which the app shows the board that is shown."""
+    chosen = store.board.setting.choices | {"score": store.state.score}
+    return type(store.state)(**chosen).query()
+
+
+def of_board(board: Board, query: str = "", score: str = "crps") -> Bundle:
+    """A comparison of models: its table, and the maps of all models.
+
+    Parameters
+    ----------
+    board : Board
+    query : str
+        Under which the app shows it.
+    score : {"crps", "map"}
+        That models are ranked by.
+    """
+    attrs, setting = board.result.attrs, board.setting
+    by = title_of(board, score_of(board, score))
+    cut = messages.failed(board.partial) if board.partial else ""
+    drawn = (((".tif",) if setting.data.name in _RASTERS else ()) + (".gpkg", ".nc")
+             if setting.data.blocks else (".nc",))
+    return Bundle(
+        "comparison-incomplete" if cut else "comparison", f"Models compared: {setting.data.title}",
+        tuple(filter(None, [cut, attrs["sentence"], *attrs["notes"].split("\n")])),
+        {"test": setting.test, "address": f"compare?{query}"},
+        lambda: f"{program(setting)}\n{_RANKED.format(test=_test(board), by=by)}",
+        lambda: _table(board).reset_index().sort_values(by, kind="stable", ignore_index=True),
+        lambda: maps(board), drawn, cut,
+        lambda: as_html(board))
+
+
+def of_pair(pair: Pair, found: xr.Dataset) -> Bundle:
+    """A comparison of engines: mean and sd of every individual by each.
+
+    Parameters
+    ----------
+    pair : Pair
+    found : xr.Dataset
+    """
+    told = messages.engines_stopped(missing) if (missing := pairs.unfinished(found)) else ""
+    names = list(dict.fromkeys([pair.one, pair.other]))
+    settings = {"likelihood": pair.likelihood, "left": messages.ENGINE_NAMES[pair.one],
+                "middle": messages.ENGINE_NAMES[pair.other],
+                "hyperparameters": "each engine's own" if pair.learnt else "fixed"}
+    there = [name for name in names if name not in missing]
+    return Bundle(
+        "engines-incomplete" if told else "engines", "Engines compared on twenty areas",
+        tuple(filter(None, [told, *found.attrs["summary"].split("\n"),
+                            *found.attrs.get("warned", "").split("\n")])), settings,
+        lambda: f"{pair_program(pair)}\n{_ENGINES.format(names=there)}",
+        lambda: engines_table(found, there), lambda: _by_engine(found, there),
+        (".tif", ".gpkg", ".nc"), told)
+
+
+def maps(board: Board) -> xr.Dataset:
+    """The maps of a board, in natural units, where the individuals of its dataset lie.
+
+    Parameters
+    ----------
+    board : Board
+
+    Returns
+    -------
+    xr.Dataset
+        A variable for each model, what was observed and the truth where it is known; points without
+        polygons of their own are points.
+    """
+    from workbench.plots import rate_unit
+
+    ds = data_of(board.setting.data)
+    factor, _ = rate_unit(ds)
+    shown = {"observed": board.observed} | ({} if board.truth is None else {"truth": board.truth})
+    shown |= {_name(name): values for name, values in board.maps.items()}
+    made = ds[["membership", "weight"]].assign(
+        {name: ("individual", values / np.float32(factor)) for name, values in shown.items()})
+    if "row" not in made.coords and "individual_geometry" not in made.coords and (
+            board.setting.data.blocks):
+        import shapely
+
+        points = shapely.points(made["x"].values, made["y"].values)
+        made = made.assign_coords(individual_geometry=("individual", points))
+    kept = {name: ds.attrs[name] for name in ("crs", "grid_transform", "grid_shape", "title",
+                                              "source", "licence") if name in ds.attrs}
+    made.attrs = kept | {"sentence": board.result.attrs["sentence"]}
+    return made
+
+
+def _name(model: str) -> str:
+    """A model's name as that of a column."""
+    return "".join(c if c.isalnum() else "_" for c in model).replace("__", "_").strip("_")
+
+
+def _by_engine(found: xr.Dataset, names: list[str]) -> xr.Dataset:
+    """Mean and sd of each engine as variables of their own."""
+    made = found[["membership", "weight"]].assign({
+        f"{name}_{engine}": ("individual", found[name].sel(engine=engine).values)
+        for engine in names for name in ("mean", "std")})
+    made.attrs = {name: found.attrs[name] for name in ("crs", "grid_transform", "grid_shape",
+                                                       "title", "summary") if name in found.attrs}
+    return made
+
+
+def engines_table(found: xr.Dataset, names: list[str]) -> pd.DataFrame:
+    """Mean and sd of every individual by each engine.
+
+    Parameters
+    ----------
+    found : xr.Dataset
+    names : list of str
+        Engines that are finished.
+    """
+    import pandas as pd
+
+    columns = {"area": found["bag"].values[found["membership"].values], "x": found["x"].values,
+               "y": found["y"].values}
+    return pd.DataFrame(columns | {f"{name}_{engine}": found[name].sel(engine=engine).values
+                                   for engine in names for name in ("mean", "std")})
 
 
 def program(setting: Setting) -> str:
@@ -47,7 +187,7 @@ def program(setting: Setting) -> str:
 def pair_program(pair: Pair) -> str:
     """The Python that makes a comparison of engines again; it ends with ``found``."""
     return "\n".join([
-        "import workbench as wb", "",
+        "import pandas as pd", "import workbench as wb", "",
         f"ds = {_call('load', pairs.DATASET, repr('simulated-country'))}",
         f"model = {_call('VBAgg', pairs.options(pair))}",
         f"found = {_call('compare_engines', pairs.arguments(pair), 'ds, model')}",
@@ -75,11 +215,6 @@ def as_json(board: Board, address: str) -> str:
     return json.dumps(told, indent=2, ensure_ascii=False)
 
 
-def as_csv(board: Board) -> str:
-    """The library's table of a comparison, a row for each model, best first."""
-    return _table(board).to_csv()
-
-
 def as_html(board: Board) -> str:
     """The library's report of a comparison, one self-contained page."""
     from workbench.comparison import Comparison
@@ -99,10 +234,27 @@ def pair_json(pair: Pair, found: xr.Dataset) -> str:
                   for e in found["engine"].values.tolist()} for name in ("mean", "std")}}, indent=1)
 
 
-def _table(board: Board):
+_RANKED = """\
+table = result.table({test!r}).reset_index()
+table = table.sort_values({by!r}, kind="stable", ignore_index=True)
+"""
+_ENGINES = """\
+table = pd.DataFrame({{"area": found["bag"].values[found["membership"].values],
+                      "x": found["x"].values, "y": found["y"].values}})
+for engine in {names}:
+    for name in ("mean", "std"):
+        table[f"{{name}}_{{engine}}"] = found[name].sel(engine=engine).values
+"""
+
+
+def _test(board: Board) -> str:
+    return str(board.result["test"].values[0])
+
+
+def _table(board: Board) -> pd.DataFrame:
     from workbench.comparison import Comparison
 
-    return Comparison(board.result).table(str(board.result["test"].values[0]))
+    return Comparison(board.result).table(_test(board))
 
 
 def _plain(record: dict) -> dict:

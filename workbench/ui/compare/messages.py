@@ -2,45 +2,50 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from workbench.ui.compare.catalogue import ENGINES
 
 ENGINE_NAMES = {engine: label for label, engine in ENGINES.items()}
 UNFINISHED = "not finished"
+_SPOKEN = {r"VBAgg\([^)]*\)": "VBAgg with regression and a Matérn 3/2 map",
+           r"at those of vi\b": "at those of the variational fit", r"\bvi\b": "variational",
+           r"\bnuts\b": "Markov chains (NUTS)", r"^exact\b": "in closed form"}
+_METHODS = {"vbagg": "VBAgg", "mr-dgp": "MR-DGP", "mr-gprn": "MR-GPRN", "mr-cascade": "MR-cascade",
+            "var-cmp": "VarCMP", "var-gpr": "VarGPR", "log rho": "log ρ", "log sigma": "log σ",
+            "log tau_u": "log τᵤ"}
 TITLE = "Compare: models, engines, papers"
 ABOUT = {
-    "models": "Every model gets the same totals and is asked for what it was not told. The simple "
-              "map is the rule to beat.",
+    "models": "Every model gets the same totals and predicts what was withheld. The simple map is "
+              "the benchmark to beat.",
     "engines": "One model on twenty small areas, its posterior computed in two ways.",
-    "papers": "What four papers and a package print, beside what the experiments here found.",
+    "papers": "The published numbers of four papers and a package beside those found here.",
 }
 COMPARE, COMPUTE = "Compare", "Compute"
 COMPARING, COMPUTING = "comparing", "computing"
-NONE_YET = "Nothing was compared with these settings yet: press Compare."
-NO_PAIR = "Nothing was computed with these settings yet: press Compute."
+NONE_YET = "Nothing has been compared with these settings yet: press Compare."
+NO_PAIR = "Nothing has been computed with these settings yet: press Compute."
 TOO_FEW = "There is no model besides the simple map: choose one."
 ONE_ENGINE = "Both sides are the same engine: choose another for one of them."
-STALE = ("What is shown was made with other settings; press Compare for these. Fits that were "
-         "finished before are not done again.")
+STALE = ("What is shown was made with other settings; press Compare for these. Finished "
+         "fits are reused.")
 STALE_PAIR = "What is shown was made with other settings; press Compute for these."
-CHART_NOTE = ("Left of the rule a model is better than the simple map ({base}), right of it worse; "
-              "bars are 95 % intervals of the paired difference, hollow marks are within error. "
-              "Dots of coverage belong on the line of their colour.")
+CHART_NOTE = ("Left of the dashed line a model is better than the simple map ({base}), right of it "
+              "worse; bars are 95 % intervals of the paired difference; hollow marks are within "
+              "error. "
+              "Coverage dots should lie on the dotted line of their colour.")
 COVERAGE = "coverage (%)"
-BEYOND = "An arrow: the difference is beyond the chart; the figure beside it is not cut."
+BEYOND = "Arrow: the difference lies beyond the chart; the number beside it is exact."
 MAPS_NOTE = ("One colour scale for all maps, locked to what was observed and to the truth where it "
-             "is known{kept}. Zoom and pan are linked; point at a place for all models' values.")
+             "is known{kept}. Zoom and pan are linked; hover for the values of all models.")
 KEPT = "; every map keeps the areas' totals"
-OBSERVED, TRUTH = "Told: areas' rates", "Truth, not told"
-PROGRAM_NOTE = "Runs as it is, and gives these numbers; the times differ."
-COPY, COPIED = "Copy", "Copied"
+OBSERVED, TRUTH = "Observed area rates", "Truth (withheld)"
 SAME_SCALE = ("Means share one colour scale. The difference is in standard deviations of the "
-              "posterior in the middle: below about 0.1 nobody would see it.")
-NO_PAPERS = "The stored table of published numbers is not here."
-PAPERS_NOTE = ("Every number on the left is what the paper prints, every number in the middle is "
-               "from a stored run; the command that makes it again stands below the table. The "
-               "cause is our judgement.")
+              "posterior in the middle: below about 0.1 it is negligible.")
+NO_PAPERS = "The stored table of published numbers is missing."
+PAPERS_NOTE = ("Published: as printed in the paper. Ours: from a stored run, which the command "
+               "below the table repeats. The likely cause of a gap is our judgement.")
 
 
 def left(what: str, seconds: float) -> str:
@@ -50,13 +55,15 @@ def left(what: str, seconds: float) -> str:
     return f"{what}, about {duration(seconds)} left" if seconds > 0.5 else what
 
 
-def badge(use: str, base: str, change: float, surely: bool) -> tuple[str, str]:
+def badge(use: str, base: str, score: str, change: float, surely: bool) -> tuple[str, str]:
     """Whether the model to use beats the simple map, by how much of its score, and a colour.
 
     Parameters
     ----------
     use, base : str
         Models.
+    score : str
+        What decides, such as "CRPS of square roots".
     change : float
         Of the score, relative to that of the simple map.
     surely : bool
@@ -66,8 +73,9 @@ def badge(use: str, base: str, change: float, surely: bool) -> tuple[str, str]:
         return "nothing to compare", "default"
     if use == base:
         return f"no model surely beats the {base}", "warning"
-    told = f"{use} beats the {base}: CRPS {percent(change)}"
-    return (told, "success") if surely else (f"{told}, within error", "warning")
+    if surely:
+        return f"{use} beats the {base}: {score} {percent(change)}", "success"
+    return f"{use} not surely better than the {base}: {score} {percent(change)}", "warning"
 
 
 def percent(share: float) -> str:
@@ -84,6 +92,41 @@ def gap(change: Mapping[str, float]) -> str:
 def failed(partial: str) -> str:
     """That a comparison was stopped, and where."""
     return f"Incomplete: {partial}. What is finished is shown, and kept for the next comparison."
+
+
+def spoken(line: str) -> str:
+    """A line of the summary of `workbench.compare_engines`, engines and model in words."""
+    for name, words in _SPOKEN.items():
+        line = re.sub(name, words, line)
+    return line
+
+
+def method(name: str) -> str:
+    """Text of a paper's table: methods and hyperparameters as papers write them, a true minus."""
+    for one, words in _METHODS.items():
+        name = re.sub(rf"\b{one}\b", words, name)
+    return re.sub(r"(?<!\w)-(?=\d)", "−", name)
+
+
+def engines_apart(one: str, other: str, seconds: float, apart: tuple[float, float],
+                  ratio: tuple[float, float, float]) -> str:
+    """How far two engines are from each other.
+
+    Parameters
+    ----------
+    one, other : str
+        Of `catalogue.ENGINES`.
+    seconds : float
+        That the first took.
+    apart : (float, float)
+        Median and largest difference of means, in standard deviations of the second.
+    ratio : (float, float, float)
+        Median, smallest and largest ratio of standard deviations.
+    """
+    first, second = ENGINE_NAMES[one], ENGINE_NAMES[other]
+    return (f"{first[0].upper()}{first[1:]} ({seconds:.1f} s) against {second}: posterior means "
+            f"differ by {apart[0]:.2f} sd (median; at most {apart[1]:.2f}), sds are "
+            f"{ratio[0]:.2f} times as large ({ratio[1]:.2f} to {ratio[2]:.2f})")
 
 
 def engines_done(names: list[str]) -> str:
@@ -107,6 +150,6 @@ def papers(title: str, count: int, near: int, elsewhere: int) -> str:
     """How many published numbers are met."""
     if not count:
         return NO_PAPERS
-    more = (f" {elsewhere} more are on other data, where models' order can be compared and numbers "
-            "cannot." if elsewhere else "")
-    return f"{title}: of {count} published numbers {near} are met within 5 %.{more}"
+    more = (f" {elsewhere} more are on other data: there the order of models can be compared, the "
+            "numbers cannot." if elsewhere else "")
+    return f"{title}: {near} of {count} published numbers are met within 5 %.{more}"

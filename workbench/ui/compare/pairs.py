@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import numpy as np
 import xarray as xr
 
 from workbench.ui.base.cache import Cache
@@ -89,6 +90,26 @@ def cut_short(pair: Pair, found: xr.Dataset) -> xr.Dataset:
     there = found["engine"].values.tolist()
     missing = [one for one in dict.fromkeys([pair.one, pair.other]) if one not in there]
     return found.assign_attrs(warned="", unfinished="\n".join(missing))
+
+
+def distance(found: xr.Dataset, one: str, other: str) -> tuple[np.ndarray, np.ndarray]:
+    """How far the posterior of one engine is from that of another, at each individual.
+
+    Parameters
+    ----------
+    found : xr.Dataset
+        Of `compute`.
+    one, other : str
+
+    Returns
+    -------
+    (np.ndarray, np.ndarray)
+        Differences of means, in standard deviations of the second, and ratios of standard
+        deviations.
+    """
+    yard, row = found.sel(engine=other), found.sel(engine=one)
+    return (np.abs((row["mean"] - yard["mean"]) / yard["std"]).values,
+            (row["std"] / yard["std"]).values)
 
 
 def unfinished(found: xr.Dataset) -> list[str]:

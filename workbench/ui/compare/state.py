@@ -90,8 +90,8 @@ class State(state.State):
     """All choices of the app."""
 
     tab = param.Selector(objects=TABS, doc="What is set side by side.")
-    dataset = param.Selector(doc="A dataset that loads by name.")
-    test = param.Selector(doc="What the models have to find that they were not told.")
+    dataset = param.Selector(doc="A dataset that is loaded by name.")
+    test = param.Selector(doc="What the models have to predict that was withheld.")
     score = param.Selector(objects=SCORES, doc="Whose difference from the simple map is drawn, "
                                                "with its 95 % interval.")
     glm, classes, kriging, auto, vbagg, flexible, centre, nystrom, pixel, own = (

@@ -8,7 +8,8 @@ import numpy as np
 
 from workbench.evaluation.evidence import SPLIT, Evidence, surely
 from workbench.plots import ColourScale, colour_scale
-from workbench.ui.disaggregate import labels, messages
+from workbench.ui.disaggregate import labels
+from workbench.ui.disaggregate import verdict_words as words
 from workbench.ui.disaggregate.scenes import Scene
 
 LABEL = "estimate − population split"
@@ -67,6 +68,6 @@ def sentence(found: Evidence) -> str:
     certain = surely(theirs - found.ours, error)
     said = labels.compared(SPLIT, found.score, found.ours, theirs, found.where, certain)
     if certain and SPLIT in found.maps and not surely(*found.maps[SPLIT]):
-        alone = messages.maps_alone([SPLIT])
+        alone = words.maps_alone([SPLIT])
         return f"{said} But {alone}."
     return said

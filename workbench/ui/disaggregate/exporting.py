@@ -8,11 +8,21 @@ from typing import TYPE_CHECKING
 
 import xarray as xr
 
-from workbench.ui.disaggregate import engine, exports, messages, own
+from workbench.ui.base.views.bundle import Bundle, places
+from workbench.ui.disaggregate import engine, exports, labels, layers, messages, own
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from workbench.preflight import Check
     from workbench.ui.disaggregate.engine import Answer, Scene
+    from workbench.ui.disaggregate.layers import Layer
+    from workbench.ui.disaggregate.store import Store
+
+#: Columns of the table that a map may have, and the ends of its 90 % interval.
+_COLUMNS = ("weight", "observed", "known", "mean", "std", "exceedance", "extrapolation")
+_ENDS = {"low": 0.05, "high": 0.95}
+_STOP = "def stop(*told):\n    raise wb.Cancelled"
 
 
 def maps_of(answer: Answer, scene: Scene, threshold: float) -> xr.Dataset:
@@ -58,22 +68,79 @@ def report(answer: Answer, scene: Scene, threshold: float, *, check: Check | Non
                   axes=axes).to_html()
 
 
-def program(answer: Answer, threshold: float) -> str:
+def bundle(store: Store, verdict: str = "") -> Bundle | None:
+    """What can be taken away of a store; None while there is no map of the present settings.
+
+    Parameters
+    ----------
+    store : Store
+    verdict : str
+        What the page says of the map.
+    """
+    answer, scene, state = store.answer, store.scene, store.state
+    if answer is None or scene is None or store.stale or answer.rough:
+        return None
+    layer = store.layer if store.layer is not None and store.layer.name == state.beside else None
+    spec, status = state.spec(), exports.STATUS[answer.kind][1]
+    title = str(scene.data.attrs.get("title", "")) or "A map of totals of areas"
+    drawn = places(scene.data)
+    return Bundle(
+        exports.file_name("disaggregated", answer, ""), title,
+        (f"{status}.", *filter(None, [verdict]), labels.NATURAL.format(unit=scene.unit)),
+        {"model": spec.model, "status": status, "threshold": f"{store.threshold:g} {scene.unit}"},
+        lambda: program(answer, spec.threshold, scene, layer, state.choice.axes),
+        lambda: table(exports.maps(answer, scene, state, layer), state.choice.axes),
+        lambda: exports.maps(answer, scene, state, layer), (*drawn, ".nc"),
+        f"{title}. {status}.",
+        lambda: report(answer, scene, spec.threshold, check=store.check,
+                       recovered=store.recovered, axes=state.choice.axes))
+
+
+def table(maps: xr.Dataset, axes: tuple[str, str]) -> pd.DataFrame:
+    """The individuals of a map: area, place, weight, and all that is known of their rates.
+
+    Parameters
+    ----------
+    maps : xr.Dataset
+        Of `exports.maps`.
+    axes : (str, str)
+        Coordinates that make the map.
+    """
+    found = maps.reset_coords()[[*axes, *_numbers(maps)]].to_dataframe().reset_index(drop=True)
+    found.insert(0, "area", maps["bag"].values[maps["membership"].values])
+    for name, level in _ENDS.items():
+        found[name] = maps["rate_quantile"].sel(quantile=level).values
+    return found[["area", *axes, *_numbers(maps), *_ENDS]]
+
+
+def _numbers(maps: xr.Dataset) -> list[str]:
+    """Variables of a map that a table has a column for."""
+    more = [str(name) for name in maps.data_vars if name in (*layers.RANKED.values(),
+            layers.INFORMATION) or str(name).startswith("component_")]
+    return [name for name in (*_COLUMNS, *more) if name in maps]
+
+
+def program(answer: Answer, threshold: float | None, scene: Scene | None = None,
+            layer: Layer | None = None, axes: tuple[str, str] = ("x", "y")) -> str:
     """The Python that makes the map of an answer again.
 
-    A fit is learnt again; what no fit has found, such as a preview or a slider's setting, is
-    conditioned on at its hyperparameters.
+    A fit is learnt again, and a preview stopped before anything is learnt; what no fit has found,
+    such as a slider's setting, is conditioned on at its hyperparameters.
 
     Parameters
     ----------
     answer : Answer
-    threshold : float
+    threshold : float or None
         Natural units.
+    scene, layer : optional
+        What is shown; with them it ends with ``table``, the numbers of the page.
+    axes : (str, str)
+        Coordinates that make the map.
 
     Returns
     -------
     str
-        A program that ends with ``maps``.
+        A program that ends with ``maps``, and ``table`` if there is a scene.
     """
     from workbench.reporting.code import model_call, steps_of
 
@@ -86,10 +153,61 @@ def program(answer: Answer, threshold: float) -> str:
             engine.base_spec(spec), **{"model": answer.fit.model.name, "options": {}}
             if stands_in else {}))
         values = pformat(_values(answer.fit.hyperparameters), sort_dicts=False, width=96)
-        fit = f"# {messages.KINDS[answer.kind]}\nfit = model.condition(ds, {values})"
+        fit = f"# {exports.STATUS[answer.kind][1]}.\n" + (
+            "fit = model.fit(ds, callback=stop)" if answer.kind == "start" and not answer.restored
+            else f"fit = model.condition(ds, {values})")
+        model = f"{_STOP}\n\n{model}" if "callback=stop" in fit else model
     files = own.needed(answer.spec)
-    told = [f"# {files[0].upper()}{files[1:]}."] if files else []
-    return "\n".join([*told, "import workbench as wb", "", steps.data, model, fit, steps.maps, ""])
+    said = [f"# {files[0].upper()}{files[1:]}."] if files else []
+    tables = [] if scene is None else ["from workbench.plots import observed_rate"]
+    parts = ["\n".join([*said, "import workbench as wb", *tables]), steps.data,
+             f"{model}\n{fit}", steps.maps]
+    if scene is not None:
+        parts[3] += "\n" + _beside(answer, scene, layer)
+        parts.append(_table(scene, layer, axes))
+    return "\n\n".join(parts) + "\n"
+
+
+def _beside(answer: Answer, scene: Scene, layer: Layer | None) -> str:
+    """Python that puts what stands beside the estimate into the maps."""
+    lines = ['member = ds["membership"].values',
+             'maps["observed"] = "individual", observed_rate(ds).values[member]']
+    if scene.known is not None:
+        known = 'ds["truth"]'
+        if "truth" not in scene.data:
+            total = scene.data["value"].attrs.get("aggregation", "sum") == "sum"
+            known = 'ds["individual_value"]' + (' / ds["weight"]' if total else "")
+            known = f"({known})" if total else known
+        lines.append(f'maps["known"] = "individual", {known}.values')
+    if layer is None or not layer.maps:
+        return "\n".join(lines)
+    if layer.name == layers.INFORMATION:
+        lines.append('maps["information"] = fit.information(ds)')
+    elif layer.name == layers.RANKS:
+        lines += [f"ranks = fit.ranks(ds, samples={layers.SAMPLES}, area_effect=True)",
+                  f"for name in {list(layers.RANKED.values())}:",
+                  '    maps[name] = "individual", ranks[name].values[member]']
+    else:
+        effect = layers.summands(answer.fit, scene.plain)[1]
+        names = [name for name in layer.maps if name != layers.EXPOSURE]
+        lines += [f'parts = fit.component_maps(ds, {effect}, "role")["component_mean"]',
+                  f"for name in {names}:",
+                  '    maps[f"component_{name}".replace(" ", "_")] = "individual", parts.sel('
+                  "component=name).values"]
+    return "\n".join(lines)
+
+
+def _table(scene: Scene, layer: Layer | None, axes: tuple[str, str]) -> str:
+    """Python that makes the table of a map."""
+    names = [*axes, *(name for name in _COLUMNS if name != "known"
+                                     or scene.known is not None), *exports.columns(layer)]
+    listed = pformat(names, width=92, compact=True).replace("\n", "\n   ")
+    return f"""\
+names = {listed}
+table = maps.reset_coords()[names].to_dataframe()[names].reset_index(drop=True)
+table.insert(0, "area", ds["bag"].values[member])
+for name, level in {_ENDS}.items():
+    table[name] = maps["rate_quantile"].sel(quantile=level).values"""
 
 
 def _values(given: dict) -> dict:

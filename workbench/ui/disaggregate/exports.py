@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import io
 import json
-import tempfile
 from dataclasses import replace
-from pathlib import Path
+
+import numpy as np
+import xarray as xr
 
 from workbench.pipeline.spec import Spec
 from workbench.ui.disaggregate import own
 from workbench.ui.disaggregate.engine import Answer, Scene
+from workbench.ui.disaggregate.layers import COMPONENTS, EXPOSURE, RANKED, Layer
 from workbench.ui.disaggregate.state import AUTO, State
 
 #: How hyperparameters were come by, in names of files and in words.
@@ -66,8 +67,8 @@ def settings(answer: Answer | None, state: State) -> str:
                       | json.loads(spec.to_json()), indent=2)
 
 
-def maps(answer: Answer, scene: Scene, state: State) -> io.BytesIO:
-    """The maps as NetCDF, with Spec, status, address and the fit in words as attributes.
+def maps(answer: Answer, scene: Scene, state: State, layer: Layer | None = None) -> xr.Dataset:
+    """What the page shows as maps, with Spec, status, address and the fit in words as attributes.
 
     Parameters
     ----------
@@ -75,18 +76,36 @@ def maps(answer: Answer, scene: Scene, state: State) -> io.BytesIO:
         What is shown.
     state : State
         Of the session.
-    """
-    from workbench.geo import write
+    layer : Layer, optional
+        What stands beside the estimate.
 
+    Returns
+    -------
+    xr.Dataset
+        As of `Fit.to_dataset`, in natural units; with the rate of each individual's area as
+        ``observed``, the fine rate as ``known`` where there is one, and the layer's maps.
+    """
     spec = as_shown(answer, state.spec().threshold)
     made = answer.fit.to_dataset(scene.data, threshold=spec.threshold,
                                  area_effect=answer.area_effect)
+    about = {"units": made["mean"].attrs.get("units", "")}
+    beside = {"observed": scene.observed[scene.data["membership"].values]}
+    beside |= {} if scene.known is None else {"known": scene.known}
+    made = made.assign({name: ("individual", values, about) for name, values in beside.items()}
+                       | {name: ("individual", values) for name, values in columns(layer).items()})
     made.attrs |= {"spec": spec.to_json(indent=None), "spec_key": spec.key,
                    "status": STATUS[answer.kind][1], "summary": answer.summary}
     shown = answer.answers(state.spec(), state.fitted)      # not while others are worked on
     if shown and not state.dataset.startswith(own.NAME):    # which this session alone knows
         made.attrs["address"] = f"disaggregate?{state.query()}"
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "maps.nc"
-        write(made, path)
-        return io.BytesIO(path.read_bytes())
+    return made
+
+
+def columns(layer: Layer | None) -> dict[str, np.ndarray]:
+    """The maps of a layer by names that files and tables take; the exposure is there anyhow."""
+    if layer is None:
+        return {}
+    if layer.name != COMPONENTS:
+        return {RANKED.get(name, name): values for name, values in layer.maps.items()}
+    return {f"component_{name}".replace(" ", "_"): values for name, values in layer.maps.items()
+            if name != EXPOSURE}

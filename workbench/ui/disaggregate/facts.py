@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from workbench.ui.disaggregate import messages
+from workbench.ui.disaggregate import messages, names
 
 if TYPE_CHECKING:
     from workbench.ui.disaggregate.engine import Answer
@@ -31,7 +31,8 @@ def facts(answer: Answer) -> str:
         for name in order:
             if given[name]["weight"] >= _WORTH:
                 lengths = _lengths(given[name]["hyperparameters"])
-                parts.append(messages.candidate(name, given[name]["weight"], lengths))
+                shown = names.candidate(name)
+                parts.append(messages.candidate(shown, given[name]["weight"], lengths))
     else:
         parts += _lengths(given)
     return messages.facts(parts, answer.fit.outside_share)
@@ -39,5 +40,7 @@ def facts(answer: Answer) -> str:
 
 def _lengths(given: dict) -> list[str]:
     """Every lengthscale of a model, with its unit."""
-    return [messages.lengthscale(name.removesuffix(_LENGTH), one["value"], one.get("unit", ""))
-            for name, one in given.items() if name.endswith(_LENGTH)]
+    found = {names.term(name.removesuffix(_LENGTH)): one for name, one in given.items()
+             if name.endswith(_LENGTH)}
+    return [messages.lengthscale(term, one["value"], one.get("unit", ""))
+            for term, one in found.items()]

@@ -1,32 +1,32 @@
-"""Words on steps, buttons and cards, and of the comparison; all others are in `messages`."""
+"""Words on steps, buttons and cards, and of the comparison; others are in `messages`."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from workbench.ui.disaggregate import messages
+from workbench.ui.disaggregate import verdict_words as words
 
 # why a choice is not offered
 NORMAL_ONLY = "the exact model always has the identity link and Normal errors"
 FLAT_ONLY = "the flat model has no kernel"
-AUTO_ONLY = "auto tries several kernels, with area effects and a nugget, and weighs them"
+AUTO_ONLY = "Auto fits several kernels, with area effects and a nugget, and weights them"
 NEEDS_NORMAL = "identity lets rates be negative: choose the Normal likelihood first"
 NEEDS_POSITIVE = "counts need positive rates: choose the link exp or square first"
 TOO_MANY = "the exact model needs all pairs of individuals, which are too many in this dataset"
-NO_FINE = "no truth is known of these data: only the areas' totals"
+NO_FINE = "no truth is known for these data, only the areas' totals"
 OWN_GONE = ("these are a user's own data: open the session file, or drop the files again; the "
             "example is shown")
 NO_EFFECT = "this model has no random effect of areas or individuals"
 DIVIDER = "Divider between estimate and population split"
 DIVIDED = "estimate left of {} percent of the map, population split right of it"
-SEE_CHECK, SEE_EXPORTS, FIT_AGAIN = "See the check", "See what can be taken away", "Fit"
+SEE_CHECK, SEE_EXPORTS, FIT_AGAIN = "See the check", "See the exports", "Fit"
 TAKE_AUTO, TAKE_DEFAULTS = "Take auto instead", "Take the defaults"
 DROP = "Drop files here, or click"
 NOT_SAVED = "This session would have"
 OWN = (
     "Drop one file of areas (GPKG, GeoJSON, a shapefile with its parts or zipped) with a column of "
-    "totals, or with a CSV of totals that has the names of the areas. The population is a column "
-    "or a raster, covariates are rasters (GeoTIFF, NetCDF, a CSV of pixels). Or drop one bagged "
+    "totals, or together with a CSV of totals by area name. The population is a column "
+    "or a raster; covariates are rasters (GeoTIFF, NetCDF, a CSV of pixels). Or drop one bagged "
     ".nc. Files go to the machine that serves this page and are deleted when your "
     "session ends. Up to 15 MB in all; the command line has no limit."
 )
@@ -35,7 +35,7 @@ STEPS = {"data": "Data", "check": "Check", "areas": "Areas", "model": "Model", "
 STEPS_LABEL = "Steps from data to report"
 STEP_MARKS = {"done": "done", "doubt": "look at this", "wrong": "wrong", "next": "to do",
               "busy": "under way"}
-STEP_REFUSED, STEP_BUSY, STEP_CLEAN = "files refused", "under way", "nothing wrong"
+STEP_REFUSED, STEP_BUSY, STEP_CLEAN = "files refused", "under way", "no findings"
 STEP_LEARNING, STEP_BLOCKED, STEP_FIT = "learning", "correct errors first", "press Fit"
 STEP_KINDS = {"learnt": "fitted", "stopped": "stopped early", "moved": "moved by a slider"}
 STEP_NO_MAP, STEP_PREVIEW = "none yet", "preview"
@@ -50,12 +50,13 @@ KEY = "{} = {} ({} areas)"
 UNUSED_FIX = ("drop a raster (GeoTIFF, NetCDF) of what a column measures to have it as a "
               "covariate, or choose the column as totals or population")
 
+NATURAL = ("Files and programs hold rates for one unit of weight; the page shows them in {unit}.")
 
 def unused(columns: Sequence[str]) -> str:
     """Which columns of the areas no map learns from, and why."""
     one = len(columns) == 1
     return (f"{', '.join(columns)} {'is' if one else 'are'} not used: one number for a whole area "
-            "says nothing of the places inside it, and a covariate has to")
+            "cannot tell the places inside it apart, as a covariate must")
 
 
 def needed(names: list[str]) -> str:
@@ -66,8 +67,8 @@ def needed(names: list[str]) -> str:
 
 def not_saved(size: float, most: float) -> str:
     """Why a session is not saved, in megabytes."""
-    return (f"{NOT_SAVED} {size:.0f} MB, and a browser can open {most:g} again. Take Settings "
-            "(JSON), and run them with `workbench run`, of your own data beside your files.")
+    return (f"{NOT_SAVED} {size:.0f} MB, and a browser can open {most:g} again. Download "
+            "Settings (JSON) instead and run them with `workbench run` beside your files.")
 
 
 def counted(count: int, what: str) -> str:
@@ -82,17 +83,18 @@ def step_areas(count: int, few: bool) -> str:
 
 def compared(rival: str, score: str, ours: float, theirs: float, where: str, sure: bool) -> str:
     """Which of the map and a simple one wins, with the numbers."""
-    name = messages.listed([rival])
-    numbers = f"{score} {where}: {ours:.3g} against {theirs:.3g} ({messages.gap(ours, theirs)})"
+    name = words.listed([rival])
+    numbers = f"{score} {where}: {ours:.3g} against {theirs:.3g} ({words.gap(ours, theirs)})"
     if ours >= theirs:
-        return f"{name[0].upper()}{name[1:]} is as good or better than the estimate. {numbers}."
-    chance = "more than chance" if sure else "which may be chance"
-    return f"The estimate wins against {name}. {numbers}, {chance}."
+        return f"{name[0].upper()}{name[1:]} is as good as the estimate or better. {numbers}."
+    if sure:
+        return f"The estimate is better than {name}. {numbers}, more than chance."
+    return f"The estimate is not surely better than {name}. {numbers}, which may be chance."
 
 
 def not_compared(rival: str) -> str:
     """That nothing says which of two maps is better."""
-    return f"{messages.listed([rival]).capitalize()} could not be scored on these data."
+    return f"{words.listed([rival]).capitalize()} could not be scored on these data."
 
 
 def merge_to(label: str) -> str:
@@ -112,8 +114,8 @@ _REMEDIES = {
     ("fractional", "round"): "Round these counts",
     ("fractional", "keep"): "Keep these counts as they are",
     ("marks", "keep"): "Keep these values: they are real",
-    ("duplicates", "merge"): "Unite them and add their values",
-    ("duplicates", "once"): "Unite them, their value taken once",
+    ("duplicates", "merge"): "Merge them and add their values",
+    ("duplicates", "once"): "Merge them, their value taken once",
     ("overlap", "keep"): "Count the overlap in each area",
     ("overlap", "keep-slivers"): "Count slivers of overlap in each area",
     ("outside", "report"): "Go on without the weight outside",
@@ -132,7 +134,7 @@ def remedy(name: str, value: object) -> str:
         marks = value if isinstance(value, list) else [value]
         return f"Treat {', '.join(f'{one:.10g}' for one in marks)} as missing".replace("-", "−")
     if name == "classes":
-        return f"{value} has classes"
+        return f"{value} is categorical"
     return _REMEDIES.get((name, value), f"Take {name.replace('_', ' ')} {value}")
 
 

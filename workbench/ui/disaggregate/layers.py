@@ -16,12 +16,18 @@ from workbench.ui.base.cache import Cache
 from workbench.ui.disaggregate import messages
 
 if TYPE_CHECKING:
+    import xarray as xr
+
+    from workbench.labelled import Fit
     from workbench.ui.disaggregate.engine import Answer, Scene
 
 INFORMATION, COMPONENTS, RANKS = "information", "components", "ranks"
 LAYERS = (INFORMATION, COMPONENTS, RANKS)
 EXPOSURE = "exposure"
 SAMPLES = 300
+#: Maps of ranks, by what `Fit.ranks` calls them.
+RANKED = {"top": "top_probability", "rank": "rank_median", "lowest": "rank_upper",
+          "highest": "rank_lower"}
 _LAYERS = Cache(18)
 
 
@@ -79,28 +85,30 @@ def _information(answer: Answer, scene: Scene) -> Layer:
 
 
 def _components(answer: Answer, scene: Scene) -> Layer:
-    fit, data = answer.fit, scene.plain
-    try:
-        found = fit.component_maps(data, True, "role")["component_mean"]
-    except InputError:                  # a model without effects of areas
-        found = fit.component_maps(data, False, "role")["component_mean"]
+    found, _ = summands(answer.fit, scene.plain)
     maps = {str(name): _frozen(found.sel(component=name).values)
             for name in found["component"].values}
     base = float(maps.pop("intercept", np.zeros(1))[0])
     maps = {name: values for name, values in maps.items() if np.ptp(values) > 0}
     require(bool(maps), "this model has one rate for all: nothing is added up")
     link = str(found.attrs.get("link", ""))
-    return Layer(COMPONENTS, maps | {EXPOSURE: data["weight"].values},
+    return Layer(COMPONENTS, maps | {EXPOSURE: scene.plain["weight"].values},
                  messages.components(base, link))
+
+
+def summands(fit: Fit, data: xr.Dataset) -> tuple[xr.DataArray, bool]:
+    """Means of the summands of f by role, and whether effects of areas are among them."""
+    try:
+        return fit.component_maps(data, True, "role")["component_mean"], True
+    except InputError:                  # a model without effects of areas
+        return fit.component_maps(data, False, "role")["component_mean"], False
 
 
 def _ranks(answer: Answer, scene: Scene) -> Layer:
     found = answer.fit.ranks(scene.plain, samples=SAMPLES, area_effect=True)
     member = scene.plain["membership"].values
-    maps = {"top": "top_probability", "rank": "rank_median", "lowest": "rank_upper",
-            "highest": "rank_lower"}
     return Layer(RANKS, {name: _frozen(found[variable].values[member])
-                         for name, variable in maps.items()},
+                         for name, variable in RANKED.items()},
                  messages.ranks(int(found.attrs["top"]), found["rank_median"].size))
 
 

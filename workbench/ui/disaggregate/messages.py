@@ -2,8 +2,8 @@
 
 TITLE = "Disaggregate: from totals of areas to a fine map"
 ABOUT = (
-    "The model sees only one total per area, the population (weight) and the covariates of the "
-    "individuals inside it, and infers the rate of every individual with its uncertainty."
+    "The model sees one total per area, and the population (weight) and covariates of the "
+    "individuals inside it. It infers the rate of every individual, with its uncertainty."
 )
 
 MAPS = {
@@ -13,33 +13,35 @@ MAPS = {
     "known": ("Truth", "Compare with the estimate: same colours mean the same rate."),
     "observed": ("Observed areas", "All that the model sees: one total per area, as a rate."),
     "std": ("Uncertainty (posterior sd)",
-            "Bright is uncertain: where rates are high or areas are big."),
-    "exceedance": ("Exceedance", "Red is surely above the threshold, blue surely not, pale open."),
+            "Bright is uncertain: where rates are high or areas are large."),
+    "exceedance": ("Exceedance",
+                   "Red: probably above the threshold; blue: probably below; pale: undecided."),
     "information": ("Information", ""),
     "components": ("Components", ""),
     "ranks": ("Among the highest areas", ""),
     "beyond": ("Extrapolation",
-               "Bright: inputs of the model lie far beyond the range of area means, where no total "
-               "tests the map."),
+               "Bright: model inputs far outside the range of the area means, where no total tests "
+               "the map."),
     "swiped": ("Estimate | population split",
-               "Drag the divider, or move it by the arrow keys: estimate on its left, split of "
-               "each total by population on its right, on one scale."),
+               "Drag the divider or use the arrow keys: left of it the estimate, right of it each "
+               "total split by population, on one colour scale."),
     "split": ("Estimate | population split", ""),     # one title, wherever the divider is
     "difference": ("Estimate − population split",
                    "Red: the estimate is higher than the split; blue: lower."),
 }
 NO_TRUTH = (
-    "No truth is known: only the areas' totals were published, and are shown here. Try the "
-    "simulated country or Korea to see a map beside its truth."
+    "The truth is not known: the observed areas are shown instead. The simulated country and "
+    "Korea show a map beside its truth."
 )
 
 CHARTS = {
     "coverage": "On the diagonal, coverage is as stated; below it intervals are too narrow.",
     "pit": "Flat within the band is calibrated; a valley means intervals too narrow, a hill too "
            "wide.",
-    "training": "Climbs and levels off when learning is done; it can be stopped at any step.",
-    "scores": "Lower CRPS and RMSE than the flat model (dashed) is skill; coverage should match "
-              "its level.",
+    "training": "It rises and levels off when the fit has converged; a fit can be stopped at any "
+                "step.",
+    "scores": "A model has skill where its CRPS and RMSE are lower than those of the constant rate "
+              "(dashed in the bars); coverage should equal its level.",
 }
 
 
@@ -50,23 +52,36 @@ def reached(with_priors: float, objective: float, mixture: bool) -> str:
             f"{objective:.3f}.")
 
 
-TRAINED_ON = (
-    "Areas were used in fitting, so their calibration is optimistic; fine values, where known, "
-    "were not."
+IN_SAMPLE = (
+    "In-sample: the model has seen the totals of these areas. This is no validation; for that, "
+    "look at held-out areas or, where they are known, fine values."
 )
+HELD_OUT = "Held out: areas predicted from the totals of merged groups"
+SCORED = {
+    "bag": "In-sample: areas whose totals the model has seen",
+    "individual": "Fine values, which the model has not seen",
+    "rate": "True rate, which the model has not seen",
+}
+NOT_HELD_OUT = "Scores of held-out areas come with the test that follows a fit."
+
+
+def charted(what: str, count: int, target: str) -> str:
+    """The title of a chart of calibration."""
+    kind = {"bag": "areas", "individual": "fine values", "rate": "true rates"}
+    return f"{what}, {count:,} {kind[target]}"
 
 SCORES = "Scores"
 
 KINDS = {
     "learnt": "hyperparameters learnt",
     "stopped": "cancelled: best state so far",
-    "moved": "as fitted, but for the sliders",
+    "moved": "as fitted, except where sliders were moved",
     "start": "Preview, not fitted: hyperparameters at their starting values. Press Fit.",
     "stand-in": "Preview, not fitted: one model at its starting values. Press Fit.",
 }
 NO_CURVE = "Nothing learnt yet: press Fit."
 OPENING = "opening the session"
-LET_GO = "This comes when the slider is let go."
+LET_GO = "Shown when the slider is released."
 SUMMARY = "What was fitted: hyperparameters with units and priors"
 
 
@@ -108,80 +123,16 @@ def headline(areas: int, individuals: int, mean: float, low: float, high: float,
 
 
 PREVIEW = "Preview, not fitted. Press Fit: a verdict comes with the fit."
-UNTESTED = "Not yet tested: nothing finer than the areas is known to compare with."
-MOVED = "Moved away from the fit by a slider: this setting is not yet tested."
+UNTESTED = "Not yet tested: no values finer than the areas are known for comparison."
+MOVED = "A slider was moved away from the fit: this setting is not yet tested."
 STOPPED_TEST = "Not tested: the test was stopped."
-SCORING = "The verdict is on its way: the map is being scored."
+SCORING = "Verdict to follow: the map is being scored."
 NO_SCORES = "No verdict: the map and the simple maps could not all be scored."
-WHERE = {
-    "rate": "of the true rates", "individual": "of the fine values",
-    "recovered": "of the areas, merged and found again from the totals of their groups",
-}
-TOO_NARROW = "its intervals are too narrow: do not rely on them"
-WIDER = "its intervals are wider than need be"
-MOSTLY_BEYOND = ("it extrapolates at more than half of the places, where no total tests it")
-STOPPED = "learning was stopped early"
-NOT_CONVERGED = "training has not converged"
-NOT_WEIGHED = "its candidates were not tested, so that a simple map may be as good"
 TEST, TEST_STOP = "Test it", "Stop the test"
 TESTED_HOW = (
-    "Known areas are merged into groups, and the model, with its hyperparameters as fitted, has to "
-    "find them again from the groups' totals. Nothing below the areas is seen in this."
+    "Neighbouring areas are merged into groups, and the model, with its fitted hyperparameters, "
+    "predicts each area from its group's total. This tests nothing inside the areas."
 )
-
-
-def few(areas: int) -> str:
-    """That the areas are few."""
-    return f"{areas} areas make a weak test"
-
-
-def listed(maps: list[str]) -> str:
-    """Names of simple maps in a sentence."""
-    return " and ".join(one if one.startswith("one ") else f"the {one}" for one in maps)
-
-
-def not_scored(rivals: list[str]) -> str:
-    """That some simple maps are not compared."""
-    return f"{listed(rivals)} could not be scored"
-
-
-def as_good_when_weighed(rivals: list[str]) -> str:
-    """That a mixture's own test was won by simple maps."""
-    return f"when the mixture was weighed, {listed(rivals)} recovered the areas as well or better"
-
-
-def may_be_chance_when_weighed(rivals: list[str]) -> str:
-    """That a mixture's own test was not surely won."""
-    return f"when the mixture was weighed, it was not surely better than {listed(rivals)}"
-
-
-def maps_alone(rivals: list[str]) -> str:
-    """That maps without their intervals may be as good."""
-    return f"without its intervals, this map is not surely better than {listed(rivals)}"
-
-
-def may_be_chance(rivals: list[str]) -> str:
-    """That a difference is within error."""
-    return f"that it is better than {listed(rivals)} may be chance"
-
-
-def against(rival: str, score: str, ours: float, theirs: float) -> str:
-    """The map beside a simple one, in one sentence."""
-    name = listed([rival])
-    much = gap(ours, theirs)
-    if ours < theirs:
-        return f"Beats {name}: {score} {much}."
-    return f"{name[0].upper()}{name[1:]} is as good or better: {score} of this map {much}."
-
-
-def gap(ours: float, theirs: float) -> str:
-    """By how much a score is less than another."""
-    return f"{100 * (ours / theirs - 1):+.0f} %".replace("-", "−") if theirs > 0 else "worse"
-
-
-def covers(share: float, where: str) -> str:
-    """What intervals cover."""
-    return f"95 % intervals cover {100 * share:.0f} % {where}."
 
 
 def beyond(share: float) -> str:
@@ -192,7 +143,7 @@ def beyond(share: float) -> str:
 
 def testing(done: int, total: int) -> str:
     """How far the test is."""
-    return f"Not yet tested: merging areas and finding them again, {done} of {total} fits done."
+    return f"Not yet tested: predicting areas from merged groups, {done} of {total} fits done."
 
 
 def cannot_test(why: str) -> str:
@@ -201,8 +152,8 @@ def cannot_test(why: str) -> str:
 
 
 INFORMATION = (
-    "Share of f's prior variance that the data removed: near 0 the fine detail is what the model "
-    "says of any place, near 1 the data determine it."
+    "Share of f's prior variance that the data removed: near 0 the fine detail is that of the "
+    "prior, near 1 the data determine it."
 )
 WORKING_LAYER = "This map is being made."
 
@@ -217,14 +168,14 @@ def components(base: float, link: str) -> str:
     how = {"exp": "the exponential of their sum is the rate",
            "square": "the square of their sum is the rate"}.get(link, "their sum is the rate")
     return (f"Summands of f, which add up with the intercept {base:.3g}: {how}. Red adds, blue "
-            "takes away. Rate times exposure is the count.")
+            "subtracts. Rate times exposure is the expected count.")
 
 
 def ranks(top: int, areas: int) -> str:
     """What the map of ranks shows."""
-    which = "the one highest" if top == 1 else f"the {top} highest"
-    return (f"Red: surely among {which} of {areas} areas by rate; blue: surely not. The pointer "
-            "tells the rank, 1 the highest, with its 90 % interval.")
+    which = "the single highest" if top == 1 else f"the {top} highest"
+    return (f"Probability of being among {which} of {areas} areas by rate: red near 1, blue near "
+            "0. Hover for the rank (1 is the highest) with its 90 % interval.")
 
 
 CHECKING = "Check of the data: under way"
@@ -246,27 +197,31 @@ def not_checked(why: str) -> str:
     return f"These files could not be checked: {why}"
 
 
-SUMMAND_AXIS = "summand of f, with 90 % interval"
-INFLUENCE = "Areas with most influence: what leaving each out takes off f"
+SUMMAND_AXIS = "summand of f (90 % interval)"
+INFLUENCE = "Most influential areas: how much f falls if one is left out"
 
 
 def summands(link: str, there: bool) -> str:
     """How to read the bars of summands."""
     if not there:
-        return "This model does not know its summands."
+        return "This model has no separate summands."
     if link == "exp":
         return ("On the scale of the log rate: +0.7 doubles the rate, −0.7 halves it. Grey: 90 % "
                 "intervals.")
     return "On the scale of the link. Grey: 90 % intervals."
 
 
+def signed(value: float, form: str) -> str:
+    """A number with a true minus."""
+    return f"{value:{form}}".replace("-", "−")
+
+
 def place_of(coordinates: list[tuple[str, float]], area: str) -> str:
     """Which place is explained."""
-    where = ", ".join(f"{name} {value:.5g}" for name, value in coordinates)
+    where = ", ".join(f"{name} {signed(value, '.5g')}" for name, value in coordinates)
     return f"{where or 'One place'}{f' in area {area}' if area else ''}"
 
 
-PYTHON = "This program makes the map again, on the same data."
 
 
 def left(seconds: float) -> str:
@@ -279,7 +234,7 @@ def lengthscale(term: str, value: float | list[float], unit: str) -> str:
     """The lengthscale of a term."""
     values = value if isinstance(value, list) else [value]
     shown = ", ".join(f"{float(f'{one:.3g}'):,g}" for one in values)
-    return f"lengthscale of {term} {shown} {unit}".strip()
+    return f"{term} lengthscale {shown} {unit}".strip()
 
 
 def candidate(name: str, weight: float, lengths: list[str]) -> str:

@@ -78,8 +78,8 @@ class Scale:
             said = f"Fixed at {here}{'' if self.mark == START else f'; the fit has {there}'}."
         if not self.width > 0:
             return said
-        return (f"{said} ρ = {self.ratio:.2g} widths of a typical area, {self.width:.3g} "
-                f"{self.unit}.")
+        return (f"{said} ρ = {self.ratio:.2g}: lengthscale over the width of a typical area, "
+                f"{self.width:.3g} {self.unit}.")
 
 
 def scale_of(state: State, answer: Answer | None, width: float) -> Scale | None:

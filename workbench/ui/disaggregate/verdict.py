@@ -6,6 +6,7 @@ chance, and the intervals cover what they say.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -26,6 +27,7 @@ from workbench.labelled.verdict import standing
 from workbench.plots.theme import OWN_BAG
 from workbench.schema import counts_add_up
 from workbench.ui.disaggregate import messages
+from workbench.ui.disaggregate import verdict_words as words
 
 if TYPE_CHECKING:
     from workbench.labelled import Fit
@@ -66,26 +68,41 @@ def judge(found: Evidence, outside: float, doubts: tuple[str, ...] = ()) -> Verd
     known, better, unsure, alone = standing_of(found)
     if not np.isfinite(found.ours) or not np.isfinite(found.coverage) or not known:
         return Verdict(AMBER, messages.NO_SCORES, tuple(doubts))
-    first = better[0] if better else SPLIT if SPLIT in known else next(iter(known))
-    said = messages.against(first, found.score, found.ours, known[first][0])
     if unscored := [name for name in found.rivals if name not in known]:
-        doubts.insert(0, messages.not_scored(unscored))
+        doubts.insert(0, words.not_scored(unscored))
     if alone:
-        doubts.insert(0, messages.maps_alone(alone))
-    if unsure and not better:
-        doubts.insert(0, messages.may_be_chance(unsure))
+        doubts.insert(0, words.maps_alone(alone))
     if found.coverage < NARROW:
-        doubts.append(messages.TOO_NARROW)
+        doubts.append(words.TOO_NARROW)
     elif found.coverage > WIDE:
-        doubts.append(messages.WIDER)
+        doubts.append(words.WIDER)
     if outside > MOSTLY:
-        doubts.append(messages.MOSTLY_BEYOND)
+        doubts.append(words.MOSTLY_BEYOND)
     if better or found.coverage < TOO_NARROW:
         light = RED
-    elif doubts:
+    elif doubts or unsure:
         light = AMBER
-    sentence = f"{said} {messages.covers(found.coverage, found.where)} {messages.beyond(outside)}"
+    first, say = _opening(light, known, better, unsure)
+    if not better and (others := [name for name in unsure if say is not words.unsure
+                                  or name != first]):
+        doubts.insert(0, words.may_be_chance(others))
+    change = words.gap(found.ours, known[first][0])
+    sentence = (f"{say(first, found.score, change)} {words.covers(found.coverage, found.where)} "
+                f"{messages.beyond(outside)}")
     return Verdict(light, sentence, tuple(doubts))
+
+
+def _opening(light: str, known: Mapping, better: list[str], unsure: list[str]
+             ) -> tuple[str, Callable[[str, str, str], str]]:
+    """The simple map that a verdict names, and how it opens: never better than its light."""
+    if better:
+        return better[0], words.as_good
+    usual = SPLIT if SPLIT in known else next(iter(known))
+    if light == RED:
+        return usual, words.unreliable
+    if unsure:
+        return usual if usual in unsure else unsure[0], words.unsure
+    return usual, words.beats if light == GREEN else words.better
 
 
 def of_scores(scores: xr.Dataset, model: str) -> Evidence:
@@ -113,7 +130,7 @@ def of_scores(scores: xr.Dataset, model: str) -> Evidence:
         "CRPS", float(ours.mean()),
         {name: (float(one.mean()), clustered_error(one - ours, groups))
          for name, one in rivals.items()},
-        float(at.sel(score="coverage_95")) / 100, messages.WHERE[target])
+        float(at.sel(score="coverage_95")) / 100, words.WHERE[target])
 
 
 def with_split(scores: xr.Dataset, data: xr.Dataset, samples: int) -> xr.Dataset:
@@ -166,11 +183,11 @@ def doubts_of(kind: str, areas: int, converged: bool) -> tuple[str, ...]:
     """
     said = []
     if kind == "stopped":
-        said.append(messages.STOPPED)
+        said.append(words.STOPPED)
     elif not converged:
-        said.append(messages.NOT_CONVERGED)
+        said.append(words.NOT_CONVERGED)
     if areas < FEW:
-        said.append(messages.few(areas))
+        said.append(words.few(areas))
     return tuple(said)
 
 
@@ -187,8 +204,8 @@ def doubts_of_mixture(fit: Fit) -> tuple[str, ...]:
     if not isinstance(fit, AutoFit):
         return ()
     if fit.recovery is None:
-        return (messages.NOT_WEIGHED,)
+        return (words.NOT_WEIGHED,)
     wins, unsure = standing(fit.recovery)
     if wins:
-        return (messages.as_good_when_weighed(wins),)
-    return (messages.may_be_chance_when_weighed(unsure),) if unsure else ()
+        return (words.as_good_when_weighed(wins),)
+    return (words.may_be_chance_when_weighed(unsure),) if unsure else ()

@@ -25,7 +25,7 @@ MAP_NOTES = {
     "sd": "Dark: little uncertainty is left. The sd depends on where cells are, not on what they "
           "average away.",
     "draws": "Draws from the posterior, each turning slowly into the next, with no refit: "
-             "what stays is known. Click to pause.",
+             "what does not move is known. Click to pause.",
     "truth": "Detail shorter than the cells resolve cannot be recovered.",
 }
 SQUARES = "squares"
@@ -64,7 +64,7 @@ def calibration(known: bool) -> str:
 
 def ratio(value: float) -> str:
     """The lengthscale against the cells: a number that judges nothing."""
-    return f"lengthscale = {value:.2g} cells"
+    return f"lengthscale = {value:.2g} × cell size"
 
 
 def verdict(error: float | None, tolerance: float) -> tuple[str, str]:

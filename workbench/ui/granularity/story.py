@@ -32,27 +32,27 @@ STEPS = (
          "400 points become 12 cells with a mean and a count each, and the curve hardly changes.",
          _START | {"cells": 12}),
     Step("Too coarse",
-         "The mean of a cell is taken as the value at its centre, where the band is narrowest and "
-         "now wrong; peaks are flattened.",
+         "The mean of a cell is taken as the value at its centre, and peaks are flattened. "
+         "Coverage does not show it: the band is wide, and misses the truth near centres alone.",
          _START | {"cells": 4}),
     Step("Rough functions need fine cells",
          "12 cells again: where half a wave fits into one, it is averaged away, and the band is "
          "overconfident.",
          _START | {"cells": 12, "known": "rougher", "lengthscale": 0.4}),
     Step("The rule",
-         "Lengthscale relative to cell size decides: on the plane, errors vanish above the "
-         "diagonal. Click to try.",
+         "Lengthscale relative to cell size decides: where it is five cells or more, the error is "
+         "within 0.1 sd all over the plane. Click to try.",
          _START | {"cells": 20, "known": "rougher", "lengthscale": 0.4}, chart="plane"),
     Step("The same on a map",
          "Detail shorter than the cells resolve is lost. How much worse is the map? Guess, then "
          "reveal the truth.",
          _MAP | {"show": "truth"}),
     Step("The shape of cells",
-         "As many strips as there were squares: the same amount of data gives another map (the "
-         "modifiable areal unit problem).",
+         "About as many strips as there were squares: the same amount of data gives another map, "
+         "here a worse one (the modifiable areal unit problem).",
          _MAP | {"shape": "strips", "show": "difference"}),
     Step("Two lengthscales",
-         "The same summaries under two lengthscales. Which map would you trust? The evidence and "
-         "the truth tell.",
+         "The same summaries under two lengthscales. Which map would you trust? Compare their "
+         "evidence, then reveal the truth.",
          _MAP | {"side": 1.0, "second": 0.5, "show": "sd"}),
 )

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from workbench.ui.base.messages import resolution
 from workbench.ui.mediated.model import INDUCING, NAMES
 
 TITLE = "Mediated: fine maps where covariates and targets belong to different areas"
-ABOUT = ("Some blocks report their covariates, others their mean temperature. The mediator, a "
-         "field that is known for all blocks, says which of them are similar.")
+ABOUT = ("Some blocks report their mean temperature, others only covariates of their pixels; the "
+         "mediator, a field known for every block, says which are alike, and from all three the "
+         "model draws one fine map.")
 LEARN = "Fit hyperparameters (moves the sliders)"
 LEARN_NOTE = "Maximises the evidence of the targets."
 FITTED = "Hyperparameters fitted to the targets."
@@ -20,21 +20,21 @@ FORGET = "Clear this table"
 UNKNOWN = "#88888855"
 
 MAPS = {
-    "target": "Targets: observed means",
+    "target": "Data: means of the target blocks",
+    "mean": "Estimate: posterior mean",
+    "truth": "Truth (held out)",
     "covariate": "Bags:",
     "mediator": "Mediator:",
-    "truth": "Truth (held out)",
-    "mean": "Posterior mean",
-    "width": "Width of the 95 % interval",
+    "width": "95 % interval width",
     "error": "Squared error",
 }
 MAPS_NOTE = (
-    "Grey: not observed. Targets, posterior mean and truth share one colour scale, the same for "
-    "every model; the scales of width and error are fixed, too. Zoom and pan are linked; point at "
-    "a pixel for all its values.")
+    "Grey: not observed. Data, estimate and truth share one colour scale, the same for every "
+    "model; the scales of width and error are fixed, too. Zoom and pan are linked; point at a "
+    "pixel for all its values.")
 CALIBRATION = "Calibration"
-CALIBRATION_NOTE = ("On the diagonal, coverage is as stated; below it intervals are too "
-                    "narrow.")
+CALIBRATION_NOTE = ("Calibration: on the diagonal, coverage is as stated; below it intervals are "
+                    "too narrow.")
 CURVES = "Similarity over distance"
 SCORES = "Models compared"
 SCORES_NOTE = ("One row for each model and data set, as last computed; the present in bold, "
@@ -42,7 +42,7 @@ SCORES_NOTE = ("One row for each model and data set, as last computed; the prese
                "compares only models of the same observations: imputed values differ.")
 HEADS = ("model", "blocks", "targets", "pixels", "lengthscale of k", "RMSE (K)", "MAE (K)",
          "correlation", "SSIM", "95 % coverage", "log evidence")
-MORE, FEWER = "More settings", "Fewer settings"
+MORE, FEWER = "Advanced", "Hide advanced"
 COVERED_WELL = 0.05     # that the coverage of 95 % intervals may be off
 UNKNOWN_HERE = "not observed here"
 
@@ -132,8 +132,8 @@ def _mediated(matched: bool, weights, spacing: str) -> str:
 
 
 def ratio(value: float) -> str:
-    """What k's lengthscale in blocks means."""
-    return f"Lengthscale of k: {value:.2g} blocks, {resolution(value, 'blocks')[0]}."
+    """k's lengthscale in blocks: a number that judges nothing."""
+    return f"Lengthscale of k: {value:.2g} blocks."
 
 
 def cost(milliseconds: float, evaluations: int, kind: str) -> str:

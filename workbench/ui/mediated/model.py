@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-NAMES = {"cmp": "Conditional mean process (CMP)", "s-cmp": "Shrunk by size (S-CMP)",
-         "var-cmp": "Inducing inputs (VarCMP)", "aggregated-gp": "Aggregated GP",
-         "gpr": "GP on centres (GPR)", "bagg-gp": "Bags apart (BAGG-GP)",
+NAMES = {"cmp": "Conditional mean process (CMP)",
+         "s-cmp": "Conditional mean, shrunk by bag size (S-CMP)",
+         "var-cmp": "Conditional mean, inducing inputs (VarCMP)",
+         "aggregated-gp": "Aggregated GP", "gpr": "GP on bag centres (GPR)",
+         "bagg-gp": "Independent bags (BAGG-GP)",
          "bilinear": "Interpolation (bilinear + lapse rate)"}
 KINDS = {name: kind for kind, name in NAMES.items()}
 MEDIATED = ("cmp", "s-cmp", "var-cmp")

@@ -33,6 +33,9 @@ class Fitted:
     fit : object
         A fit to several sources, see `workbench.labelled`.
     mean, sd : array (stations, hours)
+        Of the field.
+    noise : array (stations, hours)
+        Fitted standard deviation of a reading around it.
     seconds : float
         That learning took.
     cancelled, converged : bool
@@ -45,6 +48,7 @@ class Fitted:
     fit: object
     mean: np.ndarray
     sd: np.ndarray
+    noise: np.ndarray
     seconds: float
     cancelled: bool
     converged: bool
@@ -53,32 +57,54 @@ class Fitted:
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     @property
+    def total(self) -> np.ndarray:
+        """Standard deviation of a reading (stations, hours)."""
+        return np.hypot(self.sd, self.noise)
+
+    @property
     def held_out(self) -> Band:
-        """Predictions at the stations in the half that is held out."""
-        later = slice(self.data.half, None)
-        return Band(self.mean[:, later].ravel(), self.sd[:, later].ravel())
+        """Predictions of the readings in the half that is held out."""
+        return Band(self.mean[self._later], self.total[self._later])
 
     @property
     def later(self) -> np.ndarray:
-        """The truth there."""
-        return self.data.truth[:, self.data.half:].ravel()
+        """The readings there."""
+        return self.data.readings[self._later]
 
     @property
     def rmse(self) -> float:
         """Against the truth at the stations in the half that is held out."""
-        return float(np.sqrt(((self.held_out.mean - self.later) ** 2).mean()))
+        error = (self.mean - self.data.truth)[:, self.data.half:]
+        return float(np.sqrt((error**2).mean()))
 
     @property
     def coverage(self) -> float:
-        """Share of it inside 95 % intervals."""
-        return float((np.abs(self.held_out.mean - self.later) <= HALF_95 * self.held_out.sd).mean())
+        """Share of the readings there inside 95 % intervals of a reading."""
+        return _inside(self.held_out.mean - self.later, self.held_out.sd)
+
+    @property
+    def field_coverage(self) -> float:
+        """Share of the truth there inside 95 % intervals of the field, without noise."""
+        later = slice(self.data.half, None)
+        return _inside((self.mean - self.data.truth)[:, later], self.sd[:, later])
+
+    @property
+    def later_noise(self) -> float:
+        """Median noise of a reading there."""
+        return float(np.median(self.noise[:, self.data.half:]))
+
+    @property
+    def _later(self) -> np.ndarray:
+        """Which readings are held out, and not missing (stations, hours)."""
+        return np.isfinite(self.data.readings) & (self.data.hours >= self.data.half)
 
     def at(self, hour: int) -> Hour:
         """The map of an hour; kept."""
         with self.lock:
             if hour not in self.maps:
-                mean, sd = predict(self.fit, self.data.pixels, np.array([hour]))
-                self.maps[hour] = Hour(self, hour, mean[:, 0], sd[:, 0], self.data.truth_at(hour))
+                found = predict(self.fit, self.data.pixels, np.array([hour]))
+                self.maps[hour] = Hour(self, hour, *(values[:, 0] for values in found),
+                                       self.data.truth_at(hour))
             return self.maps[hour]
 
 
@@ -89,8 +115,14 @@ class Hour:
     fitted: Fitted
     hour: int
     mean: np.ndarray
-    sd: np.ndarray
+    sd: np.ndarray          # of the field
+    noise: np.ndarray       # of a reading around it
     truth: np.ndarray
+
+    @property
+    def total(self) -> np.ndarray:
+        """Standard deviation of a reading at each pixel."""
+        return np.hypot(self.sd, self.noise)
 
     @property
     def error(self) -> np.ndarray:
@@ -104,8 +136,8 @@ class Hour:
 
     @property
     def coverage(self) -> np.ndarray:
-        """Share of the pixels' truth inside central intervals, at `bands.LEVELS`."""
-        return Band(self.mean, self.sd).coverage(self.truth)
+        """Share of the pixels' truth inside central intervals of a reading, at `bands.LEVELS`."""
+        return Band(self.mean, self.total).coverage(self.truth)
 
 
 def learn(key: CityKey, run: Run) -> Fitted:
@@ -140,10 +172,9 @@ def fit(data: CityData, key: CityKey, callback=None) -> Fitted:
 
 
 def _fitted(key: CityKey, data: CityData, found, seconds: float, is_stored: bool = False) -> Fitted:
-    mean, sd = predict(found, data.stations, data.hours)
     history = found.inner.history
-    return Fitted(key, data, found, mean, sd, seconds, history.cancelled, history.converged,
-                  is_stored)
+    return Fitted(key, data, found, *predict(found, data.stations, data.hours), seconds,
+                  history.cancelled, history.converged, is_stored)
 
 
 def options(key: CityKey) -> tuple[str, dict]:
@@ -178,8 +209,9 @@ def make(key: CityKey):
     return getattr(wb, name)(**found)
 
 
-def predict(found, places: Places, hours: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Mean and sd of NO2 at all places for each hour (n, h)."""
+def predict(found, places: Places, hours: np.ndarray
+            ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Mean and sd of NO2, and the noise of a reading, at all places for each hour (n, h)."""
     import torch
 
     from workbench.gp.data.bags import Bags
@@ -187,11 +219,15 @@ def predict(found, places: Places, hours: np.ndarray) -> tuple[np.ndarray, np.nd
     inner = found.inner
     x = torch.as_tensor(places.inputs(hours))
     columns = inner.state.source.bags.columns
-    predictive = inner.at(Bags(x, torch.arange(len(x)), torch.ones(len(x), dtype=x.dtype), len(x),
-                               columns))
-    shape = len(hours), len(places.xy)
+    bags = Bags(x, torch.arange(len(x)), torch.ones(len(x), dtype=x.dtype), len(x), columns)
+    predictive, shape = inner.at(bags), (len(hours), len(places.xy))
     return tuple(v.detach().cpu().numpy().reshape(shape).T
-                 for v in (predictive.mean, predictive.std))
+                 for v in (predictive.mean, predictive.std, inner.noise_std(bags)))
+
+
+def _inside(error: np.ndarray, sd: np.ndarray) -> float:
+    """Share of the errors inside 95 % intervals."""
+    return float((np.abs(error) <= HALF_95 * sd).mean())
 
 
 def work(key: CityKey, hour: int, run: Run) -> None:

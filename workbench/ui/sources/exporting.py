@@ -141,7 +141,7 @@ def of_city(store: Store) -> Bundle:
                   .reset_index(drop=True)[["x", "y", *_COLUMNS]], lambda: city_maps(store))
 
 
-_COLUMNS = ["mean", "std", "truth"]
+_COLUMNS = ["mean", "std", "reading_std", "truth"]
 
 
 def city_maps(store: Store):
@@ -151,7 +151,8 @@ def city_maps(store: Store):
     hour = store.city.hour
     grid = wb.city_map(cities.options(*hour.fitted.key.place), hour.hour, cities.SPACING)
     maps = hour.fitted.fit.to_dataset(grid)
-    return maps.assign(truth=grid["truth"]).assign_attrs(
+    reading = maps["std"].copy(data=hour.total).assign_attrs(long_name="std of a reading")
+    return maps.assign(reading_std=reading, truth=grid["truth"]).assign_attrs(
         title=f"Predicted NO2, {messages.clock(hour.hour)}",
         status=messages.learnt_in(hour.fitted), address=f"sources?{store.state.query()}")
 
@@ -165,7 +166,9 @@ def city_program(store: Store) -> str:
     stopped = "# The fit of the page was cancelled; this one goes on to its end.\n" if (
         hour.fitted.cancelled) else ""
     load = call("wb.load_sources", cities.options(*key.place), repr("simulated-city"))
-    return f'''import workbench as wb
+    return f'''import numpy as np
+
+import workbench as wb
 
 tree = {load}
 sources = {{name: tree["sources"][name].to_dataset() for name in {key.seen!r}}}
@@ -176,7 +179,10 @@ print(fit.summary())
 
 grid = wb.city_map(tree, hour={hour.hour}, spacing={cities.SPACING})
 maps = fit.to_dataset(grid).assign(truth=grid["truth"])
-table = maps[["mean", "std", "truth"]].to_dataframe()[["x", "y", "mean", "std", "truth"]]
+noise = fit.noise_std(grid).values      # of a station's reading
+maps["reading_std"] = maps["std"].copy(data=np.hypot(maps["std"].values, noise))
+columns = ["mean", "std", "reading_std", "truth"]
+table = maps[columns].to_dataframe()[["x", "y", *columns]]
 '''
 
 

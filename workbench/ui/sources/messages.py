@@ -35,7 +35,7 @@ HEADS = ("posterior", "mean variance relative to source 1 alone", "RMSE to f", "
 TABLE_NOTE = ("Variance: where source 1 observes. RMSE and coverage: of f, wherever some source "
               "observes.")
 MAP_TITLES = {"mean": "Prediction: posterior mean of NO₂ (µg/m³)",
-              "width": "Width of the 95 % interval (µg/m³, log scale)",
+              "width": "Width of the 95 % interval of a reading (µg/m³, log)",
               "error": "Error: posterior mean − truth (µg/m³)",
               "satellite": "Satellite: NO₂ as reported (µg/m³)"}
 TRUTH_TITLE = "Truth: NO₂ (µg/m³)"
@@ -46,16 +46,16 @@ MAP_NOTE = ("Main roads (white, width by traffic), river (blue), parks (dashed).
 SERIES_NOTE = ("Left half: training data of the stations (full dots). Right half, shaded: held out "
                "(hollow dots); there only the satellite observes, at the ticks along the bottom. "
                "Click to choose the hour.")
-CALIBRATION = "Calibration of intervals of the truth"
+CALIBRATION = "Calibration of intervals of a reading"
 CALIBRATION_NOTE = ("On the diagonal, coverage is as stated; below it intervals are too narrow, "
-                    "above it too wide.")
-HELD_OUT, PIXELS = "stations, held out", "pixels, this hour"
+                    "above it too wide. Of pixels the truth is counted, which has no noise.")
+HELD_OUT, PIXELS = "readings, held out", "pixels, this hour"
 CITY_HEADS = ("model", "sources", "cells", "kernel", "lengthscale over place",
               "RMSE, held-out half (µg/m³)", "95 % coverage", "RMSE of this hour's map (µg/m³)",
               "fit")
-CITY_NOTE = ("Held out: all stations in the second half, scored against the noise-free truth. One "
-             "row for each model fitted to this city, the present one in bold. Few inducing inputs "
-             "keep fits short.")
+CITY_NOTE = ("Held out: all stations in the second half. RMSE is against the noise-free truth; "
+             "coverage is of the readings, by intervals of a reading. One row for each model "
+             "fitted to this city, the present one in bold. Few inducing inputs keep fits short.")
 MODELS = {"product": "MR-GP, product likelihood", "composite": "MR-GP, composite likelihood",
           "centre": "Centre-point GPRN", "gprn": "MR-GPRN", "dgp": "MR-DGP"}
 PLAY, PAUSE = "Play the hours", "Pause"
@@ -121,7 +121,7 @@ def city_headline(name: str, seen: str, fitted, hour: str) -> str:
     """What the city shows, in numbers."""
     return (f"{name}, fitted to {seen}: at the stations in the held-out half RMSE "
             f"{fitted.rmse:.1f} µg/m³ (each station's own mean: {fitted.data.own_means:.1f}); 95 % "
-            f"intervals cover {100 * fitted.coverage:.0f} % of the truth. Map: {hour}.")
+            f"intervals cover {100 * fitted.coverage:.0f} % of the readings. Map: {hour}.")
 
 
 def city_verdict(fitted) -> tuple[str, str]:
@@ -133,18 +133,28 @@ def city_verdict(fitted) -> tuple[str, str]:
     if fitted.rmse >= fitted.data.own_means:
         return "Converged, but each station's own mean predicts better", "error"
     if fitted.coverage < ENOUGH:
-        return "Converged; intervals too narrow", "warning"
+        return f"Converged; intervals too narrow: {100 * fitted.coverage:.0f} % at 95 %", "warning"
     if fitted.coverage > TOO_MUCH:
-        return "Converged; intervals too wide", "warning"
-    return "Converged; intervals as stated", "success"
+        return f"Converged; intervals too wide: {100 * fitted.coverage:.0f} % at 95 %", "warning"
+    return "Converged; intervals of a reading as stated", "success"
+
+
+def city_intervals(fitted) -> str:
+    """What intervals are of, how narrow they would be without noise, and what to do then."""
+    told = (f"Intervals are those of a reading: the field and the fitted noise, sd "
+            f"{fitted.later_noise:.1f} µg/m³, which also stands for detail finer than the model "
+            f"resolves. Those of the field alone cover {100 * fitted.field_coverage:.0f} % of the "
+            "truth.")
+    if fitted.coverage >= ENOUGH:
+        return told
+    return (f"{told} Here both are too narrow, for the first half does not show how different the "
+            "second is: take the RMSE, not the intervals, as the error to expect.")
 
 
 def learnt_in(fitted) -> str:
     """Whether a fit came to an end, and how long it took."""
     how = "cancelled" if fitted.cancelled else "converged" if fitted.converged else "not converged"
     return f"{how}, {'stored' if fitted.stored else f'{fitted.seconds:.0f} s'}"
-
-
 
 
 def last_source(name: str) -> str:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
 PICTURES = "<!-- pictures -->"          # that the browser replaces by those of the page
-MAPS = {".tif": "GeoTIFF", ".gpkg": "GeoPackage"}
+MAPS = {".tif": "GeoTIFF", ".gpkg": "GeoPackage", ".nc": "NetCDF"}
 _ROWS = 20                              # of a table that a report shows
 _PAGE = """<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8">
@@ -70,6 +70,12 @@ class Bundle:
         Makes the numbers as a DataFrame.
     maps : callable or None
         Makes the map as a dataset with coordinates, where there is one.
+    kinds : tuple of str
+        Suffixes, of `MAPS`, of the files that the map can be written to.
+    caption : str
+        Stands below pictures: what they leave unsaid, such as that nothing was fitted.
+    page : callable or None
+        Makes a report of the app's own; None for one of words, pictures, settings and numbers.
     """
 
     stem: str
@@ -79,6 +85,9 @@ class Bundle:
     code: Callable[[], str]
     table: Callable[[], pd.DataFrame]
     maps: Callable[[], xr.Dataset] | None = field(default=None)
+    kinds: tuple[str, ...] = (".tif", ".gpkg")
+    caption: str = ""
+    page: Callable[[], str] | None = None
 
     @property
     def program(self) -> str:
@@ -118,7 +127,9 @@ class Bundle:
             "name": "python3", "display_name": "Python 3", "language": "python"}})) + "\n"
 
     def report(self) -> str:
-        """One page of HTML without scripts, in which pictures are still to be put."""
+        """One page of HTML without scripts; pictures are still to be put where `PICTURES` is."""
+        if self.page is not None:
+            return self.page()
         numbers = self.table()
         shown = numbers.head(_ROWS)
         rows = [([f"{value:.6g}" if isinstance(value, float) else str(value) for value in row], "")
@@ -131,6 +142,22 @@ class Bundle:
                 (pair, "") for pair in self.settings.items()]),
             numbers=table_of([str(name) for name in shown.columns], rows)
             + (f"<p>{escape(cut)}</p>" if cut else ""))
+
+
+def places(ds: xr.Dataset) -> tuple[str, ...]:
+    """Suffixes of the files of maps that can hold the individuals of a dataset.
+
+    Parameters
+    ----------
+    ds : xr.Dataset
+        Bagged dataset, or a map made from one.
+    """
+    from workbench.geo.layers import MOST_PIXELS
+
+    raster = "row" in ds.coords and "grid_transform" in ds.attrs
+    drawn = "individual_geometry" in ds.coords or (
+        raster and ds.sizes["individual"] <= MOST_PIXELS)
+    return ((".tif",) if raster else ()) + ((".gpkg",) if drawn else ())
 
 
 def _plain(text: str) -> str:

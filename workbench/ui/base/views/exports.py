@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import IO
 
 import panel as pn
 import panel_material_ui as pmui
@@ -61,6 +62,23 @@ class Program(pn.viewable.Viewer):
         return self.dialog
 
 
+def download(label: str, make: Callable[[], tuple[str, IO]]) -> pmui.FileDownload:
+    """A button that downloads what is made when it is pressed, under a name that is made then.
+
+    Parameters
+    ----------
+    label : str
+    make : callable
+        Makes the name of the file, and its content.
+    """
+    def made() -> IO:
+        button.filename, content = make()
+        return content
+
+    button = pmui.FileDownload(label=label, callback=made, filename="export", **_LOOK)
+    return button
+
+
 class Exports(View):
     """Pictures, maps, table, report, program and notebook of what a store shows.
 
@@ -71,25 +89,31 @@ class Exports(View):
         What can be taken away of the store; None where there is nothing yet.
     watched : mapping of Store to tuple of str
         Results on which it depends whether there is something.
+    kinds : sequence of str
+        Suffixes of the files of maps that there may be.
     """
 
-    def __init__(self, store: Store, bundle: Callable[[], Bundle | None], watched: dict, **params):
+    def __init__(self, store: Store, bundle: Callable[[], Bundle | None], watched: dict,
+                 kinds: Sequence[str] = (".tif", ".gpkg"), **params):
         super().__init__(store, **params)
         self._bundle, self.pictures = bundle, Pictures(height=1, width=1, margin=0)
         self.program = Program(messages.COPY_PYTHON, messages.AS_PYTHON, f"{store.app}.py")
         plain = {"variant": "text", "margin": (2, 2)}
         self.drawn = [small_button(kind.upper(), lambda kind=kind: self._draw(kind), **plain)
                       for kind in ("png", "svg")]
-        self.maps = [self._file(label, suffix, lambda found, suffix=suffix: found.file(suffix))
-                     for suffix, label in MAPS.items()]
+        self.maps = {suffix: self._file(MAPS[suffix], suffix,
+                                        lambda found, suffix=suffix: found.file(suffix))
+                     for suffix in kinds}
         self.csv = self._file("CSV", ".csv", Bundle.csv)
         self.report = small_button("Report (HTML)", lambda: self._draw("html"), **plain)
         self.python = small_button(messages.COPY_PYTHON, self._show, **plain)
         self.notebook = self._file(messages.NOTEBOOK, ".ipynb",
                                    lambda found: io.StringIO(found.notebook()))
-        self._all = [*self.drawn, *self.maps, self.csv, self.report, self.python, self.notebook]
+        self._all = [*self.drawn, *self.maps.values(), self.csv, self.report, self.python,
+                     self.notebook]
         label = pmui.Typography(messages.EXPORT, variant="body2", margin=(7, 2, 0, 5))
-        self._panel = pn.Column(wrapping(label, *self._all, gap=0), self.program, self.pictures,
+        self.row = wrapping(label, *self._all, gap=0)
+        self._panel = pn.Column(self.row, self.program, self.pictures,
                                 sizing_mode="stretch_width", margin=0)
         self.pictures.param.watch(self._failed, "failed")
         for each, names in watched.items():
@@ -97,25 +121,38 @@ class Exports(View):
         self.follow(self._available, "work")
 
     def _file(self, label: str, suffix: str, make: Callable) -> pmui.FileDownload:
-        def made():
+        def made() -> tuple[str, IO]:
             found = self._bundle()
-            download.filename = f"{found.stem}{suffix}"
-            return make(found)
+            return f"{found.stem}{suffix}", make(found)
 
-        download = pmui.FileDownload(label=label, callback=made, filename=f"export{suffix}",
-                                     **_LOOK)
-        return download
+        return download(label, made)
+
+    def add(self, button: pmui.FileDownload, always: bool = False) -> None:
+        """Put a download of the app's own at the end of the row.
+
+        Parameters
+        ----------
+        button : FileDownload
+            Of `download`.
+        always : bool
+            Whether it is offered also while there is nothing else.
+        """
+        self.row.append(button)
+        if not always:
+            self._all.append(button)
+            self._available()
 
     def _available(self, *events) -> None:
         found = self._bundle()
         for each in self._all:
             each.disabled = found is None
-        for each in self.maps:
-            each.visible = found is None or found.maps is not None
+        for suffix, each in self.maps.items():
+            each.visible = found is None or found.maps is not None and suffix in found.kinds
 
     def _draw(self, kind: str) -> None:
         found = self._bundle()
-        self.pictures.ask(kind, f"{found.stem}.{kind}", found.report() if kind == "html" else "")
+        self.pictures.ask(kind, f"{found.stem}.{kind}", found.report() if kind == "html" else "",
+                          found.caption)
 
     def _show(self) -> None:
         self.program.show(self._bundle().program)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Mapping
+from html import escape
 
 import panel as pn
 from bokeh.events import Pan, PanEnd, PanStart
@@ -113,9 +114,10 @@ def hideable_legend(plot: figure, items: Mapping[str, list]) -> None:
 
 def hover(plot: figure, drawn: GlyphRenderer | list, tips: list[tuple[str, str]],
           **options) -> None:
-    """Say numbers where the pointer is."""
+    """Say numbers where the pointer is; what is no number, such as a unit, is shown as it is."""
     renderers = drawn if isinstance(drawn, list) else [drawn]
-    plot.add_tools(HoverTool(renderers=renderers, tooltips=tips, **options))
+    plain = [(label, escape(value, quote=False)) for label, value in tips]    # Bokeh takes HTML
+    plot.add_tools(HoverTool(renderers=renderers, tooltips=plain, **options))
 
 
 def on_drag(plot: figure, grab: CustomJS, pull: CustomJS) -> None:

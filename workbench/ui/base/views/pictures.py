@@ -7,19 +7,29 @@ import param
 
 from workbench.ui.base.views.bundle import PICTURES
 
+DRAWN = "wb-drawn"      # class of words and bars of colours that belong to a page's pictures
+
 
 class Pictures(pn.custom.JSComponent):
     """Downloads what is drawn on the page when it is asked to."""
 
-    asked = param.List(doc="png, svg or html; name of the file; page of HTML; how often asked")
+    asked = param.List(doc="png, svg or html; name of the file; page of HTML; caption; how often")
     place = param.String(PICTURES, constant=True, doc="what of the page pictures replace")
+    marked = param.String(DRAWN, constant=True, doc="class of words and bars that belong to them")
     failed = param.String("", doc="what went wrong last")
 
     _esm = """
+    const ROOM = 26                  // pixels of a caption
+    const there = el => {            // not in a drawer that is closed
+      const {width, left} = el.getBoundingClientRect()
+      return width > 0 && left < innerWidth && getComputedStyle(el).visibility !== 'hidden'
+    }
     const figures = () => [...new Set(Bokeh.index.all_views())].filter(
-      view => view.model.type === 'Figure' && view.is_displayed
-        && view.el.getBoundingClientRect().width > 0)
+      view => view.model.type === 'Figure' && view.is_displayed && there(view.el))
     const ground = () => getComputedStyle(document.body).backgroundColor
+    const ink = () => getComputedStyle(document.body).color
+    const box = rect => ({x: rect.left, y: rect.top, w: rect.width, h: rect.height})
+    const safe = text => text.replace(/[&<>"]/g, one => `&#${one.charCodeAt(0)};`)
     const download = (blob, name) => {
       const link = document.createElement('a')
       link.href = URL.createObjectURL(blob)
@@ -27,55 +37,148 @@ class Pictures(pn.custom.JSComponent):
       link.click()
       setTimeout(() => URL.revokeObjectURL(link.href), 20000)
     }
-    const frame = views => {
-      const boxes = views.map(view => view.el.getBoundingClientRect())
-      const left = Math.min(...boxes.map(b => b.left)), top = Math.min(...boxes.map(b => b.top))
-      return {boxes: boxes.map(b => ({x: b.left - left, y: b.top - top, w: b.width, h: b.height})),
-              width: Math.ceil(Math.max(...boxes.map(b => b.right)) - left),
-              height: Math.ceil(Math.max(...boxes.map(b => b.bottom)) - top)}
+    const deep = function* (root) {
+      for (const one of root.querySelectorAll('*')) {
+        yield one
+        if (one.shadowRoot) yield* deep(one.shadowRoot)
+      }
+    }
+    // Lines of words, and bars of colours, of an element of the page.
+    const parts = host => {
+      const found = []
+      for (const one of deep(host.shadowRoot ?? host)) {
+        if (['STYLE', 'SCRIPT'].includes(one.tagName)) continue
+        const style = getComputedStyle(one)
+        const stops = style.backgroundImage.match(/rgba?[(][^)]*[)]/g)
+        if (stops) found.push({stops, ...box(one.getBoundingClientRect())})
+        for (const node of one.childNodes) {
+          if (node.nodeType !== Node.TEXT_NODE) continue
+          const range = document.createRange()
+          for (const word of node.data.matchAll(/[^ \\n\\t]+/g)) {
+            range.setStart(node, word.index)
+            range.setEnd(node, word.index + word[0].length)
+            const at = box(range.getBoundingClientRect()), line = found.at(-1)
+            if (!at.w) continue
+            if (line?.node === node && Math.abs(line.y - at.y) < 2) line.text += ` ${word[0]}`
+            else found.push({node, text: word[0], ...at, colour: style.color,
+                             font: `${style.fontWeight} ${style.fontSize} sans-serif`})
+          }
+        }
+      }
+      return found
+    }
+    const across = (width, text) => {       // pixels of a length that may hold percents
+      const outer = document.createElement('div'), inner = document.createElement('div')
+      outer.style.cssText = `position: fixed; visibility: hidden; width: ${width}px`
+      inner.style.width = text
+      outer.append(inner)
+      document.body.append(outer)
+      const found = inner.getBoundingClientRect().width
+      outer.remove()
+      return found
+    }
+    // What is seen of a figure that another is laid over, as a divider leaves it.
+    const seen = view => {
+      for (let one = view.el; one; one = one.parentNode ?? one.host) {
+        const shape = one.style?.clipPath
+        if (!shape?.startsWith('inset(')) continue
+        const sides = shape.slice(6, -1).match(/calc[(].*[)]|[^ ]+/g), at = box(
+          one.getBoundingClientRect())
+        const [right, left] = [sides[1] ?? '0px', sides[3] ?? '0px'].map(s => across(at.w, s))
+        return {...at, x: at.x + left, w: Math.max(0, at.w - left - right), divides: left > 0}
+      }
+      return null
+    }
+    const frame = (views, words, caption) => {
+      const all = [...views.map(view => box(view.el.getBoundingClientRect())), ...words]
+      const left = Math.min(...all.map(b => b.x)), top = Math.min(...all.map(b => b.y))
+      const width = Math.ceil(Math.max(...all.map(b => b.x + b.w)) - left)
+      const high = Math.ceil(Math.max(...all.map(b => b.y + b.h)) - top)
+      const said = caption ? [{text: caption, x: left + 8, y: top + high + 4, w: width, h: 18,
+                               colour: ink(), font: '400 13px sans-serif'}] : []
+      return {left, top, width, height: high + (caption ? ROOM : 0), words: [...words, ...said]}
     }
     const drawn = (views, at, scale) => {
       const canvas = document.createElement('canvas')
       canvas.width = at.width * scale
       canvas.height = at.height * scale
       const context = canvas.getContext('2d')
+      context.scale(scale, scale)
       context.fillStyle = ground()
-      context.fillRect(0, 0, canvas.width, canvas.height)
-      views.forEach((view, k) => {
-        const {x, y, w, h} = at.boxes[k]
-        context.drawImage(view.export('png', true).canvas, x * scale, y * scale, w * scale,
-                          h * scale)
-      })
+      context.fillRect(0, 0, at.width, at.height)
+      context.translate(-at.left, -at.top)
+      for (const view of views) {
+        const {x, y, w, h} = box(view.el.getBoundingClientRect()), part = seen(view)
+        context.save()
+        if (part) {
+          context.beginPath()
+          context.rect(part.x, part.y, part.w, part.h)
+          context.clip()
+        }
+        context.drawImage(view.export('png', true).canvas, x, y, w, h)
+        context.fillStyle = '#E6007E'
+        if (part?.divides) context.fillRect(part.x, part.y, 2, part.h)
+        context.restore()
+      }
+      context.textBaseline = 'middle'
+      for (const one of at.words) {
+        if (one.stops) {
+          const fill = context.createLinearGradient(one.x, 0, one.x + one.w, 0)
+          one.stops.forEach((stop, k) => fill.addColorStop(k / (one.stops.length - 1), stop))
+          context.fillStyle = fill
+          context.fillRect(one.x, one.y, one.w, one.h)
+        } else {
+          context.font = one.font
+          context.fillStyle = one.colour
+          context.fillText(one.text, one.x, one.y + one.h / 2)
+        }
+      }
       return canvas
     }
     const svg = async (views, at) => {
-      const parts = await Promise.all(views.map(async (view, k) => {
-        const text = await (await view.export('svg', true).to_blob()).text()
-        const {x, y} = at.boxes[k]
-        return text.slice(text.indexOf('<svg')).replace('<svg', `<svg x="${x}" y="${y}"`)
+      const figures = await Promise.all(views.map(async (view, k) => {
+        const text = await (await view.export('svg', true).to_blob()).text(), part = seen(view)
+        const {x, y} = box(view.el.getBoundingClientRect())
+        const inner = text.slice(text.indexOf('<svg')).replace('<svg', `<svg x="${x}" y="${y}"`)
+        if (!part) return inner
+        const rect = `x="${part.x}" y="${part.y}" height="${part.h}"`
+        const line = part.divides ? `<rect ${rect} width="2" fill="#E6007E"/>` : ''
+        return `<clipPath id="wb-seen-${k}"><rect ${rect} width="${part.w}"/></clipPath>`
+          + `<g clip-path="url(#wb-seen-${k})">${inner}${line}</g>`
       }))
+      const words = at.words.map((one, k) => one.stops
+        ? `<linearGradient id="wb-bar-${k}">${one.stops.map((stop, i) => `<stop offset="${
+            i / (one.stops.length - 1)}" stop-color="${stop}"/>`).join('')}</linearGradient>`
+          + `<rect x="${one.x}" y="${one.y}" width="${one.w}" height="${one.h}" `
+          + `fill="url(#wb-bar-${k})"/>`
+        : `<text x="${one.x}" y="${one.y + one.h / 2}" dominant-baseline="central" `
+          + `style="font: ${one.font}" fill="${one.colour}">${safe(one.text)}</text>`)
       return `<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" `
         + `width="${at.width}" height="${at.height}"><rect width="100%" height="100%" `
-        + `fill="${ground()}"/>${parts.join('')}</svg>`
+        + `fill="${ground()}"/><g transform="translate(${-at.left} ${-at.top})">`
+        + `${figures.join('')}${words.join('')}</g></svg>`
+    }
+    const picture = (views, words, caption) => {
+      const at = frame(views, words, caption), canvas = drawn(views, at, 2)
+      return `<img width="${at.width}" alt="figure" src="${canvas.toDataURL('image/png')}">`
     }
     export function render({model, el}) {
       model.on('asked', async () => {
-        const [kind, name, page] = model.asked
+        const [kind, name, page, caption] = model.asked
         try {
-          const views = figures()
+          const views = kind !== 'html' || page.includes(model.place) ? figures() : []
+          const words = [...deep(document)].filter(
+            one => one.classList.contains(model.marked) && there(one)).flatMap(parts)
           if (kind === 'html') {
-            const shown = views.map(view => {
-              const {width, height} = view.el.getBoundingClientRect()
-              const at = {boxes: [{x: 0, y: 0, w: width, h: height}], width, height}
-              const picture = drawn([view], at, 2).toDataURL('image/png')
-              return `<img width="${Math.round(width)}" alt="figure" src="${picture}">`
-            })
+            const shown = words.length && views.length ? [picture(views, words, '')]
+              : views.map(view => picture([view], [], ''))
             const whole = page.split(model.place).join(shown.join('\\n'))
             download(new Blob([whole], {type: 'text/html'}), name)
           } else if (kind === 'svg') {
-            download(new Blob([await svg(views, frame(views))], {type: 'image/svg+xml'}), name)
+            const text = await svg(views, frame(views, words, caption))
+            download(new Blob([text], {type: 'image/svg+xml'}), name)
           } else {
-            const canvas = drawn(views, frame(views), 2)
+            const canvas = drawn(views, frame(views, words, caption), 2)
             download(await new Promise(done => canvas.toBlob(done, 'image/png')), name)
           }
         } catch (error) {
@@ -86,7 +189,7 @@ class Pictures(pn.custom.JSComponent):
     }
     """
 
-    def ask(self, kind: str, name: str, page: str = "") -> None:
+    def ask(self, kind: str, name: str, page: str = "", caption: str = "") -> None:
         """Have the browser download a picture of the page, or a report with its pictures.
 
         Parameters
@@ -96,6 +199,8 @@ class Pictures(pn.custom.JSComponent):
             Of the file.
         page : str
             The report.
+        caption : str
+            One line below a picture.
         """
         count = self.asked[-1] + 1 if self.asked else 1
-        self.asked = [kind, name, page, count]
+        self.asked = [kind, name, page, caption, count]

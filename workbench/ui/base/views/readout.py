@@ -18,7 +18,11 @@ WHOLE = {"height": "auto", "minHeight": "24px",
 
 
 class LiveText(pn.custom.JSComponent):
-    """Text that screen readers speak when it changes."""
+    """Text that screen readers speak when it changes, shown as it is.
+
+    Alerts and typography of panel-material-ui take their text for Markdown and HTML, so that the
+    name of a file or a column would become part of the page.
+    """
 
     text = param.String()
     role = param.String("status")
@@ -61,13 +65,14 @@ class Readout(View):
         chip = {"size": "small", "margin": (4, 5), "visible": False, "sx": WHOLE}
         self.verdict = pmui.Chip("", variant="filled", **chip)
         self.cost = pmui.Chip("", variant="outlined", **chip)
-        self.doing = pmui.Typography("", variant="body2", margin=(6, 5))
+        self.doing = LiveText(role="note", margin=(6, 5), styles={"font-size": "13px"})
         self.bar = pmui.LinearProgress(value=0, variant="determinate", margin=(14, 10, 0, 5),
                                        width=150)
         self.stop = pmui.Button(label=messages.CANCEL, color="error", variant="outlined",
                                 size="small", margin=(2, 5),
                                 on_click=lambda _: self.results.cancel())
-        self.error = pmui.Alert("", severity="error", visible=False, margin=(4, 10),
+        self._wrong = LiveText(role="note", sizing_mode="stretch_width")
+        self.error = pmui.Alert(self._wrong, severity="error", visible=False, margin=(4, 10),
                                 sizing_mode="stretch_width")
         self._panel = stretched(
             self.error, self.text, *over,
@@ -98,9 +103,9 @@ class Readout(View):
 
     def _work(self, *events) -> None:
         results = self.results
-        self.doing.object = self.present
+        self.doing.text = self.present
         self.bar.param.update(
             visible=bool(results.work), value=round(100 * results.fraction),
             variant="determinate" if results.fraction > 0 else "indeterminate")
         self.stop.visible = self.stoppable
-        self.error.param.update(object=results.error, visible=bool(results.error))
+        self._wrong.text, self.error.visible = results.error, bool(results.error)

@@ -9,6 +9,7 @@ import panel as pn
 
 NOTE = """
 p.wb-note {margin: 0 0 8px; font-size: 13px; line-height: 1.4; opacity: 0.8;}
+p.wb-about {margin: 2px 0 4px; font-size: 16px; line-height: 1.4;}
 p.wb-legend {margin: 0 0 4px; font-size: 12px;}
 p.wb-legend span {display: inline-block; margin-right: 12px; white-space: nowrap;}
 p.wb-legend i {display: inline-block; width: 22px; margin-right: 5px; vertical-align: middle;}

@@ -39,8 +39,9 @@ BESIDE = 700                # pixels from which charts stand beside each other
 SHARES = (0.47, 0.21, 0.16, 0.16)
 FIGURES = 0.36              # share of the first chart that figures take
 WORST = 0.75                # from where a difference is drawn as an arrow, where others are smaller
-HEADS = ("model", "score", "minus the simple map's (95 % interval)", "", "CRPS", "map",
-         "50 %", "80 %", "95 %", "seconds")
+HEADS = ("model", "score ranked by", "change from the simple map (95 % interval)", "standing",
+         "CRPS", "map",
+         "50 % coverage", "80 % coverage", "95 % coverage", "seconds")
 
 
 class Charts(View):
@@ -91,7 +92,7 @@ class Charts(View):
                                  y_offset=-8, text_font_size="12px", text_color="colour",
                                  text_align="right"))
         hover(plot, drawn, [("model", "@name"), ("score", "@score"), ("CRPS", "@crps"),
-                            ("minus the simple map's", "@told")])
+                            ("change from the simple map", "@told")])
         plot.ygrid.visible = False
         return plot
 
@@ -235,7 +236,7 @@ def decades(low: float, high: float, most: int = 3) -> list[float]:
 def numbers(board: Board, rows: list[Row]) -> str:
     """The table of a board."""
     used = board.result.attrs["recommended"]
-    heads = [*HEADS[:4], HEADS[4], title_of(board, map_score(board)), *HEADS[6:]]
+    heads = [*HEADS[:5], title_of(board, map_score(board)), *HEADS[6:]]
     return table(heads, [
         ([row.name, f"{row.score:.4g}", told(row), row.standing, f"{row.crps:.4g}",
           f"{row.map_score:.4g}", *(f"{100 * share:.0f} %" for share in row.coverage),

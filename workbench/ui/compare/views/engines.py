@@ -14,7 +14,7 @@ from workbench.ui.base.views.text import block, note, table
 from workbench.ui.compare import messages
 from workbench.ui.compare.catalogue import ENGINES
 from workbench.ui.compare.grid import Grid, grid_of
-from workbench.ui.compare.pairs import unfinished
+from workbench.ui.compare.pairs import distance, unfinished
 from workbench.ui.compare.state import Pair
 from workbench.ui.compare.store import Store
 from workbench.ui.compare.views.images import (
@@ -30,8 +30,8 @@ from workbench.ui.compare.views.images import (
 
 NAMES = {label: engine for engine, label in ENGINES.items()}
 MAPS = ("one", "other", "apart")
-HEADS = ("engine", "seconds", "mean off, median", "mean off, at most", "sd ratio, median",
-         "sd ratio, least", "sd ratio, most")
+HEADS = ("engine", "seconds", "difference of means, median", "largest", "ratio of sds, median",
+         "smallest", "largest ratio")
 GAP, LARGEST, ABOVE = 20, 620, 420
 
 
@@ -83,7 +83,7 @@ class Engines(View):
             titles = [f"{NAMES[e][0].upper()}{NAMES[e][1:]}: "
                       + (messages.UNFINISHED if e in missing else "mean")
                       for e in (pair.one, pair.other)]
-            last = f"Left less middle{f': {messages.UNFINISHED}' if missing else ''}"
+            last = f"Left − middle{f': {messages.UNFINISHED}' if missing else ''}"
             for cell, text, scale in zip(self.cells, [*titles, last],
                                          (rate, rate, difference), strict=True):
                 cell.say(text, scale_bar(scale))
@@ -101,11 +101,10 @@ class Engines(View):
 
 def numbers(found: xr.Dataset, pair: Pair) -> str:
     """The table of engines: seconds, and how far each is from the one in the middle."""
-    yard, rows, missing = found.sel(engine=pair.other), [], unfinished(found)
+    rows, missing = [], unfinished(found)
     for engine in dict.fromkeys([pair.one, pair.other]):
         one = found.sel(engine=engine)
-        apart = np.abs((one["mean"] - yard["mean"]) / yard["std"]).values
-        ratio = (one["std"] / yard["std"]).values
+        apart, ratio = distance(found, engine, pair.other)
         cells = [NAMES[engine], messages.UNFINISHED if engine in missing
                  else f"{float(one['seconds']):.1f}"]
         cells += ["–"] * 5 if engine == pair.other or missing else [

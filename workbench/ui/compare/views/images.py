@@ -11,6 +11,7 @@ from holoviews.plotting.util import process_cmap
 from workbench.plots.scales import ColourScale
 from workbench.plots.theme import PALETTES
 from workbench.ui.base.views.figures import chart, colours, hover
+from workbench.ui.base.views.pictures import DRAWN
 from workbench.ui.compare.grid import Grid
 
 NOWHERE = "#00000000"       # where there is nobody
@@ -52,7 +53,7 @@ class Cell:
         plot.image(name, source=source, x="left", y="bottom", dw="width", dh="height",
                    color_mapper=mapper)
         self.plot = plot
-        wide = {"sizing_mode": "stretch_width"}
+        wide = {"sizing_mode": "stretch_width", "css_classes": [DRAWN]}
         self.title = pn.pane.HTML("", margin=(4, 0, 2, 0), **wide)
         self.foot = pn.pane.HTML("", margin=(4, 0), visible=False, **wide)
         self.pane = pn.pane.Bokeh(plot, margin=0, width=160, height=160)
@@ -82,8 +83,8 @@ def say_values(cells: list[Cell], tips: list[tuple[str, str]]) -> None:
 def scale_bar(scale: ColourScale) -> str:
     """A bar of colours as HTML, with its ends, its middle and its unit."""
     stops = ", ".join(process_cmap(PALETTES[scale.kind], 24, categorical=False))
-    marks = "".join(f"<span>{scale.lower + share * (scale.upper - scale.lower):.3g}</span>"
-                    for share in (0, 0.25, 0.5, 0.75, 1))
+    ends = (scale.lower + share * (scale.upper - scale.lower) for share in (0, .25, .5, .75, 1))
+    marks = "".join(f"<span>{end:.3g}</span>".replace("-", "−") for end in ends)
     return (f"<div style='font-size: 12px; line-height: 1.3'>{escape(scale.unit)}"
             f"<div style='height: 10px; background: linear-gradient(to right, {stops})'></div>"
             f"<div style='display: flex; justify-content: space-between'>{marks}</div></div>")

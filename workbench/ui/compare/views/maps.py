@@ -11,6 +11,7 @@ from workbench.ui.base.browser import PHONE
 from workbench.ui.base.views.controls import small_button
 from workbench.ui.base.views.figures import empty, push
 from workbench.ui.base.views.layout import View, dim, stretched, wrapping
+from workbench.ui.base.views.pictures import DRAWN
 from workbench.ui.base.views.text import note, paragraph
 from workbench.ui.compare import messages
 from workbench.ui.compare.catalogue import RIVALS
@@ -45,7 +46,7 @@ class Maps(View):
         self.ranges = Range1d(0, 1), Range1d(0, 1)
         self.mapper = mapper_of(colour_scale(np.array([0.0, 1.0]), label="rate"))
         self.cells = [Cell(name, self.source, self.mapper, self.ranges) for name in self.names]
-        self.legend = pn.pane.HTML("", margin=(4, 10), width=300)
+        self.legend = pn.pane.HTML("", margin=(4, 10), width=300, css_classes=[DRAWN])
         self.room = (950, 800)
         self.row, self._whole = wrapping(gap=2), False
         self.more = small_button("", self._all, margin=(6, 5), visible=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import panel as pn
 import panel_material_ui as pmui
 
@@ -13,7 +14,7 @@ from workbench.ui.base.views.readout import Readout
 from workbench.ui.base.views.room import Room
 from workbench.ui.base.views.text import note, paragraph
 from workbench.ui.compare import background, messages, pairs
-from workbench.ui.compare.ranking import BETTER, ranking
+from workbench.ui.compare.ranking import BETTER, ranking, score_of, title_of
 from workbench.ui.compare.state import BETWEEN, MODELS, PAPERS, State
 from workbench.ui.compare.store import Store
 from workbench.ui.compare.views import papers
@@ -76,7 +77,8 @@ def models(store: Store) -> tuple[str, str, str, tuple[str, str] | None]:
     first, _, rest = board.result.attrs["sentence"].partition(". ")
     used, base = (board.result.attrs[name] for name in ("recommended", "baseline"))
     row = next((one for one in ranking(board) if one.name == used), None)
-    chip = messages.badge(used, base, row.change if row else 0.0,
+    scored = title_of(board, score_of(board, "crps"))
+    chip = messages.badge(used, base, scored, row.change if row else 0.0,
                           row is not None and row.standing == BETTER)
     hint = messages.STALE if store.stale else (
         messages.failed(board.partial) if board.partial else "")
@@ -89,12 +91,20 @@ def engines(store: Store) -> tuple[str, str, str, None]:
         return messages.NO_PAIR, "", "", None
     model, *lines = store.pair.attrs["summary"].split("\n")
     warned = store.pair.attrs.get("warned", "").replace("\n", " ")
-    first = next((line for line in lines if line.startswith(f"{store.shown.one}: ")), lines[0])
-    rest = [model, *(line for line in lines if line != first), warned]
-    hint = messages.STALE_PAIR if store.stale_pair else ""
+    shown = store.shown
+    first = next((line for line in lines if line.startswith(f"{shown.one}: ")), lines[0])
+    rest = [messages.spoken(line) for line in (model, *lines) if line != first]
+    hint, said = messages.STALE_PAIR if store.stale_pair else "", messages.spoken(first)
     if missing := pairs.unfinished(store.pair):
         hint = f"{messages.engines_stopped(missing)} {hint}".strip()
-    return f"{first}.", ". ".join(filter(None, rest)), hint, None
+    elif shown.one != shown.other:
+        apart, ratio = pairs.distance(store.pair, shown.one, shown.other)
+        said = messages.engines_apart(
+            shown.one, shown.other, float(store.pair["seconds"].sel(engine=shown.one)),
+            (float(np.median(apart)), float(apart.max())),
+            (float(np.median(ratio)), float(ratio.min()), float(ratio.max())))
+    said = f"{said[0].upper()}{said[1:]}."
+    return said, ". ".join(filter(None, [*rest, warned])), hint, None
 
 
 def published(store: Store) -> tuple[str, str, str, None]:

@@ -71,7 +71,9 @@ class Papers(View):
 def of_paper(paper: str) -> pd.DataFrame:
     """The stored rows of a paper."""
     found = stored.papers()
-    return found[found["paper"] == paper]
+    found = found[found["paper"] == paper]
+    return found.assign(**{column: [messages.method(str(text)) for text in found[column]]
+                           for column in ("what", "published", "ours", "cause")})
 
 
 def headline(paper: str) -> str:

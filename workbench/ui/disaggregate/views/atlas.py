@@ -140,6 +140,10 @@ class Atlas:
             map_figures.resize(plot, self._size)
         return self._size["frame_width"]
 
+    def fits(self, width: int, height: int) -> int:
+        """How wide every frame would be if it had to fit into so many pixels."""
+        return map_figures.sized(self.scene.drawn, self.axes, width, height)["frame_width"]
+
     def mark(self, areas: Collection[str], cells: Cells | None = None) -> None:
         """Outline some areas on all maps, and hatch some pixels."""
         drawn = self.scene.drawn

@@ -14,13 +14,16 @@ from workbench.plots.theme import colours as colours_of
 from workbench.ui.base.views.figures import chart, push, shown, source
 from workbench.ui.base.views.layout import View, dim, stretched, wrapping
 from workbench.ui.base.views.text import note, paragraph
-from workbench.ui.disaggregate import messages
+from workbench.ui.disaggregate import messages, names
 from workbench.ui.disaggregate.state import AUTO
 from workbench.ui.disaggregate.store import Store
 from workbench.ui.disaggregate.views.scores import Scores
 
-SIZE = 235      # pixels across a chart: with its axis it fits beside the maps
-TARGETS = {"bag": "areas", "individual": "fine values", "rate": "true rate"}
+SIZE, LEAST = 235, 180      # pixels across a chart at most, and beside another at least
+AXIS, GAP, NOTE = 66, 12, 45    # pixels of its axis and margins, between two, of a wider note
+SMALL = 220                 # pixels of a chart below which its title is small
+FONTS = {"title": "10.5pt", "labels": "10pt", "ticks": "9pt"}
+TARGETS = {"bag": "areas (in-sample)", "individual": "fine values", "rate": "true rate"}
 
 
 class Charts(View):
@@ -29,29 +32,41 @@ class Charts(View):
     def __init__(self, store: Store, **params):
         super().__init__(store, **params)
         self.target = pmui.RadioButtonGroup(
-            label="Calibration and scores of", options={"areas": "bag"}, value="bag", size="small",
-            sizing_mode="stretch_width", max_width=360, margin=(5, 5))
+            label="Calibration and scores of", options={TARGETS["bag"]: "bag"}, value="bag",
+            size="small", sizing_mode="stretch_width", max_width=460, margin=(5, 5))
         self._coverage = pn.pane.HoloViews(None, margin=0, linked_axes=False)
-        self._legend = note(width=SIZE + 50)
+        self._size, self._legend = SIZE, note()
         self._pit = pn.pane.HoloViews(None, margin=0, linked_axes=False)
-        self.scores = Scores()
+        self.scores = Scores(store)
         self._steps = source(step=[], objective=[])
         self._training, self._empty = self._training_figure(), note(messages.NO_CURVE, SIZE)
-        self.reached = note(width=SIZE + 50)
-        self._row = wrapping(*(shown(*parts, note(messages.CHARTS[what], SIZE + 50))
-                               for what, parts in (("coverage", (self._coverage, self._legend)),
-                                                   ("pit", (self._pit,)),
-                                                   ("training", (self._training, self._empty,
-                                                                 self.reached)))),
-                             gap=12)
-        self._panel = stretched(self.target, self._row, self.scores, note(messages.TRAINED_ON))
+        self.reached = note(width=SIZE + NOTE)
+        self._sized = [
+            shown(self._coverage, self._legend, note(messages.CHARTS["coverage"]),
+                  width=SIZE + AXIS),
+            shown(self._pit, note(messages.CHARTS["pit"]), width=SIZE + AXIS)]
+        self._row = wrapping(*self._sized, gap=GAP)
+        self.seen = note(messages.IN_SAMPLE)
+        self._panel = stretched(self.target, self.seen, self._row)
+        #: Scores and training, which stand below the charts or below the maps.
+        self.rest = stretched(self.scores, shown(
+            self._training, self._empty, self.reached,
+            note(messages.CHARTS["training"], SIZE + NOTE)))
         self.follow(self._scored, "scores")
         self.follow(self._learn, "history", "answer")
         self.target.param.watch(lambda _: self._draw(), "value")
 
-    def dock(self, width: int) -> None:
-        """Stand in a column of so many pixels: beside the maps, or as wide as they are below."""
-        self._panel.param.update(sizing_mode="fixed", width=width)
+    def dock(self, width: int) -> bool:
+        """Stand in a column of so many pixels; returns whether charts stand beside each other."""
+        each = (width - GAP) // 2 - AXIS
+        beside = each >= LEAST
+        size = min(SIZE, each if beside else max(LEAST, width - AXIS))
+        if size != self._size:
+            self._size = size
+            for one in self._sized:
+                one.width = size + AXIS
+            self._draw()
+        return beside
 
     def _scored(self, *events) -> None:
         scores = self.store.scores
@@ -69,13 +84,18 @@ class Charts(View):
         if scores is None:
             return
         name = self.store.answer.fit.model.name
-        size = {"frame_width": SIZE, "frame_height": SIZE, "toolbar": None,
-                "active_tools": []}
+        size = {"frame_width": self._size, "frame_height": self._size, "toolbar": None,
+                "active_tools": [], "fontsize": FONTS | (
+                    {"title": "9pt"} if self._size < SMALL else {})}
+        count = int(scores["units_scored"].sel(model=name, target=target))
         with pn.io.hold():
+            self.seen.visible = target == "bag"
             self._coverage.object = reliability_curve(scores, target).opts(
-                **size, show_legend=False)      # it would cover the curves
+                **size, show_legend=False,      # it would cover the curves
+                title=messages.charted("Coverage", count, target))
             self._legend.object = _legend([str(m) for m in scores["model"].values])
-            self._pit.object = pit_histogram(scores, name, target).opts(**size)
+            self._pit.object = pit_histogram(scores, name, target).opts(
+                **size, title=messages.charted("Calibration (PIT)", count, target))
             self.scores.param.update(scores=scores, target=target)
 
     def _learn(self, *events) -> None:
@@ -111,6 +131,6 @@ def _legend(models: list[str]) -> str:
     """Models beside their lines, as HTML."""
     styles = {OWN_BAG: "dotted"}
     lines = [f"<span><i style='border-top: 3px {styles.get(name, 'solid')} {colour}'></i>"
-             f"{escape(name)}</span>" for name, colour in colours_of(models).items()]
+             f"{escape(names.model(name))}</span>" for name, colour in colours_of(models).items()]
     band = f"<span><i style='border-top: 9px solid {NEUTRAL}66'></i>±2 standard errors</span>"
     return f"<p class='wb-legend'>{''.join(lines)}{band}</p>"

@@ -43,7 +43,7 @@ class Checks(View):
             self.cards = [self._card(finding) for finding in check.findings]
             cost = [block(f"<p class='wb-note'>{escape(check.cost())}</p>")] if check.cost() else []
             self._panel.param.update(
-                title=messages.checked(check.summary()), objects=[*self.cards, *cost],
+                title=escape(messages.checked(check.summary())), objects=[*self.cards, *cost],
                 collapsed=check.ok and self.store.state.step != "check")
 
     def _open(self, *events) -> None:

@@ -1,15 +1,13 @@
-"""The sidebar: one widget per choice of the state, and what can be downloaded."""
+"""The sidebar: one widget per choice of the state."""
 
 from __future__ import annotations
-
-import io
 
 import panel_material_ui as pmui
 
 from workbench.ui.base.views.controls import SELECT, SLIDER, title, widget
 from workbench.ui.base.views.layout import View, stretched
 from workbench.ui.base.views.text import note
-from workbench.ui.disaggregate import exports, messages
+from workbench.ui.disaggregate import messages
 from workbench.ui.disaggregate.store import Store
 from workbench.ui.disaggregate.views.lengthscale import Lengthscale
 from workbench.ui.disaggregate.views.stepper import target
@@ -37,7 +35,7 @@ _HIDDEN = ("area_effect",)      # where they have no effect; the others are disa
 
 
 class Controls(View):
-    """Widgets of a store's state, and the downloads."""
+    """Widgets of a store's state."""
 
     def __init__(self, store: Store, **params):
         super().__init__(store, **params)
@@ -46,17 +44,10 @@ class Controls(View):
                         for name, label in _LABELS.items()}
         for step, name in (("areas", "granularity"), ("model", "model")):
             self.widgets[name].css_classes = [target(step)]
-        plain = {"variant": "outlined", "size": "small", "sizing_mode": "stretch_width",
-                 "margin": (4, 10), "embed": False}
-        self.maps = pmui.FileDownload(
-            label="Maps (NetCDF)", callback=self._netcdf, **plain)
-        self.spec = pmui.FileDownload(
-            label="Settings (JSON)", callback=self._json, **plain)
         self.lengthscale = Lengthscale(store)
         self._panel = stretched(*self._parts())
         self.follow(self._applicable, "model", "link", "likelihood", "overdispersion", "nugget",
                     "kernel", "dataset", of=state)
-        self.follow(self._available, "answer")
 
     def _applicable(self, *events) -> None:
         for name, each in self.widgets.items():
@@ -73,21 +64,9 @@ class Controls(View):
             if hasattr(each, "disabled_options"):
                 each.disabled_options = list(barred)
 
-    def _available(self, *events) -> None:
-        answer = self.store.answer
-        self.maps.param.update(disabled=answer is None,
-                               filename=exports.file_name("disaggregated", answer, ".nc"))
-        self.spec.filename = exports.file_name("settings", answer, ".json")
-
-    def _netcdf(self) -> io.BytesIO:
-        return exports.maps(self.store.answer, self.store.scene, self.store.state)
-
-    def _json(self) -> io.StringIO:
-        return io.StringIO(exports.settings(self.store.answer, self.store.state))
-
     def _parts(self) -> list:
         parts = [note(messages.ABOUT, inset=_INSET)]
         for text, names in _SECTIONS.items():
             above = [self.lengthscale] if text == "Map term" else []
             parts += [title(text, 8), *above, *(self.widgets[name] for name in names)]
-        return [*parts, title("Download", 8), self.maps, self.spec]
+        return parts

@@ -15,10 +15,10 @@ from workbench.ui.base.views.controls import small_button
 from workbench.ui.base.views.figures import chart, push, source
 from workbench.ui.base.views.layout import View
 from workbench.ui.base.views.text import block, note, table
-from workbench.ui.disaggregate import messages
+from workbench.ui.disaggregate import messages, names
 from workbench.ui.disaggregate.store import Store
 
-WIDTH, BARS, TALL = 400, 190, 190       # pixels: across the drawer and its bars, and down these
+WIDTH, BARS, TALL = 400, 170, 210       # pixels: across the drawer and its bars, and down these
 
 
 class Explained(View):
@@ -29,11 +29,13 @@ class Explained(View):
         self._numbers, self._areas = block(), block()
         self._bars = source(name=[], length=[], low=[], high=[], colour=[])
         self._figure = self._drawn()
+        self._plot = pn.pane.Bokeh(self._figure, height=TALL, width=WIDTH - 30,
+                                   sizing_mode="fixed", styles={"flex": "none"})
         self._told = note()
         close = small_button("Close the explanation", self._close, margin=(10, 10))
         self.drawer = pmui.Drawer(
             pn.Column(pn.Spacer(height=64), close, self._numbers,
-                      pn.pane.Bokeh(self._figure, height=TALL), self._told, self._areas,
+                      self._plot, self._told, self._areas,
                       width=WIDTH - 20, margin=(0, 10)),
             anchor="right", size=WIDTH, variant="persistent", open=False)
         self._panel = self.drawer
@@ -83,7 +85,7 @@ class Explained(View):
 
 def _named(name: str, role: str) -> str:
     """A summand by what it looks at, and by its term."""
-    return str(role) if name == role else f"{role} ({name})"
+    return str(role) if name == role else f"{role} ({names.term(str(name))})"
 
 
 def numbers(found: xr.Dataset, factor: float, unit: str) -> str:
@@ -103,10 +105,10 @@ def numbers(found: xr.Dataset, factor: float, unit: str) -> str:
     """
     title = messages.place_of([(c, float(found[c])) for c in "xy" if c in found.coords],
                               str(found["bag"].values[0]) if "bag" in found.dims else "")
-    ends = found["rate_quantile"].values * factor
+    ends = [messages.signed(end, ".4g") for end in found["rate_quantile"].values * factor]
     levels = 100 * found["rate_quantile"]["quantile"].values
-    rows = [("Estimate", f"{float(found['rate']) * factor:.4g} {unit}"),
-            (f"{levels[0]:g} % to {levels[-1]:g} %", f"{ends[0]:.4g} to {ends[-1]:.4g}"),
+    rows = [("Estimate", f"{messages.signed(float(found['rate']) * factor, '.4g')} {unit}"),
+            (f"{levels[0]:g} % to {levels[-1]:g} %", f"{ends[0]} to {ends[-1]}"),
             ("Exposure", f"{float(found['weight']):,.4g} "
              f"{found['weight'].attrs.get('units', '')}")]
     if "expected_count" in found:
@@ -116,7 +118,7 @@ def numbers(found: xr.Dataset, factor: float, unit: str) -> str:
         rows.append(("Information", f"{100 * float(found['information']):.0f} % of the prior "
                      "variance removed"))
     beyond = float(found.get("extrapolation", 0.0))
-    rows.append(("Extrapolation", f"{beyond:.3g} ranges beyond the area means" if beyond > 0
+    rows.append(("Extrapolation", f"{beyond:.3g} ranges outside the area means" if beyond > 0
                  else "none"))
     return f"<h3 style='margin: 4px 0'>{escape(title)}</h3>" + table(
         ("", ""), ((row, "") for row in rows))
@@ -136,13 +138,13 @@ def areas(found: xr.Dataset, factor: float, unit: str) -> str:
     """
     text = ""
     if "bag" in found.dims:
-        rows = [((str(name), f"{rate * factor:.4g}", f"{gap:.4g}"), "") for name, rate, gap in zip(
-            found["bag"].values, found["rate_observed"].values, found["distance"].values,
-            strict=True)]
+        rows = [((str(name), messages.signed(rate * factor, ".4g"), f"{gap:.4g}"), "")
+                for name, rate, gap in zip(found["bag"].values, found["rate_observed"].values,
+                                           found["distance"].values, strict=True)]
         text += "<h4>Its area and the nearest</h4>" + table(
             ("area", f"observed ({unit})", "distance"), rows)
     if "influence" in found:
-        rows = [((str(name), f"{float(value):+.3f}"), "") for name, value in zip(
+        rows = [((str(name), messages.signed(float(value), "+.3f")), "") for name, value in zip(
             found["influential"].values, found["influence"].values, strict=True)]
         text += f"<h4>{escape(messages.INFLUENCE)}</h4>" + table(("area", "influence on f"), rows)
     return text

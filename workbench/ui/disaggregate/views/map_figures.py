@@ -25,6 +25,7 @@ from workbench.ui.disaggregate.views.colours import mapper
 
 LENGTHS = ("m", "km")       # a scale bar tells them; other maps have labelled axes
 AXIS = 44                   # pixels that an axis takes
+FLATTEST = 0.25             # least ratio of a map's height to its width
 INDIVIDUAL, BAG = "individual", "bag"
 MARKED = "#E6007E"          # told from all palettes
 
@@ -186,14 +187,14 @@ def sized(ds: xr.Dataset, axes: tuple[str, str], width: int, height: int) -> dic
     unit = map_unit(ds, axes)
     if unit not in LENGTHS:
         width, height = width - AXIS, height - AXIS
-    found = frame(bounds(ds, axes), unit, 1000)
+    found = frame(bounds(ds, axes), unit, 1000, FLATTEST)
     scale = min(width / found["frame_width"], height / found["frame_height"])
     return {name: max(60, round(found[name] * scale)) for name in ("frame_width", "frame_height")}
 
 
 def linked(ds: xr.Dataset, axes: tuple[str, str]) -> tuple[Range1d, Range1d]:
     """Ranges that all maps share."""
-    found = frame(bounds(ds, axes), map_unit(ds, axes), 1000)
+    found = frame(bounds(ds, axes), map_unit(ds, axes), 1000, FLATTEST)
     return Range1d(*found["xlim"]), Range1d(*found["ylim"])
 
 

@@ -53,14 +53,21 @@ class Maps(View):
         chosen = self.store.state.beside
         return OBSERVED if chosen == TRUTH and self.store.scene.known is None else chosen
 
-    def fit_into(self, width: int, height: int, across: int) -> int:
-        """Make each map as large as fits, the row as wide as said; returns what that needs."""
+    def fits(self, width: int, height: int) -> int:
+        """How wide each map would be in so many pixels; 0 before there are maps."""
+        return 0 if self.atlas is None else self.atlas.fits(width, height)
+
+    def fit_into(self, width: int, height: int, across: int, stacked: bool = False) -> int:
+        """Make each map as large as fits, the two no wider than said; returns what they need.
+
+        Stacked, they stand below each other.
+        """
         self._room = width, height
         if self.atlas is None:
             return across
         with pn.io.hold():
             self._resize()
-            needed = 2 * self._left.width + 20
+            needed = self._left.width + 10 if stacked else 2 * self._left.width + 20
             self._panel.param.update(sizing_mode="fixed", width=min(across, needed))
         return needed
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from html import escape
+
 import holoviews as hv
 import panel as pn
 import panel_material_ui as pmui
@@ -10,9 +12,10 @@ import xarray as xr
 
 from workbench.plots import score_bars
 from workbench.ui.base.views import text
-from workbench.ui.base.views.layout import wrapping
-from workbench.ui.base.views.text import block, note
-from workbench.ui.disaggregate import messages
+from workbench.ui.base.views.layout import View, stretched, wrapping
+from workbench.ui.base.views.text import block, note, paragraph
+from workbench.ui.disaggregate import messages, names
+from workbench.ui.disaggregate.store import Store
 
 SCORES = ["crps", "rmse", "correlation", "coverage_50", "coverage_80", "coverage_95"]
 BARS = ["crps", "rmse", "coverage_95"]
@@ -21,22 +24,38 @@ TEXT = {"title": "10pt", "labels": "9pt", "ticks": "9pt"}
 PLAIN = {"plot.frame_align": False, "plot.title.text_font_style": "normal"}
 
 
-class Scores(pn.viewable.Viewer):
-    """Scores of all models at one target; bars are drawn only while they are looked at."""
+class Scores(View):
+    """Scores of all models at one target; bars are drawn only while they are looked at.
+
+    Those of held-out areas, where there are any, stand first.
+    """
 
     scores = param.ClassSelector(class_=xr.Dataset, doc="from `workbench.evaluate`")
     target = param.String("bag", doc="what is scored")
 
-    def __init__(self, **params):
-        super().__init__(**params)
+    def __init__(self, store: Store, **params):
+        super().__init__(store, **params)
+        self.held_out = block()
         self.shape = pmui.RadioButtonGroup(
             label=messages.SCORES, options={"table": "table", "bars": "bars"}, value="table",
             size="small", width=180, margin=(5, 5))
         self.table = block()
         self.bars = [pn.pane.HoloViews(None, margin=0, linked_axes=False) for _ in BARS]
         self._bars = wrapping(*self.bars, gap=18)
+        self._panel = stretched(self.held_out, self.shape, self.table, self._bars,
+                                note(messages.CHARTS["scores"]))
         self.shape.param.watch(self._draw, "value")
+        self.follow(self._test, "recovered", "scene", "answer")
         self._draw()
+
+    def _test(self, *events) -> None:
+        """Show the scores of held-out areas, or that they are to come."""
+        store = self.store
+        known = store.scene is None or store.scene.known is not None
+        if store.recovered is not None:
+            self.held_out.object = recovered_table(store.recovered)
+        else:
+            self.held_out.object = "" if known else paragraph(messages.NOT_HELD_OUT)
 
     @param.depends("scores", "target", watch=True)
     def _draw(self, *events) -> None:
@@ -44,18 +63,15 @@ class Scores(pn.viewable.Viewer):
         self._bars.visible, self.table.visible = as_bars, not as_bars
         if scores is None or self.target not in scores["target"].values:
             return
+        titles = {str(name): names.model(str(name)) for name in scores["model"].values}
         with pn.io.hold():
             if as_bars:
                 for pane, score in zip(self.bars, BARS, strict=True):
-                    pane.object = score_bars(scores, score, self.target).opts(
+                    pane.object = score_bars(scores, score, self.target, titles=titles).opts(
                         hv.opts.Bars(frame_width=WIDTH, toolbar=None, fontsize=TEXT,
                                      backend_opts=PLAIN))
             else:
                 self.table.object = _html(scores, self.target)
-
-    def __panel__(self):
-        return pn.Column(self.shape, self.table, self._bars, note(messages.CHARTS["scores"]),
-                         sizing_mode="stretch_width", margin=0)
 
 
 def _html(scores: xr.Dataset, target: str) -> str:
@@ -63,6 +79,34 @@ def _html(scores: xr.Dataset, target: str) -> str:
 
     known = [s for s in SCORES if s in scores["score"].values]
     frame = table(scores, target, known)
-    return text.table([str(frame.columns.name or ""), *map(str, frame.columns)], [
-        ([str(model), *("–" if one != one else f"{one:g}" for one in row)], "")
+    return _headed(messages.SCORED[target], list(map(str, frame.columns)), [
+        [names.model(str(model)), *map(_number, row)]
         for model, row in zip(frame.index, frame.to_numpy(), strict=True)])
+
+
+def recovered_table(recovered: xr.Dataset) -> str:
+    """Scores of areas that were merged and predicted from their groups' totals, as HTML.
+
+    Parameters
+    ----------
+    recovered : xr.Dataset
+        From `workbench.recover`.
+    """
+    from workbench.evaluation import recovery_table
+
+    frame, main = recovery_table(recovered), recovered.attrs["headline"]
+    titles = recovered["score_title"].to_series()
+    shown = [titles[main], *(name for name in frame if name.endswith("coverage (%)"))]
+    return _headed(messages.HELD_OUT, shown, [
+        [names.model(str(model)), *map(_number, row)]
+        for model, row in zip(frame.index, frame[shown].to_numpy(), strict=True)])
+
+
+def _headed(title: str, heads: list[str], rows: list[list[str]]) -> str:
+    """A table below its title."""
+    return (f"<p style='margin: 8px 0 2px; font-size: 14px; font-weight: 600'>{escape(title)}</p>"
+            + text.table(["model", *heads], [(row, "") for row in rows]))
+
+
+def _number(value: float) -> str:
+    return "–" if value != value else f"{value:g}".replace("-", "−")

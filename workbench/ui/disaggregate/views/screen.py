@@ -19,10 +19,12 @@ from workbench.ui.disaggregate.views.report import Report
 from workbench.ui.disaggregate.views.stepper import Stepper, target
 from workbench.ui.disaggregate.views.verdict import Strip
 
-DOCK, WIDE = 340, 1250      # pixels across docked charts; from where they are docked anyhow
-NARROW = 620                # pixels below which maps stand below each other
+DOCK = 340                  # least pixels across docked charts
+NARROW = 620                # pixels below which maps stand below each other, and charts below maps
+WORTH = 0.6                 # share of their size that maps give up at most for docked charts
 LOOSE = {"max-height": "none", "min-width": "0"}
 ABOVE, LEAST = 425, 250                 # pixels that are not map, least height of a map
+BETWEEN, GAP = 30, 16       # pixels between maps below each other, and beside docked charts
 
 
 class Screen(View):
@@ -36,7 +38,9 @@ class Screen(View):
         self.numbers.top.extend([own.open, self.stepper])
         self.room = Room(sizing_mode="stretch_width", height=1, margin=0,
                          css_classes=[target("map")])
-        self._row = wrapping(self.maps, self.charts, gap=16)
+        self._left = stretched(self.maps, self.charts.rest)
+        self._right = stretched(self.charts)
+        self._row = wrapping(self._left, self._right, gap=GAP)
         self._panel = stretched(
             self.numbers.top, self.room, Banner(store), Strip(store),
             wrapping(self.numbers.cost, self.numbers.facts),
@@ -49,18 +53,52 @@ class Screen(View):
     def _arrange(self, *events) -> None:
         """Maps as large as the window allows; charts beside them where there is room."""
         across, down = self.room.room
-        high = max(LEAST, down - ABOVE)
         if not across:
             return
         with pn.io.hold():
             self._panel.styles = {**LOOSE, "max-width": f"{across + 8}px"}
-            needed = self._fit(across, high)
-            docked = across >= NARROW and across - needed >= DOCK
-            if not docked and across >= WIDE:
-                docked = True
-                needed = self._fit(across - DOCK, high)
-            self.charts.dock(max(DOCK, across - needed) - 28 if docked else across - 8)
+            needed = fit(self.maps, across, max(LEAST, down - ABOVE))
+            docked = needed < across - 8
+            beside = across - needed - GAP - 12 if docked else across - 8
+            self._left.param.update(sizing_mode="fixed", width=min(needed, across - 8))
+            self._right.param.update(sizing_mode="fixed", width=beside)
+            below = self.charts.dock(beside) and docked
+            columns = ([self.maps], [self.charts, self.charts.rest]) if below or not docked else (
+                [self.maps, self.charts.rest], [self.charts])
+            for column, parts in zip((self._left, self._right), columns, strict=True):
+                if column.objects != parts:
+                    column.objects = parts
 
-    def _fit(self, across: int, high: int) -> int:
-        each = across // 2 - SIDE - 12 if across >= NARROW else across - SIDE - 12
-        return self.maps.fit_into(each, high, across - 8)
+
+def fit(maps: Maps, across: int, high: int) -> int:
+    """Size maps so that charts find room beside them, if that leaves the maps large.
+
+    Parameters
+    ----------
+    maps : Maps
+    across, high : int
+        Pixels of the page, and down that maps may take.
+
+    Returns
+    -------
+    int
+        Pixels across that the maps need; all there are if nothing is docked.
+    """
+    room, full = across - DOCK - GAP - 12, across - 8
+    if across < NARROW:
+        maps.fit_into(across - SIDE - 12, high, full)
+        return full
+    alone = maps.fits(_half(across), high)
+    beside, each = maps.fits(_half(room), high), (high - BETWEEN) // 2
+    stacked = maps.fits(room - SIDE, each)
+    if max(beside, stacked) < WORTH * alone:
+        maps.fit_into(_half(across), high, full)
+        return full
+    if stacked > beside:
+        return maps.fit_into(room - SIDE, each, room, stacked=True)
+    return maps.fit_into(_half(room), high, room)
+
+
+def _half(across: int) -> int:
+    """Pixels of each of two maps beside each other."""
+    return across // 2 - SIDE - 12

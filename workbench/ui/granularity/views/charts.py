@@ -227,6 +227,7 @@ class Charts(View):
                 plot.update(frame_width=width, frame_height=height)
                 large.show(state.lecture)
                 self._notes[name].width = width + 75
+        self.rule.y_offset = -28 if state.lecture else -15
         ends = self.plane.x_range, self.plane.y_range
         self._lean(*(end for ends_of in ends for end in (ends_of.start, ends_of.end)))
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+import panel_material_ui as pmui
 from bokeh.models import GlyphRenderer, Line, Span
 from bokeh.plotting import figure
 from panel_material_ui.base import MaterialComponent
 
 TYPE, LINE = "20px", 3.0
-_THEME = 19             # of widgets whose type is then of about 20 pixels
+#: The page's type with which that of widgets of a kind is of 20 pixels.
+_THEME = {pmui.Button: 23.2, pmui.RadioButtonGroup: 23.2, pmui.Chip: 23.2, pmui.Typography: 21.5}
+_ELSE = 19
 
 
 def enlarge(widgets: Iterable[MaterialComponent], large: bool) -> None:
@@ -18,7 +21,8 @@ def enlarge(widgets: Iterable[MaterialComponent], large: bool) -> None:
     The page's own theme stays: to change it would lay out all figures anew, several times.
     """
     for widget in widgets:
-        widget.theme_config = {"typography": {"fontSize": _THEME}} if large else None
+        size = _THEME.get(type(widget), _ELSE)
+        widget.theme_config = {"typography": {"fontSize": size}} if large else None
 
 
 class Large:

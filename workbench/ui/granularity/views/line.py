@@ -109,7 +109,9 @@ class Line(View):
         if state.tab != LINE:               # the browser lays out all for each change
             return
         width, height = sizes(room, state.lecture, bool(state.chart)).line
-        self.figure.update(frame_width=width, frame_height=height)
+        self._panel.visible = bool(height)
+        if height:
+            self.figure.update(frame_width=width, frame_height=height)
         self.figure.legend.ncols = 5 if room[0] > 900 else 2 if room[0] > 470 else 1
         self._large.show(state.lecture)
         self._editing.visible = not state.lecture

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import panel_material_ui as pmui
-from bokeh.models import ColorBar, Range1d
+from bokeh.models import ColorBar, GlyphRenderer, Range1d
 from bokeh.plotting import figure
 
 from workbench.plots.theme import NEUTRAL, PALETTES
@@ -42,7 +42,7 @@ class Maps(View):
         self.doubt = colours(PALETTES["spread"], nan_color=NOWHERE)
         self.zones, self.points = empty("xs", "ys", "mean", "count"), empty("x", "y")
         self.pixels = empty("left", "bottom", "width", "height", *COLUMNS)
-        self._drawn = {}
+        self._images: dict[str, dict[str, GlyphRenderer]] = {}
         self.figures = {name: self._figure(name) for name in (CELLS, SUMMARY, OTHER, LAST)}
         self._moving = Moving(self.figures[LAST], self.value)
         self.fields, self.moving = self._moving.fields, self._moving.moving
@@ -80,12 +80,15 @@ class Maps(View):
                                  fill_color={"field": "mean", "transform": self.value})
             tips = [("mean", "@mean{0.[000]}"), ("points", "@count")]
         else:
-            drawn = plot.image(name if name in COLUMNS else "difference", source=self.pixels,
-                               x="left", y="bottom", dw="width", dh="height",
-                               color_mapper=self.value)
+            # One image for each scale: an image does not follow another mapper.
+            of = {name: self.value} if name in COLUMNS else {
+                "difference": self.change, "sd": self.doubt, TRUTH: self.value}
+            self._images[name] = {column: plot.image(
+                column, source=self.pixels, x="left", y="bottom", dw="width", dh="height",
+                color_mapper=mapper) for column, mapper in of.items()}
+            drawn = list(self._images[name].values())
             tips = [("complete", "@complete{0.[000]}"), ("summaries", "@summary{0.[000]}"),
                     ("difference", "@difference{0.[000]}"), ("sd", "@sd{0.[000]}")]
-        self._drawn[name] = drawn
         if name == OTHER:
             self._dots = plot.scatter("x", "y", source=self.points, size=1.5, color="black",
                                       alpha=0.55)
@@ -138,13 +141,13 @@ class Maps(View):
                               state.rival and state.rival.lengthscale, world.unit)
         for name, plot in self.figures.items():
             plot.title.text = names[name]
-        self._drawn[OTHER].glyph.image = "second" if clinic else "complete"
+        self._images[OTHER][OTHER].glyph.image = "second" if clinic else "complete"
         self._dots.visible = not clinic         # that map knows the cells alone
         moves = state.show == "draws"
         mapper = {"difference": self.change, "sd": self.doubt}.get(state.show, self.value)
-        last = self._drawn[LAST]
-        last.visible, self._moving.image.visible = not moves, moves
-        last.glyph.update(image="difference" if moves else state.show, color_mapper=mapper)
+        self._moving.image.visible = moves
+        for column, drawn in self._images[LAST].items():
+            drawn.visible = column == state.show
         self.figures[LAST].select_one({"type": ColorBar}).color_mapper = mapper
         self._panes[LAST].visible, self._guess._panel.visible = not covered, covered
         self._panes[OTHER].visible = clinic or not state.lecture

@@ -58,13 +58,14 @@ class Numbers(Readout):
         self.text.param.update(styles={"font-size": "20px" if state.lecture else "15px"},
                                min_height=25 if state.lecture else 40)
         self.verdict.size = self.ratio.size = "medium" if state.lecture else "small"
-        enlarge([self.verdict, self.ratio, self.doing], state.lecture)
+        enlarge([self.verdict, self.ratio], state.lecture)
         self.judge(messages.verdict(answer.error, state.tolerance))
         self.ratio.param.update(label=messages.ratio(ratio), visible=True)
 
     def _work(self, *events) -> None:
         super()._work()
         store, self.bar.visible = self.store, False
+        self.doing.visible = not store.state.lecture
         if store.tick is not None:
             self.cost.param.update(visible=not store.state.lecture, label=messages.tick(
                 store.tick.milliseconds, store.tick.evaluations, store.answer.model.likelihood))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import panel as pn
 import panel_material_ui as pmui
 
 from workbench.ui.base.views.controls import SELECT, SLIDER, small_button, widget
@@ -14,6 +15,9 @@ from workbench.ui.granularity.story import STEPS
 from workbench.ui.granularity.views.controls import LABELS, SLIDERS
 from workbench.ui.granularity.views.large import enlarge
 
+WIDTH = 300
+#: Of a list whose label is written above it; it still names the list to those who hear the page.
+UNLABELLED = ".MuiInputLabel-root, legend {display: none !important;} fieldset {top: 0 !important;}"
 #: The three controls of a lecture.
 CHOSEN = {LINE: ("known", "cells", "lengthscale"), MAP: ("shape", "side", "map_lengthscale")}
 
@@ -29,7 +33,8 @@ class Story(View):
         self.back = small_button("‹ Back", lambda: state.step(-1), **beside)
         self.on = small_button("Start the story", lambda: state.step(1), variant="contained",
                                **beside)
-        self.leave = small_button("Leave", lambda: state.tell(0), variant="text", **beside)
+        self.leave = small_button("Leave the story", lambda: state.tell(0), variant="text",
+                                  **beside)
         self.again = small_button("Return to the step", lambda: state.tell(state.story), **beside)
         self.lecture = small_button(messages.LECTURE, self._switch, variant="text", **beside)
         self.sentence = note("", html=True)
@@ -66,17 +71,26 @@ class Lecture(View):
 
     def __init__(self, store: Store, **params):
         super().__init__(store, **params)
-        state = store.state
+        state, self.named = store.state, {}
         self.widgets = {
             name: widget(state, name, LABELS[name], SLIDER if name in SLIDERS else SELECT,
                          margin=(6, 16))
             for names in CHOSEN.values() for name in names}
-        for made in self.widgets.values():
-            made.param.update(sizing_mode=None, width=300, description="")
+        parts = []
         for name, made in self.widgets.items():
-            made.visible = name in CHOSEN[state.tab]
+            made.param.update(sizing_mode=None, width=WIDTH, description="",
+                              visible=name in CHOSEN[state.tab])
+            if name in SLIDERS:
+                parts.append(made)
+            else:           # its own label stays small: above it as with sliders, it is large
+                made.param.update(stylesheets=[UNLABELLED], margin=(0, 16))
+                head = pmui.Typography(LABELS[name], variant="body2", margin=(6, 16, 0, 16))
+                self.named[name] = pn.Column(head, made, margin=0, width=WIDTH + 32,
+                                             visible=made.visible)
+                parts.append(self.named[name])
+                enlarge([head], True)
         enlarge(self.widgets.values(), True)
-        self._panel = wrapping(*self.widgets.values())
+        self._panel = wrapping(*parts)
         self.follow(self._update, "tab", "lecture", of=state)
 
     def _update(self, *events) -> None:
@@ -85,3 +99,5 @@ class Lecture(View):
         if state.lecture:               # each change of what is seen lays out the page anew
             for name, made in self.widgets.items():
                 made.visible = name in CHOSEN[state.tab]
+            for name, part in self.named.items():
+                part.visible = name in CHOSEN[state.tab]

@@ -107,7 +107,7 @@ class Window(View):
 class Sizes:
     """Frames that fill the room, in pixels."""
 
-    line: tuple[int, int]
+    line: tuple[int, int]   # no height where a chart takes its place
     maps: int               # side of a map
     charts: tuple[int, int]
 
@@ -122,14 +122,14 @@ def sizes(room: tuple[int, int], lecture: bool, chart: bool = False) -> Sizes:
     lecture : bool
         Whether type is large, and what is below the first figures may be further down.
     chart : bool
-        Whether a lecture is about a chart, below a low figure of the line.
+        Whether a lecture is about a chart, which then takes the place of the line.
     """
     width, height = room
     wide = width - EDGES if lecture else width - 65
     if lecture:
-        high = 170 if chart else _within(height - 440, 240, 620)
+        high = 0 if chart else _within(height - 440, 240, 620)
         map_side = _map(width, 3, 30, height - 470, 520)
-        charts = _within(width - 360, 220, 760), _within(height - 620, 220, 420)
+        charts = _within(width - 360, 220, 760), _within(height - 510, 220, 560)
     else:
         high = _within(height - 755, 215, 420)      # charts below it are to be seen, too
         map_side = _map(width, MAPS, 14, height - 430, 420)

@@ -30,8 +30,14 @@ class Calibration(View):
         self.figure = calibration(messages.CALIBRATION, SIDE, self.coverage, {"share": FIELD})
         for axis in (self.figure.xaxis, self.figure.yaxis):
             axis.ticker = FixedTicker(ticks=[0, 0.25, 0.5, 0.75, 1])
-        self._panel = shown(self.figure, note(messages.CALIBRATION_NOTE, SIDE + 50))
+        self.note = note(messages.CALIBRATION_NOTE, SIDE)
+        self._panel = shown(self.figure, self.note)
         self.follow_answer(self._update)
+
+    def fit(self, across: int, down: int) -> None:
+        """Have a frame of so many pixels."""
+        self.figure.update(frame_width=across - 62, frame_height=down)
+        self.note.width = across
 
     def _update(self, answer) -> None:
         known = answer.coverage is not None

@@ -18,8 +18,9 @@ from workbench.ui.mediated.store import Store
 from workbench.ui.mediated.views.charts import Curves
 
 LABELS = {
-    "source": "Fields", "hour": "Hour", "level": "Height", "draw": "Seed of the globe",
-    "covariate": "Covariate shown", "side": "Block size (granularity)", "share": "Unmatched blocks",
+    "model": "Model", "source": "Fields", "hour": "Hour", "level": "Height",
+    "draw": "Seed of the globe", "covariate": "Covariate shown",
+    "side": "Block size (granularity)", "share": "Unmatched blocks",
     "split": "Seed of the split", "mediator": "Mediator", "joint": "ℓ combines both as a",
     "far": "Lengthscale of ℓ (places)", "near": "Lengthscale of ℓ (mediator)",
     "share_of_place": "Share of place in ℓ", "ridge": "Ridge λ",
@@ -35,8 +36,8 @@ SECTIONS = {
     "Field: which pixels are similar": ("kernel", "lengthscale", "spread", "detail",
                                       "detail_spread", "noise"),
 }
-FIRST = ("side", "share", "lengthscale")    # the rest is shown when it is asked for
-SELECTS = ("source", "hour", "level", "covariate", "share", "kernel", "mediator", "joint")
+FIRST = ("model", "side", "share")      # the rest is shown when it is asked for
+SELECTS = ("model", "source", "hour", "level", "covariate", "share", "kernel", "mediator", "joint")
 
 
 class Controls(View):
@@ -50,7 +51,7 @@ class Controls(View):
         self.cells = {name: column(each) for name, each in self.widgets.items()}
         self.titles = {text: column(title(text)) for text in SECTIONS}
         self.curves, self.learn = Curves(store), learn_button(messages.LEARN, store.learn)
-        parts = []
+        parts = [self.curves]
         for text, names in SECTIONS.items():
             parts += [self.titles[text], *(self.cells[name] for name in names if name not in FIRST)]
         self.rest = column(*parts)
@@ -60,8 +61,8 @@ class Controls(View):
         self.more = small_button("", self._more, variant="text", sizing_mode="stretch_width")
         self._named()
         self._panel = stretched(
-            note(messages.ABOUT, inset=10), *(self.cells[name] for name in FIRST), self.curves,
-            self.learn, note(messages.LEARN_NOTE, inset=10), self.more, self.rest)
+            *(self.cells[name] for name in FIRST), self.learn,
+            note(messages.LEARN_NOTE, inset=10), self.more, self.rest)
         store.param.watch(self._shown, ["stale", "work"])
         self.follow(self._shown, *state.names(), of=state)
 

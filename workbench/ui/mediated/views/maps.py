@@ -1,4 +1,4 @@
-"""Seven linked maps: what is observed, what mediates, the answer, and the truth."""
+"""Seven linked maps: data, estimate and truth large, and below them what leads to them."""
 
 from __future__ import annotations
 
@@ -19,20 +19,24 @@ from workbench.ui.mediated.data import Data
 from workbench.ui.mediated.store import Store
 from workbench.ui.mediated.views.charts import Calibration
 
-TALL, WIDE = 214, 238           # pixels across a map: four in a row of a laptop
+LARGE, SMALL = ("target", "mean", "truth"), ("covariate", "mediator", "width", "error")
+ROOM = (958, 800)               # pixels of a laptop's page, until the browser says how many
+AXIS, GAP = 62, 12              # pixels of an axis, and beside each map
 EDGE = 24                       # pixels beside a map that is alone in its row
+BEFORE, LEAST = 345, 120        # pixels of a window above and below large maps; across any map
+READABLE = 220                  # pixels across a map whose title has room
+NARROW_PAGE = 800               # pixels below which small maps stand three in a row
 TEMPERATURES = ("target", "truth", "mean")
 COARSE = ("target", "covariate", "mediator")
 PALETTES = {"value": "viridis", "covariate": "YlOrBr", "mediator": "YlGnBu", "width": "cividis",
             "error": "magma"}
-LEFT = ("target", "mean")       # of a row: these have a vertical axis
 NARROW, WIDEST = 20, 1          # widths span so much of the range of temperatures
 WIDTHS = [0.03, 0.1, 0.3, 1, 3, 10, 30, 100]
 SHARP = 5                       # share of the range of temperatures that is a large error
 
 
 class Maps(View):
-    """The maps of a store, in rows that wrap, and calibration after them."""
+    """Two rows of maps as wide as the page, and calibration at the end of the second."""
 
     def __init__(self, store: Store, **params):
         super().__init__(store, **params)
@@ -46,40 +50,51 @@ class Maps(View):
         crosshair(list(self.figures.values()))
         self.calibration = Calibration(store)
         self._data: Data | None = None
-        self._across, self._ratio = 0, 1.0
+        self._room, self._ratio = ROOM, 1.0
         parts = {name: shown(plot) for name, plot in self.figures.items()}
         for name in messages.MAPS:      # a phone shows the answer first
             if name != "mean":
                 lower(parts[name])
         lower(after := shown(self.calibration))
-        self._row = wrapping(*parts.values(), after, gap=4)
+        self._row = stretched(
+            wrapping(*(parts[name] for name in LARGE), gap=0),
+            wrapping(*(parts[name] for name in SMALL), after, gap=0))
         self.room = Room(sizing_mode="stretch_width", height=1, margin=0)
         self._panel = stretched(self.room, self._row, note(messages.MAPS_NOTE))
-        self.room.param.watch(lambda event: self.fit_into(event.new[0]), "room")
+        self.room.param.watch(lambda event: self.fit_into(*event.new), "room")
+        self._size()
         store.state.param.watch(self._covariate, "covariate")
         self.follow_answer(self._update)
         self.follow(self._dim, "stale")
 
-    def fit_into(self, across: int) -> None:
-        """Fill the width of a phone; elsewhere maps stand beside each other, as large as ever."""
-        before, self._across = self._across, across
-        if self._data is not None and across != before and min(across, before or PHONE) < PHONE:
+    def fit_into(self, across: int, down: int) -> None:
+        """Fill the page: three large maps in the window, below them four small ones and a chart."""
+        if (across, down) != self._room:
+            self._room = across, down
             with pn.io.hold():
                 self._size()
 
     def _size(self) -> None:
-        side = TALL if self._ratio > 0.75 else WIDE
-        alone = 0 < self._across < PHONE
-        if alone:
-            side = self._across - EDGE
+        across, down = self._room
+        if across < PHONE:
+            large = small = across - EDGE
+        else:
+            beside = 5 if across >= NARROW_PAGE else 3
+            large = (across - AXIS) // 3 - GAP
+            large = max(min(large, int((down - BEFORE) / self._ratio)), LEAST)
+            small = max((across - AXIS) // beside - GAP, LEAST)
         for name, plot in self.figures.items():
-            plot.yaxis.visible = name in LEFT and not alone
+            side = large if name in LARGE else small
             plot.frame_width, plot.frame_height = side, round(side * self._ratio)
+            plot.yaxis.visible = name == LARGE[0] and across >= PHONE
+            plot.xaxis.visible = name in LARGE or across < PHONE
+            plot.title.text_font_size = "14px" if side >= READABLE else "12px"
             plot.select_one({"type": ColorBar}).width = side - 12
+        self.calibration.fit(small, round(small * min(self._ratio, 1)))
 
     def _figure(self, name: str, title: str) -> figure:
         mapper = self.mappers["value" if name in TEMPERATURES else name]
-        plot = value_map(title, TALL, self.ranges, name, mapper,
+        plot = value_map(title, LEAST, self.ranges, name, mapper,
                          FixedTicker(ticks=WIDTHS) if name == "width" else None)
         plot.outline_line_color = None
         drawn = plot.image(name, source=self.pixels, x="left", y="bottom", dw="across", dh="up",
@@ -92,8 +107,7 @@ class Maps(View):
                              f"@{n}{{custom}}") for n in messages.MAPS],
               point_policy="follow_mouse",
               formatters={f"@{n}": known(units.get(n, "")) for n in messages.MAPS})
-        plot.yaxis.visible = name in LEFT
-        plot.xaxis.axis_label_standoff = 0          # two rows are to fit on a laptop
+        plot.xaxis.axis_label_standoff = 0
         return plot
 
     def _update(self, answer) -> None:

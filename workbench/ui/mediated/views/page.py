@@ -1,17 +1,14 @@
-"""The page: models beside each other, the setting in words, and below them maps and scores."""
+"""The page: what it is about, the numbers that matter, maps, the setting, and scores."""
 
 from __future__ import annotations
 
-import panel_material_ui as pmui
-
-from workbench.ui.base.browser import PHONE
 from workbench.ui.base.jobs import Run, load_models
 from workbench.ui.base.shell import App
 from workbench.ui.base.views.controls import small_button
 from workbench.ui.base.views.exports import Exports
-from workbench.ui.base.views.layout import WRAPS, View, stretched
+from workbench.ui.base.views.layout import View, stretched
 from workbench.ui.base.views.readout import Readout
-from workbench.ui.base.views.text import note, paragraph
+from workbench.ui.base.views.text import block, note, paragraph
 from workbench.ui.mediated import background, exporting, messages
 from workbench.ui.mediated.background import Answer
 from workbench.ui.mediated.state import State
@@ -21,33 +18,27 @@ from workbench.ui.mediated.views.controls import Controls
 from workbench.ui.mediated.views.maps import Maps
 from workbench.ui.mediated.worlds import world
 
-PACKED = {f"@media (max-width: {PHONE - 0.05}px)": WRAPS}
 
-
-class Toggle(View):
-    """Models beside each other."""
+class About(View):
+    """What the page is about, in one sentence."""
 
     def __init__(self, store: Store, **params):
         super().__init__(store, **params)
-        self.model = pmui.RadioButtonGroup.from_param(
-            store.state.param.model, label="", size="small", margin=(4, 5),
-            sizing_mode="stretch_width", max_width=1180, sx=PACKED)
-        self._panel = stretched(self.model)
+        self._panel = stretched(block(f"<p class='wb-about'>{messages.ABOUT}</p>"))
 
 
 class Numbers(Readout):
-    """The setting and what it shows in a live region, and what is going on."""
+    """What the setting shows in a live region, and what is going on."""
 
     def __init__(self, store: Store, **params):
-        self.setting, self.learnt = note(messages.WAITING), note()
+        self.learnt = note()
         self.full = small_button(messages.FULL, store.whole, margin=(2, 5), icon="grid_on")
-        super().__init__(store, (self.full,), (self.learnt,), (self.setting,), **params)
+        super().__init__(store, (self.full,), (self.learnt,), **params)
         self.follow_answer(self._numbers)
         self.follow(self._work, "work", "fraction", "learnt", "error", "stale")
 
     def _numbers(self, answer) -> None:
         self.text.text = headline(answer)
-        self.setting.object = paragraph(_setting(answer))
         self.judge(messages.verdict(answer.scores["rmse"], answer.scores.get("coverage"),
                                     answer.baseline))
         self.cost.param.update(visible=True, label=messages.cost(
@@ -60,6 +51,18 @@ class Numbers(Readout):
             label=f"{messages.FULL}: {messages.quantity(place.pixel, place.unit)} pixels",
             visible=place.fine, disabled=store.stale or bool(store.work))
         self.learnt.object = paragraph(store.learnt)
+
+
+class Setting(View):
+    """The setting in words."""
+
+    def __init__(self, store: Store, **params):
+        super().__init__(store, **params)
+        self._panel = note(messages.WAITING)
+        self.follow_answer(self._update)
+
+    def _update(self, answer) -> None:
+        self._panel.object = paragraph(_setting(answer))
 
 
 class TakeAway(Exports):
@@ -116,5 +119,5 @@ def _first_answer(run: Run) -> None:
     background.answer(setting, bench, state.chosen)
 
 
-APP = App(messages.TITLE, State, Store, Controls, (Toggle, Numbers, Maps, TakeAway, Charts),
+APP = App(messages.TITLE, State, Store, Controls, (About, Numbers, Maps, Setting, TakeAway, Charts),
           _import_models, _first_answer)

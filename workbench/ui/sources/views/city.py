@@ -170,7 +170,7 @@ class Map(View):
         if hour is None:
             return
         data = hour.fitted.data
-        maps = {"mean": hour.mean, "width": 2 * HALF_95 * hour.sd, "error": hour.error,
+        maps = {"mean": hour.mean, "width": 2 * HALF_95 * hour.total, "error": hour.error,
                 "truth": hour.truth}
         push(self.pixels, {name: [image(data, values)] for name, values in maps.items()} | {
             "left": [0], "bottom": [0], "across": [0.5 * data.shape[1]],

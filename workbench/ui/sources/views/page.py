@@ -28,7 +28,7 @@ from workbench.ui.sources.views.line import Line
 from workbench.ui.sources.views.series import Models, Series
 
 NARROW, EDGES = 700, 92     # pixels: of two maps beside each other, and of what is beside them
-ABOVE, LEAST = 330, 260     # pixels above and below a map in the window, and across it at least
+ABOVE, LEAST = 370, 260     # pixels above and below a map in the window, and across it at least
 STEP = 900              # milliseconds between hours that are played
 
 
@@ -83,7 +83,8 @@ class Numbers(Readout):
     """What is seen in a live region, what is being worked on, and errors; of the tab shown."""
 
     def __init__(self, store: Store, **params):
-        super().__init__(store, lines=2, **params)
+        self.intervals = note()
+        super().__init__(store, under=(self.intervals,), lines=2, **params)
         store.param.watch(self._numbers, ["answer", "estimate"])
         store.city.param.watch(self._numbers, ["hour", "stale"])
         for each in (store, store.city):
@@ -102,6 +103,7 @@ class Numbers(Readout):
     def _numbers(self, *events) -> None:
         store, state = self.store, self.store.state
         on_line = state.tab == LINE
+        self.intervals.visible = not on_line
         self.cost.visible = on_line and store.answer is not None
         self.verdict.visible = self.cost.visible or (not on_line and store.city.hour is not None)
         if on_line and store.answer is not None:
@@ -115,6 +117,7 @@ class Numbers(Readout):
             self.text.text = messages.ABOUT["city"] if hour is None else _of_city(hour)
             if hour is not None:
                 self.judge(messages.city_verdict(hour.fitted))
+                self.intervals.object = paragraph(messages.city_intervals(hour.fitted))
 
 
 class TakeAway(Exports):

@@ -81,7 +81,7 @@ class Series(View):
         fitted = self.store.city.fitted
         known = fitted is not None and fitted.data is data
         nothing = np.full(hours.size, np.nan)
-        band = (Band(fitted.mean[k], fitted.sd[k]) if known else Band(nothing)).columns(HALF_95)
+        band = (Band(fitted.mean[k], fitted.total[k]) if known else Band(nothing)).columns(HALF_95)
         push(self.fine, {"hour": hours, "truth": data.truth[k]} | band)
         low = -0.04 * data.truth.max()
         push(self.passes, {"hour": list(data.seen), "value": [low / 2] * len(data.seen)})
