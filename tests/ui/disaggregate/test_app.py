@@ -108,7 +108,7 @@ def test_auto_is_fitted_and_says_what_weighs_what(page, apps_url):
     press(page, "Fit")
     expect(badge(page)).to_contain_text("hyperparameters learnt", timeout=WAIT)
     moved_from(page, before)
-    expect(page.get_by_role("row", name=re.compile("^auto"))).to_be_visible(timeout=WAIT)
+    expect(page.get_by_role("row", name=re.compile("^Auto"))).to_be_visible(timeout=WAIT)
     choose(page, "Model", "VBAgg: GP on individuals, variational")
     expect(page).to_have_url(re.compile("model=vbagg"))
     expect(badge(page)).to_contain_text("starting values. Press Fit", timeout=WAIT)
@@ -193,7 +193,7 @@ def test_urls_restore_states_sessions_are_apart_and_errors_are_said(page, apps_u
     combobox(page, "Likelihood").click()
     expect(page.get_by_role("menuitem", name="Poisson", exact=True)).to_be_disabled()
     page.keyboard.press("Escape")
-    expect(page.get_by_role("row", name=re.compile("^vbagg"))).to_be_visible(timeout=WAIT)
+    expect(page.get_by_role("row", name=re.compile("^VBAgg"))).to_be_visible(timeout=WAIT)
     choose(page, "Areas seen", "6 provinces")
     expect(status(page)).to_contain_text("6 areas", timeout=WAIT)
 
@@ -235,9 +235,9 @@ def test_points_and_polygons_scores_and_a_narrow_page(page, apps_url):
     expect(status(page)).to_contain_text("50 areas")
     points = fingerprint(page)
     assert points[0] != 0
-    expect(page.get_by_role("row", name=re.compile("^constant"))).to_be_visible(timeout=WAIT)
+    expect(page.get_by_role("row", name=re.compile("^Constant rate"))).to_be_visible(timeout=WAIT)
     press(page, "bars")
-    expect(page.get_by_role("row", name=re.compile("^constant"))).to_be_hidden()
+    expect(page.get_by_role("row", name=re.compile("^Constant rate"))).to_be_hidden()
     page.wait_for_function("""() => [...Bokeh.documents[0]._all_models.values()].filter(
         m => m.type === 'Figure' && m.title?.text?.includes('lower is better')).length === 2""",
                            timeout=WAIT)

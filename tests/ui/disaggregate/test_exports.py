@@ -124,7 +124,7 @@ def test_an_address_with_a_fit_of_another_model_is_refused_and_shown_as_preview(
 @pytest.mark.parametrize("more", [
     "&nugget=0.2&variance=0.1", "&likelihood=negative-binomial&link=square",
     "&likelihood=normal&link=identity", "&model=centre-point&overdispersion=none",
-    "&model=constant", "&model=auto"])
+    "&model=constant", "&model=auto", "&dataset=korea&granularity=30&kernel=linear"])
 def test_the_settings_of_a_preview_make_the_same_map_on_the_command_line(begin, more):
     query = dict(part.split("=") for part in (SMALL + more).split("&"))
     session = begin("&".join(f"{name}={value}" for name, value in query.items()))

@@ -22,7 +22,7 @@ from workbench.ui.disaggregate.views.exports import Exports
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("one_thread")]
 PREVIEW = "Preview, not fitted"
-NEAR = 1e-4         # of the posterior's sd: a preview is stopped at the same place
+NEAR = 1e-4         # of the posterior's sd: both are conditioned at the same place
 GIVEN = {"area", "x", "y", "roll_1", "roll_3", "weight", "observed", "known"}
 SETTINGS = "model=vbagg&kernel=linear&beside="
 

@@ -241,8 +241,9 @@ def _start(spec: Spec) -> Answer:
 
     def stop(*_):
         raise Cancelled
-
-    return _answer(spec, model.fit(data, callback=stop), data, "start", started)
+    # Conditioned on where it starts, as the preview's settings are when they are run again.
+    fit = model.condition(data, model.fit(data, callback=stop).hyperparameters)
+    return replace(_answer(spec, fit, data, "start", started), restored=True)
 
 
 def _at(spec: Spec, fitted: Fitted) -> Answer:

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 #: Columns of the table that a map may have, and the ends of its 90 % interval.
 _COLUMNS = ("weight", "observed", "known", "mean", "std", "exceedance", "extrapolation")
 _ENDS = {"low": 0.05, "high": 0.95}
-_STOP = "def stop(*told):\n    raise wb.Cancelled"
 
 
 def maps_of(answer: Answer, scene: Scene, threshold: float) -> xr.Dataset:
@@ -124,8 +123,8 @@ def program(answer: Answer, threshold: float | None, scene: Scene | None = None,
             layer: Layer | None = None, axes: tuple[str, str] = ("x", "y")) -> str:
     """The Python that makes the map of an answer again.
 
-    A fit is learnt again, and a preview stopped before anything is learnt; what no fit has found,
-    such as a slider's setting, is conditioned on at its hyperparameters.
+    A fit is learnt again; what no fit has found, such as a preview or a slider's setting, is
+    conditioned on at its hyperparameters.
 
     Parameters
     ----------
@@ -153,10 +152,7 @@ def program(answer: Answer, threshold: float | None, scene: Scene | None = None,
             engine.base_spec(spec), **{"model": answer.fit.model.name, "options": {}}
             if stands_in else {}))
         values = pformat(_values(answer.fit.hyperparameters), sort_dicts=False, width=96)
-        fit = f"# {exports.STATUS[answer.kind][1]}.\n" + (
-            "fit = model.fit(ds, callback=stop)" if answer.kind == "start" and not answer.restored
-            else f"fit = model.condition(ds, {values})")
-        model = f"{_STOP}\n\n{model}" if "callback=stop" in fit else model
+        fit = f"# {exports.STATUS[answer.kind][1]}.\nfit = model.condition(ds, {values})"
     files = own.needed(answer.spec)
     said = [f"# {files[0].upper()}{files[1:]}."] if files else []
     tables = [] if scene is None else ["from workbench.plots import observed_rate"]
