@@ -5,6 +5,8 @@ from __future__ import annotations
 import pandas as pd
 from tables import RESULTS, digits, experiment, percent, pick, plain, stored, summary
 
+from workbench.papers.hamelijnck2019.positive_weights import ONE
+
 DEPENDENT = {
     "points alone": "points", "product of likelihoods": "product", "Ribatet": "ribatet",
     "Lyddon": "lyddon", "the released code's scalar (5 seeds)": "released weight",
@@ -106,6 +108,20 @@ def city_air() -> pd.DataFrame:
                "worst station": ("cover, worst station", percent),
                "paper: RMSE, MAPE": ("paper (rmse, mape)", plain)}
     return pick(raw, CITY, columns)
+
+
+@experiment("positive-weights")
+def positive_weights() -> pd.DataFrame:
+    """The network with W beside exp(W), and the difference on the same data."""
+    raw = summary("positive-weights").rename(index={"gp": "W", "exp": "exp(W)"}, level="weights")
+    raw.index = [f"{case}, {weights}" if case == ONE else f"PM10 in means of {case}, {weights}"
+                 for case, weights in raw.index]
+    return pick(raw, None, {
+        "RMSE / constant": ("of_constant", digits(3)),
+        "exp(W) less W": ("of_constant: exp less gp", plain), "CRPS": ("crps", digits(2)),
+        "less that of W": ("crps: exp less gp", plain),
+        "readings in 95 %, %": ("cover_reading", percent), "bound": ("objective", digits(1)),
+        "converged, %": ("converged", percent), "seconds": ("seconds", digits(0))}, "data, weights")
 
 
 @stored("networks-speed", "networks_speed.csv", command="python benchmarks/networks.py")

@@ -65,7 +65,7 @@ def random_q(state, seed):
     return q
 
 
-def brute_draws(state, seen, q, task, samples, rng):
+def brute_draws(state, seen, q, task, samples, rng, positive=lambda weight: weight):
     """Draws of the bags' η from q, by joint Gaussians over all of the source's individuals."""
     x, n = seen.x, len(seen.x)
 
@@ -79,7 +79,7 @@ def brute_draws(state, seen, q, task, samples, rng):
 
     total = torch.zeros(samples, n).double()
     for k in range(state.q_count):
-        total += draw(state.weight(task, k)) * draw(k)
+        total += positive(draw(state.weight(task, k))) * draw(k)
     return seen.part.operator(total)
 
 

@@ -201,6 +201,7 @@ CHEAP = {
     "biased-sources": {"variant": "released", "model": "truth", "seed": 4},
     "inter-task": {"model": "constant", "hours": 2, "gap": 0},
     "city-air": {"model": "station mean", "seed": 1},
+    "positive-weights": {"case": "one task", "seed": 4, "weights": "exp"},
 }
 #: What may differ between machines and optimisers, or is a time.
 LOOSE = re.compile(r"seconds|steps|objective|solve|code|date|learnt .*")

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from workbench.checks import choose
 from workbench.papers.chau2021 import ablation, mediated_roll, rates, temperature
-from workbench.papers.hamelijnck2019 import biased_sources, city_air, dependent_sources, inter_task
+from workbench.papers.hamelijnck2019 import (
+    biased_sources,
+    city_air,
+    dependent_sources,
+    inter_task,
+    positive_weights,
+)
 from workbench.papers.law2018 import held_out, normal, swiss_roll
 from workbench.papers.shikuri2025 import (
     bernoulli,
@@ -22,7 +28,8 @@ _ALL = (swiss_roll.VARY_BAGS, swiss_roll.VARY_SIZE, normal.NORMAL,
         statistics.STATISTICS, bernoulli.BERNOULLI, quasi_forms.FORMS_COMPARED,
         mediated_roll.ROLL, temperature.TEMPERATURE,
         ablation.ABLATION, rates.RATES, dependent_sources.DEPENDENT,
-        biased_sources.BIASED, inter_task.INTER, city_air.CITY)
+        biased_sources.BIASED, inter_task.INTER, city_air.CITY,
+        positive_weights.POSITIVE_WEIGHTS)
 
 
 def experiments() -> dict[str, Experiment]:

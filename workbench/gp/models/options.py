@@ -105,9 +105,8 @@ def _require_type(entry, value) -> None:
         return
     elif isinstance(default, int) and (isinstance(value, bool) or not isinstance(value, Integral)):
         raise reject(f"{name} a whole number", repr(value), f"write {entry.name}={default}")
-    elif isinstance(default, float) and not isinstance(value, (Real, str)):
-        raise reject(f"{name} a number", repr(value), f"write {entry.name}={default}")
-    elif isinstance(default, float) and isinstance(value, str) and entry.name != "nugget":
+    elif isinstance(default, float) and (not isinstance(value, (Real, str)) or (
+            isinstance(value, str) and entry.name != "nugget")):
         raise reject(f"{name} a number", repr(value), f"write {entry.name}={default}")
     elif default is MISSING and not isinstance(value, Mapping):
         raise reject(f"{name} a mapping from hyperparameter names", repr(value),
@@ -169,6 +168,9 @@ class VariationalOptions(AggregatedOptions):
         "and is 0 with more than 12, or where (settings + 3 x hyperparameters) x features x "
         "individuals (clusters with compress; not fewer than features) is above 40 million",
         bounds=(0, 1000))
+    inducing_inputs: str = option(
+        "held", "where inducing inputs lie: held, at k-means++ seeds; learnt with hyperparameters",
+        choices=("held", "learnt"))
     layout: str = option(
         "additive", "additive: inducing inputs per term; joint: one set for the whole kernel",
         choices=LAYOUTS)
@@ -178,10 +180,8 @@ class VariationalOptions(AggregatedOptions):
         require_nugget(self.nugget)
         chosen = LIKELIHOODS.get(self.likelihood)
         if chosen is not None and chosen.multiplied and self.overdispersion == "area":
-            raise InputError(
-                f"the {self.likelihood} likelihood already is overdispersed; use it with "
-                "overdispersion='none', or likelihood='poisson' with overdispersion='area'"
-            )
+            raise InputError(f"the {self.likelihood} likelihood already is overdispersed; use "
+                             "overdispersion='none', or likelihood='poisson' with 'area'")
 
     def resolved(self, likelihood: type[Likelihood], given: Mapping | None = None
                  ) -> VariationalOptions:
@@ -236,6 +236,7 @@ class ConstantOptions(VariationalOptions):
 
     kernel: ClassVar[str] = "constant"          # what is a class's own is no option
     inducing: ClassVar[int] = 1
+    inducing_inputs: ClassVar[str] = "held"
     layout: ClassVar[str] = "additive"
 
 

@@ -69,6 +69,8 @@ class CentrePointGP(LabelledModel):
         auto ends when they are worth 12, allows 8 for each hyperparameter, at least 32, and is 0
         with more than 12, or where (settings + 3 x hyperparameters) x features x individuals
         (clusters with compress; not fewer than features) is above 40 million; from 0 to 1,000.
+    inducing_inputs : {"held", "learnt"}, default "held"
+        Where inducing inputs lie: held, at k-means++ seeds; learnt with hyperparameters.
     layout : {"additive", "joint"}, default "additive"
         additive: inducing inputs per term; joint: one set for the whole kernel.
 
@@ -90,5 +92,6 @@ class CentrePointGP(LabelledModel):
                  dtype: str = "float64", device: str = "cpu", noise: str = "size",
                  likelihood: str = "auto", link: str = "auto", bound: str = "default",
                  overdispersion: str = "auto", nugget: float | str = "auto", inducing: int = 100,
-                 compress: int = 40, average: int | str = 0, layout: str = "additive") -> None:
+                 compress: int = 40, average: int | str = 0, inducing_inputs: str = "held",
+                 layout: str = "additive") -> None:
         self._set(locals())

@@ -48,9 +48,10 @@ class MRGPRN(MultiSourceModel):
         sum; by weight; known V_a.
     noises : mapping, optional
         The same of a source, by its name, where it differs.
-    composite : {"none", "ribatet", "lyddon"}, default "none"
+    composite : {"none", "ribatet", "lyddon", "curvature"}, default "none"
         Weights of the sources' likelihoods, for sources that depend on each other: none, the
-        product; ribatet or lyddon, estimated.
+        product; ribatet or lyddon, estimated; curvature, a matrix in place of one weight, where
+        sources share individuals.
     composite_per : {"all", "source"}, default "all"
         One estimated weight for all sources, or one per source.
     compress : int, default 10
@@ -58,8 +59,9 @@ class MRGPRN(MultiSourceModel):
         uses all; from 0 to 1,000,000.
     weight_kernel : str or gpytorch.kernels.Kernel, default "rbf"
         Kernel of the weights W, named as ``kernel``, which is that of the basis f.
-    weights : {"gp", "constant"}, default "gp"
-        What multiplies the basis: gp, W; constant, a number per task.
+    weights : {"gp", "exp", "constant"}, default "gp"
+        What multiplies the basis: gp, W; exp, exp(W), which is positive; constant, a number per
+        task.
     latent : int, default 1
         Basis functions f, Q in the paper; from 1 to 20.
     inducing : int, default 60

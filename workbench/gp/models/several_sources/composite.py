@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import torch
@@ -107,7 +108,7 @@ def weights_by(estimate: Callable[[list[Hyperparameter]], tuple[np.ndarray, Weig
     told = [f"composite weights ({name}): " + ", ".join(
         f"{p.name} {w:.3g}" for p, w in zip(state.sources, chosen, strict=True))]
     return Weights(torch.as_tensor(chosen).to(like), found.ribatet, found.lyddon,
-                   found.per_source, found.condition, [*told, *found.notes])
+                   found.per_source, found.condition, [*told, *found.notes], found.residuals)
 
 
 def _unknown(like: Tensor, why: str) -> Weights:
@@ -122,13 +123,15 @@ def _estimate(state, free, callback=None) -> Weights:
     marginals = _Marginals(state)
     marginals.maximise(state.options.max_steps, state.options.tolerance, callback)
     each = [marginals.scores(HyperparameterSet(free), a) for a in range(len(state.sources))]
-    slopes, scores, noise = zip(*each, strict=True)
+    slopes, alpha, noise = zip(*each, strict=True)
+    scores = [one * a[:, None] for one, a in zip(slopes, alpha, strict=True)]
     blocks = score_blocks(state, slopes[0].shape[1])
     curvature = [one.T @ (one / v[:, None]) for one, v in zip(slopes, noise, strict=True)]
     count = 1 + max(int(b.max()) for b in blocks)
     sums = [np.stack([one[b == k].sum(0) for k in range(count)])
             for one, b in zip(scores, blocks, strict=True)]
-    return magnitudes(curvature, sums)
+    return replace(magnitudes(curvature, sums), residuals=[
+        np.sqrt(v) * a for v, a in zip(noise, alpha, strict=True)])
 
 
 def few_individuals(state) -> list[tuple[Tensor, AggregationOperator]]:
@@ -182,7 +185,7 @@ class _Marginals:
     @torch.no_grad()
     def scores(self, shared: HyperparameterSet, a: int
                ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """D (n, p), scores (n, p) and noise variances (n,) of one source."""
+        """D (n, p), α (n,) and noise variances (n,) of one source."""
         part, (x, operator) = self.state.sources.parts[a], self.seen[a]
         terms, noise = list(self.state.field.terms), part.noise()
         gap = part.value - operator.constant(self.state.field.mean)
@@ -197,4 +200,4 @@ class _Marginals:
             columns.append((ends[0] - ends[1]) / (2 * _STEP))
         shared.assign(at)
         slopes = torch.stack(columns, 1)
-        return tuple(t.cpu().numpy() for t in (slopes, slopes * alpha[:, None], noise))
+        return tuple(t.cpu().numpy() for t in (slopes, alpha, noise))

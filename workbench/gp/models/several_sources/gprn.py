@@ -88,6 +88,8 @@ class MRGPRNFit(SourcesFit):
         for q in range(state.q_count):
             weight = (state.constants[p * state.q_count + q].natural
                       if state.options.weights == "constant" else function(state.weight(p, q)))
+            if state.options.weights == "exp":
+                weight = weight.exp()
             total = total + weight * function(q)
         return state.means[p].natural + state.sources.scale[p] * total
 
@@ -96,7 +98,7 @@ class MRGPRN(MultiSourceModel):
     """Multi-resolution GP regression network: y_p = A Σ_q W_pq f_q + ε, for P tasks.
 
     Hamelijnck et al. 2019, section 3. Deviations: q is one Gaussian, not a mixture; values are
-    standardised by task; f has variance one, as its scale can be moved into W.
+    standardised by task; f has variance one, as its scale can be moved into W, but for exp(W).
     """
 
     name = "mr-gprn"

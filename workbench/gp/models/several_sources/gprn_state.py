@@ -9,11 +9,14 @@ from dataclasses import dataclass, fields, replace
 import torch
 from torch import Tensor
 
+from workbench.checks import Cancelled
 from workbench.gp.data.bags import Source, Targets
 from workbench.gp.fields.inducing import InducingField
+from workbench.gp.kernels.operators import AggregationOperator
 from workbench.gp.models import assembly
 from workbench.gp.models.several_sources import updates
 from workbench.gp.models.several_sources.base import SourcesState
+from workbench.gp.models.several_sources.curvature import Correction
 from workbench.gp.models.several_sources.mr_gp import MRGP
 from workbench.gp.models.several_sources.options import MRGPOptions
 from workbench.gp.models.several_sources.products import (
@@ -23,6 +26,7 @@ from workbench.gp.models.several_sources.products import (
     bag_mean,
     bag_variance,
     constant,
+    exponential,
     moments,
     pairs_of,
     project,
@@ -44,6 +48,7 @@ class ProjectedSource:
 
     part: StandardisedSource
     x: Inputs
+    operator: AggregationOperator
     pairs: Pairs
     ones: PerBag        # the operator applied to a constant one
 
@@ -79,9 +84,9 @@ class GPRNState(SourcesState):
         for q in range(self.q_count):
             label = "f." if self.q_count == 1 else f"f{q + 1}."
             items = self._add(options.kernel, label)
-            # The scale of f can be moved into W: one of the two is held.
+            # The scale of f can be moved into W: one of the two is held. exp(W) is around one.
             for item in items:
-                if item.name.endswith(".variance") and options.weights != "constant":
+                if item.name.endswith(".variance") and options.weights == "gp":
                     item.fixed = True
             self.basis_items += items
         if options.weights == "constant":
@@ -144,7 +149,8 @@ class GPRNState(SourcesState):
 
     def see(self, part: StandardisedSource, x: Inputs, operator) -> ProjectedSource:
         """A source by its individuals, or by clusters of them."""
-        return ProjectedSource(part, x, pairs_of(operator), operator(torch.ones(len(x)).to(x)))
+        ones = operator(torch.ones(len(x)).to(x))
+        return ProjectedSource(part, x, operator, pairs_of(operator), ones)
 
     def projections(self, seen: ProjectedSource) -> dict[int, BagProjection]:
         """Every latent function that the source's task has, at its individuals."""
@@ -160,7 +166,10 @@ class GPRNState(SourcesState):
         if self.options.weights == "constant":
             numbers = self.constants[task * self.q_count:(task + 1) * self.q_count]
             return [constant(seen.pairs, item.natural) for item in numbers], basis
-        return [found[self.weight(task, q)] for q in range(self.q_count)], basis
+        weights = [found[self.weight(task, q)] for q in range(self.q_count)]
+        if self.options.weights == "exp":
+            weights = [exponential(w) for w in weights]
+        return weights, basis
 
     def residual(self, seen: ProjectedSource) -> PerBag:
         """Observations less the prior mean, in units of the task's scale (B,)."""
@@ -231,7 +240,22 @@ class GPRNState(SourcesState):
         if (not history.cancelled and updates.optimise_q_on_all_data(self, callback, history)
                 and self.estimate is not None):
             history.notes[:0] = self.estimate.notes
+            self._correct(callback, history)
         return history
+
+    def _correct(self, callback, history: History) -> None:
+        """Put the matrix in place of the weights under which hyperparameters were learnt."""
+        if self.options.composite != "curvature" or not self.estimate.residuals:
+            return
+        self.weights = self.given_weights
+        try:
+            correction = Correction(self, self.estimate)
+            correction.apply(updates.pulse_of(callback, history))
+        except (Cancelled, KeyboardInterrupt):
+            history.cancelled = True
+            history.notes.append("cancelled while q was corrected")
+            return
+        history.notes[:0] = correction.notes
 
     def _restore(self, q: Q) -> None:
         self.q = list(q)
@@ -248,7 +272,10 @@ def composite_weights(state: GPRNState, callback=None):
     Scores are residuals of fits to each source alone, for which the tasks are put on one scale.
     """
     names = [f.name for f in fields(MRGPOptions) if f.name not in _OWN]
-    inner = MRGP(**{name: getattr(state.options, name) for name in names})
+    given = {name: getattr(state.options, name) for name in names}
+    if given["composite"] == "curvature":
+        given["composite"] = "ribatet"
+    inner = MRGP(**given)
     return inner.weights_of([_standardised(part, state) for part in state.sources], callback)
 
 

@@ -51,6 +51,8 @@ class Weights:
         Condition number of the curvature.
     notes : list of str
         What to say to the user.
+    residuals : list of array (B,)
+        Of fits to each source alone, in units of its noise; empty where none were made.
     """
 
     weights: Tensor
@@ -59,6 +61,7 @@ class Weights:
     per_source: dict = field(default_factory=dict)
     condition: float = float("nan")
     notes: list[str] = field(default_factory=list)
+    residuals: list[np.ndarray] = field(default_factory=list)
 
 
 def magnitudes(curvature: list[np.ndarray], scores: list[np.ndarray]) -> Weights:

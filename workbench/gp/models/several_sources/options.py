@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 
-from workbench.checks import choose
+from workbench.checks import InputError, choose
 from workbench.gp.likelihoods import LIKELIHOODS
 from workbench.gp.likelihoods.links import LINKS
 from workbench.gp.models.options import (
@@ -17,7 +17,7 @@ from workbench.gp.models.options import (
 
 COMPOSITES = ("none", "ribatet", "lyddon")
 PER = ("all", "source")
-WEIGHTS = ("gp", "constant")
+WEIGHTS = ("gp", "exp", "constant")
 
 
 @dataclass(frozen=True)
@@ -64,9 +64,20 @@ class MRGPRNOptions(CompositeOptions):
     weight_kernel: object = option(
         "rbf", "kernel of the weights W, named as ``kernel``, which is that of the basis f")
     weights: str = option(
-        "gp", "what multiplies the basis: gp, W; constant, a number per task", choices=WEIGHTS)
+        "gp", "what multiplies the basis: gp, W; exp, exp(W), which is positive; constant, a "
+        "number per task", choices=WEIGHTS)
     latent: int = option(1, "basis functions f, Q in the paper", bounds=(1, 20))
     inducing: int = option(60, "inducing inputs of each latent function", bounds=(1, 5_000))
+    composite: str = option(
+        "none", "weights of the sources' likelihoods, for sources that depend on each other: none, "
+        "the product; ribatet or lyddon, estimated; curvature, a matrix in place of one weight, "
+        "where sources share individuals", choices=(*COMPOSITES, "curvature"))
+
+    def __post_init__(self):
+        super().__post_init__()
+        if self.composite == "curvature" and self.weights == "exp":
+            raise InputError("composite='curvature' needs a likelihood that is quadratic in the "
+                             "weights: use weights='gp' or 'constant', or composite='ribatet'")
 
 
 _OWN = ("likelihoods", "links", "noise", "hyperparameters", "initial", "priors")

@@ -114,6 +114,29 @@ def constant(pairs: Pairs, value: Tensor) -> Moments:
         [torch.zeros(*where.shape, where.shape[1]).to(value) for where in pairs.index])
 
 
+def exponential(gaussian: Moments) -> Moments:
+    """Moments of exp(g) from those of a Gaussian g, log-normal.
+
+    Parameters
+    ----------
+    gaussian : Moments
+        Of g under q.
+
+    Returns
+    -------
+    Moments
+        μ̃_i = exp(m_i + C_ii / 2) and μ̃_i μ̃_j (exp C_ij - 1).
+
+    References
+    ----------
+    Hamelijnck et al. 2019, appendix A.5. Deviation: the covariance printed after (42) is not one.
+    """
+    mean = [(m + c.diagonal(dim1=-2, dim2=-1) / 2).exp()
+            for m, c in zip(gaussian.mean, gaussian.covariance, strict=True)]
+    return Moments(mean, [m[..., :, None] * m[..., None, :] * c.expm1()
+                          for m, c in zip(mean, gaussian.covariance, strict=True)])
+
+
 def bag_mean(pairs: Pairs, weights: list[Moments], basis: list[Moments]) -> Tensor:
     """E η of each bag (B,)."""
     return pairs.restore([

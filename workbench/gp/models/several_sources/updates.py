@@ -1,7 +1,8 @@
 """The posterior of a GP regression network: closed-form updates of one factor given the others.
 
 Given the moments of all else the bound is quadratic in each latent function, whose best q(u) is
-Gaussian and known; rounds of such updates never lower the bound.
+Gaussian and known; rounds of such updates never lower the bound. In a weight that enters as exp(W)
+it is not: natural gradients find its q, and never lower the bound either.
 """
 
 from __future__ import annotations
@@ -12,13 +13,15 @@ from torch import Tensor
 
 from workbench.checks import Cancelled
 from workbench.gp.models.several_sources.products import bag_mean, best_factor, moments
-from workbench.gp.numerics.linalg import FactorisationError
+from workbench.gp.numerics.linalg import FactorisationError, standard_normal_kl
+from workbench.gp.optimisation.natural_gradient import optimise
 from workbench.gp.optimisation.starts import scan_lengthscales
 
 _GAIN = 3e-7            # relative gain of a round that counts as none
 _MOST_ROUNDS = 200      # that bring q to its best
 #: Most rounds in one evaluation: W and f are so coupled that more cost time and gain little.
 ROUNDS = 8
+_STEPS, _NATS = 10, 1e-4    # of natural gradients of an exponent in one round, and what ends them
 
 
 def start(state) -> list[tuple[Tensor, Tensor]]:
@@ -28,7 +31,8 @@ def start(state) -> list[tuple[Tensor, Tensor]]:
         width = len(field.q_mean)
         mean = torch.zeros(width).to(state.sources.x)
         if g >= state.q_count:
-            mean = _of_ones(field, state.sources.x)
+            if state.options.weights == "gp":
+                mean = _of_ones(field, state.sources.x)
             if (g - state.q_count) % state.q_count:
                 mean = mean + 0.5 * torch.as_tensor(rng.standard_normal(width)).to(mean)
         q.append((mean, 0.01 * torch.eye(width).to(mean)))
@@ -93,22 +97,27 @@ def optimise_q(state, seen, projections, pulse=None, rounds: int = _MOST_ROUNDS,
         for g in range(len(state.fields)):
             if pulse is not None:
                 pulse()
-            _update(state, seen, projections, found, g)
+            update(state, seen, projections, found, g, pulse)
         value = float(state.bound_of(seen, state.q, found))
         if value - before < gain * max(1.0, abs(value)):
             break
     return value
 
 
-@torch.no_grad()
-def optimise_q_on_all_data(state, callback, history) -> bool:
-    """Bring q to its best on all individuals; whether nobody cancelled on the way."""
+def pulse_of(callback, history):
+    """What repeats the end of a search to a callback, which may raise `Cancelled`."""
     def pulse():
         if callback is not None and history.objective:
             callback(len(history.objective), history.objective[-1], 1.0)
+    return pulse
 
+
+@torch.no_grad()
+def optimise_q_on_all_data(state, callback, history) -> bool:
+    """Bring q to its best on all individuals; whether nobody cancelled on the way."""
     try:
-        optimise_q(state, state.full, [state.projections(s) for s in state.full], pulse)
+        optimise_q(state, state.full, [state.projections(s) for s in state.full],
+                   pulse_of(callback, history))
     except (Cancelled, KeyboardInterrupt):
         history.cancelled = True
         history.notes.append("cancelled while q was brought to its best on all individuals")
@@ -116,10 +125,47 @@ def optimise_q_on_all_data(state, callback, history) -> bool:
     return True
 
 
-def _update(state, seen, projections, found, g: int) -> None:
-    """The best q of one latent function; the moments it changes are renewed in ``found``."""
+def update(state, seen, projections, found, g: int, pulse=None, correct=None) -> None:
+    """Take up the best q of one latent function.
+
+    Parameters
+    ----------
+    state, seen, projections, pulse
+        As of `optimise_q`.
+    found : list of dict of int to Moments
+        Moments of latent functions, by source; those that change are renewed.
+    g : int
+        Position of the function.
+    correct : callable, optional
+        ``correct(g, linear, precision)``: natural parameters of what is learnt from the data, to be
+        taken in place of these.
+    """
+    if g >= state.q_count and state.options.weights == "exp":
+        state.q[g] = _best_exponent(state, seen, projections, found, g, pulse)
+    else:
+        state.q[g] = _best_factor(state, seen, projections, found, g, correct)
+    for v, known in zip(projections, found, strict=True):
+        if g in v:
+            known[g] = moments(v[g], *state.q[g])
+
+
+def _best_exponent(state, seen, projections, found, g: int, pulse) -> tuple[Tensor, Tensor]:
+    """A better q of a weight that enters as exp(W), by a few natural gradients."""
+    own = [(s, v[g], known) for s, v, known in zip(seen, projections, found, strict=True) if g in v]
+
+    def objective(mean: Tensor, covariance: Tensor) -> Tensor:
+        if pulse is not None:
+            pulse()
+        each = [state.expected(s, {**known, g: moments(v, mean, covariance)})
+                for s, v, known in own]
+        return sum(each) - standard_normal_kl(mean, covariance)
+
+    return optimise(objective, *state.q[g], steps=_STEPS, nats=_NATS)[:2]
+
+
+def _best_factor(state, seen, projections, found, g: int, correct) -> tuple[Tensor, Tensor]:
     linear = square = 0.0
-    basis, p, q = _role(state, g)
+    basis, p, q = role(state, g)
     for s, v, known in zip(seen, projections, found, strict=True):
         if not basis and s.part.task != p:
             continue
@@ -129,18 +175,25 @@ def _update(state, seen, projections, found, g: int) -> None:
         one, two = best_factor(s.pairs, v[g], weights[q] if basis else bases[q],
                                state.residual(s) - rest, state.power(s) / state.noise_variance(s))
         linear, square = linear + one, square + two
+    if correct is not None:
+        linear, square = correct(g, linear, square)
     root, info = torch.linalg.cholesky_ex(torch.eye(len(square)).to(square) + square)
     if info:
         raise FactorisationError("the precision of a latent function is not positive definite")
     covariance = torch.cholesky_inverse(root)
-    state.q[g] = covariance @ linear, covariance
-    for v, known in zip(projections, found, strict=True):
-        if g in v:
-            known[g] = moments(v[g], *state.q[g])
+    return covariance @ linear, covariance
 
 
-def _role(state, g: int) -> tuple[bool, int, int]:
-    """Whether a latent function is of the basis, its task, and which product it belongs to."""
+def role(state, g: int) -> tuple[bool, int, int]:
+    """Whether a latent function is of the basis, its task, and which product it belongs to.
+
+    Parameters
+    ----------
+    state : GPRNState
+        The network.
+    g : int
+        Position of the function.
+    """
     if g < state.q_count:
         return True, -1, g
     return False, (g - state.q_count) // state.q_count, (g - state.q_count) % state.q_count

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 import torch
 from torch import Tensor
@@ -24,6 +25,7 @@ from workbench.gp.models import assembly
 from workbench.gp.models.keeping import Recalled
 from workbench.gp.models.options import VariationalOptions, cast_bags, cast_source
 from workbench.gp.models.vbagg.design import Design, design_of
+from workbench.gp.models.vbagg.landmarks import learn_inducing_inputs
 from workbench.gp.numerics.linalg import FactorisationError
 from workbench.gp.optimisation.hyperparameters import Hyperparameter
 from workbench.gp.optimisation.natural_gradient import Optimum, optimise, reachable
@@ -157,6 +159,7 @@ class VariationalState(Recalled):
 
     def recall(self, learnt: Mapping[str, Tensor]) -> None:
         """Project the training data, where they fit."""
+        self.design = replace(self.design, inducing=list(self.field.inducing))
         self.trained_data = self.project().detach() if self.fits else None
 
     def objective(self, seen: ProjectedData, mean: Tensor, covariance: Tensor) -> Tensor:
@@ -236,6 +239,9 @@ class VariationalState(Recalled):
                 self.optimise_q(self.project(self.learning), nats=_ROUGH)
             self.learning = self.geometry
         history = train(self, progress, callback)
+        if (self.options.inducing_inputs == "learnt" and self.hyperparameters.free
+                and not history.cancelled):
+            learn_inducing_inputs(self, history, progress, callback)
         clustered = self.learning is not self.geometry
         if clustered:
             history.notes.append(

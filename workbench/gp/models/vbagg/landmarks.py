@@ -1,0 +1,108 @@
+"""Inducing inputs that are learnt: moved together with the hyperparameters, by the same objective.
+
+The bound holds for inducing inputs wherever they lie, so that its best place for them is a better
+approximation and no other model. First hyperparameters are learnt at the k-means++ seeds, from
+there both.
+
+References
+----------
+Law et al. 2018, section 3.1 ("we might also learn W"); Titsias 2009.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import torch
+from torch import Tensor, nn
+
+from workbench.gp.inference.trainers import closed_form
+from workbench.gp.optimisation.hyperparameters import Hyperparameter, HyperparameterSet
+from workbench.gp.optimisation.training import History, maximise
+
+_RESTARTS = 5           # of L-BFGS, while a slope is left
+# Standardised units that one unit of the search moves an inducing input: the objective is flat in
+# them beside the logarithms of hyperparameters, and L-BFGS begins with steps of one length for all.
+_STEP = 3.0
+
+
+def learn_inducing_inputs(state, history: History, progress: bool, callback) -> None:
+    """Move the inducing inputs of a trained state to where the objective is largest.
+
+    Parameters
+    ----------
+    state : VariationalState
+        At its best setting; hyperparameters, inducing inputs and q are changed in place.
+    history : History
+        Of the training so far, which goes on.
+    progress, callback
+        As of ``fit``.
+    """
+    search = _Search(state)
+    if not search.moves:
+        return
+    start = len(history.objective)
+
+    def told(step: int, objective: float, fraction: float) -> None:
+        if callback is not None:
+            callback(start + step, objective, fraction)
+
+    try:
+        found = maximise(
+            search.evaluate, HyperparameterSet([*state.hyperparameters, *search.moves]),
+            snapshot=search.q, restore=search.restore, max_steps=state.options.max_steps,
+            tolerance=state.options.tolerance, progress=progress, callback=told,
+            restarts=_RESTARTS)
+    finally:
+        search.leave()
+    gain = max(found.objective) - max(history.objective)
+    history.objective += found.objective
+    history.notes += [*found.notes, f"{search.count} inducing inputs learnt: the objective rose by "
+                      f"{gain:.3g} nats"]
+    history.converged, history.cancelled = found.converged, found.cancelled
+    history.elapsed += found.elapsed
+
+
+class _Search:
+    """The objective by how far inducing inputs are moved, each time from the best q so far.
+
+    From the q of a far trial the next might end at another optimum of q, and the search in steps
+    that lead nowhere.
+    """
+
+    def __init__(self, state):
+        self.state, self.held = state, list(state.field.inducing)
+        self.moves = [Hyperparameter(f"inducing.{term.name}", nn.Parameter(torch.zeros_like(z)))
+                      for term, z in zip(state.field.terms, self.held, strict=True)
+                      if z is not None]
+        self.count = sum(len(one.raw) for one in self.moves)
+        self.best, self.value = self.q(), -math.inf
+
+    def q(self) -> tuple[Tensor, Tensor]:
+        return self.state.field.q_mean, self.state.field.q_covariance
+
+    def place(self) -> None:
+        moves = iter(self.moves)
+        self.state.field.inducing = [None if z is None else z + _STEP * next(moves).raw
+                                     for z in self.held]
+
+    def evaluate(self, pulse) -> Tensor:
+        state = self.state
+        self.place()
+        state.restart(*self.best)
+        exact = state.likelihood.has_noise and state.link.linear
+        value = closed_form(state) if exact else state.profile(pulse)
+        if float(value.detach()) > self.value:
+            self.best, self.value = self.q(), float(value.detach())
+        return value
+
+    def restore(self, q: tuple[Tensor, Tensor]) -> None:
+        self.state.restart(*q)
+
+    def leave(self) -> None:
+        """Take up where the inducing inputs have come to lie."""
+        self.place()
+        field = self.state.field
+        field.inducing = [None if z is None else z.detach() for z in field.inducing]
+        self.state.design = replace(self.state.design, inducing=list(field.inducing))
