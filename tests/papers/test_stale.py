@@ -202,6 +202,7 @@ CHEAP = {
     "inter-task": {"model": "constant", "hours": 2, "gap": 0},
     "city-air": {"model": "station mean", "seed": 1},
     "positive-weights": {"case": "one task", "seed": 4, "weights": "exp"},
+    "learnt-landmarks": {"landmarks": 15, "seed": 1, "where": "held"},
 }
 #: What may differ between machines and optimisers, or is a time.
 LOOSE = re.compile(r"seconds|steps|objective|solve|code|date|learnt .*")

@@ -11,7 +11,7 @@ from workbench.papers.hamelijnck2019 import (
     inter_task,
     positive_weights,
 )
-from workbench.papers.law2018 import held_out, normal, swiss_roll
+from workbench.papers.law2018 import held_out, landmarks, normal, swiss_roll
 from workbench.papers.shikuri2025 import (
     bernoulli,
     california,
@@ -29,7 +29,7 @@ _ALL = (swiss_roll.VARY_BAGS, swiss_roll.VARY_SIZE, normal.NORMAL,
         mediated_roll.ROLL, temperature.TEMPERATURE,
         ablation.ABLATION, rates.RATES, dependent_sources.DEPENDENT,
         biased_sources.BIASED, inter_task.INTER, city_air.CITY,
-        positive_weights.POSITIVE_WEIGHTS)
+        positive_weights.POSITIVE_WEIGHTS, landmarks.LEARNT_LANDMARKS)
 
 
 def experiments() -> dict[str, Experiment]:
