@@ -235,7 +235,7 @@ ITEMS = (
          why="Nystrom, NeuralNetwork, BagPixel, BagConstant, Constant; experiments above"),
     Item(PAPER, "Appendix E.2", "lower bound for the square link",
          command="python benchmarks/bounds.py", findings=_bounds,
-         why="shown in a table (errors of bounds), not yet in a figure"),
+         why="the paper prints no numbers; figure and table on the page of bounds"),
     Item(PAPER, "Appendix G.1", "maps in three splits, instability of the network",
          state=IMPOSSIBLE, why=f"{_CLOSED}; Figure 2's row has the contrasts"),
     Item(PAPER, "Appendix G.2", "the covariates of the malaria data", state=IMPOSSIBLE,
