@@ -11,9 +11,12 @@ from tests.gp.test_cmp import F64, given, make, roll, unmatched
 from workbench.checks import Cancelled, InputError
 from workbench.gp.kernels import bag_gram
 from workbench.gp.kernels.operators import SegmentMean
+from workbench.gp.models.conditional_mean import minibatches
 from workbench.gp.models.conditional_mean.minibatch_bound import Anchor, Draws, bound_of
 from workbench.gp.models.keeping import keep_state, recall_state
 
+#: The start may end before it converges.
+pytestmark = pytest.mark.filterwarnings("ignore::workbench.checks.ConvergenceWarning")
 ADAM = {"inducing": 10, "batch": 10, "mediation": "evidence", "max_steps": 200}
 
 
@@ -128,6 +131,24 @@ def test_cancelled_minibatches_leave_a_posterior():
     fit = make("var-cmp", **ADAM).fit(roll(per_bag=6)[0], callback=stop)
     assert fit.history.cancelled and len(fit.history.objective) == 3
     assert torch.isfinite(fit.state.field.inducing.q_mean).all()
+
+
+def test_a_stop_in_the_first_pass_keeps_the_start(monkeypatch):
+    source, options = roll(per_bag=80)[0], {**ADAM, "max_steps": 20, "starts": 1}
+    start = make("var-cmp", **{**options, "batch": 0, "refine": 0}).fit(source)
+    values, estimate = [], minibatches.bound_of
+
+    def third(*given):
+        if len(values) == 2:
+            raise KeyboardInterrupt
+        values.append(estimate(*given))
+        return values[-1]
+
+    monkeypatch.setattr(minibatches, "bound_of", third)
+    fit = make("var-cmp", **options, inducing_inputs="learnt").fit(source)
+    assert fit.history.cancelled and "cancelled: the start is kept" in fit.history.notes
+    assert torch.equal(*(one.state.field.inducing.inducing[0] for one in (fit, start)))
+    assert fit.hyperparameters == start.hyperparameters
 
 
 def test_a_nugget_ties_targets_together():

@@ -37,6 +37,12 @@ class InducingMoves:
         self.field.inducing = [None if z is None else z + self.step * next(moves).raw
                                for z in self.held]
 
+    @torch.no_grad()
+    def undo(self) -> None:
+        """Back to where they were."""
+        for item in self.items:
+            item.raw.zero_()
+
     def leave(self) -> None:
         """Take up where the inducing inputs have come to lie."""
         self.place()

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 
 from torch import Tensor
 
+from workbench.checks import Cancelled
 from workbench.gp.fields.collapsed import CollapsedField
 from workbench.gp.fields.inducing import InducingField
 from workbench.gp.fields.mediated import ConditionalMeanOperator
@@ -68,9 +69,17 @@ class VarCMPState(CMPState):
         field = self.training_field() if whole else self._field_like(*reversed(self._few))
         learnt, step = options.inducing_inputs == "learnt", MOVE if options.batch else _STEP
         moves = InducingMoves(field.inducing, step) if learnt else None
+        before = self.hyperparameters.vector()
         try:
             found = (ascend(self, field, moves, progress, callback) if options.batch else
                      self._climb(field, moves, progress, callback))
+        except (Cancelled, KeyboardInterrupt):
+            if not start.objective:
+                raise
+            self.hyperparameters.assign(before)
+            if learnt:
+                moves.undo()
+            found = History(cancelled=True, notes=["cancelled: the start is kept"])
         finally:
             if learnt:
                 moves.leave()
