@@ -7,7 +7,7 @@ import numpy as np
 from workbench.papers.chau2021.ablation import RIDGES, OperatorValues, operator_values
 from workbench.plots.svg import BLANK, FAINT, element, indices, label, picture, png, told
 
-_SIDE, _GAP, _TOP, _BELOW, _LEFT = 170, 24, 40, 64, 44
+_SIDE, _GAP, _TOP, _BELOW, _LEFT = 145, 22, 40, 64, 44
 _DOTS = 120             # pixels of the picture of the data, so that 25,000 points are one image
 _SEVERAL = 3_000        # points that are drawn each
 
