@@ -195,6 +195,7 @@ CHEAP = {
     "quasi-likelihood-forms": {"case": "poisson", "seed": 2, "per_cell": 20},
     "mediated-roll": {"matching": "direct", "model": "gpr", "seed": 97},
     "temperature": {"world": "uk", "model": "bilinear + lapse rate", "seed": 7},
+    "cmp-minibatches": {"matching": "direct", "seed": 5, "form": "all data, 15 inputs"},
     "cmo-ablation": {"bags": 3, "spread": "variance", "ridge": "naive scaled", "seed": 8},
     "dmo-rates": {"seed": 16},
     "dependent-sources": {"case": "oracle", "model": "phi 0.25, noise of points"},

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import pandas as pd
 
+from workbench.papers.chau2021.minibatches import ALL, BATCHES, LEARNT, differences
+from workbench.papers.chau2021.minibatches import PAPER as PAPER_ROLL
 from workbench.papers.status.items import CODE, DRAWN, MAPS, Finding, Item, Size, distinct
 from workbench.papers.status.results import Results, with_error
 from workbench.papers.tools.significance import signed_rank
 
 PAPER = "chau2021"
 ROLL, TEMPERATURE, ABLATION, RATES = "mediated-roll", "temperature", "cmo-ablation", "dmo-rates"
+MINIBATCHES = "cmp-minibatches"
 WORLDS = {"cmip6": "CMIP6 annual", "uk": "UK", "simulated": "simulated globe"}
 #: Two-sided p of table 3 that decide its claims: matching, models, as printed.
 PRINTED_P = (("direct", "s-cmp", "bagg-gp", 0.00006), ("direct", "cmp", "bagg-gp", 0.00006),
@@ -135,6 +138,19 @@ def _cost(results: Results) -> list[Finding]:
             for kind in ("exact", "variational")]
 
 
+def _stochastic(results: Results) -> list[Finding]:
+    each = results.spread(MINIBATCHES, "rmse", ["matching", "form"])
+    runs, found = results.runs(MINIBATCHES), []
+    for form in (BATCHES, LEARNT):
+        for matching, printed in PAPER_ROLL.items():
+            gap = differences(runs, "rmse", form).loc[matching]
+            found.append(Finding(
+                f"{form}: {matching} error is no larger than by all data at once", printed,
+                f"{_told(each.loc[(matching, form)])}; {_told(each.loc[(matching, ALL)])}",
+                bool(gap["mean"] < 2 * gap["sem"])))
+    return found
+
+
 _FILES = ("the paper's five monthly fields are public at ESGF and not shipped here "
           "(wb.load('cmip6-temperature', source='esgf', directory=FOLDER, date='1950-03') reads "
           "them); annual means of two of them, the UK and a simulated globe stand for them")
@@ -191,6 +207,12 @@ ITEMS = (
     Item(PAPER, "Appendix B", "variational posterior", state=CODE,
          why="VarCMP; the released bound takes the diagonal of the trace, a model of its own in "
              "the swiss roll's table"),
+    Item(PAPER, "Appendix B.1, stochastic gradients", "minibatches, learnt inducing inputs",
+         MINIBATCHES, findings=_stochastic, sizes=(Size("seeds", 20, distinct(
+             MINIBATCHES, "seed", form=[ALL, BATCHES, LEARNT]),
+             "the question is whether minibatches lose accuracy, and five pairs decide it"),),
+         why="VarCMP(batch=, inducing_inputs='learnt', train_features=); the paper names them "
+             "and prints no comparison, its numbers are those of table 1"),
     Item(PAPER, "Appendix C.1", "shrinkage posterior", state=CODE,
          why="ShrinkageCMP; tests/gp/test_cmp.py holds it equal to CMP with bags of one size"),
     Item(PAPER, "Appendix E.1.2, E.3.4", "cost", command="python benchmarks/cmp.py",
