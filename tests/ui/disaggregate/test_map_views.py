@@ -4,12 +4,14 @@ from dataclasses import replace
 
 import holoviews as hv
 import numpy as np
+import param
 import pytest
 import xarray as xr
 from bokeh.core.serialization import Serializer
 from bokeh.document import Document
 from bokeh.models import ColorBar, LinearColorMapper, LogColorMapper, Row
 
+from tests.ui.disaggregate.sessions import Session
 from workbench.ui.base.views.figures import chart, hover
 from workbench.ui.disaggregate import engine
 from workbench.ui.disaggregate.state import State
@@ -188,6 +190,25 @@ def test_charts_stand_beside_each_other_where_there_is_room(width, beside, size)
     assert charts.dock(width) is beside
     assert [one.width for one in charts._sized] == [size + AXIS] * 2
     assert not beside or 2 * (size + AXIS) + 12 <= width
+
+
+def test_no_scores_of_other_data_are_shown(one_thread):
+    state = State()
+    state.read("?dataset=swiss-roll&granularity=10&model=constant")
+    session = Session(state)
+    charts = Charts(session.settled())
+    of, table = charts._coverage.object, charts.scores.table.object
+    assert of is not None and "Constant" in table and not charts.waiting.visible
+    with param.parameterized.discard_events(session.store):
+        session.store.scores = None         # other settings of the same data: they only fade
+    charts._scored()
+    assert charts._row.visible and charts._row.styles["opacity"] != "1"
+    with param.parameterized.discard_events(session.store):
+        session.store.scene = replace(session.store.scene)
+    charts._scored()
+    assert charts.waiting.visible and not charts._row.visible and not charts.target.visible
+    assert charts.scores.table.object == "" and charts.scores.scores is None
+    session.store.close()
 
 
 @pytest.mark.parametrize("wide, high, docked, stacked", [

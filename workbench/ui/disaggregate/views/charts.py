@@ -47,12 +47,14 @@ class Charts(View):
             shown(self._pit, note(messages.CHARTS["pit"]), width=SIZE + AXIS)]
         self._row = wrapping(*self._sized, gap=GAP)
         self.seen = note(messages.IN_SAMPLE)
-        self._panel = stretched(self.target, self.seen, self._row)
+        self.waiting, self._of = note(messages.NO_SCORES_YET), None
+        self._panel = stretched(self.target, self.seen, self.waiting, self._row)
         #: Scores and training, which stand below the charts or below the maps.
         self.rest = stretched(self.scores, shown(
             self._training, self._empty, self.reached,
             note(messages.CHARTS["training"], SIZE + NOTE)))
-        self.follow(self._scored, "scores")
+        self.follow(self._scored, "scores", "scene")
+        self.follow(self._dim, "work")
         self.follow(self._learn, "history", "answer")
         self.target.param.watch(lambda _: self._draw(), "value")
 
@@ -69,15 +71,31 @@ class Charts(View):
         return beside
 
     def _scored(self, *events) -> None:
-        scores = self.store.scores
-        dim(self._row, scores is None)
+        scores, scene = self.store.scores, self.store.scene
+        self._dim()
         if scores is None:
+            if self._of is not scene:       # what was drawn is of other data
+                self._clear()
             return
+        self._of, self.waiting.visible = scene, False
+        self._row.visible = self.target.visible = True
         targets = {TARGETS[str(t)]: str(t) for t in scores["target"].values}
         finest = list(targets.values())[-1]
         if targets != self.target.options:
             self.target.param.update(options=targets, value=finest)
         self._draw()
+
+    def _dim(self, *events) -> None:
+        """Fade what is of other settings or data than those chosen."""
+        dim(self._row, self.store.scores is None or self.store.stale)
+
+    def _clear(self) -> None:
+        """Show no scores: there are none of these data yet."""
+        with pn.io.hold():
+            self.waiting.visible = True
+            for one in (self._row, self.target, self.seen):
+                one.visible = False
+            self.scores.scores = None
 
     def _draw(self) -> None:
         scores, target = self.store.scores, self.target.value
