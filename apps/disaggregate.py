@@ -3,6 +3,7 @@
 Question: Where inside my areas are the cases, and how sure is the map?
 For: analysts with totals by area.
 Example: ?granularity=region from only 24 regions
+Own data: ?step=data Map your own areas
 """
 
 from workbench.ui.base.shell import show

@@ -14,6 +14,7 @@ from bokeh.models import ColorBar, LinearColorMapper, LogColorMapper, Row
 from tests.ui.disaggregate.sessions import Session
 from workbench.ui.base.views.figures import chart, hover
 from workbench.ui.disaggregate import engine
+from workbench.ui.disaggregate.messages import adds_up
 from workbench.ui.disaggregate.state import State
 from workbench.ui.disaggregate.store import Store
 from workbench.ui.disaggregate.views import map_figures
@@ -310,3 +311,17 @@ def test_the_app_says_how_much_and_where_a_fit_extrapolates():
     np.testing.assert_allclose(maps.atlas.fine.source.data["beyond"], expected, rtol=1e-6)
     assert f"extrapolates for {100 * fit.outside_share:.3g} % of the individuals" in (
         status.text.text)
+
+
+@pytest.mark.slow
+def test_a_map_that_does_not_add_up_to_the_totals_says_so(one_thread):
+    session = Session(State(dataset="korea"))
+    store, numbers = session.maps(), Numbers(session.store)
+    data, answer = store.scene.data, store.answer
+    mapped, observed = float(answer.mean @ data["weight"].values), float(data["value"].sum())
+    said = f"The map adds up to {mapped:,.0f}, the areas report {observed:,.0f}"
+    assert abs(mapped / observed - 1) > 0.02 and not answer.area_effect
+    assert said in numbers.text.text and "Include area effect" in numbers.text.text
+    assert adds_up(101, 100, False) == ""
+    assert "Include" not in adds_up(110, 100, True) and "110" in adds_up(110, 100, True)
+    store.close()

@@ -93,6 +93,9 @@ def no_such_fit(reason: str) -> str:
     return f"{NO_SUCH_FIT}: {reason}. This is a preview; press Fit."
 
 
+UNEQUAL = 0.02          # relative difference of sums that is worth a sentence
+
+
 def badge(exact: bool, kind: str, seconds: float, steps: int, area_effect: bool) -> str:
     """How the maps were come by: exact or approximate, and how long it took."""
     how = "exact" if exact else "approximate (variational)"
@@ -120,6 +123,15 @@ def headline(areas: int, individuals: int, mean: float, low: float, high: float,
         f"from {low:.3g} to {high:.3g} (1st to 99th percentile); typical sd {sd:.3g}; "
         f"{100 * above:.1f} % of the weight is more likely than not above {threshold:g}.{beyond}"
     )
+
+
+def adds_up(mapped: float, observed: float, area_effect: bool) -> str:
+    """What the map adds up to, where that is not what the areas report."""
+    if observed <= 0 or abs(mapped / observed - 1) < UNEQUAL:
+        return ""
+    why = "" if area_effect else (": what is peculiar to an area as a whole is left out of the map "
+                                  "(Include area effect takes it in)")
+    return f" The map adds up to {mapped:,.0f}, the areas report {observed:,.0f}{why}."
 
 
 PREVIEW = "Preview, not fitted. Press Fit: a verdict comes with the fit."
