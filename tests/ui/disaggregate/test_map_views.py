@@ -4,17 +4,15 @@ from dataclasses import replace
 
 import holoviews as hv
 import numpy as np
-import param
 import pytest
 import xarray as xr
 from bokeh.core.serialization import Serializer
 from bokeh.document import Document
 from bokeh.models import ColorBar, LinearColorMapper, LogColorMapper, Row
 
-from tests.ui.disaggregate.sessions import Session
+from tests.ui.disaggregate.sessions import outcome
 from workbench.ui.base.views.figures import chart, hover
 from workbench.ui.disaggregate import engine
-from workbench.ui.disaggregate.messages import adds_up
 from workbench.ui.disaggregate.state import State
 from workbench.ui.disaggregate.store import Store
 from workbench.ui.disaggregate.views import map_figures
@@ -162,17 +160,8 @@ def test_scores_are_a_table_or_bars():
 def test_held_out_areas_stand_above_those_that_were_seen():
     state = State()
     assert state.read("dataset=swiss-roll&granularity=10&kernel=linear") == []
-    titles = ["CRPS of square roots", "95 % coverage"]
-    recovered = xr.Dataset(
-        {"scores": (("model", "score"), [[0.2, 0.94], [0.8, 0.6]]),
-         "difference": (("model", "other", "score"), np.zeros((2, 2, 2))),
-         "difference_error": (("model", "other", "score"), np.ones((2, 2, 2))),
-         "extrapolated": (("model", "score"), np.ones((2, 2))),
-         "group": (("level", "draw", "area"), np.zeros((1, 1, 3))),
-         "error": (("model", "level", "draw"), np.full((2, 1, 1), ""))},
-        {"model": ["vbagg", "population split"], "other": ["vbagg", "population split"],
-         "score": ["crps_sqrt", "coverage_95"],
-         "score_title": ("score", titles)}, {"headline": "crps_sqrt"})
+    recovered = outcome({"crps_sqrt": "CRPS of square roots", "coverage_95": "95 % coverage"},
+                       **{"vbagg": [0.2, 0.94], "population split": [0.8, 0.6]})
     body = recovered_table(recovered)
     assert body.index("Held out") < body.index("VBAgg") < body.index("Population split")
     assert "94" in body and "vbagg" not in body
@@ -191,25 +180,6 @@ def test_charts_stand_beside_each_other_where_there_is_room(width, beside, size)
     assert charts.dock(width) is beside
     assert [one.width for one in charts._sized] == [size + AXIS] * 2
     assert not beside or 2 * (size + AXIS) + 12 <= width
-
-
-def test_no_scores_of_other_data_are_shown(one_thread):
-    state = State()
-    state.read("?dataset=swiss-roll&granularity=10&model=constant")
-    session = Session(state)
-    charts = Charts(session.settled())
-    of, table = charts._coverage.object, charts.scores.table.object
-    assert of is not None and "Constant" in table and not charts.waiting.visible
-    with param.parameterized.discard_events(session.store):
-        session.store.scores = None         # other settings of the same data: they only fade
-    charts._scored()
-    assert charts._row.visible and charts._row.styles["opacity"] != "1"
-    with param.parameterized.discard_events(session.store):
-        session.store.scene = replace(session.store.scene)
-    charts._scored()
-    assert charts.waiting.visible and not charts._row.visible and not charts.target.visible
-    assert charts.scores.table.object == "" and charts.scores.scores is None
-    session.store.close()
 
 
 @pytest.mark.parametrize("wide, high, docked, stacked", [
@@ -311,17 +281,3 @@ def test_the_app_says_how_much_and_where_a_fit_extrapolates():
     np.testing.assert_allclose(maps.atlas.fine.source.data["beyond"], expected, rtol=1e-6)
     assert f"extrapolates for {100 * fit.outside_share:.3g} % of the individuals" in (
         status.text.text)
-
-
-@pytest.mark.slow
-def test_a_map_that_does_not_add_up_to_the_totals_says_so(one_thread):
-    session = Session(State(dataset="korea"))
-    store, numbers = session.maps(), Numbers(session.store)
-    data, answer = store.scene.data, store.answer
-    mapped, observed = float(answer.mean @ data["weight"].values), float(data["value"].sum())
-    said = f"The map adds up to {mapped:,.0f}, the areas report {observed:,.0f}"
-    assert abs(mapped / observed - 1) > 0.02 and not answer.area_effect
-    assert said in numbers.text.text and "Include area effect" in numbers.text.text
-    assert adds_up(101, 100, False) == ""
-    assert "Include" not in adds_up(110, 100, True) and "110" in adds_up(110, 100, True)
-    store.close()

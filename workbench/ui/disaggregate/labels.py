@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from workbench.ui.disaggregate import verdict_words as words
@@ -158,6 +159,23 @@ def remedy(name: str, value: object) -> str:
     if name == "classes":
         return f"{value} is categorical"
     return _REMEDIES.get((name, value), f"Take {name.replace('_', ' ')} {value}")
+
+
+#: What a finding advises in the words of Python and the command line, and in those of the page.
+_ADVICE = (
+    (r"join small areas to their neighbours by areas=\d+",
+     "choose fewer under Areas seen, which joins small areas to their neighbours"),
+    (r"state it with (polygon|raster)_crs='EPSG:\.\.\.'",
+     "type its EPSG code into the field above"),
+    (r", or say kind='continuous'$", ""),
+)
+
+
+def on_page(fix: str) -> str:
+    """What a finding advises, in the words of the page."""
+    for pattern, words_here in _ADVICE:
+        fix = re.sub(pattern, words_here, fix)
+    return fix
 
 
 def take_crs(crs: str) -> str:

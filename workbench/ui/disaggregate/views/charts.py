@@ -17,6 +17,7 @@ from workbench.ui.base.views.text import note, paragraph
 from workbench.ui.disaggregate import messages, names
 from workbench.ui.disaggregate.state import AUTO
 from workbench.ui.disaggregate.store import Store
+from workbench.ui.disaggregate.views.held_out import held_out_coverage, models_of
 from workbench.ui.disaggregate.views.scores import Scores
 
 SIZE, LEAST = 235, 180      # pixels across a chart at most, and beside another at least
@@ -24,6 +25,7 @@ AXIS, GAP, NOTE = 66, 12, 45    # pixels of its axis and margins, between two, o
 SMALL = 220                 # pixels of a chart below which its title is small
 FONTS = {"title": "10.5pt", "labels": "10pt", "ticks": "9pt"}
 TARGETS = {"bag": "areas (in-sample)", "individual": "fine values", "rate": "true rate"}
+HELD_OUT, HELD_OUT_TITLE = "held out", "held-out areas"     # beside them, where there was a test
 
 
 class Charts(View):
@@ -53,7 +55,7 @@ class Charts(View):
         self.rest = stretched(self.scores, shown(
             self._training, self._empty, self.reached,
             note(messages.CHARTS["training"], SIZE + NOTE)))
-        self.follow(self._scored, "scores", "scene")
+        self.follow(self._scored, "scores", "scene", "recovered")
         self.follow(self._dim, "work")
         self.follow(self._learn, "history", "answer")
         self.target.param.watch(lambda _: self._draw(), "value")
@@ -80,6 +82,8 @@ class Charts(View):
         self._of, self.waiting.visible = scene, False
         self._row.visible = self.target.visible = True
         targets = {TARGETS[str(t)]: str(t) for t in scores["target"].values}
+        if self.store.recovered is not None:
+            targets[HELD_OUT_TITLE] = HELD_OUT
         finest = list(targets.values())[-1]
         if targets != self.target.options:
             self.target.param.update(options=targets, value=finest)
@@ -99,12 +103,16 @@ class Charts(View):
 
     def _draw(self) -> None:
         scores, target = self.store.scores, self.target.value
+        self._sized[1].visible = target != HELD_OUT
         if scores is None:
             return
         name = self.store.answer.fit.model.name
         size = {"frame_width": self._size, "frame_height": self._size, "toolbar": None,
                 "active_tools": [], "fontsize": FONTS | (
                     {"title": "9pt"} if self._size < SMALL else {})}
+        if target == HELD_OUT:
+            self._draw_held_out(size)
+            return
         count = int(scores["units_scored"].sel(model=name, target=target))
         with pn.io.hold():
             self.seen.visible = target == "bag"
@@ -115,6 +123,15 @@ class Charts(View):
             self._pit.object = pit_histogram(scores, name, target).opts(
                 **size, title=messages.charted("Calibration (PIT)", count, target))
             self.scores.param.update(scores=scores, target=target)
+
+    def _draw_held_out(self, size: dict) -> None:
+        recovered = self.store.recovered
+        with pn.io.hold():
+            self.seen.visible = False
+            self._coverage.object = held_out_coverage(recovered).opts(
+                **size, show_legend=False, title=messages.HELD_OUT_COVERAGE)
+            self._legend.object = _legend(models_of(recovered), band=False)
+            self.scores.param.update(scores=self.store.scores, target="bag")
 
     def _learn(self, *events) -> None:
         steps, values = zip(*self.store.history, strict=True) if self.store.history else ((), ())
@@ -145,10 +162,10 @@ class Charts(View):
         return plot
 
 
-def _legend(models: list[str]) -> str:
+def _legend(models: list[str], band: bool = True) -> str:
     """Models beside their lines, as HTML."""
     styles = {OWN_BAG: "dotted"}
     lines = [f"<span><i style='border-top: 3px {styles.get(name, 'solid')} {colour}'></i>"
              f"{escape(names.model(name))}</span>" for name, colour in colours_of(models).items()]
-    band = f"<span><i style='border-top: 9px solid {NEUTRAL}66'></i>±2 standard errors</span>"
-    return f"<p class='wb-legend'>{''.join(lines)}{band}</p>"
+    errors = f"<span><i style='border-top: 9px solid {NEUTRAL}66'></i>±2 standard errors</span>"
+    return f"<p class='wb-legend'>{''.join(lines)}{errors if band else ''}</p>"
