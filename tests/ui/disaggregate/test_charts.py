@@ -8,10 +8,15 @@ import param
 import pytest
 
 from tests.ui.disaggregate.sessions import Session, outcome
+from workbench.checks import InputError
+from workbench.ui.disaggregate import exporting
 from workbench.ui.disaggregate.messages import adds_up
 from workbench.ui.disaggregate.state import State
 from workbench.ui.disaggregate.views.bar import Numbers
 from workbench.ui.disaggregate.views.charts import HELD_OUT, Charts
+from workbench.ui.disaggregate.views.exports import Exports
+from workbench.ui.disaggregate.views.maps import Maps
+from workbench.ui.disaggregate.views.verdict import Strip, verdict_of
 
 
 @pytest.mark.slow
@@ -72,3 +77,24 @@ def test_a_map_that_does_not_add_up_to_the_totals_says_so(one_thread):
     assert adds_up(101, 100, False) == ""
     assert "Include" not in adds_up(110, 100, True) and "110" in adds_up(110, 100, True)
     store.close()
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:Both 'variant' and 'button_style':PendingDeprecationWarning")
+def test_nothing_of_former_data_is_judged_or_taken_away_while_others_are_fitted(one_thread):
+    state = State()
+    state.read("?dataset=swiss-roll&granularity=10&model=constant")
+    session = Session(state)
+    store = session.settled()
+    exports, maps, strip = Exports(store), Maps(store), Strip(store)
+    assert verdict_of(store).sentence and exporting.bundle(store, "") and not store.stale
+    assert strip._panel.visible and maps._row.styles["opacity"] == "1"
+    store.close()
+    store._spec = State(dataset="korea").spec()         # as when Fit is pressed at once
+    store.work = "learning hyperparameters"
+    assert store.of_other_data and store.stale and verdict_of(store).sentence == ""
+    assert not strip._panel.visible and maps._row.styles["opacity"] != "1"
+    assert exports.csv.disabled
+    with pytest.raises(InputError, match="nothing to export yet"):
+        exports.csv.callback()              # pressed before the page heard of it
+    store.work = ""

@@ -45,7 +45,7 @@ class Numbers(Readout):
         self.text.styles = {"font-size": "13px"}
         self.follow(self._numbers, "scene", "answer", "exceedance")
         self.follow(self._work, "work", "fraction")
-        self.follow(self._dim, "work")
+        self.follow(self._dim, "work", "answer")
         self.follow(self._allowed, "check", "work")
         store.param.watch(self._failed, "error")
 

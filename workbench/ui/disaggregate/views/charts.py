@@ -56,7 +56,7 @@ class Charts(View):
             self._training, self._empty, self.reached,
             note(messages.CHARTS["training"], SIZE + NOTE)))
         self.follow(self._scored, "scores", "scene", "recovered")
-        self.follow(self._dim, "work")
+        self.follow(self._dim, "work", "answer")
         self.follow(self._learn, "history", "answer")
         self.target.param.watch(lambda _: self._draw(), "value")
 
