@@ -2,7 +2,8 @@
 
 Question: Where inside my areas are the cases, and how sure is the map?
 For: analysts with totals by area.
-Example: ?granularity=region from only 24 regions
+Example: ?granularity=region 24 regions
+Own data: ?step=data Map your own areas
 """
 
 from workbench.ui.base.shell import show

@@ -197,6 +197,20 @@ def test_every_card_of_the_first_page_has_a_question_a_picture_and_an_example_th
     assert card.question.endswith("?") and card.audience and card.picture.stat().st_size < 120_000
     page = importlib.import_module(f"workbench.ui.{name}.views.page")
     assert page.APP.state().read(card.example[0]) == []
+    if card.own is not None:
+        state = page.APP.state()
+        assert state.read(card.own[0]) == [] and state.query() != page.APP.state().query()
+
+
+def test_the_first_page_leads_to_the_dialog_for_own_data(monkeypatch, tmp_path):
+    from workbench.ui.disaggregate.views.own import Own
+    from workbench.ui.disaggregate.views.page import APP
+
+    query, words = serving.about("disaggregate").own
+    assert f'href="./disaggregate{query}">{words}</a>' in landing(monkeypatch, tmp_path)
+    state = APP.state()
+    state.read(query)
+    assert Own(APP.store(state)).dialog.open
 
 
 @pytest.mark.ui

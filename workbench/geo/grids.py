@@ -41,8 +41,8 @@ def weight_units(weight: object, units: str | None) -> str:
     return "pixels" if weight == "uniform" else "km²"
 
 
-def made_weight(weight: str | None, layers: dict[str, xr.DataArray], areas, record: Record
-                ) -> xr.DataArray:
+def made_weight(weight: str | None, layers: dict[str, xr.DataArray], areas, record: Record,
+                people: str | None = None) -> xr.DataArray:
     """A raster of weights on the grid of the first covariate, or on one laid over the areas.
 
     Parameters
@@ -56,6 +56,8 @@ def made_weight(weight: str | None, layers: dict[str, xr.DataArray], areas, reco
         With a CRS.
     record : Record
         Receives what the weight is, and of which grid.
+    people : str, optional
+        Column of the areas whose population is spread over the pixels in these proportions.
 
     Returns
     -------
@@ -74,8 +76,8 @@ def made_weight(weight: str | None, layers: dict[str, xr.DataArray], areas, reco
         record.note("no weight was given: every km² counts alike, so that rates are per km²; "
                     "give a raster of population, or a column of the areas with it, for rates per "
                     "person")
-    record.note(f"individuals are {told}, weighted by "
-                f"{'their area in km²' if kind == 'area' else 'one each'}")
+    by = "their area in km²" if kind == "area" else "one each"
+    record.note(f"individuals are {told}" + ("" if people else f", weighted by {by}"))
     values = _km2(grid) if kind == "area" else np.ones(grid.shape)
     made = grid.copy(data=np.where(np.isnan(grid.values), np.nan, values)).rename(kind)
     return made.rio.write_crs(grid.rio.crs).rio.write_nodata(np.nan)

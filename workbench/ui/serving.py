@@ -58,6 +58,8 @@ class Card:
         Query of an address at which the app shows something else worth seeing, and what.
     picture : Path or None
         Of the app at work.
+    own : tuple of str
+        Query of an address at which the app takes data of one's own, and what to call it.
     """
 
     title: str
@@ -66,6 +68,7 @@ class Card:
     audience: str = ""
     example: tuple[str, str] | None = None
     picture: Path | None = None
+    own: tuple[str, str] | None = None
 
 
 def about(name: str) -> Card:
@@ -86,9 +89,13 @@ def about(name: str) -> Card:
     title, _, purpose = first.partition(": ")
     told = {key: value for key, found, value in (line.partition(": ") for line in lines) if found}
     picture = file.parent / PICTURES / f"{name}.png"
-    query, _, what = told.get("Example", "").partition(" ")
+
+    def address(key: str) -> tuple[str, str] | None:
+        query, _, what = told.get(key, "").partition(" ")
+        return (query, what) if query else None
+
     return Card(title, purpose.rstrip("."), told.get("Question", ""), told.get("For", ""),
-                (query, what) if query else None, picture if picture.is_file() else None)
+                address("Example"), picture if picture.is_file() else None, address("Own data"))
 
 
 @cache

@@ -2,6 +2,9 @@
 
 import threading
 
+import numpy as np
+import xarray as xr
+
 from workbench.ui.disaggregate.store import Store
 
 SMALL = "dataset=swiss-roll&granularity=10&model=vbagg&kernel=linear"
@@ -38,3 +41,18 @@ class Session:
 
 def stops(state):
     return list(state.param.variance.names.values())
+
+
+def outcome(scores, **values):
+    """What a test with held-out areas gives: models by the scores they got, of one grouping."""
+    models, count = list(values), len(scores)
+    square = np.zeros((len(models), len(models), count))
+    return xr.Dataset(
+        {"scores": (("model", "score"), [values[name] for name in models]),
+         "difference": (("model", "other", "score"), square),
+         "difference_error": (("model", "other", "score"), square + 1),
+         "extrapolated": (("model", "score"), square[0] + 1),
+         "group": (("level", "draw", "area"), np.zeros((1, 1, 3))),
+         "error": (("model", "level", "draw"), np.full((len(models), 1, 1), ""))},
+        {"model": models, "other": models, "score": list(scores),
+         "score_title": ("score", list(scores.values()))}, {"headline": next(iter(scores))})

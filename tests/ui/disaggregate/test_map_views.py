@@ -10,6 +10,7 @@ from bokeh.core.serialization import Serializer
 from bokeh.document import Document
 from bokeh.models import ColorBar, LinearColorMapper, LogColorMapper, Row
 
+from tests.ui.disaggregate.sessions import outcome
 from workbench.ui.base.views.figures import chart, hover
 from workbench.ui.disaggregate import engine
 from workbench.ui.disaggregate.state import State
@@ -159,17 +160,8 @@ def test_scores_are_a_table_or_bars():
 def test_held_out_areas_stand_above_those_that_were_seen():
     state = State()
     assert state.read("dataset=swiss-roll&granularity=10&kernel=linear") == []
-    titles = ["CRPS of square roots", "95 % coverage"]
-    recovered = xr.Dataset(
-        {"scores": (("model", "score"), [[0.2, 0.94], [0.8, 0.6]]),
-         "difference": (("model", "other", "score"), np.zeros((2, 2, 2))),
-         "difference_error": (("model", "other", "score"), np.ones((2, 2, 2))),
-         "extrapolated": (("model", "score"), np.ones((2, 2))),
-         "group": (("level", "draw", "area"), np.zeros((1, 1, 3))),
-         "error": (("model", "level", "draw"), np.full((2, 1, 1), ""))},
-        {"model": ["vbagg", "population split"], "other": ["vbagg", "population split"],
-         "score": ["crps_sqrt", "coverage_95"],
-         "score_title": ("score", titles)}, {"headline": "crps_sqrt"})
+    recovered = outcome({"crps_sqrt": "CRPS of square roots", "coverage_95": "95 % coverage"},
+                       **{"vbagg": [0.2, 0.94], "population split": [0.8, 0.6]})
     body = recovered_table(recovered)
     assert body.index("Held out") < body.index("VBAgg") < body.index("Population split")
     assert "94" in body and "vbagg" not in body

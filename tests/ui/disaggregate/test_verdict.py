@@ -163,7 +163,7 @@ def test_a_mixture_that_doubts_itself_is_never_green(monkeypatch):
             ({"difference": [-1.0, 0.1]}, "the GLM on totals predicted held-out areas as well"),
             ({"difference": [-1.0, -0.25]}, "not surely better than the GLM on totals"),
             ({"deviance_difference": [-0.25, -1.0]},
-             "not surely better than the population split (by the maps alone")):
+             "not surely better than the population split (by the maps alone)")):
         found = doubts(**given)
         assert len(found) == 1 and said in found[0]
         assert judge(GOOD, 0.0, found).light == AMBER

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from workbench.ui.disaggregate import verdict_words as words
@@ -46,11 +47,33 @@ STEP_REPORT, STEP_AFTER_FIT = "ready", "after the fit"
 
 NO_RASTER, NUMBERED = "area (none given)", "numbers"
 OF_AREAS = "{}, spread evenly"      # a column of the areas
+OF_PIXELS = "{} of {}"              # a column of a CSV of pixels
 KEY = "{} = {} ({} areas)"
+CRS_FIELD = "CRS of {}, e.g. EPSG:32738"
 UNUSED_FIX = ("drop a raster (GeoTIFF, NetCDF) of what a column measures to have it as a "
               "covariate, or choose the column as totals or population")
 
 NATURAL = ("Files and programs hold rates for one unit of weight; the page shows them in {unit}.")
+
+def text_column(column: str, file: str, wrong: list[str]) -> str:
+    """That a column of numbers is text, and which entries made it so."""
+    why = f" ({', '.join(wrong)})" if wrong else ""
+    return f"column {column!r} of {file} is text, not numbers{why}: correct it there"
+
+
+def no_numbers(file: str) -> str:
+    """That areas have no column that could be totals."""
+    return (f"{file} has no column of numbers, which the totals of its areas are; add one, or drop "
+            "a CSV of totals with it.")
+
+
+def taken_as(areas: str, table: str, people: str, covariates: list[str]) -> str:
+    """What dropped files are taken for."""
+    parts = [f"areas: {areas}", f"totals: {table}" if table else "",
+             f"population: {people}" if people else "",
+             f"covariates: {', '.join(covariates)}" if covariates else "no covariates"]
+    return f"Taken as {'; '.join(part for part in parts if part)}."
+
 
 def unused(columns: Sequence[str]) -> str:
     """Which columns of the areas no map learns from, and why."""
@@ -138,9 +161,31 @@ def remedy(name: str, value: object) -> str:
     return _REMEDIES.get((name, value), f"Take {name.replace('_', ' ')} {value}")
 
 
+#: What a finding advises in the words of Python and the command line, and in those of the page.
+_ADVICE = (
+    (r"join small areas to their neighbours by areas=\d+",
+     "choose fewer under Areas seen, which joins small areas to their neighbours"),
+    (r"state it with (polygon|raster)_crs='EPSG:\.\.\.'",
+     "type its EPSG code into the field above"),
+    (r", or say kind='continuous'$", ""),
+)
+
+
+def on_page(fix: str) -> str:
+    """What a finding advises, in the words of the page."""
+    for pattern, words_here in _ADVICE:
+        fix = re.sub(pattern, words_here, fix)
+    return fix
+
+
 def take_crs(crs: str) -> str:
     """State a CRS."""
     return f"Its CRS is {'longitude and latitude, ' if crs == 'EPSG:4326' else ''}{crs}"
+
+
+def no_such_crs(typed: str) -> str:
+    """That a CRS is not known."""
+    return f"{typed} is no CRS that is known; type its EPSG code, e.g. EPSG:32738 or 32738"
 
 
 def leave_out(covariate: str) -> str:

@@ -93,6 +93,9 @@ def no_such_fit(reason: str) -> str:
     return f"{NO_SUCH_FIT}: {reason}. This is a preview; press Fit."
 
 
+UNEQUAL = 0.02          # relative difference of sums that is worth a sentence
+
+
 def badge(exact: bool, kind: str, seconds: float, steps: int, area_effect: bool) -> str:
     """How the maps were come by: exact or approximate, and how long it took."""
     how = "exact" if exact else "approximate (variational)"
@@ -122,10 +125,21 @@ def headline(areas: int, individuals: int, mean: float, low: float, high: float,
     )
 
 
+def adds_up(mapped: float, observed: float, area_effect: bool) -> str:
+    """What the map adds up to, where that is not what the areas report."""
+    if observed <= 0 or abs(mapped / observed - 1) < UNEQUAL:
+        return ""
+    why = "" if area_effect else (": what is peculiar to an area as a whole is left out of the map "
+                                  "(Include area effect takes it in)")
+    return f" The map adds up to {mapped:,.0f}, the areas report {observed:,.0f}{why}."
+
+
 PREVIEW = "Preview, not fitted. Press Fit: a verdict comes with the fit."
 UNTESTED = "Not yet tested: no values finer than the areas are known for comparison."
 MOVED = "A slider was moved away from the fit: this setting is not yet tested."
 STOPPED_TEST = "Not tested: the test was stopped."
+HELD_OUT_COVERAGE = "Coverage, held-out areas"
+NO_SCORES_YET = "Calibration and scores of these data follow their map."
 SCORING = "Verdict to follow: the map is being scored."
 NO_SCORES = "No verdict: the map and the simple maps could not all be scored."
 TEST, TEST_STOP = "Test it", "Stop the test"

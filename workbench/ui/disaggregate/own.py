@@ -16,6 +16,12 @@ from workbench.ui.disaggregate.catalogue import OWN
 from workbench.ui.disaggregate.columns import is_number_of_row
 from workbench.ui.disaggregate.offering import choice_of
 from workbench.ui.disaggregate.portable import needed, portable
+from workbench.ui.disaggregate.roles import (
+    layers_of,
+    not_numbers,
+    options_of,
+    require_numbers,
+)
 from workbench.ui.disaggregate.tables import TABLES, Table, alone, is_grid, table_of
 from workbench.ui.disaggregate.uploads import (
     bare,
@@ -62,6 +68,10 @@ class Files:
         What they lie in, with nothing else.
     outlines : geopandas.GeoDataFrame or None
         Coarse shapes of the areas, with ``names``, by row.
+    texts : tuple of str
+        What is said of columns that only look like numbers.
+    layers : Mapping
+        By name of a CSV of pixels: its rasters, where there are several.
     """
 
     polygons: Path | None
@@ -71,6 +81,8 @@ class Files:
     table: Table | None = None
     folder: tempfile.TemporaryDirectory | None = None
     outlines: GeoDataFrame | None = field(default=None, repr=False, compare=False)
+    texts: tuple[str, ...] = ()
+    layers: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property
     def numbers(self) -> tuple[str, ...]:
@@ -174,7 +186,11 @@ def _looked_at(folder: tempfile.TemporaryDirectory, contents: Mapping[str, bytes
     import geopandas
 
     outlines = geopandas.GeoDataFrame(frame[known], geometry=coarse(frame.geometry))
-    return Files(areas[0], rasters, numeric, names, table, folder, outlines)
+    said = (*not_numbers(texts, areas[0].name), *(table.texts if table else ()))
+    found = Files(areas[0], rasters, numeric, names, table, folder, outlines, said,
+                  layers_of(grids))
+    require_numbers(found)
+    return found
 
 
 def _check(path: Path) -> None:
@@ -209,40 +225,6 @@ def _areas(path: Path) -> GeoDataFrame:
             f"{path.name} is a table without shapes; join its columns to polygons, e.g. in QGIS, "
             "and drop these")
     return frame
-
-
-def options_of(files: Files, value: str, weight: str = "", name: str = "",
-               population: str = "", key: tuple[str, str] | None = None) -> tuple[str, dict]:
-    """Dataset and dataset options of a `Spec` of these files.
-
-    Parameters
-    ----------
-    files : Files
-    value : str
-        Column of the totals.
-    weight : str
-        Name of the raster of the population; empty for area.
-    name : str
-        Column with the areas' names; empty for their numbers.
-    population : str
-        Column with the population of each area; empty for none.
-    key : (str, str), optional
-        Columns of the table and of the areas by which they are joined; the first of the table's
-        keys by default.
-    """
-    if files.polygons is None:
-        return str(next(iter(files.rasters.values()))), {}
-    found = {"polygons": str(files.polygons), "value": value}
-    covariates = [str(path) for name, path in files.rasters.items() if name != weight]
-    found |= {"covariates": covariates} if covariates else {}
-    found |= {"weight": str(files.rasters[weight])} if weight else {}
-    found |= {"population": population} if population else {}
-    found |= {"id": name} if name else {}
-    if files.table is not None:
-        join, id = key or files.table.keys[0][:2]
-        found |= {"totals": str(files.table.path), "join": join, "id": id}
-        found |= {"encoding": files.table.encoding} if files.table.encoding else {}
-    return "polygons", found
 
 
 def unused(files: Files, options: Mapping) -> tuple[str, ...]:

@@ -57,7 +57,7 @@ class Remedy:
 
 
 def remedies(found: Finding, options: Mapping, crs: str = "", people: tuple[str, ...] = (),
-             columns: tuple[str, ...] = ()) -> list[Remedy]:
+             columns: tuple[str, ...] = (), degrees: bool = True) -> list[Remedy]:
     """What can be pressed to correct a finding; none if somebody has to correct a file.
 
     Parameters
@@ -72,6 +72,8 @@ def remedies(found: Finding, options: Mapping, crs: str = "", people: tuple[str,
         Paths of rasters that look like a population.
     columns : tuple of str
         Columns of the areas that do.
+    degrees : bool
+        Whether the areas can lie in longitude and latitude.
     """
     if "polygons" not in options:       # bagged data have been read before
         return []
@@ -80,9 +82,8 @@ def remedies(found: Finding, options: Mapping, crs: str = "", people: tuple[str,
     if found.code in _IDS and "id" in options:
         made.append(Remedy(labels.NUMBER_AREAS, found.code, (("id", None),)))
     if found.code == "crs-missing":
-        name = "polygon_crs" if "polygons" in found.where else "raster_crs"
-        made += [Remedy(labels.take_crs(one), found.code, ((name, one),))
-                 for one in dict.fromkeys([crs, DEGREES]) if one]
+        made += [stated(found, one) for one in dict.fromkeys([crs, DEGREES if degrees else ""])
+                 if one]
     if found.code in _REPEATED:
         made += _without(found, options)
     if "weight" not in options and found.what.startswith(labels.NO_WEIGHT):
@@ -90,6 +91,18 @@ def remedies(found: Finding, options: Mapping, crs: str = "", people: tuple[str,
         made += [Remedy(labels.weigh_by(name), found.code, (("population", name),))
                  for name in columns]
     return made[:_MOST]
+
+
+def stated(found: Finding, crs: str) -> Remedy:
+    """A CRS for what a finding says has none.
+
+    Parameters
+    ----------
+    found : Finding
+    crs : str
+    """
+    name = "polygon_crs" if "polygons" in found.where else "raster_crs"
+    return Remedy(labels.take_crs(crs), found.code, ((name, crs),))
 
 
 def _named(found: Finding) -> list[tuple[str, object]]:

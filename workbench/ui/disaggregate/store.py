@@ -62,7 +62,16 @@ class Store(Insights):
     @property
     def stale(self) -> bool:
         """Whether the maps are of other settings; not while they follow a slider step by step."""
-        return self.work == UPDATING and self.answer is not None and not self._glimpsed
+        if self.answer is None:
+            return False
+        return self.work == UPDATING and not self._glimpsed or self.of_other_data
+
+    @property
+    def of_other_data(self) -> bool:
+        """Whether the maps are of data that are no longer chosen."""
+        answer, spec = self.answer, self._spec
+        return answer is not None and spec is not None and (
+            engine.data_spec(answer.spec) != engine.data_spec(spec))
 
     @alone
     def fit(self) -> None:
@@ -200,11 +209,9 @@ class Store(Insights):
                 "maps", (scene, engine.including(answer, area_effect))))
 
     def _exceed(self) -> None:
-        answer, spec = self.answer, self._spec
-        if answer is not None and spec is not None and (
-                engine.data_spec(answer.spec) == engine.data_spec(spec)):    # else of former data
+        if self.answer is not None and self._spec is not None and not self.of_other_data:
             self.threshold = self.state.threshold
-            self.exceedance = answer.exceedance(spec.threshold)
+            self.exceedance = self.answer.exceedance(self._spec.threshold)
 
     def _tick(self, step: int, objective: float, fraction: float) -> None:
         self.param.update(history=[*self.history, (step, objective)], fraction=fraction)

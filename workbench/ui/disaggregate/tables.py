@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from workbench.checks import InputError, require
 from workbench.ui.disaggregate.columns import is_number_of_row
+from workbench.ui.disaggregate.roles import not_numbers
 
 if TYPE_CHECKING:
     from geopandas import GeoDataFrame
@@ -32,12 +33,15 @@ class Table:
         those of most areas first.
     encoding : str
         Empty for UTF-8.
+    texts : tuple of str
+        What is said of columns that only look like numbers.
     """
 
     path: Path
     columns: tuple[str, ...]
     keys: tuple[tuple[str, str, int], ...]
     encoding: str = ""
+    texts: tuple[str, ...] = ()
 
 
 def is_grid(path: Path, most: float) -> bool:
@@ -90,8 +94,10 @@ def table_of(path: Path, areas: GeoDataFrame) -> Table:
 
     frame, encoding = _read(path)
     numbers = tuple(str(name) for name in frame.select_dtypes("number"))
+    texts = not_numbers(frame, path.name)
     require(bool(numbers), f"{path.name} has no column of numbers; it has "
-            f"{', '.join(map(str, frame.columns))}. Write points for decimal commas")
+            f"{', '.join(map(str, frame.columns))}. Write points for decimal commas"
+            + "".join(f"; {one}" for one in texts))
     own = areas.drop(columns=areas.geometry.name)
     candidates = {str(name): _texts(own[name]) for name in own if own[name].is_unique}
     written = read_table(path, text=frame.columns, encoding=encoding or None)   # 01001 stays
@@ -105,7 +111,8 @@ def table_of(path: Path, areas: GeoDataFrame) -> Table:
     require(bool(keys), f"no column of {path.name} ({', '.join(map(str, frame.columns))}) has the "
             f"names or numbers of the areas, which are in {', '.join(candidates) or 'no column'}; "
             "write these into a column of the table, one row for each area")
-    return Table(path, numbers, tuple(sorted(keys, key=lambda key: -key[2])), encoding)
+    return Table(path, numbers, tuple(sorted(keys, key=lambda key: -key[2])), encoding,
+                 texts)
 
 
 def other_than_a_number(name: str, areas: DataFrame) -> bool:

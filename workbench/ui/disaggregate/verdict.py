@@ -208,4 +208,11 @@ def doubts_of_mixture(fit: Fit) -> tuple[str, ...]:
     wins, unsure = standing(fit.recovery)
     if wins:
         return (words.as_good_when_weighed(wins),)
-    return (words.may_be_chance_when_weighed(unsure),) if unsure else ()
+    return (words.may_be_chance_when_weighed([_in_short(one) for one in unsure]),
+            ) if unsure else ()
+
+
+def _in_short(rival: str) -> str:
+    """A simple map and why it may be as good, without the numbers, which the report has."""
+    name, cut, _ = rival.partition(", without their intervals")
+    return f"{name})" if cut else name

@@ -9,6 +9,7 @@ from typing import IO
 import panel as pn
 import panel_material_ui as pmui
 
+from workbench.checks import require
 from workbench.ui.base import messages
 from workbench.ui.base.store import Store
 from workbench.ui.base.views.bundle import MAPS, Bundle
@@ -122,7 +123,7 @@ class Exports(View):
 
     def _file(self, label: str, suffix: str, make: Callable) -> pmui.FileDownload:
         def made() -> tuple[str, IO]:
-            found = self._bundle()
+            found = self._now()
             return f"{found.stem}{suffix}", make(found)
 
         return download(label, made)
@@ -149,13 +150,19 @@ class Exports(View):
         for suffix, each in self.maps.items():
             each.visible = found is None or found.maps is not None and suffix in found.kinds
 
-    def _draw(self, kind: str) -> None:
+    def _now(self) -> Bundle:
+        """What can be taken away; it may have gone since it was offered."""
         found = self._bundle()
+        require(found is not None, messages.NOTHING_THERE)
+        return found
+
+    def _draw(self, kind: str) -> None:
+        found = self._now()
         self.pictures.ask(kind, f"{found.stem}.{kind}", found.report() if kind == "html" else "",
                           found.caption)
 
     def _show(self) -> None:
-        self.program.show(self._bundle().program)
+        self.program.show(self._now().program)
 
     def _failed(self, event) -> None:
         if event.new:

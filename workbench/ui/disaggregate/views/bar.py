@@ -8,6 +8,7 @@ import numpy as np
 import panel as pn
 import panel_material_ui as pmui
 
+from workbench.schema import counts_add_up
 from workbench.ui.base.views.readout import Readout
 from workbench.ui.base.views.text import note, paragraph
 from workbench.ui.disaggregate import messages
@@ -44,7 +45,7 @@ class Numbers(Readout):
         self.text.styles = {"font-size": "13px"}
         self.follow(self._numbers, "scene", "answer", "exceedance")
         self.follow(self._work, "work", "fraction")
-        self.follow(self._dim, "work")
+        self.follow(self._dim, "work", "answer")
         self.follow(self._allowed, "check", "work")
         store.param.watch(self._failed, "error")
 
@@ -99,7 +100,8 @@ class Numbers(Readout):
             float(np.median(answer.std)) * scene.factor,
             float(weight[store.exceedance > 0.5].sum() / weight.sum()),
             store.threshold, scene.unit, float((answer.extrapolation > 0).mean()),
-        )
+        ) + (messages.adds_up(float(answer.mean @ weight), float(scene.data["value"].sum()),
+                              answer.area_effect) if counts_add_up(scene.data) else "")
         stands_in = answer.kind == "start" and answer.spec.model == AUTO
         self.cost.param.update(
             label=messages.badge(answer.exact, "stand-in" if stands_in else answer.kind,

@@ -17,6 +17,7 @@ from workbench.ui.base.views.text import note, paragraph
 from workbench.ui.disaggregate import messages, names
 from workbench.ui.disaggregate.state import AUTO
 from workbench.ui.disaggregate.store import Store
+from workbench.ui.disaggregate.views.held_out import held_out_coverage, models_of
 from workbench.ui.disaggregate.views.scores import Scores
 
 SIZE, LEAST = 235, 180      # pixels across a chart at most, and beside another at least
@@ -24,6 +25,7 @@ AXIS, GAP, NOTE = 66, 12, 45    # pixels of its axis and margins, between two, o
 SMALL = 220                 # pixels of a chart below which its title is small
 FONTS = {"title": "10.5pt", "labels": "10pt", "ticks": "9pt"}
 TARGETS = {"bag": "areas (in-sample)", "individual": "fine values", "rate": "true rate"}
+HELD_OUT, HELD_OUT_TITLE = "held out", "held-out areas"     # beside them, where there was a test
 
 
 class Charts(View):
@@ -47,12 +49,14 @@ class Charts(View):
             shown(self._pit, note(messages.CHARTS["pit"]), width=SIZE + AXIS)]
         self._row = wrapping(*self._sized, gap=GAP)
         self.seen = note(messages.IN_SAMPLE)
-        self._panel = stretched(self.target, self.seen, self._row)
+        self.waiting, self._of = note(messages.NO_SCORES_YET), None
+        self._panel = stretched(self.target, self.seen, self.waiting, self._row)
         #: Scores and training, which stand below the charts or below the maps.
         self.rest = stretched(self.scores, shown(
             self._training, self._empty, self.reached,
             note(messages.CHARTS["training"], SIZE + NOTE)))
-        self.follow(self._scored, "scores")
+        self.follow(self._scored, "scores", "scene", "recovered")
+        self.follow(self._dim, "work", "answer")
         self.follow(self._learn, "history", "answer")
         self.target.param.watch(lambda _: self._draw(), "value")
 
@@ -69,24 +73,46 @@ class Charts(View):
         return beside
 
     def _scored(self, *events) -> None:
-        scores = self.store.scores
-        dim(self._row, scores is None)
+        scores, scene = self.store.scores, self.store.scene
+        self._dim()
         if scores is None:
+            if self._of is not scene:       # what was drawn is of other data
+                self._clear()
             return
+        self._of, self.waiting.visible = scene, False
+        self._row.visible = self.target.visible = True
         targets = {TARGETS[str(t)]: str(t) for t in scores["target"].values}
+        if self.store.recovered is not None:
+            targets[HELD_OUT_TITLE] = HELD_OUT
         finest = list(targets.values())[-1]
         if targets != self.target.options:
             self.target.param.update(options=targets, value=finest)
         self._draw()
 
+    def _dim(self, *events) -> None:
+        """Fade what is of other settings or data than those chosen."""
+        dim(self._row, self.store.scores is None or self.store.stale)
+
+    def _clear(self) -> None:
+        """Show no scores: there are none of these data yet."""
+        with pn.io.hold():
+            self.waiting.visible = True
+            for one in (self._row, self.target, self.seen):
+                one.visible = False
+            self.scores.scores = None
+
     def _draw(self) -> None:
         scores, target = self.store.scores, self.target.value
+        self._sized[1].visible = target != HELD_OUT
         if scores is None:
             return
         name = self.store.answer.fit.model.name
         size = {"frame_width": self._size, "frame_height": self._size, "toolbar": None,
                 "active_tools": [], "fontsize": FONTS | (
                     {"title": "9pt"} if self._size < SMALL else {})}
+        if target == HELD_OUT:
+            self._draw_held_out(size)
+            return
         count = int(scores["units_scored"].sel(model=name, target=target))
         with pn.io.hold():
             self.seen.visible = target == "bag"
@@ -97,6 +123,15 @@ class Charts(View):
             self._pit.object = pit_histogram(scores, name, target).opts(
                 **size, title=messages.charted("Calibration (PIT)", count, target))
             self.scores.param.update(scores=scores, target=target)
+
+    def _draw_held_out(self, size: dict) -> None:
+        recovered = self.store.recovered
+        with pn.io.hold():
+            self.seen.visible = False
+            self._coverage.object = held_out_coverage(recovered).opts(
+                **size, show_legend=False, title=messages.HELD_OUT_COVERAGE)
+            self._legend.object = _legend(models_of(recovered), band=False)
+            self.scores.param.update(scores=self.store.scores, target="bag")
 
     def _learn(self, *events) -> None:
         steps, values = zip(*self.store.history, strict=True) if self.store.history else ((), ())
@@ -127,10 +162,10 @@ class Charts(View):
         return plot
 
 
-def _legend(models: list[str]) -> str:
+def _legend(models: list[str], band: bool = True) -> str:
     """Models beside their lines, as HTML."""
     styles = {OWN_BAG: "dotted"}
     lines = [f"<span><i style='border-top: 3px {styles.get(name, 'solid')} {colour}'></i>"
              f"{escape(names.model(name))}</span>" for name, colour in colours_of(models).items()]
-    band = f"<span><i style='border-top: 9px solid {NEUTRAL}66'></i>±2 standard errors</span>"
-    return f"<p class='wb-legend'>{''.join(lines)}{band}</p>"
+    errors = f"<span><i style='border-top: 9px solid {NEUTRAL}66'></i>±2 standard errors</span>"
+    return f"<p class='wb-legend'>{''.join(lines)}{errors if band else ''}</p>"

@@ -98,7 +98,8 @@ class Corrections(pn.viewable.Viewer):
             buttons = [button(labels.UNDO, lambda one=one: self._undo(one)) for one in mine]
             if not mine:
                 buttons = [button(one.label, lambda one=one: self._apply(one))
-                           for one in remedies(found, options, crs, people, columns)]
+                           for one in remedies(found, options, crs, people, columns,
+                                               _in_degrees(shapes))]
             here = self._here(found)
             there = here or (found.cells is not None and self._shapes is not None)
             cards.append(card(found, *buttons,
@@ -132,6 +133,11 @@ class Corrections(pn.viewable.Viewer):
         self.cells.data = cornered(None)
         if shapes is not None:
             self._borders.data = _outlines(shapes)
+
+
+def _in_degrees(shapes: GeoSeries | None) -> bool:
+    """Whether shapes can lie in longitude and latitude, as far as is known."""
+    return shapes is None or bool((np.abs(shapes.total_bounds) <= [360, 90, 360, 90]).all())
 
 
 def _outlines(shapes: GeoSeries) -> dict[str, np.ndarray]:

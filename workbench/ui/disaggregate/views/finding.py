@@ -18,7 +18,7 @@ from workbench.ui.disaggregate import labels, messages
 COLOURS = {ERROR: "198, 40, 40", WARNING: "230, 145, 0", NOTE: "128, 128, 128"}
 CORRECTED = "46, 125, 50"
 MOST = 8        # ids that a card names
-_LONG = re.compile(r"\d[\d,]*\.\d{3,}|\d[\d,]*,\d{3}\.\d+")       # numbers of many digits
+_LONG = re.compile(r"\d[\d,]*(?:\.\d+)?e[+-]?\d+|\d[\d,]*\.\d{3,}|\d[\d,]*,\d{3}\.\d+")
 _OF_WEIGHT = ("overlap", "outside")     # elsewhere every digit may be wanted, as of a mark
 _WRAPS = ":host {flex-wrap: wrap; align-items: center;}"
 
@@ -121,7 +121,7 @@ def told(found: Finding, done: str = "", points: bool = False, buttons: bool = F
     if found.effect:
         lines.append(f"<i>What follows:</i> {escape(found.effect)}")
     if found.fix and not done and not (buttons and found.fix.startswith("pass ")):
-        lines.append(f"<i>What to do:</i> {escape(found.fix)}")
+        lines.append(f"<i>What to do:</i> {escape(labels.on_page(found.fix))}")
     if points and found.cells is not None:
         lines.append(f"<i>On the map:</i> {labels.drawn(found.cells.x.size, found.cells.count)}")
     if points:

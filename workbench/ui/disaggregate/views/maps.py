@@ -45,7 +45,7 @@ class Maps(View):
         self.follow(self._mark, "marked", "pointed")
         self.follow(self._layer, "scores", "recovered", "testing", "untested")
         store.state.param.watch(self._swiped, "swipe")
-        self.follow(self._dim, "work")
+        self.follow(self._dim, "work", "answer")
 
     @property
     def beside(self) -> str:

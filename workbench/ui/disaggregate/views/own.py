@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from html import escape
+from typing import TYPE_CHECKING
 
 import panel as pn
 import panel_material_ui as pmui
@@ -10,12 +11,17 @@ import panel_material_ui as pmui
 from workbench.checks import InputError
 from workbench.ui.base.views.controls import small_button
 from workbench.ui.base.views.layout import View, stretched, wrapping
-from workbench.ui.base.views.text import block, note
+from workbench.ui.base.views.text import block, note, paragraph
 from workbench.ui.disaggregate import labels, messages, own
 from workbench.ui.disaggregate.columns import likely, totals_first
-from workbench.ui.disaggregate.remedies import Remedy
+from workbench.ui.disaggregate.remedies import Remedy, stated
+from workbench.ui.disaggregate.roles import taken_as
 from workbench.ui.disaggregate.store import Store
 from workbench.ui.disaggregate.views.corrections import Corrections
+
+if TYPE_CHECKING:
+    from workbench.bagging.findings import Finding
+    from workbench.preflight import Check
 
 ACROSS = 250        # pixels of a choice, of which three are in a row
 AREA, NUMBERS = labels.NO_RASTER, labels.NUMBERED
@@ -30,6 +36,7 @@ class Own(View):
         super().__init__(store, **params)
         self._files: own.Files | None = None
         self._people: dict[str, str] = {}
+        self._layers: dict[str, tuple[str, str]] = {}
         self.drop = pmui.FileInput(label=labels.DROP, multiple=True, sizing_mode="stretch_width")
         self.value = pmui.Select(label="Column of the totals", width=ACROSS, options=[],
                                  visible=False)
@@ -41,11 +48,14 @@ class Own(View):
         self.check = small_button("Check", self._check, variant="contained", disabled=True)
         self.use = small_button("Use these data", self._use, color="success", variant="contained",
                                 visible=False)
-        self.told, self.corrections = block(), Corrections(self._apply, self._undo)
+        self.crs = pmui.TextInput(label="", width=ACROSS, visible=False)
+        self.taken, self.told = block(), block()
+        self.corrections = Corrections(self._apply, self._undo)
         self._done: list[Remedy] = []
         self.dialog = pmui.Dialog(
             stretched(note(labels.OWN), self.drop,
-                      wrapping(self.value, self.weight, self.names, self.key), self.told,
+                      wrapping(self.value, self.weight, self.names, self.key), self.taken,
+                      self.told, self.crs,
                       wrapping(self.check, self.use, small_button("Close", self._close)),
                       self.corrections,
                       styles={"padding-right": "14px", "box-sizing": "border-box"}),
@@ -55,6 +65,7 @@ class Own(View):
         self.drop.param.watch(self._dropped, "value")
         for each in (self.value, self.weight, self.names, self.key):
             each.param.watch(self._other, "value")
+        self.crs.param.watch(self._state_crs, "value")
         self.follow(self._step, "step", of=store.state)
         self.dialog.param.watch(self._opened, "open")
         self.follow(self._checked, "own")
@@ -93,6 +104,7 @@ class Own(View):
             self._offer(self._files)
         for each in (self.value, self.weight, self.names, self.key):
             each.visible = each.visible and self._files is not None
+        self._say_taken()
         self.check.disabled = self._files is None
 
     def _offer(self, files: own.Files) -> None:
@@ -103,7 +115,11 @@ class Own(View):
         self.names.param.update(options=[NUMBERS, *files.names], value=[*files.names, NUMBERS][0],
                                 visible=polygons and table is None)
         self._people = {labels.OF_AREAS.format(name): name for name in files.numbers}
-        rasters = list(files.rasters)
+        self._layers = {labels.OF_PIXELS.format(one, name): (name, one)
+                        for name, layers in files.layers.items() if len(layers) > 1
+                        for one in layers}
+        rasters = [name for name in files.rasters if len(files.layers.get(name, ())) < 2]
+        rasters += self._layers
         guessed = [*likely(rasters), *likely(self._people), AREA]
         self.weight.param.update(options=[AREA, *rasters, *self._people], visible=polygons,
                                  value=guessed[0])
@@ -111,8 +127,23 @@ class Own(View):
         self.key.param.update(options=keys, visible=bool(keys), value=next(
             iter(keys.values()), None))
 
+    def _weight(self) -> tuple[str, str]:
+        """The raster chosen as population, and which of its columns; empty where there is none."""
+        chosen = self.weight.value
+        if self._files is None or chosen in self._people or chosen == AREA:
+            return "", ""
+        return self._layers.get(chosen, (chosen, ""))
+
+    def _say_taken(self) -> None:
+        """Say what each file is taken for, and what in them only looks like numbers."""
+        files = self._files
+        self.taken.object = "" if files is None else paragraph(
+            " ".join([taken_as(files, *self._weight()),
+                      *(f"{one[0].upper()}{one[1:]}." for one in files.texts)]))
+
     def _other(self, *events) -> None:
         """What was checked is not what is chosen now."""
+        self._say_taken()
         if self.store.own is not None or self.told.object:
             self.store.forget_check()
             self.corrections.clear()
@@ -130,9 +161,10 @@ class Own(View):
     def _check(self) -> None:
         files, weight = self._files, self.weight.value
         name = "" if self.names.value == NUMBERS else self.names.value
+        raster, layer = self._weight()
         dataset, options = own.options_of(
-            files, self.value.value, weight if weight in files.rasters else "", name,
-            population=self._people.get(weight, ""), key=self.key.value)
+            files, self.value.value, raster, name,
+            population=self._people.get(weight, ""), key=self.key.value, layer=layer)
         for one in self._done:
             options = one.applied(options)
         self._given = dataset, options
@@ -143,6 +175,21 @@ class Own(View):
     def _apply(self, remedy: Remedy) -> None:
         self._done = [*self._done, remedy]
         self._check()
+
+    def _state_crs(self, event) -> None:
+        """Check again with the CRS that was typed, unless there is no such one."""
+        from workbench.geo.shapes import usable_crs
+
+        check, typed = self.store.own, event.new.strip()
+        if check is None or not typed:
+            return
+        typed = f"EPSG:{typed}" if typed.isdigit() else typed
+        try:
+            usable_crs(typed, "polygon_crs")
+        except InputError:
+            self._refuse(labels.no_such_crs(typed))
+            return
+        self._apply(stated(_without_crs(check)[0], typed))
 
     def _undo(self, remedy: Remedy) -> None:
         self._done = [one for one in self._done if one is not remedy]
@@ -155,6 +202,9 @@ class Own(View):
 
     def _checked(self, *events) -> None:
         check = self.store.own
+        lacking = [] if check is None else _without_crs(check)
+        self.crs.param.update(visible=bool(lacking), value="", label="".join(
+            labels.CRS_FIELD.format(one.where[0]) for one in lacking[:1]))
         if check is None:
             self.use.visible = False
             return
@@ -181,3 +231,7 @@ class Own(View):
         self.store.use_own(choice, self._files)
         self.dialog.open = False
 
+
+def _without_crs(check: Check) -> list[Finding]:
+    """What in a check has no CRS."""
+    return [one for one in check.of("error") if one.code == "crs-missing"]

@@ -61,7 +61,10 @@ class Scores(View):
     def _draw(self, *events) -> None:
         scores, as_bars = self.scores, self.shape.value == "bars"
         self._bars.visible, self.table.visible = as_bars, not as_bars
-        if scores is None or self.target not in scores["target"].values:
+        if scores is None:
+            self.table.object, self._bars.visible = "", False
+            return
+        if self.target not in scores["target"].values:
             return
         titles = {str(name): names.model(str(name)) for name in scores["model"].values}
         with pn.io.hold():

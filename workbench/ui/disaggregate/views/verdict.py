@@ -42,7 +42,7 @@ def verdict_of(store: Store) -> Verdict:
     Verdict
     """
     answer, scene = store.answer, store.scene
-    if answer is None or scene is None:
+    if answer is None or scene is None or store.of_other_data:
         return Verdict(OPEN, "")
     if answer.kind == "start":
         return Verdict(OPEN, messages.PREVIEW)
@@ -93,7 +93,8 @@ class Strip(View):
         self._panel = pn.Row(
             self._light, pn.Column(self.text, self.reasons, sizing_mode="stretch_width", margin=0),
             self.test, self.stop, sizing_mode="stretch_width", margin=(4, 5))
-        self.follow(self._update, "scene", "answer", "scores", "recovered", "testing", "untested")
+        self.follow(self._update, "scene", "answer", "scores", "recovered", "testing", "untested",
+                    "work")
 
     def _update(self, *events) -> None:
         store, found = self.store, verdict_of(self.store)

@@ -1,0 +1,107 @@
+"""What dropped files are taken for is said; what cannot be taken as it is, with a way on."""
+
+import time
+
+import geopandas
+import numpy as np
+import pandas
+import pytest
+import shapely
+
+from workbench.checks import InputError
+from workbench.ui.disaggregate import labels, messages, own
+from workbench.ui.disaggregate.roles import taken_as
+from workbench.ui.disaggregate.state import State
+from workbench.ui.disaggregate.store import Store
+from workbench.ui.disaggregate.views.own import Own
+
+pytestmark = pytest.mark.usefixtures("removed")
+
+
+def packed(folder, crs="EPSG:32638", **columns):
+    """A GeoPackage of nine areas, 300 m across in all."""
+    shapes = [shapely.box(100 * c, 100 * r, 100 * c + 100, 100 * r + 100)
+              for r in range(3) for c in range(3)]
+    path = folder / "areas.gpkg"
+    geopandas.GeoDataFrame({"cases": range(3, 12)} | columns, geometry=shapes, crs=crs
+                           ).to_file(path)
+    return path.read_bytes()
+
+
+def pixels(**columns):
+    x, y = (one.ravel() for one in np.meshgrid(np.arange(5, 300, 10), np.arange(5, 300, 10)))
+    return pandas.DataFrame({"x": x, "y": y} | columns).to_csv(index=False).encode()
+
+
+def checked(view):
+    deadline = time.monotonic() + 30
+    while messages.CHECKING in view.told.object:
+        assert time.monotonic() < deadline and not view.store.error, view.store.error
+        time.sleep(0.02)
+    return view.store.own
+
+
+def test_totals_that_are_text_are_refused_with_the_entries_that_made_them_so(tmp_path):
+    texts = [*map(str, range(3, 10)), "n/a", "1,234"]
+    said = r"no column of numbers.*Column 'cases' of areas.gpkg is text.*'n/a' in row 7.*'1,234'"
+    with pytest.raises(InputError, match=said):
+        own.kept({"areas.gpkg": packed(tmp_path, cases=texts)})
+    files = own.kept({"areas.gpkg": packed(tmp_path, cases=texts, households=range(9))})
+    assert files.numbers == ("households",) and "'1,234' in row 8" in files.texts[0]
+    named = own.kept({"areas.gpkg": packed(tmp_path, code=[f"0{k}" for k in range(9)])})
+    assert named.texts == ()                # these number the areas
+
+
+@pytest.mark.slow
+def test_a_column_of_a_table_of_pixels_is_the_population_and_others_are_covariates(tmp_path):
+    table = pixels(residents=np.full(900, 2.0), height=np.arange(900.0))
+    store = Store(State())
+    try:
+        view = Own(store)
+        view.drop.param.update(filename=["areas.gpkg", "fine.csv"],
+                               value=[packed(tmp_path), table])
+        assert view.weight.value == labels.OF_PIXELS.format("residents", "fine.csv")
+        said = "population: residents of fine.csv; covariates: height of fine.csv."
+        assert said in view.taken.object
+        view._check()
+        found = checked(view)
+        assert {one.code for one in found.of("error")} == {"crs-missing"}   # a table has none
+        assert view.crs.visible and "EPSG" in view.crs.label
+        view.crs.value = "99"
+        assert labels.no_such_crs("EPSG:99") in view.told.object and not view._done
+        view.crs.value = "32638"
+        found = checked(view)
+        assert found.ok and not view.crs.visible
+        assert found.data.sizes["individual"] == 900
+        assert list(found.data["covariate"].values) == ["height"]
+        assert float(found.data["weight"].sum()) == pytest.approx(1800)
+        view.weight.value = labels.NO_RASTER
+        assert "population" not in view.taken.object and "covariates: fine.csv" in view.taken.object
+    finally:
+        store.leave()
+
+
+def test_a_crs_that_cannot_be_is_not_offered_but_one_can_be_typed(tmp_path):
+    far = geopandas.GeoDataFrame({"cases": range(4)}, geometry=shapely.box(
+        [3e5, 4e5, 3e5, 4e5], [5e6, 5e6, 6e6, 6e6], [4e5, 5e5, 4e5, 5e5], [6e6, 6e6, 7e6, 7e6]))
+    path = tmp_path / "areas.gpkg"
+    with pytest.warns(UserWarning, match="'crs' was not provided"):
+        far.to_file(path)
+    store = Store(State())
+    try:
+        view = Own(store)
+        view.drop.param.update(filename=["areas.gpkg"], value=[path.read_bytes()])
+        view._check()
+        assert not checked(view).ok and view.crs.visible
+        offered = [one.label for row in view.corrections.column for one in row[1:]]
+        assert offered == []                # no degrees: the coordinates are far beyond
+        view.crs.value = "EPSG:32638"
+        assert checked(view).ok and view.use.visible
+        assert view._given[1]["polygon_crs"] == "EPSG:32638"
+    finally:
+        store.leave()
+
+
+def test_what_files_are_taken_for(tmp_path):
+    files = own.kept({"areas.gpkg": packed(tmp_path)})
+    assert taken_as(files, "") == "Taken as areas: areas.gpkg; no covariates."
