@@ -25,6 +25,23 @@ SESSION_NOTE = "One file with all settings, and, where there are any, the fit an
 TOLD = 3        # values of a URL that are named when they cannot be used
 
 
+def signed(value: float, form: str) -> str:
+    """A number with a true minus.
+
+    Parameters
+    ----------
+    value : float
+    form : str
+        How it is written, such as ".1f".
+
+    Examples
+    --------
+    >>> signed(-1.25, ".1f")
+    '−1.2'
+    """
+    return f"{value:{form}}".replace("-", "−")
+
+
 def not_offered(problems: list[str]) -> str:
     """What of a URL could not be used, in one line."""
     more = f"; and {len(problems) - TOLD} more" if len(problems) > TOLD else ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from workbench.ui.base.messages import signed
 from workbench.ui.base.state import short
 
 TITLE = "Sources: one quantity, several observers"
@@ -56,8 +57,10 @@ CITY_HEADS = ("model", "sources", "cells", "kernel", "lengthscale over place",
 CITY_NOTE = ("Held out: all stations in the second half. RMSE is against the noise-free truth; "
              "coverage is of the readings, by intervals of a reading. One row for each model "
              "fitted to this city, the present one in bold. Few inducing inputs keep fits short.")
-MODELS = {"product": "MR-GP, product likelihood", "composite": "MR-GP, composite likelihood",
-          "centre": "Centre-point GPRN", "gprn": "MR-GPRN", "dgp": "MR-DGP"}
+MODELS = {"product": "One GP, product likelihood (MR-GP)",
+          "composite": "One GP, composite likelihood (MR-GP)",
+          "centre": "GP regression network on cell centres (centre-point GPRN)",
+          "gprn": "GP regression network (MR-GPRN)", "dgp": "Mixture of deep GPs (MR-DGP)"}
 PLAY, PAUSE = "Play the hours", "Pause"
 ENOUGH, TOO_MUCH = 0.90, 0.985          # coverage of 95 % intervals that is as stated, about
 
@@ -92,11 +95,11 @@ def cost(milliseconds: float) -> str:
 def learnt(model, objective: float, noise: bool) -> str:
     """Hyperparameters in words."""
     told = (f"Fitted (product likelihood): lengthscale {model.lengthscale:.3g}, sd "
-            f"{model.variance**0.5:.3g}, mean {model.mean:.3g}")
+            f"{model.variance**0.5:.3g}, mean {signed(model.mean, '.3g')}")
     if noise:
         told += ", noise of an observation " + ", ".join(
             f"{value:.2g} (source {k})" for k, value in enumerate(model.noise, 1))
-    return f"{told}; objective {objective:.1f}."
+    return f"{told}; objective {signed(objective, '.1f')}."
 
 
 def mark(name: str, value: float | None, low: float, high: float) -> str:
@@ -110,7 +113,7 @@ def mark(name: str, value: float | None, low: float, high: float) -> str:
 def observer(k: int, design, chosen: bool) -> str:
     """One source in a few words."""
     what = "points" if design.size == 1 else f"means of {design.size}"
-    bias = f", shows {design.scale:g} f{design.offset:+g}" if design.offset else (
+    bias = f", shows {design.scale:g} f{signed(design.offset, '+g')}" if design.offset else (
         f", shows {design.scale:g} f")
     bias = bias if design.biased else ""
     copied = f", {100 * design.copied:.0f} % copied noise" if design.copied else ""
