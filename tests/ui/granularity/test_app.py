@@ -232,17 +232,18 @@ def test_a_lecture_by_keys_alone(page, apps_url):
 def test_all_that_a_lecture_speaks_of_is_seen_unscrolled(page, apps_url):
     page.set_viewport_size({"width": 1024, "height": 768})
     page.goto(f"{apps_url}/granularity?story=8&lecture=yes", timeout=WAIT)
+    idle(page)
     said = page.get_by_text("more probable under A")
+    expect(said).to_be_visible(timeout=WAIT)
     for width, height in ((1024, 768), (1280, 800), (1920, 1080)):
         page.set_viewport_size({"width": width, "height": height})
-        page.wait_for_function(f"""([width, height]) => {{ const found = (FIGURE)('last')
-            if (!found || !Bokeh.index.roots.length) return false
-            return ['summary', 'complete', 'last'].map({FRAME}).every(plot => plot.bottom <= height
-              && plot.right <= width && plot.width > 0.19 * width) }}""".replace("FIGURE", FIGURE),
+        page.wait_for_function(f"""([width, height]) =>
+            ['summary', 'complete', 'last'].map({FRAME}).every(plot =>
+              plot.bottom <= height && plot.right <= width && plot.width > 0.19 * width)""",
                                arg=[width, height], timeout=WAIT)
-        for part in (said, page.get_by_role("slider", name="Cell side"),
-                     page.get_by_role("slider", name="Lengthscale"),
-                     page.get_by_text("8 of 8. Two lengthscales.")):
+        thumbs = [page.get_by_role("slider", name=name).locator("xpath=..")
+                  for name in ("Cell side", "Lengthscale")]
+        for part in (said, *thumbs, page.get_by_text("8 of 8. Two lengthscales.")):
             expect(part).to_be_in_viewport(ratio=0.99, timeout=WAIT)
 
 

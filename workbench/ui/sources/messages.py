@@ -14,24 +14,24 @@ ABOUT = {
             "everywhere.",
 }
 WORK = {"learnt": "fitting hyperparameters", "estimate": "estimating composite weights",
-        "experts": "fitting MR-DGP", "city": "simulating the city", "fit": "fitting",
-        "hour": "predicting the map of this hour"}
+        "experts": "fitting the mixture of deep GPs", "city": "simulating the city",
+        "fit": "fitting", "hour": "predicting the map of this hour"}
 ADD, REMOVE, NEW_DRAW = "Add a source", "Remove source", "New draw of the noise"
 LINE_TITLE = "The function, the observations of each source, and posteriors (bands: 95 % intervals)"
 LINE_SHORT = "Sources of one function on a line"
 STRIP_TITLE = "Support of each source: drag a bar to move it, its ends to resize it"
 DRAW_NOTE = "Drag in the plot to draw the function."
 NAMES = {"alone": "source 1 alone", "product": "product likelihood",
-         "composite": "composite likelihood", "experts": "MR-DGP"}
+         "composite": "composite likelihood", "experts": "mixture of deep GPs (MR-DGP)"}
 CURVE_TITLE = "Posterior variance by composite weight"
 CURVE_NOTE = ("Mean posterior variance of f where source 1 observes, relative to source 1 alone, "
               "by composite weight φ (φ = 1 is the product likelihood). Below 1 is justified only "
               "if the other sources are independent of source 1 and unbiased. Click to choose φ.")
-EXPERTS_TITLE = ("MR-DGP: every other source is mapped to source 1, and the experts are mixed "
-                 "(band: 95 % intervals)")
+EXPERTS_TITLE = ("Mixture of deep GPs (MR-DGP): every other source is mapped to source 1, and the "
+                 "experts are mixed (band: 95 % intervals)")
 WEIGHTS_TITLE = "Weights of the experts"
-EXPERTS_OFF = ("Switch on “Fit MR-DGP too” in the sidebar for deep GPs from every source to "
-               "source 1.")
+EXPERTS_OFF = ("Switch on “Fit deep GPs too (MR-DGP)” in the sidebar for deep GPs from every "
+               "source to source 1.")
 HEADS = ("posterior", "mean variance relative to source 1 alone", "RMSE to f", "95 % coverage")
 TABLE_NOTE = ("Variance: where source 1 observes. RMSE and coverage: of f, wherever some source "
               "observes.")

@@ -15,7 +15,7 @@ MAPS = 4
 #: Of a lecture, whose type is of 20 pixels: what is said beside its maps, and from where it is.
 ASIDE, BESIDE = 240, 900
 #: Pixels down to its controls and badge, but for the lines of its sentence and rows of its badge.
-ABOVE, SENTENCE, BADGE = 230, 34, 44
+ABOVE, SENTENCE, BADGE = 236, 34, 44
 #: Pixels that its longest sentence takes in one line, and its badge in one row.
 LONGEST, WIDEST = 2350, 1190
 #: Pixels above and below the frames of its line, maps and chart: titles, axes, bars of colours.
