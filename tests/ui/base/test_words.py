@@ -3,6 +3,7 @@
 import re
 from html import unescape
 
+import numpy as np
 import panel as pn
 import pytest
 from bokeh.models import FactorRange, Legend
@@ -18,7 +19,8 @@ from workbench.ui.granularity.views.page import APP as GRANULARITY
 from workbench.ui.mediated.views.page import APP as MEDIATED
 from workbench.ui.sources.views.page import APP as SOURCE_APP
 
-pytestmark = pytest.mark.usefixtures("one_thread")
+pytestmark = [pytest.mark.usefixtures("one_thread"), pytest.mark.filterwarnings(
+    "ignore:Both 'variant':PendingDeprecationWarning")]         # of the widget
 
 #: Values and names of the program, tags shown as text, hyphens for minus signs.
 WRONG = {
@@ -104,8 +106,9 @@ def test_the_page_of_a_map_says_words_and_no_names_of_the_program():
     state = DISAGGREGATE.state()
     assert state.read("dataset=swiss-roll&granularity=10&model=vbagg&kernel=linear") == []
     store = DISAGGREGATE.store(state)
-    store.param.update(scene=engine.scene(state.spec()), answer=engine.quick(state.spec()))
-    store.scores = engine.scores(store.answer)
+    answer = engine.quick(state.spec())
+    store.param.update(scene=engine.scene(state.spec()), answer=answer,
+                       exceedance=np.zeros(answer.mean.size), scores=engine.scores(answer))
     views = [DISAGGREGATE.controls(store), *(view(store) for view in DISAGGREGATE.views)]
     found = set().union(*map(texts, views))
     assert len(found) > 60 and wrong(found) == []

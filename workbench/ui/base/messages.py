@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 READY = "ready"
 CANCEL = "Cancel"
 UNEXPECTED = "Something went wrong that should not"
@@ -40,6 +42,21 @@ def signed(value: float, form: str) -> str:
     '−1.2'
     """
     return f"{value:{form}}".replace("-", "−")
+
+
+def true_minus(text: str) -> str:
+    """Text in which numbers below zero have a true minus.
+
+    Parameters
+    ----------
+    text : str
+
+    Examples
+    --------
+    >>> true_minus("objective -77.2, 5-fold")
+    'objective −77.2, 5-fold'
+    """
+    return re.sub(r"(?<!\w)-(?=\d)", "−", text)
 
 
 def not_offered(problems: list[str]) -> str:

@@ -91,7 +91,7 @@ def engines(store: Store) -> tuple[str, str, str, None]:
     if store.pair is None:
         return messages.NO_PAIR, "", "", None
     model, *lines = store.pair.attrs["summary"].split("\n")
-    warned = store.pair.attrs.get("warned", "").replace("\n", " ")
+    warned = messages.spoken(store.pair.attrs.get("warned", "").replace("\n", " "))
     shown = store.shown
     first = next((line for line in lines if line.startswith(f"{shown.one}: ")), lines[0])
     rest = [messages.spoken(line) for line in (model, *lines) if line != first]

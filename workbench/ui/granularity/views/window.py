@@ -19,7 +19,7 @@ ABOVE, SENTENCE, BADGE = 236, 34, 44
 #: Pixels that its longest sentence takes in one line, and its badge in one row.
 LONGEST, WIDEST = 2350, 1190
 #: Pixels above and below the frames of its line, maps and chart: titles, axes, bars of colours.
-ROUND_LINE, ROUND_MAPS, ROUND_CHART = 140, 146, 150
+ROUND_LINE, ROUND_MAPS, ROUND_CHART = 140, 164, 150
 
 
 class Listener(pn.custom.JSComponent):
