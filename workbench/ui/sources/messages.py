@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from workbench.evaluation.evidence import NARROW, TOO_NARROW
 from workbench.ui.base.messages import signed
 from workbench.ui.base.state import short
 
@@ -62,7 +63,7 @@ MODELS = {"product": "One GP, product likelihood (MR-GP)",
           "centre": "GP regression network on cell centres (centre-point GPRN)",
           "gprn": "GP regression network (MR-GPRN)", "dgp": "Mixture of deep GPs (MR-DGP)"}
 PLAY, PAUSE = "Play the hours", "Pause"
-ENOUGH, TOO_MUCH = 0.90, 0.985          # coverage of 95 % intervals that is as stated, about
+TOO_MUCH = 0.985        # coverage of 95 % intervals that are wider than stated
 
 
 def line_headline(scores: dict, weight: float, estimate) -> str:
@@ -129,16 +130,19 @@ def city_headline(name: str, seen: str, fitted, hour: str) -> str:
 
 def city_verdict(fitted) -> tuple[str, str]:
     """Whether the fit beats the stations' means and its intervals are as stated, and a colour."""
-    if fitted.cancelled:
-        return "Cancelled: best state so far, not converged", "warning"
-    if not fitted.converged:
-        return "Not converged: the limit of steps was reached", "warning"
+    ended = ("Cancelled: best state so far, not converged" if fitted.cancelled else
+             "Converged" if fitted.converged else "Not converged")
+    covered = f"{100 * fitted.coverage:.0f} % at 95 %"
     if fitted.rmse >= fitted.data.own_means:
-        return "Converged, but each station's own mean predicts better", "error"
-    if fitted.coverage < ENOUGH:
-        return f"Converged; intervals too narrow: {100 * fitted.coverage:.0f} % at 95 %", "warning"
+        return f"{ended}; each station's own mean predicts better", "error"
+    if fitted.coverage < TOO_NARROW:
+        return f"{ended}; do not rely on its intervals: {covered}", "error"
+    if fitted.coverage < NARROW:
+        return f"{ended}; intervals too narrow: {covered}", "warning"
     if fitted.coverage > TOO_MUCH:
-        return f"Converged; intervals too wide: {100 * fitted.coverage:.0f} % at 95 %", "warning"
+        return f"{ended}; intervals too wide: {covered}", "warning"
+    if ended != "Converged":
+        return ended, "warning"
     return "Converged; intervals of a reading as stated", "success"
 
 
@@ -148,10 +152,11 @@ def city_intervals(fitted) -> str:
             f"{fitted.later_noise:.1f} µg/m³, which also stands for detail finer than the model "
             f"resolves. Those of the field alone cover {100 * fitted.field_coverage:.0f} % of the "
             "truth.")
-    if fitted.coverage >= ENOUGH:
+    if fitted.coverage >= NARROW:
         return told
-    return (f"{told} Here both are too narrow, for the first half does not show how different the "
-            "second is: take the RMSE, not the intervals, as the error to expect.")
+    return (f"{told} Here both are too narrow: the model carries on in time what it found in the "
+            "first half, which does not show how different the second is. Take the RMSE, not the "
+            "intervals, as the error to expect.")
 
 
 def learnt_in(fitted) -> str:
