@@ -331,6 +331,27 @@ def test_the_simple_map_is_the_rule_and_far_models_are_arrows():
     store.close()
 
 
+def test_a_model_that_failed_has_no_numbers_but_a_reason_and_a_remedy():
+    board = stored.board(stored.BOARDS[2])
+    gone = board.result["model"] == "dasymetric classes"
+    result = board.result.assign(
+        {name: board.result[name].where(~gone) for name in ("scores", "difference", "lower",
+                                                            "upper")}
+        | {"error": board.result["error"].where(~gone, "3 of 3 folds failed (one class).")})
+    store = Store(State(dataset="us"))
+    store.board = replace(board, result=result)
+    charts = Charts(store)
+    held = charts.rows.data
+    k = held["name"].index("dasymetric classes")
+    assert (held["score"][k], held["told"][k]) == ("–", "failed") and k == len(held["name"]) - 1
+    shown = html.unescape(charts.told.object)
+    assert "dasymetric classes failed: 3 of 3 folds failed (one class)." in shown
+    assert "Leave it out, or choose another test" in shown
+    assert "nan" not in charts.table.object and ">–<" in charts.table.object
+    assert len(panels(store.board, "crps")) == len(store.board.maps) + 1
+    store.close()
+
+
 def test_ticks_are_round_and_few():
     assert ticks_of(-0.68, 0.3) == [-0.6, -0.4, -0.2, 0.0, 0.2]
     assert decades(0.006, 120) == [0.01, 1, 100] and decades(0.9, 16) == [1, 3, 10]

@@ -96,6 +96,13 @@ def failed(partial: str) -> str:
     return f"Incomplete: {partial}. What is finished is shown, and kept for the next comparison."
 
 
+def model_failed(name: str, why: str) -> str:
+    """Why a model has no scores, and what can be done."""
+    reason = f": {why.rstrip('.')}" if why else ""
+    return (f"{name} failed{reason}. Leave it out, or choose another test, and press {COMPARE}; "
+            "the other models' fits are reused.")
+
+
 def spoken(line: str) -> str:
     """A line of the summary of `workbench.compare_engines`, engines and model in words."""
     for name, words in _SPOKEN.items():
