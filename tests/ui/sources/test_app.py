@@ -114,7 +114,8 @@ def test_a_function_is_drawn_and_mr_dgp_learnt_beside_it(page, apps_url):
 
 def test_the_city_is_mapped_and_its_stations_are_clicked(page, apps_url):
     open_app(page, f"{apps_url}/sources?tab=city&hour=6")
-    expect(status(page)).to_contain_text("(MR-DGP), fitted to stations and satellite:", timeout=WAIT)
+    expect(status(page)).to_contain_text("(MR-DGP), fitted to stations and satellite:",
+                                         timeout=WAIT)
     shown = column(page, "city", "mean")
     move(page, "Hour", "ArrowRight")
     url(page, "hour=7&")
