@@ -27,7 +27,7 @@ from workbench.ui.base.cache import Cache
 from workbench.ui.base.views.bundle import places
 from workbench.ui.compare import background, comparing, exporting, messages, pairs, stored
 from workbench.ui.compare import published as published_page
-from workbench.ui.compare.catalogue import RIVALS, engines_for, offered
+from workbench.ui.compare.catalogue import DATA, RIVALS, engines_for, offered
 from workbench.ui.compare.engine import arguments, data_of, narrowed
 from workbench.ui.compare.programs import column_of
 from workbench.ui.compare.ranking import ranking, score_of, title_of
@@ -225,7 +225,7 @@ def test_the_program_of_the_papers_tables_gives_what_the_page_says(paper, capsys
 
 def test_what_models_are_ranked_by_is_called_as_on_the_page():
     for board in map(stored.board, stored.BOARDS):
-        labels = {key: label for label, key in board.setting.data.scores.items()}
+        labels = {key: label for label, key in DATA[board.setting.dataset].scores.items()}
         for key in ("crps", "map"):
             assert labels[key].startswith(title_of(board, score_of(board, key)))
     state = State()
