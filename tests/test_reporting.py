@@ -257,6 +257,7 @@ def recovered(ours, theirs, error=0.1, coverage=0.95):
 
 @pytest.mark.parametrize(("test", "kind"), [
     (recovered(1.0, 2.0), GOOD), (recovered(1.0, 1.2), CARE), (recovered(2.0, 1.0), BAD),
+    (recovered(1.0, 0.99), CARE), (recovered(1.0, 1.0), CARE), (recovered(1.0, 0.6), BAD),
     (recovered(1.0, 2.0, coverage=0.85), CARE), (recovered(1.0, 2.0, coverage=0.6), BAD),
     (recovered(1.0, 2.0).assign_coords(model=["cmp", "split"]), CARE)])
 def test_recovered_areas_speak_for_a_map_only_if_it_wins_and_covers(stored, test, kind):

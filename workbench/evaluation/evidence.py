@@ -61,7 +61,9 @@ class Standing(NamedTuple):
     known : dict of str to (float, float)
         Score and standard error of the difference.
     better : list of str
-        Those as good or better, the best first.
+        Those that are better, and not within error, the best first.
+    tied : list of str
+        Others that are as good or better, but within `SURE` standard errors, the best first.
     unsure : list of str
         Others that the map does not beat by `SURE` standard errors.
     alone : list of str
@@ -70,12 +72,13 @@ class Standing(NamedTuple):
 
     known: dict[str, tuple[float, float]]
     better: list[str]
+    tied: list[str]
     unsure: list[str]
     alone: list[str]
 
 
 def standing_of(found: Evidence) -> Standing:
-    """Which simple maps are as good or better, or not surely worse.
+    """Which simple maps are better, as good within error, or not surely worse.
 
     Parameters
     ----------
@@ -86,12 +89,13 @@ def standing_of(found: Evidence) -> Standing:
     Standing
     """
     known = {name: pair for name, pair in found.rivals.items() if np.isfinite(pair[0])}
-    better = sorted((n for n in known if known[n][0] <= found.ours), key=lambda n: known[n][0])
-    unsure = [n for n in known if n not in better
+    ahead = sorted((n for n in known if known[n][0] <= found.ours), key=lambda n: known[n][0])
+    tied = [n for n in ahead if within_error(found.ours - known[n][0], known[n][1])]
+    unsure = [n for n in known if n not in ahead
               and not surely(known[n][0] - found.ours, known[n][1])]
-    alone = [n for n in known if n in found.maps and n not in better + unsure
+    alone = [n for n in known if n in found.maps and n not in ahead + unsure
              and not surely(*found.maps[n])]
-    return Standing(known, better, unsure, alone)
+    return Standing(known, [n for n in ahead if n not in tied], tied, unsure, alone)
 
 
 def surely(lead: float, error: float) -> bool:
@@ -107,6 +111,27 @@ def surely(lead: float, error: float) -> bool:
     bool
     """
     return bool(lead > 0 and lead >= SURE * np.nan_to_num(error, nan=np.inf, posinf=np.inf))
+
+
+def within_error(lead: float, error: float) -> bool:
+    """Whether the lead of a simple map may be chance; where its error is not known, it counts.
+
+    Parameters
+    ----------
+    lead, error : float
+        Units of the score.
+
+    Returns
+    -------
+    bool
+        True also where the scores are the same.
+
+    Examples
+    --------
+    >>> within_error(0.01, 0.5), within_error(2.0, 0.5), within_error(0.01, float("nan"))
+    (True, False, False)
+    """
+    return lead <= 0 or bool(np.isfinite(error) and lead < SURE * error)
 
 
 def of_recovery(recovered: xr.Dataset, model: str) -> Evidence:

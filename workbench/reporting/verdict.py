@@ -208,7 +208,8 @@ def _recovered(data: xr.Dataset | None, card: dict[str, Any]) -> list[Point]:
     stands = standing_of(found)
     if not np.isfinite(found.ours) or not stands.known:
         return [Point(CARE, text)]
-    kind = BAD if stands.better else CARE if stands.unsure or stands.alone else GOOD
+    kind = BAD if stands.better else CARE if stands.tied or stands.unsure or (
+        stands.alone) else GOOD
     return [Point(kind, text), *_covered(found.coverage, "of them")]
 
 

@@ -26,10 +26,12 @@ from workbench.plots import rate_unit
 from workbench.ui.base.cache import Cache
 from workbench.ui.base.views.bundle import places
 from workbench.ui.compare import background, comparing, exporting, messages, pairs, stored
-from workbench.ui.compare.catalogue import RIVALS, engines_for, offered
+from workbench.ui.compare import published as published_page
+from workbench.ui.compare.catalogue import DATA, RIVALS, engines_for, offered
 from workbench.ui.compare.engine import arguments, data_of, narrowed
-from workbench.ui.compare.ranking import ranking
-from workbench.ui.compare.state import Pair, Setting, State
+from workbench.ui.compare.programs import column_of
+from workbench.ui.compare.ranking import ranking, score_of, title_of
+from workbench.ui.compare.state import SOURCES, Pair, Setting, State
 from workbench.ui.compare.store import Store
 from workbench.ui.compare.views.charts import Charts, decades, ticks_of
 from workbench.ui.compare.views.engines import MAPS, Engines
@@ -107,9 +109,11 @@ def test_the_program_of_a_comparison_gives_its_numbers(small, tmp_path):
     program, cells = found.program, nbformat.reads(found.notebook(), 4).cells[1:]
     assert "'auto': None" in program and "only='random'" in program
     code = "\n\n".join(cell.source for cell in cells)
-    assert code == f"{program.strip()}\n\ntable" and exporting.program(SMALL) in program
+    assert code == f"{program.strip()}\n\ntable"
     file = tmp_path / "program.py"
-    file.write_text(f"{code}\nresult.to_netcdf('again.nc')\ntable.to_csv('table.csv')\n",
+    kept = "maps[list(columns)].reset_coords(drop=True).to_netcdf('maps.nc')"
+    file.write_text(f"{code}\nresult.to_netcdf('again.nc')\ntable.to_csv('table.csv')\n"
+                    f"columns = {[column_of(name) for name in small.maps]}\n{kept}\n",
                     encoding="utf-8")
     done = subprocess.run([sys.executable, str(file)], cwd=tmp_path, capture_output=True,
                           text=True, timeout=120,
@@ -118,6 +122,11 @@ def test_the_program_of_a_comparison_gives_its_numbers(small, tmp_path):
     shown = pd.read_csv(tmp_path / "table.csv", index_col=0)
     pd.testing.assert_frame_equal(shown.drop(columns=["seconds", "failed"]), found.table().drop(
         columns=["seconds", "failed"]))
+    page = exporting.maps(small)
+    with xr.open_dataset(tmp_path / "maps.nc") as drawn:        # as in the files of maps
+        assert set(drawn) == {"population_split", "GLM_on_totals", "dasymetric_classes"}
+        for name, values in drawn.items():
+            np.testing.assert_allclose(values, page[name], rtol=1e-5)
     again = Comparison.read(tmp_path / "again.nc")
     pd.testing.assert_frame_equal(table(again.data), table(small.result))
     assert again.sentence == small.result.attrs["sentence"] and again.sentence in done.stdout
@@ -186,8 +195,43 @@ def test_exports_are_of_the_tab_that_is_open():
     store.state.tab = "engines"
     assert view._json()[0] == "engines.json"
     store.state.tab = "papers"
-    assert not view.__panel__().visible and view.csv.disabled
+    assert not any(each.disabled for each in (view.csv, view.notebook, view.python, view.json))
+    assert not any(each.visible for each in view.maps.values())         # tables have no maps
+    assert view._json()[0] == "papers-law2018.json"
+    store.state.tab = "models"
+    assert all(view.maps[suffix].visible for suffix in (".tif", ".gpkg", ".nc"))
     store.close()
+
+
+@pytest.mark.parametrize("paper", SOURCES.values())
+def test_the_program_of_the_papers_tables_gives_what_the_page_says(paper, capsys):
+    found, shown = exporting.bundle(store := Store(State(tab="papers", paper=paper))), (
+        stored.papers().query("paper == @paper"))
+    cells = nbformat.reads(found.notebook(), 4).cells[1:]
+    names = ran("\n\n".join(cell.source for cell in cells))
+    pd.testing.assert_frame_equal(names["table"], found.table())
+    assert names["table"]["ours_value"].tolist() == pytest.approx(
+        shown["ours_value"].tolist(), nan_ok=True)
+    assert f"{names['met']} of {len(names['own'])} published" in found.told[0]
+    assert f"{names['met']} of {len(names['own'])} published" in capsys.readouterr().out
+    assert Numbers(store).text.text == found.told[0]
+    read = pd.read_csv(found.csv())
+    np.testing.assert_allclose(read["gap"], names["table"]["gap"])
+    assert len(json.loads(published_page.as_json(paper))) == len(read)
+    assert "workbench run" in found.program or paper == "nandi2023"
+    assert found.report().startswith("<!DOCTYPE html>")
+    store.close()
+
+
+def test_what_models_are_ranked_by_is_called_as_on_the_page():
+    for board in map(stored.board, stored.BOARDS):
+        labels = {key: label for label, key in DATA[board.setting.dataset].scores.items()}
+        for key in ("crps", "map"):
+            assert labels[key].startswith(title_of(board, score_of(board, key)))
+    state = State()
+    assert state.param.score.names == state.data.scores
+    state.dataset = "climate"
+    assert list(state.param.score.names) == ["CRPS (decides)", "squared error, without intervals"]
 
 
 @pytest.mark.slow
@@ -284,6 +328,27 @@ def test_the_simple_map_is_the_rule_and_far_models_are_arrows():
     assert held["marker"][k] == "triangle_dot" and held["at"][k] < rows["dasymetric classes"].change
     assert held["told"][k].startswith("+") and messages.BEYOND in charts.told.object
     assert Numbers(store).verdict.label == "no model surely beats the population split"
+    store.close()
+
+
+def test_a_model_that_failed_has_no_numbers_but_a_reason_and_a_remedy():
+    board = stored.board(stored.BOARDS[2])
+    gone = board.result["model"] == "dasymetric classes"
+    result = board.result.assign(
+        {name: board.result[name].where(~gone) for name in ("scores", "difference", "lower",
+                                                            "upper")}
+        | {"error": board.result["error"].where(~gone, "3 of 3 folds failed (one class).")})
+    store = Store(State(dataset="us"))
+    store.board = replace(board, result=result)
+    charts = Charts(store)
+    held = charts.rows.data
+    k = held["name"].index("dasymetric classes")
+    assert (held["score"][k], held["told"][k]) == ("–", "failed") and k == len(held["name"]) - 1
+    shown = html.unescape(charts.told.object)
+    assert "dasymetric classes failed: 3 of 3 folds failed (one class)." in shown
+    assert "Leave it out, or choose another test" in shown
+    assert "nan" not in charts.table.object and ">–<" in charts.table.object
+    assert len(panels(store.board, "crps")) == len(store.board.maps) + 1
     store.close()
 
 

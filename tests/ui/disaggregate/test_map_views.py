@@ -23,6 +23,7 @@ from workbench.ui.disaggregate.views.colours import mapper_of, scales
 from workbench.ui.disaggregate.views.maps import Maps
 from workbench.ui.disaggregate.views.scores import Scores, recovered_table
 from workbench.ui.disaggregate.views.screen import fit
+from workbench.ui.disaggregate.views.verdict import verdict_of
 
 
 def scene_of(query):
@@ -279,5 +280,9 @@ def test_the_app_says_how_much_and_where_a_fit_extrapolates():
     expected = fit.extrapolation(store.scene.plain).values
     assert 0 < (expected > 0).mean() < 1
     np.testing.assert_allclose(maps.atlas.fine.source.data["beyond"], expected, rtol=1e-6)
-    assert f"extrapolates for {100 * fit.outside_share:.3g} % of the individuals" in (
-        status.text.text)
+    said = f"{100 * fit.outside_share:.3g} % of the places extrapolate."
+    assert said in status.facts.object and "extrapolate" not in status.text.text
+    scores = engine.scores(store.answer)
+    store.param.update(answer=replace(store.answer, kind="learnt"), scores=scores)
+    assert said in verdict_of(store).sentence           # once is enough
+    assert "extrapolate" not in status.facts.object and "lengthscale" in status.facts.object

@@ -54,13 +54,22 @@ CASES = [
     ((2, 10, 2.5), (.5, .4), .94, (), AMBER, "Not surely better than one flat rate:", 0),
     ((2, 2.5, 2.5), (.4, .4), .94, (), AMBER, "Not surely better than the population split:", 1),
     ((2, 2.5, 12), (.4, .5), .60, (), RED, "Do not rely on its intervals. CRPS −20 %", 2),
-    ((2, 2, 12), (.5, .5), .94, (), RED,
-     "The population split is as good or better: CRPS of this map ±0 %.", 0),
-    ((2, 1.99, 12), (.5, .5), .94, (), RED,
-     "The population split is as good or better: CRPS of this map +0.5 %.", 0),
-    ((2, 10, 1), (.5, .5), .60, ("d",), RED, "One flat rate is as good or better: CRPS of this", 2),
+    ((2, 2, 12), (.5, .5), .94, (), AMBER,
+     "No better than the population split (difference within error): CRPS ±0 %.", 0),
+    ((2, 1.99, 12), (.5, .5), .94, (), AMBER,
+     "No better than the population split (difference within error): CRPS +0.5 %.", 0),
+    ((2, 1.99, 12), (.003, .5), .94, (), RED,
+     "The population split is better: CRPS of this map +0.5 %.", 0),
+    ((2, 1.99, 12), (np.nan, .5), .94, (), RED, "The population split is better:", 0),
+    ((2, 1.99, 12), (np.inf, .5), .94, (), RED, "The population split is better:", 0),
+    ((2, 2, 12), (np.nan, .5), .94, (), AMBER, "No better than the population split", 0),
+    ((2, 1.99, 1.98), (.5, .5), .94, (), AMBER, "No better than one flat rate", 1),
+    ((2, 1.99, 2.5), (.5, .4), .94, (), AMBER, "No better than the population split", 1),
+    ((2, 1.99, 12), (.5, .5), .60, ("d",), RED, "Do not rely on its intervals. CRPS +0.5 %", 3),
+    ((2, 10, 1), (.5, .3), .60, ("d",), RED, "One flat rate is better: CRPS of this", 2),
+    ((2, 1.9, 1), (.5, .3), .94, (), RED, "One flat rate is better: CRPS of this map +100 %", 0),
     ((2, 0, 12), (.5, .5), .94, (), RED,
-     "The population split is as good or better: CRPS of this map higher.", 0)]
+     "The population split is better: CRPS of this map higher.", 0)]
 
 
 @pytest.mark.parametrize("scores, errors, coverage, doubts, light, opening, count", CASES)
@@ -80,12 +89,11 @@ def test_no_green_light_with_bad_coverage(coverage, light):
     assert judge(replace(GOOD, coverage=coverage), 0.0).light == light
 
 
-@pytest.mark.parametrize("winner, said", [(SPLIT, "The population split is as good or better"),
-                                          (FLAT, "One flat rate is as good or better"),
-                                          (GLM,
-                                           "The GLM on totals is as good or better")])
-@pytest.mark.parametrize("theirs", [1.0, 2.0])
-def test_a_simple_map_that_is_as_good_is_named(winner, said, theirs):
+@pytest.mark.parametrize("winner, said", [(SPLIT, "The population split is better"),
+                                          (FLAT, "One flat rate is better"),
+                                          (GLM, "The GLM on totals is better")])
+@pytest.mark.parametrize("theirs", [1.0, 1.69])
+def test_a_simple_map_that_is_better_is_named(winner, said, theirs):
     found = judge(replace(GOOD, rivals=GOOD.rivals | {winner: (theirs, 0.1)}), 0.0)
     assert found.light == RED and found.sentence.startswith(said)
 

@@ -28,7 +28,7 @@ COLUMNS = """([name, columns]) => {
     return Math.round(total * 1e4)
   })
 }""".replace("FIGURE", FIGURE)
-# Where the frame of a figure is on the screen, and its ranges.
+# Where the frame of a figure is on the screen, where all of it ends, and its ranges.
 FRAME = """name => {
   const plot = (FIGURE)(name)
   const walk = view => view.model === plot ? view
@@ -36,7 +36,8 @@ FRAME = """name => {
   const view = [...Bokeh.index.roots].map(walk).find(found => found)
   const box = view.canvas_view.el.getBoundingClientRect(), frame = view.frame.bbox
   return {left: box.left + frame.left, top: box.top + frame.top, width: frame.width,
-          height: frame.height, x: [plot.x_range.start, plot.x_range.end],
+          height: frame.height, right: box.right, bottom: box.bottom,
+          x: [plot.x_range.start, plot.x_range.end],
           y: [plot.y_range.start, plot.y_range.end]}
 }""".replace("FIGURE", FIGURE)
 
@@ -226,6 +227,24 @@ def test_a_lecture_by_keys_alone(page, apps_url):
     page.keyboard.press("Escape")
     url(page, "story=2&lecture=no")
     expect(page.get_by_role("slider", name="Noise (sd) in the data")).to_be_visible(timeout=WAIT)
+
+
+def test_all_that_a_lecture_speaks_of_is_seen_unscrolled(page, apps_url):
+    page.set_viewport_size({"width": 1024, "height": 768})
+    page.goto(f"{apps_url}/granularity?story=8&lecture=yes", timeout=WAIT)
+    idle(page)
+    said = page.get_by_text("more probable under A")
+    expect(said).to_be_visible(timeout=WAIT)
+    for width, height in ((1024, 768), (1280, 800), (1920, 1080)):
+        page.set_viewport_size({"width": width, "height": height})
+        page.wait_for_function(f"""([width, height]) =>
+            ['summary', 'complete', 'last'].map({FRAME}).every(plot =>
+              plot.bottom <= height && plot.right <= width && plot.width > 0.19 * width)""",
+                               arg=[width, height], timeout=WAIT)
+        thumbs = [page.get_by_role("slider", name=name).locator("xpath=..")
+                  for name in ("Cell side", "Lengthscale")]
+        for part in (said, *thumbs, page.get_by_text("8 of 8. Two lengthscales.")):
+            expect(part).to_be_in_viewport(ratio=0.99, timeout=WAIT)
 
 
 def test_the_truth_of_a_map_after_a_guess_and_draws_that_move(page, apps_url):

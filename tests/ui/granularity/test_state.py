@@ -412,6 +412,31 @@ def test_views_fit_into_their_room(room, lecture):
         assert told == found
 
 
+@pytest.mark.parametrize("room", [(1012, 768), (1268, 800), (1908, 1080)])
+def test_a_lecture_leaves_its_figures_the_height_of_the_window(room):
+    found, told = sizes(room, True), sizes(room, True, chart=True)
+    assert 0.6 * room[1] > found.line[1] >= 200 and told.charts[1] >= 200
+    assert 0.19 * room[0] < found.maps < 0.52 * room[1]
+
+
+def test_in_a_lecture_what_is_chosen_and_said_stands_beside_the_maps():
+    state = State(tab="map", lecture=True, show="sd", shape="strips", second=0.5)
+    store = Store(state)
+    maps, told = Maps(store), Numbers(store)
+    store.refresh()
+    settled(store)
+    assert maps._aside.visible and maps.choice in list(maps._aside) and not len(maps._under)
+    assert maps.choice.orientation == "vertical"
+    assert "log evidence −" in maps._clinic.object and not maps._note.object
+    assert told.brief.visible and not told.text.visible
+    assert told.brief.text.endswith(" strips instead of 700 points.")
+    state.lecture = False
+    assert not maps._aside.visible and maps.choice in list(maps._over)
+    assert [len(maps._over), len(maps._under), len(maps._aside)] == [2, 3, 0]
+    assert maps._note.object and told.text.visible and not told.brief.text
+    store.close()
+
+
 def test_the_page_can_be_drawn_before_torch_and_statistics_are_imported():
     assert slow_imports(
         "import workbench.ui.base.shell\n"

@@ -88,7 +88,8 @@ def test_the_verdict_names_interpolation_where_it_is_better():
     assert messages.verdict(0.30, 0.94, 0.24) == (
         "interpolation beats this model: its error is 25 % larger", "error")
     assert messages.verdict(0.18, 0.73, 0.24) == (
-        "beats interpolation: error 25 % smaller, but intervals are too narrow", "warning")
+        "better than interpolation, with doubts: error 25 % smaller, but intervals too narrow",
+        "warning")
     assert messages.verdict(0.18, 0.999, 0.24)[0].endswith("too wide")
     assert messages.verdict(0.18, 0.94, 0.24)[1] == "success"
     assert messages.verdict(0.24, None, 0.24)[1] == "default"

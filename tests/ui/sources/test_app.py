@@ -105,8 +105,8 @@ def test_a_function_is_drawn_and_mr_dgp_learnt_beside_it(page, apps_url):
     drag(page, "line", (0, 1), (12, 5))
     url(page, r"drawn=2.5_2.5_.*_[34](\.\d)?_.*&draw=0")      # a line that climbs from 1 to 5
     changed(page, "line", "truth", before)
-    page.get_by_role("switch", name="Fit MR-DGP too").or_(
-        page.get_by_role("checkbox", name="Fit MR-DGP too")).first.click()
+    page.get_by_role("switch", name="Fit deep GPs too").or_(
+        page.get_by_role("checkbox", name="Fit deep GPs too")).first.click()
     url(page, "experts=yes")
     expect(page.locator("table.wb-table").first).to_contain_text("MR-DGP", timeout=WAIT)
     assert column(page, "shares", "high0") is not None
@@ -114,7 +114,8 @@ def test_a_function_is_drawn_and_mr_dgp_learnt_beside_it(page, apps_url):
 
 def test_the_city_is_mapped_and_its_stations_are_clicked(page, apps_url):
     open_app(page, f"{apps_url}/sources?tab=city&hour=6")
-    expect(status(page)).to_contain_text("MR-DGP, fitted to stations and satellite:", timeout=WAIT)
+    expect(status(page)).to_contain_text("(MR-DGP), fitted to stations and satellite:",
+                                         timeout=WAIT)
     shown = column(page, "city", "mean")
     move(page, "Hour", "ArrowRight")
     url(page, "hour=7&")

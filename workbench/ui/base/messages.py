@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 READY = "ready"
 CANCEL = "Cancel"
 UNEXPECTED = "Something went wrong that should not"
@@ -24,6 +26,38 @@ AS_PYTHON = "Runs as it is where workbench is installed, and computes what the p
 NO_PICTURE = "The browser could not draw the picture"
 SESSION_NOTE = "One file with all settings, and, where there are any, the fit and your own data."
 TOLD = 3        # values of a URL that are named when they cannot be used
+
+
+def signed(value: float, form: str) -> str:
+    """A number with a true minus.
+
+    Parameters
+    ----------
+    value : float
+    form : str
+        How it is written, such as ".1f".
+
+    Examples
+    --------
+    >>> signed(-1.25, ".1f")
+    '−1.2'
+    """
+    return f"{value:{form}}".replace("-", "−")
+
+
+def true_minus(text: str) -> str:
+    """Text in which numbers below zero have a true minus.
+
+    Parameters
+    ----------
+    text : str
+
+    Examples
+    --------
+    >>> true_minus("objective -77.2, 5-fold")
+    'objective −77.2, 5-fold'
+    """
+    return re.sub(r"(?<!\w)-(?=\d)", "−", text)
 
 
 def not_offered(problems: list[str]) -> str:

@@ -28,6 +28,7 @@ TEMPLATE = Path(__file__).with_name("page.html")
 # On a phone, where it would be broken into lines that cover the top of the page.
 HEADING = """@media (max-width: 599.95px) {.title {font-size: 17px !important; max-width: 44vw;
   overflow: hidden; white-space: nowrap; text-overflow: ellipsis; line-height: 1.3 !important;}}"""
+TOAST = "top-center"            # in the header: at the bottom it would lie over exports
 SHOWN = 0           # milliseconds that a toast about the URL stays: until it is closed
 
 
@@ -99,6 +100,8 @@ def prepare() -> None:
     if dark_before():
         pn.config.theme = "dark"
     pn.extension(notifications=True, exception_handler=_failed)
+    if pn.state.notifications:
+        pn.state.notifications.position = TOAST
 
 
 def session_scheduler() -> Callable:

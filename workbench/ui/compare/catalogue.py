@@ -47,6 +47,13 @@ class Data:
     needs: str = ""
 
     @property
+    def scores(self) -> dict[str, str]:
+        """What models can be ranked by, in the words of the page, the decisive one first."""
+        decides, alone = ("CRPS of square roots", "deviance of map") if self.counts else (
+            "CRPS", "squared error")
+        return {f"{decides} (decides)": "crps", f"{alone}, without intervals": "map"}
+
+    @property
     def blocks(self) -> bool:
         """Whether areas lie somewhere, so that they can be held out in blocks."""
         return self.axes == ("x", "y")

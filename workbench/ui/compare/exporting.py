@@ -5,24 +5,22 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import asdict
-from pprint import pformat
 from typing import TYPE_CHECKING
 
 import numpy as np
 import xarray as xr
 
 from workbench.ui.base.views.bundle import Bundle
-from workbench.ui.compare import messages, pairs
-from workbench.ui.compare.catalogue import AUTO, rivals_for
-from workbench.ui.compare.engine import Board, arguments, auto_options, data_of
+from workbench.ui.compare import messages, pairs, published
+from workbench.ui.compare.engine import Board, data_of
+from workbench.ui.compare.programs import board_program, column_of, pair_program
 from workbench.ui.compare.ranking import score_of, title_of
-from workbench.ui.compare.state import BETWEEN, MODELS, Pair, Setting
+from workbench.ui.compare.state import BETWEEN, MODELS, PAPERS, Pair
 from workbench.ui.compare.store import Store
 
 if TYPE_CHECKING:
     import pandas as pd
 
-_WIDE = 96
 #: Datasets whose individuals are pixels.
 _RASTERS = ("simulated-country", "simulated-climate", "madagascar", "uk-temperature")
 
@@ -32,6 +30,8 @@ def bundle(store: Store) -> Bundle | None:
     if store.state.tab == MODELS:
         return None if store.board is None else of_board(
             store.board, address(store), store.state.score)
+    if store.state.tab == PAPERS:
+        return published.bundle(store.state.paper)
     if store.state.tab == BETWEEN and store.pair is not None:
         return of_pair(store.shown, store.pair)
     return None
@@ -63,7 +63,7 @@ def of_board(board: Board, query: str = "", score: str = "crps") -> Bundle:
         "comparison-incomplete" if cut else "comparison", f"Models compared: {setting.data.title}",
         tuple(filter(None, [cut, attrs["sentence"], *attrs["notes"].split("\n")])),
         {"test": setting.test, "address": f"compare?{query}"},
-        lambda: f"{program(setting)}\n{_RANKED.format(test=_test(board), by=by)}",
+        lambda: board_program(board, _test(board), by),
         lambda: _table(board).reset_index().sort_values(by, kind="stable", ignore_index=True),
         lambda: maps(board), drawn, cut,
         lambda: as_html(board))
@@ -87,7 +87,7 @@ def of_pair(pair: Pair, found: xr.Dataset) -> Bundle:
         "engines-incomplete" if told else "engines", "Engines compared on twenty areas",
         tuple(filter(None, [told, *found.attrs["summary"].split("\n"),
                             *found.attrs.get("warned", "").split("\n")])), settings,
-        lambda: f"{pair_program(pair)}\n{_ENGINES.format(names=there)}",
+        lambda: pair_program(pair, there),
         lambda: engines_table(found, there), lambda: _by_engine(found, there),
         (".tif", ".gpkg", ".nc"), told)
 
@@ -110,7 +110,7 @@ def maps(board: Board) -> xr.Dataset:
     ds = data_of(board.setting.data)
     factor, _ = rate_unit(ds)
     shown = {"observed": board.observed} | ({} if board.truth is None else {"truth": board.truth})
-    shown |= {_name(name): values for name, values in board.maps.items()}
+    shown |= {column_of(name): values for name, values in board.maps.items()}
     made = ds[["membership", "weight"]].assign(
         {name: ("individual", values / np.float32(factor)) for name, values in shown.items()})
     if "row" not in made.coords and "individual_geometry" not in made.coords and (
@@ -123,11 +123,6 @@ def maps(board: Board) -> xr.Dataset:
                                               "source", "licence") if name in ds.attrs}
     made.attrs = kept | {"sentence": board.result.attrs["sentence"]}
     return made
-
-
-def _name(model: str) -> str:
-    """A model's name as that of a column."""
-    return "".join(c if c.isalnum() else "_" for c in model).replace("__", "_").strip("_")
 
 
 def _by_engine(found: xr.Dataset, names: list[str]) -> xr.Dataset:
@@ -155,43 +150,6 @@ def engines_table(found: xr.Dataset, names: list[str]) -> pd.DataFrame:
                "y": found["y"].values}
     return pd.DataFrame(columns | {f"{name}_{engine}": found[name].sel(engine=engine).values
                                    for engine in names for name in ("mean", "std")})
-
-
-def program(setting: Setting) -> str:
-    """The Python that makes a comparison of models again.
-
-    Parameters
-    ----------
-    setting : Setting
-
-    Returns
-    -------
-    str
-        A program that ends with ``result``, a `workbench.comparison.Comparison`.
-    """
-    models = []
-    for key, rival in rivals_for(setting.data).items():
-        if key not in setting.models:
-            models += [f"    {rival.name!r}: None,"] if rival.always else []
-        elif key == AUTO:
-            models.append(f"    {AUTO!r}: {_call('Auto', auto_options(setting))},")
-        elif rival.cls:
-            options = {**rival.options, "seed": setting.seed}
-            models.append(f"    {rival.name!r}: {_call(rival.cls, options)},")
-    data = _call("load", setting.data.options, repr(setting.data.name))
-    return "\n".join(["import workbench as wb", "", f"ds = {data}", "models = {", *models, "}",
-                      f"result = {_call('compare', arguments(setting), 'ds, models')}",
-                      "print(result)", ""])
-
-
-def pair_program(pair: Pair) -> str:
-    """The Python that makes a comparison of engines again; it ends with ``found``."""
-    return "\n".join([
-        "import pandas as pd", "import workbench as wb", "",
-        f"ds = {_call('load', pairs.DATASET, repr('simulated-country'))}",
-        f"model = {_call('VBAgg', pairs.options(pair))}",
-        f"found = {_call('compare_engines', pairs.arguments(pair), 'ds, model')}",
-        'print(found.attrs["summary"])', ""])
 
 
 def as_json(board: Board, address: str) -> str:
@@ -234,19 +192,6 @@ def pair_json(pair: Pair, found: xr.Dataset) -> str:
                   for e in found["engine"].values.tolist()} for name in ("mean", "std")}}, indent=1)
 
 
-_RANKED = """\
-table = result.table({test!r}).reset_index()
-table = table.sort_values({by!r}, kind="stable", ignore_index=True)
-"""
-_ENGINES = """\
-table = pd.DataFrame({{"area": found["bag"].values[found["membership"].values],
-                      "x": found["x"].values, "y": found["y"].values}})
-for engine in {names}:
-    for name in ("mean", "std"):
-        table[f"{{name}}_{{engine}}"] = found[name].sel(engine=engine).values
-"""
-
-
 def _test(board: Board) -> str:
     return str(board.result["test"].values[0])
 
@@ -260,13 +205,3 @@ def _table(board: Board) -> pd.DataFrame:
 def _plain(record: dict) -> dict:
     return {name: None if isinstance(value, float) and not math.isfinite(value) else value
             for name, value in record.items()}
-
-
-def _call(name: str, options, first: str = "") -> str:
-    """A call of a function of the package, in one line or a line for each argument."""
-    parts = [*([first] if first else []),
-             *(f"{key}={pformat(value)}" for key, value in options.items())]
-    line = f"wb.{name}({', '.join(parts)})"
-    if len(line) <= _WIDE - 12:
-        return line
-    return f"wb.{name}(\n    " + ",\n    ".join(parts) + ",\n)"

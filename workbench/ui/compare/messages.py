@@ -5,13 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from workbench.ui.base.messages import true_minus
 from workbench.ui.compare.catalogue import ENGINES
 
 ENGINE_NAMES = {engine: label for label, engine in ENGINES.items()}
 UNFINISHED = "not finished"
 _SPOKEN = {r"VBAgg\([^)]*\)": "VBAgg with regression and a Matérn 3/2 map",
            r"at those of vi\b": "at those of the variational fit", r"\bvi\b": "variational",
-           r"\bnuts\b": "Markov chains (NUTS)", r"^exact\b": "in closed form"}
+           r"\bnuts\b": "Markov chains (NUTS)", r"^exact\b": "in closed form",
+           r"; wb\.compare\(ds\) sets them": "; the tab Models sets them"}
 _METHODS = {"vbagg": "VBAgg", "mr-dgp": "MR-DGP", "mr-gprn": "MR-GPRN", "mr-cascade": "MR-cascade",
             "var-cmp": "VarCMP", "var-gpr": "VarGPR", "log rho": "log ρ", "log sigma": "log σ",
             "log tau_u": "log τᵤ"}
@@ -94,6 +96,13 @@ def failed(partial: str) -> str:
     return f"Incomplete: {partial}. What is finished is shown, and kept for the next comparison."
 
 
+def model_failed(name: str, why: str) -> str:
+    """Why a model has no scores, and what can be done."""
+    reason = f": {why.rstrip('.')}" if why else ""
+    return (f"{name} failed{reason}. Leave it out, or choose another test, and press {COMPARE}; "
+            "the other models' fits are reused.")
+
+
 def spoken(line: str) -> str:
     """A line of the summary of `workbench.compare_engines`, engines and model in words."""
     for name, words in _SPOKEN.items():
@@ -105,7 +114,7 @@ def method(name: str) -> str:
     """Text of a paper's table: methods and hyperparameters as papers write them, a true minus."""
     for one, words in _METHODS.items():
         name = re.sub(rf"\b{one}\b", words, name)
-    return re.sub(r"(?<!\w)-(?=\d)", "−", name)
+    return true_minus(name)
 
 
 def engines_apart(one: str, other: str, seconds: float, apart: tuple[float, float],

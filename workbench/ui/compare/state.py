@@ -22,7 +22,6 @@ from workbench.ui.compare.catalogue import (
 
 MODELS, BETWEEN, PAPERS = "models", "engines", "papers"
 TABS = {"Models": MODELS, "Engines": BETWEEN, "The papers' tables": PAPERS}
-SCORES = {"the score that decides (CRPS)": "crps", "of the map alone (deviance)": "map"}
 SOURCES = {"Law et al. 2018": "law2018", "Hamelijnck et al. 2019": "hamelijnck2019",
            "Chau et al. 2021": "chau2021", "Shikuri 2025": "shikuri2025",
            "R package disaggregation (Nandi et al. 2023)": "nandi2023"}
@@ -92,8 +91,8 @@ class State(state.State):
     tab = param.Selector(objects=TABS, doc="What is set side by side.")
     dataset = param.Selector(doc="A dataset that is loaded by name.")
     test = param.Selector(doc="What the models have to predict that was withheld.")
-    score = param.Selector(objects=SCORES, doc="Whose difference from the simple map is drawn, "
-                                               "with its 95 % interval.")
+    score = param.Selector(doc="Whose difference from the simple map is drawn, with its 95 % "
+                               "interval.")
     glm, classes, kriging, auto, vbagg, flexible, centre, nystrom, pixel, own = (
         param.Boolean(rival.shown, doc=rival.doc) for rival in RIVALS.values())
     folds = param.Selector(objects=[3, 5, 10], default=5,
@@ -120,6 +119,7 @@ class State(state.State):
     @param.depends("dataset", watch=True)
     def _offer(self) -> None:
         self.offer("test", tests_for(self.data))
+        self.offer("score", self.data.scores)
 
     @param.depends("likelihood", watch=True)
     def _offer_engines(self) -> None:

@@ -13,12 +13,14 @@ _WORTH = 0.05           # weight from which a candidate is worth a word
 _LENGTH = ".lengthscale"
 
 
-def facts(answer: Answer) -> str:
+def facts(answer: Answer, judged: bool = False) -> str:
     """Lengthscales and the share that extrapolates, of a mixture with the weights of its models.
 
     Parameters
     ----------
     answer : Answer
+    judged : bool
+        Whether a verdict says which share extrapolates.
 
     Returns
     -------
@@ -35,7 +37,7 @@ def facts(answer: Answer) -> str:
                 parts.append(messages.candidate(shown, given[name]["weight"], lengths))
     else:
         parts += _lengths(given)
-    return messages.facts(parts, answer.fit.outside_share)
+    return messages.facts(parts, None if judged else answer.fit.outside_share)
 
 
 def _lengths(given: dict) -> list[str]:

@@ -1,5 +1,7 @@
 """Every sentence that the disaggregation app shows, so that words can be read in one place."""
 
+from workbench.ui.base.messages import signed
+
 TITLE = "Disaggregate: from totals of areas to a fine map"
 ABOUT = (
     "The model sees one total per area, and the population (weight) and covariates of the "
@@ -111,17 +113,12 @@ def data_line(areas: int, individuals: int) -> str:
 
 
 def headline(areas: int, individuals: int, mean: float, low: float, high: float, sd: float,
-             above: float, threshold: float, unit: str, outside: float) -> str:
+             above: float, threshold: float, unit: str) -> str:
     """The map in some sentences of numbers."""
-    if outside > 0:
-        beyond = (f" It extrapolates for {100 * outside:.3g} % of the individuals: some input that "
-                  "the model uses lies outside the range of area means (map Extrapolation).")
-    else:
-        beyond = " The model extrapolates in none of the inputs that it uses."
     return (
         f"{areas:,} areas → {individuals:,} individuals. Mean rate {mean:.3g} {unit}; fine map "
         f"from {low:.3g} to {high:.3g} (1st to 99th percentile); typical sd {sd:.3g}; "
-        f"{100 * above:.1f} % of the weight is more likely than not above {threshold:g}.{beyond}"
+        f"{100 * above:.1f} % of the weight is more likely than not above {threshold:g}."
     )
 
 
@@ -225,11 +222,6 @@ def summands(link: str, there: bool) -> str:
     return "On the scale of the link. Grey: 90 % intervals."
 
 
-def signed(value: float, form: str) -> str:
-    """A number with a true minus."""
-    return f"{value:{form}}".replace("-", "−")
-
-
 def place_of(coordinates: list[tuple[str, float]], area: str) -> str:
     """Which place is explained."""
     where = ", ".join(f"{name} {signed(value, '.5g')}" for name, value in coordinates)
@@ -257,8 +249,8 @@ def candidate(name: str, weight: float, lengths: list[str]) -> str:
     return f"{100 * weight:.0f} % {name}{inside}"
 
 
-def facts(parts: list[str], outside: float) -> str:
-    """What was fitted, and how much of the map extrapolates."""
+def facts(parts: list[str], outside: float | None) -> str:
+    """What was fitted and, unless it is said elsewhere, how much of the map extrapolates."""
     fitted = "; ".join(parts)
     fitted = f"{fitted[0].upper()}{fitted[1:]}. " if fitted else ""
-    return f"{fitted}{beyond(outside)}"
+    return fitted if outside is None else f"{fitted}{beyond(outside)}"

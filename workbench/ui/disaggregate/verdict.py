@@ -1,7 +1,8 @@
 """The verdict on a map: whether it beats simple maps and its intervals cover what they say.
 
 A light is green only where a test was run, no simple map is as good, the difference is more than
-chance, and the intervals cover what they say.
+chance, and the intervals cover what they say. It is red where a simple map is better by more than
+chance, or intervals cover far too little.
 """
 
 from __future__ import annotations
@@ -65,7 +66,7 @@ def judge(found: Evidence, outside: float, doubts: tuple[str, ...] = ()) -> Verd
         What else speaks against trusting it.
     """
     doubts, light = list(doubts), GREEN
-    known, better, unsure, alone = standing_of(found)
+    known, better, tied, unsure, alone = standing_of(found)
     if not np.isfinite(found.ours) or not np.isfinite(found.coverage) or not known:
         return Verdict(AMBER, messages.NO_SCORES, tuple(doubts))
     if unscored := [name for name in found.rivals if name not in known]:
@@ -80,26 +81,30 @@ def judge(found: Evidence, outside: float, doubts: tuple[str, ...] = ()) -> Verd
         doubts.append(words.MOSTLY_BEYOND)
     if better or found.coverage < TOO_NARROW:
         light = RED
-    elif doubts or unsure:
+    elif doubts or tied or unsure:
         light = AMBER
-    first, say = _opening(light, known, better, unsure)
-    if not better and (others := [name for name in unsure if say is not words.unsure
-                                  or name != first]):
-        doubts.insert(0, words.may_be_chance(others))
+    first, say = _opening(light, known, better, tied, unsure)
+    for names, opens, told in ((unsure, words.unsure, words.may_be_chance),
+                               (tied, words.no_better, words.as_good_within_error)):
+        others = [name for name in names if say is not opens or name != first]
+        if not better and others:
+            doubts.insert(0, told(others))
     change = words.gap(found.ours, known[first][0])
     sentence = (f"{say(first, found.score, change)} {words.covers(found.coverage, found.where)} "
                 f"{messages.beyond(outside)}")
     return Verdict(light, sentence, tuple(doubts))
 
 
-def _opening(light: str, known: Mapping, better: list[str], unsure: list[str]
-             ) -> tuple[str, Callable[[str, str, str], str]]:
+def _opening(light: str, known: Mapping, better: list[str], tied: list[str],
+             unsure: list[str]) -> tuple[str, Callable[[str, str, str], str]]:
     """The simple map that a verdict names, and how it opens: never better than its light."""
     if better:
         return better[0], words.as_good
     usual = SPLIT if SPLIT in known else next(iter(known))
     if light == RED:
         return usual, words.unreliable
+    if tied:
+        return tied[0], words.no_better
     if unsure:
         return usual if usual in unsure else unsure[0], words.unsure
     return usual, words.beats if light == GREEN else words.better

@@ -62,10 +62,20 @@ def unsure(rival: str, score: str, change: str) -> str:
     return f"Not surely better than {listed([rival])}: {score} {change}, which may be chance."
 
 
+def no_better(rival: str, score: str, change: str) -> str:
+    """A simple map is as good or better, within error."""
+    return f"No better than {listed([rival])} (difference within error): {score} {change}."
+
+
+def as_good_within_error(rivals: list[str]) -> str:
+    """That other simple maps are as good or better, within error."""
+    return f"it is no better than {listed(rivals)} (difference within error)"
+
+
 def as_good(rival: str, score: str, change: str) -> str:
-    """A simple map is as good or better."""
+    """A simple map is better."""
     name = listed([rival])
-    return f"{name[0].upper()}{name[1:]} is as good or better: {score} of this map {change}."
+    return f"{name[0].upper()}{name[1:]} is better: {score} of this map {change}."
 
 
 def unreliable(rival: str, score: str, change: str) -> str:

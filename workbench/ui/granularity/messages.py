@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from workbench.ui.base.messages import signed
 from workbench.ui.base.state import short
 from workbench.ui.granularity.observed import OBSERVED
 
@@ -85,15 +86,19 @@ def headline(cells: int, points: int, size: float, unit: str, error: float | Non
     """The setting in numbers."""
     what, mean = "truth" if known else "held-out outputs", "" if equal else " on average"
     sized = f" of {size:.3g} {unit}{mean}"
+    if brief:
+        kind = "cell" if shape == SQUARES else BY_SHAPE[shape].removesuffix("s")
+        return (f"{count(cells, kind)}{sized if shape == SQUARES else ''} instead of "
+                f"{count(points, 'point')}.")
     if shape != SQUARES:
         sized = f" ({BY_SHAPE[shape]}, as many as squares{sized})"
     parts = [f"{count(cells, 'cell')}{sized} instead of {count(points, 'point')}."]
-    if error is not None and not brief:
+    if error is not None:
         judged = "within" if error <= tolerance else "beyond"
         parts.append(f"Summaries differ from complete data by {error:.3f} of the data's sd, "
                      f"{judged} the tolerance of {tolerance:g}.")
-    if hidden or brief:
-        return " ".join([*parts, HIDDEN] if hidden and not brief else parts)
+    if hidden:
+        return " ".join([*parts, HIDDEN])
     if error is not None:
         parts.append(f"Error against the {what}: complete {against[0]:.3f}, "
                      f"summaries {against[1]:.3f}.")
@@ -141,7 +146,7 @@ def clinic(first: tuple, second: tuple, unit: str, hidden: bool) -> str:
     """
     told = []
     for name, (length, evidence, error, covered) in (("A", first), ("B", second)):
-        text = f"{name}: lengthscale {length:.3g} {unit}, log evidence {evidence:.1f}"
+        text = f"{name}: lengthscale {length:.3g} {unit}, log evidence {signed(evidence, '.1f')}"
         if not hidden:
             text += f", error {error:.3f}"
             text += "" if covered is None else f", 90 % intervals cover {100 * covered:.0f} %"
@@ -179,13 +184,14 @@ def learnt(lengthscale: float, variance: float, noise: float | None, evidence: f
     """Fitted hyperparameters."""
     noisy = "" if noise is None else f", noise {noise:.3g}"
     return (f"Fitted to the summaries: lengthscale {lengthscale:.3g} {unit}, variance "
-            f"{variance:.3g}{noisy}; log evidence {evidence:.1f}. The sliders are at the nearest "
-            "stops.")
+            f"{variance:.3g}{noisy}; log evidence {signed(evidence, '.1f')}. "
+            "The sliders are at the nearest stops.")
 
 
 def chosen(cell: int, left: float, right: float, mean: float | None, number: int) -> str:
     """The chosen cell."""
-    inside = "no points" if mean is None else f"mean {mean:.2f} of {count(number, 'point')}"
+    inside = "no points" if mean is None else (
+        f"mean {signed(mean, '.2f')} of {count(number, 'point')}")
     return f"Cell {cell + 1}: {left:.2f} to {right:.2f} rad, {inside}."
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from workbench.ui.base.bands import HALF_95
 from workbench.ui.base.jobs import Run, load_models
+from workbench.ui.base.messages import signed
 from workbench.ui.mediated import messages
 from workbench.ui.mediated.data import Data, cut
 from workbench.ui.mediated.engine import Bench, Posterior
@@ -126,10 +127,10 @@ def row(found: Answer) -> dict:
              "matched" if data.matched else f"{100 * found.setting.share:g} %",
              messages.quantity(data.world.pixel(data.fine), unit),
              "–" if bilinear else messages.quantity(model.lengthscale, unit),
-             f"{scores['rmse']:.3f}", f"{scores['mae']:.3f}", f"{scores['pearson']:.3f}",
-             f"{scores['ssim']:.3f}",
+             f"{scores['rmse']:.3f}", f"{scores['mae']:.3f}", signed(scores["pearson"], ".3f"),
+             signed(scores["ssim"], ".3f"),
              "–" if bilinear else f"{100 * scores['coverage']:.1f} %",
-             "–" if bilinear else f"{found.posterior.evidence:,.1f}")
+             "–" if bilinear else signed(found.posterior.evidence, ",.1f"))
     return dict(zip(messages.HEADS, cells, strict=True))
 
 

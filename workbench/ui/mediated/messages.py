@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from workbench.ui.base.messages import signed
 from workbench.ui.mediated.model import INDUCING, NAMES
 
 TITLE = "Mediated: fine maps where covariates and targets belong to different areas"
@@ -84,12 +85,12 @@ def verdict(rmse: float, coverage: float | None, baseline: float) -> tuple[str, 
     change = f"{abs(100 * (1 - rmse / baseline)):.0f} %"
     if rmse >= baseline:
         return f"interpolation beats this model: its error is {change} larger", "error"
-    better = f"beats interpolation: error {change} smaller"
+    doubted = f"better than interpolation, with doubts: error {change} smaller, but intervals too"
     if coverage < 0.95 - COVERED_WELL:
-        return f"{better}, but intervals are too narrow", "warning"
+        return f"{doubted} narrow", "warning"
     if coverage > 0.95 + COVERED_WELL * 0.8:
-        return f"{better}, but intervals are too wide", "warning"
-    return f"{better}, intervals as stated", "success"
+        return f"{doubted} wide", "warning"
+    return f"beats interpolation: error {change} smaller, intervals as stated", "success"
 
 
 def seen(kind: str, matched: bool, weights, spacing: str, slope: str) -> str:
@@ -159,6 +160,7 @@ def learnt(values: dict, units: dict, evidence: float, notes: bool, beyond: list
         f" Beyond the range of the slider: "
         f"{', '.join(names[name] for name in beyond)}; the targets hardly identify "
         f"{'it' if len(beyond) == 1 else 'them'}, and the map is that of the end of the slider.")
-    return (f"Fitted to the targets: {told}; log evidence with priors {evidence:.1f}. The "
+    return (f"Fitted to the targets: {told}; log evidence with priors "
+            f"{signed(evidence, '.1f')}. The "
             f"sliders are at the nearest stops.{ends}"
             f"{' Cancelled: best state so far, not converged.' if notes else ''}")

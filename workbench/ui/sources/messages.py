@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from workbench.evaluation.evidence import NARROW, TOO_NARROW
+from workbench.ui.base.messages import signed
 from workbench.ui.base.state import short
 
 TITLE = "Sources: one quantity, several observers"
@@ -13,24 +15,24 @@ ABOUT = {
             "everywhere.",
 }
 WORK = {"learnt": "fitting hyperparameters", "estimate": "estimating composite weights",
-        "experts": "fitting MR-DGP", "city": "simulating the city", "fit": "fitting",
-        "hour": "predicting the map of this hour"}
+        "experts": "fitting the mixture of deep GPs", "city": "simulating the city",
+        "fit": "fitting", "hour": "predicting the map of this hour"}
 ADD, REMOVE, NEW_DRAW = "Add a source", "Remove source", "New draw of the noise"
 LINE_TITLE = "The function, the observations of each source, and posteriors (bands: 95 % intervals)"
 LINE_SHORT = "Sources of one function on a line"
 STRIP_TITLE = "Support of each source: drag a bar to move it, its ends to resize it"
 DRAW_NOTE = "Drag in the plot to draw the function."
 NAMES = {"alone": "source 1 alone", "product": "product likelihood",
-         "composite": "composite likelihood", "experts": "MR-DGP"}
+         "composite": "composite likelihood", "experts": "mixture of deep GPs (MR-DGP)"}
 CURVE_TITLE = "Posterior variance by composite weight"
 CURVE_NOTE = ("Mean posterior variance of f where source 1 observes, relative to source 1 alone, "
               "by composite weight φ (φ = 1 is the product likelihood). Below 1 is justified only "
               "if the other sources are independent of source 1 and unbiased. Click to choose φ.")
-EXPERTS_TITLE = ("MR-DGP: every other source is mapped to source 1, and the experts are mixed "
-                 "(band: 95 % intervals)")
+EXPERTS_TITLE = ("Mixture of deep GPs (MR-DGP): every other source is mapped to source 1, and the "
+                 "experts are mixed (band: 95 % intervals)")
 WEIGHTS_TITLE = "Weights of the experts"
-EXPERTS_OFF = ("Switch on “Fit MR-DGP too” in the sidebar for deep GPs from every source to "
-               "source 1.")
+EXPERTS_OFF = ("Switch on “Fit deep GPs too (MR-DGP)” in the sidebar for deep GPs from every "
+               "source to source 1.")
 HEADS = ("posterior", "mean variance relative to source 1 alone", "RMSE to f", "95 % coverage")
 TABLE_NOTE = ("Variance: where source 1 observes. RMSE and coverage: of f, wherever some source "
               "observes.")
@@ -56,10 +58,12 @@ CITY_HEADS = ("model", "sources", "cells", "kernel", "lengthscale over place",
 CITY_NOTE = ("Held out: all stations in the second half. RMSE is against the noise-free truth; "
              "coverage is of the readings, by intervals of a reading. One row for each model "
              "fitted to this city, the present one in bold. Few inducing inputs keep fits short.")
-MODELS = {"product": "MR-GP, product likelihood", "composite": "MR-GP, composite likelihood",
-          "centre": "Centre-point GPRN", "gprn": "MR-GPRN", "dgp": "MR-DGP"}
+MODELS = {"product": "One GP, product likelihood (MR-GP)",
+          "composite": "One GP, composite likelihood (MR-GP)",
+          "centre": "GP regression network on cell centres (centre-point GPRN)",
+          "gprn": "GP regression network (MR-GPRN)", "dgp": "Mixture of deep GPs (MR-DGP)"}
 PLAY, PAUSE = "Play the hours", "Pause"
-ENOUGH, TOO_MUCH = 0.90, 0.985          # coverage of 95 % intervals that is as stated, about
+TOO_MUCH = 0.985        # coverage of 95 % intervals that are wider than stated
 
 
 def line_headline(scores: dict, weight: float, estimate) -> str:
@@ -92,11 +96,11 @@ def cost(milliseconds: float) -> str:
 def learnt(model, objective: float, noise: bool) -> str:
     """Hyperparameters in words."""
     told = (f"Fitted (product likelihood): lengthscale {model.lengthscale:.3g}, sd "
-            f"{model.variance**0.5:.3g}, mean {model.mean:.3g}")
+            f"{model.variance**0.5:.3g}, mean {signed(model.mean, '.3g')}")
     if noise:
         told += ", noise of an observation " + ", ".join(
             f"{value:.2g} (source {k})" for k, value in enumerate(model.noise, 1))
-    return f"{told}; objective {objective:.1f}."
+    return f"{told}; objective {signed(objective, '.1f')}."
 
 
 def mark(name: str, value: float | None, low: float, high: float) -> str:
@@ -110,7 +114,7 @@ def mark(name: str, value: float | None, low: float, high: float) -> str:
 def observer(k: int, design, chosen: bool) -> str:
     """One source in a few words."""
     what = "points" if design.size == 1 else f"means of {design.size}"
-    bias = f", shows {design.scale:g} f{design.offset:+g}" if design.offset else (
+    bias = f", shows {design.scale:g} f{signed(design.offset, '+g')}" if design.offset else (
         f", shows {design.scale:g} f")
     bias = bias if design.biased else ""
     copied = f", {100 * design.copied:.0f} % copied noise" if design.copied else ""
@@ -126,16 +130,19 @@ def city_headline(name: str, seen: str, fitted, hour: str) -> str:
 
 def city_verdict(fitted) -> tuple[str, str]:
     """Whether the fit beats the stations' means and its intervals are as stated, and a colour."""
-    if fitted.cancelled:
-        return "Cancelled: best state so far, not converged", "warning"
-    if not fitted.converged:
-        return "Not converged: the limit of steps was reached", "warning"
+    ended = ("Cancelled: best state so far, not converged" if fitted.cancelled else
+             "Converged" if fitted.converged else "Not converged")
+    covered = f"{100 * fitted.coverage:.0f} % at 95 %"
     if fitted.rmse >= fitted.data.own_means:
-        return "Converged, but each station's own mean predicts better", "error"
-    if fitted.coverage < ENOUGH:
-        return f"Converged; intervals too narrow: {100 * fitted.coverage:.0f} % at 95 %", "warning"
+        return f"{ended}; each station's own mean predicts better", "error"
+    if fitted.coverage < TOO_NARROW:
+        return f"{ended}; do not rely on its intervals: {covered}", "error"
+    if fitted.coverage < NARROW:
+        return f"{ended}; intervals too narrow: {covered}", "warning"
     if fitted.coverage > TOO_MUCH:
-        return f"Converged; intervals too wide: {100 * fitted.coverage:.0f} % at 95 %", "warning"
+        return f"{ended}; intervals too wide: {covered}", "warning"
+    if ended != "Converged":
+        return ended, "warning"
     return "Converged; intervals of a reading as stated", "success"
 
 
@@ -145,10 +152,11 @@ def city_intervals(fitted) -> str:
             f"{fitted.later_noise:.1f} µg/m³, which also stands for detail finer than the model "
             f"resolves. Those of the field alone cover {100 * fitted.field_coverage:.0f} % of the "
             "truth.")
-    if fitted.coverage >= ENOUGH:
+    if fitted.coverage >= NARROW:
         return told
-    return (f"{told} Here both are too narrow, for the first half does not show how different the "
-            "second is: take the RMSE, not the intervals, as the error to expect.")
+    return (f"{told} Here both are too narrow: the model carries on in time what it found in the "
+            "first half, which does not show how different the second is. Take the RMSE, not the "
+            "intervals, as the error to expect.")
 
 
 def learnt_in(fitted) -> str:

@@ -16,7 +16,7 @@ from workbench.ui.sources.designs import Design
 from workbench.ui.sources.presets import NARROW, PRESETS, WIDE
 
 LINE, CITY = "line", "city"
-SPANS = {"-2 to 15": NARROW, "-10 to 20": WIDE}
+SPANS = {"−2 to 15": NARROW, "−10 to 20": WIDE}
 KERNELS = {"RBF": "rbf", "Matérn 5/2": "matern52", "Matérn 3/2": "matern32"}
 SET, KERNEL, ALL = "set", "kernel", "all"
 HYPER = {"from the sliders; true noise": SET, "kernel fitted; true noise": KERNEL,
@@ -99,7 +99,8 @@ class State(state.State):
     weight = param.Selector(objects=named(WEIGHTS), default=0.5,
                             doc="Power φ of all likelihoods in the composite posterior; 1 is the "
                                 "product likelihood.")
-    experts = param.Boolean(False, doc="Fit MR-DGP as well, in the background.")
+    experts = param.Boolean(False, doc="Fit a mixture of deep GPs (MR-DGP) as well, in the "
+                                       "background.")
     city = param.Selector(objects=list(range(10)), doc="Another city, weather and network for "
                                                        "every draw.")
     scope = param.Selector(objects=SCOPES, doc="Size of the task: a fit takes seconds or minutes.")

@@ -8,6 +8,7 @@ from bokeh.models import FactorRange, FixedTicker, LabelSet, NumeralTickFormatte
 from bokeh.plotting import figure
 
 from workbench.plots.theme import CATEGORIES, NEUTRAL
+from workbench.ui.base.messages import signed
 from workbench.ui.base.views.figures import broken, chart, empty, hover, push
 from workbench.ui.base.views.layout import View, dim, stretched, wrapping
 from workbench.ui.base.views.text import block, note, paragraph, table
@@ -148,8 +149,8 @@ class Charts(View):
             "marker": ["triangle_dot" if far else "diamond" if row.standing == SIMPLE else "circle"
                        for row, far in zip(rows, away, strict=True)],
             "colour": colours, "fill": fills, "told": [told(row) for row in rows],
-            "score": [f"{row.score:.4g}" for row in rows],
-            "crps": [f"{row.crps:.4g}" for row in rows], "end": [end] * len(rows)})
+            "score": [written(row.score) for row in rows],
+            "crps": [written(row.crps) for row in rows], "end": [end] * len(rows)})
         push(self.covered, {
             "name": [row.name for row in rows for _ in LEVELS],
             "share": [share for row in rows for share in row.coverage],
@@ -184,8 +185,10 @@ class Charts(View):
         self.gap.xaxis.major_label_overrides = {t: messages.percent(t) if t else "0" for t in ticks}
         beyond = any(row.change > span(ranking(board, self.store.state.score))[2]
                      for row in ranking(board, self.store.state.score))
-        self.told.object = paragraph(
-            messages.CHART_NOTE.format(base=base) + (f" {messages.BEYOND}" if beyond else ""))
+        failed = [messages.model_failed(row.name, row.said) for row in
+                  ranking(board, self.store.state.score) if row.standing == FAILED]
+        self.told.object = paragraph(" ".join([*failed, messages.CHART_NOTE.format(
+            base=base), *([messages.BEYOND] if beyond else [])]))
 
 
 def lined(title: str, **options) -> figure:
@@ -238,6 +241,12 @@ def numbers(board: Board, rows: list[Row]) -> str:
     used = board.result.attrs["recommended"]
     heads = [*HEADS[:5], title_of(board, map_score(board)), *HEADS[6:]]
     return table(heads, [
-        ([row.name, f"{row.score:.4g}", told(row), row.standing, f"{row.crps:.4g}",
-          f"{row.map_score:.4g}", *(f"{100 * share:.0f} %" for share in row.coverage),
-          f"{row.seconds:.1f}"], "font-weight: 600" if row.name == used else "") for row in rows])
+        ([row.name, written(row.score), told(row), row.standing, written(row.crps),
+          written(row.map_score), *(written(100 * share, ".0f", " %") for share in row.coverage),
+          written(row.seconds, ".1f")], "font-weight: 600" if row.name == used else "")
+        for row in rows])
+
+
+def written(value: float, form: str = ".4g", unit: str = "") -> str:
+    """A number of a model; a dash where the model failed."""
+    return f"{signed(value, form)}{unit}" if np.isfinite(value) else "–"

@@ -14,6 +14,7 @@ from workbench.ui.base.views.readout import Readout
 from workbench.ui.base.views.room import Room
 from workbench.ui.base.views.text import note, paragraph
 from workbench.ui.compare import background, messages, pairs
+from workbench.ui.compare.published import headline
 from workbench.ui.compare.ranking import BETTER, ranking, score_of, title_of
 from workbench.ui.compare.state import BETWEEN, MODELS, PAPERS, State
 from workbench.ui.compare.store import Store
@@ -90,7 +91,7 @@ def engines(store: Store) -> tuple[str, str, str, None]:
     if store.pair is None:
         return messages.NO_PAIR, "", "", None
     model, *lines = store.pair.attrs["summary"].split("\n")
-    warned = store.pair.attrs.get("warned", "").replace("\n", " ")
+    warned = messages.spoken(store.pair.attrs.get("warned", "").replace("\n", " "))
     shown = store.shown
     first = next((line for line in lines if line.startswith(f"{shown.one}: ")), lines[0])
     rest = [messages.spoken(line) for line in (model, *lines) if line != first]
@@ -109,7 +110,7 @@ def engines(store: Store) -> tuple[str, str, str, None]:
 
 def published(store: Store) -> tuple[str, str, str, None]:
     """How many published numbers are met."""
-    return papers.headline(store.state.paper), "", "", None
+    return headline(store.state.paper), "", "", None
 
 
 class Stage(View):

@@ -12,11 +12,9 @@ from workbench.ui.base.views.figures import chart, empty, hover, push, shown
 from workbench.ui.base.views.layout import View, stretched
 from workbench.ui.base.views.text import block, note, paragraph, table
 from workbench.ui.compare import messages, stored
-from workbench.ui.compare.state import SOURCES
 from workbench.ui.compare.store import Store
 
 HEADS = ("what", "published", "ours", "gap", "likely cause")
-MET = 0.05          # relative difference up to which a number counts as met
 SIDE = 330
 
 
@@ -74,15 +72,6 @@ def of_paper(paper: str) -> pd.DataFrame:
     found = found[found["paper"] == paper]
     return found.assign(**{column: [messages.method(str(text)) for text in found[column]]
                            for column in ("what", "published", "ours", "cause")})
-
-
-def headline(paper: str) -> str:
-    """How many numbers of a paper are met, of those on its own data."""
-    rows = of_paper(paper).dropna(subset=["published_value", "ours_value"])
-    known = rows[rows["same_data"] == "yes"]
-    off = np.abs(known["ours_value"] / known["published_value"] - 1)
-    title = next(label for label, key in SOURCES.items() if key == paper)
-    return messages.papers(title, len(known), int((off <= MET).sum()), len(rows) - len(known))
 
 
 def gap(row: pd.Series) -> str:

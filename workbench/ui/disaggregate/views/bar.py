@@ -15,6 +15,7 @@ from workbench.ui.disaggregate import messages
 from workbench.ui.disaggregate.facts import facts
 from workbench.ui.disaggregate.state import AUTO
 from workbench.ui.disaggregate.store import Store
+from workbench.ui.disaggregate.views.verdict import verdict_of
 
 STICKY = {"position": "sticky", "top": "0", "z-index": "20",
           "background": "var(--mui-palette-background-paper, var(--panel-background-color, white))",
@@ -44,6 +45,7 @@ class Numbers(Readout):
                           min_height=42)
         self.text.styles = {"font-size": "13px"}
         self.follow(self._numbers, "scene", "answer", "exceedance")
+        self.follow(self._facts, "answer", "scores", "recovered")
         self.follow(self._work, "work", "fraction")
         self.follow(self._dim, "work", "answer")
         self.follow(self._allowed, "check", "work")
@@ -82,10 +84,17 @@ class Numbers(Readout):
         self.fit.disabled = bool(self.store.blocked) or self.store.fitting
         self._work()
 
+    def _facts(self, *events) -> None:
+        answer = self.store.answer
+        if answer is None:
+            self.facts.object = ""
+            return
+        judged = messages.beyond(answer.fit.outside_share) in verdict_of(self.store).sentence
+        self.facts.object = paragraph(facts(answer, judged))
+
     def _numbers(self, *events) -> None:
         store, answer, scene = self.store, self.store.answer, self.store.scene
         self.cost.visible = answer is not None
-        self.facts.object = "" if answer is None else paragraph(facts(answer))
         if scene is None:
             return
         if answer is None:
@@ -99,7 +108,7 @@ class Numbers(Readout):
             float(np.average(answer.mean, weights=weight)) * scene.factor, low, high,
             float(np.median(answer.std)) * scene.factor,
             float(weight[store.exceedance > 0.5].sum() / weight.sum()),
-            store.threshold, scene.unit, float((answer.extrapolation > 0).mean()),
+            store.threshold, scene.unit,
         ) + (messages.adds_up(float(answer.mean @ weight), float(scene.data["value"].sum()),
                               answer.area_effect) if counts_add_up(scene.data) else "")
         stands_in = answer.kind == "start" and answer.spec.model == AUTO

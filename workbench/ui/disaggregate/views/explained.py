@@ -11,6 +11,7 @@ from bokeh.models import FactorRange
 from bokeh.plotting import figure
 
 from workbench.plots.theme import CATEGORIES, NEUTRAL
+from workbench.ui.base.messages import signed
 from workbench.ui.base.views.controls import small_button
 from workbench.ui.base.views.figures import chart, push, source
 from workbench.ui.base.views.layout import View
@@ -105,9 +106,9 @@ def numbers(found: xr.Dataset, factor: float, unit: str) -> str:
     """
     title = messages.place_of([(c, float(found[c])) for c in "xy" if c in found.coords],
                               str(found["bag"].values[0]) if "bag" in found.dims else "")
-    ends = [messages.signed(end, ".4g") for end in found["rate_quantile"].values * factor]
+    ends = [signed(end, ".4g") for end in found["rate_quantile"].values * factor]
     levels = 100 * found["rate_quantile"]["quantile"].values
-    rows = [("Estimate", f"{messages.signed(float(found['rate']) * factor, '.4g')} {unit}"),
+    rows = [("Estimate", f"{signed(float(found['rate']) * factor, '.4g')} {unit}"),
             (f"{levels[0]:g} % to {levels[-1]:g} %", f"{ends[0]} to {ends[-1]}"),
             ("Exposure", f"{float(found['weight']):,.4g} "
              f"{found['weight'].attrs.get('units', '')}")]
@@ -138,13 +139,13 @@ def areas(found: xr.Dataset, factor: float, unit: str) -> str:
     """
     text = ""
     if "bag" in found.dims:
-        rows = [((str(name), messages.signed(rate * factor, ".4g"), f"{gap:.4g}"), "")
+        rows = [((str(name), signed(rate * factor, ".4g"), f"{gap:.4g}"), "")
                 for name, rate, gap in zip(found["bag"].values, found["rate_observed"].values,
                                            found["distance"].values, strict=True)]
         text += "<h4>Its area and the nearest</h4>" + table(
             ("area", f"observed ({unit})", "distance"), rows)
     if "influence" in found:
-        rows = [((str(name), messages.signed(float(value), "+.3f")), "") for name, value in zip(
+        rows = [((str(name), signed(float(value), "+.3f")), "") for name, value in zip(
             found["influential"].values, found["influence"].values, strict=True)]
         text += f"<h4>{escape(messages.INFLUENCE)}</h4>" + table(("area", "influence on f"), rows)
     return text

@@ -6,6 +6,7 @@ from html import escape
 
 import panel_material_ui as pmui
 
+from workbench.ui.base.messages import true_minus
 from workbench.ui.base.views.layout import View
 from workbench.ui.base.views.text import block, paragraph
 from workbench.ui.disaggregate import messages
@@ -28,4 +29,10 @@ class Report(View):
         if answer is not None and answer.rough:     # its objective takes longer than its map
             self._text.object = paragraph(messages.LET_GO)
             return
-        self._text.object = "" if answer is None else f"<pre>{escape(answer.summary)}</pre>"
+        self._text.object = "" if answer is None else f"<pre>{escape(said(answer.summary))}</pre>"
+
+
+def said(summary: str) -> str:
+    """The summary of a fit as a page says it: without the Python of the fit, with a true minus."""
+    first, _, rest = summary.partition("\n")
+    return true_minus(rest if first.startswith("<") else summary)

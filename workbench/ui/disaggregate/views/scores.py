@@ -11,6 +11,7 @@ import param
 import xarray as xr
 
 from workbench.plots import score_bars
+from workbench.ui.base.messages import signed
 from workbench.ui.base.views import text
 from workbench.ui.base.views.layout import View, stretched, wrapping
 from workbench.ui.base.views.text import block, note, paragraph
@@ -112,4 +113,4 @@ def _headed(title: str, heads: list[str], rows: list[list[str]]) -> str:
 
 
 def _number(value: float) -> str:
-    return "–" if value != value else f"{value:g}".replace("-", "−")
+    return "–" if value != value else signed(value, "g")

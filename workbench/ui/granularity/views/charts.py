@@ -182,7 +182,8 @@ class Charts(View):
         """Write along the diagonal."""
         wide, high = self.plane.frame_width, self.plane.frame_height
         slope = (high / np.log(top / bottom)) / (wide / np.log(right / left))
-        at = max(left, bottom) * 1.3
+        beyond = 2.6 if self.store.state.lecture else 1.3       # large type is longer
+        at = max(left, bottom) * beyond
         self.rule.update(x=at, y=at, angle=float(np.arctan(slope)))
 
     def _tolerance(self, *events) -> None:

@@ -22,7 +22,7 @@ from workbench.ui.granularity.store import Store
 from workbench.ui.granularity.views.guess import Guess
 from workbench.ui.granularity.views.large import Large, enlarge
 from workbench.ui.granularity.views.moving import Moving
-from workbench.ui.granularity.views.window import sizes
+from workbench.ui.granularity.views.window import ASIDE, sizes
 from workbench.ui.granularity.worlds import World
 
 NOWHERE = "#00000000"   # pixels far from data are transparent
@@ -57,13 +57,16 @@ class Maps(View):
         self.hide = small_button(messages.HIDE, lambda: store.state.param.update(
             reveal=False, guess="none"), variant="text", margin=(0, 2), visible=False)
         self._note, self._shapes, self._clinic = note(), note(), note()
+        self._over, self._under = wrapping(), stretched()
+        self._aside = stretched(styles={"flex": f"1 1 {ASIDE}px"}, margin=(0, 5))
         self._panel = stretched(
-            wrapping(self.choice, self.hide),
-            wrapping(*self._panes.values(), self._guess, gap=4), self._note, self._clinic,
-            self._shapes)
+            self._over, wrapping(*self._panes.values(), self._guess, self._aside, gap=4),
+            self._under)
+        self._place()
         self.follow_answer(self._update)
         self.follow(self._choose, "show", "guess", "reveal", "second", "lecture", "tab",
                     of=store.state)
+        store.state.param.watch(self._place, "lecture")
         self.follow(self._fit, "room")
         self.follow(self._fit, "lecture", "tab", of=store.state)
         self.follow(self._move, "draws")
@@ -157,7 +160,7 @@ class Maps(View):
             self._revealed = not hidden
             self.pixels.data["truth"] = [blank(world) if hidden else image(world, world.truth)]
         self._by_shape()
-        text = messages.MAP_NOTES[state.show]
+        text = "" if clinic and state.lecture else messages.MAP_NOTES[state.show]
         if state.show == TRUTH:
             text = "" if hidden else messages.HELD_OUT_NOTE if world.truth is None else text
             if not hidden and world.truth is not None and answer.against[0] is not None:
@@ -176,7 +179,8 @@ class Maps(View):
 
     def _by_shape(self, *events) -> None:
         errors, state = self.store.shapes, self.store.state
-        self._say(self._shapes, messages.shapes(errors, state.shape) if errors else "")
+        wanted = not state.lecture or (state.shape != messages.SQUARES and state.rival is None)
+        self._say(self._shapes, messages.shapes(errors, state.shape) if errors and wanted else "")
 
     def _say(self, where, text: str) -> None:
         size = 20 if self.store.state.lecture else 13
@@ -195,6 +199,22 @@ class Maps(View):
         else:
             dim(self._panes[LAST], True)
 
+    def _place(self, *events) -> None:
+        """What is chosen and said around the maps; in a lecture beside them, without scrolling."""
+        lecture = self.store.state.lecture
+        chosen, said = [self.choice, self.hide], [self._clinic, self._shapes, self._note]
+        if lecture == bool(len(self._aside)) and len(self._over) + len(self._aside):
+            return
+        for column in (self._over, self._under, self._aside):
+            column.clear()              # a part is in one place at a time
+        self.choice.orientation = "vertical" if lecture else "horizontal"
+        if lecture:
+            self._aside.extend([*chosen, *said])
+        else:
+            self._over.extend(chosen)
+            self._under.extend(said)
+        self._aside.visible = lecture
+
     def _fit(self, *events) -> None:
         """Fill the room, in large type if it is a lecture."""
         state, world = self.store.state, self._world
@@ -202,6 +222,7 @@ class Maps(View):
             return
         side = sizes(self.store.room, state.lecture).maps
         ratio = 1.0 if world is None else proportion(world)
+        side = round(side / max(ratio, 1.0)) if state.lecture else side
         for plot, large in zip(self.figures.values(), self._large, strict=True):
             plot.update(frame_width=side, frame_height=round(side * ratio))
             plot.select_one({"type": ColorBar}).width = side - 12

@@ -7,7 +7,7 @@ import panel_material_ui as pmui
 from workbench.ui.base.shell import App
 from workbench.ui.base.views.exports import Exports
 from workbench.ui.base.views.layout import ByTab, lower
-from workbench.ui.base.views.readout import Readout
+from workbench.ui.base.views.readout import LiveText, Readout
 from workbench.ui.granularity import exporting, messages
 from workbench.ui.granularity.engine import NINETY
 from workbench.ui.granularity.state import LINE, MAP, State
@@ -27,7 +27,9 @@ class Numbers(Readout):
     def __init__(self, store: Store, **params):
         self.ratio = pmui.Chip("", variant="outlined", color="default", size="small",
                                margin=(4, 5), visible=False)
-        super().__init__(store, beside=(self.ratio,), lines=2, **params)
+        # In a lecture the setting stands in the row of its badge: figures need the height.
+        self.brief = LiveText(margin=(8, 5), styles={"font-size": "20px"}, visible=False)
+        super().__init__(store, beside=(self.ratio, self.brief), lines=2, **params)
         lower(self._panel)
         store.state.param.watch(self._numbers, ["tolerance", "reveal", "lecture"])
         self.follow(self._numbers, "answer")
@@ -50,13 +52,13 @@ class Numbers(Readout):
             return
         covered = answer.coverage and tuple(share[NINETY] for share in answer.coverage)
         world, ratio = answer.world, answer.model.lengthscale / state.size
-        self.text.text = messages.headline(
+        said = messages.headline(
             answer.cells.size, world.values.size, state.size, world.unit, answer.error,
             answer.against, covered, state.tolerance, world.truth is not None,
             state.tab != LINE or not state.edges, state.hidden,
             messages.SQUARES if state.tab == LINE else state.shape, state.lecture)
-        self.text.param.update(styles={"font-size": "20px" if state.lecture else "15px"},
-                               min_height=25 if state.lecture else 40)
+        for line, here in ((self.text, not state.lecture), (self.brief, state.lecture)):
+            line.param.update(text=said if here else "", visible=here)
         self.verdict.size = self.ratio.size = "medium" if state.lecture else "small"
         enlarge([self.verdict, self.ratio], state.lecture)
         self.judge(messages.verdict(answer.error, state.tolerance))

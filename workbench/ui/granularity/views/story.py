@@ -50,7 +50,7 @@ class Story(View):
         state = self.store.state
         step, large, there = state.story, state.lecture, state.told
         self.back.disabled, self.on.disabled = step <= 1, step == len(STEPS)
-        self.back.visible = self.leave.visible = bool(step)
+        self.back.visible, self.leave.visible = bool(step), bool(step) and not large
         self.again.visible = bool(step) and not there
         self.on.label = "Next ›" if step else "Start the story"
         self.lecture.label = messages.LEAVE_LECTURE if large else messages.LECTURE

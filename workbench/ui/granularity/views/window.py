@@ -12,6 +12,14 @@ from workbench.ui.granularity.store import Store
 
 EDGES, AXIS = 90, 62        # pixels beside the frame of a line, and of the first map
 MAPS = 4
+#: Of a lecture, whose type is of 20 pixels: what is said beside its maps, and from where it is.
+ASIDE, BESIDE = 240, 900
+#: Pixels down to its controls and badge, but for the lines of its sentence and rows of its badge.
+ABOVE, SENTENCE, BADGE = 236, 34, 44
+#: Pixels that its longest sentence takes in one line, and its badge in one row.
+LONGEST, WIDEST = 2350, 1190
+#: Pixels above and below the frames of its line, maps and chart: titles, axes, bars of colours.
+ROUND_LINE, ROUND_MAPS, ROUND_CHART = 140, 164, 150
 
 
 class Listener(pn.custom.JSComponent):
@@ -120,21 +128,28 @@ def sizes(room: tuple[int, int], lecture: bool, chart: bool = False) -> Sizes:
     room : (int, int)
         Width of the main column and height of the window.
     lecture : bool
-        Whether type is large, and what is below the first figures may be further down.
+        Whether type is large; the first figures are then as high as the rest of the window.
     chart : bool
         Whether a lecture is about a chart, which then takes the place of the line.
     """
     width, height = room
     wide = width - EDGES if lecture else width - 65
     if lecture:
-        high = 0 if chart else _within(height - 440, 240, 620)
-        map_side = _map(width, 3, 30, height - 470, 520)
-        charts = _within(width - 360, 220, 760), _within(height - 510, 220, 560)
+        left = height - _above(width)
+        high = 0 if chart else _within(left - ROUND_LINE, 200, 620)
+        aside = ASIDE + AXIS // 2 if width >= BESIDE else 0
+        map_side = _map(width - aside, 3, 16, left - ROUND_MAPS, 520)
+        charts = _within(width - 360, 220, 760), _within(left - ROUND_CHART, 200, 560)
     else:
         high = _within(height - 755, 215, 420)      # charts below it are to be seen, too
         map_side = _map(width, MAPS, 14, height - 430, 420)
         charts = _within(width / 3 - 84, 200, 380), 215
     return Sizes((max(wide, 240), high), map_side, charts)
+
+
+def _above(width: int) -> int:
+    """Pixels of a lecture above its figures: story, controls and badge."""
+    return ABOVE + SENTENCE * -(-LONGEST // width) + BADGE * -(-WIDEST // width)
 
 
 def _map(width: int, most: int, gap: int, height: int, largest: int) -> int:

@@ -18,7 +18,7 @@ from workbench.ui.sources.store import Store, usable
 LABELS = {
     "truth": "Function f", "span": "Line", "kernel": "Kernel", "hyper": "Hyperparameters",
     "lengthscale": "Lengthscale", "spread": "Prior sd of f", "weight": "Composite weight φ",
-    "experts": "Fit MR-DGP too", "city": "Draw of the city", "scope": "Size of the data",
+    "experts": "Fit deep GPs too (MR-DGP)", "city": "Draw of the city", "scope": "Size of the data",
     "stations": "Stations (first half)", "satellite": "Satellite (biased)",
     "side": "Satellite cells (granularity)", "model": "Model", "city_kernel": "Kernel",
     "reach": "Lengthscale over place", "hour": "Hour",

@@ -49,7 +49,7 @@ class Experts(View):
         truth = plot.line("x", "truth", source=self.fine, line_color=NEUTRAL, line_width=2,
                           line_dash="dashed")
         mean = plot.line("x", "mean", source=self.fine, line_color=MIXED, line_width=2.2)
-        hideable_legend(plot, {"f": [truth], "MR-DGP": [band, mean]} | {
+        hideable_legend(plot, {"f": [truth], "mixture": [band, mean]} | {
             f"expert of {name}": [drawn] for name, drawn in zip(NAMES, self._lines, strict=True)})
         return plot
 
