@@ -8,6 +8,7 @@ import pytest
 
 import workbench as wb
 from tests.ui.disaggregate.sessions import SMALL, Session, stops
+from workbench.gp.models.vbagg import state as variational
 from workbench.pipeline import run as pipeline
 from workbench.ui.disaggregate import engine
 from workbench.ui.disaggregate.state import State
@@ -54,6 +55,25 @@ def test_the_first_answer_is_that_of_the_public_functions(state, begin):
     assert gap.max() < 0.005
     np.testing.assert_allclose(store.exceedance, law.exceedance(spec.threshold).values, atol=1e-3)
     assert "constant" in store.scores["model"].values
+
+
+@pytest.mark.slow
+def test_a_preview_searches_for_its_posterior_once(state, monkeypatch):
+    searched, search = [], variational.VariationalState.optimise_q
+
+    def counting(self, seen, *rest, **options):
+        searched.append(len(seen.projection.features))
+        return search(self, seen, *rest, **options)
+
+    monkeypatch.setattr(variational.VariationalState, "optimise_q", counting)
+    for name, value in (("model", "vbagg"), ("likelihood", "negative-binomial"), ("model", "auto")):
+        setattr(state, name, value)
+        everyone = engine.scene(state.spec()).plain.sizes["individual"]
+        searched.clear()
+        answer = engine._start(state.spec())
+        clusters = len(answer.fit.inner.state.design.learning.x)
+        assert searched == [clusters, everyone] and clusters < everyone / 3
+        assert answer.kind == "start" and answer.fit.history
 
 
 def test_auto_starts_with_one_of_its_models_and_learns_the_mixture(state, begin):
