@@ -9,6 +9,7 @@ bags the residual is taken as independent (Snelson and Ghahramani 2007, the PIC 
 
 from __future__ import annotations
 
+import weakref
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -24,6 +25,7 @@ from workbench.gp.numerics.shapes import Features, PerBag, PerIndividual
 
 # Entries of draws and of covariances that are worked on at once: 8 MB in float64.
 _ENTRIES = 1_000_000
+_DRAWN: weakref.WeakValueDictionary[int, Residual] = weakref.WeakValueDictionary()
 
 
 @dataclass(frozen=True)
@@ -169,15 +171,26 @@ class Residual:
         return out
 
     def _roots(self, bags: Bags) -> list[Tensor]:
-        """Square roots of the covariance inside each group of `blocks`, kept for all draws."""
-        if "roots" not in self._kept:
+        """Square roots of the covariance inside each group of `blocks`, kept for more draws."""
+        found = self._kept.get("roots")
+        if found is None:
             found = []
             for (_, mask), pair in zip(blocks(bags), self.pairs, strict=True):
                 rows = max(1, _ENTRIES // pair.shape[-1] ** 2)
                 found.append(torch.cat([_root(some.detach(), real) for some, real in zip(
                     pair.split(rows), mask.split(rows), strict=True)]))
             self._kept["roots"] = found         # in one step, for threads share a view
-        return self._kept["roots"]
+            _DRAWN[id(self)] = self
+        return found
+
+
+def forget_roots() -> None:
+    """Let go of the square roots kept for more draws, as large as all pairs; draws stay the same.
+
+    They are found again, in some tenths of a second, when they are asked for.
+    """
+    for one in list(_DRAWN.values()):
+        one._kept.clear()
 
 
 def _root(pair: Tensor, mask: Tensor) -> Tensor:
