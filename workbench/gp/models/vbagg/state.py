@@ -255,22 +255,22 @@ class VariationalState(Recalled):
         return history
 
     def _find_q(self, progress: bool, callback) -> History:
-        """Find q of all individuals, once, at hyperparameters that are all given."""
+        """Find q of all individuals at hyperparameters that are all given."""
         with torch.no_grad():
             near = self.project(self.learning).detach()
             scatter(self, near)
             if self.learning is not self.geometry:      # clusters bring it near
                 self.optimise_q(near, nats=_ROUGH)
                 self.learning, near = self.geometry, self.project().detach()
-        searches = []
 
         def evaluate(pulse) -> Tensor:
-            searches.append(self.optimise_q(near, 2 * self.steps_of_q, pulse=pulse))
-            return torch.tensor(searches[-1].value, dtype=torch.float64)
+            found = self.optimise_q(near, self.steps_of_q, _PROFILE, pulse)
+            return torch.tensor(found.value, dtype=torch.float64)
 
         history = ascend(self, progress, callback, evaluate=evaluate)
-        self.trained_data = near if self.fits else None
-        self._note_left(history, searches[-1])
+        if self.fits:       # as after learning, to the same digits
+            self.trained_data = near
+            self._note_left(history, self.optimise_q(near))
         return history
 
     def _note_left(self, history: History, found: Optimum) -> None:
