@@ -118,7 +118,7 @@ def checked(spec: Spec, parents: Path | None = None, parent_label: str | None = 
     from workbench.preflight import looked_over
 
     model = model_of(spec, workers or None)
-    looks = {"threshold": lambda ds: check_threshold(spec.threshold, model)}
+    looks = {"threshold": lambda ds: check_threshold(spec.threshold, model, ds)}
     if spec.folds:
         looks["folds"] = lambda ds: check_folds(spec, ds)
     if spec.at is not None:

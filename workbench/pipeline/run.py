@@ -109,6 +109,8 @@ def run(spec: BaseSpec, progress: bool = False, callback: Callback | None = None
     folds = spec.folds if isinstance(spec, Spec) else 0
     # Of a Spec with folds the dataset, which has the areas; of a stored fit there is none.
     seen = problem.learn[0] if problem.learn else problem.ds
+    if isinstance(spec, Spec):
+        check_threshold(spec.threshold, model, seen)
     if folds:
         check_folds(spec, seen)
     if progress:
@@ -160,10 +162,14 @@ def _engines(spec: EnginesSpec, model, progress: bool, out: Path | None) -> xr.D
     return found.assign_attrs(spec=spec.to_json(indent=None), spec_key=spec.key)
 
 
-def check_threshold(given: float | tuple[float, ...] | None, model: object) -> None:
+def check_threshold(given: float | tuple[float, ...] | None, model: object,
+                    ds: xr.Dataset | None = None) -> None:
     """Refuse a threshold below zero where every rate is positive."""
     # A model without a choice of link has the identity, under which rates may be negative.
-    link = link_named(getattr(model.options, "link", "identity"))
+    name = getattr(model.options, "link", "identity")
+    if name == "auto" and (ds is None or bool((ds["value"] < 0).any())):
+        return      # the values decide, and some are negative
+    link = link_named(name)
     threshold = min(given) if isinstance(given, tuple) else given
     require(threshold is None or threshold >= 0 or not link.positive,
             f"the threshold {threshold} is negative, but under link {link.name!r} every rate is "

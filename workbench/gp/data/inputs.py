@@ -79,9 +79,9 @@ class InputTransform:
         width = self.upper - self.lower
         width = torch.where(width > slack, width, torch.zeros_like(width))
         beyond = torch.where(beyond > 0, beyond / width, beyond)
-        covariates = torch.zeros_like(self.lower)
-        covariates[list(self.columns.covariates)] = 1
-        return beyond * covariates
+        covariates = torch.zeros_like(self.lower, dtype=torch.bool)
+        covariates[list(self.columns.covariates)] = True
+        return beyond.where(covariates, 0)
 
 
 def fit_inputs(

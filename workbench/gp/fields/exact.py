@@ -13,7 +13,12 @@ from torch import Tensor, nn
 
 from workbench.gp.kernels.grammar import Term
 from workbench.gp.kernels.operators import AggregationOperator
-from workbench.gp.numerics.linalg import cholesky, gaussian_log_density, left
+from workbench.gp.numerics.linalg import (
+    cholesky,
+    gaussian_log_density,
+    left,
+    report_cancellation,
+)
 from workbench.gp.numerics.shapes import Inputs, PerBag
 
 # With noise on its diagonal the matrix rarely needs jitter, which would bias the evidence.
@@ -58,6 +63,7 @@ class ExactField(nn.Module):
         self._root = cholesky(_plus(gram, noise_variance), _NAME, _JITTER)
         residual = y - self.operator.constant(self.mean)
         self._alpha = torch.cholesky_solve(residual[:, None], self._root)[:, 0]
+        report_cancellation(gram, self._alpha, "the posterior means of the areas")
 
     @torch.no_grad()
     def marginals(self, x: Inputs, effect: Tensor | float = 0.0, own: Tensor | None = None

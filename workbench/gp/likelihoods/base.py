@@ -66,9 +66,8 @@ class Likelihood:
     """
 
     name: str
-    #: Names of the links that go with it, and the one that is taken by default.
+    #: Names of the links that go with it.
     links: tuple[str, ...] = ("exp", "square")
-    default_link = "exp"
     #: Why there is no iid effect of the area; empty where there can be one.
     no_area_effect = ""
     #: Whether an area effect and a nugget are learnt unless the user says otherwise.
@@ -105,15 +104,20 @@ class Likelihood:
         return cls()
 
     @classmethod
-    def link(cls, name: str) -> Link:
-        """The link of that name, which has to go with the likelihood.
+    def default_link(cls, source: Source) -> str:
+        """Name of the link that ``auto`` stands for with these values."""
+        return "exp"
+
+    @classmethod
+    def link(cls, name: str, source: Source) -> Link:
+        """The link of that name, which has to go with the likelihood; ``auto`` goes by the values.
 
         Raises
         ------
         InputError
             If it does not; the message names the links that do.
         """
-        link = link_named(cls.default_link if name == "auto" else name)
+        link = link_named(cls.default_link(source) if name == "auto" else name)
         if link.name in cls.links:
             return link
         if link.upper == 1:
@@ -135,7 +139,7 @@ class Likelihood:
         """
         cls._check_effects(options)
         value = source.targets.value
-        require(not cls.link(options.link).positive or bool((value != 0).any()),
+        require(not cls.link(options.link, source).positive or bool((value != 0).any()),
                 f"all {len(value)} counts are zero, so there is nothing to map, whatever the link "
                 "and the overdispersion; check that the right column was read")
         require(source.bags.trials is None, "the values are positives out of trials, which the "

@@ -35,7 +35,7 @@ class Binomial(Likelihood):
         n of the bags of ``y``.
     """
 
-    name, links, default_link = "binomial", ("logit", "probit"), "logit"
+    name, links = "binomial", ("logit", "probit")
     multinomial = proportions = True
     no_area_effect = ("overdispersion='area' is not available for the binomial likelihood; use "
                       "overdispersion='none'")
@@ -50,9 +50,14 @@ class Binomial(Likelihood):
         return cls(lambda: source.bags.trials)
 
     @classmethod
-    def link(cls, name: str) -> Link:
+    def default_link(cls, source: Source) -> str:
+        """The logit."""
+        return "logit"
+
+    @classmethod
+    def link(cls, name: str, source: Source) -> Link:
         """The logit by default; see `Likelihood.link`."""
-        link = link_named(cls.default_link if name == "auto" else name)
+        link = link_named(cls.default_link(source) if name == "auto" else name)
         if link.name not in cls.links:
             raise InputError(
                 "the binomial likelihood, of positives out of trials, needs probabilities: use "

@@ -51,6 +51,12 @@ class Normal(Likelihood):
         return cls(model if white is None else lambda: model() + white(), model)
 
     @classmethod
+    def default_link(cls, source: Source) -> str:
+        """The identity for continuous values of which some are negative, else exp."""
+        negative = source.kind == "continuous" and bool((source.targets.value < 0).any())
+        return "identity" if negative else "exp"
+
+    @classmethod
     def observed(cls, source: Source) -> Source:
         """Counts as rates: totals of unequal areas share no scale."""
         return source.as_rates() if source.kind == "count" else source

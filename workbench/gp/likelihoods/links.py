@@ -139,7 +139,7 @@ class Square(Link):
 
     def scale(self, source: Source) -> float:
         """√rate/2: d log f² = 2 df/f."""
-        return float(source.mean_rate.sqrt()) / 2
+        return float(self.initial(source.mean_rate)) / 2
 
     def per_log_rate(self, f: Tensor) -> Tensor:
         """f/2."""

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from workbench.checks import ApproximationWarning, InputError, warn
 
-JITTER = 1e-8          # of the mean of a diagonal: what every covariance gets
+JITTER = 1e-8          # of each entry of a diagonal: what every covariance gets
 
 
 class FactorisationError(InputError):
@@ -24,10 +24,12 @@ class JitterWarning(ApproximationWarning):
 def cholesky(
     matrix: Float[Tensor, "M M"], name: str = "covariance", relative_jitter: float | None = None
 ) -> Float[Tensor, "M M"]:
-    """Lower Cholesky root of ``matrix + jitter I``, the jitter as small as will do.
+    """Lower Cholesky root of a matrix with jitter on its diagonal, as little as will do.
 
-    The jitter starts at ``relative_jitter`` (by default `JITTER`) times the mean of the diagonal
-    and grows tenfold up to 1e-3 of it. Growth beyond 1e-5 is reported by a `JitterWarning`.
+    Every entry of the diagonal grows by a share of itself, so that the units of a row (or the
+    weight of an area) make no difference: ``relative_jitter`` (by default `JITTER`) at first, then
+    tenfold up to 1e-3. Growth beyond 1e-5 is reported by a `JitterWarning`. Entries below 1e-12 of
+    the mean grow as if they were so large.
 
     Raises
     ------
@@ -36,13 +38,13 @@ def cholesky(
     """
     if not torch.isfinite(matrix).all():
         raise FactorisationError(f"the {name} holds NaN or infinity: check the hyperparameters")
-    scale = matrix.diagonal().mean().detach().clamp_min(torch.finfo(matrix.dtype).tiny)
+    diagonal = matrix.diagonal().detach()
+    least_entry = (1e-12 * diagonal.mean()).clamp_min(torch.finfo(matrix.dtype).tiny)
+    scale = diagonal.clamp_min(least_entry)
     least = JITTER if relative_jitter is None else relative_jitter
     relative = max(least, 4 * torch.finfo(matrix.dtype).eps)
     while relative <= 1.001e-3:
-        jittered = matrix + relative * scale * torch.eye(
-            len(matrix), dtype=matrix.dtype, device=matrix.device
-        )
+        jittered = matrix + torch.diag(relative * scale)
         root, info = torch.linalg.cholesky_ex(jittered)
         if not info:
             if relative > 1.001e-5:
@@ -76,6 +78,41 @@ def left(prior: Float[Tensor, " n"], explained: Float[Tensor, " n"]) -> Float[Te
             "fix a larger noise.variance, or use dtype='float64'",
             NegativeVarianceWarning)
     return variance.clamp_min(0)
+
+
+class RoundingWarning(ApproximationWarning):
+    """A result is a small difference of large numbers, of which rounding left little."""
+
+
+def report_cancellation(
+    covariance: Float[Tensor, "M M"], coefficients: Float[Tensor, " M"], name: str
+) -> None:
+    """Warn where ``covariance @ coefficients`` loses more than 0.1 % of a prior sd by rounding.
+
+    Parameters
+    ----------
+    covariance : Tensor (M, M)
+        Prior covariance of what is computed.
+    coefficients : Tensor (M,)
+        Of the covariances in its mean.
+    name : str
+        What is computed, in the plural.
+
+    Warns
+    -----
+    RoundingWarning
+        By how much, and what to do.
+    """
+    eps = torch.finfo(covariance.dtype).eps
+    spread = covariance.diagonal().clamp_min(torch.finfo(covariance.dtype).tiny).sqrt()
+    lost = float((eps * (covariance.abs() @ coefficients.abs()) / spread).max())
+    if lost > 1e-3:
+        single = covariance.dtype == torch.float32
+        warn(f"{name} are differences of numbers so large that rounding may shift them by "
+             f"{min(lost, 99):.1g} of their prior standard deviation: the observations contradict "
+             "each other under this kernel, or the noise is far too small; "
+             + ("use dtype='float64', or " if single else "") + "fix a larger noise.variance",
+             RoundingWarning)
 
 
 def gaussian_log_density(

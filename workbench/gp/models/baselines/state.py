@@ -93,7 +93,7 @@ class PointState(Recalled):
     def __init__(self, model, source: Source):
         options, self.given = model.options, source
         kind = point_likelihood(options, source)
-        self.options, self.link = options, kind.link(options.link)
+        self.options, self.link = options, kind.link(options.link, source)
         self.source = cast_source(kind.observed(source), options)
         self.rescaled = kind.rescales(source)
         self.reduce = model.reduce

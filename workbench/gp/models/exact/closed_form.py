@@ -14,7 +14,7 @@ from scipy.linalg import cho_solve, lapack, solve_triangular
 
 from workbench.checks import ConvergenceWarning, warn
 
-_JITTER, _MOST = 1e-14, 1e-8        # of the mean of the diagonal: at first, and at most
+_JITTER, _MOST = 1e-14, 1e-8        # of each entry of the diagonal: at first, and at most
 _NEWTON_STEPS, _TOLERANCE, _LEAP, _RANGE = 200, 1e-8, 2.0, 20.0
 
 
@@ -107,7 +107,7 @@ def condition(covariance: np.ndarray, residual: np.ndarray) -> NormalPosterior:
     >>> found.mean(np.array([[1.0]])), found.std(np.array([[1.0]]), 1.0).round(3)
     (array([0.8]), array([0.447]))
     """
-    scale, jitter = float(np.diagonal(covariance).mean()), _JITTER
+    scale, jitter = np.diagonal(covariance), _JITTER
     while jitter <= _MOST:
         # The transpose is the same matrix in LAPACK's own order.
         jittered = covariance.T.copy(order="F")

@@ -77,7 +77,7 @@ class MixedState(Recalled):
                                self.options.extrapolation)
         individuals = torch.cat([transform(s.bags.x) for s in seen])
         first = models[0].options
-        scale = kinds[0].link(first.link).scale(seen[0])
+        scale = kinds[0].link(first.link, self.given[0]).scale(seen[0])
         terms = assembly.kernel_terms(
             first.kernel, seen[0].bags.columns, individuals, first.seed, scale)
         inducing = assembly.inducing_of(terms, individuals, first.inducing, first.seed)

@@ -58,7 +58,7 @@ class VariationalState(Recalled):
                  given: Mapping | None = None):
         kind = likelihood_for(model.options.likelihood, source)
         options: VariationalOptions = model.options.resolved(kind, given)
-        self.options, self.link, self.given = options, kind.link(options.link), source
+        self.options, self.link, self.given = options, kind.link(options.link, source), source
         kind.check(options, source)
         self.rescaled = kind.rescales(source)
         self.source = cast_source(kind.observed(source), options)
