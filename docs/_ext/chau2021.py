@@ -5,6 +5,8 @@ from __future__ import annotations
 import pandas as pd
 from tables import RESULTS, digits, experiment, percent, pick, plain, stored, summary
 
+from workbench.papers.chau2021.minibatches import FORMS
+
 ROLL = {
     "CMP": "cmp", "CMP, two stages": "cmp (two stages)", "S-CMP": "s-cmp",
     "S-CMP, two stages": "s-cmp (two stages)", "VarCMP": "var-cmp",
@@ -56,6 +58,20 @@ def mixed_up() -> pd.DataFrame:
     raw.index = raw.index.map(": ".join)
     return pick(raw, None, {"RMSE": ("rmse", digits(3)), "sd": ("sd", digits(3)),
                             "95 % intervals cover, %": ("cover_95", percent)}, "matching: model")
+
+
+@experiment("cmp-minibatches")
+def minibatches() -> pd.DataFrame:
+    """VarCMP by minibatches, with learnt inducing inputs, by features."""
+    raw, out = summary("cmp-minibatches"), {}
+    forms = [form for form in FORMS if form in raw.loc["direct"].index]
+    for matching in ("direct", "indirect"):
+        one = raw.loc[matching].reindex(forms)
+        out[f"{matching}: RMSE"] = [_spread(3)(pair) for pair in _pairs(one)]
+        out[f"{matching}: 95 % intervals cover, %"] = [percent(v) for v in one["cover_95"]]
+        out[f"{matching}: objective"] = [digits(2)(v) for v in one["objective"]]
+        out[f"{matching}: seeds"] = [digits(0)(v) for v in one["seeds"]]
+    return pd.DataFrame(out, index=pd.Index(forms, name="VarCMP by"))
 
 
 @experiment("cmo-ablation")

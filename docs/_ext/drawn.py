@@ -9,9 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
+import pandas as pd
 from docutils import nodes
 from docutils.parsers.rst import Directive
+from tables import RESULTS
 
+from workbench.papers.chau2021.ablation import SHAPES
+from workbench.papers.chau2021.plots import operator_maps
+from workbench.papers.law2018.plots import FORMS, WEIGHTS, lower_bound_gaps
 from workbench.papers.shikuri2025.posterior_errors import (
     complete_error_bound,
     posterior_error_bound,
@@ -117,7 +122,23 @@ def chart(title: str, values: Callable[[str], dict], part: str, xlabel: str) -> 
     return whole(title, frame, parts)
 
 
-CHARTS = {"posterior-errors": posterior_errors}
+def lower_bound() -> str:
+    """Appendix E.2 of Law et al. 2018 beside their approximation, from the stored gaps."""
+    table = pd.read_csv(RESULTS / "bounds_gap.csv")
+    key = "; ".join(f'<b style="color: {colour}">{name}</b>' for colour, name in FORMS.values())
+    return "".join([*(lower_bound_gaps(table, weights) for weights in WEIGHTS),
+                    f"<p>{key}; dotted: bags of one individual, dashed: of 10, solid: of 300</p>"])
+
+
+def operators(ridge: str) -> str:
+    """Figures 4 to 7 of Chau et al. 2021 in one reading of the ridge."""
+    return "".join(operator_maps(bags, points, ridge=ridge, title=f"Figure {4 + k}, ")
+                   for k, (bags, points) in enumerate(SHAPES))
+
+
+CHARTS = {"posterior-errors": posterior_errors, "lower-bound": lower_bound,
+          "operators": lambda: operators("unscaled"),
+          "operators-scaled": lambda: operators("scaled")}
 
 
 class Drawn(Directive):

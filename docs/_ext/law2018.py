@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pandas as pd
-from tables import RESULTS, digits, experiment, percent, pick, results, stored, summary
+from tables import RESULTS, digits, experiment, percent, pick, plain, results, stored, summary
 
 from workbench.papers.status.published import roll_means
 
@@ -47,6 +47,18 @@ def swiss_roll_sizes() -> pd.DataFrame:
     raw = summary("swiss-roll-sizes")["nll_stirling"].unstack("mean_size").loc[600]
     names = {name: key for name, key in ROLL.items() if key in raw.index}
     return pick(raw, names, {f"bags of {size}": (size, digits(3)) for size in raw.columns})
+
+
+@experiment("learnt-landmarks")
+def landmarks() -> pd.DataFrame:
+    """Landmarks held beside learnt ones, and the difference on the same data."""
+    raw = summary("learnt-landmarks")
+    raw.index = [f"{count} landmarks, {where}" for count, where in raw.index]
+    return pick(raw, None, {
+        "NLL": ("nll_stirling", digits(4)), "less held": ("nll_stirling: learnt less held", plain),
+        "MSE": ("mse", digits(3)), "less that of held": ("mse: learnt less held", plain),
+        "covers at 95 %": ("cover_95", percent), "objective": ("objective", digits(1)),
+        "seconds": ("seconds", digits(0))}, "VBAgg-Sq, n = 100")
 
 
 @experiment("country-malaria")

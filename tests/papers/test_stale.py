@@ -195,6 +195,7 @@ CHEAP = {
     "quasi-likelihood-forms": {"case": "poisson", "seed": 2, "per_cell": 20},
     "mediated-roll": {"matching": "direct", "model": "gpr", "seed": 97},
     "temperature": {"world": "uk", "model": "bilinear + lapse rate", "seed": 7},
+    "cmp-minibatches": {"matching": "direct", "seed": 5, "form": "all data, 15 inputs"},
     "cmo-ablation": {"bags": 3, "spread": "variance", "ridge": "naive scaled", "seed": 8},
     "dmo-rates": {"seed": 16},
     "dependent-sources": {"case": "oracle", "model": "phi 0.25, noise of points"},
@@ -202,6 +203,7 @@ CHEAP = {
     "inter-task": {"model": "constant", "hours": 2, "gap": 0},
     "city-air": {"model": "station mean", "seed": 1},
     "positive-weights": {"case": "one task", "seed": 4, "weights": "exp"},
+    "learnt-landmarks": {"landmarks": 15, "seed": 1, "where": "held"},
 }
 #: What may differ between machines and optimisers, or is a time.
 LOOSE = re.compile(r"seconds|steps|objective|solve|code|date|learnt .*")

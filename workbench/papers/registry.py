@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from workbench.checks import choose
-from workbench.papers.chau2021 import ablation, mediated_roll, rates, temperature
+from workbench.papers.chau2021 import ablation, mediated_roll, minibatches, rates, temperature
 from workbench.papers.hamelijnck2019 import (
     biased_sources,
     city_air,
@@ -11,7 +11,7 @@ from workbench.papers.hamelijnck2019 import (
     inter_task,
     positive_weights,
 )
-from workbench.papers.law2018 import held_out, normal, swiss_roll
+from workbench.papers.law2018 import held_out, landmarks, normal, swiss_roll
 from workbench.papers.shikuri2025 import (
     bernoulli,
     california,
@@ -27,9 +27,9 @@ _ALL = (swiss_roll.VARY_BAGS, swiss_roll.VARY_SIZE, normal.NORMAL,
         california_prediction.PREDICTION, toy.GRANULARITY,
         statistics.STATISTICS, bernoulli.BERNOULLI, quasi_forms.FORMS_COMPARED,
         mediated_roll.ROLL, temperature.TEMPERATURE,
-        ablation.ABLATION, rates.RATES, dependent_sources.DEPENDENT,
+        minibatches.MINIBATCHES, ablation.ABLATION, rates.RATES, dependent_sources.DEPENDENT,
         biased_sources.BIASED, inter_task.INTER, city_air.CITY,
-        positive_weights.POSITIVE_WEIGHTS)
+        positive_weights.POSITIVE_WEIGHTS, landmarks.LEARNT_LANDMARKS)
 
 
 def experiments() -> dict[str, Experiment]:

@@ -17,6 +17,7 @@ from torch import Tensor, nn
 
 from workbench.gp.fields.exact import slices
 from workbench.gp.fields.inducing import InducingField
+from workbench.gp.kernels.bag_gram import bag_basis
 from workbench.gp.kernels.operators import AggregationOperator
 from workbench.gp.numerics.linalg import FactorisationError, cholesky, gaussian_log_density
 from workbench.gp.numerics.shapes import Inputs, PerBag
@@ -57,7 +58,7 @@ class CollapsedField(nn.Module):
 
     def evidence(self, y: PerBag, noise: Tensor) -> Tensor:
         """The bound at the best q; noise as variances (M,) or as a matrix (M, M)."""
-        bags = self._bag_features()
+        bags = self.bag_features()
         rows = self.operator.weights.mT @ bags
         matrix = noise if noise.dim() == 2 else torch.diag(noise)
         value = gaussian_log_density(self._gap(y), rows @ rows.mT + matrix, _NAME, _JITTER)
@@ -74,7 +75,7 @@ class CollapsedField(nn.Module):
     @torch.no_grad()
     def condition(self, y: PerBag, noise: Tensor) -> None:
         """Keep the best q at the present hyperparameters."""
-        rows = self.operator.weights.mT @ self._bag_features()
+        rows = self.operator.weights.mT @ self.bag_features()
         scaled = (rows / noise[:, None] if noise.dim() == 1
                   else torch.cholesky_solve(rows, cholesky(noise, "noise")))
         root = root_of_precision(rows.mT @ scaled)
@@ -116,7 +117,7 @@ class CollapsedField(nn.Module):
     @torch.no_grad()
     def conditional_means(self, weights: Tensor) -> tuple[Tensor, Tensor]:
         """Mean and variance (n,) of means of f with weights of bags (B, n)."""
-        bags, q = self._bag_features(), self.inducing
+        bags, q = self.bag_features(), self.inducing
         rows = weights.mT @ bags
         prior = (weights * (self._unexplained(bags) @ weights)).sum(0)
         return (self.operator.total(weights) * q.mean + rows @ q.q_mean,
@@ -125,15 +126,19 @@ class CollapsedField(nn.Module):
     def _gap(self, y: PerBag) -> PerBag:
         return y - self.operator.constant(self.mean)
 
-    def _bag_features(self) -> Tensor:
+    def bag_features(self) -> Tensor:
         """Means of the whitened features over bags (B, m): aggregate, then project."""
         base, parts = self.operator.base, []
         for term, z in zip(self.terms, self.inducing.inducing, strict=True):
             if z is None:
                 parts.append(base.rows(term.basis(self.x)))
                 continue
-            cross = (base.rows(term(self.x, z)) if torch.is_grad_enabled()
-                     else base.cross([term], z, self.x).mT)
+            if term.has_basis:
+                basis = bag_basis(term, self.x, base.bags, base.coefficients().to(self.x))
+                cross = basis @ term.basis(z).mT
+            else:
+                cross = (base.rows(term(self.x, z)) if torch.is_grad_enabled()
+                         else base.cross([term], z, self.x).mT)
             root = cholesky(term(z, z), f"inducing covariance of {term.name}")
             parts.append(torch.linalg.solve_triangular(root, cross.mT, upper=False).mT)
         return torch.cat(parts, 1)

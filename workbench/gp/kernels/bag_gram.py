@@ -39,10 +39,8 @@ def bag_gram(terms: list[Term], x: Inputs, bags: Bags, coefficients: PerIndividu
     total = torch.zeros(bags.count, bags.count).to(x)
     for term in terms:
         profile = profile_of(term)
-        if term.finite_rank:
-            basis = coefficients[:, None] * term.basis(x)
-            features = torch.zeros(bags.count, basis.shape[1]).to(x)
-            features = features.index_add(0, bags.membership, basis)
+        if term.has_basis:
+            features = bag_basis(term, x, bags, coefficients)
             total = total + features @ features.mT
         elif profile is not None:
             variance, scaled, name = profile
@@ -51,6 +49,24 @@ def bag_gram(terms: list[Term], x: Inputs, bags: Bags, coefficients: PerIndividu
         else:
             total = total + _checkpointed(term, x, bags, coefficients)
     return total
+
+
+def bag_basis(term: Term, x: Inputs, bags: Bags, coefficients: PerIndividual) -> Tensor:
+    """Features of a term that has them, summed over bags (B, rank); arguments of `bag_gram`.
+
+    Where they are too many to be held, those of a part are computed again in backward.
+    """
+    def part(x: Tensor, coefficients: Tensor, membership: Tensor) -> Tensor:
+        basis = coefficients[:, None] * term.basis(x)
+        return torch.zeros(bags.count, basis.shape[1]).to(x).index_add(0, membership, basis)
+
+    rows = max(1, _STORED // max(1, term.basis(x[:1]).shape[1]))
+    if len(x) <= rows:
+        return part(x, coefficients, bags.membership)
+    learnt = torch.is_grad_enabled() and any(p.requires_grad for p in term.parameters())
+    parts = zip(x.split(rows), coefficients.split(rows), bags.membership.split(rows), strict=True)
+    return sum(checkpoint(part, *one, use_reentrant=False) if learnt else part(*one)
+               for one in parts)
 
 
 @torch.no_grad()

@@ -29,6 +29,76 @@ from workbench.gp.numerics.shapes import Inputs, PerIndividual
 _ENTRIES = 4_000_000        # features that are held at once
 
 
+class FourierTerm(Term):
+    """k̂ in place of a term's kernel, with the term's own hyperparameters and gradients in them.
+
+    Parameters
+    ----------
+    term : Term
+        RBF or Matérn.
+    columns : int
+        Of the inputs.
+    count : int
+        Frequencies.
+    generator : torch.Generator
+        Of the frequencies, which stay as they are.
+
+    Raises
+    ------
+    InputError
+        If the term is neither: its spectral distribution is not known here.
+    """
+
+    has_basis = True
+
+    def __init__(self, term: Term, columns: int, count: int, generator: torch.Generator):
+        super().__init__(term.name, None, term.columns)
+        profile = profile_of(term)
+        if profile is None:
+            raise InputError(f"random features are known of RBF and Matérn terms, not of "
+                             f"{term.name!r}; leave features=0")
+        variance, scaled, name = profile
+        self.term, self.centre = term, torch.zeros(1, columns).to(variance)
+        width = scaled(self.centre, self.centre).shape[1]
+        self.waves = frequencies(name, count, width, generator).to(variance)
+
+    def basis(self, x: Inputs) -> Tensor:
+        """Cosines and sines (n, 2 count), whose products are k̂."""
+        variance, scaled, _ = profile_of(self.term)
+        phase = scaled(x, self.centre) @ self.waves.mT
+        return (variance / len(self.waves)).sqrt() * torch.cat([phase.cos(), phase.sin()], 1)
+
+    def forward(self, x1: Inputs, x2: Inputs) -> Tensor:
+        """k̂ between inputs (n, m)."""
+        return self.basis(x1) @ self.basis(x2).mT
+
+    def between(self, x1: Inputs, x2: Inputs) -> Tensor:
+        """k̂ of each input with its partner (n,)."""
+        return (self.basis(x1) * self.basis(x2)).sum(1)
+
+
+def fourier_terms(terms: list[Term], x: Inputs, count: int) -> list[Term]:
+    """The terms with k̂ in place of their kernels; those of finite rank are their own.
+
+    Parameters
+    ----------
+    terms : list of Term
+        Which keep their hyperparameters, shared with the result.
+    x : Tensor (n, D)
+        Any inputs.
+    count : int
+        Frequencies of each term; the error of an entry is about the prior variance over √count.
+
+    Raises
+    ------
+    InputError
+        If a term is neither RBF, Matérn nor of finite rank.
+    """
+    generator = torch.Generator().manual_seed(0)        # the same every time
+    return [term if term.finite_rank else FourierTerm(term, x.shape[1], count, generator)
+            for term in terms]
+
+
 class FourierBags:
     """k̂ of terms as they are now, with means of its features over bags: made once for all inputs.
 
@@ -37,36 +107,19 @@ class FourierBags:
     terms, x, bags, coefficients
         See `workbench.gp.kernels.bag_gram.bag_cross`.
     count : int
-        Frequencies of each term; the error of an entry is about the prior variance over √count.
+        See `fourier_terms`.
 
     Raises
     ------
     InputError
-        If a term is neither RBF nor Matérn: its spectral distribution is not known here.
+        See `fourier_terms`.
     """
 
     @torch.no_grad()
     def __init__(self, terms: list[Term], x: Inputs, bags: Bags, coefficients: PerIndividual,
                  count: int):
-        self._rows, self._features = max(1, _ENTRIES // count), []
-        generator = torch.Generator().manual_seed(0)        # the same map every time
-        for term in terms:
-            if term.finite_rank:
-                self._features.append(term.basis)
-                continue
-            profile = profile_of(term)
-            if profile is None:
-                raise InputError(f"random features are known of RBF and Matérn terms, not of "
-                                 f"{term.name!r}; leave features=0")
-            variance, scaled, name = profile
-            waves = frequencies(name, count, scaled(x[:1], x).shape[1], generator).to(x)
-            root = (variance / count).sqrt()
-
-            def features(new: Inputs, scaled=scaled, waves=waves, root=root) -> Tensor:
-                phase = scaled(new, x) @ waves.mT
-                return root * torch.cat([phase.cos(), phase.sin()], 1)
-
-            self._features.append(features)
+        self._rows = max(1, _ENTRIES // count)
+        self._features = [term.basis for term in fourier_terms(terms, x, count)]
         self._means = self._over(x, bags, coefficients)
 
     @torch.no_grad()

@@ -66,6 +66,11 @@ class Term(nn.Module):
         self.name, self.kernel, self.columns = name, kernel, columns
         self.finite_rank = finite_rank
 
+    @property
+    def has_basis(self) -> bool:
+        """Whether the kernel is that of the features of `basis`."""
+        return self.finite_rank
+
     def forward(self, x1: Inputs, x2: Inputs) -> Tensor:
         """Dense kernel matrix between standardised inputs, (..., n, m)."""
         return self.kernel(x1, x2).to_dense()

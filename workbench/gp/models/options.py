@@ -146,8 +146,7 @@ class VariationalOptions(AggregatedOptions):
         choices=("auto", *LIKELIHOODS))
     link: str = option(
         "auto", "from the Gaussian process to the rate; auto is logit for positives out of trials, "
-        "identity for continuous values of which some are negative, else exp",
-        choices=("auto", *LINKS))
+        "identity if continuous values are negative, else exp", choices=("auto", *LINKS))
     bound: str = option(
         "default", "how E log η is obtained: moment or jensen (exp), taylor (-lowrank), gamma or "
         "jensen (square), moment (logit, probit); monte-carlo is the reference for all",

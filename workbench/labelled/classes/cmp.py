@@ -78,6 +78,10 @@ class CMP(MediatedModel):
     features : int, default 0
         Random Fourier frequencies of each term that stand for its kernel in the exact model's
         posterior, for maps of very many pixels; 0 takes all pairs; from 0 to 1,000,000.
+    train_features : int, default 0
+        Random Fourier frequencies of each term that stand for its kernel while hyperparameters are
+        refined on all individuals, however many; 0 takes the kernel itself, or clusters (refine);
+        from 0 to 1,000,000.
 
     References
     ----------
@@ -103,5 +107,6 @@ class CMP(MediatedModel):
                  dtype: str = "float64", device: str = "cpu", mediator_kernel: str | Kernel = "rbf",
                  mediation: str = "auto", mean_function: Callable | None = None,
                  noise: str = "constant", nugget: float | str = 0.0, starts: int = 3,
-                 compress: int = 20, refine: int = 10000, features: int = 0) -> None:
+                 compress: int = 20, refine: int = 10000, features: int = 0,
+                 train_features: int = 0) -> None:
         self._set(locals())

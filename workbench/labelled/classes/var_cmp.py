@@ -72,8 +72,20 @@ class VarCMP(MediatedModel):
     features : int, default 0
         Random Fourier frequencies of each term that stand for its kernel in the exact model's
         posterior, for maps of very many pixels; 0 takes all pairs; from 0 to 1,000,000.
+    train_features : int, default 0
+        Random Fourier frequencies of each term that stand for its kernel while hyperparameters are
+        refined on all individuals, however many; 0 takes the kernel itself, or clusters (refine);
+        from 0 to 1,000,000.
     inducing : int, default 100
         Inducing inputs of each stationary term; from 1 to 20,000.
+    inducing_inputs : {"held", "learnt"}, default "held"
+        Where inducing inputs lie: held, at k-means++ seeds; learnt with hyperparameters.
+    batch : int, default 0
+        Targets of a minibatch, by which hyperparameters are refined on all individuals, however
+        many; max_steps then counts passes of ten steps or more. 0 takes all targets and individuals
+        at once, or clusters (refine); from 0 to 1,000,000.
+    batch_individuals : int, default 4
+        Individuals of a minibatch: twice so many are drawn of each bag; from 1 to 1,000,000.
 
     Examples
     --------
@@ -96,5 +108,6 @@ class VarCMP(MediatedModel):
                  mediation: str = "auto", mean_function: Callable | None = None,
                  noise: str = "constant", nugget: float | str = 0.0, starts: int = 3,
                  compress: int = 20, refine: int = 10000, features: int = 0,
-                 inducing: int = 100) -> None:
+                 train_features: int = 0, inducing: int = 100, inducing_inputs: str = "held",
+                 batch: int = 0, batch_individuals: int = 4) -> None:
         self._set(locals())

@@ -50,7 +50,7 @@ class VBAgg(LabelledModel):
         "exponential", "binomial".
     link : {"auto", "identity", "exp", "square", "logit", "probit"}, default "auto"
         From the Gaussian process to the rate; auto is logit for positives out of trials, identity
-        for continuous values of which some are negative, else exp.
+        if continuous values are negative, else exp.
     bound : str, default "default"
         How E log η is obtained: moment or jensen (exp), taylor (-lowrank), gamma or jensen
         (square), moment (logit, probit); monte-carlo is the reference for all; one of "default",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
@@ -90,6 +91,73 @@ class _Problem:
         at = _gaussian(self.at_x, self.x, self.scale_x).astype(kind)
         found = operator.embedding(at, cross)
         return found, time.perf_counter() - start + solved, solved
+
+
+@dataclass(frozen=True)
+class OperatorValues:
+    """A sample of bags, and what two operators make of it.
+
+    Parameters
+    ----------
+    y, x : np.ndarray (N,)
+        Covariate of each point's bag, and the point.
+    at_y, at_x : np.ndarray (50,)
+        The grid.
+    standard, shrinkage : np.ndarray (50, 50)
+        Conditional mean embeddings μ̂_y(x), rows by x, columns by y.
+    """
+
+    y: np.ndarray
+    x: np.ndarray
+    at_y: np.ndarray
+    at_x: np.ndarray
+    standard: np.ndarray
+    shrinkage: np.ndarray
+
+    @property
+    def difference(self) -> float:
+        """Root mean square of shrinkage less standard."""
+        return _rmse(self.standard, self.shrinkage)
+
+
+def operator_values(bags: int, points: int, *, ridge: str = "scaled", spread: str = "variance",
+                    seed: int = 0) -> OperatorValues:
+    """Conditional mean embeddings by the standard (as identity) and the shrinkage estimator.
+
+    Parameters
+    ----------
+    bags, points : int
+        B, and n of each.
+    ridge : str
+        One of `RIDGES`.
+    spread : {"variance", "sd"}
+        See `sample`.
+    seed : int
+
+    Returns
+    -------
+    OperatorValues
+
+    Raises
+    ------
+    InputError
+        On an unknown reading of ridge or spread.
+
+    References
+    ----------
+    Chau et al. 2021, figures 4 to 7.
+
+    Examples
+    --------
+    >>> found = operator_values(10, 20)
+    >>> found.standard.shape, round(found.difference, 6)
+    ((50, 50), 0.0)
+    """
+    problem = _Problem({"bags": bags, "points": points, "spread": spread, "seed": seed})
+    standard, shrunk = RIDGES[choose("ridge", ridge, RIDGES)]
+    return OperatorValues(
+        problem.y[problem.membership], problem.x, problem.at_y, problem.at_x,
+        problem.values("identity", standard)[0], problem.values("shrinkage", shrunk)[0])
 
 
 def _gaussian(a: np.ndarray, b: np.ndarray, scale: float) -> np.ndarray:

@@ -47,6 +47,8 @@ KNOWN_MISSING = {
         {"model": ("summarised VI (GPy)",), "output": ("MedInc",), "likelihood": ("poisson",),
          "grid": ("0.4",)},
         "GPy's summarised VI ends in NaN on this output and likelihood (FloatingPointError)"),
+    "cmp-minibatches": Missing({"form": ("minibatches, learnt inputs, features",)},
+                               "a run takes more than five minutes"),
 }
 #: Files whose numbers the package of today changes, though no code of the experiment has: the most
 #: that a score moves, and why. A test does a run again and holds it to this.

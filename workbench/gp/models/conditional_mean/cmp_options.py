@@ -45,6 +45,10 @@ class CMPOptions(Options):
     features: int = option(
         0, "random Fourier frequencies of each term that stand for its kernel in the exact model's "
         "posterior, for maps of very many pixels; 0 takes all pairs", bounds=(0, 1_000_000))
+    train_features: int = option(
+        0, "random Fourier frequencies of each term that stand for its kernel while "
+        "hyperparameters are refined on all individuals, however many; 0 takes the kernel itself, "
+        "or clusters (refine)", bounds=(0, 1_000_000))
 
     def __post_init__(self):
         super().__post_init__()
@@ -60,3 +64,18 @@ class VarCMPOptions(CMPOptions):
     """Options of the variational form."""
 
     inducing: int = option(100, "inducing inputs of each stationary term", bounds=(1, 20_000))
+    inducing_inputs: str = option(
+        "held", "where inducing inputs lie: held, at k-means++ seeds; learnt with hyperparameters",
+        choices=("held", "learnt"))
+    batch: int = option(
+        0, "targets of a minibatch, by which hyperparameters are refined on all individuals, "
+        "however many; max_steps then counts passes of ten steps or more. 0 takes all targets and "
+        "individuals at once, or clusters (refine)", bounds=(0, 1_000_000))
+    batch_individuals: int = option(
+        4, "individuals of a minibatch: twice so many are drawn of each bag", bounds=(1, 1_000_000))
+
+    def __post_init__(self):
+        super().__post_init__()
+        if self.batch and self.nugget != 0:
+            raise reject("no nugget where targets come in minibatches", f"nugget={self.nugget!r}",
+                         "individual noise ties all targets together: leave out nugget or batch")

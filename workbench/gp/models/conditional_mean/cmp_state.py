@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import torch
 from torch import Tensor
@@ -11,6 +11,7 @@ from workbench.gp.data.bags import Source
 from workbench.gp.data.inputs import fit_inputs
 from workbench.gp.fields.exact import ExactField
 from workbench.gp.fields.mediated import ConditionalMeanOperator
+from workbench.gp.kernels.fourier import fourier_terms
 from workbench.gp.kernels.grammar import Term
 from workbench.gp.likelihoods import Normal
 from workbench.gp.likelihoods.links import link_named
@@ -18,14 +19,15 @@ from workbench.gp.models import assembly
 from workbench.gp.models.conditional_mean.first_stage import choose_by_leaving_out
 from workbench.gp.models.conditional_mean.mean_function import evaluate
 from workbench.gp.models.conditional_mean.mediators import PREFIX, mediators_of
-from workbench.gp.models.conditional_mean.starts import STARTS, train_from_starts
+from workbench.gp.models.conditional_mean.starts import STARTS, Evidence, train_from_starts
 from workbench.gp.models.conditional_mean.target_noise import TargetNoise
 from workbench.gp.models.keeping import Recalled
 from workbench.gp.models.options import cast_source
 from workbench.gp.numerics.shapes import Inputs
 from workbench.gp.optimisation.hyperparameters import Hyperparameter, HyperparameterSet
-from workbench.gp.optimisation.training import History, scaled_callback
+from workbench.gp.optimisation.training import Callback, History, scaled_callback
 
+Searcher = Callable[[Callback | None, bool], History]
 _SMALL = 1_500      # individuals for whom looking for clusters saves nothing
 
 
@@ -66,11 +68,21 @@ class CMPState(Recalled):
     def _field(self, terms: list[Term], x: Inputs, operator: ConditionalMeanOperator):
         return ExactField(terms, x, operator)
 
-    def _field_like(self, x: Inputs, operator: ConditionalMeanOperator):
-        """The same field with other individuals."""
-        field = ExactField(list(self.field.terms), x, operator)
+    def _field_like(self, x: Inputs, operator: ConditionalMeanOperator,
+                    terms: list[Term] | None = None):
+        """The same field with other individuals, or with other terms."""
+        field = ExactField(list(self.field.terms) if terms is None else terms, x, operator)
         field.mean = self.field.mean
         return field
+
+    def training_field(self):
+        """The field on all individuals that hyperparameters are refined by."""
+        if not self.options.train_features:
+            return self.field
+        terms = fourier_terms(list(self.field.terms), self.x, self.options.train_features)
+        # An operator of its own: the kept Gram matrix is of other terms with the same values.
+        operator = ConditionalMeanOperator(self.source.bags, self.mean)
+        return self._field_like(self.x, operator, terms)
 
     def evidence(self) -> Tensor:
         """Log evidence of the targets at the present hyperparameters."""
@@ -78,9 +90,9 @@ class CMPState(Recalled):
 
     def _evidence(self, field, operator: ConditionalMeanOperator) -> Tensor:
         operator.refresh()
-        return field.evidence(self._gap(operator), self.noise(operator))
+        return field.evidence(self.gap(operator), self.noise(operator))
 
-    def _gap(self, operator: ConditionalMeanOperator) -> Tensor:
+    def gap(self, operator: ConditionalMeanOperator) -> Tensor:
         """What is left of the targets after the conditional means of the mean function (M,)."""
         return self.value - self.known_mean(operator.weights)
 
@@ -92,12 +104,8 @@ class CMPState(Recalled):
         """Maximise evidence plus log prior from several starts, then keep the posterior."""
         found = self.mediators
         rough = self._rough() if self.hyperparameters.free else None
-        whole = None if rough and len(self.x) > self.options.refine else self.evidence
-
-        def search(share, shown: bool) -> History:
-            return train_from_starts(whole, rough, self.hyperparameters, found.near, found.wide,
-                                     self.options, shown, share, found.given)
-
+        whole = None if rough and self._too_many() else self._whole()
+        search = self._searcher(whole, rough)
         if self._left_out():
             history = self._two_stages(search, progress, callback)
         else:
@@ -109,6 +117,21 @@ class CMPState(Recalled):
                 f"(options compress and refine); the map uses all {len(self.x)} individuals")
         self.compute_posterior()
         return history
+
+    def _too_many(self) -> bool:
+        """Whether pairs of all individuals are too many to refine hyperparameters by."""
+        return len(self.x) > self.options.refine and not self.options.train_features
+
+    def _whole(self) -> Evidence:
+        field = self.training_field()
+        return lambda: self._evidence(field, field.operator)
+
+    def _searcher(self, whole: Evidence | None, rough: Evidence | None) -> Searcher:
+        """``search(callback, progress)``, of all that is free."""
+        found = self.mediators
+        return lambda share, shown: train_from_starts(
+            whole, rough, self.hyperparameters, found.near, found.wide, self.options, shown, share,
+            found.given)
 
     def _left_out(self) -> bool:
         wanted = self.options.mediation
@@ -152,7 +175,7 @@ class CMPState(Recalled):
     def compute_posterior(self) -> None:
         """Keep the posterior at the present hyperparameters."""
         self.operator.refresh()
-        self.field.condition(self._gap(self.operator), self.noise(self.operator))
+        self.field.condition(self.gap(self.operator), self.noise(self.operator))
 
     def recall(self, learnt: Mapping[str, Tensor]) -> None:
         """The posterior follows from the hyperparameters."""

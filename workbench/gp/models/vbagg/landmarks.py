@@ -14,11 +14,11 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-import torch
-from torch import Tensor, nn
+from torch import Tensor
 
+from workbench.gp.fields.moves import InducingMoves
 from workbench.gp.inference.trainers import closed_form
-from workbench.gp.optimisation.hyperparameters import Hyperparameter, HyperparameterSet
+from workbench.gp.optimisation.hyperparameters import HyperparameterSet
 from workbench.gp.optimisation.training import History, maximise
 
 _RESTARTS = 5           # of L-BFGS, while a slope is left
@@ -40,7 +40,7 @@ def learn_inducing_inputs(state, history: History, progress: bool, callback) -> 
         As of ``fit``.
     """
     search = _Search(state)
-    if not search.moves:
+    if not search.moves.items:
         return
     start = len(history.objective)
 
@@ -50,7 +50,7 @@ def learn_inducing_inputs(state, history: History, progress: bool, callback) -> 
 
     try:
         found = maximise(
-            search.evaluate, HyperparameterSet([*state.hyperparameters, *search.moves]),
+            search.evaluate, HyperparameterSet([*state.hyperparameters, *search.moves.items]),
             snapshot=search.q, restore=search.restore, max_steps=state.options.max_steps,
             tolerance=state.options.tolerance, progress=progress, callback=told,
             restarts=_RESTARTS)
@@ -58,8 +58,8 @@ def learn_inducing_inputs(state, history: History, progress: bool, callback) -> 
         search.leave()
     gain = max(found.objective) - max(history.objective)
     history.objective += found.objective
-    history.notes += [*found.notes, f"{search.count} inducing inputs learnt: the objective rose by "
-                      f"{gain:.3g} nats"]
+    history.notes += [*found.notes, f"{search.moves.count} inducing inputs learnt: the "
+                      f"objective rose by {gain:.3g} nats"]
     history.converged, history.cancelled = found.converged, found.cancelled
     history.elapsed += found.elapsed
 
@@ -72,24 +72,15 @@ class _Search:
     """
 
     def __init__(self, state):
-        self.state, self.held = state, list(state.field.inducing)
-        self.moves = [Hyperparameter(f"inducing.{term.name}", nn.Parameter(torch.zeros_like(z)))
-                      for term, z in zip(state.field.terms, self.held, strict=True)
-                      if z is not None]
-        self.count = sum(len(one.raw) for one in self.moves)
+        self.state, self.moves = state, InducingMoves(state.field, _STEP)
         self.best, self.value = self.q(), -math.inf
 
     def q(self) -> tuple[Tensor, Tensor]:
         return self.state.field.q_mean, self.state.field.q_covariance
 
-    def place(self) -> None:
-        moves = iter(self.moves)
-        self.state.field.inducing = [None if z is None else z + _STEP * next(moves).raw
-                                     for z in self.held]
-
     def evaluate(self, pulse) -> Tensor:
         state = self.state
-        self.place()
+        self.moves.place()
         state.restart(*self.best)
         exact = state.likelihood.has_noise and state.link.linear
         value = closed_form(state) if exact else state.profile(pulse)
@@ -102,7 +93,6 @@ class _Search:
 
     def leave(self) -> None:
         """Take up where the inducing inputs have come to lie."""
-        self.place()
-        field = self.state.field
-        field.inducing = [None if z is None else z.detach() for z in field.inducing]
-        self.state.design = replace(self.state.design, inducing=list(field.inducing))
+        self.moves.leave()
+        self.state.design = replace(self.state.design,
+                                    inducing=list(self.state.field.inducing))
