@@ -7,8 +7,9 @@ import pytest
 import torch
 
 from workbench.datasets import load
+from workbench.evaluation.baselines import PopulationSplit
 from workbench.evaluation.folding import subset
-from workbench.evaluation.units import score_units, targets
+from workbench.evaluation.units import crps_of, score_units, targets
 from workbench.labelled import models
 
 # Few steps and few areas are enough for what is tested here.
@@ -146,3 +147,11 @@ def test_other_likelihoods_agree_and_preserve_totals(kind, counts):
     kept = fit.sample(ds, 50, preserve_totals=True).values
     for row in kept:
         np.testing.assert_allclose(np.bincount(ds["membership"].values, row), ds["value"].values)
+
+
+def test_the_crps_alone_is_that_of_all_scores_to_the_bit(counts, monkeypatch):
+    monkeypatch.setattr("workbench.evaluation.units.BUDGET", 100 * 40)      # in several pieces
+    for fit in (fitted("area", counts), PopulationSplit().fit(counts).given_totals()):
+        for target in targets(counts):
+            whole = score_units(fit, counts, [target], 100, 5)[target]["crps"].values
+            np.testing.assert_array_equal(crps_of(fit, counts, target, 100, 5), whole)

@@ -7,6 +7,7 @@ from scipy import stats
 
 from tests.gp import made
 from workbench.gp.data.bags import Bags, Columns, Source, Targets
+from workbench.gp.models.vbagg import draws
 from workbench.gp.models.vbagg.model import VBAgg
 
 GIVEN = {"mean": 1.0, "rbf.variance": 0.25, "rbf.lengthscale": 1.0}
@@ -106,6 +107,19 @@ def test_simulated_individuals_of_trained_areas_sum_to_about_the_observed_total(
     bags = fit.simulate_bags(source.bags, trained, 4000, 0)
     np.testing.assert_allclose(bags.mean(0), totals.mean(0), rtol=0.03)
     np.testing.assert_allclose(bags.std(0), totals.std(0), rtol=0.15)
+
+
+@pytest.mark.parametrize("trained", [torch.arange(10), torch.arange(10) - 5, None], ids=str)
+def test_rates_are_the_same_however_many_bags_are_worked_on_at_once(trained, monkeypatch):
+    source = many()
+    fit = VBAgg(overdispersion="area", nugget=0.3).condition(source, COUNTS | {"area.std": 0.4})
+    wanted = fit.draw_rates(source.bags, trained, 30, 1)
+    totals = fit.draw_totals(source.bags, trained, 30, 1)
+    monkeypatch.setattr(draws, "_ENTRIES", 30 * 13)         # two bags of the ten
+    torch.testing.assert_close(fit.draw_rates(source.bags, trained, 30, 1), wanted, rtol=1e-12,
+                               atol=0)
+    torch.testing.assert_close(fit.draw_totals(source.bags, trained, 30, 1), totals, rtol=1e-12,
+                               atol=0)
 
 
 def test_untrained_areas_use_the_prior_of_the_effect():

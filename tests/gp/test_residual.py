@@ -8,6 +8,7 @@ import torch
 
 from workbench.gp.data.bags import Bags, Columns, Source, Targets
 from workbench.gp.data.compression import compress
+from workbench.gp.fields import residual
 from workbench.gp.fields.geometry import Geometry
 from workbench.gp.models.vbagg.model import VBAgg
 from workbench.gp.models.vbagg.state import VariationalState
@@ -131,3 +132,25 @@ def test_large_bags_are_clustered_by_themselves(clustered, monkeypatch):
     assert state.geometry.clusters is None
     monkeypatch.setattr("workbench.gp.fields.geometry.MOST_PAIRS", 1000)
     assert state.geometry_of(state.bags).clusters.bags.sizes.tolist() == [18, 3, 18]
+
+
+@pytest.mark.parametrize("which", ["seen", "clustered"])
+def test_draws_are_the_same_however_many_bags_are_worked_on_at_once(which, request, monkeypatch):
+    view = request.getfixturevalue(which)[-1]
+
+    def draws() -> torch.Tensor:
+        residual.forget_roots()
+        return view.residual.draw(50, np.random.default_rng(3))
+
+    wanted = draws()
+    monkeypatch.setattr(residual, "_ENTRIES", 1)
+    torch.testing.assert_close(draws(), wanted, rtol=1e-12, atol=1e-12)
+
+
+def test_square_roots_are_let_go_of_and_found_again(seen):
+    _, view = seen
+    drawn = view.residual.draw(5, np.random.default_rng(0))
+    assert view.residual._kept
+    residual.forget_roots()
+    assert not view.residual._kept
+    torch.testing.assert_close(view.residual.draw(5, np.random.default_rng(0)), drawn)

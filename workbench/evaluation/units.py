@@ -67,6 +67,31 @@ def score_units(fit, ds: xr.Dataset, chosen: list[str], samples: int, seed: int
     return {name: xr.concat(found, TARGETS[name]) for name, found in parts.items()}
 
 
+def crps_of(fit, ds: xr.Dataset, target: str, samples: int, seed: int) -> np.ndarray:
+    """The CRPS of each unit of a target alone, as of `score_units`, in a fraction of its time.
+
+    Parameters
+    ----------
+    fit, ds, samples, seed
+        As of `score_units`.
+    target : str
+        One of `targets`.
+
+    Returns
+    -------
+    array (units,)
+        In the units of the values.
+    """
+    observed = {"bag": "value", "individual": "individual_value", "rate": "truth"}[target]
+    parts = []
+    for number, part in enumerate(_pieces(ds, max(1, BUDGET // samples))):
+        draws = (_singly(fit.at(part, area_effect=True), samples, seed + number)
+                 if target == "rate" else
+                 fit.simulate(part, unit=target, samples=samples, seed=seed + number).values)
+        parts.append(crps(part[observed].values, draws))
+    return np.concatenate(parts)
+
+
 def _pieces(ds: xr.Dataset, most: int) -> Iterator[xr.Dataset]:
     if ds.sizes[INDIVIDUAL] <= most:
         yield ds
@@ -137,17 +162,19 @@ def _rates(fit, ds: xr.Dataset, rate, samples: int, seed: int) -> xr.Dataset:
     truth = ds["truth"]
     tail = (1 - np.asarray(LEVELS)) / 2
     u = np.asarray(rate.cdf(truth).values, dtype=float)
-    ends = rate.quantile(list(tail)).values, rate.quantile(list(1 - tail)).values
+    # At once: of some distributions quantiles are those of many draws.
+    found = rate.quantile([*tail, *(1 - tail), *QUANTILES]).values
+    lower, upper, quantiles = np.split(found, [tail.size, 2 * tail.size])
     return _pack(
         truth,
         rate.mean.values,
         rate.std.values,
-        rate.quantile(list(QUANTILES)).values,
+        quantiles,
         u,
         crps(truth.values, _singly(rate, samples, seed)),
         np.full(truth.size, np.nan),
         covered_by_pit(u),
-        ends,
+        (lower, upper),
         _tails(),
     )
 

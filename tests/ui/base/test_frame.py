@@ -36,3 +36,12 @@ def test_memory_is_given_back_once_after_the_last_of_several_requests():
     for _ in range(5):
         tidy.soon()
     assert given.wait(30) and len(times) == 1
+
+
+def test_what_can_be_made_again_is_let_go_of_with_it():
+    forgotten, tidy = [], Tidy()
+    for _ in range(2):
+        tidy.also(forgotten.clear)
+    forgotten.append("square roots")
+    tidy.now()
+    assert forgotten == []

@@ -8,6 +8,7 @@ import pytest
 
 import workbench as wb
 from tests.ui.disaggregate.sessions import SMALL, Session, stops
+from workbench.gp.models.vbagg import state as variational
 from workbench.pipeline import run as pipeline
 from workbench.ui.disaggregate import engine
 from workbench.ui.disaggregate.state import State
@@ -54,6 +55,24 @@ def test_the_first_answer_is_that_of_the_public_functions(state, begin):
     assert gap.max() < 0.005
     np.testing.assert_allclose(store.exceedance, law.exceedance(spec.threshold).values, atol=1e-3)
     assert "constant" in store.scores["model"].values
+
+
+@pytest.mark.slow
+def test_a_preview_searches_for_its_posterior_once(state, monkeypatch):
+    trained, projected = [], []
+    train, project = variational.VariationalState.train, variational.project_data
+    monkeypatch.setattr(variational.VariationalState, "train", lambda self, *how: trained.append(
+        self) or train(self, *how))
+    monkeypatch.setattr(variational, "project_data", lambda field, seen, *rest: projected.append(
+        len(seen.x)) or project(field, seen, *rest))
+    for name, value in (("model", "vbagg"), ("likelihood", "negative-binomial"), ("model", "auto")):
+        setattr(state, name, value)
+        everyone = engine.scene(state.spec()).plain.sizes["individual"]
+        trained.clear(), projected.clear()
+        answer = engine._start(state.spec())
+        assert trained == [answer.fit.inner.state] and answer.kind == "start"
+        assert projected == [len(trained[0].design.learning.x), everyone]
+        assert projected[0] < everyone / 3
 
 
 def test_auto_starts_with_one_of_its_models_and_learns_the_mixture(state, begin):

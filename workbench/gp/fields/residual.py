@@ -9,6 +9,7 @@ bags the residual is taken as independent (Snelson and Ghahramani 2007, the PIC 
 
 from __future__ import annotations
 
+import weakref
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -21,6 +22,10 @@ from workbench.gp.fields.geometry import Geometry
 from workbench.gp.fields.inducing import InducingField, Projection
 from workbench.gp.kernels.operators import blocks, restore_order
 from workbench.gp.numerics.shapes import Features, PerBag, PerIndividual
+
+# Entries of draws and of covariances that are worked on at once: 8 MB in float64.
+_ENTRIES = 1_000_000
+_DRAWN: weakref.WeakValueDictionary[int, Residual] = weakref.WeakValueDictionary()
 
 
 @dataclass(frozen=True)
@@ -158,23 +163,43 @@ class Residual:
     def _draw_blockwise(self, bags: Bags, noise: Tensor) -> Tensor:
         out = torch.empty_like(noise)
         for (index, mask), root in zip(blocks(bags), self._roots(bags), strict=True):
-            drawn = torch.einsum("bij,sbj->sbi", root, noise[:, index] * mask)
-            real = mask.bool()
-            out[:, index[real]] = drawn[:, real]
+            rows = max(1, _ENTRIES // (len(noise) * index.shape[1]))
+            for where, real, some in zip(*(part.split(rows) for part in (index, mask, root)),
+                                         strict=True):
+                drawn = torch.einsum("bij,sbj->sbi", some, noise[:, where] * real)
+                out[:, where[real.bool()]] = drawn[:, real.bool()]
         return out
 
     def _roots(self, bags: Bags) -> list[Tensor]:
-        """Square roots of the covariance inside each group of `blocks`, kept for all draws."""
-        if "roots" not in self._kept:
+        """Square roots of the covariance inside each group of `blocks`, kept for more draws."""
+        found = self._kept.get("roots")
+        if found is None:
             found = []
             for (_, mask), pair in zip(blocks(bags), self.pairs, strict=True):
-                padded = pair.detach() * mask[:, :, None] * mask[:, None, :]
-                # Eigenvalues, because a residual is singular wherever an inducing input sits.
-                values, vectors = torch.linalg.eigh((padded + padded.mT) / 2)
-                # Largest first: a bag of n has at most n, which its n entries of noise then drive.
-                found.append((vectors * values.clamp_min(0).sqrt()[:, None, :]).flip(-1))
+                rows = max(1, _ENTRIES // pair.shape[-1] ** 2)
+                found.append(torch.cat([_root(some.detach(), real) for some, real in zip(
+                    pair.split(rows), mask.split(rows), strict=True)]))
             self._kept["roots"] = found         # in one step, for threads share a view
-        return self._kept["roots"]
+            _DRAWN[id(self)] = self
+        return found
+
+
+def forget_roots() -> None:
+    """Let go of the square roots kept for more draws, as large as all pairs; draws stay the same.
+
+    They are found again, in some tenths of a second, when they are asked for.
+    """
+    for one in list(_DRAWN.values()):
+        one._kept.clear()
+
+
+def _root(pair: Tensor, mask: Tensor) -> Tensor:
+    """Square roots of padded covariances (b, n, n)."""
+    padded = pair * mask[:, :, None] * mask[:, None, :]
+    # Eigenvalues, because a residual is singular wherever an inducing input sits.
+    values, vectors = torch.linalg.eigh((padded + padded.mT) / 2)
+    # Largest first: a bag of n has at most n, which its n entries of noise then drive.
+    return (vectors * values.clamp_min(0).sqrt()[:, None, :]).flip(-1)
 
 
 def residual_of(field: InducingField, projection: Projection, seen: Geometry) -> Residual:

@@ -20,15 +20,16 @@ _DRAWS, _TRIED = 200, 8     # means drawn from the prior, and how many of the be
 _STEPS, _NATS = 30, 1e-2
 
 
-def scatter(state) -> None:
+def scatter(state, seen) -> None:
     """Let q start at the best of several optima, where totals bind tightly.
 
     Parameters
     ----------
     state : VariationalState
         At its fixed hyperparameters; its q is changed in place.
+    seen : ProjectedData
+        What q is searched on, without gradients of hyperparameters.
     """
-    seen = state.project(state.learning).detach()
     if not binds(state, seen):
         return
     narrow, generator = state.narrow(), torch.Generator().manual_seed(state.options.seed)

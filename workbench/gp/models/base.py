@@ -92,6 +92,16 @@ class Model:
         """
         return self._assemble(source).hyperparameters
 
+    def starting_values(self, source: Source) -> dict[str, dict]:
+        """Where learning starts, as `condition` takes it; no posterior is looked for.
+
+        Parameters
+        ----------
+        source : Source
+            As of `hyperparameters`.
+        """
+        return self.hyperparameters(source).report()
+
     def imagine(self, source: Source, values: Mapping, seed: int, posterior: bool = False
                 ) -> tuple[Tensor, Tensor]:
         """A field drawn from the model, and what would be observed of it.

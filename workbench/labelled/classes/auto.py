@@ -187,6 +187,24 @@ class Auto(LabelledModel):
         return self._mixed(data, chosen, fits, Weighing(weights, None, GIVEN, ()),
                            [], False, started)
 
+    def starting_values(self, ds: xr.Dataset) -> dict[str, dict]:
+        """Weights and hyperparameters before anything is learnt or tested.
+
+        Parameters
+        ----------
+        ds : xr.Dataset
+            Bagged dataset.
+
+        Returns
+        -------
+        dict
+            As `condition` takes it: the flat candidate weighs as much as the others together.
+        """
+        models = self.candidates(ds)
+        weights = equal_weights(list(models)).weights
+        return {name: {"weight": weights[name], "hyperparameters": model.starting_values(ds)}
+                for name, model in models.items()}
+
     def _recalled(self, datasets, facts, kept) -> AutoFit:
         return AutoFit.recalled(self, VBAgg, datasets, facts, kept)
 

@@ -114,6 +114,30 @@ class LabelledModel:
         data = Converted(schema.check(ds))
         return Fit(self._inner.condition(data.source(), hyperparameters), self, data)
 
+    def starting_values(self, ds: xr.Dataset) -> dict[str, dict]:
+        """Hyperparameters that learning would start from, in no time: no posterior is looked for.
+
+        Parameters
+        ----------
+        ds : xr.Dataset
+            Bagged dataset, by which starting values are scaled.
+
+        Returns
+        -------
+        dict
+            Values by name in natural units, as `condition` takes them; fixed ones as they are.
+
+        Examples
+        --------
+        >>> import workbench as wb
+        >>> ds = wb.load("swiss-roll", n_bags=12, mean_size=8, size_std=3)
+        >>> model = wb.VBAgg(kernel="rbf")
+        >>> model.starting_values(ds)["rbf.variance"]["value"] > 0
+        True
+        >>> preview = model.condition(ds, model.starting_values(ds))
+        """
+        return self._inner.starting_values(self._learnable(ds).source())
+
     def _recalled(self, datasets: Mapping[str, xr.Dataset], facts: Mapping, kept: Kept) -> Fit:
         """The fit that was kept, without training, from what `Fit.save` wrote."""
         data = Converted(schema.check(datasets["data"]))

@@ -36,10 +36,30 @@ class MediatedModel(LabelledModel):
         MediatedFit
             Also when cancelled (``fit.cancelled``).
         """
-        data = self._learnable(ds) if targets is None else (
-            Converted(looked_at(schema.check(ds, valued=False))))
+        data = self._given(ds, targets)
         inner = self._inner.fit(data.source(targets), progress=progress, callback=callback)
         return MediatedFit(inner, self, data, targets)
+
+    def starting_values(self, ds: xr.Dataset, targets: xr.Dataset | None = None
+                        ) -> dict[str, dict]:
+        """Hyperparameters that learning would start from; no posterior is looked for.
+
+        Parameters
+        ----------
+        ds, targets
+            As of `fit`.
+
+        Returns
+        -------
+        dict
+            As of `LabelledModel.starting_values`.
+        """
+        return self._inner.starting_values(self._given(ds, targets).source(targets))
+
+    def _given(self, ds: xr.Dataset, targets: xr.Dataset | None) -> Converted:
+        """What there is to learn from, checked."""
+        return self._learnable(ds) if targets is None else (
+            Converted(looked_at(schema.check(ds, valued=False))))
 
     def _recalled(self, datasets: Mapping[str, xr.Dataset], facts: Mapping, kept: Kept
                  ) -> MediatedFit:

@@ -39,6 +39,22 @@ class MultiSourceModel(LabelledModel):
         inner = self._inner.fit(to_sources(found, trust), progress=progress, callback=callback)
         return SourcesFit(inner, self, found)
 
+    def starting_values(self, data: Several, trust: Mapping[str, float] | None = None
+                        ) -> dict[str, dict]:
+        """Hyperparameters that learning would start from; no posterior is looked for.
+
+        Parameters
+        ----------
+        data, trust
+            As of `fit`.
+
+        Returns
+        -------
+        dict
+            As of `LabelledModel.starting_values`.
+        """
+        return self._inner.starting_values(to_sources(converted(data), trust))
+
     def _recalled(self, datasets: Mapping[str, xr.Dataset], facts: Mapping, kept: Kept
                  ) -> SourcesFit:
         """The fit that was kept, without training, from what `Fit.save` wrote."""

@@ -33,6 +33,9 @@ def load_models() -> None:
     with _LOADING:
         import workbench.gp.models.registry
         import workbench.labelled.classes.loading  # noqa: F401
+        from workbench.gp.fields.residual import forget_roots
+
+        TIDY.also(forget_roots)
 
 
 def at_once(function: Callable) -> None:

@@ -1,4 +1,4 @@
-"""Memory that work has freed is given back to the machine.
+"""Memory that work has freed, or can make again, is given back to the machine.
 
 The C library keeps what is freed for what is asked for next, in a pool of its own for every
 thread: after the arrays of a fit that was hundreds of megabytes, which nothing used again.
@@ -9,14 +9,15 @@ from __future__ import annotations
 import ctypes
 import sys
 import threading
+from collections.abc import Callable
 
 REST = 5.0          # seconds without work after which memory is given back
 
 
 class Tidy:
-    """Gives freed memory back some seconds after it was last asked to.
+    """Gives memory back some seconds after it was last asked to.
 
-    Elsewhere than on Linux with the GNU C library it does nothing.
+    What is freed goes back to the machine on Linux with the GNU C library.
 
     Parameters
     ----------
@@ -26,12 +27,14 @@ class Tidy:
 
     def __init__(self, rest: float = REST):
         self._rest, self._lock, self._timer = rest, threading.Lock(), None
-        self._library = _gnu()
+        self._library, self._forgetful = _gnu(), set()
+
+    def also(self, forget: Callable[[], None]) -> None:
+        """Call a function at rest, too, which lets go of what can be made again."""
+        self._forgetful.add(forget)
 
     def soon(self) -> None:
         """Give memory back once nothing has asked for that for a while."""
-        if self._library is None:
-            return
         with self._lock:
             if self._timer is not None:
                 self._timer.cancel()
@@ -41,6 +44,8 @@ class Tidy:
 
     def now(self) -> None:
         """Give memory back."""
+        for forget in tuple(self._forgetful):
+            forget()
         if self._library is not None:
             self._library.malloc_trim(0)
 

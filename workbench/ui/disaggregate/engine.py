@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import xarray as xr
 
-from workbench.checks import Cancelled, require
+from workbench.checks import require
 from workbench.pipeline.spec import Spec
 from workbench.ui.base.cache import Cache
 from workbench.ui.disaggregate.fitted import CANCELLED, FITTED, UNFITTED, Fitted, written
@@ -238,11 +238,7 @@ def _start(spec: Spec) -> Answer:
     started, data = time.perf_counter(), _possible(spec)
     # A mixture has nothing to show before it is fitted: one of its models stands in for it.
     model = model_of(replace(spec, model="vbagg", options={}) if spec.model == "auto" else spec)
-
-    def stop(*_):
-        raise Cancelled
-    # Conditioned on where it starts, as the preview's settings are when they are run again.
-    fit = model.condition(data, model.fit(data, callback=stop).hyperparameters)
+    fit = model.condition(data, model.starting_values(data))
     return replace(_answer(spec, fit, data, "start", started), restored=True)
 
 

@@ -157,7 +157,7 @@ def with_split(scores: xr.Dataset, data: xr.Dataset, samples: int) -> xr.Dataset
         (individual,).
     """
     from workbench.evaluation.baselines import PopulationSplit
-    from workbench.evaluation.units import score_units
+    from workbench.evaluation.units import crps_of
 
     scores = scores.assign(membership=("individual", data["membership"].values))
     fine = [str(t) for t in scores["target"].values if t != "bag"]
@@ -165,8 +165,7 @@ def with_split(scores: xr.Dataset, data: xr.Dataset, samples: int) -> xr.Dataset
         return scores
     target = fine_target(fine)
     split = PopulationSplit().fit(data).given_totals()
-    found = score_units(split, data, [target], samples, 0)[target]
-    return scores.assign(split_crps=("individual", found["crps"].values))
+    return scores.assign(split_crps=("individual", crps_of(split, data, target, samples, 0)))
 
 
 def fine_target(targets: list[str]) -> str:

@@ -76,6 +76,13 @@ class PointModel(Model):
         fit.history = descend(state, criterion, progress=progress, callback=callback)
         return fit
 
+    def starting_values(self, source: Source) -> dict[str, dict]:
+        """As `Model.starting_values`, without weights that `condition` finds."""
+        state = PointState(self, source)
+        state.fix_intercept()
+        return {name: value for name, value in state.hyperparameters.report().items()
+                if name not in state.field.inferred}
+
     def condition(self, source: Source, hyperparameters: Mapping,
                   start: Mapping | None = None) -> PointFit:
         """The predictor with all hyperparameters given and none trained.

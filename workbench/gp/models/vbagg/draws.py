@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from workbench.gp.data.bags import Bags
+from workbench.gp.data.bags import Bags, split
 from workbench.gp.expectations import sensitivity_named
 from workbench.gp.kernels.operators import OPERATORS
 from workbench.gp.likelihoods import preserving
@@ -25,7 +25,7 @@ from workbench.gp.models.vbagg.effects import (
     regression,
 )
 
-# Rates that are drawn at once where only sums of them are kept: 8 MB in float64.
+# Rates that are worked on at once: 8 MB in float64.
 _ENTRIES = 1_000_000
 
 
@@ -111,8 +111,9 @@ def _features(fit, samples: int, generator) -> Tensor:
 
 
 def _f(seen, weights: Tensor, generator) -> Tensor:
-    f = seen.projection.offset + weights @ seen.projection.features.mT
-    return f + seen.residual.draw(len(weights), generator)
+    f = weights @ seen.projection.features.mT
+    f += seen.projection.offset
+    return f.add_(seen.residual.draw(len(weights), generator))
 
 
 class _Rates:
@@ -130,6 +131,7 @@ class _Rates:
         self.effects = posterior_effects(self.state, self.moments, trained)
         self.regression = regression(self.state, self.share, bags, self.effects)
         self.known = (self.effects.gain > 0).to(self.share)
+        self.coefficients = self.seen.operator.coefficients()
         centre = self.seen.projection.offset + self.seen.projection.features @ field.q_mean
         self.centre = sum_runs((self.share * centre)[None], bags)
 
@@ -150,23 +152,37 @@ class _Rates:
 
         That is Matheron's rule.
         """
-        state, seen, effects, members = self.state, self.seen, self.effects, self.bags.membership
-        # In place, for this is where most of the time of draws goes.
+        state, like = self.state, f[:, :1].expand(-1, self.bags.count)
         own = standard_normal(generator, f).mul_(state.nugget_variance.sqrt())
+        areas = None
         if state.area_std is not None:
-            one = f[:, :1].expand(-1, self.bags.count)
-            areas = state.area_std * standard_normal(generator, one)
+            areas = state.area_std * standard_normal(generator, like)
+        noise = standard_normal(generator, like)
+        inside = slice(0, 0)
+        for part, which in split(self.bags, max(1, _ENTRIES // len(f))):
+            inside = slice(inside.stop, inside.stop + len(part.x))
+            self._move(f[:, inside], own[:, inside], None if areas is None else areas[:, which],
+                       noise[:, which], part, which, inside)
+        return f
+
+    def _move(self, f: Tensor, own: Tensor, areas: Tensor | None, noise: Tensor, bags: Bags,
+              which: slice, inside: slice) -> None:
+        """Make rates of f, and of effects from their prior, in place, of some of the bags."""
+        effects, members, share = self.effects, bags.membership, self.share[inside]
+        known = self.known[which]
+        # In place, for this is where most of the time of draws goes.
+        if areas is not None:
             own += areas.index_select(1, members)
-        drawn = sum_runs(self.share * own, self.bags)
-        g = sum_runs(self.share * f, self.bags) - self.centre
-        noise = standard_normal(generator, drawn)
-        wanted = effects.location - effects.gain * g + effects.spread.sqrt() * noise
-        moved = ((wanted - drawn) * self.known).index_select(1, members)
-        found = state.link.psi(own.add_(f).add_(moved.mul_(self.regression)))
+        drawn = sum_runs(share * own, bags)
+        g = sum_runs(share * f, bags) - self.centre[:, which]
+        wanted = (effects.location[which] - effects.gain[which] * g
+                  + effects.spread[which].sqrt() * noise)
+        moved = ((wanted - drawn) * known).index_select(1, members)
+        found = self.state.link.psi(own.add_(f).add_(moved.mul_(self.regression[inside])))
         # All this is first order in the effects; the bag's total is known beyond that.
-        reached = sum_runs(seen.operator.coefficients() * found, self.bags).log()
-        factor = ((self.moments.log_mean + g + wanted - reached) * self.known).exp()
-        return found.mul_(factor.index_select(1, members))
+        reached = sum_runs(self.coefficients[inside] * found, bags).log()
+        factor = ((self.moments.log_mean[which] + g + wanted - reached) * known).exp()
+        torch.mul(found, factor.index_select(1, members), out=f)
 
 
 def _with_multipliers(fit, found: Tensor, bags: Bags, trained, generator) -> Tensor:

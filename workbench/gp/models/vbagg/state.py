@@ -17,7 +17,7 @@ from workbench.gp.fields.inducing import InducingField
 from workbench.gp.fields.projected import ProjectedData, project_data
 from workbench.gp.inference.objectives import elbo, expected_log_likelihood
 from workbench.gp.inference.scattered import scatter
-from workbench.gp.inference.trainers import train
+from workbench.gp.inference.trainers import ascend, train
 from workbench.gp.kernels.grammar import JointTerm, Term
 from workbench.gp.kernels.operators import OPERATORS
 from workbench.gp.likelihoods import Likelihood, likelihood_for
@@ -231,13 +231,9 @@ class VariationalState(Recalled):
     def train(self, progress: bool, callback) -> History:
         """Maximise the objective plus log prior, then find q on all individuals."""
         if not self.hyperparameters.free and not self.link.linear:
-            with torch.no_grad():
-                scatter(self)
-        if not self.hyperparameters.free and self.learning is not self.geometry:
-            # q is exact, of all individuals; clusters bring it near.
-            with torch.no_grad():
-                self.optimise_q(self.project(self.learning), nats=_ROUGH)
-            self.learning = self.geometry
+            return self._find_q(progress, callback)
+        if not self.hyperparameters.free:
+            self.learning = self.geometry       # where q is exact, it is that of all individuals
         history = train(self, progress, callback)
         if (self.options.inducing_inputs == "learnt" and self.hyperparameters.free
                 and not history.cancelled):
@@ -255,13 +251,35 @@ class VariationalState(Recalled):
         with torch.no_grad():
             self.trained_data = self.project().detach()
             found = self.optimise_q(self.trained_data, *((_FEW, _ROUGH) if clustered else ()))
+        self._note_left(history, found)
+        return history
+
+    def _find_q(self, progress: bool, callback) -> History:
+        """Find q of all individuals at hyperparameters that are all given."""
+        with torch.no_grad():
+            near = self.project(self.learning).detach()
+            scatter(self, near)
+            if self.learning is not self.geometry:      # clusters bring it near
+                self.optimise_q(near, nats=_ROUGH)
+                self.learning, near = self.geometry, self.project().detach()
+
+        def evaluate(pulse) -> Tensor:
+            found = self.optimise_q(near, self.steps_of_q, _PROFILE, pulse)
+            return torch.tensor(found.value, dtype=torch.float64)
+
+        history = ascend(self, progress, callback, evaluate=evaluate)
+        if self.fits:       # as after learning, to the same digits
+            self.trained_data = near
+            self._note_left(history, self.optimise_q(near))
+        return history
+
+    def _note_left(self, history: History, found: Optimum) -> None:
         if found.decrement > reachable(found.value, _LEFT, self.x.dtype):
             history.converged = False
             history.notes.append(f"q is not at its optimum: to second order {found.decrement:.3g} "
                                  "nats of the objective are left. Likely the totals bind more "
                                  "tightly than a Gaussian q can follow: use overdispersion='area' "
                                  "and nugget='learn', or a longer lengthscale, fixed or by a prior")
-        return history
 
     @property
     def fits(self) -> bool:
