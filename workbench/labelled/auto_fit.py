@@ -156,18 +156,19 @@ class AutoFit(Fit):
     def _card(self) -> dict:
         """Its own, with the cards, weights and recovery errors of its candidates.
 
-        ``weighed`` says by what: "recovered" areas, "given" weights or "untested"; ``as_good`` and
-        ``not_surely_worse`` name the simple maps that are so by the recovered areas.
+        ``weighed`` says by what: "recovered" areas, "given" weights or "untested"; ``as_good``
+        names the simple maps that recovered areas better, by more than chance, and
+        ``not_surely_worse`` those whose difference is within error.
         """
         errors = {} if self.recovery is None else {
             str(name): float(error) for name, error in zip(
                 self.recovery["model"].values, self.recovery["error"].mean("grouping").values,
                 strict=True) if np.isfinite(error)}
-        better, unsure = ([], []) if self.recovery is None else standing(self.recovery)
+        better, *unsure = ([],) if self.recovery is None else standing(self.recovery)[1:]
         tested = "recovered" if self.recovery is not None else (
             "given" if self.verdict == GIVEN else "untested")
         return {**card_of(self), "verdict": self.verdict, "recovery_errors": errors,
-                "weighed": tested, "as_good": better, "not_surely_worse": unsure,
+                "weighed": tested, "as_good": better, "not_surely_worse": sum(unsure, []),
                 "converged": self.converged, "candidates": [
                     {**card_of(fit), "name": name, "weight": float(self.inner.weight_of[name]),
                      "says": self._says[name]} for name, fit in self.candidates.items()]}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import xarray as xr
 
-from workbench.evaluation.evidence import FEW, SURE
+from workbench.evaluation.evidence import FEW, Evidence, Standing, standing_of
 from workbench.schema import counts_add_up
 
 MIXTURE = "auto (mixture)"
@@ -91,30 +91,42 @@ def difference(errors: list[dict], name: str, which: int) -> tuple[float, float]
 
 
 def verdict(recovery: xr.Dataset, areas: int) -> tuple[str, bool]:
-    """The mixture beside the simple maps in words, and whether one of them was better."""
+    """The mixture beside the simple maps in words, and whether one of them was as good or better.
+
+    Parameters
+    ----------
+    recovery : xr.Dataset
+        By `scored`.
+    areas : int
+        Areas of the data.
+    """
     parts = []
     for name in _scored(recovery):
         gap, error = _gap(recovery, name, "difference")
         parts.append(f"the {name} {_mean(recovery, name, 'error'):.3g} (difference {gap:+.2g}, "
                      f"standard error {error:.2g})")
-    wins, unsure = standing(recovery)
+    stands = standing(recovery)
+    unsure = [*stands.unsure, *(_alone(recovery, name) for name in stands.alone)]
     text = ("Recovering the known areas from merged ones the mixture has an error of "
             f"{_mean(recovery, MIXTURE, 'error'):.3g}")
     text += "".join(f", {part}" for part in parts) + "."
-    if wins:
-        text += (f" The {' and the '.join(wins)} recovered them as well or better: compare the "
+    if stands.better:
+        text += (f" The {' and the '.join(stands.better)} recovered them better: compare the "
                  "maps with wb.compare, and prefer the simple one unless there is a reason not to.")
-    if unsure and not wins:
+    elif stands.tied:
+        text += (f" That is no better than the {' and the '.join(stands.tied)} (difference within "
+                 "error): compare the maps with wb.compare.")
+    elif unsure:
         text += (f" That is not surely better than the {' and the '.join(unsure)}, whose map may "
                  "be as good or better inside the areas: compare them with wb.compare.")
-    elif areas < FEW and not wins:
+    elif areas < FEW:
         text += (f" {areas} areas make a weak test: a simple map may be as good or better inside "
                  "them; compare them with wb.compare.")
-    return text, bool(wins)
+    return text, bool(stands.better or stands.tied)
 
 
-def standing(recovery: xr.Dataset) -> tuple[list[str], list[str]]:
-    """Simple maps that the mixture does not beat, and those that it does not surely beat.
+def standing(recovery: xr.Dataset) -> Standing:
+    """How the mixture stands beside the simple maps, by the rules of `evaluation.evidence`.
 
     Parameters
     ----------
@@ -123,22 +135,21 @@ def standing(recovery: xr.Dataset) -> tuple[list[str], list[str]]:
 
     Returns
     -------
-    tuple of (list of str, list of str)
-        The second with the reason where it is the maps alone.
+    Standing
     """
-    wins, unsure = [], []
-    for name in _scored(recovery):
-        gap, error = _gap(recovery, name, "difference")
-        map_gap, map_error = _gap(recovery, name, "deviance_difference")
-        if gap > 0 or _mean(recovery, name, "deviance") * 1.1 < _mean(
-                recovery, MIXTURE, "deviance"):
-            wins.append(name)
-        elif gap > -SURE * error:
-            unsure.append(name)
-        elif map_gap > -SURE * map_error:
-            unsure.append(f"{name} (by the maps alone, without their intervals: difference of "
-                          f"deviance {map_gap:+.2g}, standard error {map_error:.2g})")
-    return wins, unsure
+    names, ours = _scored(recovery), _mean(recovery, MIXTURE, "error")
+    gaps = {name: _gap(recovery, name, "difference") for name in names}
+    alone = {name: _gap(recovery, name, "deviance_difference") for name in names}
+    return standing_of(Evidence(
+        "error", ours, {name: (ours - gap, error) for name, (gap, error) in gaps.items()},
+        float("nan"), "of recovered areas",
+        {name: (-gap, error) for name, (gap, error) in alone.items()}))
+
+
+def _alone(recovery: xr.Dataset, name: str) -> str:
+    gap, error = _gap(recovery, name, "deviance_difference")
+    return (f"{name} (by the maps alone, without their intervals: difference of deviance "
+            f"{gap:+.2g}, standard error {error:.2g})")
 
 
 def _scored(recovery: xr.Dataset) -> list[str]:

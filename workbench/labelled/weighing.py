@@ -35,7 +35,7 @@ class Weighing:
     notes : tuple of str
         What went wrong on the way.
     simple_wins : bool
-        Whether a simple map recovered the areas better than the mixture.
+        Whether a simple map recovered the areas as well as the mixture, or better.
     untested : bool
         Whether there was nothing to weigh the candidates by.
     """

@@ -209,14 +209,10 @@ def doubts_of_mixture(fit: Fit) -> tuple[str, ...]:
         return ()
     if fit.recovery is None:
         return (words.NOT_WEIGHED,)
-    wins, unsure = standing(fit.recovery)
-    if wins:
-        return (words.as_good_when_weighed(wins),)
-    return (words.may_be_chance_when_weighed([_in_short(one) for one in unsure]),
-            ) if unsure else ()
-
-
-def _in_short(rival: str) -> str:
-    """A simple map and why it may be as good, without the numbers, which the report has."""
-    name, cut, _ = rival.partition(", without their intervals")
-    return f"{name})" if cut else name
+    _, better, tied, unsure, alone = standing(fit.recovery)
+    if better:
+        return (words.better_when_weighed(better),)
+    if tied:
+        return (words.no_better_when_weighed(tied),)
+    unsure = [*unsure, *map(words.by_the_map_alone, alone)]
+    return (words.may_be_chance_when_weighed(unsure),) if unsure else ()

@@ -26,10 +26,20 @@ def not_scored(rivals: list[str]) -> str:
     return f"{listed(rivals)} could not be scored"
 
 
-def as_good_when_weighed(rivals: list[str]) -> str:
+def better_when_weighed(rivals: list[str]) -> str:
     """That simple maps won the test by which a mixture was weighted."""
-    said = "predicted held-out areas as well or better"
-    return f"when its models were weighted, {listed(rivals)} {said}"
+    return f"when its models were weighted, {listed(rivals)} predicted held-out areas better"
+
+
+def no_better_when_weighed(rivals: list[str]) -> str:
+    """That a mixture did not win the test by which it was weighted."""
+    said = f"it was no better than {listed(rivals)} (difference within error)"
+    return f"when its models were weighted, {said}"
+
+
+def by_the_map_alone(rival: str) -> str:
+    """A simple map that may be as good without its intervals."""
+    return f"{rival} (by the maps alone)"
 
 
 def may_be_chance_when_weighed(rivals: list[str]) -> str:
