@@ -157,6 +157,22 @@ def test_a_session_is_saved_opened_elsewhere_and_refused_if_it_is_none(page, toy
     shows(page, 0)
 
 
+def test_what_no_file_keeps_is_not_left_without_a_question(page, toy):
+    asked = []
+    page.on("dialog", lambda dialog: (asked.append(dialog.type), dialog.accept()))
+    begin(page, toy + "?number=16", 16)
+    move(page, "Number", "ArrowRight")
+    shows(page, 17)
+    page.reload()
+    shows(page, 17)
+    assert asked == ["beforeunload"]
+    move(page, "Number", "ArrowLeft")
+    shows(page, 16)
+    page.reload()
+    shows(page, 16)
+    assert asked == ["beforeunload"]
+
+
 def test_a_lost_server_disables_the_controls_and_says_so(page, panel_server):
     begin(page, f"{panel_server(TOY)}/toy_app?number=12", 12)
     slider = page.get_by_role("slider", name="Number")

@@ -1,6 +1,7 @@
 """Doubles: an app as small as can be, to test what all apps share.
 
-13 takes for ever, 14 ends the server, 15 works on a file whose name is HTML, and fails.
+13 takes for ever, 14 ends the server, 15 works on a file whose name is HTML, and fails, and 17 is
+what only a session file keeps.
 """
 
 import os
@@ -33,6 +34,7 @@ class Doubles(Store):
         if number == 14:
             os._exit(0)
         self._job.drop()
+        self.unsaved = number == 17
         self.param.update(work="doubling" if number == 13 else "", double=2 * number)
         if number == 15:
             self.param.update(work=f"reading {NAME}", error=f"no column {NAME}")

@@ -1,5 +1,6 @@
 """The maps: every value at its place, one locked scale, and pushing equals drawing anew."""
 
+import threading
 from dataclasses import replace
 
 import holoviews as hv
@@ -10,9 +11,9 @@ from bokeh.core.serialization import Serializer
 from bokeh.document import Document
 from bokeh.models import ColorBar, LinearColorMapper, LogColorMapper, Row
 
-from tests.ui.disaggregate.sessions import outcome
+from tests.ui.disaggregate.sessions import SMALL, Session, outcome
 from workbench.ui.base.views.figures import chart, hover
-from workbench.ui.disaggregate import engine
+from workbench.ui.disaggregate import engine, messages
 from workbench.ui.disaggregate.state import State
 from workbench.ui.disaggregate.store import Store
 from workbench.ui.disaggregate.views import map_figures
@@ -23,6 +24,7 @@ from workbench.ui.disaggregate.views.colours import mapper_of, scales
 from workbench.ui.disaggregate.views.maps import Maps
 from workbench.ui.disaggregate.views.scores import Scores, recovered_table
 from workbench.ui.disaggregate.views.screen import fit
+from workbench.ui.disaggregate.views.stepper import Stepper
 from workbench.ui.disaggregate.views.verdict import verdict_of
 
 
@@ -43,6 +45,41 @@ def all_drawn(scene, axes=("x", "y")):
 @pytest.fixture(scope="module")
 def country():
     return scene_of("dataset=simulated-country&granularity=province")
+
+
+@pytest.mark.slow
+def test_while_other_data_are_read_the_page_says_so_and_not_what_was_there(monkeypatch):
+    state = State()
+    state.read(SMALL)
+    session = Session(state)
+    store, maps = session.settled(), Maps(session.store)
+    stepper, right = Stepper(store), maps.atlas.figure("known").title
+    gate, read = threading.Event(), engine.scene
+
+    def gated(spec):
+        assert gate.wait(60)
+        return read(spec)
+
+    def steps():
+        return {one["name"]: (one["mark"], one["told"]) for one in stepper.row.steps}
+
+    assert steps()["areas"] == ("doubt", "10 areas, few") and right.text == "True rate"
+    monkeypatch.setattr(engine, "scene", gated)
+    state.granularity = "25"
+    assert store.reading and store.work == messages.READING and store.stale
+    assert right.text == "Former data: True rate" and messages.READ in maps.told.object
+    assert steps()["areas"] == ("busy", "being read") and steps()["data"][0] == "busy"
+    assert steps()["report"][0] == steps()["model"][0] == "next"
+    state.granularity = "10"
+    assert not store.reading and right.text == "True rate"
+    assert steps()["areas"] == ("doubt", "10 areas, few")
+    state.granularity = "25"
+    gate.set()
+    session.settled()
+    assert not store.reading and steps()["areas"] == ("doubt", "25 areas, few")
+    assert maps.atlas.figure("known").title.text == "True rate"
+    assert messages.READ not in maps.told.object
+    store.leave()
 
 
 def test_every_pixel_is_at_its_place(country):

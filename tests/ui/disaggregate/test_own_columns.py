@@ -15,7 +15,7 @@ from workbench.checks import InputError
 from workbench.ui.disaggregate import engine, exporting, keeping, labels, messages, own
 from workbench.ui.disaggregate.state import State
 from workbench.ui.disaggregate.store import Store
-from workbench.ui.disaggregate.views.own import AREA, Own
+from workbench.ui.disaggregate.views.own import AREA, NUMBERS, Own
 
 pytestmark = pytest.mark.usefixtures("removed")
 
@@ -156,6 +156,29 @@ def test_what_of_tables_cannot_be_used_is_said_in_the_dialog(areas, contents, sa
     assert "rgb(198, 40, 40)" in view.told.object and view.check.disabled
     assert not view.drop.accept         # else a browser drops other kinds without a word
     view.store.leave()
+
+
+def test_names_that_are_not_unique_are_not_offered_and_it_is_said_why(tmp_path):
+    def dropped(**columns):
+        frame().assign(**columns).to_file(tmp_path / "a.gpkg")
+        view = Own(store)
+        view.drop.param.update(filename=["a.gpkg"], value=[(tmp_path / "a.gpkg").read_bytes()])
+        return view
+
+    store = Store(State())
+    try:
+        twice = [f"Süd-{k % 8}" for k in range(9)]
+        view = dropped(gemeinde=twice, ags=range(9))
+        assert view.names.options == [NUMBERS]
+        assert ("Column &#x27;gemeinde&#x27; of a.gpkg cannot name the areas: &#x27;Süd-0&#x27; "
+                "is there 2 times.") in view.taken.object
+        assert "cannot name" not in dropped(land=["Nord"] * 4 + ["Süd"] * 5).taken.object
+        gaps = dropped(ags=["1", "2", None, None, "3", "3", "4", "4", "5"], gemeinde="Süd")
+        assert "&#x27;3&#x27; is there 2 times, &#x27;4&#x27; is there 2 times, 2 entries are " in (
+            gaps.taken.object)
+        assert "&#x27;gemeinde&#x27; of a.gpkg cannot name" in gaps.taken.object
+    finally:
+        store.leave()
 
 
 def shapefile(folder, encoding):

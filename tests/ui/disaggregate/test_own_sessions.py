@@ -82,8 +82,9 @@ def test_a_session_of_own_data_shows_the_same_numbers_in_another_server(begin, c
     mine = with_own(begin(), contents)
     mine.store.fit()
     mine.settled()
+    assert mine.store.unsaved
     packed = mine.store.save()
-    assert packed == mine.store.save()
+    assert packed == mine.store.save() and not mine.store.unsaved
     assert leftovers.OWN.encode() not in packed
     kept = unpack(packed, "disaggregate", ALLOWED)
     assert keeping.own_contents(kept) == contents and len(kept.members) == 4
@@ -91,7 +92,7 @@ def test_a_session_of_own_data_shows_the_same_numbers_in_another_server(begin, c
     theirs = begin()
     theirs.state.read("dataset=swiss-roll&granularity=10&model=vbagg&kernel=linear")
     store = opening(theirs, packed)
-    assert store.error == ""
+    assert store.error == "" and not store.unsaved      # the file has them
     assert theirs.state.choice.title == "Own: areas.gpkg" and theirs.state.dataset == "own-1"
     shown, before = store.answer, mine.store.answer
     assert shown.kind == "learnt" and shown.fitted == before.fitted
@@ -109,6 +110,12 @@ def test_a_session_of_own_data_shows_the_same_numbers_in_another_server(begin, c
 
 def test_a_session_without_a_fit_has_its_data_all_the_same(begin, contents):
     mine = with_own(begin(), contents, weight="")
+    assert mine.store.unsaved
+    mine.state.dataset = "swiss-roll"
+    mine.store.save()
+    assert mine.store.unsaved               # own data are not of the example
+    mine.state.dataset = "own-1"
+    mine.maps()
     bare = pack("disaggregate", keeping.session_of(
         mine.state.query(), None, mine.state.choice, mine.store._used["own-1"]))
     store = opening(begin(), bare)

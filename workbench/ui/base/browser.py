@@ -18,6 +18,8 @@ class Browser(pn.custom.JSComponent):
     history: the first change after a press makes an entry, those that follow replace it. Undo and
     redo are the browser's Back and Forward.
 
+    Before what cannot be had again is left, the browser asks, in its own words.
+
     On a phone it closes the sidebar, which would lie over what the page is about.
     """
 
@@ -27,6 +29,7 @@ class Browser(pn.custom.JSComponent):
     escapes = param.Integer(0, doc="how often Escape was pressed, menus aside")
     resets = param.Integer(0, doc="how often the example was asked for")
     dark = param.Boolean(False, doc="whether the page is dark, kept in a cookie")
+    unsaved = param.Boolean(False, doc="whether leaving the page loses what no file keeps")
     words = param.Dict({"undo": messages.UNDO, "redo": messages.REDO, "reset": messages.RESET,
                         "lost": messages.LOST, "reload": messages.RELOAD})
     cookie = param.String(COOKIE, constant=True)
@@ -148,14 +151,21 @@ class Browser(pn.custom.JSComponent):
         banner?.remove()
         banner = null
       }
+      const leave = event => {      // once the server has gone there is nothing left to keep
+        if (!model.unsaved || banner !== null) return
+        event.preventDefault()
+        event.returnValue = true
+      }
       view.model.document.on_event('connection_lost', lost)
       view.model.document.on_event('client_reconnected', found)
 
+      window.addEventListener('beforeunload', leave)
       window.addEventListener('popstate', popped)
       window.addEventListener('pointerdown', press, true)
       window.addEventListener('keydown', key_down, true)
       window.addEventListener('keydown', keys)
       model.on('remove', () => {
+        window.removeEventListener('beforeunload', leave)
         window.removeEventListener('popstate', popped)
         window.removeEventListener('pointerdown', press, true)
         window.removeEventListener('keydown', key_down, true)

@@ -48,6 +48,7 @@ class Store(ParameterizedABC):
     work = param.String("", doc="what is being worked on; empty if nothing")
     fraction = param.Number(0.0, doc="share of the work that is done; 0 if that is not known")
     error = param.String("", doc="what went wrong last; empty if nothing")
+    unsaved = param.Boolean(False, doc="whether the session holds what only a file of it keeps")
 
     watched: ClassVar[tuple[str, ...]] = ()
 
@@ -101,6 +102,11 @@ class Store(ParameterizedABC):
     def app(self) -> str:
         """Name of the app, after its folder."""
         return type(self).__module__.split(".")[-2]
+
+    @property
+    def subject(self) -> str:
+        """What the page is about, such as its dataset, for names of files."""
+        return ""
 
     def save(self) -> bytes:
         """The session as one file."""

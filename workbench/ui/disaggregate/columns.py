@@ -12,6 +12,8 @@ COUNTS = ("case", "count", "death", "total", "event", "value", "positive", "inci
           "fälle", "tote", "anzahl", "caso", "muerte", "defuncion", "cas", "deces", "décès",
           "nombre", "decess", "obito", "óbito")
 _NUMBERS = ("fid", "id", "gid", "ogc_fid", "objectid", "ags", "ars", "geoid", "code", "index")
+_NAMES = ("name", "nom", "namn", "navn", "label", "gemeinde", "kreis", "district", "municip",
+          "commune", "comune", "county")
 _SHAPES = ("area", "shape_area", "shape_leng", "shape_length", "perimeter", "km2", "sqkm")
 
 
@@ -38,6 +40,21 @@ def is_number_of_row(name: str) -> bool:
     name : str
     """
     return name.lower() in _NUMBERS + _SHAPES
+
+
+def is_name(column: str) -> bool:
+    """Whether a column is called like names of areas, or as GADM and others call these.
+
+    Parameters
+    ----------
+    column : str
+
+    Examples
+    --------
+    >>> is_name("NAME_2"), is_name("gemeinde"), is_name("region")
+    (True, True, False)
+    """
+    return any(word in column.lower() for word in _NAMES)
 
 
 def totals_first(columns: Sequence[str]) -> list[str]:

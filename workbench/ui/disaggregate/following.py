@@ -69,3 +69,40 @@ def score(answer: Answer, scene: Scene, run: Run, store: Store) -> None:
     if exact is not answer:
         run.send("maps", (scene, exact))
     run.send("scores", engine.scores(exact))
+
+
+def learn(spec: Spec, empty: bool, run: Run) -> None:
+    """Learn hyperparameters, show the maps, and score them.
+
+    Parameters
+    ----------
+    spec : Spec
+    empty : bool
+        Whether nothing is shown yet, so that a preview is.
+    run : Run
+    """
+    if empty:
+        run.wait_for_page(0)
+    scene = engine.scene(spec)
+    run.send("scene", scene)
+    if empty:       # of a URL: there are maps to look at until the fit is there
+        run.send("meanwhile", (scene, engine.quick(spec)))
+    answer = engine.learn(spec, run.tick)
+    run.send("maps", (scene, engine.including(answer, spec.area_effect)))
+    run.send("scores", engine.scores(answer))
+
+
+def work_ahead(specs: list[Spec], fitted: Fitted, run: Run) -> None:
+    """Answer what the next move of a slider asks for, as long as nobody wants anything else.
+
+    Parameters
+    ----------
+    specs : list of Spec
+    fitted : Fitted
+    run : Run
+    """
+    run.rest(PAUSE)
+    for spec in specs:
+        run.give_way()
+        if engine.ready(spec, fitted) is None:
+            engine.quick(spec, fitted)

@@ -49,6 +49,7 @@ class Insights(store.Store):
         self._looking = self._line(self._hear_insight)
         self._checks = self._line(self._hear_insight, spare=True)
         self._own, self._dropped, self._used = self._line(self._hear_own), None, {}
+        self._unsaved: set[str] = set()
         self.state.param.watch(self._look, "beside")
 
     @property
@@ -101,7 +102,7 @@ class Insights(store.Store):
         require(size <= 1e6 * own.MOST_KEPT, f"own data of this session would have {size / 1e6:.0f}"
                 f" MB together, more than {own.MOST_KEPT}; open the page again for further ones")
 
-    def use_own(self, choice: Choice, files: own.Files) -> str:
+    def use_own(self, choice: Choice, files: own.Files, saved: bool = False) -> str:
         """Offer data of one's own and choose them, each time under a new name (returned)."""
         name = f"{own.NAME}{len(self._used) + 1}"
         titles, title, count = set(self.state.param.dataset.names), choice.title, 1
@@ -109,6 +110,7 @@ class Insights(store.Store):
             count += 1
             title = f"{choice.title} ({count})"
         self._used[name] = files
+        self._need_saving(name, not saved)
         found = self.own if files is self._dropped else None
         self.state.add(name, replace(choice, title=title))
         if found is not None:           # as of these very files: it need not be made again
@@ -116,6 +118,12 @@ class Insights(store.Store):
             self._checks.drop()
             self.check = found
         return name
+
+    def _need_saving(self, name: str, needed: bool = True) -> None:
+        """Note whether own data and their fit are in no session file yet."""
+        if name in self._used:
+            (self._unsaved.add if needed else self._unsaved.discard)(name)
+        self.unsaved = bool(self._unsaved)
 
     def leave(self) -> None:
         """Drop all work and delete the files: the session is over."""

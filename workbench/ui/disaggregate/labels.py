@@ -37,6 +37,7 @@ STEPS_LABEL = "Steps from data to report"
 STEP_MARKS = {"done": "done", "doubt": "look at this", "wrong": "wrong", "next": "to do",
               "busy": "under way"}
 STEP_REFUSED, STEP_BUSY, STEP_CLEAN = "files refused", "under way", "no findings"
+STEP_READING = "being read"
 STEP_LEARNING, STEP_BLOCKED, STEP_FIT = "learning", "correct errors first", "press Fit"
 STEP_KINDS = {"learnt": "fitted", "stopped": "stopped early", "moved": "moved by a slider"}
 STEP_NO_MAP, STEP_PREVIEW = "none yet", "preview"
@@ -59,6 +60,26 @@ def text_column(column: str, file: str, wrong: list[str]) -> str:
     """That a column of numbers is text, and which entries made it so."""
     why = f" ({', '.join(wrong)})" if wrong else ""
     return f"column {column!r} of {file} is text, not numbers{why}: correct it there"
+
+
+def no_names(column: str, file: str, why: list[str]) -> str:
+    """That a column is not offered as the areas' names."""
+    return f"column {column!r} of {file} cannot name the areas: {', '.join(why)}"
+
+
+def repeated(name: str, count: int) -> str:
+    """That a name is there several times."""
+    return f"{name[:40]!r} is there {count} times"
+
+
+def more_repeated(count: int) -> str:
+    """That further names are there several times."""
+    return f"{count} more {'is' if count == 1 else 'are'} repeated"
+
+
+def unnamed(count: int) -> str:
+    """That entries are missing."""
+    return f"{count} {'entry is' if count == 1 else 'entries are'} empty"
 
 
 def no_numbers(file: str) -> str:

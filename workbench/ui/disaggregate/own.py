@@ -18,6 +18,7 @@ from workbench.ui.disaggregate.offering import choice_of
 from workbench.ui.disaggregate.portable import needed, portable
 from workbench.ui.disaggregate.roles import (
     layers_of,
+    not_names,
     not_numbers,
     options_of,
     require_numbers,
@@ -69,7 +70,7 @@ class Files:
     outlines : geopandas.GeoDataFrame or None
         Coarse shapes of the areas, with ``names``, by row.
     texts : tuple of str
-        What is said of columns that only look like numbers.
+        What is said of columns that only look like numbers, or like names of the areas.
     layers : Mapping
         By name of a CSV of pixels: its rasters, where there are several.
     """
@@ -186,7 +187,8 @@ def _looked_at(folder: tempfile.TemporaryDirectory, contents: Mapping[str, bytes
     import geopandas
 
     outlines = geopandas.GeoDataFrame(frame[known], geometry=coarse(frame.geometry))
-    said = (*not_numbers(texts, areas[0].name), *(table.texts if table else ()))
+    said = (*not_numbers(texts, areas[0].name), *not_names(texts, areas[0].name),
+            *(table.texts if table else ()))
     found = Files(areas[0], rasters, numeric, names, table, folder, outlines, said,
                   layers_of(grids))
     require_numbers(found)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from workbench.checks import InputError
 from workbench.ui.disaggregate import labels
-from workbench.ui.disaggregate.columns import is_number_of_row
+from workbench.ui.disaggregate.columns import is_name, is_number_of_row
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -52,6 +52,45 @@ def not_numbers(frame: DataFrame, name: str) -> tuple[str, ...]:
         shown = [f"{text!r} in row {row}" for row, text in wrong.head(_SHOWN).items()]
         more = [f"{len(wrong) - _SHOWN} more"] if len(wrong) > _SHOWN else []
         said.append(labels.text_column(str(column), name, [*shown, *more]))
+    return tuple(said)
+
+
+def not_names(texts: DataFrame, file: str) -> tuple[str, ...]:
+    """Columns that look like the areas' names but do not tell them apart, each with the reason.
+
+    Parameters
+    ----------
+    texts : DataFrame
+        Columns of text, a row for each area.
+    file : str
+        They are from.
+
+    Returns
+    -------
+    tuple of str
+        A sentence for each. A column that rather groups the areas is none, unless it is called
+        like a name and no other column tells the areas apart.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> not_names(pd.DataFrame({"name": ["Ambato", "Ambo", "Ambato"]}), "a.gpkg")
+    ("column 'name' of a.gpkg cannot name the areas: 'Ambato' is there 2 times",)
+    """
+    said, named = [], any(texts[column].is_unique for column in texts)
+    for column in texts:
+        given = texts[column]
+        meant = given.nunique() >= _SHARE * len(given) or is_name(str(column)) and not named
+        if given.is_unique or not meant:
+            continue
+        counts = given.value_counts()
+        often = [labels.repeated(str(one), int(count)) for one, count in counts.items()
+                 if count > 1]
+        empty = int(given.isna().sum())
+        more = len(often) - _SHOWN
+        said.append(labels.no_names(str(column), file, [
+            *often[:_SHOWN], *([labels.more_repeated(more)] if more > 0 else []),
+            *([labels.unnamed(empty)] if empty else [])]))
     return tuple(said)
 
 

@@ -55,7 +55,8 @@ def steps_of(store: Store, verdict: Verdict) -> tuple[Step, ...]:
 def _data(store: Store) -> Step:
     if store.own_refused:
         return Step("data", WRONG, labels.STEP_REFUSED)
-    return Step("data", BUSY if store.scene is None else DONE, store.state.choice.title)
+    busy = store.scene is None or store.reading
+    return Step("data", BUSY if busy else DONE, store.state.choice.title)
 
 
 def _check(store: Store) -> Step:
@@ -69,8 +70,8 @@ def _check(store: Store) -> Step:
 
 
 def _areas(store: Store) -> Step:
-    if store.scene is None:
-        return Step("areas", BUSY, labels.STEP_BUSY)
+    if store.scene is None or store.reading:
+        return Step("areas", BUSY, labels.STEP_READING)
     count = store.scene.data.sizes["bag"]
     return Step("areas", DOUBT if count < FEW else DONE, labels.step_areas(count, count < FEW))
 
@@ -80,14 +81,14 @@ def _model(store: Store) -> Step:
         return Step("model", BUSY, labels.STEP_LEARNING)
     if store.blocked:
         return Step("model", WRONG, labels.STEP_BLOCKED)
-    if store.answer is None or store.answer.kind == "start":
+    if store.answer is None or store.reading or store.answer.kind == "start":
         return Step("model", NEXT, labels.STEP_FIT)
     mark = DONE if store.answer.kind == "learnt" and store.answer.fit.converged else DOUBT
     return Step("model", mark, labels.STEP_KINDS[store.answer.kind])
 
 
 def _map(store: Store, verdict: Verdict) -> Step:
-    if store.answer is None:
+    if store.answer is None or store.reading:
         return Step("map", NEXT if store.blocked else BUSY, labels.STEP_NO_MAP)
     if store.answer.kind == "start":
         return Step("map", NEXT, labels.STEP_PREVIEW)
@@ -95,6 +96,6 @@ def _map(store: Store, verdict: Verdict) -> Step:
 
 
 def _report(store: Store) -> Step:
-    fitted = store.answer is not None and store.answer.kind != "start"
+    fitted = store.answer is not None and not store.reading and store.answer.kind != "start"
     return Step("report", DONE if fitted else NEXT,
                 labels.STEP_REPORT if fitted else labels.STEP_AFTER_FIT)

@@ -19,8 +19,8 @@ from workbench.ui.base.store import alone, in_words
 from workbench.ui.disaggregate import engine, keeping, labels, messages, own, recovery
 from workbench.ui.disaggregate.engine import Answer, Scene
 from workbench.ui.disaggregate.fitted import FITTED, UNFITTED, Fitted
-from workbench.ui.disaggregate.following import follow, score
-from workbench.ui.disaggregate.insights import NONE, PAUSE, Insights
+from workbench.ui.disaggregate.following import follow, learn, score, work_ahead
+from workbench.ui.disaggregate.insights import NONE, Insights
 from workbench.ui.disaggregate.keeping import Opened
 from workbench.ui.disaggregate.state import State
 
@@ -46,6 +46,7 @@ class Store(Insights):
     def _set_up(self) -> None:
         self._spec, self._asked, self._side = None, None, self._line(self._hear_side)
         self._opened, self._pursued, self._wanted, self._glimpsed = {}, None, None, False
+        self._staged = None
         self._ahead = self._line(self._hear_side, spare=True)
         super()._set_up()
 
@@ -65,6 +66,12 @@ class Store(Insights):
         if self.answer is None:
             return False
         return self.work == UPDATING and not self._glimpsed or self.of_other_data
+
+    @property
+    def reading(self) -> bool:
+        """Whether the data that are chosen are still being read: what is shown are former ones."""
+        return bool(self.work) and self._spec is not None and (
+            engine.data_spec(self._spec) != self._staged)
 
     @property
     def of_other_data(self) -> bool:
@@ -95,6 +102,7 @@ class Store(Insights):
         if len(packed) > 1e6 * own.MOST:
             self.error = labels.not_saved(len(packed) / 1e6, own.MOST)
             raise InputError(self.error)
+        self._need_saving(state.dataset, False)
         return packed
 
     @alone
@@ -125,7 +133,7 @@ class Store(Insights):
         self.param.update(error="", history=[], fraction=0.0, testing=(0, 0),
                           work="learning hyperparameters")
         empty = self.answer is None
-        self._job.start(lambda run: _fit(spec, empty, run))
+        self._job.start(lambda run: learn(spec, empty, run))
 
     @alone
     def _changed(self, *events) -> None:
@@ -143,7 +151,9 @@ class Store(Insights):
         self._have_checked(spec)
         found, scene = self._ready(spec, fitted), engine.ready_scene(spec)
         self._glimpsed = False
-        self.param.update(error="", work=UPDATING, fraction=0.0, testing=(0, 0))
+        reads = scene is None and engine.data_spec(spec) != self._staged
+        self.param.update(error="", work=messages.READING if reads else UPDATING, fraction=0.0,
+                          testing=(0, 0))
         if found is None and fitted.status == FITTED and not fitted.at:
             self._learn(spec)
             return
@@ -181,7 +191,7 @@ class Store(Insights):
     def _show(self, scene: Scene, answer: Answer) -> None:
         curve = answer.history and (*answer.history, answer.reached)
         history = list(enumerate(curve, 1)) or self.history
-        self.threshold = self.state.threshold
+        self.threshold, self._staged = self.state.threshold, engine.data_spec(answer.spec)
         exceedance = answer.exceedance(self.state.spec().threshold)
         same = self._same_fit(answer)
         scores = self.scores if same else engine.ready_scores(answer)
@@ -196,6 +206,9 @@ class Store(Insights):
 
     def _stage(self, scene: Scene) -> None:
         """Show the data of a scene while its maps are worked on."""
+        self._staged = engine.data_spec(self._spec)
+        if self.work == messages.READING:
+            self.work = UPDATING
         if scene is not self.scene:
             self.threshold = self.state.threshold
             self.param.update(scene=scene, answer=None, exceedance=None, scores=None, history=[],
@@ -231,6 +244,8 @@ class Store(Insights):
             self._glimpsed = True
             self._show(*result)
             self._adopt(result[1])
+            if result[1].fitted != UNFITTED:
+                self._need_saving(self.state.dataset)
             done = result[1].answers(self._spec, self.state.fitted)
             self.param.update(work="scoring" if done else UPDATING, fraction=0.0)
             self._include(self._spec.area_effect)   # it may have been switched meanwhile
@@ -243,7 +258,8 @@ class Store(Insights):
         self._asked = None
         with self.state.together():
             if opened.choice is not None:
-                query = keeping.with_dataset(query, self.use_own(opened.choice, opened.files))
+                query = keeping.with_dataset(query, self.use_own(
+                    opened.choice, opened.files, saved=True))
             self.state.read(query)
         self._changed()
         if answer is not None:
@@ -264,7 +280,7 @@ class Store(Insights):
         self._have_tested()
         neighbours, fitted = self.state.neighbours(), self.state.fitted
         if neighbours:
-            self._ahead.start(lambda run: _work_ahead(neighbours, fitted, run))
+            self._ahead.start(lambda run: work_ahead(neighbours, fitted, run))
 
     @alone
     def _hear_side(self, event: str, *values) -> None:
@@ -274,24 +290,3 @@ class Store(Insights):
                 self._show(scene, answer)
         elif event == "failed":
             self.error = in_words(values[0])
-
-
-def _fit(spec: Spec, empty: bool, run: Run) -> None:
-    if empty:
-        run.wait_for_page(0)
-    scene = engine.scene(spec)
-    run.send("scene", scene)
-    if empty:       # of a URL: there are maps to look at until the fit is there
-        run.send("meanwhile", (scene, engine.quick(spec)))
-    answer = engine.learn(spec, run.tick)
-    run.send("maps", (scene, engine.including(answer, spec.area_effect)))
-    run.send("scores", engine.scores(answer))
-
-
-def _work_ahead(specs: list[Spec], fitted: Fitted, run: Run) -> None:
-    """Answer what the next move of a slider asks for, as long as nobody wants anything else."""
-    run.rest(PAUSE)
-    for spec in specs:
-        run.give_way()
-        if engine.ready(spec, fitted) is None:
-            engine.quick(spec, fitted)

@@ -70,6 +70,7 @@ class Atlas:
             "beyond": ColourScale("extrapolation", RANGES, 0.0, 1.0, "spread"),
             DIFFERENCE: comparison.scale(scene)}
         self.figures: dict[str, figure] = {}
+        self._former = False
         self.rescale(scene.rate, scene.spread)
 
     @property
@@ -82,6 +83,18 @@ class Atlas:
         """Pixels beside a frame that its axis takes."""
         return 0 if map_unit(self.scene.drawn, self.axes) in map_figures.LENGTHS else (
             map_figures.AXIS)
+
+    @property
+    def former(self) -> bool:
+        """Whether the titles say that others are chosen than these data."""
+        return self._former
+
+    @former.setter
+    def former(self, whether: bool) -> None:
+        self._former = whether
+        for plot in self.figures.values():
+            text = plot.title.text.removeprefix(messages.FORMER)
+            plot.title.text = f"{messages.FORMER}{text}" if whether else text
 
     def figure(self, name: str) -> figure:
         """A figure, drawn if it was not yet."""

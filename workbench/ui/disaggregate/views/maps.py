@@ -46,6 +46,7 @@ class Maps(View):
         self.follow(self._layer, "scores", "recovered", "testing", "untested")
         store.state.param.watch(self._swiped, "swipe")
         self.follow(self._dim, "work", "answer")
+        self.follow(self._former, "work", "scene")
 
     @property
     def beside(self) -> str:
@@ -123,6 +124,8 @@ class Maps(View):
                 self._right[0].visible = shown is not None and bool(shown.maps)
 
     def _words(self, name: str, shown) -> str:
+        if self.store.reading:
+            return messages.READ
         if name in LAYERS:
             if self.store.answer is None or shown is None:
                 return messages.WORKING_LAYER
@@ -181,6 +184,13 @@ class Maps(View):
             second = self.atlas.compare(self.store.answer.mean, stretched is not None)
         self._caption.object = paragraph(
             f"{rate.caption.capitalize()} {second.caption.capitalize()}")
+
+    def _former(self, *events) -> None:
+        """Say of maps that they are of former data, while others are being read."""
+        if self.atlas is not None and self.atlas.former != self.store.reading:
+            with pn.io.hold():
+                self.atlas.former = self.store.reading
+                self._layer()
 
     def _dim(self, *events) -> None:
         dim(self._row, self.store.stale)
