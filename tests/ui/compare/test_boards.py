@@ -190,7 +190,7 @@ def test_exports_are_of_the_tab_that_is_open():
     assert all(each.disabled for each in (view.csv, view.notebook, view.json))
     store.refresh()
     assert not any(each.disabled for each in (view.csv, view.notebook, view.json))
-    assert view._json()[0] == "comparison.json" and view.__panel__().visible
+    assert view._json()[0] == "comparison-country.json" and view.__panel__().visible
     assert "CRPS of square roots −" in Numbers(store).verdict.label       # what is scored
     store.state.tab = "engines"
     assert view._json()[0] == "engines.json"
@@ -245,7 +245,7 @@ def test_a_stop_keeps_what_is_finished_and_the_rest_goes_on(tmp_path):
 
     part = comparing.compute(setting, stopping, tmp_path)
     assert part.partial.startswith("stopped after 5 of ")
-    assert exporting.of_board(part).stem == "comparison-incomplete"
+    assert exporting.of_board(part).stem == "comparison-country-24-incomplete"
     assert exporting.of_board(part).caption == messages.failed(part.partial)
     shares = [share for share, _ in told]
     assert shares == sorted(shares) and shares[-1] < 1

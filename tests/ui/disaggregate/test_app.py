@@ -213,7 +213,7 @@ def test_a_fit_is_in_the_address_the_history_and_a_file(page, apps_url, tmp_path
                            timeout=WAIT)
     with page.expect_download() as download:
         press(page, "Settings (JSON)")
-    assert download.value.suggested_filename == "settings-preview.json"
+    assert download.value.suggested_filename == "settings-swiss-roll-preview.json"
     press(page, "Redo")
     expect(badge(page)).to_contain_text("hyperparameters learnt", timeout=WAIT)
     with page.expect_download() as download:

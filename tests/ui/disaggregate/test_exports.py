@@ -133,7 +133,7 @@ def test_the_settings_of_a_preview_make_the_same_map_on_the_command_line(begin, 
     assert json.loads(text)["status"] == "preview"
     maps = wb.run(wb.Spec.from_json(text))
     alike(answer, maps)
-    assert exports.file_name("settings", answer, ".json") == "settings-preview.json"
+    assert exports.file_name("settings", "a", answer, ".json") == "settings-a-preview.json"
 
 
 def test_the_settings_and_maps_of_a_fit_carry_it(begin, tmp_path):

@@ -92,7 +92,7 @@ def test_a_session_of_own_data_shows_the_same_numbers_in_another_server(begin, c
     theirs = begin()
     theirs.state.read("dataset=swiss-roll&granularity=10&model=vbagg&kernel=linear")
     store = opening(theirs, packed)
-    assert store.error == "" and not store.unsaved      # the file has them
+    assert store.error == "" and not store.unsaved and store.subject == "areas"
     assert theirs.state.choice.title == "Own: areas.gpkg" and theirs.state.dataset == "own-1"
     shown, before = store.answer, mine.store.answer
     assert shown.kind == "learnt" and shown.fitted == before.fitted

@@ -126,7 +126,7 @@ def test_the_divider_moves_by_key_and_drag_and_a_step_leads_to_its_part(page, ap
     page.wait_for_function(shapes, arg="(31|69)%", timeout=WAIT)
     with page.expect_download(timeout=WAIT) as drawn:
         press(page, "SVG")
-    assert drawn.value.suggested_filename == "disaggregated-preview.svg"
+    assert drawn.value.suggested_filename == "disaggregated-simulated-country-preview.svg"
     picture = drawn.value.path().read_text()
     assert "Preview, not fitted" in picture and picture.count("clip-path=\"url(#wb-seen-") == 2
     assert "What adds up to the estimate" not in picture        # in a drawer that is closed

@@ -65,7 +65,7 @@ def test_programs_and_files_hold_what_is_on_the_page(query, kinds, columns):
     same(ran(found.program)["table"], page)
     for said in (found.program, found.caption, found.notebook(), found.report(), found.stem,
                  *found.told[:1]):
-        assert PREVIEW in said or said == "disaggregated-preview"
+        assert PREVIEW in said or said == f"disaggregated-{store.state.dataset}-preview"
     with xr.open_dataset(io.BytesIO(found.file(".nc").getvalue())) as held:
         assert held.attrs["status"].startswith(PREVIEW)
         np.testing.assert_array_equal(held["mean"], page["mean"])
@@ -98,7 +98,7 @@ def test_a_fit_is_called_one_and_is_learnt_again_from_its_program():
     store = looked_at(f"dataset=swiss-roll&granularity=10&{SETTINGS}std")
     store.answer = learnt = engine.learn(store.state.spec())
     found = exporting.bundle(store)
-    assert found.stem == "disaggregated-fitted" and PREVIEW not in found.notebook()
+    assert found.stem == "disaggregated-swiss-roll-fitted" and PREVIEW not in found.notebook()
     assert "model.fit(ds)" in found.program and found.told[0] == "Fitted."
     same(ran(found.program)["table"], found.table(), 0.01)
     store.answer = replace(learnt, rough=True)      # while a slider is dragged
@@ -143,12 +143,12 @@ def test_settings_are_there_before_a_map_and_what_a_map_cannot_be_is_not_offered
         ".tif": False, ".gpkg": False, ".nc": True}
     assert not any(each.disabled for each in view._all)
     view._draw("png")
-    assert view.pictures.asked[:2] == ["png", "disaggregated-preview.png"]
+    assert view.pictures.asked[:2] == ["png", "disaggregated-swiss-roll-preview.png"]
     assert PREVIEW in view.pictures.asked[3]
     roll.work = "updating the maps"
     assert roll.stale and all(each.disabled for each in view._all)
     roll.param.update(work="", answer=None)
     assert all(each.disabled for each in view._all) and not view.settings.disabled
     name, content = view._settings()
-    assert name == "settings-preview.json" and json.load(content)["status"] == "preview"
+    assert name == "settings-swiss-roll-preview.json" and json.load(content)["status"] == "preview"
     roll.close()

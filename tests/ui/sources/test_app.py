@@ -151,7 +151,7 @@ def test_pictures_report_and_table_are_taken_away(page, apps_url):
     def content(button):
         with page.expect_download(timeout=WAIT) as made:
             page.get_by_role("button", name=button, exact=True).click()
-        assert made.value.suggested_filename.startswith("sources-line.")
+        assert made.value.suggested_filename.startswith("sources-line-waves.")
         return made.value.path().read_bytes()
 
     assert content("PNG").startswith(b"\x89PNG")

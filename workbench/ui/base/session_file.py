@@ -11,6 +11,7 @@ import panel_material_ui as pmui
 from workbench.ui.base import messages
 from workbench.ui.base.session import SUFFIX
 from workbench.ui.base.store import Store, in_words
+from workbench.ui.base.views.bundle import file_stem
 
 #: Whether the server has the documentation, and with it the glossary of all apps.
 DOCUMENTED = threading.Event()
@@ -31,8 +32,8 @@ class SessionFile(pn.viewable.Viewer):
         plain = {"variant": "outlined", "size": "small", "margin": (4, 10),
                  "sizing_mode": "stretch_width"}
         self.save = pmui.FileDownload(
-            label=messages.SAVE_SESSION, callback=lambda: io.BytesIO(store.save()),
-            filename=store.app + SUFFIX, embed=False, **plain)
+            label=messages.SAVE_SESSION, callback=self._save, filename=store.app + SUFFIX,
+            embed=False, **plain)
         self.open = pmui.FileInput(label=messages.OPEN_SESSION, accept=SUFFIX, **plain)
         self.open.param.watch(self._open, "value")
         self._panel = pn.Column(
@@ -42,6 +43,11 @@ class SessionFile(pn.viewable.Viewer):
                             sx={"opacity": 0.8}),
             pn.pane.HTML(messages.GLOSSARY if DOCUMENTED.is_set() else "", margin=(0, 10)),
             sizing_mode="stretch_width", margin=0)
+
+    def _save(self) -> io.BytesIO:
+        packed = io.BytesIO(self.store.save())
+        self.save.filename = file_stem(self.store.app, self.store.subject) + SUFFIX
+        return packed
 
     def _open(self, event) -> None:
         if not event.new:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import xarray as xr
 
-from workbench.ui.base.views.bundle import Bundle
+from workbench.ui.base.views.bundle import Bundle, file_stem
 from workbench.ui.compare import messages, pairs, published
 from workbench.ui.compare.engine import Board, data_of
 from workbench.ui.compare.programs import board_program, column_of, pair_program
@@ -60,7 +60,8 @@ def of_board(board: Board, query: str = "", score: str = "crps") -> Bundle:
     drawn = (((".tif",) if setting.data.name in _RASTERS else ()) + (".gpkg", ".nc")
              if setting.data.blocks else (".nc",))
     return Bundle(
-        "comparison-incomplete" if cut else "comparison", f"Models compared: {setting.data.title}",
+        file_stem("comparison", setting.dataset, "incomplete" if cut else ""),
+        f"Models compared: {setting.data.title}",
         tuple(filter(None, [cut, attrs["sentence"], *attrs["notes"].split("\n")])),
         {"test": setting.test, "address": f"compare?{query}"},
         lambda: board_program(board, _test(board), by),

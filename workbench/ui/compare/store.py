@@ -12,7 +12,7 @@ import xarray as xr
 from workbench.ui.base import store
 from workbench.ui.compare import background, messages, pairs
 from workbench.ui.compare.engine import Board
-from workbench.ui.compare.state import BETWEEN, BOARD, MODELS, PAIR, Pair, Setting
+from workbench.ui.compare.state import BETWEEN, BOARD, MODELS, PAIR, PAPERS, Pair, Setting
 
 
 class Store(store.Store):
@@ -26,6 +26,11 @@ class Store(store.Store):
     what = param.String("", doc="what is being done, and how long it will still take")
 
     watched = (*BOARD, *PAIR)
+
+    @property
+    def subject(self) -> str:
+        """What the open tab is about, for names of files."""
+        return {MODELS: self.state.dataset, PAPERS: self.state.paper}.get(self.state.tab, "engines")
 
     def _set_up(self) -> None:
         self._asked: Setting | Pair | None = None

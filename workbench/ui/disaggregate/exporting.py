@@ -84,7 +84,7 @@ def bundle(store: Store, verdict: str = "") -> Bundle | None:
     title = str(scene.data.attrs.get("title", "")) or "A map of totals of areas"
     drawn = places(scene.data)
     return Bundle(
-        exports.file_name("disaggregated", answer, ""), title,
+        exports.file_name("disaggregated", exports.subject(answer.spec), answer, ""), title,
         (f"{status}.", *filter(None, [verdict]), labels.NATURAL.format(unit=scene.unit)),
         {"model": spec.model, "status": status, "threshold": f"{store.threshold:g} {scene.unit}"},
         lambda: program(answer, spec.threshold, scene, layer, state.choice.axes),

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import xarray as xr
 
 from workbench.pipeline.spec import Spec
+from workbench.ui.base.views.bundle import file_stem
 from workbench.ui.disaggregate import own
 from workbench.ui.disaggregate.engine import Answer, Scene
 from workbench.ui.disaggregate.layers import COMPONENTS, EXPOSURE, RANKED, Layer
@@ -44,9 +46,29 @@ def as_shown(answer: Answer, threshold: float | None = None) -> Spec:
     return replace(spec, hyperparameters=values)
 
 
-def file_name(stem: str, answer: Answer | None, suffix: str) -> str:
-    """The name of a file to be downloaded, which says whether the answer is fitted."""
-    return f"{stem}-{STATUS['start' if answer is None else answer.kind][0]}{suffix}"
+def subject(spec: Spec) -> str:
+    """The dataset of a Spec for names of files: of own data the name of their file.
+
+    Parameters
+    ----------
+    spec : Spec
+    """
+    return Path(spec.dataset_options.get("polygons", spec.dataset)).stem
+
+
+def file_name(stem: str, about: str, answer: Answer | None, suffix: str) -> str:
+    """The name of a file to be downloaded: of which data, and whether the answer is fitted.
+
+    Parameters
+    ----------
+    stem, about : str
+        What it holds, and of which data.
+    answer : Answer or None
+        What is shown.
+    suffix : str
+    """
+    status = STATUS["start" if answer is None else answer.kind][0]
+    return file_stem(stem, about, status) + suffix
 
 
 def settings(answer: Answer | None, state: State) -> str:

@@ -16,7 +16,7 @@ from workbench.ui.base import session
 from workbench.ui.base.jobs import Run
 from workbench.ui.base.messages import not_offered
 from workbench.ui.base.store import alone, in_words
-from workbench.ui.disaggregate import engine, keeping, labels, messages, own, recovery
+from workbench.ui.disaggregate import engine, exports, keeping, labels, messages, own, recovery
 from workbench.ui.disaggregate.engine import Answer, Scene
 from workbench.ui.disaggregate.fitted import FITTED, UNFITTED, Fitted
 from workbench.ui.disaggregate.following import follow, learn, score, work_ahead
@@ -49,6 +49,11 @@ class Store(Insights):
         self._staged = None
         self._ahead = self._line(self._hear_side, spare=True)
         super()._set_up()
+
+    @property
+    def subject(self) -> str:
+        """The dataset, or the name of the file of own data."""
+        return exports.subject(self.state.spec())
 
     @property
     def fitting(self) -> bool:

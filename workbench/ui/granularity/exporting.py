@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from workbench.ui.base.bands import HALF_90
-from workbench.ui.base.views.bundle import Bundle
+from workbench.ui.base.views.bundle import Bundle, file_stem
 from workbench.ui.granularity import messages
 from workbench.ui.granularity.engine import Answer
 from workbench.ui.granularity.observed import OBSERVED
@@ -40,7 +40,8 @@ def bundle(store: Store) -> Bundle | None:
         "kernel": next(title for title, name in KERNELS.items() if name == model.kernel),
         "lengthscale": f"{model.lengthscale:g} {world.unit}", "variance": f"{model.variance:g}",
         "address": f"granularity?{state.query()}"}
-    return Bundle(f"granularity-{state.tab}", f"Granularity: {world.title}", told, settings,
+    return Bundle(file_stem("granularity", state.tab, store.subject),
+                  f"Granularity: {world.title}", told, settings,
                   lambda: program(answer), lambda: table(answer, state),
                   None if on_line else lambda: maps(answer))
 

@@ -53,6 +53,12 @@ class Store(store.Store):
 
     watched = tuple(name for name in State.names() if name not in SHOWN_ONLY)
 
+    @property
+    def subject(self) -> str:
+        """What the open tab is about, for names of files."""
+        return self.state.known if self.state.tab == LINE else (
+            f"{self.state.source}-{self.state.output}")
+
     def _set_up(self) -> None:
         self._moving, self._learner = False, self._line(self._hear)
         self._drawer = self._line(self._hear_of_draws)

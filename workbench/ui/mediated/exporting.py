@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from workbench.ui.base.bands import HALF_95
-from workbench.ui.base.views.bundle import Bundle
+from workbench.ui.base.views.bundle import Bundle, file_stem
 from workbench.ui.mediated import messages
 from workbench.ui.mediated.background import Answer
 from workbench.ui.mediated.model import INDUCING, MEDIATED, NAMES
@@ -29,8 +29,9 @@ def bundle(store: Store) -> Bundle | None:
         "lengthscale over place": messages.quantity(model.lengthscale, unit),
         "kernel of the mediators": model.mediator_kernel, "ridge λ": f"{model.ridge:g}",
         "address": f"mediated?{state.query()}"}
-    return Bundle("mediated-map", f"{NAMES[model.kind]}: {answer.data.world.title}", told,
-                  settings, lambda: program(answer, state), lambda: table(answer),
+    return Bundle(file_stem("mediated-map", store.subject),
+                  f"{NAMES[model.kind]}: {answer.data.world.title}", told, settings,
+                  lambda: program(answer, state), lambda: table(answer),
                   lambda: maps(answer))
 
 

@@ -36,6 +36,11 @@ class Store(store.Store):
 
     watched = tuple(name for name in State.names() if name not in SHOWN_ONLY)
 
+    @property
+    def subject(self) -> str:
+        """The fields, for names of files."""
+        return self.state.source
+
     def _set_up(self) -> None:
         self._benches, self._moving = Cache(BENCHES), False
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from workbench.ui.base.bands import HALF_95
-from workbench.ui.base.views.bundle import Bundle
+from workbench.ui.base.views.bundle import Bundle, file_stem
 from workbench.ui.sources import background, city_models, messages
 from workbench.ui.sources import city as cities
 from workbench.ui.sources.line import PLACES, Shown
@@ -40,7 +40,7 @@ def of_line(store: Store) -> Bundle:
                 "lengthscale": f"{answer.model.lengthscale:.4g}",
                 "prior sd": f"{answer.model.variance**0.5:.4g}",
                 "composite weight φ": f"{answer.weight:g}", "address": f"sources?{state.query()}"}
-    return Bundle("sources-line", messages.LINE_SHORT, (told,), settings,
+    return Bundle(file_stem("sources-line", store.subject), messages.LINE_SHORT, (told,), settings,
                   lambda: line_program(store),
                   lambda: line_table(store))
 
@@ -136,7 +136,8 @@ def of_city(store: Store) -> Bundle:
         "lengthscale over place": f"{key.reach:g} km" if key.reach else "fitted",
         "city": f"draw {key.city}, {key.stations} stations, 2 × {key.hours} h",
         "fit": messages.learnt_in(hour.fitted), "address": f"sources?{store.state.query()}"}
-    return Bundle(f"no2-hour-{hour.hour}", f"NO₂ over a synthetic city, {when}", told, settings,
+    return Bundle(f"no2-city-{key.city}-hour-{hour.hour}",
+                  f"NO₂ over a synthetic city, {when}", told, settings,
                   lambda: city_program(store), lambda: city_maps(store)[_COLUMNS].to_dataframe()
                   .reset_index(drop=True)[["x", "y", *_COLUMNS]], lambda: city_maps(store))
 

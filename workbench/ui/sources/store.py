@@ -30,6 +30,11 @@ class Store(store.Store):
     watched = ("tab", "span", "truth", "drawn", "draw", "sources", "kernel", "hyper",
                "lengthscale", "spread", "weight", "experts")
 
+    @property
+    def subject(self) -> str:
+        """What the open tab is about, for names of files."""
+        return self.state.truth if self.state.tab == LINE else f"city-{self.state.city}"
+
     def _set_up(self) -> None:
         self.city = CityStore(self.state, self._schedule, self._together)
         self._benches, self._plan = Cache(4), None

@@ -28,18 +28,16 @@ class Program(pn.viewable.Viewer):
     ----------
     title, said : str
         Of the dialog, and what it says above the program.
-    filename : str
-        Of the download.
     """
 
-    def __init__(self, title: str, said: str, filename: str, **params):
+    def __init__(self, title: str, said: str, **params):
         super().__init__(**params)
         self.text = pmui.TextAreaInput(label="Python", value="", rows=14, max_rows=24,
                                        sizing_mode="stretch_width",
                                        sx={"& textarea": {"fontFamily": "monospace"}})
         self.download = pmui.FileDownload(
             label=messages.DOWNLOAD_PY, callback=lambda: io.StringIO(self.text.value),
-            filename=filename, **_LOOK | {"variant": "outlined", "margin": (4, 5)})
+            filename="export.py", **_LOOK | {"variant": "outlined", "margin": (4, 5)})
         self.copy = small_button(messages.COPY, lambda: None, margin=(4, 5))
         self.copy.js_on_click(args={"text": self.text, "copied": messages.COPIED},
                               code="navigator.clipboard.writeText(text.value); "
@@ -50,10 +48,10 @@ class Program(pn.viewable.Viewer):
                                                        margin=(4, 5)))),
             title=title, title_variant="h6", close_on_click=True, width_option="md", open=False)
 
-    def show(self, program: str) -> None:
-        """Open with a program."""
+    def show(self, program: str, filename: str) -> None:
+        """Open with a program, and what its download is called."""
         self.copy.label = messages.COPY
-        self.text.value = program
+        self.text.value, self.download.filename = program, filename
         self.dialog.open = True
 
     def _close(self) -> None:
@@ -98,7 +96,7 @@ class Exports(View):
                  kinds: Sequence[str] = (".tif", ".gpkg"), **params):
         super().__init__(store, **params)
         self._bundle, self.pictures = bundle, Pictures(height=1, width=1, margin=0)
-        self.program = Program(messages.COPY_PYTHON, messages.AS_PYTHON, f"{store.app}.py")
+        self.program = Program(messages.COPY_PYTHON, messages.AS_PYTHON)
         plain = {"variant": "text", "margin": (2, 2)}
         self.drawn = [small_button(kind.upper(), lambda kind=kind: self._draw(kind), **plain)
                       for kind in ("png", "svg")]
@@ -162,7 +160,8 @@ class Exports(View):
                           found.caption)
 
     def _show(self) -> None:
-        self.program.show(self._now().program)
+        found = self._now()
+        self.program.show(found.program, f"{found.stem}.py")
 
     def _failed(self, event) -> None:
         if event.new:

@@ -26,7 +26,8 @@ class Exports(base.Exports):
 
     def _settings(self) -> tuple[str, IO]:
         answer, state = self.store.answer, self.store.state
-        return (exports.file_name("settings", answer, ".json"),
+        about = exports.subject(state.spec() if answer is None else answer.spec)
+        return (exports.file_name("settings", about, answer, ".json"),
                 io.StringIO(exports.settings(answer, state)))
 
 
