@@ -6,11 +6,13 @@ import numpy as np
 import xarray as xr
 from scipy.interpolate import RectBivariateSpline
 
-from workbench.checks import choose, package, require
+from workbench.checks import choose, option, package, require, whole
 from workbench.geo.treatments import Record
 
 WEIGHTS = ("area", "uniform")
 CELLS = 100             # along the longer side of a grid that is laid over the areas
+_OTHERS = (50, 200, 300)        # that are named beside it
+_MOST = 2000
 _LATTICE = 50           # places along each side at which a projection's scale is computed
 
 
@@ -42,7 +44,7 @@ def weight_units(weight: object, units: str | None) -> str:
 
 
 def made_weight(weight: str | None, layers: dict[str, xr.DataArray], areas, record: Record,
-                people: str | None = None) -> xr.DataArray:
+                people: str | None = None, cells: int = CELLS) -> xr.DataArray:
     """A raster of weights on the grid of the first covariate, or on one laid over the areas.
 
     Parameters
@@ -50,26 +52,31 @@ def made_weight(weight: str | None, layers: dict[str, xr.DataArray], areas, reco
     weight : {"area", "uniform"} or None
         Square kilometres of each pixel, one for each pixel; None is "area", and said.
     layers : dict of str to xr.DataArray
-        Covariates as read; without a covariate the grid has 100 square pixels along the longer
-        side of the areas' extent.
+        Covariates as read; without a covariate a grid is laid over the areas.
     areas : geopandas.GeoDataFrame
         With a CRS.
     record : Record
         Receives what the weight is, and of which grid.
     people : str, optional
         Column of the areas whose population is spread over the pixels in these proportions.
+    cells : int
+        Square pixels along the longer side of the areas' extent, where a grid is laid over them.
 
     Returns
     -------
     xr.DataArray
         (y, x), NaN where the first covariate is missing, named after what it is.
     """
-    kind = choose("weight", weight or "area", WEIGHTS)
+    kind, about = choose("weight", weight or "area", WEIGHTS), {}
+    cells = whole("grid_size", cells, 1, _MOST)
     if layers:
         name, grid = next(iter(layers.items()))
         told = f"pixels of covariate {name!r}"
     else:
-        grid = _over(areas)
+        grid = _over(areas, cells)
+        about = {"code": "own-grid", "fix": f"pass {option('grid_size', *_OTHERS)} for larger or "
+                 "smaller pixels", "effect": "smaller pixels take longer, and show no detail that "
+                 "the areas cannot tell"}
         told = (f"a grid of {grid.shape[0]} x {grid.shape[1]} pixels over the areas, as there are "
                 "no covariates: the map follows place alone")
     if weight is None:
@@ -77,15 +84,16 @@ def made_weight(weight: str | None, layers: dict[str, xr.DataArray], areas, reco
                     "give a raster of population, or a column of the areas with it, for rates per "
                     "person")
     by = "their area in km²" if kind == "area" else "one each"
-    record.note(f"individuals are {told}" + ("" if people else f", weighted by {by}"))
+    record.note(f"individuals are {told}" + ("" if people else f", weighted by {by}"),
+                **about)
     values = _km2(grid) if kind == "area" else np.ones(grid.shape)
     made = grid.copy(data=np.where(np.isnan(grid.values), np.nan, values)).rename(kind)
     return made.rio.write_crs(grid.rio.crs).rio.write_nodata(np.nan)
 
 
-def _over(areas) -> xr.DataArray:
+def _over(areas, cells: int) -> xr.DataArray:
     west, south, east, north = (float(b) for b in areas.total_bounds)
-    size = max(east - west, north - south) / CELLS
+    size = max(east - west, north - south) / cells
     require(size > 0, "the areas have no extent; nothing can be laid over them")
     columns, rows = (max(1, int(np.ceil(width / size - 1e-9)))
                      for width in (east - west, north - south))

@@ -15,7 +15,7 @@ from workbench.geo.areas import label_columns, numeric_column, read_areas
 from workbench.geo.classes import with_classes, without_absent
 from workbench.geo.coverage import account, coverage_fractions
 from workbench.geo.derived import with_derived
-from workbench.geo.grids import is_word, made_weight
+from workbench.geo.grids import CELLS, is_word, made_weight
 from workbench.geo.grids import weight_units as units_of
 from workbench.geo.meeting import onto, without_empty
 from workbench.geo.periods import bag_periods
@@ -61,6 +61,7 @@ def bag_polygons(
     distance_to: str | tuple[str, ...] | None = None,
     slope_of: str | None = None,
     weight_variable: str | None = None,
+    grid_size: int = CELLS,
     attrs: Mapping[str, str] | None = None,
     **treatments: str,
 ) -> xr.Dataset:
@@ -79,8 +80,8 @@ def bag_polygons(
     weight : raster, "area", "uniform", optional
         Weight (population) per pixel; its grid is the grid of the individuals. Pixels without
         a weight are not individuals. "area" weighs the first covariate's pixels by square
-        kilometres, "uniform" all alike; without covariates a grid of 100 pixels along the longer
-        side is laid over the areas. Not given, it is "area", and the record says so.
+        kilometres, "uniform" all alike; without covariates a grid of ``grid_size`` pixels along
+        the longer side is laid over the areas. Not given, it is "area", and the record says so.
     value : str
         Column with the value of each area.
     trials : str, optional
@@ -132,6 +133,8 @@ def bag_polygons(
         Covariate that is an elevation in metres, of which a covariate ``slope`` is made.
     weight_variable : str, optional
         The weight in a NetCDF file or Dataset that holds more.
+    grid_size : int
+        Pixels along the longer side of the areas' extent, where no raster gives a grid.
     attrs : mapping, optional
         Title, source, licence and the like.
     **treatments
@@ -214,7 +217,7 @@ def bag_polygons(
     if grid is None:                        # a check goes on with areas where a raster is unusable
         named = layers if wanted is None else {grid_of: wanted}
         grid = made_weight(weight if is_word(weight) else "area", named, areas, record,
-                           people)
+                           people, grid_size)
     layers = aligned(layers, grid, options, record, coded)
     with part("raster", "distance_to"):
         layers = with_derived(layers, grid, distance_to, None, record)

@@ -9,6 +9,7 @@ import xarray as xr
 
 from workbench.checks import DataWarning
 from workbench.geo.areas import read_polygons
+from workbench.geo.grids import CELLS
 from workbench.geo.polygons import bag_polygons
 from workbench.geo.treatments import Record
 
@@ -36,6 +37,7 @@ def polygon_places(
     distance_to: str | tuple[str, ...] | None = None,
     slope_of: str | None = None,
     weight_variable: str | None = None,
+    grid_size: int = CELLS,
     attrs: Mapping[str, str] | None = None,
     **treatments: str,
 ) -> xr.Dataset:
@@ -51,7 +53,9 @@ def polygon_places(
         Weight (population) per pixel, in the units that the model learnt with.
     population, id, name, labels, weight_units, polygon_crs, raster_crs, nodata, layer, variable
         As of `workbench.bag_polygons`.
-    classes, class_labels, grid_of, distance_to, slope_of, weight_variable, attrs, **treatments
+    classes, class_labels, grid_of, distance_to, slope_of, weight_variable, grid_size
+        As of `workbench.bag_polygons`.
+    attrs, **treatments
         As of `workbench.bag_polygons`.
 
     Returns
@@ -83,7 +87,8 @@ def polygon_places(
             aggregation="mean", population=population, id=id, name=name, labels=labels,
             weight_units=weight_units, raster_crs=raster_crs, nodata=nodata, variable=variable,
             classes=classes, class_labels=class_labels, grid_of=grid_of, distance_to=distance_to,
-            slope_of=slope_of, weight_variable=weight_variable, attrs=attrs, **treatments)
+            slope_of=slope_of, weight_variable=weight_variable, grid_size=grid_size, attrs=attrs,
+            **treatments)
     record.extend(line for line in ds.attrs["treatments"].split("\n")
                   if line != "none" and not line.startswith("look at this:"))
     ds.attrs.pop("sanity", None)

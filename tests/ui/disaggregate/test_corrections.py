@@ -16,7 +16,7 @@ from tests.ui.kit import restored
 from workbench.bagging.cells import Cells, cells_of
 from workbench.bagging.findings import ERROR, NOTE, WARNING, Finding, listing
 from workbench.preflight import Check
-from workbench.ui.disaggregate import engine, fixes, labels, messages, own
+from workbench.ui.disaggregate import engine, fixes, labels, messages, own, plain
 from workbench.ui.disaggregate.remedies import remedies
 from workbench.ui.disaggregate.state import AUTO, STEPS, State
 from workbench.ui.disaggregate.steps import BUSY, DONE, DOUBT, NEXT, WRONG, steps_of
@@ -153,7 +153,8 @@ def test_own_data_are_corrected_in_the_dialog_and_again_when_they_are_in_use(bro
         assert view.corrections.marked == ["c3", "c7"] and view.corrections.map.visible
         around = view.corrections._around.data
         assert np.nanmin(around["x"]) == 300 and np.nanmax(around["y"]) == 200
-        marks = next(row for row in view.corrections.column if "nodata-mark" in row[0].html)
+        marks = next(row for row in view.corrections.column
+                     if plain.kind("nodata-mark") in row[0].html)
         assert "all 5 pixels" in marks[0].html      # the first five of the top row
         marks[0].pressed += 1
         assert np.ptp(view.corrections.cells.data["xs"]) == 50

@@ -1,18 +1,24 @@
 """What a page says of own data: widgets, addresses, headline and steps agree with the state."""
 
 import json
+import re
 from dataclasses import replace
+from pathlib import Path
 
+import geopandas
 import pytest
+import shapely
 
 from tests.kit import write_kit
 from tests.ui.disaggregate.sessions import Session
+from workbench import bagging, geo, preflight
 from workbench.bagging.findings import NOTE, Finding
 from workbench.pipeline.spec import Spec
 from workbench.preflight import Check
 from workbench.ui.base.views.controls import widget
-from workbench.ui.disaggregate import engine, exporting, exports, labels, own
+from workbench.ui.disaggregate import engine, exporting, exports, labels, own, plain
 from workbench.ui.disaggregate.catalogue import Choice
+from workbench.ui.disaggregate.remedies import remedies
 from workbench.ui.disaggregate.state import State
 from workbench.ui.disaggregate.steps import DONE, steps_of
 from workbench.ui.disaggregate.store import Store
@@ -20,6 +26,8 @@ from workbench.ui.disaggregate.verdict import OPEN, Verdict
 from workbench.ui.disaggregate.views.bar import Numbers
 from workbench.ui.disaggregate.views.finding import told
 
+CODES = re.compile(r'(?:code=|"code": |_odd\(\s*|error\(error, |\bFinding\(\s*|\bpart\()'
+                   r'"([a-z-]+)"')
 SMALL = "dataset=swiss-roll&granularity=10&model=vbagg&kernel=linear"
 
 
@@ -113,7 +121,31 @@ def test_settings_and_program_say_which_files_belong_beside_them(tmp_path, one_t
         files.remove()
 
 
+def test_cards_have_no_codes_and_no_terms_of_the_program(tmp_path):
+    rooms = (bagging, geo, preflight)
+    files = [path for room in rooms for path in Path(room.__file__).parent.glob("*.py")]
+    codes = {code for path in files for code in CODES.findall(path.read_text())}
+    assert len(codes) > 40 and codes <= {*plain._KINDS}
+    shapes = geopandas.GeoDataFrame(
+        {"code": ["a", "b"], "cases": [1.5, 3]}, crs="EPSG:32638",
+        geometry=shapely.box([0, 100], 0, [100, 200], 100))
+    shapes.to_file(tmp_path / "areas.gpkg")
+    found = own.check("polygons", {"polygons": str(tmp_path / "areas.gpkg"), "value": "cases"})
+    cards = {one.code: told(one) for one in found.findings}
+    assert "value-fractional" in cards and "own-grid" in cards
+    for card in cards.values():
+        assert not re.search(r"individual|weight|[a-z]+-[a-z]+</b>| · [a-z]", card), card
+    assert "the map has a grid of 50 x 100 pixels over the areas" in cards["own-grid"]
+    grid = next(one for one in found.findings if one.code == "own-grid")
+    pressed = remedies(grid, {"polygons": "areas.gpkg", "value": "cases"})
+    assert [one.label for one in pressed] == [
+        f"Take a grid of {side} pixels along the longer side" for side in (50, 200, 300)]
+    options = pressed[1].applied({"polygons": str(tmp_path / "areas.gpkg"), "value": "cases",
+                                  "kind": "continuous"})
+    assert own.check("polygons", options).data.sizes["individual"] == 4 * 50 * 100
+
+
 def test_cards_have_few_digits_and_no_python():
     found = Finding("overlap", "slivers: 0.168248 of 1,280.97 of the weight (0.01%)")
-    assert "slivers: 0.168 of 1,281 of the weight (0.01%)" in told(found)
+    assert "slivers: 0.168 of 1,281 of the population (0.01%)" in told(found)
     assert "-9998.5301" in told(replace(found, code="nodata", what="a mark of -9998.5301"))

@@ -338,8 +338,11 @@ def test_each_map_that_can_be_chosen_has_the_colours_of_its_bar():
     maps = Maps(store)
     store.refresh()
     bar = maps.figures["last"].select_one({"type": ColorBar})
-    for show, mapper in (("sd", maps.doubt), ("truth", maps.value), ("difference", maps.change)):
+    for show, mapper, title in (("sd", maps.doubt, "posterior sd of value"),
+                                ("truth", maps.value, "value"),
+                                ("difference", maps.change, "difference of value")):
         state.show = show
+        assert bar.title == title
         seen = [one.glyph for one in maps.figures["last"].renderers
                 if one.visible and type(one.glyph).__name__ == "Image"]
         assert [(one.image, one.color_mapper, bar.color_mapper) for one in seen] == [

@@ -2,7 +2,7 @@
 
 It has a member ``session.json`` (which app, and its choices as a URL has them), and those of the
 app. Any other name is refused, and so is what unpacks to more than a limit. Nothing is ever
-unpacked to a name that the file gives.
+unpacked to a name that the file gives. Names of files that a page gives are made here too.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import io
 import json
 import lzma
+import re
 import struct
 import zipfile
 import zlib
@@ -23,6 +24,7 @@ FORMAT, VERSION = "workbench session", 1
 FACTS = "session.json"
 LIMIT = 512 * 2**20         # bytes that a session may unpack to
 _MOST_FACTS = 2**20
+_LONGEST = 60               # characters of a part of a file's name
 _DAMAGE = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error, ValueError, RuntimeError,
            EOFError, OSError)       # whatever zipfile raises of bytes that are no archive
 _EPOCH = (1980, 1, 1, 0, 0, 0)      # the same session makes the same file
@@ -46,6 +48,23 @@ class Session:
     query: str
     facts: Mapping
     members: Mapping[str, bytes]
+
+
+def file_stem(*parts: str) -> str:
+    """Parts of the name of a file, joined to a name that every system takes.
+
+    Parameters
+    ----------
+    *parts : str
+        Of any characters; empty ones are left out, long ones are cut.
+
+    Examples
+    --------
+    >>> file_stem("disaggregated", "Kreise / 2020 (neu)", "fitted")
+    'disaggregated-Kreise-2020-neu-fitted'
+    """
+    plain = (re.sub(r"[^\w]+", "-", part[:_LONGEST]).strip("-_") for part in parts)
+    return "-".join(filter(None, plain))
 
 
 def pack(app: str, session: Session) -> bytes:

@@ -9,9 +9,8 @@ import panel as pn
 import panel_material_ui as pmui
 
 from workbench.ui.base import messages
-from workbench.ui.base.session import SUFFIX
+from workbench.ui.base.session import SUFFIX, file_stem
 from workbench.ui.base.store import Store, in_words
-from workbench.ui.base.views.bundle import file_stem
 
 #: Whether the server has the documentation, and with it the glossary of all apps.
 DOCUMENTED = threading.Event()

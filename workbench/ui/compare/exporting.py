@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import xarray as xr
 
-from workbench.ui.base.views.bundle import Bundle, file_stem
+from workbench.ui.base.session import file_stem
+from workbench.ui.base.views.bundle import Bundle
 from workbench.ui.compare import messages, pairs, published
 from workbench.ui.compare.engine import Board, data_of
 from workbench.ui.compare.programs import board_program, column_of, pair_program

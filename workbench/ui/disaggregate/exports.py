@@ -10,7 +10,7 @@ import numpy as np
 import xarray as xr
 
 from workbench.pipeline.spec import Spec
-from workbench.ui.base.views.bundle import file_stem
+from workbench.ui.base.session import file_stem
 from workbench.ui.disaggregate import own
 from workbench.ui.disaggregate.engine import Answer, Scene
 from workbench.ui.disaggregate.layers import COMPONENTS, EXPOSURE, RANKED, Layer

@@ -177,6 +177,8 @@ def remedy(name: str, value: object) -> str:
     if name == "nodata":
         marks = value if isinstance(value, list) else [value]
         return f"Treat {', '.join(f'{one:.10g}' for one in marks)} as missing".replace("-", "−")
+    if name == "grid_size":
+        return f"Take a grid of {value} pixels along the longer side"
     if name == "classes":
         return f"{value} is categorical"
     return _REMEDIES.get((name, value), f"Take {name.replace('_', ' ')} {value}")

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _VALUE = r"(?:'[^']*'|\([^()]*\)|-?\d[\d.e+-]*)"
 _OPTION = re.compile(rf"\b([a-z_]+)=({_VALUE}(?:(?:, | or ){_VALUE})*)")
-_MORE = ("nodata", "kind", "classes", "layer", "variable", "weight_variable")
+_MORE = ("nodata", "kind", "classes", "layer", "variable", "weight_variable", "grid_size")
 _REPEATED = ("constant", "collinear", "inseparable")      # of covariates that say nothing more
 _IDS = ("duplicate-id", "id-missing")
 _MOST = 4                   # remedies of one finding

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from workbench.ui.base.bands import HALF_90
-from workbench.ui.base.views.bundle import Bundle, file_stem
+from workbench.ui.base.session import file_stem
+from workbench.ui.base.views.bundle import Bundle
 from workbench.ui.granularity import messages
 from workbench.ui.granularity.engine import Answer
 from workbench.ui.granularity.observed import OBSERVED

@@ -20,6 +20,7 @@ LINE_NOTE = (
 )
 TOO_MANY = "Boundaries can be moved by hand, and cells chosen, up to 64 cells."
 KERNEL_NOTE = "Within the shaded cell, correlation should hardly fall."
+BARS = {"difference": "difference of {}", "sd": "posterior sd of {}"}
 MAP_NOTES = {
     "difference": "Zoom and pan are linked. The difference is what is lost by seeing only the "
                   "summaries.",
@@ -52,6 +53,24 @@ READY = "ready"
 HARDLY = 1.25           # times as far from the truth as complete data
 NEARLY = 2.0            # times the tolerance, up to which an error is not yet red
 
+
+
+def bar(shown: str, quantity: str) -> str:
+    """Title of the colour bar of the last map.
+
+    Parameters
+    ----------
+    shown : str
+        What the map shows.
+    quantity : str
+        What is mapped, with its unit.
+
+    Examples
+    --------
+    >>> bar("sd", "value"), bar("truth", "value")
+    ('posterior sd of value', 'value')
+    """
+    return BARS.get(shown, "{}").format(quantity)
 
 def count(number: int, one: str) -> str:
     """A number of things."""

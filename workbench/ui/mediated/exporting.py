@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from workbench.ui.base.bands import HALF_95
-from workbench.ui.base.views.bundle import Bundle, file_stem
+from workbench.ui.base.session import file_stem
+from workbench.ui.base.views.bundle import Bundle
 from workbench.ui.mediated import messages
 from workbench.ui.mediated.background import Answer
 from workbench.ui.mediated.model import INDUCING, MEDIATED, NAMES

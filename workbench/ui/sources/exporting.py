@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from workbench.ui.base.bands import HALF_95
-from workbench.ui.base.views.bundle import Bundle, file_stem
+from workbench.ui.base.session import file_stem
+from workbench.ui.base.views.bundle import Bundle
 from workbench.ui.sources import background, city_models, messages
 from workbench.ui.sources import city as cities
 from workbench.ui.sources.line import PLACES, Shown

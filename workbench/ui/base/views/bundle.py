@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import re
 import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -21,7 +20,6 @@ if TYPE_CHECKING:
 PICTURES = "<!-- pictures -->"          # that the browser replaces by those of the page
 MAPS = {".tif": "GeoTIFF", ".gpkg": "GeoPackage", ".nc": "NetCDF"}
 _ROWS = 20                              # of a table that a report shows
-_LONGEST = 60                           # characters of a part of a file's name
 _PAGE = """<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy"
@@ -50,23 +48,6 @@ pre {{background: #f6f6f6; border: 1px solid #e2e2e2; padding: .7rem .9rem; over
 <pre>{program}</pre>
 </body></html>
 """
-
-
-def file_stem(*parts: str) -> str:
-    """Parts of the name of a file, joined to a name that every system takes.
-
-    Parameters
-    ----------
-    *parts : str
-        Of any characters; empty ones are left out, long ones are cut.
-
-    Examples
-    --------
-    >>> file_stem("disaggregated", "Kreise / 2020 (neu)", "fitted")
-    'disaggregated-Kreise-2020-neu-fitted'
-    """
-    plain = (re.sub(r"[^\w]+", "-", part[:_LONGEST]).strip("-_") for part in parts)
-    return "-".join(filter(None, plain))
 
 
 @dataclass(frozen=True)

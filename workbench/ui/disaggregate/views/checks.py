@@ -11,7 +11,7 @@ from workbench.bagging.cells import Cells
 from workbench.bagging.findings import Finding
 from workbench.ui.base.views.layout import View
 from workbench.ui.base.views.text import block
-from workbench.ui.disaggregate import labels, messages
+from workbench.ui.disaggregate import labels, messages, plain
 from workbench.ui.disaggregate.remedies import remedies
 from workbench.ui.disaggregate.store import Store
 from workbench.ui.disaggregate.views.finding import button, card
@@ -41,7 +41,8 @@ class Checks(View):
         with pn.io.hold():
             self._mark([], None)
             self.cards = [self._card(finding) for finding in check.findings]
-            cost = [block(f"<p class='wb-note'>{escape(check.cost())}</p>")] if check.cost() else []
+            told = escape(plain.words(check.cost()))
+            cost = [block(f"<p class='wb-note'>{told}</p>")] if told else []
             self._panel.param.update(
                 title=escape(messages.checked(check.summary())), objects=[*self.cards, *cost],
                 collapsed=check.ok and self.store.state.step != "check")

@@ -13,7 +13,7 @@ from workbench.bagging.findings import ERROR, NOTE, WARNING, Finding
 from workbench.ui.base.views.controls import small_button
 from workbench.ui.base.views.layout import NARROWING
 from workbench.ui.base.views.text import NOTE as LOOK
-from workbench.ui.disaggregate import labels, messages
+from workbench.ui.disaggregate import labels, messages, plain
 
 COLOURS = {ERROR: "198, 40, 40", WARNING: "230, 145, 0", NOTE: "128, 128, 128"}
 CORRECTED = "46, 125, 50"
@@ -109,19 +109,21 @@ def told(found: Finding, done: str = "", points: bool = False, buttons: bool = F
     str
     """
     what = _LONG.sub(_short, found.what) if found.code in _OF_WEIGHT else found.what
-    lines = [f"<b>{found.severity.capitalize()}</b> · {escape(found.code)}", escape(what)]
+    lines = [f"<b>{found.severity.capitalize()}</b> · {escape(plain.kind(found.code))}",
+             escape(plain.words(what))]
     lines = [line for line in lines if line]
     if done:
         lines[0] = f"<b>✓ {escape(labels.corrected(done))}</b>"
     if found.where:
         more = len(found.where) - MOST
-        names = ", ".join(map(escape, found.where[:MOST])) + (f" and {more} more" if more > 0
-                                                              else "")
+        names = ", ".join(escape(plain.where(one)) for one in found.where[:MOST])
+        names += f" and {more} more" if more > 0 else ""
         lines.append(f"<i>Where:</i> {names}")
     if found.effect:
-        lines.append(f"<i>What follows:</i> {escape(found.effect)}")
+        lines.append(f"<i>What follows:</i> {escape(plain.words(found.effect))}")
     if found.fix and not done and not (buttons and found.fix.startswith("pass ")):
-        lines.append(f"<i>What to do:</i> {escape(labels.on_page(found.fix))}")
+        todo = plain.words(labels.on_page(found.fix))
+        lines.append(f"<i>What to do:</i> {escape(todo)}")
     if points and found.cells is not None:
         lines.append(f"<i>On the map:</i> {labels.drawn(found.cells.x.size, found.cells.count)}")
     if points:

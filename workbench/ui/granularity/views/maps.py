@@ -151,7 +151,8 @@ class Maps(View):
         self._moving.image.visible = moves
         for column, drawn in self._images[LAST].items():
             drawn.visible = column == state.show
-        self.figures[LAST].select_one({"type": ColorBar}).color_mapper = mapper
+        self.figures[LAST].select_one({"type": ColorBar}).update(
+            color_mapper=mapper, title=messages.bar(state.show, world.quantity))
         self._panes[LAST].visible, self._guess._panel.visible = not covered, covered
         self._panes[OTHER].visible = clinic or not state.lecture
         self._panes[CELLS].visible = not (clinic and state.lecture)

@@ -1,0 +1,95 @@
+"""What a check found, in the words of the page: kinds of findings, and terms of the program."""
+
+from __future__ import annotations
+
+import re
+
+_KINDS = {
+    "apart": "Areas and rasters lie apart", "area-empty": "Areas without anybody",
+    "check": "The check", "count-above-weight": "Totals above the population",
+    "dataset": "The data", "input": "The input", "rates": "Rates instead of totals",
+    "thousands": "Totals that may be in thousands", "truth-values": "Yes or no instead of totals",
+    "class-codes": "Codes of classes", "collinear": "Covariates that repeat each other",
+    "column-unused": "Columns that are not used", "constant": "A covariate that is constant",
+    "copied-outline": "Outlines that are the same", "cost": "Cost of a fit",
+    "covariate-missing": "Missing values of a covariate", "crs-degrees": "Degrees, not metres",
+    "crs-differs": "Different coordinate systems", "crs-missing": "No coordinate system",
+    "duplicate-id": "Names that are not unique", "extrapolation": "Extrapolation inside areas",
+    "few-areas": "Few areas", "grid-differs": "Different pixels", "id-missing": "Names are missing",
+    "inseparable": "Covariates that are hard to tell apart", "level": "Level of the areas",
+    "memory": "Memory of a fit", "merged": "Merged areas", "model": "The model",
+    "nodata": "Pixels marked as missing", "nodata-mark": "Values that may mark missing pixels",
+    "not-numbers": "Totals that are no numbers", "outside": "Population outside the areas",
+    "overlap": "Areas that overlap", "own-grid": "Grid of the map",
+    "parent-missing": "Places without an area", "parent-total": "Totals that do not add up",
+    "parent-unmatched": "Places of unknown areas", "polygons": "Areas", "raster": "Raster",
+    "shape-broken": "Broken outlines", "shape-empty": "Areas without outlines",
+    "shape-flat": "Outlines without an area", "shape-invalid": "Outlines that cross themselves",
+    "shape-mixed": "Points or lines among outlines", "time": "Time of a fit",
+    "treated": "How the files were read", "value": "Totals",
+    "value-alone": "One total unlike the others", "value-fractional": "Totals with fractions",
+    "value-missing": "Totals are missing", "value-negative": "Totals below zero",
+    "warning": "Something to look at", "weight-missing": "Pixels without a population",
+    "weight-negative": "Population below zero", "weight-zero": "Places where nobody lives",
+}
+_WHERE = {"weight": "population", "polygons": "areas", "individuals": "places", "value": "totals"}
+_TERMS = (
+    (r"is the weight the population", "is it the population"),
+    (r"individuals are pixels", "the map has the pixels"),
+    (r"individuals are a grid", "the map has a grid"),
+    (r"weighted by their area in km²", "each counted by its area in km²"),
+    (r"weighted by one each", "each counted as one"),
+    (r"individuals of zero weight", "places without population"),
+    (r"without a weight are not individuals", "without a population are left out"),
+    (r"\bof (?:a )?positive weight", "with a positive population"),
+    (r"\bweighted pixels", "pixels with a population"),
+    (r"\bsplit by weight", "population split"),
+    (r"% of the weight\b", "% of the population, or of the area where none is given,"),
+    (r"\b(the|The|no|No|a|A) weight\b", r"\1 population"),
+    (r"\bindividuals\b", "places"), (r"\bindividual\b", "place"),
+)
+
+
+def kind(code: str) -> str:
+    """What kind of finding it is.
+
+    Parameters
+    ----------
+    code : str
+        Of the finding.
+
+    Examples
+    --------
+    >>> kind("value-fractional"), kind("new-kind")
+    ('Totals with fractions', 'New kind')
+    """
+    return _KINDS.get(code) or code.replace("-", " ").capitalize()
+
+
+def where(name: str) -> str:
+    """What a finding is about: the name of an area or file stays.
+
+    Parameters
+    ----------
+    name : str
+    """
+    return _WHERE.get(name, name)
+
+
+def words(text: str) -> str:
+    """A text of a check without the terms of the program.
+
+    Parameters
+    ----------
+    text : str
+
+    Examples
+    --------
+    >>> words("3 individuals of zero weight were dropped")
+    '3 places without population were dropped'
+    >>> words("the weight raster 'weight.tif' has 2 negative pixels")
+    "the population raster 'weight.tif' has 2 negative pixels"
+    """
+    for pattern, plain in _TERMS:
+        text = re.sub(pattern, plain, text)
+    return text
