@@ -123,6 +123,19 @@ def test_a_stop_that_the_browser_sends_late_is_not_taken_for_a_move(fit):
 
 
 @pytest.mark.slow
+def test_the_last_move_and_the_release_may_come_as_one(fit):
+    session, view = fit
+    stops = list(view.slider.options.values())
+    view.slider.value = stops[5]
+    before, wanted = session.state.lengthscale, stops[8]
+    with param.edit_constant(view.slider):          # as Panel sets what a busy server hears late
+        view.slider.param.update(value=wanted, value_throttled=stops.index(wanted))
+    assert before == stops[5] and session.state.lengthscale == wanted == view.slider.value
+    assert not session.store.dragged
+    session.settled()
+
+
+@pytest.mark.slow
 def test_back_after_a_drag_brings_slider_maps_and_scores_back(fit):
     session, view = fit
     state, store, maps = session.state, session.store, Maps(session.store)

@@ -79,20 +79,21 @@ class Lengthscale(View):
                          k=lambda r: found.correlation(r, found.value),
                          fit=lambda r: found.correlation(r, found.reference))
 
-    def _slid(self, event) -> None:
+    def _slid(self, *events) -> None:
         """Fix the lengthscale where the handle is; scores wait until it is let go.
 
-        Where maps follow each other fast, the browser may send the stop of the former ones once
+        To a server that is busy the last move and the release come as one. Where maps follow each other fast, the browser may send the stop of the former ones once
         more, by its number: that is nothing the user did.
         """
         if self._showing or self.scale is None:
             return
         slider, values = self.slider, list(self.slider.options.values())
+        let_go = any(event.name == "value_throttled" for event in events)
         value, released = slider.value, slider.value_throttled
-        if event.name == "value" and values.index(value) == self._before:
+        if not let_go and values.index(value) == self._before:
             self._echoed()
             return
-        if event.name == "value_throttled" and released in range(len(values)):
+        if let_go and released in range(len(values)):
             value = values[released]
         self.store.dragged = values.index(value) != released
         if value != self.scale.value:
