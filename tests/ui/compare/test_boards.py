@@ -33,7 +33,7 @@ from workbench.ui.compare.programs import column_of
 from workbench.ui.compare.ranking import ranking, score_of, title_of
 from workbench.ui.compare.state import SOURCES, Pair, Setting, State
 from workbench.ui.compare.store import Store
-from workbench.ui.compare.views.charts import Charts, decades, ticks_of
+from workbench.ui.compare.views.charts import INK, PALE, Charts, decades, ticks_of
 from workbench.ui.compare.views.engines import MAPS, Engines
 from workbench.ui.compare.views.exports import Exports
 from workbench.ui.compare.views.maps import Maps, panels
@@ -181,6 +181,23 @@ def test_files_hold_the_maps_of_all_models(dataset, kinds):
         np.testing.assert_allclose(factor * frame["auto"], board.maps["auto"], rtol=1e-6)
         assert frame.crs is not None and len(frame) == ds.sizes["individual"]
     store.close()
+
+
+@pytest.mark.parametrize("dark, page", [(False, "#FFFFFF"), (True, "#20262B")])
+def test_numbers_have_contrast_on_every_page(dark, page):
+    def light(colour):
+        parts = np.array([int(colour[k:k + 2], 16) for k in (1, 3, 5)]) / 255
+        linear = np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4)
+        return linear @ [0.2126, 0.7152, 0.0722]
+
+    store = Store(State())
+    store.refresh()
+    charts = Charts(store)
+    store.dark = dark
+    assert len(set(charts.rows.data["ink"])) > 1
+    for colour in {*charts.rows.data["ink"], *INK[dark].values(), PALE[dark]}:
+        dim, bright = sorted([light(colour), light(page)])
+        assert (bright + 0.05) / (dim + 0.05) >= 4.5, colour
 
 
 @pytest.mark.filterwarnings("ignore:Both 'variant':PendingDeprecationWarning")  # of the widget

@@ -76,6 +76,8 @@ def show(app: App, about: str | None = None) -> None:
     state = app.state()
     browser = follow(state, lambda: store.escape())
     store = app.store(state, session_scheduler(), pn.io.hold)
+    store.dark = browser.dark
+    browser.param.watch(lambda event: setattr(store, "dark", event.new), "dark")
     store.param.watch(lambda event: setattr(browser, "unsaved", event.new), "unsaved")
     on_close(store.leave)
     store.refresh()

@@ -48,6 +48,7 @@ class Store(ParameterizedABC):
     work = param.String("", doc="what is being worked on; empty if nothing")
     fraction = param.Number(0.0, doc="share of the work that is done; 0 if that is not known")
     error = param.String("", doc="what went wrong last; empty if nothing")
+    dark = param.Boolean(False, doc="whether the page is dark")
     unsaved = param.Boolean(False, doc="whether the session holds what only a file of it keeps")
 
     watched: ClassVar[tuple[str, ...]] = ()

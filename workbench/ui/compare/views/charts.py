@@ -31,6 +31,9 @@ from workbench.ui.compare.store import Store
 
 COLOURS = {BETTER: CATEGORIES[0], WORSE: CATEGORIES[1], UNSURE: NEUTRAL, SIMPLE: NEUTRAL,
            FAILED: NEUTRAL}
+#: The same for numbers, which need more contrast than marks: on a light page and on a dark one.
+INK = {False: {BETTER: "#00609A", WORSE: "#A84900"}, True: {BETTER: "#56B4E9", WORSE: "#F59A52"}}
+PALE = {False: "#5F5F5F", True: "#B8B8B8"}
 COVERED = dict(zip(LEVELS, (CATEGORIES[3], CATEGORIES[5], CATEGORIES[2]), strict=True))
 LINE, HEAD = 23, 54         # pixels of a model, and of what is above and below them
 TITLE = 17                  # pixels of a further line of a title
@@ -45,6 +48,18 @@ HEADS = ("model", "score ranked by", "change from the simple map (95 % interval)
          "50 % coverage", "80 % coverage", "95 % coverage", "seconds")
 
 
+def ink(standing: str, dark: bool) -> str:
+    """Colour of the numbers of a model.
+
+    Parameters
+    ----------
+    standing : str
+    dark : bool
+        Whether the page is dark.
+    """
+    return INK[dark].get(standing, PALE[dark])
+
+
 class Charts(View):
     """Four charts side by side, one line for each model, best on top; the numbers below them."""
 
@@ -52,7 +67,7 @@ class Charts(View):
         super().__init__(store, **params)
         self.models = FactorRange(factors=[])
         self.rows = empty("name", "change", "lower", "upper", "colour", "fill", "marker", "told",
-                          "score", "crps", "at", "end")
+                          "score", "crps", "at", "end", "ink")
         self.covered = empty("name", "share", "colour", "level")
         self.costs = empty("name", "map_score", "seconds", "colour", "fill", "start")
         self.gap, self.coverage = self._gaps(), self._coverage()
@@ -66,6 +81,7 @@ class Charts(View):
         self.follow(self._update, "board")
         self.follow(lambda *_: dim(self._panel, store.stale), "stale")
         store.state.param.watch(self._update, "score")
+        store.param.watch(self._update, "dark")
 
     def fit_into(self, across: int) -> None:
         """Fill a width: beside each other where there is room, else below each other."""
@@ -90,7 +106,7 @@ class Charts(View):
         drawn = plot.scatter("at", "name", source=self.rows, marker="marker", size=11,
                              line_color="colour", fill_color="fill", line_width=2)
         plot.add_layout(LabelSet(x="end", y="name", text="told", source=self.rows, x_offset=-4,
-                                 y_offset=-8, text_font_size="12px", text_color="colour",
+                                 y_offset=-8, text_font_size="12px", text_color="ink",
                                  text_align="right"))
         hover(plot, drawn, [("model", "@name"), ("score", "@score"), ("CRPS", "@crps"),
                             ("change from the simple map", "@told")])
@@ -149,6 +165,7 @@ class Charts(View):
             "marker": ["triangle_dot" if far else "diamond" if row.standing == SIMPLE else "circle"
                        for row, far in zip(rows, away, strict=True)],
             "colour": colours, "fill": fills, "told": [told(row) for row in rows],
+            "ink": [ink(row.standing, self.store.dark) for row in rows],
             "score": [written(row.score) for row in rows],
             "crps": [written(row.crps) for row in rows], "end": [end] * len(rows)})
         push(self.covered, {
