@@ -82,8 +82,9 @@ class Lengthscale(View):
     def _slid(self, *events) -> None:
         """Fix the lengthscale where the handle is; scores wait until it is let go.
 
-        To a server that is busy the last move and the release come as one. Where maps follow each other fast, the browser may send the stop of the former ones once
-        more, by its number: that is nothing the user did.
+        To a server that is busy the last move and the release come as one. Where maps follow each
+        other fast, the browser may send the stop of the former ones once more, by its number: that
+        is nothing the user did.
         """
         if self._showing or self.scale is None:
             return
