@@ -1,10 +1,12 @@
 """Maps of rasters in blocks: equal to maps in memory, lazy, resumed, and whole or not there."""
 
+import logging
 import os
-import subprocess
-import sys
+import signal
+import time
 import warnings
 from pathlib import Path
+from threading import Thread
 
 import dask
 import dask.array as da
@@ -12,6 +14,7 @@ import numpy as np
 import pytest
 import rioxarray  # noqa: F401
 import xarray as xr
+from distributed import Client, LocalCluster
 
 import workbench as wb
 from workbench.geo import block_files
@@ -230,46 +233,24 @@ def test_an_interrupted_run_goes_on_and_never_looks_whole(fit, raster, eager, tm
         same(maps.compute(), eager)
 
 
-KILLED = """
-import os, sys, threading, time
-from pathlib import Path
-import workbench as wb
-from distributed import Client, LocalCluster
-
-if __name__ == "__main__":
-    folder = Path(sys.argv[1])
-    fit = wb.load_fit(folder / "fit.wbfit")
-    raster = wb.open_rasters({name: folder / f"{name}.tif" for name in ("height", "rain")},
-                             chunks=10)
-    marks, killed = folder / "map.zarr.partial" / "finished", []
-
-    def kill(cluster):
-        while len(list(marks.glob("*"))) < 3:
-            time.sleep(0.005)
-        process = cluster.workers[0].process.process
-        killed.append(process.pid)
-        os.kill(process.pid, 9)
-
-    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None,
-                      processes=True) as cluster, Client(cluster) as client:
-        thread = threading.Thread(target=kill, args=[cluster])
-        thread.start()
-        wb.write_blocks(fit.map_over(raster, (0.1, 0.9), (0.5, 2.0)), folder / "map.zarr")
-        thread.join()
-    print("killed", len(killed))
-"""
-
-
 @pytest.mark.slow
 def test_a_worker_that_is_killed_costs_no_block(fit, eager, tmp_path):
-    files(tmp_path)
-    fit.save(tmp_path / "fit.wbfit")
-    script = tmp_path / "killed.py"
-    script.write_text(KILLED, encoding="utf-8")
-    done = subprocess.run([sys.executable, script, tmp_path], capture_output=True, text=True,
-                          timeout=240, env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)})
-    assert done.returncode == 0, done.stderr[-3000:]
-    assert done.stdout.split() == ["killed", "1"]
-    assert not (tmp_path / "map.zarr.partial").exists()
-    with xr.open_zarr(tmp_path / "map.zarr", consolidated=False, decode_coords="all") as maps:
+    raster = wb.open_rasters(files(tmp_path), chunks=10)
+    out = tmp_path / "map.zarr"
+    marks, killed = block_files.partial_folder(out) / "finished", []
+
+    def kill(process: int) -> None:
+        while len(list(marks.glob("*"))) < 3 and not out.exists():
+            time.sleep(0.005)
+        killed.append(out.exists())
+        os.kill(process, signal.SIGKILL)
+
+    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None,
+                      silence_logs=logging.CRITICAL) as cluster, Client(cluster) as client:
+        thread = Thread(target=kill, args=[next(iter(client.run(os.getpid).values()))])
+        thread.start()
+        wb.write_blocks(fit.map_over(raster, **ASKED), out)
+        thread.join()
+    assert killed == [False] and not block_files.partial_folder(out).exists()
+    with xr.open_zarr(out, consolidated=False, decode_coords="all") as maps:
         same(maps.compute(), eager)

@@ -2,7 +2,8 @@
 
 from workbench.checks.moved import moved
 from workbench.geo.aggregate import aggregate
-from workbench.geo.block_files import write_blocks
+from workbench.geo.block_files import BLOCK_FORMATS, write_blocks
+from workbench.geo.block_runs import scheduled
 from workbench.geo.children import bag_children
 from workbench.geo.columns import area_columns
 from workbench.geo.derived import distance_to, slope
@@ -16,9 +17,10 @@ from workbench.geo.region import polygon_places
 from workbench.geo.treatments import CleaningOptions
 
 __all__ = [
-    "CleaningOptions", "aggregate", "area_columns", "at_period", "bag_children", "bag_points",
+    "BLOCK_FORMATS", "CleaningOptions", "aggregate", "area_columns", "at_period", "bag_children", "bag_points",
     "bag_polygons",
     "check_format", "distance_to", "open_rasters", "polygon_places", "raster_places", "read",
+    "scheduled",
     "slope", "to_raster", "write", "write_blocks",
 ]
 

@@ -20,7 +20,7 @@ from workbench.geo.block_runs import compute
 from workbench.geo.block_tiffs import write_tiff
 from workbench.geo.lazy_rasters import even
 
-FORMATS = (".zarr", ".tif", ".tiff")
+BLOCK_FORMATS = (".zarr", ".tif", ".tiff")
 _STORE, _DONE, _ABOUT = "map.zarr", "finished", "about.json"
 Window = tuple[int, int, int, int]      # first row, end, first column, end
 
@@ -71,10 +71,10 @@ def write_blocks(maps: xr.Dataset, path: str | Path, *, progress: bool = False) 
     """
     package("zarr", extra="scale")
     path = Path(path)
-    suffix = choose("format of a map in blocks", path.suffix.lower(), FORMATS)
+    suffix = choose("format of a map in blocks", path.suffix.lower(), BLOCK_FORMATS)
     require(path.parent.is_dir(), f"there is no folder {str(path.parent)!r} to write to")
-    require(not path.is_dir(), f"there is a store {str(path)!r} already; remove it, or give another "
-            "name")
+    require(not path.is_dir(), f"there is a store {str(path)!r} already; remove it, or give "
+            "another name")
     maps = even(_only_maps(maps))
     work = partial_folder(path)
     blocks = _prepared(maps, work)

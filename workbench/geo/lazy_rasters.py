@@ -95,8 +95,8 @@ def upright(raster: xr.Dataset) -> xr.Dataset:
     """
     raster = raster.rename({d: axis for d, axis in axis_names(raster).items() if d != axis})
     for axis, step in (("y", -1), ("x", 1)):
-        require(axis in raster.dims and axis in raster.coords, f"the raster has no dimension {axis} "
-                f"with coordinates; it has {', '.join(map(str, raster.dims))}")
+        require(axis in raster.dims and axis in raster.coords, f"the raster has no dimension "
+                f"{axis} with coordinates; it has {', '.join(map(str, raster.dims))}")
         if raster.sizes[axis] > 1 and step * float(raster[axis][1] - raster[axis][0]) < 0:
             raster = raster.isel({axis: slice(None, None, -1)})
     return raster

@@ -29,6 +29,8 @@ def formats_of(spec: BaseSpec) -> tuple[str, ...]:
     -------
     tuple of str
     """
+    if getattr(spec, "rasters", ()):
+        return geo.BLOCK_FORMATS
     rasters = (".tif", ".tiff") if isinstance(spec, AggregateSpec) else ()
     return tuple(suffix for suffix in OUTPUTS if suffix not in rasters)
 
@@ -71,7 +73,7 @@ def _columns(options: dict):
     return geo.area_columns(options["polygons"], options.get("value"), options)
 
 
-def save(maps: xr.Dataset, out: Path, areas=None) -> list[Path]:
+def save(maps: xr.Dataset, out: Path, areas=None, progress: bool = False) -> list[Path]:
     """Write a result; one that cannot go to its file must not lose a long fit.
 
     Parameters
@@ -84,6 +86,8 @@ def save(maps: xr.Dataset, out: Path, areas=None) -> list[Path]:
         ``OUT.areas`` with the same suffix.
     areas : pd.DataFrame, optional
         From `own_columns`.
+    progress : bool
+        Of a lazy map, which is computed as it is written: show a bar.
 
     Returns
     -------
@@ -95,6 +99,8 @@ def save(maps: xr.Dataset, out: Path, areas=None) -> list[Path]:
     OutputError
         If it could not be written; the message says where the result is kept.
     """
+    if maps.chunks:
+        return [geo.write_blocks(maps, out, progress=progress)]
     suffix = out.suffix.lower()
     table = _score_rows(maps) if is_scored(maps) and suffix != ".nc" else None
     inside = {"scores": table} if table is not None and suffix == ".gpkg" else {}
