@@ -76,7 +76,7 @@ def test_everything_installed_is_pinned_at_the_version_tested():
 
 def test_pins_satisfy_the_ranges_and_name_no_machine():
     pinned = pins()
-    for requirement in own_requirements("all", "docs", "test", "zarr"):
+    for requirement in own_requirements("all", "docs", "test", "scale"):
         assert requirement.specifier.contains(pinned[canonicalize_name(requirement.name)])
     text = (REPOSITORY / "constraints.txt").read_text(encoding="utf-8")
     assert not re.search(r"[@/+]|://|^-", text, flags=re.MULTILINE)

@@ -108,7 +108,7 @@ def predicted(fit: Fit, asked: Asked, table: np.ndarray, x: np.ndarray, y: np.nd
         "covariates": ((schema.INDIVIDUAL, schema.COVARIATE), table),
         "weight": (schema.INDIVIDUAL, np.ones(count)),
         "membership": (schema.INDIVIDUAL, np.arange(count))}, coords)
-    data = Converted(schema.check(places, valued=False))
+    data = Converted(places)        # not checked: it holds by how it was made
     latent = fit.latent(data)
     maps = marginal_maps(fit.at(data), None, places["weight"], asked.quantiles, asked.threshold)
     return maps | {"latent_mean": latent.mean, "latent_std": latent.std,

@@ -173,8 +173,8 @@ def check_rasters(spec: PredictSpec) -> None:
         return
     for name in ("at", "task", "area_effect", "rescale_to_totals", "information", "components",
                  "draws"):
-        require(not getattr(spec, name), f"{name} is not of a map of rasters in blocks; leave "
-                f"out {name}, or rasters")
+        require(not getattr(spec, name), f"{option(name)} is not of a map of rasters in blocks; "
+                f"leave it out, or {option('rasters')}")
     require(spec.chunks > 0, f"chunks must be at least 1 pixel, got {spec.chunks}")
 
 
