@@ -106,7 +106,8 @@ def main(pixels: list[int] = typer.Option(list(SIZES)), threads: int = 2, folder
             command = [sys.executable, __file__, "--pixels", str(side * side), "--threads",
                        str(threads), "--folder", scratch]
             out = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True,
-                                 env=os.environ | {"OMP_NUM_THREADS": "1"}).stdout
+                                 env=os.environ | {
+                                     "OMP_NUM_THREADS": "1", "GDAL_CACHEMAX": "64"}).stdout
         rows.append(json.loads(out.strip().splitlines()[-1]))
         table = pd.DataFrame(rows)
         print(table.round(3).to_string(index=False), flush=True)

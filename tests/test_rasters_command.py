@@ -1,5 +1,6 @@
 """`workbench predict --rasters`: a map in blocks from the command line, and what is refused."""
 
+import errno
 import signal
 from pathlib import Path
 
@@ -81,10 +82,20 @@ def test_an_interrupted_command_says_that_it_can_go_on(asked, tmp_path, monkeypa
     assert done.exit_code == 0 and [p.name for p in tmp_path.iterdir()] == ["map.zarr"]
 
 
+def test_a_full_disk_loses_no_block(asked, tmp_path, monkeypatch):
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(block_files, "_write", full)
+    done = workbench(*asked, "--out", tmp_path / "map.zarr", "--quiet")
+    assert done.exit_code == 2 and "No space left" in done.output
+    assert "0 of 12 blocks are finished in map.zarr.partial" in done.output
+
+
 @pytest.mark.parametrize("further, message", [
     (["--out", "map.nc"], "format of the output"),
-    (["--at", "other.nc", "--out", "map.zarr"], "--at is not of a map of rasters in blocks"),
-    (["--draws", 5, "--out", "map.zarr"], "--draws is not of a map"),
+    (["--at", "other.nc", "--out", "map.zarr"], "in blocks, without --at other.nc"),
+    (["--draws", 5, "--out", "map.zarr"], "without --draws 5"),
     (["--weight", "none.tif", "--out", "map.zarr"], "none.tif"),
     (["--report", "page.html", "--out", "map.zarr"], "leave out --report"),
     (["--scheduler", "tcp", "--out", "map.zarr"], "there is no scheduler at 'tcp'"),

@@ -169,6 +169,8 @@ def test_rasters_of_other_formats_open_lazily(kind, raster, tmp_path):
         whole.to_zarr(path, consolidated=False)
     opened = wb.open_rasters(path, chunks=20)
     assert all(isinstance(one.data, da.Array) for one in opened.data_vars.values())
+    assert opened.chunksizes["y"] == (20, 20, 20)
+    assert opened["rain"].data.name == wb.open_rasters(path, chunks=20)["rain"].data.name
     assert opened["rain"].attrs["units"] == "m" and opened.rio.crs == raster.rio.crs
     xr.testing.assert_allclose(opened.compute(), raster.compute())
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import typer
@@ -56,8 +57,11 @@ def make_map(spec: BaseSpec, out: Path, quiet: bool, threads: int = 1,
     check_output(out, results.formats_of(spec), [*input_files(spec), made_from])
     if save_fit is not None:
         check_output(save_fit, (FIT_SUFFIX,), [*input_files(spec), made_from])
-    require(report is None or not getattr(spec, "rasters", ()), "a report is of a map in memory, "
-            "not of rasters in blocks; leave out --report")
+    if getattr(spec, "rasters", ()):
+        require(report is None, "a report is of a map in memory, not of rasters in blocks; leave "
+                "out --report")
+        # GDAL keeps up to 5 % of a machine's memory of what it read, and blocks are read once.
+        os.environ.setdefault("GDAL_CACHEMAX", "64")
     if report is not None:
         reporting.check_page(report, [out, *input_files(spec), made_from])
     set_threads(threads)

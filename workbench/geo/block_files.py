@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import uuid
 from itertools import product
 from pathlib import Path
 
@@ -16,7 +17,7 @@ import numpy as np
 import xarray as xr
 
 from workbench.checks import InputError, choose, package, require
-from workbench.geo.block_runs import compute
+from workbench.geo.block_runs import TASK, compute
 from workbench.geo.block_tiffs import write_tiff
 from workbench.geo.lazy_rasters import even
 
@@ -140,8 +141,9 @@ def _tasks(maps: xr.Dataset, work: Path, missing: list[tuple[int, int]]) -> list
     parts = {str(name): one.data.to_delayed(optimize_graph=False).reshape(
         one.data.numblocks[-2:]) for name, one in maps.data_vars.items()}
     write, folder = delayed(_write, pure=False, traverse=False), str(work.resolve())
+    key = f"{TASK}-{uuid.uuid4()}"      # a scheduler may have other maps to make
     return [write(folder, (i, j), (*ends[0][i:i + 2], *ends[1][j:j + 2]), list(parts),
-                  *(one[i, j] for one in parts.values()), dask_key_name=("write-block", i, j))
+                  *(one[i, j] for one in parts.values()), dask_key_name=(key, i, j))
             for i, j in missing]
 
 

@@ -10,6 +10,9 @@ from tqdm import tqdm
 
 from workbench.checks import InputError, package
 
+TASK = "write-block"    # what the keys of tasks begin with
+_PATIENCE = 10          # seconds until a scheduler must have answered
+
 
 @contextlib.contextmanager
 def scheduled(scheduler: str | None) -> Iterator[None]:
@@ -44,11 +47,8 @@ def scheduled(scheduler: str | None) -> Iterator[None]:
         yield
 
 
-_PATIENCE = 10      # seconds until a scheduler must have answered
-
-
 def compute(tasks: list, total: int, progress: bool) -> None:
-    """Compute tasks of the key ``("write-block", ...)``.
+    """Compute tasks whose keys are tuples that begin with `TASK`.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ def _locally(tasks: list, bar: tqdm) -> None:
     from dask.callbacks import Callback
 
     def after(key, *_) -> None:
-        if isinstance(key, tuple) and key[0] == "write-block":
+        if isinstance(key, tuple) and key[0].startswith(TASK):
             bar.update()
 
     with Callback(posttask=after):

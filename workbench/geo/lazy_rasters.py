@@ -131,30 +131,30 @@ def _opened(path: Path, name: str | None, chunks: int) -> list[tuple[str, xr.Dat
     with reading(path, "a raster", "to download or write it again"):
         if zarr:
             package("zarr", extra="scale")
-            bands = _variables(xr.open_zarr(path, chunks={}, consolidated=False,
-                                            decode_coords="all"))
+            bands = _variables(path, chunks, engine="zarr", consolidated=False)
         elif path.suffix.lower() in (".nc", ".nc4"):
-            bands = _variables(xr.open_dataset(path, engine=netcdf_engine(path), chunks={},
-                                               decode_coords="all"))
+            bands = _variables(path, chunks, engine=netcdf_engine(path))
         else:
             rioxarray = package("rioxarray", extra="geo")
             bands = bands_of(rioxarray.open_rasterio(
                 path, masked=True, chunks={"y": chunks, "x": chunks}), path.stem)
     require(name is None or len(bands) == 1, f"{path.name} has {len(bands)} bands "
             f"({', '.join(own for own, _ in bands)}); a name is of one: leave it out")
-    return [(name or own, _chunked(band, chunks)) for own, band in bands]
+    return [(name or own, band) for own, band in bands]
 
 
-def _variables(ds: xr.Dataset) -> list[tuple[str, xr.DataArray]]:
-    crs = ds.rio.crs
+def _variables(path: Path, chunks: int, **reader) -> list[tuple[str, xr.DataArray]]:
+    with xr.open_dataset(path, chunks=None, **reader) as ds:
+        sides = dict.fromkeys(axis_names(ds), chunks)
+        stored = any(one.encoding.get("preferred_chunks") for one in ds.data_vars.values())
+    # Chunked as it is opened, so that tasks have the same names in every process; chunks that are
+    # stored are read whole, and joined or cut to blocks afterwards.
+    ds = xr.open_dataset(path, chunks={} if stored else sides, decode_coords="all", **reader)
+    crs, ds = ds.rio.crs, ds.chunk(sides)
     bands = [(str(name), band) for name, one in ds.data_vars.items() if len(axis_names(one)) == 2
              for _, band in bands_of(one, str(name))]
     return [(name, band.rio.write_crs(crs) if crs and band.rio.crs is None else band)
             for name, band in bands]
-
-
-def _chunked(band: xr.DataArray, chunks: int) -> xr.DataArray:
-    return band.chunk({axis: chunks for axis in band.dims})
 
 
 def _clean(name: str, band: xr.DataArray, nodata: float | None) -> xr.DataArray:

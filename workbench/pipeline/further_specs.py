@@ -173,8 +173,9 @@ def check_rasters(spec: PredictSpec) -> None:
         return
     for name in ("at", "task", "area_effect", "rescale_to_totals", "information", "components",
                  "draws"):
-        require(not getattr(spec, name), f"{option(name)} is not of a map of rasters in blocks; "
-                f"leave it out, or {option('rasters')}")
+        value = getattr(spec, name)
+        require(not value, f"rasters are mapped in blocks, without {option(name, value)}; leave it "
+                "out")
     require(spec.chunks > 0, f"chunks must be at least 1 pixel, got {spec.chunks}")
 
 

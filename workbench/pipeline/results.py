@@ -7,7 +7,7 @@ from pathlib import Path
 import xarray as xr
 
 from workbench import geo
-from workbench.outputs import deliver, write_bytes
+from workbench.outputs import OutputError, deliver, reason_of, write_bytes
 from workbench.pipeline.base import BaseSpec
 from workbench.pipeline.own_files import POLYGONS
 from workbench.pipeline.scoring import is_scored, scores
@@ -100,7 +100,11 @@ def save(maps: xr.Dataset, out: Path, areas=None, progress: bool = False) -> lis
         If it could not be written; the message says where the result is kept.
     """
     if maps.chunks:
-        return [geo.write_blocks(maps, out, progress=progress)]
+        try:
+            return [geo.write_blocks(maps, out, progress=progress)]
+        except OSError as error:
+            notes = "; ".join(getattr(error, "__notes__", []))
+            raise OutputError(f"cannot write {out} ({reason_of(error)}); {notes}") from error
     suffix = out.suffix.lower()
     table = _score_rows(maps) if is_scored(maps) and suffix != ".nc" else None
     inside = {"scores": table} if table is not None and suffix == ".gpkg" else {}
