@@ -50,7 +50,7 @@ def maximise(
     snapshot: Callable[[], object] = lambda: None,
     restore: Callable[[object], None] = lambda _: None, max_steps: int = 100,
     tolerance: float = 1e-6, progress: bool = False, callback: Callback | None = None,
-    restarts: int = 0,
+    restarts: int = 0, metric: np.ndarray | None = None,
 ) -> History:
     """Maximise an objective over the free hyperparameters by L-BFGS.
 
@@ -73,6 +73,8 @@ def maximise(
     restarts : int
         Most times to begin again, in units of the last gradient, while a decrement of more than
         a thousandth of a nat is left.
+    metric : array (P, P), optional
+        A root of the inverse Hessian near the start, in which the first step is Newton's.
 
     Returns
     -------
@@ -81,7 +83,7 @@ def maximise(
     """
     started = time.perf_counter()
     search = _Search(evaluate, hyperparameters, snapshot, restore, max_steps, callback,
-                     tqdm(total=max_steps, disable=not progress, desc="fit", unit="step"))
+                     tqdm(total=max_steps, disable=not progress, desc="fit", unit="step"), metric)
     history = search.history
     try:
         if len(hyperparameters.vector()) == 0:
@@ -117,7 +119,8 @@ class _Search:
     """One search: the objective as L-BFGS asks for it, the best point so far, and its progress."""
 
     def __init__(self, evaluate, hyperparameters: HyperparameterSet, snapshot, restore,
-                 max_steps: int, callback: Callback | None, bar: tqdm) -> None:
+                 max_steps: int, callback: Callback | None, bar: tqdm,
+                 metric: np.ndarray | None) -> None:
         self.history, self.best, self.bar = History(), None, bar
         self._evaluate, self._hyperparameters = evaluate, hyperparameters
         self._snapshot, self._restore = snapshot, restore
@@ -125,7 +128,11 @@ class _Search:
         self._told = time.perf_counter()
         # L-BFGS opens with a step of the size of the gradient, hundreds of nats per log unit here:
         # dividing the objective by the largest entry makes that first step one unit.
-        self._scale: float | None = None
+        self._scale: float | None = None if metric is None else 1.0
+        # In a metric half the square of the gradient is what is left to gain, in nats.
+        self._flat = 1e-6 if metric is None else 1e-3
+        self._origin = hyperparameters.vector()
+        self._metric = np.eye(len(self._origin)) if metric is None else metric
 
     def evaluate_once(self) -> None:
         """The objective where there is nothing to search for."""
@@ -134,20 +141,20 @@ class _Search:
 
     def climb(self, tolerance: float, restarts: int) -> None:
         """Search by L-BFGS, again from the best point while that leaves something to gain."""
-        start, sharp = self._hyperparameters.vector(), tolerance
+        start, sharp = np.zeros(len(self._origin)), tolerance
         # Raw values are logarithms (or the mean of f): a box of e±25 only stops overflow.
-        box = [(v - 25, v + 25) for v in start]
+        box = [(-25, 25)] * len(start)
         eps = torch.finfo(next(iter(self._hyperparameters.free)).raw.dtype).eps
         for _ in range(1 + restarts):
             before = -np.inf if self.best is None else self.best.value
             result = scipy.optimize.minimize(
                 self._scaled, start, jac=True, method="L-BFGS-B", bounds=box,
                 options={"maxfun": self._left_steps(), "maxiter": self._max_steps,
-                         "ftol": max(sharp, 50 * eps), "gtol": 1e-6},
+                         "ftol": max(sharp, 50 * eps), "gtol": self._flat},
             )
             # Far from the optimum gradients are huge, and so is what the tests of convergence
             # let pass in units of the first: begin again in units of the last.
-            gradient = self.best.gradient / self._scale
+            gradient = self._metric.T @ self.best.gradient / self._scale
             decrement = 0.5 * self._scale * float(gradient @ (result.hess_inv @ gradient))
             ended = result.success or result.status == _ABNORMAL
             # What rounding hides of the objective cannot be asked for.
@@ -160,7 +167,8 @@ class _Search:
             if (not ended or decrement < rest or (not gained and decrement <= left)
                     or self._left_steps() < 2):
                 break
-            start, sharp = self.best.vector, min(tolerance, 0.1 * rest / abs(self.best.value))
+            start = np.linalg.solve(self._metric, self.best.vector - self._origin)
+            sharp = min(tolerance, 0.1 * rest / abs(self.best.value))
             self._scale = None
         self.history.converged = ended and decrement <= left
         self._note_failure(result, ended, decrement)
@@ -177,8 +185,9 @@ class _Search:
     def _left_steps(self) -> int:
         return self._max_steps - len(self.history.objective)
 
-    def _scaled(self, vector: np.ndarray) -> tuple[float, np.ndarray]:
-        value, gradient = self._loss(vector)
+    def _scaled(self, step: np.ndarray) -> tuple[float, np.ndarray]:
+        value, gradient = self._loss(self._origin + self._metric @ step)
+        gradient = self._metric.T @ gradient
         if self._scale is None:
             self._scale = max(1.0, float(np.abs(gradient).max()))
         return value / self._scale, gradient / self._scale
@@ -229,6 +238,7 @@ class _Search:
 def maximise_evidence(
     evidence: Callable[[], Tensor], hyperparameters: HyperparameterSet, options, *,
     tolerance: float | None = None, progress: bool = False, callback: Callback | None = None,
+    metric: np.ndarray | None = None,
 ) -> History:
     """Maximise evidence plus log prior over the free hyperparameters.
 
@@ -240,7 +250,7 @@ def maximise_evidence(
         What is learnt.
     options : Options
         ``max_steps``, and ``tolerance`` unless it is given.
-    tolerance, progress, callback
+    tolerance, progress, callback, metric
         As of `maximise`.
 
     Returns
@@ -252,7 +262,7 @@ def maximise_evidence(
         lambda pulse: evidence() + hyperparameters.log_prior(), hyperparameters,
         max_steps=options.max_steps,
         tolerance=options.tolerance if tolerance is None else tolerance,
-        progress=progress, callback=callback, restarts=5)
+        progress=progress, callback=callback, restarts=5, metric=metric)
 
 
 def scaled_callback(callback: Callback | None, number: int, count: int, until: int | None = None
