@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import rioxarray  # noqa: F401
+import rioxarray
 import xarray as xr
 from typer.testing import CliRunner
 

@@ -17,11 +17,9 @@ from workbench.geo.region import polygon_places
 from workbench.geo.treatments import CleaningOptions
 
 __all__ = [
-    "BLOCK_FORMATS", "CleaningOptions", "aggregate", "area_columns", "at_period", "bag_children", "bag_points",
-    "bag_polygons",
-    "check_format", "distance_to", "open_rasters", "polygon_places", "raster_places", "read",
-    "scheduled",
-    "slope", "to_raster", "write", "write_blocks",
+    "BLOCK_FORMATS", "CleaningOptions", "aggregate", "area_columns", "at_period", "bag_children",
+    "bag_points", "bag_polygons", "check_format", "distance_to", "open_rasters", "polygon_places",
+    "raster_places", "read", "scheduled", "slope", "to_raster", "write", "write_blocks",
 ]
 
 __getattr__ = moved(__name__, {"Treatments": ".CleaningOptions"})

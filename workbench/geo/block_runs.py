@@ -16,13 +16,17 @@ _PATIENCE = 10          # seconds until a scheduler must have answered
 
 @contextlib.contextmanager
 def scheduled(scheduler: str | None) -> Iterator[None]:
-    """Within it blocks are computed where a word or an address says.
+    """Within it blocks are computed where a word or an address says; its dashboard is printed.
 
     Parameters
     ----------
     scheduler : str, optional
         The address of a scheduler, such as tcp://10.0.0.1:8786; ``processes``, for one process for
         each core of this machine; None, for its threads.
+
+    Returns
+    -------
+    context manager
 
     Raises
     ------
@@ -33,16 +37,16 @@ def scheduled(scheduler: str | None) -> Iterator[None]:
         yield
         return
     distributed = package("distributed", extra="scale")
-    if scheduler == "processes":
-        with distributed.LocalCluster(threads_per_worker=1) as cluster, cluster.get_client():
-            yield
-        return
-    try:
-        client = distributed.Client(scheduler, timeout=_PATIENCE)
-    except (OSError, ValueError) as error:
-        raise InputError(f"there is no scheduler at {scheduler!r} ({error}); start one with `dask "
-                         "scheduler`, and give the address that it prints") from error
-    with client:
+    with contextlib.ExitStack() as stack:
+        where = scheduler
+        if scheduler == "processes":
+            where = stack.enter_context(distributed.LocalCluster(
+                threads_per_worker=1, dashboard_address=":0"))
+        try:
+            client = stack.enter_context(distributed.Client(where, timeout=_PATIENCE))
+        except (OSError, ValueError) as error:
+            raise InputError(f"there is no scheduler at {scheduler!r} ({error}); start one with "
+                             "`dask scheduler`, and give the address that it prints") from error
         print(f"dashboard: {client.dashboard_link}", file=sys.stderr)
         yield
 

@@ -43,7 +43,7 @@ def open_rasters(rasters: str | Path | Sequence[str | Path] | Mapping[str, str |
 
     Examples
     --------
-    >>> import tempfile, pathlib, numpy as np, xarray as xr, workbench as wb
+    >>> import tempfile, pathlib, numpy as np, rioxarray, xarray as xr, workbench as wb
     >>> grid = xr.DataArray(np.zeros((40, 30)), dims=("y", "x"), coords={
     ...     "y": np.arange(40.0)[::-1], "x": np.arange(30.0)})
     >>> with tempfile.TemporaryDirectory() as folder:
