@@ -65,7 +65,7 @@ def closure(*extras: str) -> dict[str, str]:
 def test_everything_installed_is_pinned_at_the_version_tested():
     pinned = pins()
     # What torch brings for graphics cards is pinned by torch itself and differs by platform.
-    installed = {n: v for n, v in closure("all", "docs", "test").items()
+    installed = {n: v for n, v in closure("all", "docs", "test", "scale").items()
                  if not n.startswith(("nvidia-", "cuda-", "triton"))}
     missing = sorted(set(installed) - set(pinned))
     assert not missing, f"not in constraints.txt: {missing}"
