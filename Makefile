@@ -68,7 +68,7 @@ $(READY): $(PINS) | $(BIN)/python
 	@touch $@
 
 $(TESTED): $(PINS) | $(BIN)/python
-	$(PIP) install -c constraints.txt -e ".[all,docs,test,zarr]"
+	$(PIP) install -c constraints.txt -e ".[all,docs,test,scale]"
 	@touch $(READY) $(WRITTEN) $@
 
 $(WRITTEN): $(PINS) | $(BIN)/python

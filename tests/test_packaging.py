@@ -65,7 +65,7 @@ def closure(*extras: str) -> dict[str, str]:
 def test_everything_installed_is_pinned_at_the_version_tested():
     pinned = pins()
     # What torch brings for graphics cards is pinned by torch itself and differs by platform.
-    installed = {n: v for n, v in closure("all", "docs", "test").items()
+    installed = {n: v for n, v in closure("all", "docs", "test", "scale").items()
                  if not n.startswith(("nvidia-", "cuda-", "triton"))}
     missing = sorted(set(installed) - set(pinned))
     assert not missing, f"not in constraints.txt: {missing}"
@@ -76,7 +76,7 @@ def test_everything_installed_is_pinned_at_the_version_tested():
 
 def test_pins_satisfy_the_ranges_and_name_no_machine():
     pinned = pins()
-    for requirement in own_requirements("all", "docs", "test", "zarr"):
+    for requirement in own_requirements("all", "docs", "test", "scale"):
         assert requirement.specifier.contains(pinned[canonicalize_name(requirement.name)])
     text = (REPOSITORY / "constraints.txt").read_text(encoding="utf-8")
     assert not re.search(r"[@/+]|://|^-", text, flags=re.MULTILINE)

@@ -43,12 +43,14 @@ from workbench.geo import bag_children as bag_children
 from workbench.geo import bag_points as bag_points
 from workbench.geo import bag_polygons as bag_polygons
 from workbench.geo import distance_to as distance_to
+from workbench.geo import open_rasters as open_rasters
 from workbench.geo import polygon_places as polygon_places
 from workbench.geo import raster_places as raster_places
 from workbench.geo import read as read
 from workbench.geo import slope as slope
 from workbench.geo import to_raster as to_raster
 from workbench.geo import write as write
+from workbench.geo import write_blocks as write_blocks
 from workbench.labelled import ConditionalMean as ConditionalMean
 from workbench.labelled import Fit as Fit
 from workbench.labelled import impute as impute

@@ -71,7 +71,8 @@ def check_output(path: Path, formats: Sequence[str] | None = None,
         choose("format of the output", path.suffix.lower(), formats)
     require(path.parent.is_dir(), f"the folder {str(path.parent)!r} of the output does not exist; "
             "make it first")
-    require(not path.is_dir(), f"the output {str(path)!r} is a folder; name a file")
+    require(not path.is_dir(), f"the output {str(path)!r} is a folder; name a file, or one that is "
+            "not there yet")
     _try_folder(path)
     if path.exists():
         try:

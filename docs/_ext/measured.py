@@ -118,6 +118,18 @@ def pixels() -> pd.DataFrame:
         "pixels in 95 % intervals, %": ("coverage_95", lambda v: f"{100 * v:.0f}")}, "pixels")
 
 
+@stored("large-map", "large_map.csv", command="python benchmarks/large_map.py")
+def large_map() -> pd.DataFrame:
+    """Memory and time of a map in blocks against the number of pixels."""
+    raw = pd.read_csv(RESULTS / "large_map.csv", index_col="pixels")
+    raw.index = [f"{n:,}" for n in raw.index]
+    return pick(raw, None, {
+        "memory before, GiB": ("start_gib", digits(2)),
+        "added by the map, GiB": ("map_gib", digits(2)),
+        "processor s per million": ("processor_per_million", digits(1)),
+        "s per million": ("seconds_per_million", digits(1))}, "pixels")
+
+
 @stored("summaries-size", "summaries.csv", command="python benchmarks/summaries.py")
 def summaries() -> pd.DataFrame:
     """Time and memory of a GP on summaries against the number of areas."""

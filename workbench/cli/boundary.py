@@ -49,7 +49,9 @@ def guarded(command: Callable[[], Any]) -> Any:
         typer.echo(f"error: {error}", err=True)
         raise typer.Exit(2) from error
     except KeyboardInterrupt as error:
-        typer.echo("stopped before there was anything to keep; no file was written", err=True)
+        kept = " ".join(getattr(error, "__notes__", []))
+        typer.echo(f"stopped: {kept}" if kept else "stopped before there was anything to keep; no "
+                   "file was written", err=True)
         stop = error if hasattr(error, "number") else error.__cause__
         raise typer.Exit(128 + getattr(stop, "number", signal.SIGINT)) from error
     except MemoryError as error:

@@ -126,17 +126,23 @@ def engines(ctx: typer.Context, data: dict[str, Any], output: dict[str, Any],
 
 @takes(fields=fields_of(PredictSpec, ["fit"], ["model", "hyperparameters", "at_options"]),
        region=region_flags, output=output_flags)
-def predict(ctx: typer.Context, region: dict[str, Any], output: dict[str, Any],
-            fields: dict[str, Any]) -> None:
+def predict(
+    ctx: typer.Context, region: dict[str, Any], output: dict[str, Any], fields: dict[str, Any],
+    scheduler: Annotated[str | None, typer.Option(
+        rich_help_panel=ADVANCED, help="Where --rasters are mapped: the address of a Dask "
+        "scheduler, or processes; default: threads.")] = None,
+) -> None:
     """Make a map of a stored fit, where it was fitted or elsewhere; nothing is trained.
 
     Example: workbench disaggregate ... --out map.nc --save-fit fit.wbfit; then
     workbench predict fit.wbfit --at elsewhere.nc --out there.nc
     """
+    require(scheduler is None or bool(fields["rasters"]), "--scheduler is of maps in blocks; name "
+            "rasters with --rasters")
     require(output["save_fit"] is None, "nothing is fitted, so there is no new fit to save; leave "
             f"out --save-fit, and copy {fields['fit']} if you want it twice")
     extra = further(ctx, {"at": flags_at()})
-    _make(PredictSpec(**asked_at(fields, region, extra["at"])), **output)
+    _make(PredictSpec(**asked_at(fields, region, extra["at"])), **output, scheduler=scheduler)
 
 
 def _with_options(ctx: typer.Context, kind: type[BaseSpec], fields: dict[str, Any]) -> BaseSpec:
@@ -148,10 +154,10 @@ def _with_options(ctx: typer.Context, kind: type[BaseSpec], fields: dict[str, An
 
 
 def _make(spec: BaseSpec, out: Path, report: Path | None, spec_only: bool, save_fit: Path | None,
-          quiet: bool, threads: int, workers: int = 0) -> None:
+          quiet: bool, threads: int, workers: int = 0, scheduler: str | None = None) -> None:
     if not spec_only:
         running.make_map(spec, out, quiet, threads, workers=workers, save_fit=save_fit,
-                         report=report)
+                         report=report, scheduler=scheduler)
         return
     require(save_fit is None, "--spec-only fits nothing, so there is no fit to save; leave out "
             "one of --spec-only and --save-fit")

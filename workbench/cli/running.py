@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import typer
@@ -16,7 +17,7 @@ from workbench.pipeline.base import BaseSpec
 
 def make_map(spec: BaseSpec, out: Path, quiet: bool, threads: int = 1,
              made_from: Path | None = None, workers: int = 0, save_fit: Path | None = None,
-             report: Path | None = None) -> None:
+             report: Path | None = None, scheduler: str | None = None) -> None:
     """Run a Spec and write its map; with cross-validation first the map, then its scores.
 
     Parameters
@@ -38,6 +39,8 @@ def make_map(spec: BaseSpec, out: Path, quiet: bool, threads: int = 1,
         File to write the fit to, too.
     report : Path, optional
         Page to write beside the map, see `workbench.report`; of a run that was stopped, too.
+    scheduler : str, optional
+        Where a map in blocks is computed, see `workbench.geo.scheduled`.
 
     Raises
     ------
@@ -46,6 +49,7 @@ def make_map(spec: BaseSpec, out: Path, quiet: bool, threads: int = 1,
     typer.Exit
         If the run was stopped: 128 + the signal's number, or 1 if cross-validation could not go on.
     """
+    from workbench.geo import scheduled
     from workbench.pipeline import results, scoring
     from workbench.pipeline import run as pipeline
     from workbench.pipeline.inputs import input_files
@@ -53,6 +57,11 @@ def make_map(spec: BaseSpec, out: Path, quiet: bool, threads: int = 1,
     check_output(out, results.formats_of(spec), [*input_files(spec), made_from])
     if save_fit is not None:
         check_output(save_fit, (FIT_SUFFIX,), [*input_files(spec), made_from])
+    if getattr(spec, "rasters", ()):
+        require(report is None, "a report is of a map in memory, not of rasters in blocks; leave "
+                "out --report")
+        # GDAL keeps up to 5 % of a machine's memory of what it read, and blocks are read once.
+        os.environ.setdefault("GDAL_CACHEMAX", "64")
     if report is not None:
         reporting.check_page(report, [out, *input_files(spec), made_from])
     set_threads(threads)
@@ -79,7 +88,8 @@ def make_map(spec: BaseSpec, out: Path, quiet: bool, threads: int = 1,
             stopped, whole = maps.attrs.get("partial"), bool(written)
             if stopped and not whole:
                 out = unfinished(out)
-            written[:] = results.save(maps, out, areas)
+            with scheduled(scheduler):
+                written[:] = results.save(maps, out, areas, progress=not quiet)
             if report is not None:
                 page = unfinished(report) if stopped and not whole else report
                 written.append(reporting.write_page(maps, page))

@@ -2,10 +2,13 @@
 
 from workbench.checks.moved import moved
 from workbench.geo.aggregate import aggregate
+from workbench.geo.block_files import BLOCK_FORMATS, write_blocks
+from workbench.geo.block_runs import scheduled
 from workbench.geo.children import bag_children
 from workbench.geo.columns import area_columns
 from workbench.geo.derived import distance_to, slope
 from workbench.geo.files import check_format, read, write
+from workbench.geo.lazy_rasters import open_rasters
 from workbench.geo.maps import to_raster
 from workbench.geo.periods import at_period
 from workbench.geo.points import bag_points, raster_places
@@ -14,10 +17,9 @@ from workbench.geo.region import polygon_places
 from workbench.geo.treatments import CleaningOptions
 
 __all__ = [
-    "CleaningOptions", "aggregate", "area_columns", "at_period", "bag_children", "bag_points",
-    "bag_polygons",
-    "check_format", "distance_to", "polygon_places", "raster_places", "read", "slope",
-    "to_raster", "write",
+    "BLOCK_FORMATS", "CleaningOptions", "aggregate", "area_columns", "at_period", "bag_children",
+    "bag_points", "bag_polygons", "check_format", "distance_to", "open_rasters", "polygon_places",
+    "raster_places", "read", "scheduled", "slope", "to_raster", "write", "write_blocks",
 ]
 
 __getattr__ = moved(__name__, {"Treatments": ".CleaningOptions"})

@@ -10,6 +10,7 @@ import xarray as xr
 
 from workbench import schema
 from workbench.checks import choose, package, reject, require
+from workbench.geo.block_files import BLOCK_FORMATS
 from workbench.geo.layers import check_layers, columns_of, tags, write_layers
 from workbench.geo.maps import one_period, to_raster, way_of
 from workbench.geo.netcdf import open_netcdf
@@ -110,6 +111,9 @@ def check_format(ds: xr.Dataset, path: str | Path) -> None:
         For a raster of individuals that are not pixels, or polygons of data without geometries.
     """
     suffix = Path(path).suffix.lower()
+    if ds.chunks:
+        choose("format of a map in blocks", suffix, BLOCK_FORMATS)
+        return
     if suffix != ".nc":
         one_period(ds)
     if suffix in (".tif", ".tiff"):

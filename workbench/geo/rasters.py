@@ -20,7 +20,7 @@ from workbench.geo.windows import Extent, cropped
 from workbench.geo.zarr_stores import is_zarr, open_zarr
 
 # No physical quantity is this large: such numbers are nodata marks, declared or not.
-_ABSURD = 1e30
+ABSURD = 1e30
 _SUFFIXES = (".tif", ".tiff", ".nc", ".nc4", ".vrt", ".zarr", ".csv", ".parquet")
 _TABLES = (".csv", ".parquet")
 _VECTORS = (".shp", ".gpkg", ".geojson", ".json", ".gdb", ".kml")
@@ -148,12 +148,12 @@ def _bands(
     """Every two-dimensional band of a source with its name."""
     if isinstance(source, xr.DataArray):
         name = str(source.name) if source.name else "raster"
-        return _split(window(source, name), name)
+        return bands_of(window(source, name), name)
     if isinstance(source, xr.Dataset):
         source = window(source, ", ".join(map(str, source.data_vars)))
         names = rasters_in(source, told, record, wanted)
         return [(name, band.assign_attrs(_variable=n)) for n in names
-                for name, band in _split(_with_crs_of(source[n], source), n)]
+                for name, band in bands_of(_with_crs_of(source[n], source), n)]
     path = Path(source)
     require(path.exists(), f"there is no raster file {str(path)!r}; check the name and the folder "
                            "you run from")
@@ -178,15 +178,27 @@ def _bands(
     with reading(path, "a raster", "to download or write it again; gdalinfo -stats shows whether "
                                    "GDAL can read all of it"):
         with rioxarray.open_rasterio(path, masked=True) as opened:
-            return _split(window(opened, path.stem).load(), path.stem)
+            return bands_of(window(opened, path.stem).load(), path.stem)
 
 
 def _with_crs_of(band: xr.DataArray, ds: xr.Dataset) -> xr.DataArray:
     return band if band.rio.crs or not ds.rio.crs else band.rio.write_crs(ds.rio.crs)
 
 
-def _split(array: xr.DataArray, name: str) -> list[tuple[str, xr.DataArray]]:
-    """Cut off dimensions of length one, and split bands."""
+def bands_of(array: xr.DataArray, name: str) -> list[tuple[str, xr.DataArray]]:
+    """Bands of an array by name, without dimensions of length one.
+
+    Parameters
+    ----------
+    array : xr.DataArray
+        With y and x, and ``band`` if there are several.
+    name : str
+        Of one that has no titles of its own.
+
+    Returns
+    -------
+    list of (str, xr.DataArray)
+    """
     array = array.squeeze([d for d in array.dims if array.sizes[d] == 1 and d != "band"])
     if "band" in array.dims:
         if array.sizes["band"] == 1:
@@ -248,7 +260,7 @@ def _masked(
     marked = np.zeros(values.shape, bool)
     for mark in known:
         marked |= (values == mark) | (values.astype(np.float32) == np.float32(mark))
-    absurd = np.abs(values) >= _ABSURD
+    absurd = np.abs(values) >= ABSURD
     undeclared = int((absurd & ~marked).sum())
     if undeclared:
         record.note(f"raster {name!r}: {undeclared} pixels beyond 1e30 in size were masked",

@@ -213,6 +213,58 @@ class Fit(Regional):
         return maps.assign_attrs(
             distribution=PRESERVED if preserve_totals else DISTRIBUTIONS[area_effect])
 
+    def map_over(self, raster: xr.Dataset | xr.DataArray, quantiles=(0.05, 0.5, 0.95),
+                 threshold: float | Sequence[float] | None = None, *, weight: str | None = None,
+                 chunks: int | Mapping[str, int] | None = None) -> xr.Dataset:
+        """The map of a raster that may be larger than memory, lazily and block by block.
+
+        Nothing is read or predicted until the map is computed or written; memory is then bounded
+        by the blocks that are worked on at once. Under a `distributed.Client` each worker receives
+        the fit once. Effects of areas have their prior, as of `at`.
+
+        Parameters
+        ----------
+        raster : xr.Dataset or xr.DataArray
+            A variable (y, x) for every covariate of the fit, or an array with a further dimension
+            that names them; chunked or not, see `workbench.open_rasters`. Pixels where one of them
+            is NaN stay NaN, and nothing is computed there.
+        quantiles : sequence of float
+            Levels of the rate's quantiles.
+        threshold : float or sequence of float, optional
+            Rate whose exceedance probability is returned.
+        weight : str, optional
+            Variable of the raster with the weight of each pixel, for ``expected_count``.
+        chunks : int or mapping, optional
+            Pixels along the side of a block; default: the raster's own, else 1,024.
+
+        Returns
+        -------
+        xr.Dataset
+            Dask arrays (y, x): mean, std, rate_quantile, exceedance, latent_mean, latent_std,
+            extrapolation, and expected_count where values are totals. `workbench.write_blocks`
+            writes them.
+
+        Raises
+        ------
+        InputError
+            If the raster lacks a covariate, has one in other units, or is in another CRS.
+
+        Examples
+        --------
+        >>> import numpy as np, xarray as xr, workbench as wb
+        >>> ds = wb.load("swiss-roll", n_bags=12, mean_size=8, size_std=3)
+        >>> fit = wb.VBAgg(kernel="rbf", inducing=10, max_steps=5).fit(ds)
+        >>> grid = {"y": np.arange(60.0)[::-1], "x": np.arange(80.0)}
+        >>> raster = xr.Dataset({name: xr.DataArray(np.zeros((60, 80)), grid)
+        ...                      for name in ds["covariate"].values})
+        >>> maps = fit.map_over(raster, chunks=40)
+        >>> dict(maps.chunksizes)["x"], bool(np.isfinite(maps["mean"]).all().compute())
+        ((40, 40), True)
+        """
+        from workbench.labelled.large_maps import lazy_map  # here: Dask is an extra
+
+        return lazy_map(self, raster, quantiles, threshold, weight, chunks)
+
     def _individuals(self, predictive, data: Converted, units, long_name, distribution="posterior",
                      joint=None) -> LabelledPredictive:
         return LabelledPredictive(predictive, data.places, "individual", units, long_name,

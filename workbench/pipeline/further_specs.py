@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from workbench.checks import require
+from workbench.checks import option, require
 from workbench.pipeline.base import BaseSpec, check_region
 from workbench.pipeline.settings import Settings
 
@@ -110,6 +110,15 @@ class PredictSpec(BaseSpec):
         another region; default: where it was fitted.
     at_options : Mapping
         Of these files, as of `Spec`.
+    rasters : tuple of str
+        Covariate rasters on one grid to map pixel by pixel, each as NAME=FILE or FILE; repeat.
+        They may be larger than memory: the output is .zarr, .tif or .cog.tif.
+    weight : str, optional
+        Raster of the weight of each pixel, for expected_count.
+    nodata : float, optional
+        Mark of missing pixels that the rasters do not declare.
+    chunks : int
+        Pixels along the side of the blocks that rasters are mapped in.
     task : str, optional
         Quantity to map, of fits to several sources.
     area_effect : bool
@@ -128,11 +137,16 @@ class PredictSpec(BaseSpec):
     """
 
     command: ClassVar[str] = "predict"
-    later: ClassVar[Mapping[str, Any]] = {"at_options": Settings()}
+    later: ClassVar[Mapping[str, Any]] = {"at_options": Settings(), "rasters": (), "weight": None,
+                                          "nodata": None, "chunks": 1024}
 
     fit: str
     at: str | None = None
     at_options: Mapping = field(default_factory=Settings)
+    rasters: tuple[str, ...] = ()
+    weight: str | None = None
+    nodata: float | None = None
+    chunks: int = 1024
     task: str | None = None
     area_effect: bool = False
     rescale_to_totals: bool = False
@@ -144,9 +158,25 @@ class PredictSpec(BaseSpec):
     def __post_init__(self) -> None:
         super().__post_init__()
         check_region(self.at, self.at_options)
+        check_rasters(self)
         require(self.model == "stored" and not self.options and not self.hyperparameters,
                 "a stored fit has its model, options and hyperparameters; leave them out, or move "
                 "it in Python with fit.with_hyperparameters")
+
+
+def check_rasters(spec: PredictSpec) -> None:
+    """Refuse what a map of rasters in blocks has none of, and its options without rasters."""
+    if not spec.rasters:
+        given = [name for name in ("weight", "nodata") if getattr(spec, name) is not None]
+        require(not given and spec.chunks == PredictSpec.chunks, "weight, nodata and chunks are of "
+                "rasters; name these with " + option("rasters", ("FILE",)))
+        return
+    for name in ("at", "task", "area_effect", "rescale_to_totals", "information", "components",
+                 "draws"):
+        value = getattr(spec, name)
+        require(not value, f"rasters are mapped in blocks, without {option(name, value)}; leave it "
+                "out")
+    require(spec.chunks > 0, f"chunks must be at least 1 pixel, got {spec.chunks}")
 
 
 @dataclass(frozen=True)

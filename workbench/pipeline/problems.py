@@ -17,6 +17,7 @@ from workbench.gp.models.registry import AUTO, ENTRIES, Entry
 from workbench.labelled import load_fit, make_model, models
 from workbench.pipeline.base import BaseSpec, existing
 from workbench.pipeline.inputs import data_of, named_or_file
+from workbench.pipeline.large import in_blocks, rasters_of
 from workbench.pipeline.own_files import POINTS, places_of, region_of
 from workbench.pipeline.spec import CombineSpec, MediateSpec, PredictSpec, SmoothSpec, Spec
 from workbench.pipeline.transfer import elsewhere, region
@@ -217,9 +218,12 @@ def _combine(spec: CombineSpec) -> Problem:
 @problem_of.register
 def _predict(spec: PredictSpec) -> Problem:
     fit = load_fit(existing("fit", spec.fit))
+    told = f"read {fit!r} from {Path(spec.fit).name}"
     ds = fit.data if spec.at is None else _asked(fit, spec)
     require(spec.task is None or hasattr(fit, "tasks"),
             f"{fit.model.name} has one task, which needs no name; leave task out")
+    if spec.rasters:
+        return Problem((), rasters_of(spec), lambda fit: in_blocks(fit, spec), told=told, fit=fit)
 
     def label(fit) -> xr.Dataset:
         if hasattr(fit, "tasks"):
@@ -228,7 +232,6 @@ def _predict(spec: PredictSpec) -> Problem:
             return fit.to_dataset(ds, spec.quantiles, spec.threshold, spec.area_effect, spec.task)
         return _rescaled(fit, ds, spec)
 
-    told = f"read {fit!r} from {Path(spec.fit).name}"
     return Problem((), ds, label, told=told, fit=fit)
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import xarray as xr
 
 from workbench import geo
-from workbench.outputs import deliver, write_bytes
+from workbench.outputs import OutputError, deliver, reason_of, write_bytes
 from workbench.pipeline.base import BaseSpec
 from workbench.pipeline.own_files import POLYGONS
 from workbench.pipeline.scoring import is_scored, scores
@@ -29,6 +29,8 @@ def formats_of(spec: BaseSpec) -> tuple[str, ...]:
     -------
     tuple of str
     """
+    if getattr(spec, "rasters", ()):
+        return geo.BLOCK_FORMATS
     rasters = (".tif", ".tiff") if isinstance(spec, AggregateSpec) else ()
     return tuple(suffix for suffix in OUTPUTS if suffix not in rasters)
 
@@ -71,7 +73,7 @@ def _columns(options: dict):
     return geo.area_columns(options["polygons"], options.get("value"), options)
 
 
-def save(maps: xr.Dataset, out: Path, areas=None) -> list[Path]:
+def save(maps: xr.Dataset, out: Path, areas=None, progress: bool = False) -> list[Path]:
     """Write a result; one that cannot go to its file must not lose a long fit.
 
     Parameters
@@ -84,6 +86,8 @@ def save(maps: xr.Dataset, out: Path, areas=None) -> list[Path]:
         ``OUT.areas`` with the same suffix.
     areas : pd.DataFrame, optional
         From `own_columns`.
+    progress : bool
+        Of a lazy map, which is computed as it is written: show a bar.
 
     Returns
     -------
@@ -95,6 +99,12 @@ def save(maps: xr.Dataset, out: Path, areas=None) -> list[Path]:
     OutputError
         If it could not be written; the message says where the result is kept.
     """
+    if maps.chunks:
+        try:
+            return [geo.write_blocks(maps, out, progress=progress)]
+        except OSError as error:
+            notes = "; ".join(getattr(error, "__notes__", []))
+            raise OutputError(f"cannot write {out} ({reason_of(error)}); {notes}") from error
     suffix = out.suffix.lower()
     table = _score_rows(maps) if is_scored(maps) and suffix != ".nc" else None
     inside = {"scores": table} if table is not None and suffix == ".gpkg" else {}
