@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from workbench.checks import Cancelled, ConvergenceWarning, FitWarning, InputError, warn
 from workbench.gp.data.bags import Source
 from workbench.gp.numerics.linalg import FactorisationError
+from workbench.gp.optimisation.convergence import doubtful
 from workbench.gp.optimisation.training import scaled_callback
 from workbench.labelled.fit import Fit
 from workbench.labelled.source import Converted
@@ -130,6 +131,7 @@ def fit_candidate(name: str, model, source: Source, callback: Callable | None, w
             return name, None, [], f"{type(error).__name__}: {error}"
     kinds = (FitWarning, ConvergenceWarning)
     told = list(dict.fromkeys(str(w.message) for w in said if issubclass(w.category, kinds)))
+    told += doubtful(fit.history.notes)
     if whole:
         return name, fit, told, ""
     return name, fit.keep(), told, ""

@@ -1,12 +1,40 @@
-"""Why a search of hyperparameters did not converge, in words: the likely cause, and what to try."""
+"""What came of a search of hyperparameters, and in words why it did not converge, and a remedy."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
+
 import numpy as np
 
+from workbench.gp.numerics.linalg import JITTERED
 from workbench.gp.optimisation.hyperparameters import HyperparameterSet
 
 _LIMIT = 1          # status of L-BFGS that has used up its evaluations or iterations
+_NEAR = 1e-6        # of the range: what counts as its end
+ENDED = "ended at the end of the range"
+
+
+@dataclass
+class History:
+    """Objective after each outer step, and what happened on the way."""
+
+    objective: list[float] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    converged: bool = False
+    cancelled: bool = False
+    elapsed: float = 0.0
+    failed: bool = False        # worse than a model nested in it: not to be used
+
+
+def doubtful(notes: list[str]) -> list[str]:
+    """Notes on jitter, and on hyperparameters at the end of their range.
+
+    Parameters
+    ----------
+    notes : list of str
+        Of a `History`.
+    """
+    return [note for note in notes if ENDED in note or JITTERED in note]
 
 
 def steepest(hyperparameters: HyperparameterSet, gradient: np.ndarray | None) -> str:
@@ -82,3 +110,36 @@ def left_over(evaluations: int, nats: float, along: str) -> str:
             f"the objective are left{where}. Likely the totals tell a combination of "
             f"hyperparameters, but not each of them: fix {along or 'one'} or give it a prior, or "
             "lower tolerance and raise max_steps")
+
+
+def at_bound(hyperparameters: HyperparameterSet, vector: np.ndarray, low: np.ndarray,
+             high: np.ndarray) -> list[str]:
+    """What to say of hyperparameters that ended at an end of the range that was searched.
+
+    Parameters
+    ----------
+    hyperparameters : HyperparameterSet
+        What was searched over, with the best values in place.
+    vector, low, high : array
+        Raw values of those that are free, in one vector, and between what they were searched.
+
+    Returns
+    -------
+    list of str
+        One sentence for each, with its value and the remedy.
+    """
+    ends, start = [], 0
+    near = _NEAR * (high - low)
+    side = np.where(vector >= high - near, "upper", np.where(vector <= low + near, "lower", ""))
+    for item in hyperparameters.free:
+        stop = start + item.raw.numel()
+        values = item.natural.detach().cpu().reshape(-1).tolist()
+        for value, which in zip(values, side[start:stop], strict=True):
+            if which:
+                ends.append(
+                    f"{item.name} {ENDED} that is searched, the {which} one, at {value:.3g}: the "
+                    "data do not hold it back, so its value means nothing but very "
+                    f"{'large' if which == 'upper' else 'small'}; fix {item.name} or give it a "
+                    "prior, and compare the maps")
+        start = stop
+    return ends
