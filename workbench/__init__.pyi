@@ -49,6 +49,7 @@ from workbench.geo import read as read
 from workbench.geo import slope as slope
 from workbench.geo import to_raster as to_raster
 from workbench.geo import write as write
+from workbench.gp.optimisation.checkpoint import checkpoints as checkpoints
 from workbench.labelled import ConditionalMean as ConditionalMean
 from workbench.labelled import Fit as Fit
 from workbench.labelled import impute as impute

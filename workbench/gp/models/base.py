@@ -11,6 +11,7 @@ from workbench.gp.models.fits import ModelFit
 from workbench.gp.models.keeping import Kept, Recalled, recall_state
 from workbench.gp.models.options import Options, build_options, non_defaults
 from workbench.gp.numerics.linalg import watched_jitter
+from workbench.gp.optimisation import checkpoint
 from workbench.gp.optimisation.hyperparameters import HyperparameterSet
 from workbench.gp.optimisation.training import History, maximise_evidence
 
@@ -64,7 +65,9 @@ class Model:
             ``callback(step, objective, fraction)``; may raise `workbench.Cancelled`.
         """
         state = self._assemble(source, callback)
-        return self.fit_type(self, state, _trained(state, progress, callback))
+        with checkpoint.opened(type(self).__qualname__, repr(self), source):
+            history = _trained(state, progress, callback)
+        return self.fit_type(self, state, history)
 
     def condition(self, source: Source, hyperparameters: Mapping) -> ModelFit:
         """The posterior with all hyperparameters given and none trained.

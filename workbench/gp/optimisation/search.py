@@ -15,6 +15,7 @@ from tqdm import tqdm
 from workbench.gp.numerics.linalg import FactorisationError, watched_jitter
 from workbench.gp.optimisation.convergence import History, at_bound, left_over, ran_out, steepest
 from workbench.gp.optimisation.hyperparameters import HyperparameterSet
+from workbench.gp.optimisation.trails import Evaluation, Record
 
 Callback = Callable[[int, float, float], None]
 _PULSE_SECONDS = 0.5
@@ -42,7 +43,9 @@ class Search:
     """One search: the objective as L-BFGS asks for it, the best point so far, and its progress."""
 
     def __init__(self, evaluate, hyperparameters: HyperparameterSet, snapshot, restore,
-                 max_steps: int, callback: Callback | None, bar: tqdm) -> None:
+                 max_steps: int, callback: Callback | None, bar: tqdm,
+                 trail: Record | None = None) -> None:
+        self._trail = trail
         self.history, self.best, self.bar = History(), None, bar
         self._evaluate, self._hyperparameters = evaluate, hyperparameters
         self._snapshot, self._restore = snapshot, restore
@@ -124,12 +127,27 @@ class Search:
     def _loss(self, vector: np.ndarray) -> tuple[float, np.ndarray]:
         """Minus the objective and its gradient; a high plateau where it cannot be computed."""
         self._hyperparameters.assign(vector)
+        again = None if self._trail is None else self._trail.again(vector)
+        one = again or self._evaluated(vector)
+        self._jitter = one.jitter
+        if one.error:
+            if self.best is None:
+                raise _cannot_start(one.error)
+            self.history.notes.append(
+                f"step {len(self.history.objective) + 1}: backed off, {one.error}{_TRIED}")
+            if again is None:
+                self._restore(self.best.state)
+            self._store(one, again)
+            return 1e3 + 2 * abs(self.best.value), np.zeros_like(vector)
+        self._remember(one.value, one.gradient, one, again)
+        return -one.value, -one.gradient
+
+    def _evaluated(self, vector: np.ndarray) -> Evaluation:
         for item in self._hyperparameters.free:
             item.raw.grad = None
         try:
             with watched_jitter() as jitter:
                 value = self._evaluate(self._pulse)
-            self._jitter = jitter.told
             number = float(value.detach())
             if not np.isfinite(number):
                 raise FactorisationError("the objective is not finite")
@@ -138,20 +156,22 @@ class Search:
             if not np.isfinite(gradient).all():
                 raise FactorisationError("the gradient is not finite")
         except (FactorisationError, torch.linalg.LinAlgError) as error:
-            if self.best is None:
-                raise _cannot_start(error) from error
-            self.history.notes.append(
-                f"step {len(self.history.objective) + 1}: backed off, {error}{_TRIED}")
-            self._restore(self.best.state)
-            return 1e3 + 2 * abs(self.best.value), np.zeros_like(vector)
-        self._remember(number, gradient)
-        return -number, -gradient
+            return Evaluation(vector.copy(), np.nan, np.zeros_like(vector), str(error))
+        return Evaluation(vector.copy(), number, gradient, "", jitter.told)
 
-    def _remember(self, value: float, gradient: np.ndarray | None = None) -> None:
+    def _store(self, one: Evaluation, again: Evaluation | None) -> None:
+        if self._trail is not None:
+            self._trail.store(one, again is not None, self.best.state)
+
+    def _remember(self, value: float, gradient: np.ndarray | None = None,
+                  one: Evaluation | None = None, again: Evaluation | None = None) -> None:
         if self.best is None or value > self.best.value:
-            self.best = _Point(value, self._hyperparameters.vector(), self._snapshot(), gradient,
+            state = self._snapshot() if again is None else self._trail.best()
+            self.best = _Point(value, self._hyperparameters.vector(), state, gradient,
                                self._jitter)
         self.history.objective.append(value)
+        if one is not None:
+            self._store(one, again)
         self.bar.update()
         self.bar.set_postfix(objective=f"{value:.4f}")
         self._tell()
@@ -178,7 +198,7 @@ def _guarded(evaluate: Callable[[], Tensor]) -> Tensor:
     return value
 
 
-def _cannot_start(error: Exception) -> FactorisationError:
+def _cannot_start(error: Exception | str) -> FactorisationError:
     return FactorisationError(
         f"the fit cannot start: {error}; change the initial or fixed hyperparameters"
     )

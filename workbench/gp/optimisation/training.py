@@ -15,9 +15,11 @@ from torch import Tensor
 from tqdm import tqdm
 
 from workbench.checks import Cancelled, ConvergenceWarning, warn
+from workbench.gp.optimisation.checkpoint import current
 from workbench.gp.optimisation.convergence import History
 from workbench.gp.optimisation.hyperparameters import HyperparameterSet
 from workbench.gp.optimisation.search import Callback, Search
+from workbench.gp.optimisation.trails import NOTHING, Diverged, Memory, Record
 
 
 def maximise(
@@ -25,7 +27,7 @@ def maximise(
     snapshot: Callable[[], object] = lambda: None,
     restore: Callable[[object], None] = lambda _: None, max_steps: int = 100,
     tolerance: float = 1e-6, progress: bool = False, callback: Callback | None = None,
-    restarts: int = 0,
+    restarts: int = 0, memory: Memory | None = None,
 ) -> History:
     """Maximise an objective over the free hyperparameters by L-BFGS.
 
@@ -48,6 +50,9 @@ def maximise(
     restarts : int
         Most times to begin again, in units of the last gradient, while a decrement of more than
         a thousandth of a nat is left.
+    memory : Memory, optional
+        All that a state carries from one evaluation to the next. With it the search can go on
+        after its process was killed, see `workbench.gp.optimisation.trails`.
 
     Returns
     -------
@@ -55,24 +60,40 @@ def maximise(
         On return the best state found is in place, also after `Cancelled` or Ctrl-C.
     """
     started = time.perf_counter()
-    search = Search(evaluate, hyperparameters, snapshot, restore, max_steps, callback,
-                    tqdm(total=max_steps, disable=not progress, desc="fit", unit="step"))
-    history = search.history
+    record = (Record(current(), memory) if memory is not None and current() is not None
+              else None)
+    start = hyperparameters.vector()
+
+    def begin() -> Search:
+        hyperparameters.assign(start)
+        return Search(evaluate, hyperparameters, snapshot, restore, max_steps, callback,
+                      tqdm(total=max_steps, disable=not progress, desc="fit", unit="step"),
+                      record)
+
+    search = begin()
     try:
-        if len(hyperparameters.vector()) == 0:
+        if len(start) == 0:
             search.evaluate_once()
         else:
-            search.climb(tolerance, restarts)
+            try:
+                search.climb(tolerance, restarts)
+            except Diverged:
+                record.forget()
+                search.bar.close()
+                search = begin()
+                search.climb(tolerance, restarts)
     except (Cancelled, KeyboardInterrupt):
         if search.best is None:
             raise
-        history.cancelled = True
-        history.notes.append(f"cancelled after {len(history.objective)} steps; best state kept")
+        search.history.cancelled = True
+        search.history.notes.append(
+            f"cancelled after {len(search.history.objective)} steps; best state kept")
     finally:
         search.bar.close()
     hyperparameters.assign(search.best.vector)
     search.note_doubts()
     restore(search.best.state)
+    history = search.history
     history.elapsed = time.perf_counter() - started
     if not history.converged and not history.cancelled:
         warn(search.failure, ConvergenceWarning)
@@ -105,7 +126,7 @@ def maximise_evidence(
         lambda pulse: evidence() + hyperparameters.log_prior(), hyperparameters,
         max_steps=options.max_steps,
         tolerance=options.tolerance if tolerance is None else tolerance,
-        progress=progress, callback=callback, restarts=5)
+        progress=progress, callback=callback, restarts=5, memory=NOTHING)
 
 
 def scaled_callback(callback: Callback | None, number: int, count: int, until: int | None = None
