@@ -1,4 +1,4 @@
-"""The files of the page on serving: a command that exists, no rights, an origin that is demanded."""
+"""Files of the page on serving: a command that exists, no rights, a demanded origin."""
 
 import re
 import shlex

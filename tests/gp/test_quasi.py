@@ -382,3 +382,34 @@ def test_a_custom_function_must_be_one():
         custom(1.0, "exp")
     with pytest.raises(InputError, match="did you mean"):
         custom(torch.exp, "expp")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("likelihood", ["normal", "poisson"])
+def test_many_areas_are_learnt_from_a_part_first_and_end_at_the_same_optimum(
+        likelihood, monkeypatch):
+    source, new = summary(areas=600, likelihood=likelihood), places()
+    led = QUASI(kernel="matern32").fit(source)
+    monkeypatch.setattr("workbench.gp.models.summaries.model._PILOT", 10_000)
+    alone = QUASI(kernel="matern32").fit(source)
+    assert led.history.converged and alone.history.converged
+    assert len(led.history.objective) < 0.7 * len(alone.history.objective)
+    assert led.objective == pytest.approx(alone.objective, abs=2e-2)
+    torch.testing.assert_close(led.latent(new).mean, alone.latent(new).mean, rtol=0, atol=0.01)
+    torch.testing.assert_close(led.latent(new).variance, alone.latent(new).variance,
+                               rtol=0.02, atol=1e-6)
+
+
+def test_a_part_that_cannot_be_fitted_leaves_the_start_as_it_was():
+    from workbench.gp.numerics.linalg import FactorisationError
+    from workbench.gp.optimisation.pilot import pilot
+
+    model = QUASI(kernel="rbf")
+    items = model.fit(summary()).state.hyperparameters
+    before = items.vector()
+
+    def fails():
+        raise FactorisationError("indefinite")
+
+    assert pilot(fails, items, model.options, 0.25) is None
+    assert (items.vector() == before).all() and len(before) > 1

@@ -6,7 +6,7 @@ import warnings
 import numpy as np
 import pytest
 import xarray as xr
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import HealthCheck, Phase, assume, given, settings
 from hypothesis import strategies as st
 
 import workbench as wb
@@ -14,7 +14,9 @@ from tests.properties.worlds import bagged
 from workbench.checks import InputError, WorkbenchWarning
 from workbench.gp.numerics.linalg import RoundingWarning
 
-FITS = settings(max_examples=15, deadline=None, derandomize=True, print_blob=True,
+# Without shrinking, which takes minutes of fits: the blob that is printed makes the case again.
+FITS = settings(max_examples=12, deadline=None, derandomize=True, print_blob=True,
+                phases=(Phase.explicit, Phase.generate),
                 suppress_health_check=list(HealthCheck))
 KERNELS = st.sampled_from(["matern32", "rbf", "linear + matern32", "ard-rbf", "rq"])
 DTYPES = st.sampled_from(["float64", "float64", "float32"])
@@ -43,12 +45,13 @@ def answers(model, ds):
 
 def check(maps, ds, adds_up: bool = True) -> None:
     """Finite wherever a mean exists; spreads not negative; quantiles in order; totals add up."""
-    for name in ("latent_mean", "latent_std", "rate_quantile", "bag_quantile", "exceedance"):
+    latent = [name for name in ("latent_mean", "latent_std") if name in maps]
+    for name in (*latent, "rate_quantile", "bag_quantile", "exceedance"):
         assert np.isfinite(maps[name]).all(), name
     # A mean may be infinite in double precision, with a warning: then only quantiles exist.
     for name in ("mean", "std", "bag_mean", "bag_std", "extrapolation"):
         assert not np.isnan(maps[name]).any(), name
-    for name in ("std", "latent_std", "bag_std", "extrapolation"):
+    for name in (*latent[1:], "std", "bag_std", "extrapolation"):
         assert (maps[name] >= 0).all(), name
     for name in ("rate_quantile", "bag_quantile"):
         assert (maps[name].diff("quantile") >= 0).all(), name

@@ -244,7 +244,7 @@ def test_points_and_polygons_scores_and_a_narrow_page(page, apps_url):
 
     page.set_viewport_size({"width": 900, "height": 700})
     maps = page.get_by_text("Compare with the estimate")
-    charts = page.get_by_text("Calibration and scores of")
+    charts = page.get_by_text("Calibration and scores of", exact=True)
     below = maps.bounding_box()
     assert charts.bounding_box()["y"] >= below["y"] + below["height"]   # nothing lies over the maps
 

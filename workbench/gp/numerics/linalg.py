@@ -104,7 +104,8 @@ def cholesky(
     least = JITTER if relative_jitter is None else relative_jitter
     relative = max(least, 4 * torch.finfo(matrix.dtype).eps)
     while relative <= 1.001e-3:
-        jittered = matrix + torch.diag(relative * scale)
+        jittered = matrix.clone()
+        jittered.diagonal().add_(scale, alpha=relative)
         root, info = torch.linalg.cholesky_ex(jittered)
         if not info:
             report_jitter(relative, name)

@@ -112,34 +112,32 @@ def left_over(evaluations: int, nats: float, along: str) -> str:
             "lower tolerance and raise max_steps")
 
 
-def at_bound(hyperparameters: HyperparameterSet, vector: np.ndarray, low: np.ndarray,
-             high: np.ndarray) -> list[str]:
+def at_bound(hyperparameters: HyperparameterSet, step: np.ndarray, metric: np.ndarray
+             ) -> list[str]:
     """What to say of hyperparameters that ended at an end of the range that was searched.
 
     Parameters
     ----------
     hyperparameters : HyperparameterSet
         What was searched over, with the best values in place.
-    vector, low, high : array
-        Raw values of those that are free, in one vector, and between what they were searched.
+    step : array (P,)
+        From the start to the best, in the metric, as a share of the range.
+    metric : array (P, P)
+        Raw values moved by a step along each coordinate.
 
     Returns
     -------
     list of str
         One sentence for each, with its value and the remedy.
     """
-    ends, start = [], 0
-    near = _NEAR * (high - low)
-    side = np.where(vector >= high - near, "upper", np.where(vector <= low + near, "lower", ""))
-    for item in hyperparameters.free:
-        stop = start + item.raw.numel()
-        values = item.natural.detach().cpu().reshape(-1).tolist()
-        for value, which in zip(values, side[start:stop], strict=True):
-            if which:
-                ends.append(
-                    f"{item.name} {ENDED} that is searched, the {which} one, at {value:.3g}: the "
-                    "data do not hold it back, so its value means nothing but very "
-                    f"{'large' if which == 'upper' else 'small'}; fix {item.name} or give it a "
-                    "prior, and compare the maps")
-        start = stop
-    return ends
+    sides = {}
+    for k in np.flatnonzero(np.abs(step) >= 1 - _NEAR):
+        moved = int(np.argmax(np.abs(metric[:, k])))
+        sides[moved] = "upper" if step[k] * metric[moved, k] > 0 else "lower"
+    named = [(item.name, value) for item in hyperparameters.free
+             for value in item.natural.detach().cpu().reshape(-1).tolist()]
+    return [
+        f"{named[k][0]} {ENDED} that is searched, the {side} one, at {named[k][1]:.3g}: the data "
+        "do not hold it back, so its value means nothing but very "
+        f"{'large' if side == 'upper' else 'small'}; fix {named[k][0]} or give it a prior, and "
+        "compare the maps" for k, side in sorted(sides.items())]

@@ -44,7 +44,7 @@ class Search:
 
     def __init__(self, evaluate, hyperparameters: HyperparameterSet, snapshot, restore,
                  max_steps: int, callback: Callback | None, bar: tqdm,
-                 trail: Record | None = None) -> None:
+                 metric: np.ndarray | None = None, trail: Record | None = None) -> None:
         self._trail = trail
         self.history, self.best, self.bar = History(), None, bar
         self._evaluate, self._hyperparameters = evaluate, hyperparameters
@@ -53,8 +53,11 @@ class Search:
         self._told = time.perf_counter()
         # L-BFGS opens with a step of the size of the gradient, hundreds of nats per log unit here:
         # dividing the objective by the largest entry makes that first step one unit.
-        self._scale: float | None = None
-        self._box: tuple[np.ndarray, np.ndarray] | None = None
+        self._scale: float | None = None if metric is None else 1.0
+        # In a metric half the square of the gradient is what is left to gain, in nats.
+        self._flat = 1e-6 if metric is None else 1e-3
+        self._origin = hyperparameters.vector()
+        self._metric = np.eye(len(self._origin)) if metric is None else metric
         self._jitter, self.failure = "", ""
 
     def evaluate_once(self) -> None:
@@ -67,21 +70,20 @@ class Search:
 
     def climb(self, tolerance: float, restarts: int) -> None:
         """Search by L-BFGS, again from the best point while that leaves something to gain."""
-        start, sharp = self._hyperparameters.vector(), tolerance
+        start, sharp = np.zeros(len(self._origin)), tolerance
         # Raw values are logarithms (or the mean of f): a box of e±25 only stops overflow.
-        self._box = start - _RANGE, start + _RANGE
+        box = [(-_RANGE, _RANGE)] * len(start)
         eps = torch.finfo(next(iter(self._hyperparameters.free)).raw.dtype).eps
         for _ in range(1 + restarts):
             before = -np.inf if self.best is None else self.best.value
             result = scipy.optimize.minimize(
-                self._scaled, start, jac=True, method="L-BFGS-B",
-                bounds=list(zip(*self._box, strict=True)),
+                self._scaled, start, jac=True, method="L-BFGS-B", bounds=box,
                 options={"maxfun": self._left_steps(), "maxiter": self._max_steps,
-                         "ftol": max(sharp, 50 * eps), "gtol": 1e-6},
+                         "ftol": max(sharp, 50 * eps), "gtol": self._flat},
             )
             # Far from the optimum gradients are huge, and so is what the tests of convergence
             # let pass in units of the first: begin again in units of the last.
-            gradient = self.best.gradient / self._scale
+            gradient = self._metric.T @ self.best.gradient / self._scale
             decrement = 0.5 * self._scale * float(gradient @ (result.hess_inv @ gradient))
             ended = result.success or result.status == _ABNORMAL
             # What rounding hides of the objective cannot be asked for.
@@ -94,7 +96,8 @@ class Search:
             if (not ended or decrement < rest or (not gained and decrement <= left)
                     or self._left_steps() < 2):
                 break
-            start, sharp = self.best.vector, min(tolerance, 0.1 * rest / abs(self.best.value))
+            start = self._best_step()
+            sharp = min(tolerance, 0.1 * rest / abs(self.best.value))
             self._scale = None
         self.history.converged = ended and decrement <= left
         self._note_failure(result, ended, decrement)
@@ -112,14 +115,19 @@ class Search:
         """Say what is doubtful about the best point: jitter there, and the ends of the range."""
         if self.best.jitter:
             self.history.notes.append(self.best.jitter)
-        if self._box is not None:
-            self.history.notes += at_bound(self._hyperparameters, self.best.vector, *self._box)
+        if len(self._origin):
+            self.history.notes += at_bound(
+                self._hyperparameters, self._best_step() / _RANGE, self._metric)
+
+    def _best_step(self) -> np.ndarray:
+        return np.linalg.solve(self._metric, self.best.vector - self._origin)
 
     def _left_steps(self) -> int:
         return self._max_steps - len(self.history.objective)
 
-    def _scaled(self, vector: np.ndarray) -> tuple[float, np.ndarray]:
-        value, gradient = self._loss(vector)
+    def _scaled(self, step: np.ndarray) -> tuple[float, np.ndarray]:
+        value, gradient = self._loss(self._origin + self._metric @ step)
+        gradient = self._metric.T @ gradient
         if self._scale is None:
             self._scale = max(1.0, float(np.abs(gradient).max()))
         return value / self._scale, gradient / self._scale

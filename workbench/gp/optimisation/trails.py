@@ -149,7 +149,8 @@ class Record:
         """The state that was stored with the best evaluation, None of any other."""
         if len(self._new.evaluations) != self._kept.number:
             return None
-        return tuple(self._kept.best.values()) or None
+        kept = self._kept.best         # a file has no order of its own
+        return tuple(kept[str(k)] for k in range(len(kept))) or None
 
     def store(self, one: Evaluation, again: bool, best: tuple[Tensor, ...] | None) -> None:
         """Note an evaluation that follows, with the best state so far.

@@ -11,6 +11,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
+import numpy as np
 from torch import Tensor
 from tqdm import tqdm
 
@@ -27,7 +28,7 @@ def maximise(
     snapshot: Callable[[], object] = lambda: None,
     restore: Callable[[object], None] = lambda _: None, max_steps: int = 100,
     tolerance: float = 1e-6, progress: bool = False, callback: Callback | None = None,
-    restarts: int = 0, memory: Memory | None = None,
+    restarts: int = 0, metric: np.ndarray | None = None, memory: Memory | None = None,
 ) -> History:
     """Maximise an objective over the free hyperparameters by L-BFGS.
 
@@ -50,6 +51,8 @@ def maximise(
     restarts : int
         Most times to begin again, in units of the last gradient, while a decrement of more than
         a thousandth of a nat is left.
+    metric : array (P, P), optional
+        A root of the inverse Hessian near the start, in which the first step is Newton's.
     memory : Memory, optional
         All that a state carries from one evaluation to the next. With it the search can go on
         after its process was killed, see `workbench.gp.optimisation.trails`.
@@ -68,7 +71,7 @@ def maximise(
         hyperparameters.assign(start)
         return Search(evaluate, hyperparameters, snapshot, restore, max_steps, callback,
                       tqdm(total=max_steps, disable=not progress, desc="fit", unit="step"),
-                      record)
+                      metric, record)
 
     search = begin()
     try:
@@ -103,6 +106,7 @@ def maximise(
 def maximise_evidence(
     evidence: Callable[[], Tensor], hyperparameters: HyperparameterSet, options, *,
     tolerance: float | None = None, progress: bool = False, callback: Callback | None = None,
+    metric: np.ndarray | None = None,
 ) -> History:
     """Maximise evidence plus log prior over the free hyperparameters.
 
@@ -114,7 +118,7 @@ def maximise_evidence(
         What is learnt.
     options : Options
         ``max_steps``, and ``tolerance`` unless it is given.
-    tolerance, progress, callback
+    tolerance, progress, callback, metric
         As of `maximise`.
 
     Returns
@@ -126,7 +130,7 @@ def maximise_evidence(
         lambda pulse: evidence() + hyperparameters.log_prior(), hyperparameters,
         max_steps=options.max_steps,
         tolerance=options.tolerance if tolerance is None else tolerance,
-        progress=progress, callback=callback, restarts=5, memory=NOTHING)
+        progress=progress, callback=callback, restarts=5, metric=metric, memory=NOTHING)
 
 
 def scaled_callback(callback: Callback | None, number: int, count: int, until: int | None = None

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -28,9 +29,12 @@ from workbench.gp.models.options import cast_source
 from workbench.gp.models.summaries.fit import QuasiFit
 from workbench.gp.models.summaries.options import QuasiOptions
 from workbench.gp.optimisation.hyperparameters import Hyperparameter
+from workbench.gp.optimisation.pilot import pilot
 from workbench.gp.optimisation.training import History, maximise_evidence
 
 _LARGE = 5_000      # areas above which iterative solvers are the default
+# Areas from which a quarter of them is fitted first, but not fewer nor many more than are enough.
+_PILOT, _ENOUGH = 600, (150, 500)
 
 
 class QuasiState(EvidenceState):
@@ -113,7 +117,26 @@ class QuasiState(EvidenceState):
             self.options.solver == "auto" and len(self.observed) > _LARGE)
         take = iterative_evidence if iterative else ExactField.evidence
         quasi = take(self.field, self.observed, self.noise_variance())
-        return quasi + self._within() if self.exact else quasi
+        return quasi + self._within().sum() if self.exact else quasi
+
+    def _pilot(self) -> np.ndarray | None:
+        """Start from the optimum of some of many areas; its metric, or None of few areas."""
+        areas = len(self.observed)
+        if areas < _PILOT:
+            return None
+        some = min(max(areas // 4, _ENOUGH[0]), _ENOUGH[1])
+        rows = torch.randperm(areas, generator=torch.Generator().manual_seed(self.options.seed))
+        rows = rows[:some].sort().values.to(self.observed.device)
+        x, columns = self.field.x[rows], self.field.operator.bags.columns
+        part = ExactField(list(self.field.terms), x, Identity(Bags(
+            x, torch.arange(some, device=x.device), torch.ones(some).to(x), some, columns)))
+        part.mean = self.field.mean
+
+        def evidence() -> Tensor:
+            quasi = part.evidence(self.observed[rows], self.noise_variance()[rows])
+            return quasi + self._within()[rows].sum() if self.exact else quasi
+
+        return pilot(evidence, self.hyperparameters, self.options, some / areas)
 
     def train(self, progress: bool, callback) -> History:
         """Maximise evidence plus log prior, then keep the posterior."""
@@ -122,7 +145,7 @@ class QuasiState(EvidenceState):
             self.hyperparameters["mean"].fixed = True
         history = maximise_evidence(
             self.evidence, self.hyperparameters, self.options, tolerance=self._tolerance(),
-            progress=progress, callback=callback)
+            progress=progress, callback=callback, metric=self._pilot())
         history.notes[:0] = self.notes
         self.compute_posterior()
         return history
@@ -137,13 +160,13 @@ class QuasiState(EvidenceState):
         return self.options.tolerance * min(1.0, share)
 
     def _within(self) -> Tensor:
-        """What single Normal observations add to Q, given means and variances: E - Q.
+        """What single observations add to Q in each area, given means and variances: E - Q.
 
         Shikuri 2025, section 6: E "can be computed using the sample mean and sample variances".
         """
         n, s2, variance = self.count, self.sample_variance, self._noise.natural.reshape(())
         return (-0.5 * n * (2 * math.pi * variance).log() - 0.5 * n * s2 / variance
-                + 0.5 * (2 * math.pi * variance / n).log()).sum()
+                + 0.5 * (2 * math.pi * variance / n).log())
 
     def _inside(self, statistic: Tensor, names: tuple[str, ...]) -> tuple[Tensor, Tensor]:
         """Statistics with a finite g⁻¹, and which areas they are of."""
