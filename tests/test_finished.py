@@ -305,3 +305,37 @@ def test_a_signal_in_cross_validation_keeps_map_and_folds(tmp_path):
     assert maps.attrs["partial"].startswith("cross-validation stopped after ")
     assert scoring.scores(maps)["fold_scores"].notnull().any()
     assert (tmp_path / "map.nc.resume").is_dir()
+
+
+KILLED_IN_THE_FIT = """
+import os, signal, sys
+from workbench.cli import app
+from workbench.cli.interrupt import Interrupt
+from workbench.gp.optimisation import checkpoint
+
+def callback(self, step, objective, fraction):
+    if step == 6:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+checkpoint.EVERY, Interrupt.callback = 0.0, callback
+app(["run", sys.argv[1], "--out", sys.argv[2], "--quiet"])
+"""
+
+
+@pytest.mark.slow
+def test_a_fit_that_was_killed_goes_on_to_the_same_map(tmp_path):
+    spec = Spec(**SCORED, model="vbagg", options={"inducing": 8, "max_steps": 12, "kernel": "rbf"})
+    path, out, whole = (tmp_path / name for name in ("spec.json", "map.nc", "whole.nc"))
+    path.write_text(spec.to_json())
+    died = subprocess.run([sys.executable, "-c", KILLED_IN_THE_FIT, path, out],
+                          capture_output=True, text=True)
+    assert died.returncode == -signal.SIGKILL, died.stderr
+    assert [n.partition("-")[0] for n in listed(tmp_path / "map.nc.resume")] == ["fit"]
+    told = workbench("run", path, "--out", out)
+    assert told.exit_code == 0 and "going on from what a run that was ended left" in told.stderr
+    assert not (tmp_path / "map.nc.resume").exists()
+    straight = workbench("run", path, "--out", whole)
+    assert straight.exit_code == 0 and "going on" not in straight.stderr
+    resumed, plain = geo.read(out), geo.read(whole)
+    xr.testing.assert_identical(resumed.drop_attrs(), plain.drop_attrs())
+    assert resumed.attrs["hyperparameters"] == plain.attrs["hyperparameters"]

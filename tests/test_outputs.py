@@ -292,3 +292,25 @@ print(geo.read(out).sizes["individual"])
     assert names == "['map.nc', 'map.tif']" and count == "25"
     for line in said:
         assert Path(line.rpartition(" is kept in ")[2]).stat().st_size > 150_000
+
+
+WRITER = """
+import sys
+from workbench.outputs import write_bytes
+
+for _ in range(40):
+    write_bytes(sys.argv[1], sys.argv[2].encode() * 200_000)
+"""
+
+
+def test_of_two_runs_on_one_output_one_is_there_whole(tmp_path):
+    out = tmp_path / "map.nc"
+    runs = [subprocess.Popen([sys.executable, "-c", WRITER, out, letter]) for letter in "ab"]
+    seen = []
+    while any(run.poll() is None for run in runs):
+        if out.exists():
+            seen.append(out.read_bytes())
+    assert [run.returncode for run in runs] == [0, 0]
+    seen.append(out.read_bytes())
+    assert {(len(content), len(set(content))) for content in seen} == {(200_000, 1)}
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["map.nc"]

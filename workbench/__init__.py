@@ -24,6 +24,7 @@ _HOME = {entry.cls: "labelled" for entry in (AUTO, *ENTRIES.values())} | {
     "make_model": "labelled",
     "tune": "labelled",
     "Cancelled": "checks",
+    "checkpoints": "gp.optimisation.checkpoint",
     "InputError": "checks",
     "AggregateSpec": "pipeline.spec",
     "CombineSpec": "pipeline.spec",

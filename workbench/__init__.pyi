@@ -51,6 +51,7 @@ from workbench.geo import slope as slope
 from workbench.geo import to_raster as to_raster
 from workbench.geo import write as write
 from workbench.geo import write_blocks as write_blocks
+from workbench.gp.optimisation.checkpoint import checkpoints as checkpoints
 from workbench.labelled import ConditionalMean as ConditionalMean
 from workbench.labelled import Fit as Fit
 from workbench.labelled import impute as impute

@@ -65,3 +65,18 @@ def test_steepest_is_the_name_of_the_largest_entry():
 def test_every_sentence_on_convergence_has_a_cause_and_a_remedy(told):
     assert told.startswith("not converged after 5 evaluations") and "Likely" in told
     assert "fix" in told and "raise max_steps" in told
+
+
+@pytest.mark.slow
+def test_jitter_of_a_fit_is_in_its_summary_and_on_the_page_of_the_app(ds, monkeypatch):
+    from workbench.ui.disaggregate.views.report import said
+
+    model = wb.VBAgg(kernel="rbf", inducing=20)
+    values = model.starting_values(ds)
+    assert "needed jitter" not in model.condition(ds, values).summary()
+    monkeypatch.setattr("workbench.gp.numerics.linalg.TOLD", 1e-9)
+    with pytest.warns(JitterWarning):
+        fit = model.condition(ds, values)
+    assert "note: the inducing covariance of rbf needed jitter" in fit.summary()
+    assert "use fewer inducing inputs" in said(fit.summary())
+    assert any("needed jitter" in note for note in fit.notes)

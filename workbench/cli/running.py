@@ -25,8 +25,8 @@ def make_map(spec: BaseSpec, out: Path, quiet: bool, threads: int = 1,
     spec : BaseSpec
         What to do, of any command.
     out : Path
-        File to write. While cross-validation runs, the folder ``OUT.resume`` beside it keeps what
-        is finished; the same command goes on from there.
+        File to write. While a long fit or cross-validation runs, the folder ``OUT.resume`` beside
+        it keeps what is finished; the same command goes on from there.
     quiet : bool
         Whether to show no progress.
     threads : int
@@ -65,10 +65,9 @@ def make_map(spec: BaseSpec, out: Path, quiet: bool, threads: int = 1,
     if report is not None:
         reporting.check_page(report, [out, *input_files(spec), made_from])
     set_threads(threads)
-    resume = scoring.resume_folder(out) if getattr(spec, "folds", 0) else None
-    if resume is not None:
-        require(not resume.is_file(), f"{str(resume)!r} is a file, but finished folds are kept in "
-                "a folder of this name; move it, or give another --out")
+    resume = scoring.resume_folder(out)
+    require(not resume.is_file(), f"{str(resume)!r} is a file, but steps of a fit and finished "
+            "folds are kept in a folder of this name; move it, or give another --out")
     areas = results.own_columns(spec, out)
     written: list[Path] = []
 
@@ -103,8 +102,7 @@ def make_map(spec: BaseSpec, out: Path, quiet: bool, threads: int = 1,
         further = "; the same command goes on from the finished folds" if whole else ""
         typer.echo(f"stopped: {stopped}; {kept} is kept in {out}{further}", err=True)
         raise typer.Exit(interrupt.code)
-    if resume is not None:
-        scoring.clear(resume)
+    scoring.clear(resume)
     saved = [save_fit] if save_fit is not None else []
     typer.echo("\n".join(f"wrote {file}" for file in [*written, *saved]))
 

@@ -60,8 +60,14 @@ def load(file: Path, kind: type):
     -------
     kind
         An outcome equal to the stored one.
+
+    Raises
+    ------
+    InputError
+        If the file is damaged.
     """
-    with np.load(file, allow_pickle=False) as stored:
+    with checks.reading(file, "a stored outcome", "to remove it and to run again: it is then "
+                        "computed anew"), np.load(file, allow_pickle=False) as stored:
         values = json.loads(str(stored[_ABOUT]))
         for entry in stored.files:
             what, _, name = entry.partition(" ")
@@ -74,7 +80,7 @@ def load(file: Path, kind: type):
                 values[name] = {one: xr.load_dataset(
                     io.BytesIO(stored[f"{_DATASET} {name} {one}"].tobytes()), engine="h5netcdf")
                     for one in value}
-    return kind(**values)
+        return kind(**values)
 
 
 def _category(name: str) -> type[Warning]:

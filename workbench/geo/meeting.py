@@ -7,6 +7,7 @@ import xarray as xr
 
 from workbench.bagging.findings import WARNING, refuse
 from workbench.checks import InputError, option
+from workbench.geo.globe import check_turns, projected
 from workbench.geo.shapes import CORRECT_CRS, extent, named
 from workbench.geo.treatments import CleaningOptions, Record
 
@@ -45,13 +46,14 @@ def onto(areas, grid: xr.DataArray, options: CleaningOptions, record: Record):
         else:
             record.note(f"polygons were reprojected from {areas.crs.to_string()} to "
                         f"{grid.rio.crs.to_string()}", code="crs-differs", where=["polygons"])
-        areas = areas.to_crs(grid.rio.crs)
+        areas = projected(areas, grid.rio.crs)
     if not touching(areas, grid).any():
         what = (f"none of the {len(areas)} areas touches the weight raster: "
                 f"{_both(given, areas, grid)}")
         refuse(what, _guess(given, grid), code="apart", where=["polygons", "weight"], joint=". ",
                count=len(areas))
         raise InputError(what)              # nor can a check go on
+    check_turns(areas, grid, record)
     return areas
 
 

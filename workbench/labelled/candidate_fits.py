@@ -8,6 +8,8 @@ from collections.abc import Callable, Mapping
 from workbench.checks import Cancelled, ConvergenceWarning, FitWarning, InputError, warn
 from workbench.gp.data.bags import Source
 from workbench.gp.numerics.linalg import FactorisationError
+from workbench.gp.optimisation import checkpoint
+from workbench.gp.optimisation.convergence import doubtful
 from workbench.gp.optimisation.training import scaled_callback
 from workbench.labelled.fit import Fit
 from workbench.labelled.source import Converted
@@ -50,7 +52,8 @@ def fit_candidates(models: Mapping[str, object], data: Converted, workers: int, 
     inside = workers == 1 or averaged
     share = 1 / len(models)
     tasks = [(name, model._inner, source,
-              part_of(callback, k * share, (k + 1) * share) if inside else None, inside)
+              part_of(callback, k * share, (k + 1) * share) if inside else None, inside,
+              checkpoint.place())
              for k, (name, model) in enumerate(models.items())]
     try:
         with tqdm(total=len(tasks), disable=not progress, desc="models", unit="fit") as bar:
@@ -102,7 +105,8 @@ def part_of(callback: Callable | None, low: float, high: float) -> Callable | No
                                                     low + (high - low) * fraction)
 
 
-def fit_candidate(name: str, model, source: Source, callback: Callable | None, whole: bool):
+def fit_candidate(name: str, model, source: Source, callback: Callable | None, whole: bool,
+                  where: checkpoint.Place | None = None):
     """One candidate's fit; for another process as what it can be recalled from.
 
     Parameters
@@ -117,12 +121,14 @@ def fit_candidate(name: str, model, source: Source, callback: Callable | None, w
         As of ``fit``.
     whole : bool
         Whether the fit itself is wanted.
+    where : Place or None
+        Where its checkpoint is kept.
 
     Returns
     -------
     name, fit or Kept or None, warnings, error
     """
-    with warnings.catch_warnings(record=True) as said:
+    with warnings.catch_warnings(record=True) as said, checkpoint.kept(where):
         warnings.simplefilter("always")
         try:
             fit = model.fit(source, callback=callback)
@@ -130,6 +136,7 @@ def fit_candidate(name: str, model, source: Source, callback: Callable | None, w
             return name, None, [], f"{type(error).__name__}: {error}"
     kinds = (FitWarning, ConvergenceWarning)
     told = list(dict.fromkeys(str(w.message) for w in said if issubclass(w.category, kinds)))
+    told += doubtful(fit.history.notes)
     if whole:
         return name, fit, told, ""
     return name, fit.keep(), told, ""

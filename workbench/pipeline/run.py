@@ -16,6 +16,7 @@ import xarray as xr
 from workbench import geo
 from workbench.checks import option, require
 from workbench.gp.likelihoods.links import link_named
+from workbench.gp.optimisation import checkpoint
 from workbench.labelled.timing import cost_told
 from workbench.outputs import deliver
 from workbench.pipeline.aggregating import aggregated, spec_of
@@ -58,8 +59,8 @@ def run(spec: BaseSpec, progress: bool = False, callback: Callback | None = None
     finished : callable, optional
         Called with the finished map before cross-validation begins, to write it.
     resume : Path, optional
-        Folder where the map and finished folds are kept while cross-validation runs; a run of the
-        same Spec on the same data goes on from there.
+        Folder where the steps of a long fit are kept, and the map and finished folds while
+        cross-validation runs; a run of the same Spec on the same data goes on from there.
     workers : int
         Processes of a model that can use several (0: as its options say), and then of the folds
         of cross-validation (0: one); results do not depend on it.
@@ -120,7 +121,7 @@ def run(spec: BaseSpec, progress: bool = False, callback: Callback | None = None
     if stored is not None and stored.exists() and (save_fit is None or save_fit.exists()):
         maps = geo.read(stored)
     else:
-        maps = _map(spec, model, problem, progress, callback, save_fit)
+        maps = _map(spec, model, problem, progress, callback, save_fit, resume)
     if not folds or "partial" in maps.attrs:
         return maps
     if stored is not None and not stored.exists():
@@ -134,9 +135,12 @@ def run(spec: BaseSpec, progress: bool = False, callback: Callback | None = None
 
 
 def _map(spec: BaseSpec, model, problem: Problem, progress: bool, callback,
-         save_fit: Path | None) -> xr.Dataset:
-    fit = problem.fit or model.fit(*problem.learn, **problem.keywords, progress=progress,
-                                   callback=callback)
+         save_fit: Path | None, resume: Path | None) -> xr.Dataset:
+    if progress and resume is not None and any(resume.glob(f"*{checkpoint.SUFFIX}")):
+        _say(f"going on from what a run that was ended left in {resume}")
+    with checkpoint.kept(_place(resume)):
+        fit = problem.fit or model.fit(*problem.learn, **problem.keywords, progress=progress,
+                                       callback=callback)
     if save_fit is not None:
         deliver(fit.save, save_fit)
     maps = problem.label(fit)
@@ -147,6 +151,15 @@ def _map(spec: BaseSpec, model, problem: Problem, progress: bool, callback,
         if isinstance(spec, Spec) and spec.folds:
             maps.attrs["partial"] += "; there was no cross-validation"
     return maps
+
+
+def _place(resume: Path | None) -> checkpoint.Place | None:
+    """Where the steps of a fit are kept."""
+    if resume is None:
+        return None
+    from workbench.evaluation.tasks import code_key  # here: it takes a while to load
+
+    return checkpoint.Place(resume, checkpoint.EVERY, code_key())
 
 
 def _engines(spec: EnginesSpec, model, progress: bool, out: Path | None) -> xr.Dataset:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import copy
 import errno
 import hashlib
@@ -13,6 +12,7 @@ from pathlib import Path
 import xarray as xr
 
 from workbench.checks import require
+from workbench.gp.optimisation import checkpoint
 from workbench.labelled import Constant
 from workbench.outputs import reason_of
 from workbench.pipeline.problems import model_of
@@ -163,7 +163,7 @@ def kept_map(folder: Path, ds: xr.Dataset, spec: Spec) -> Path:
 
 
 def clear(folder: Path) -> None:
-    """Remove the maps and folds that were kept beside an output; files of other kinds stay.
+    """Remove what was kept beside an output: maps, folds, steps of a fit; other files stay.
 
     Parameters
     ----------
@@ -172,5 +172,4 @@ def clear(folder: Path) -> None:
     """
     for file in (*folder.glob("*.nc"), *folder.glob("*.npz")):
         file.unlink(missing_ok=True)
-    with contextlib.suppress(OSError):
-        folder.rmdir()
+    checkpoint.clear(folder)

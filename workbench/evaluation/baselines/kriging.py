@@ -9,7 +9,7 @@ from scipy.optimize import minimize
 from scipy.spatial.distance import cdist
 from sklearn.cluster import KMeans
 
-from workbench.checks import require, whole
+from workbench.checks import InputError, require, whole
 from workbench.evaluation.baselines.fit import BaselineFit
 from workbench.evaluation.baselines.method import Baseline
 from workbench.schema import BAG
@@ -65,7 +65,7 @@ class PoissonKriging(Baseline):
 
         extent = float(np.ptp(points, axis=0).max())
         reach, sill = _restricted_likelihood(blocks, relative, noise, extent)
-        factor = cho_factor(sill * blocks(reach) + np.diag(noise))
+        factor = _factor(sill * blocks(reach), noise)
         ones = np.ones_like(relative)
         mean = (ones @ cho_solve(factor, relative)) / (ones @ cho_solve(factor, ones))
         dual = averaging.T @ cho_solve(factor, relative - mean)
@@ -115,13 +115,23 @@ def _places(ds: xr.Dataset) -> np.ndarray:
     return np.column_stack([ds["x"].values, ds["y"].values]).astype(float)
 
 
+def _factor(covariance: np.ndarray, noise: np.ndarray) -> tuple[np.ndarray, bool]:
+    try:
+        return cho_factor(covariance + np.diag(noise))
+    except (np.linalg.LinAlgError, ValueError) as error:
+        raise InputError(
+            f"the kriging system of {len(noise)} areas cannot be solved ({error}): likely two "
+            "areas lie on one another, or a count or a population is wrong by orders of "
+            "magnitude; look for these in the data, or use another method") from error
+
+
 def _restricted_likelihood(blocks, rate, noise, extent: float) -> tuple[float, float]:
     """Range and sill; each evaluation averages covariances over all pairs of support points."""
     ones = np.ones_like(rate)
 
     def loss(theta: np.ndarray) -> float:
         reach, sill = np.exp(theta)
-        factor = cho_factor(sill * blocks(reach) + np.diag(noise))
+        factor = _factor(sill * blocks(reach), noise)
         solved = cho_solve(factor, ones)
         residual = rate - (solved @ rate) / (solved @ ones)
         return float(2 * np.log(np.diag(factor[0])).sum() + np.log(solved @ ones)

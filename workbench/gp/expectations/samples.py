@@ -17,7 +17,7 @@ from workbench.gp.expectations.inside import effect_variance, nugget_variance
 from workbench.gp.fields.projected import ProjectedData
 from workbench.gp.kernels.operators import blocks
 from workbench.gp.likelihoods import SampledMoments, SampledOdds
-from workbench.gp.numerics.linalg import FactorisationError
+from workbench.gp.numerics.linalg import FactorisationError, factor, report_jitter
 
 # Draws: a power of two, never less than four for each inducing feature, or a q fitted to them would
 # place its uncertainty where none of them looks.
@@ -59,9 +59,7 @@ def draw(view: ProjectedData, mean: Tensor, covariance: Tensor) -> Tensor:
     """
     features = view.projection.features
     count = 2 ** (max(DRAWS, _PER_FEATURE * features.shape[1]) - 1).bit_length()
-    root, info = torch.linalg.cholesky_ex(covariance)
-    if info:
-        raise FactorisationError("the variational covariance is not positive definite")
+    root = factor(covariance, "variational covariance")
     v = mean[:, None] + root @ _normal(len(mean), count, 0).to(features)
     return view.projection.offset[:, None] + features @ v + _residual(view, count)
 
@@ -117,6 +115,7 @@ def _cholesky(matrices: Tensor, scale: float) -> Tensor:
     while jitter < 2e-4:
         roots, info = torch.linalg.cholesky_ex(matrices + jitter * scale * ones)
         if not bool(info.any()):
+            report_jitter(jitter, "residual covariance inside a bag")
             return roots
         jitter *= 10
     raise FactorisationError("a residual covariance inside a bag is indefinite even with jitter "

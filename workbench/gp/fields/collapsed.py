@@ -19,7 +19,7 @@ from workbench.gp.fields.exact import slices
 from workbench.gp.fields.inducing import InducingField
 from workbench.gp.kernels.bag_gram import bag_basis
 from workbench.gp.kernels.operators import AggregationOperator
-from workbench.gp.numerics.linalg import FactorisationError, cholesky, gaussian_log_density
+from workbench.gp.numerics.linalg import cholesky, factor, gaussian_log_density
 from workbench.gp.numerics.shapes import Inputs, PerBag
 
 _NAME, _JITTER = "covariance of the targets through inducing inputs", 1e-14
@@ -162,7 +162,4 @@ def root_of_precision(square: Tensor) -> Tensor:
     FactorisationError
         If it is not positive definite.
     """
-    root, info = torch.linalg.cholesky_ex(torch.eye(len(square)).to(square) + square)
-    if info:
-        raise FactorisationError("the precision of q is not positive definite")
-    return root
+    return factor(torch.eye(len(square)).to(square) + square, "precision of q")

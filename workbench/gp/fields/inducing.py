@@ -21,7 +21,7 @@ from torch import Tensor, nn
 
 from workbench.gp.kernels.grammar import Term
 from workbench.gp.kernels.operators import AggregationOperator
-from workbench.gp.numerics.linalg import cholesky
+from workbench.gp.numerics.linalg import cholesky, left
 from workbench.gp.numerics.shapes import (
     Features,
     InducingCovariance,
@@ -109,7 +109,7 @@ class InducingField(nn.Module):
             root = cholesky(term(z, z), f"inducing covariance of {term.name}")
             part = torch.linalg.solve_triangular(root, term(z, x), upper=False).mT
             features.append(part)
-            residual = residual + (term.diagonal(x) - part.square().sum(1)).clamp_min(0)
+            residual = residual + left(term.diagonal(x), part.square().sum(1))
         return Projection(torch.cat(features, 1), residual, self.mean.expand(len(x)))
 
     def prior(self, x1: Inputs, x2: Inputs) -> Tensor:

@@ -18,7 +18,7 @@ import torch
 from torch import Tensor
 
 from workbench.gp.fields.projected import ProjectedData
-from workbench.gp.numerics.linalg import FactorisationError
+from workbench.gp.numerics.linalg import factor
 from workbench.gp.numerics.shapes import PerBag
 
 
@@ -51,9 +51,7 @@ def collapsed(view: ProjectedData, y: PerBag, variance: PerBag,
     gap, tempered = y - operator(view.projection.offset), variance / trust
     scaled = rows / tempered[:, None]
     precision = torch.eye(rows.shape[1]).to(rows) + rows.mT @ scaled
-    root, info = torch.linalg.cholesky_ex(precision)
-    if info:
-        raise FactorisationError("the precision of q is not positive definite")
+    root = factor(precision, "precision of q")
     covariance = torch.cholesky_inverse(root)
     mean = covariance @ (scaled.mT @ gap)
     fit = (gap.square() / tempered).sum() - (scaled.mT @ gap) @ mean

@@ -6,12 +6,13 @@ gradients find it, starting from the last one.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from torch import Tensor
 
 from workbench.gp.inference.annealing import powers, train_annealed
 from workbench.gp.inference.collapsed import collapsed
+from workbench.gp.optimisation.trails import Memory
 from workbench.gp.optimisation.training import History, maximise
 
 _RESTARTS = 5               # of L-BFGS, while a slope is left
@@ -57,4 +58,15 @@ def ascend(state, progress: bool, callback, steps: int | None = None,
         max_steps=steps or state.options.max_steps,
         tolerance=tolerance or state.options.tolerance,
         progress=progress, callback=callback, restarts=0 if tolerance else _RESTARTS,
+        memory=Memory(lambda: _carried(state), lambda carried: _carry(state, carried)),
     )
+
+
+def _carried(state) -> dict[str, Tensor]:
+    found = {"mean": state.field.q_mean, "covariance": state.field.q_covariance}
+    return found if state.scales is None else found | {"scales": state.scales}
+
+
+def _carry(state, carried: Mapping[str, Tensor]) -> None:
+    state.restart(carried["mean"], carried["covariance"])
+    state.scales = carried.get("scales")

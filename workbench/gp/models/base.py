@@ -10,6 +10,8 @@ from workbench.gp.data.bags import Bags, Source
 from workbench.gp.models.fits import ModelFit
 from workbench.gp.models.keeping import Kept, Recalled, recall_state
 from workbench.gp.models.options import Options, build_options, non_defaults
+from workbench.gp.numerics.linalg import watched_jitter
+from workbench.gp.optimisation import checkpoint
 from workbench.gp.optimisation.hyperparameters import HyperparameterSet
 from workbench.gp.optimisation.training import History, maximise_evidence
 
@@ -63,7 +65,9 @@ class Model:
             ``callback(step, objective, fraction)``; may raise `workbench.Cancelled`.
         """
         state = self._assemble(source, callback)
-        return self.fit_type(self, state, state.train(progress, callback))
+        with checkpoint.opened(type(self).__qualname__, repr(self), source):
+            history = _trained(state, progress, callback)
+        return self.fit_type(self, state, history)
 
     def condition(self, source: Source, hyperparameters: Mapping) -> ModelFit:
         """The posterior with all hyperparameters given and none trained.
@@ -161,7 +165,16 @@ class Model:
         """The fit of a state at hyperparameters that are all given."""
         state.hyperparameters.fix(given)
         state.hyperparameters.require_all(given)
-        return self.fit_type(self, state, state.train(False, None))
+        return self.fit_type(self, state, _trained(state, False, None))
+
+
+def _trained(state, progress: bool, callback) -> History:
+    """Train a state; where nothing is searched for, jitter anywhere is that of the result."""
+    with watched_jitter() as jitter:
+        history = state.train(progress, callback)
+    if jitter.told and not state.hyperparameters.free and jitter.told not in history.notes:
+        history.notes.append(jitter.told)
+    return history
 
 
 class EvidenceState(Recalled):

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
+from collections.abc import Iterator
+from contextvars import ContextVar
+from dataclasses import dataclass
 
 import torch
 from jaxtyping import Float
@@ -11,6 +15,8 @@ from torch import Tensor
 from workbench.checks import ApproximationWarning, InputError, warn
 
 JITTER = 1e-8          # of each entry of a diagonal: what every covariance gets
+TOLD = 1e-5            # of each entry: more than that is said
+JITTERED = "needed jitter"
 
 
 class FactorisationError(InputError):
@@ -19,6 +25,60 @@ class FactorisationError(InputError):
 
 class JitterWarning(ApproximationWarning):
     """A covariance matrix needed more than the usual jitter to be factorised."""
+
+
+@dataclass
+class Jitter:
+    """The largest jitter beyond `TOLD` that was needed while it was watched; zero without one."""
+
+    largest: float = 0.0
+    told: str = ""
+
+
+_watched: ContextVar[Jitter | None] = ContextVar("jitter", default=None)
+
+
+@contextlib.contextmanager
+def watched_jitter() -> Iterator[Jitter]:
+    """Within it the largest jitter beyond `TOLD` is remembered, with what was said of it.
+
+    Who watches around it sees the same.
+    """
+    around = _watched.get()
+    token = _watched.set(found := Jitter())
+    try:
+        yield found
+    finally:
+        _watched.reset(token)
+        if around is not None and found.largest > around.largest:
+            around.largest, around.told = found.largest, found.told
+
+
+def report_jitter(relative: float, name: str) -> None:
+    """Warn of a jitter beyond `TOLD`, with the likely cause and what to do.
+
+    Parameters
+    ----------
+    relative : float
+        Share of the diagonal by which it grew.
+    name : str
+        What was factorised.
+
+    Warns
+    -----
+    JitterWarning
+        If the jitter is beyond `TOLD`.
+    """
+    if relative <= 1.001 * TOLD:
+        return
+    told = (f"the {name} {JITTERED} {relative:.0e} of its diagonal to be factorised: "
+            "some of its rows are nearly alike, likely as inputs lie at one place or the "
+            "lengthscale is far longer than their distances; use fewer inducing inputs, "
+            "dtype='float64', or a prior on the lengthscale")
+    found = _watched.get()
+    if found is not None and relative > found.largest:
+        found.largest, found.told = relative, told
+    warn(told, JitterWarning)
 
 
 def cholesky(
@@ -48,18 +108,27 @@ def cholesky(
         jittered.diagonal().add_(scale, alpha=relative)
         root, info = torch.linalg.cholesky_ex(jittered)
         if not info:
-            if relative > 1.001e-5:
-                warn(
-                    f"the {name} needed jitter {relative:.0e} of its diagonal to be factorised: "
-                    "some of its rows are nearly alike, likely as inputs lie at one place or the "
-                    "lengthscale is far longer than their distances; use fewer inducing inputs, "
-                    "dtype='float64', or a prior on the lengthscale", JitterWarning)
+            report_jitter(relative, name)
             return root
         relative *= 10
     raise FactorisationError(
         f"the {name} ({len(matrix)} x {len(matrix)}) is indefinite even with jitter 1e-3: "
         "use fewer inducing inputs, a shorter lengthscale, or more noise"
     )
+
+
+def factor(matrix: Float[Tensor, "M M"], name: str) -> Float[Tensor, "M M"]:
+    """Lower Cholesky root of a matrix as it is, without jitter.
+
+    Raises
+    ------
+    FactorisationError
+        If it is not positive definite; the message names the matrix.
+    """
+    root, info = torch.linalg.cholesky_ex(matrix)
+    if info:
+        raise FactorisationError(f"the {name} is not positive definite")
+    return root
 
 
 class NegativeVarianceWarning(ApproximationWarning):
@@ -156,8 +225,6 @@ def standard_normal_kl(
     mean: Float[Tensor, " M"], covariance: Float[Tensor, "M M"]
 ) -> Float[Tensor, ""]:
     """KL( N(mean, covariance) || N(0, I) ), the whitened form of Law et al. 2018, App. E.3."""
-    root, info = torch.linalg.cholesky_ex(covariance)
-    if info:
-        raise FactorisationError("the variational covariance is not positive definite")
+    root = factor(covariance, "variational covariance")
     log_determinant = 2 * root.diagonal().log().sum()
     return 0.5 * (covariance.diagonal().sum() + mean @ mean - len(mean) - log_determinant)

@@ -7,6 +7,7 @@ inputs: clusters, inducing inputs and the flat model's objective of these are fo
 from __future__ import annotations
 
 import hashlib
+import math
 import weakref
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields, is_dataclass
@@ -47,7 +48,7 @@ class ResultCache:
             and mappings of them. Of anything else, and of very large data, nothing is kept.
         """
         try:
-            key = _key(arguments)
+            key = content_key(arguments, _LARGEST)
         except (TypeError, OverflowError):
             return compute()
         with self._lock:
@@ -87,11 +88,27 @@ class LastResult:
         return LastResult, ()       # a copy, of other objects, begins with nothing
 
 
-def _key(arguments: tuple) -> str:
+def content_key(arguments: tuple, largest: float = math.inf) -> str:
+    """A name of all that tells arguments apart: hexadecimal digits.
+
+    Parameters
+    ----------
+    arguments : tuple
+        As of `ResultCache.get`.
+    largest : float
+        Bytes above which none is made.
+
+    Raises
+    ------
+    TypeError
+        If anything of another kind is among them.
+    OverflowError
+        If they are larger.
+    """
     digest, size = hashlib.blake2b(digest_size=20), 0
     for part in _content(arguments):
         size += len(part)
-        if size > _LARGEST:
+        if size > largest:
             raise OverflowError
         digest.update(part)
     return digest.hexdigest()

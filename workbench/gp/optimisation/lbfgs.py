@@ -15,9 +15,10 @@ import scipy  # its parts are loaded on first use
 import torch
 from torch import Tensor
 
-from workbench.gp.numerics.linalg import FactorisationError
+from workbench.gp.numerics.linalg import FactorisationError, factor
 
 Objective = Callable[[Tensor, Tensor], Tensor]
+_NAME = "variational covariance"
 
 
 def climb(objective: Objective, mean: Tensor, covariance: Tensor, steps: int,
@@ -26,7 +27,7 @@ def climb(objective: Objective, mean: Tensor, covariance: Tensor, steps: int,
 
     Arguments and errors as of `polish`.
     """
-    root = _root(covariance)
+    root = factor(covariance, _NAME)
 
     def place(flat: Tensor) -> tuple[Tensor, Tensor]:
         return mean + root @ flat, covariance
@@ -59,7 +60,7 @@ def polish(objective: Objective, mean: Tensor, covariance: Tensor, steps: int,
     FactorisationError
         If the covariance at the start is not positive definite.
     """
-    size, root = len(mean), _root(covariance)
+    size, root = len(mean), factor(covariance, _NAME)
     rows, columns = torch.tril_indices(size, size)
 
     def place(flat: Tensor) -> tuple[Tensor, Tensor]:
@@ -69,13 +70,6 @@ def polish(objective: Objective, mean: Tensor, covariance: Tensor, steps: int,
 
     start = np.concatenate([np.zeros(size), torch.eye(size)[rows, columns].numpy()]).astype(float)
     return _maximise(objective, place, start, mean, covariance, steps, tolerance)
-
-
-def _root(covariance: Tensor) -> Tensor:
-    root, info = torch.linalg.cholesky_ex(covariance)
-    if info:
-        raise FactorisationError("the variational covariance is not positive definite")
-    return root
 
 
 def _maximise(objective: Objective, place, start: np.ndarray, mean: Tensor, covariance: Tensor,

@@ -12,9 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import cho_solve, lapack, solve_triangular
 
-from workbench.checks import ConvergenceWarning, warn
+from workbench.checks import ApproximationWarning, ConvergenceWarning, warn
 
 _JITTER, _MOST = 1e-14, 1e-8        # of each entry of the diagonal: at first, and at most
+_ROUNDING = 1e-7                    # of a prior variance: what may be missing
 _NEWTON_STEPS, _TOLERANCE, _LEAP, _RANGE = 200, 1e-8, 2.0, 20.0
 
 
@@ -194,5 +195,17 @@ def condition_alone(cross: np.ndarray, own: np.ndarray, prior: np.ndarray, resid
 
 
 def posterior_std(prior: np.ndarray | float, explained: np.ndarray) -> np.ndarray:
-    """Square root of what is left of the prior variance; rounding below zero is zero."""
-    return np.sqrt(np.maximum(prior - explained, 0.0))
+    """Square root of what is left of the prior variance; rounding below zero is zero.
+
+    Warns
+    -----
+    ApproximationWarning
+        If more is explained than there is, beyond rounding.
+    """
+    variance = prior - explained
+    beyond = variance < -_ROUNDING * np.abs(prior)
+    if np.any(beyond):
+        warn(f"{np.sum(beyond)} of {np.size(variance)} posterior variances are negative and set "
+             "to zero: the covariance of the observations and that with them do not belong "
+             "together, or their noise is too small; fix a larger noise", ApproximationWarning)
+    return np.sqrt(np.maximum(variance, 0.0))

@@ -19,6 +19,7 @@ from workbench.gp.models.several_sources.gprn_state import GPRNState, at
 from workbench.gp.models.several_sources.options import MRGPRNOptions
 from workbench.gp.models.several_sources.products import bag_mean, bag_variance
 from workbench.gp.models.several_sources.sources import StandardisedSource
+from workbench.gp.numerics.linalg import factor
 from workbench.gp.predictive import Normal
 
 _JOINT = 3_000         # individuals whose residuals are drawn together
@@ -77,7 +78,7 @@ class MRGPRNFit(SourcesFit):
         def function(g: int) -> Tensor:
             seen, (mean, covariance) = state.fields[g].project(x), state.q[g]
             white = torch.as_tensor(rng.standard_normal((samples, len(mean)))).to(x)
-            out = (mean + white @ torch.linalg.cholesky(covariance).mT) @ seen.features.mT
+            out = (mean + white @ factor(covariance, "covariance of q").mT) @ seen.features.mT
             if len(x) > _JOINT:
                 own = torch.as_tensor(rng.standard_normal((samples, len(x)))).to(x)
                 return out + seen.residual.sqrt() * own

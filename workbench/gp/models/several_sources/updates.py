@@ -13,7 +13,7 @@ from torch import Tensor
 
 from workbench.checks import Cancelled
 from workbench.gp.models.several_sources.products import bag_mean, best_factor, moments
-from workbench.gp.numerics.linalg import FactorisationError, standard_normal_kl
+from workbench.gp.numerics.linalg import factor, standard_normal_kl
 from workbench.gp.optimisation.natural_gradient import optimise
 from workbench.gp.optimisation.starts import scan_lengthscales
 
@@ -177,9 +177,7 @@ def _best_factor(state, seen, projections, found, g: int, correct) -> tuple[Tens
         linear, square = linear + one, square + two
     if correct is not None:
         linear, square = correct(g, linear, square)
-    root, info = torch.linalg.cholesky_ex(torch.eye(len(square)).to(square) + square)
-    if info:
-        raise FactorisationError("the precision of a latent function is not positive definite")
+    root = factor(torch.eye(len(square)).to(square) + square, "precision of a latent function")
     covariance = torch.cholesky_inverse(root)
     return covariance @ linear, covariance
 

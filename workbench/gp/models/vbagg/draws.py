@@ -24,6 +24,7 @@ from workbench.gp.models.vbagg.effects import (
     posterior_effects,
     regression,
 )
+from workbench.gp.numerics.linalg import factor
 
 # Rates that are worked on at once: 8 MB in float64.
 _ENTRIES = 1_000_000
@@ -105,7 +106,7 @@ def observe_individuals(fit, drawn: Tensor, bags: Bags, generator) -> Tensor:
 
 def _features(fit, samples: int, generator) -> Tensor:
     field = fit.state.field
-    root = torch.linalg.cholesky(field.q_covariance)
+    root = factor(field.q_covariance, "covariance of q")
     noise = torch.as_tensor(generator.standard_normal((samples, len(root)))).to(root)
     return field.q_mean + noise @ root.mT
 

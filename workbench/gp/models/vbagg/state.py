@@ -73,7 +73,7 @@ class VariationalState(Recalled):
         self.x, self.operator = self.geometry.x, self.geometry.operator
         self.scale, self.field = self.design.scale, self.design.field()
         self.trained_data: ProjectedData | None = None
-        self._scales: Tensor | None = None      # of the terms when q was last optimised
+        self.scales: Tensor | None = None      # of the terms when q was last optimised
         self.tempering = 1.0        # power of the likelihood while training is annealed
         self.steps_of_q = 200       # most of them at one setting of the hyperparameters
         self._hyperparameters(kind)
@@ -132,7 +132,7 @@ class VariationalState(Recalled):
     def restart(self, mean: Tensor, covariance: Tensor) -> None:
         """Go on from this q, whatever the hyperparameters were where it was found."""
         self.field.set_q(mean, covariance)
-        self._scales = None
+        self.scales = None
 
     @property
     def nugget_variance(self) -> Tensor:
@@ -202,7 +202,7 @@ class VariationalState(Recalled):
             for term, (start, stop) in zip(
                 self.field.terms, self.field.blocks().values(), strict=True)
         ])
-        before, self._scales = self._scales, scales
+        before, self.scales = self.scales, scales
         q = self.field.q_mean, self.field.q_covariance
         if before is None or torch.equal(before, scales):
             return q

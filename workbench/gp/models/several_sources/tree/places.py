@@ -15,7 +15,7 @@ from torch import Tensor
 from workbench.gp.data.bags import Bags
 from workbench.gp.kernels.operators import AggregationOperator, blocks, restore_order
 from workbench.gp.models.several_sources.tree.draws import Draws
-from workbench.gp.numerics.linalg import FactorisationError
+from workbench.gp.numerics.linalg import FactorisationError, report_jitter
 
 # Pairs of individuals, times draws, that are held at once; features are some ten times as many.
 _PAIRS = 300_000
@@ -120,6 +120,7 @@ def _root(covariance: Tensor, mask: Tensor) -> Tensor:
         root, failed = torch.linalg.cholesky_ex(
             covariance * kept + padding + torch.diag_embed(white * mask))
         if not bool(failed.any()):
+            report_jitter(jitter, "covariance of a GP inside a bag")
             return root
         jitter *= 10
     raise FactorisationError("the covariance of a GP inside a bag is indefinite")

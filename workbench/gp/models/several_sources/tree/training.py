@@ -18,6 +18,7 @@ from torch import Tensor, nn
 
 from workbench.checks import ConvergenceWarning, warn
 from workbench.gp.models.several_sources.tree.nodes import DeepNode, GPNode
+from workbench.gp.numerics.linalg import factor
 from workbench.gp.optimisation.hyperparameters import Hyperparameter, HyperparameterSet
 from workbench.gp.optimisation.starts import scan_lengthscales
 from workbench.gp.optimisation.training import History, maximise, maximise_evidence
@@ -70,7 +71,7 @@ class FreeQ:
     def __init__(self, node: GPNode):
         self.node, field = node, node.field
         size = len(field.q_mean)
-        self._mean, self._root = field.q_mean, torch.linalg.cholesky(field.q_covariance)
+        self._mean, self._root = field.q_mean, factor(field.q_covariance, "covariance of q")
         self._rows, self._columns = torch.tril_indices(size, size)
         like = field.q_mean
         self.shift = nn.Parameter(torch.zeros(size).to(like))

@@ -1,0 +1,89 @@
+"""Areas on the antimeridian, around a pole, on longitudes to 360, and of very many corners."""
+
+import tracemalloc
+
+import geopandas as gpd
+import numpy as np
+import pytest
+import shapely
+
+from tests.geo.test_polygons import bagged, raster
+from workbench.checks import InputError
+
+box = shapely.box
+
+
+def world(west=-180.0):
+    """A pixel for every two degrees."""
+    values = np.add.outer(np.arange(90.0), np.arange(180.0))
+    return raster("height", values, crs="EPSG:4326", cell=2.0, origin=(west, 90.0))
+
+
+def frame(*shapes):
+    names = [f"n{k}" for k in range(len(shapes))]
+    return gpd.GeoDataFrame({"code": names, "cases": np.arange(1.0, len(shapes) + 1),
+                             "land": "p"}, geometry=list(shapes), crs="EPSG:4326")
+
+
+def weights(grid, *shapes):
+    ds = bagged(frame(*shapes), grid, (0 * grid + 1).rename("people"))
+    return np.bincount(ds["membership"], ds["weight"]), ds.attrs["treatments"]
+
+
+def test_areas_cut_at_the_antimeridian_have_both_their_sides():
+    found, told = weights(world(), shapely.union_all([box(176, -20, 180, -16),
+                                                      box(-180, -20, -178, -16)]),
+                          box(150, -30, 160, -20))
+    assert found.tolist() == [6.0, 25.0] and "half the globe" not in told
+
+
+def test_an_edge_over_the_antimeridian_is_reported():
+    over = shapely.Polygon([(177, -19), (-179, -19), (-179, -16), (177, -16)])
+    found, told = weights(world(), over, box(150, -30, 160, -20))
+    assert found[0] > 200                       # around the globe, as its corners say
+    assert "1 areas (first: ['n0']) with an edge over more than half the globe" in told
+    assert "cut them there with ogr2ogr -wrapdateline" in told
+
+
+def test_a_cap_of_all_longitudes_is_taken_whole_and_reported_by_nobody():
+    found, told = weights(world(), box(-180, 80, 180, 90), box(0, 60, 40, 70))
+    assert found.tolist() == [900.0, 100.0] and "half the globe" not in told
+
+
+@pytest.mark.parametrize(("grid", "shape"), [
+    (world(), box(176, -20, 182, -16)),                 # beyond 180 on a raster to 180
+    (world(0.0), box(-10, 40, 10, 50)),                 # on both sides of 0 on one from 0 to 360
+    (world(0.0), box(-30, 40, -10, 50))])
+def test_areas_that_the_raster_has_one_turn_further_are_refused(grid, shape):
+    with pytest.raises(InputError, match="n0.*one turn further; .*ogr2ogr -wrapdateline"):
+        weights(grid, shape, box(20, 40, 40, 50))
+
+
+def test_areas_beyond_a_raster_of_one_region_are_no_matter_of_turns():
+    part = world().isel(x=slice(90, 120))               # 0 to 60 degrees east
+    found, _ = weights(part, box(-10, 40, 10, 50), box(20, 40, 40, 50))
+    assert found.tolist() == [25.0, 50.0]
+
+
+def test_an_area_around_a_pole_is_reprojected_with_its_curve():
+    grid = raster("height", np.add.outer(np.arange(60.0), np.arange(60.0)), crs="EPSG:3995",
+                  cell=1e5, origin=(-3e6, 3e6))
+    found, _ = weights(grid, box(-180, 75, 180, 90), box(0, 66, 40, 72))
+    edge = gpd.GeoSeries([shapely.Point(0, 75)], crs="EPSG:4326").to_crs("EPSG:3995")[0]
+    circle = np.pi * (edge.x**2 + edge.y**2) / 1e10     # in pixels
+    assert found[0] == pytest.approx(circle, rel=1e-3)
+
+
+@pytest.mark.slow
+def test_memory_grows_with_the_corners_of_an_outline_alone():
+    turn = np.linspace(0, 2 * np.pi, 200_001)[:-1]
+    radius = 20 + 0.5 * np.sin(1000 * turn)
+    rough = shapely.Polygon(np.column_stack([radius * np.cos(turn), radius * np.sin(turn)]))
+    tracemalloc.start()
+    try:
+        found, _ = weights(world(), rough, box(60, 40, 80, 50))
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert found[0] == pytest.approx(rough.area / 4, rel=1e-2)
+    assert peak < 30 * 3.2e6                    # thirty times what the corners take
