@@ -8,6 +8,7 @@ import warnings
 from pathlib import Path
 from threading import Thread
 
+import cloudpickle
 import dask
 import dask.array as da
 import numpy as np
@@ -145,6 +146,15 @@ def test_the_variables_of_a_block_come_of_one_prediction(fit, raster, asked_of, 
     asked_of.clear()
     wb.write_blocks(maps, tmp_path / "map.zarr")
     assert sum(asked_of) == int(np.isfinite(sum(layers().values())).sum())
+
+
+def test_the_fit_is_in_the_graph_once_and_not_in_its_tasks(fit, raster):
+    graph = dict(fit.map_over(raster)["mean"].data.dask)
+    (shipped,) = [key for key in graph if str(key).startswith("fit-")]
+    asking = [key for key, task in graph.items()
+              if shipped in getattr(task, "dependencies", ())]
+    assert len(asking) == 12 and isinstance(graph[shipped].value, raster_blocks.Shared)
+    assert len(cloudpickle.dumps([graph[key] for key in asking])) < len(cloudpickle.dumps(fit)) / 2
 
 
 def test_expected_counts_and_what_is_refused(fit, raster):
