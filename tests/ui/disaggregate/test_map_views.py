@@ -67,7 +67,7 @@ def test_while_other_data_are_read_the_page_says_so_and_not_what_was_there(monke
     monkeypatch.setattr(engine, "scene", gated)
     state.granularity = "25"
     assert store.reading and store.work == messages.READING and store.stale
-    assert right.text == "Former data: True rate" and messages.READ in maps.told.object
+    assert right.text == "Former: True rate" and messages.READ in maps.told.object
     assert steps()["areas"] == ("busy", "being read") and steps()["data"][0] == "busy"
     assert steps()["report"][0] == steps()["model"][0] == "next"
     state.granularity = "10"

@@ -85,7 +85,7 @@ NO_CURVE = "Nothing learnt yet: press Fit."
 OPENING = "opening the session"
 READING = "reading the data"
 READ = "The chosen data are being read; until then the former ones are shown, dimmed."
-FORMER = "Former data: "
+FORMER = "Former: "
 LET_GO = "Shown when the slider is released."
 SUMMARY = "What was fitted: hyperparameters with units and priors"
 

@@ -211,7 +211,7 @@ class Store(Insights):
 
     def _stage(self, scene: Scene) -> None:
         """Show the data of a scene while its maps are worked on."""
-        self._staged = engine.data_spec(self._spec)
+        self._staged = None if self._spec is None else engine.data_spec(self._spec)
         if self.work == messages.READING:
             self.work = UPDATING
         if scene is not self.scene:
