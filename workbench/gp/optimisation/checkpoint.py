@@ -65,6 +65,11 @@ def checkpoints(folder: str | Path, every: float = EVERY) -> Iterator[None]:
     every : float
         Seconds between two writings, and before the first.
 
+    Returns
+    -------
+    context manager
+        Of nothing.
+
     Examples
     --------
     >>> import workbench as wb
