@@ -141,6 +141,19 @@ def summaries() -> pd.DataFrame:
         "RMSE": ("rmse", digits(3))}, "areas, solver")
 
 
+@stored("peers", "peers.csv", command="python benchmarks/peers.py --cases summaries")
+def peers() -> pd.DataFrame:
+    """Processor time beside other libraries, by turns in one process."""
+    raw = pd.read_csv(RESULTS / "peers.csv")
+    raw.index = [f"{task}; {peer}" for task, peer in zip(raw["task"], raw["peer"], strict=True)]
+    raw["range"] = [f"{a:.1f} to {b:.1f}" for a, b in zip(raw["least"], raw["most"], strict=True)]
+    return pick(raw, None, {
+        "ours, s": ("ours", digits(2)), "theirs, s": ("theirs", digits(2)),
+        "theirs / ours": ("ratio", digits(1)), "least to most": ("range", str),
+        "RMSE, ours": ("found, ours", digits(4)), "theirs": ("found, theirs", digits(4))},
+        "task; peer")
+
+
 @stored("bounds-gap", "bounds_gap.csv", command="python benchmarks/bounds.py")
 def bounds_gap() -> pd.DataFrame:
     """The largest error of E log η of every form, by the sd of an individual's f."""

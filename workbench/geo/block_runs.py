@@ -21,8 +21,8 @@ def scheduled(scheduler: str | None) -> Iterator[None]:
     Parameters
     ----------
     scheduler : str, optional
-        The address of a scheduler, such as ``tcp://10.0.0.1:8786``; ``processes``, for one process for
-        each core of this machine; None, for its threads.
+        The address of a scheduler, such as ``tcp://10.0.0.1:8786``; ``processes``, for one process
+        for each core of this machine; None, for its threads.
 
     Returns
     -------
