@@ -1,5 +1,7 @@
 """The kernel grammar, groups of columns, and hyperparameters of every kernel."""
 
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import gpytorch
@@ -10,7 +12,14 @@ import torch
 from tests.gp import made
 from workbench.checks import InputError
 from workbench.gp.data.bags import Columns
-from workbench.gp.kernels.grammar import KERNELS, build, inducing_inputs, median_distance, parse
+from workbench.gp.kernels.grammar import (
+    KERNELS,
+    Term,
+    build,
+    inducing_inputs,
+    median_distance,
+    parse,
+)
 from workbench.gp.models.vbagg.model import VBAgg
 from workbench.gp.models.vbagg.state import VariationalState
 
@@ -187,3 +196,29 @@ def test_gpytorch_kernels_are_accepted_and_copied():
         assert all(torch.equal(a, b) for a, b in zip(before, kernel.parameters(), strict=True))
         again = model.condition(source, fit.hyperparameters)
         assert again.objective == pytest.approx(fit.objective, abs=1e-6)
+
+
+def test_two_threads_may_ask_one_kernel():
+    """GPyTorch changes a kernel while its matrix is computed; whoever asks meanwhile waits."""
+    inside, asked = threading.Event(), threading.Event()
+
+    class Slow(gpytorch.kernels.RBFKernel):
+        def forward(self, x1, x2, **options):
+            if not inside.is_set():
+                inside.set()
+                asked.wait(0.3)
+            return super().forward(x1, x2, **options)
+
+    x = torch.randn(5, 3, generator=torch.Generator().manual_seed(0)).double()
+    kernel = Slow(active_dims=(0, 2)).double()
+    term = Term("kernel", kernel, (0, 2))
+    with torch.no_grad(), ThreadPoolExecutor(2) as pool:
+        first = pool.submit(term, x, x)
+        assert inside.wait(10)
+        second, diagonal = pool.submit(term, x, x), term.diagonal(x)
+        asked.set()
+        expected = torch.exp(-0.5 * torch.cdist(x[:, [0, 2]], x[:, [0, 2]]).square()
+                             / kernel.lengthscale**2)
+        torch.testing.assert_close(first.result(), expected)
+        torch.testing.assert_close(second.result(), expected)
+        torch.testing.assert_close(diagonal, torch.ones(5).double())

@@ -11,6 +11,8 @@ its own lengthscale.
 from __future__ import annotations
 
 import re
+import threading
+import weakref
 from dataclasses import dataclass
 
 import gpytorch
@@ -53,6 +55,16 @@ class Factor:
     columns: tuple[int, ...]
 
 
+# GPyTorch takes a kernel's columns away while its matrix is computed: another thread that asks the
+# same kernel meanwhile (two sessions of an app with one fit) would get that of other columns.
+_GUARD, _LOCKS = threading.Lock(), weakref.WeakKeyDictionary()
+
+
+def _alone(kernel: gpytorch.kernels.Kernel) -> threading.Lock:
+    with _GUARD:
+        return _LOCKS.setdefault(kernel, threading.Lock())
+
+
 class Term(nn.Module):
     """One additive term of a kernel: variance x product of kernels on some columns.
 
@@ -73,11 +85,13 @@ class Term(nn.Module):
 
     def forward(self, x1: Inputs, x2: Inputs) -> Tensor:
         """Dense kernel matrix between standardised inputs, (..., n, m)."""
-        return self.kernel(x1, x2).to_dense()
+        with _alone(self.kernel):
+            return self.kernel(x1, x2).to_dense()
 
     def between(self, x1: Inputs, x2: Inputs) -> Tensor:
         """Prior covariance of each input with its partner in the other set (n,)."""
-        return self.kernel(x1, x2, diag=True)
+        with _alone(self.kernel):
+            return self.kernel(x1, x2, diag=True)
 
     def diagonal(self, x: Inputs) -> Tensor:
         """Prior variance at each input (n,)."""
