@@ -56,6 +56,8 @@ class Search:
         self._scale: float | None = None if metric is None else 1.0
         # In a metric half the square of the gradient is what is left to gain, in nats.
         self._flat = 1e-6 if metric is None else 1e-3
+        # Steps near the optimum are small from the first: one that gains little is not the last.
+        self._sharper = 1.0 if metric is None else 0.01
         self._origin = hyperparameters.vector()
         self._metric = np.eye(len(self._origin)) if metric is None else metric
         self._jitter, self.failure = "", ""
@@ -70,7 +72,7 @@ class Search:
 
     def climb(self, tolerance: float, restarts: int) -> None:
         """Search by L-BFGS, again from the best point while that leaves something to gain."""
-        start, sharp = np.zeros(len(self._origin)), tolerance
+        start, sharp = np.zeros(len(self._origin)), self._sharper * tolerance
         # Raw values are logarithms (or the mean of f): a box of e±25 only stops overflow.
         box = [(-_RANGE, _RANGE)] * len(start)
         eps = torch.finfo(next(iter(self._hyperparameters.free)).raw.dtype).eps
