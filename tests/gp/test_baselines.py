@@ -11,7 +11,7 @@ import torch
 
 import workbench as wb
 from tests.gp import made
-from workbench.checks import ExtrapolationWarning, InputError
+from workbench.checks import Cancelled, ExtrapolationWarning, InputError
 from workbench.gp.data.inputs import fit_inputs
 from workbench.gp.fields.exact import ExactField
 from workbench.gp.kernels.grammar import build
@@ -365,9 +365,16 @@ def test_adam_stops_where_the_objective_has_levelled_and_says_so(source):
 
 
 def test_cancelling_adam_keeps_the_best_state(source):
-    seen, stop = made.cancelling(4)
+    seen = []
+
+    def stop(step, objective, fraction):
+        seen.append((step, objective, fraction))
+        if step == 4:
+            raise Cancelled
+
     fit = by_adam(NeuralNetwork(**ADAM), source, callback=stop)
-    assert [step for step, _, _ in seen] == [1, 2, 3, 4]
+    # On a busy machine an epoch that takes long says in its midst that it is still at work.
+    assert list(dict.fromkeys(step for step, _, _ in seen)) == [1, 2, 3, 4]
     assert all(0 < fraction <= 1 for _, _, fraction in seen)
     assert fit.history.cancelled and not fit.history.converged
     assert fit.objective == pytest.approx(max(objective for _, objective, _ in seen))

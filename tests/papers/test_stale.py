@@ -206,7 +206,7 @@ CHEAP = {
     "learnt-landmarks": {"landmarks": 15, "seed": 1, "where": "held"},
 }
 #: What may differ between machines and optimisers, or is a time.
-LOOSE = re.compile(r"seconds|steps|objective|solve|code|date|learnt .*")
+LOOSE = re.compile(r"seconds|steps|objective|converged|solve|code|date|learnt .*")
 
 
 @pytest.mark.slow
@@ -232,7 +232,8 @@ def test_a_run_done_again_has_the_stored_columns_and_scores(name):
     now, then = (one[numbers].iloc[0].astype(float) for one in (again, kept))
     moved = (now - then).abs()
     if name in KNOWN_DRIFT:
-        most, reason = KNOWN_DRIFT[name]
-        assert reason and 1e-4 < moved.max() <= most
+        drift = KNOWN_DRIFT[name]
+        assert drift.reason and moved.max() <= drift.most
+        assert not drift.everywhere or moved.max() > 1e-4
     else:
         np.testing.assert_allclose(now, then, rtol=1e-4, atol=1e-8)

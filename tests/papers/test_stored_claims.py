@@ -218,8 +218,8 @@ def test_proportions_beside_complete_vi_are_as_said():
     assert (f"95 % intervals cover {vi[0]} to {vi[1]} %, those of the summaries {ours[0]} to "
             f"{ours[1]} %") in SAID
     seconds = table["cpu_seconds"].unstack("model")
-    assert int((seconds["complete VI"] / seconds["summaries"]).min()) == 12
-    assert "a twelfth of its time or less" in SAID
+    assert 10 <= (seconds["complete VI"] / seconds["summaries"]).min() < 12
+    assert "a tenth of its time or less" in SAID
 
 
 def test_the_quasi_likelihood_is_nearer_as_said():

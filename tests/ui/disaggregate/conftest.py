@@ -1,8 +1,16 @@
-"""What tests of own data share."""
+"""What tests of the app disaggregate share."""
 
 import pytest
 
-from workbench.ui.disaggregate import own
+from workbench.ui.base.cache import Cache
+from workbench.ui.disaggregate import engine, own, scenes
+
+
+@pytest.fixture
+def nothing_ready(monkeypatch):
+    """A server that has computed nothing yet, whatever other tests have asked of this process."""
+    monkeypatch.setattr(engine, "_ANSWERS", Cache(14))
+    monkeypatch.setattr(scenes, "_SCENES", Cache(6))
 
 
 @pytest.fixture

@@ -48,6 +48,7 @@ def country():
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("nothing_ready")
 def test_while_other_data_are_read_the_page_says_so_and_not_what_was_there(monkeypatch):
     state = State()
     state.read(SMALL)

@@ -21,7 +21,8 @@ BOX = """name => {
 }""".replace("FIGURE", FIGURE)
 FRAME = """name => [(FIGURE)(name).frame_width, (FIGURE)(name).frame_height]""".replace(
     "FIGURE", FIGURE)
-# Elements of the page, also inside shadow roots, that reach beyond the window to the right.
+# Elements of the page, also inside shadow roots, that reach beyond the window to the right. Bokeh's
+# empty boxes of glyphs keep the place of the last time they were drawn; their canvas is measured.
 BEYOND = """() => {
   const wide = []
   const look = root => { for (const one of root.querySelectorAll('*')) {
@@ -29,6 +30,7 @@ BEYOND = """() => {
     const box = one.getBoundingClientRect()
     if (box.width > 0 && box.height > 0 && box.left < innerWidth && box.right > innerWidth + 1
         && !one.closest('.MuiDrawer-root, .wb-scroll')
+        && !one.matches('.bk-GlyphRenderer, .bk-BoxAnnotation')
         && getComputedStyle(one).visibility !== 'hidden')
       wide.push(`${one.tagName}.${one.className} ${Math.round(box.right)}`)
   } }

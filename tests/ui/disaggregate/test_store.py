@@ -185,6 +185,7 @@ def test_keys_are_small_values_only(state):
     assert engine.fit_spec(spec) == engine.fit_spec(state.spec())
 
 
+@pytest.mark.usefixtures("nothing_ready")
 def test_the_data_are_shown_before_their_maps(state, begin):
     session, seen = begin(), []
     store = session.settled()

@@ -130,7 +130,7 @@ def _stored(name: str, results: Results) -> tuple[str, ...]:
         known = KNOWN_MISSING.get(name)
         told.append(f"missing: {known.reason}" if known else f"{len(state.missing):,} are missing")
     if name in KNOWN_DRIFT:
-        told.append(KNOWN_DRIFT[name][1])
+        told.append(KNOWN_DRIFT[name].reason)
     told.append(" to ".join(dict.fromkeys(state.dates)) or "days not stored")
     if state.unhashed:
         told.append(f"{state.unhashed:,} runs from before their code was hashed")

@@ -50,11 +50,35 @@ KNOWN_MISSING = {
     "cmp-minibatches": Missing({"form": ("minibatches, learnt inputs, features",)},
                                "a run takes more than five minutes"),
 }
-#: Files whose numbers the package of today changes, though no code of the experiment has: the most
-#: that a score moves, and why. A test does a run again and holds it to this.
+
+
+@dataclass(frozen=True)
+class Drift:
+    """How far scores of a run that is done again are from the stored ones, and why.
+
+    Parameters
+    ----------
+    most : float
+        The most that a score moves.
+    reason : str
+        Why it does.
+    everywhere : bool
+        Whether it does on every machine; else rounding decides.
+    """
+
+    most: float
+    reason: str
+    everywhere: bool = True
+
+
+#: Files whose numbers the package of today or another machine changes, though no code of the
+#: experiment has changed. A test does a run again and compares it with this.
 KNOWN_DRIFT = {
-    "summary-statistics": (
+    "summary-statistics": Drift(
         0.03, "coverage is of 400 draws, which are drawn otherwise today: it moves by up to 0.03"),
+    "learnt-landmarks": Drift(
+        0.03, "with few landmarks the search seldom converges, and where it ends depends on the "
+        "machine's rounding: scores move by up to 0.03", everywhere=False),
 }
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 _KINDS = {
+    "another-turn": "Longitudes counted otherwise", "antimeridian": "Areas across 180 degrees",
     "apart": "Areas and rasters lie apart", "area-empty": "Areas without anybody",
     "check": "The check", "count-above-weight": "Totals above the population",
     "dataset": "The data", "input": "The input", "rates": "Rates instead of totals",
