@@ -31,7 +31,7 @@ from workbench.cli import (
 )
 from workbench.cli.boundary import guarded
 from workbench.cli.helping import PASS_ON, WIDTH, GroupedCommand, dataset_flags, model_help
-from workbench.cli.options import Quiet, Threads
+from workbench.cli.options import Quiet, Scheduler, Threads, Workers, computing_on
 from workbench.pipeline.base import BaseSpec, existing
 from workbench.pipeline.spec import RehearseSpec
 
@@ -102,6 +102,9 @@ def run(
     stale: Annotated[
         bool, typer.Option("--stale", help="Of the experiment: do runs again whose code has "
                            "changed since, or was not hashed then.")] = False,
+    check: Annotated[
+        bool, typer.Option("--check", help="Of the experiment: do runs that OUT holds again, say "
+                           "whether they are the same, and write nothing.")] = False,
     out: Annotated[
         Path | None,
         typer.Option(help="File to write; default: SPEC, or EXPERIMENT-PRESET, with .nc.")] = None,
@@ -110,39 +113,54 @@ def run(
                                   ".html.")] = None,
     quiet: Quiet = False,
     threads: Threads = 1,
+    workers: Workers = 1,
+    scheduler: Scheduler = None,
 ) -> None:
     """Run a Spec, make a map again from the Spec that it carries, or do a paper's experiment.
 
-    Runs of an experiment that OUT already holds are not done again, unless they failed, or --stale
-    is given and their code has changed; without it they are listed.
+    A map that is made again is compared with what it was: the same to the bit, or how far each
+    variable is away. Runs of an experiment that OUT already holds are not done again, unless they
+    failed, or --stale is given and their code has changed; without it they are listed.
     """
     if (spec is None) == (experiment is None):
         raise InputError("give a file with a Spec or --experiment NAME, one of the two")
     if experiment is not None:
         require(report is None, "--report is for maps; the results of experiments are in the docs")
         running.set_threads(threads)
-        papers.run(experiment, preset, only or [], out, quiet, stale)
+        if check:
+            papers.check(experiment, preset, only or [], out)
+            return
+        with computing_on(scheduler, workers) as many:
+            papers.run(experiment, preset, only or [], out, quiet, stale, many)
         return
-    if only or stale or preset != "quick":
-        raise InputError("--preset, --only and --stale are for --experiment")
-    if existing("Spec", spec).suffix.lower() != ".nc":
-        _repeat(BaseSpec.read(spec), out or spec.with_suffix(".nc"), quiet, threads, spec, report)
-        return
-    from workbench.pipeline.run import spec_of
-
-    if out is None:
+    if only or stale or check or preset != "quick":
+        raise InputError("--preset, --only, --stale and --check are for --experiment")
+    carried = existing("Spec", spec).suffix.lower() == ".nc"
+    if carried and out is None:
         raise InputError(f"give --out: without it {spec} would be overwritten")
-    _repeat(spec_of(spec), out, quiet, threads, spec, report)
+    with computing_on(scheduler, workers) as many:
+        _repeat(spec, carried, out or spec.with_suffix(".nc"), quiet, threads, report, many)
 
 
-def _repeat(spec: BaseSpec, out: Path, quiet: bool, threads: int, made_from: Path,
-            report: Path | None) -> None:
+def _repeat(path: Path, carried: bool, out: Path, quiet: bool, threads: int,
+            report: Path | None, workers: int) -> None:
+    if carried:
+        from workbench.pipeline.run import spec_of
+
+        spec = spec_of(path)
+    else:
+        spec = BaseSpec.read(path)
     if isinstance(spec, RehearseSpec):
         require(report is None, "--report is a page on a map, and a rehearsal makes none; leave "
                 "it out")
-        rehearsing.make_rehearsal(spec, out, quiet, made_from=made_from)
+        made = rehearsing.make_rehearsal(spec, out, quiet, workers, made_from=path)
     else:
-        running.make_map(spec, out, quiet, threads, made_from, report=report)
+        made = running.make_map(spec, out, quiet, threads, path, workers, report=report)
+    if carried:
+        from workbench import geo
+        from workbench.pipeline.matching import matched
+
+        typer.echo(matched(geo.read(path), made, str(path)))
 
 
 @app.command("datasets")

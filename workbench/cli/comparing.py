@@ -14,7 +14,15 @@ from workbench.cli.copied import line_of, not_the_map, tell_unused
 from workbench.cli.helping import ADVANCED, MODEL, OUTPUT, USUAL
 from workbench.cli.interrupt import Interrupt
 from workbench.cli.mapping import disaggregate
-from workbench.cli.options import Quiet, data_flags, default_model, specs_of
+from workbench.cli.options import (
+    Quiet,
+    Scheduler,
+    Workers,
+    computing_on,
+    data_flags,
+    default_model,
+    specs_of,
+)
 from workbench.cli.sharing import takes
 from workbench.outputs import check_output, deliver, unfinished, write_bytes
 from workbench.pipeline import flags
@@ -31,8 +39,8 @@ def run_flags(
         "areas, with commas; default: a sixth, a quarter and a third of the areas.")] = None,
     samples: Annotated[int, typer.Option(
         min=2, rich_help_panel=ADVANCED, help="Draws from each predictive distribution.")] = 500,
-    workers: Annotated[int, typer.Option(
-        "--workers", "--jobs", min=0, rich_help_panel=ADVANCED, help="Processes; 0 is one.")] = 1,
+    workers: Workers = 1,
+    scheduler: Scheduler = None,
     resume: Annotated[Path | None, typer.Option(
         rich_help_panel=ADVANCED, help="Folder where finished fits are kept.")] = None,
     seed: Annotated[int, typer.Option(
@@ -45,8 +53,9 @@ def run_flags(
     """How areas are recovered and fits are done: arguments of either function, and ``fixed``."""
     parts = None if levels is None else [part.strip() for part in levels.split(",")]
     groups = parts and [int(part) if part.isdigit() else part for part in parts]
-    return {"levels": groups, "samples": samples, "workers": max(1, workers), "resume": resume,
-            "seed": seed, "progress": not quiet, "fixed": flags.named_values("--fix", fix or [])}
+    return {"levels": groups, "samples": samples, "workers": max(1, workers),
+            "scheduler": scheduler, "resume": resume, "seed": seed, "progress": not quiet,
+            "fixed": flags.named_values("--fix", fix or [])}
 
 
 @line_of(disaggregate)
@@ -91,7 +100,7 @@ def recover(
         told = "\n".join(result.attrs[name] for name in ("sentence", "comparison", "caveat"))
         return f"{table.to_string()}\n\n{told}"
 
-    _finish(lambda: evaluation.recover(models, ds, draws=groupings, **run), specs, out,
+    _finish(lambda: _done(evaluation.recover, models, ds, draws=groupings, **run), specs, out,
             lambda result: result.attrs, show, write)
 
 
@@ -141,11 +150,18 @@ def compare(
     from workbench import comparison
 
     schemes = [part.strip() for part in scheme.split(",")]
-    _finish(lambda: comparison.compare(
-        ds, models | dict.fromkeys(without or []), folds=folds, scheme=schemes, draws=groupings,
-        effort=effort, only=only and [part.strip() for part in only.split(",")], **run), specs, out,
+    _finish(lambda: _done(
+        comparison.compare, ds, models | dict.fromkeys(without or []), folds=folds,
+        scheme=schemes, draws=groupings, effort=effort,
+        only=only and [part.strip() for part in only.split(",")], **run), specs, out,
         lambda result: result.data.attrs,
         lambda result: result.to_text(), _write_verdict)
+
+
+def _done(function: Callable[..., Any], *given: Any, scheduler: str | None, workers: int,
+          **options: Any) -> Any:
+    with computing_on(scheduler, workers) as many:
+        return function(*given, workers=many, **options)
 
 
 def _prepared(ctx: typer.Context, names: list[str], data: dict[str, Any],

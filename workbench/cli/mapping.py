@@ -10,7 +10,14 @@ import typer
 from workbench.checks import choose, require
 from workbench.cli import running
 from workbench.cli.helping import ADVANCED, MODEL, USUAL, dataset_flags, model_flags
-from workbench.cli.options import OF_DATA, data_flags, default_model, further, output_flags
+from workbench.cli.options import (
+    OF_DATA,
+    Scheduler,
+    data_flags,
+    default_model,
+    further,
+    output_flags,
+)
 from workbench.cli.region import asked_at, flags_at, region_flags
 from workbench.cli.sharing import fields_of, takes
 from workbench.outputs import check_output, write_bytes
@@ -40,6 +47,7 @@ def disaggregate(
     workers: Annotated[int, typer.Option(
         "--workers", "--jobs", min=0, rich_help_panel=ADVANCED,
         help="Processes of auto and of --cv; 0: own.")] = 0,
+    scheduler: Scheduler = None,
 ) -> None:
     """Turn totals of areas into a fine map, with its uncertainty.
 
@@ -54,7 +62,7 @@ def disaggregate(
     options = data.pop("dataset_options") | extra["dataset_options"]
     fields = asked_at(fields, region, extra["at"])
     _make(Spec(**data, **fields, dataset_options=options, model=model, options=extra["options"]),
-          **output, workers=workers)
+          **output, workers=workers, scheduler=scheduler)
 
 
 @takes(fields=fields_of(SmoothSpec, ["table"], ["model"]), output=output_flags)

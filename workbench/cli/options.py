@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import contextlib
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -27,8 +28,39 @@ Quiet = Annotated[bool, typer.Option("--quiet", rich_help_panel=ADVANCED, help="
 Threads = Annotated[int, typer.Option(
     min=1, rich_help_panel=ADVANCED,
     help="Threads for linear algebra; more threads pay only on millions of pixels.")]
+Workers = Annotated[int, typer.Option(
+    "--workers", "--jobs", min=0, rich_help_panel=ADVANCED, help="Processes; 0 is one.")]
+Scheduler = Annotated[str | None, typer.Option(
+    rich_help_panel=ADVANCED, help="Do the fits on the workers of a Dask cluster: the address of "
+    "its scheduler, or processes; in place of --workers.")]
 
 OF_DATA = ("dataset", "dataset_options", "level", "areas", "model")    # fields that are no flags
+
+
+@contextlib.contextmanager
+def computing_on(scheduler: str | None, workers: int) -> Iterator[int]:
+    """Within it fits are done on a cluster, if one is named.
+
+    Parameters
+    ----------
+    scheduler : str, optional
+        See `workbench.geo.scheduled`.
+    workers : int
+        Processes without one; 0 is left to the work.
+
+    Yields
+    ------
+    int
+        How many workers to ask for.
+    """
+    if scheduler is None:
+        yield workers
+        return
+    from workbench.evaluation.parallel import active_client
+    from workbench.geo import scheduled
+
+    with scheduled(scheduler):
+        yield max(2, sum(active_client().nthreads().values()))
 
 
 def data_flags(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -12,12 +12,24 @@ from workbench.cli.copied import line_of, not_the_map, tell_unused
 from workbench.cli.helping import ADVANCED, MODEL, OUTPUT, USUAL, dataset_flags, model_flags
 from workbench.cli.interrupt import Interrupt
 from workbench.cli.mapping import disaggregate
-from workbench.cli.options import Quiet, data_flags, default_model, further, regions
+from workbench.cli.options import (
+    Quiet,
+    Scheduler,
+    Workers,
+    computing_on,
+    data_flags,
+    default_model,
+    further,
+    regions,
+)
 from workbench.cli.region import flags_at
 from workbench.cli.sharing import fields_of, takes
 from workbench.outputs import check_output, unfinished, write_bytes
 from workbench.pipeline import flags
 from workbench.pipeline.spec import RehearseSpec
+
+if TYPE_CHECKING:
+    import xarray as xr
 
 _OF_DATA = ("dataset", "dataset_options", "level", "areas")
 _OF_MAPS = ("quantiles", "threshold", "model", "at")
@@ -40,8 +52,8 @@ def rehearse(
     spec_only: Annotated[bool, typer.Option(
         "--spec-only", rich_help_panel=OUTPUT,
         help="Write the Spec to OUT as JSON; simulate nothing.")] = False,
-    workers: Annotated[int, typer.Option(
-        "--workers", "--jobs", min=0, rich_help_panel=ADVANCED, help="Processes; 0 is one.")] = 1,
+    workers: Workers = 1,
+    scheduler: Scheduler = None,
     resume: Annotated[Path | None, typer.Option(
         rich_help_panel=ADVANCED, help="Folder where finished truths are kept for good; default: "
         "OUT.resume, until all are done.")] = None,
@@ -71,7 +83,8 @@ def rehearse(
                 [*(f"--at {text}" for text in places), *unused, *regions(extra["at"])])
     out = not_the_map(out, "rehearsal", (".json",) if spec_only else rehearsing.OUTPUTS)
     if not spec_only:
-        make_rehearsal(spec, out, quiet, workers, resume)
+        with computing_on(scheduler, workers) as many:
+            make_rehearsal(spec, out, quiet, many, resume)
         return
     from workbench.pipeline.inputs import input_files
 
@@ -89,7 +102,7 @@ def _is_place(text: str) -> bool:
 
 
 def make_rehearsal(spec: RehearseSpec, out: Path, quiet: bool, workers: int = 1,
-                   resume: Path | None = None, made_from: Path | None = None) -> None:
+                   resume: Path | None = None, made_from: Path | None = None) -> xr.Dataset:
     """Rehearse and write the result; what is finished when it is stopped, too.
 
     Parameters
@@ -106,6 +119,11 @@ def make_rehearsal(spec: RehearseSpec, out: Path, quiet: bool, workers: int = 1,
         Folder that keeps finished truths; without one it is beside ``out``, until all are done.
     made_from : Path, optional
         The file that the Spec comes from, which may not be overwritten.
+
+    Returns
+    -------
+    xr.Dataset
+        The result.
 
     Raises
     ------
@@ -136,3 +154,4 @@ def make_rehearsal(spec: RehearseSpec, out: Path, quiet: bool, workers: int = 1,
         raise typer.Exit(interrupt.code)
     if resume is None:
         scoring.clear(folder)
+    return result

@@ -5,19 +5,24 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import typer
 
 from workbench.checks import require
 from workbench.cli import reporting
 from workbench.cli.interrupt import Interrupt
+from workbench.cli.options import computing_on
 from workbench.outputs import FIT_SUFFIX, check_output, unfinished
 from workbench.pipeline.base import BaseSpec
+
+if TYPE_CHECKING:
+    import xarray as xr
 
 
 def make_map(spec: BaseSpec, out: Path, quiet: bool, threads: int = 1,
              made_from: Path | None = None, workers: int = 0, save_fit: Path | None = None,
-             report: Path | None = None, scheduler: str | None = None) -> None:
+             report: Path | None = None, scheduler: str | None = None) -> xr.Dataset:
     """Run a Spec and write its map; with cross-validation first the map, then its scores.
 
     Parameters
@@ -40,7 +45,13 @@ def make_map(spec: BaseSpec, out: Path, quiet: bool, threads: int = 1,
     report : Path, optional
         Page to write beside the map, see `workbench.report`; of a run that was stopped, too.
     scheduler : str, optional
-        Where a map in blocks is computed, see `workbench.geo.scheduled`.
+        Where a map in blocks, or fits of cross-validation and of auto, are computed, see
+        `workbench.geo.scheduled`.
+
+    Returns
+    -------
+    xr.Dataset
+        The map.
 
     Raises
     ------
@@ -49,7 +60,6 @@ def make_map(spec: BaseSpec, out: Path, quiet: bool, threads: int = 1,
     typer.Exit
         If the run was stopped: 128 + the signal's number, or 1 if cross-validation could not go on.
     """
-    from workbench.geo import scheduled
     from workbench.pipeline import results, scoring
     from workbench.pipeline import run as pipeline
     from workbench.pipeline.inputs import input_files
@@ -78,17 +88,16 @@ def make_map(spec: BaseSpec, out: Path, quiet: bool, threads: int = 1,
 
     if not quiet:
         typer.echo(f"reading {spec.source}", err=True)
-    with Interrupt() as interrupt:
+    with Interrupt() as interrupt, computing_on(scheduler, workers) as many:
         try:
             maps = pipeline.run(spec, progress=not quiet, callback=interrupt.callback, out=out,
-                                finished=write, resume=resume, workers=workers,
+                                finished=write, resume=resume, workers=many,
                                 save_fit=save_fit)
             _show(maps)
             stopped, whole = maps.attrs.get("partial"), bool(written)
             if stopped and not whole:
                 out = unfinished(out)
-            with scheduled(scheduler):
-                written[:] = results.save(maps, out, areas, progress=not quiet)
+            written[:] = results.save(maps, out, areas, progress=not quiet)
             if report is not None:
                 page = unfinished(report) if stopped and not whole else report
                 written.append(reporting.write_page(maps, page))
@@ -105,6 +114,7 @@ def make_map(spec: BaseSpec, out: Path, quiet: bool, threads: int = 1,
     scoring.clear(resume)
     saved = [save_fit] if save_fit is not None else []
     typer.echo("\n".join(f"wrote {file}" for file in [*written, *saved]))
+    return maps
 
 
 def set_threads(threads: int) -> None:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import chain
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import joblib
 import numpy as np
@@ -153,10 +153,9 @@ def outcomes(function: Callable[..., Outcome], kind: type[Outcome], tasks: Seque
     """
     finished = [(k, task) for k, task in enumerate(tasks) if task.file and task.file.exists()]
     stored = {k for k, _ in finished}
-    left = [(function, k, task.file, task.arguments) for k, task in enumerate(tasks)
-            if k not in stored]
+    left = [(function, k, *task.arguments) for k, task in enumerate(tasks) if k not in stored]
     found = chain(((k, load(task.file, kind)) for k, task in finished),
-                  completed(_run, left, workers, limit))
+                  _kept(completed(_run, left, workers, limit), tasks))
     with tqdm(total=len(tasks), disable=progress is not True, unit="fit") as bar:
         for done, (k, outcome) in enumerate(found, start=1):
             yield outcome
@@ -166,12 +165,17 @@ def outcomes(function: Callable[..., Outcome], kind: type[Outcome], tasks: Seque
                 progress(done, len(tasks), tasks[k].what)
 
 
-def _run(function: Callable[..., Outcome], number: int, file: Path | None, arguments: tuple
-         ) -> tuple[int, Outcome]:
-    outcome = function(*arguments)
-    if file is not None and not outcome.error:
-        store(outcome, file)
-    return number, outcome
+def _run(function: Callable[..., Outcome], number: int, *arguments: Any) -> tuple[int, Outcome]:
+    return number, function(*arguments)
+
+
+def _kept(found: Iterator[tuple[int, Outcome]], tasks: Sequence[Task]
+          ) -> Iterator[tuple[int, Outcome]]:
+    """Store outcomes here: a worker of a cluster may see another disk."""
+    for k, outcome in found:
+        if tasks[k].file is not None and not outcome.error:
+            store(outcome, tasks[k].file)
+        yield k, outcome
 
 
 @contextlib.contextmanager

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import numpy as np
 import pandas as pd
@@ -10,7 +11,9 @@ import xarray as xr
 
 from workbench.checks import choose, require
 from workbench.papers.registry import experiment_named
-from workbench.papers.tools.running import SECONDS, frame
+from workbench.papers.tools.running import frame
+
+_TIMES = re.compile(r"seconds|^solve_")       # what no run repeats
 
 
 def repeat_run(results: xr.Dataset, **settings: str | float | bool) -> pd.DataFrame:
@@ -53,6 +56,6 @@ def repeat_run(results: xr.Dataset, **settings: str | float | bool) -> pd.DataFr
         {name: run[name].item() if isinstance(run[name], np.generic) else run[name]
          for name in names})
     numbers = [name for name, value in done.items()
-               if isinstance(value, (int, float)) and name != SECONDS and name in run]
+               if isinstance(value, (int, float)) and not _TIMES.search(name) and name in run]
     return pd.DataFrame({"stored": run[numbers].astype(float),
                          "now": pd.Series(done)[numbers].astype(float)})

@@ -13,6 +13,7 @@ import xarray as xr
 from tqdm import tqdm
 
 from workbench.checks import Cancelled, DataWarning, InputError, choose, require, warn
+from workbench.evaluation.parallel import completed
 from workbench.labelled.record import PACKAGES
 from workbench.outputs import versions, write_bytes
 from workbench.papers.tools.base import PRESETS, Experiment, Row, Settings
@@ -25,7 +26,7 @@ MOST_LISTED = 20
 def run_experiment(
     experiment: Experiment, preset: str = "quick", *, out: Path | None = None,
     only: Mapping[str, str] | None = None, stale: bool = False, progress: bool = False,
-    callback: Callable[[int, int], None] | None = None,
+    callback: Callable[[int, int], None] | None = None, workers: int = 1,
 ) -> xr.Dataset:
     """Do the runs of a preset that are not yet in ``out``.
 
@@ -48,6 +49,9 @@ def run_experiment(
     callback : callable, optional
         ``callback(done, of)`` after each run; it may raise `workbench.Cancelled` to stop
         with what there is.
+    workers : int
+        Processes, or where a `distributed.Client` is active the workers of its cluster, see
+        `workbench.evaluation.parallel.completed`. Runs are stored in the preset's order.
 
     Returns
     -------
@@ -74,19 +78,29 @@ def run_experiment(
     elif old:
         warn(_told(experiment, old), DataWarning)
     left = [settings for settings in todo if key_of(settings) not in done]
-    bar = tqdm(left, disable=not progress, desc=experiment.name, unit="run")
-    for number, settings in enumerate(bar):
-        bar.set_postfix_str(" ".join(str(v) for v in settings.values()))
-        row = _one(experiment, settings)
-        rows = [(s, r) for s, r in rows if key_of(s) != key_of(settings)] + [(settings, row)]
-        if out is not None:
-            _write(_dataset(experiment, preset, rows), out)
-        try:
-            if callback is not None:
-                callback(number + 1, len(left))
-        except Cancelled:
-            break
-    return _dataset(experiment, preset, rows)
+    found = {key_of(settings): row for settings, row in rows}
+    order = {key_of(settings): settings for settings, _ in rows} | {
+        key_of(settings): settings for settings in left}
+
+    def results() -> xr.Dataset:
+        return _dataset(experiment, preset, [(settings, found[key]) for key, settings in
+                                             order.items() if key in found])
+
+    with tqdm(total=len(left), disable=not progress, desc=experiment.name, unit="run") as bar:
+        finished = completed(_one, [(experiment, settings) for settings in left], workers,
+                             limit=False)
+        for number, (settings, row) in enumerate(finished, start=1):
+            found[key_of(settings)] = row
+            bar.set_postfix_str(" ".join(str(v) for v in settings.values()))
+            bar.update()
+            if out is not None:
+                _write(results(), out)
+            try:
+                if callback is not None:
+                    callback(number, len(left))
+            except Cancelled:
+                break
+    return results()
 
 
 def read_results(path: str | Path) -> xr.Dataset:
@@ -203,7 +217,7 @@ def _chosen(runs: list[Settings], only: Mapping[str, str]) -> list[Settings]:
     return chosen
 
 
-def _one(experiment: Experiment, settings: Settings) -> Row:
+def _one(experiment: Experiment, settings: Settings) -> tuple[Settings, Row]:
     started = time.perf_counter()
     try:
         row = experiment.score(dict(settings))
@@ -215,7 +229,7 @@ def _one(experiment: Experiment, settings: Settings) -> Row:
     row[SECONDS] = time.perf_counter() - started
     row[CODE] = fingerprint(experiment, settings)
     row[DATE] = datetime.now(UTC).date().isoformat()
-    return row
+    return settings, row
 
 
 def _dataset(experiment: Experiment, preset: str, rows: list[tuple[Settings, Row]]) -> xr.Dataset:
