@@ -1,0 +1,75 @@
+"""What was to be reached in speed, beside what the stored benchmarks say."""
+
+from __future__ import annotations
+
+import pandas as pd
+from tables import RESULTS, stored
+
+_FILES = ("peers.csv", "cmp.csv", "pixels.csv", "korea_district.csv", "large_map.csv")
+
+
+@stored("goals", *_FILES, command="the commands of the rows")
+def goals() -> pd.DataFrame:
+    """One row for each goal: against whom, what was asked, what was measured, whether it is met."""
+    rows = [*_peers(), *_recipes(), *_pixels(), *_korea(), *_large()]
+    frame = pd.DataFrame(rows, columns=["task", "against", "goal", "measured", "met", "command"])
+    return frame.set_index("task")
+
+
+def _row(task: str, against: str, goal: str, measured: str, met: bool, command: str) -> tuple:
+    return task, against, goal, measured, "yes" if met else "no", command
+
+
+def _peers() -> list[tuple]:
+    raw = pd.read_csv(RESULTS / "peers.csv")
+    rows = []
+    for _, one in raw.iterrows():
+        bagging = one["task"].startswith("bagging")
+        measured = (f"{1 / one['ratio']:.2f} of its processor time" if bagging
+                    else f"{one['ratio']:.1f} times faster")
+        rows.append(_row(one["task"], one["peer"], "≤ 1.2 of its time" if bagging else
+                         "≥ 5 times faster", measured,
+                         1 / one["ratio"] <= 1.2 if bagging else one["ratio"] >= 5,
+                         f"benchmarks/peers.py --cases {'bagging' if bagging else 'summaries'}"))
+    return rows
+
+
+def _recipes() -> list[tuple]:
+    raw, rows = pd.read_csv(RESULTS / "cmp.csv"), []
+    for kind, goal in (("exact", 63), ("variational", 70)):
+        wide = raw[raw["kind"] == kind].pivot(index="seed", columns="method", values="processor")
+        times, seeds = wide["published"] / wide["workbench"], len(wide)
+        rows.append(_row(f"{kind} conditional mean process, seeds: {seeds}", "the published recipe",
+                         f"≥ {goal} times faster, 5 seeds", f"{times.mean():.0f} times faster",
+                         round(times.mean()) >= goal and seeds >= 5, "benchmarks/cmp.py"))
+    return rows
+
+
+def _pixels() -> list[tuple]:
+    largest = pd.read_csv(RESULTS / "pixels.csv").sort_values("pixels").iloc[-1]
+    told = f"{largest['pixels']:,.0f} pixels, compress={largest['compress']:.0f}"
+    command = "benchmarks/pixels.py"
+    return [_row(f"{told}: fit", "–", "≤ 600 s with the default compress",
+                 f"{largest['fit_seconds']:,.0f} s, {largest['threads']:.0f} thread",
+                 largest["fit_seconds"] <= 600 and largest["compress"] >= 40, command),
+            _row(f"{told}: 95 % intervals of pixels", "–", "cover 92 to 98 %",
+                 f"{100 * largest['coverage_95']:.0f} % (plain Poisson)",
+                 0.92 <= largest["coverage_95"] <= 0.98, command)]
+
+
+def _korea() -> list[tuple]:
+    seconds = pd.read_csv(RESULTS / "korea_district.csv").set_index("method").loc["auto", "seconds"]
+    return [_row("auto, effort normal, Korea's districts", "–", "≤ 180 s", f"{seconds:.0f} s",
+                 seconds <= 180, "benchmarks/korea.py")]
+
+
+def _large() -> list[tuple]:
+    raw = pd.read_csv(RESULTS / "large_map.csv").sort_values("pixels")
+    least, most = raw["processor_per_million"].min(), raw["processor_per_million"].max()
+    largest = raw.iloc[-1]
+    return [_row(f"map of {largest['pixels'] / 1e6:.0f} million pixels in blocks", "–",
+                 "linear cost and constant memory to 100 million",
+                 f"{least:.1f} to {most:.1f} s of processor and {raw['map_gib'].min():.2f} to "
+                 f"{raw['map_gib'].max():.2f} GiB a map", largest["pixels"] >= 1e8
+                 and most < 1.25 * least and raw["map_gib"].max() < 1.25 * raw["map_gib"].min(),
+                 "benchmarks/large_map.py")]
