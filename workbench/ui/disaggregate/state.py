@@ -26,12 +26,12 @@ from workbench.ui.disaggregate.catalogue import (
     variances,
 )
 from workbench.ui.disaggregate.fitted import PREVIEW, STATUSES, UNFITTED, Fitted
+from workbench.ui.disaggregate.mixtures import AUTO
 
 #: Of the way from files to a report, in this order.
 STEPS = ("data", "check", "areas", "model", "map", "report")
 EXACT = "aggregated-gp"
 FLAT = "constant"
-AUTO = "auto"
 MODELS = {
     "Auto: several models, weighted by what the areas can test": AUTO,
     "VBAgg: GP on individuals, variational": "vbagg",
@@ -192,7 +192,8 @@ class State(state.State):
             return []
         if name != "at":
             return super()._read(name, text)
-        good = fitted.read(text) is not None
+        read = fitted.read_mixture if self.model == AUTO else fitted.read
+        good = read(text) is not None or not text
         self.at = text if good else ""
         return [] if good else [f"at={short(text)} (no hyperparameters; none taken)"]
 
@@ -204,7 +205,7 @@ class State(state.State):
             if wrong in self.impossible(name):
                 setattr(self, name, instead)
                 problems.append(f"{name}={wrong} ({instead} taken)")
-        if problems or self.status == PREVIEW or self.model == AUTO:
+        if problems or self.status == PREVIEW:
             self.at = ""
         if self.status == fitted.CANCELLED and not self.at:
             self._show(UNFITTED)
