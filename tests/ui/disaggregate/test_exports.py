@@ -8,13 +8,14 @@ import xarray as xr
 
 import workbench as wb
 from tests.ui.disaggregate.sessions import SMALL, Session, stops
-from tests.ui.kit import ran
+from tests.ui.kit import ran, restored
 from workbench.checks import InputError
 from workbench.ui.base.session import pack, unpack
 from workbench.ui.disaggregate import engine, exporting, exports, keeping
 from workbench.ui.disaggregate.engine import _ANSWERS, _SCORES, _WITH_EFFECT
 from workbench.ui.disaggregate.fitted import CANCELLED, FITTED, PREVIEW, UNFITTED, Fitted
 from workbench.ui.disaggregate.state import State
+from workbench.ui.disaggregate.views.lengthscale import Lengthscale
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("one_thread")]
 MIXTURE = SMALL.replace("vbagg", "auto")
@@ -162,6 +163,31 @@ def test_a_fitted_mixture_is_found_again_to_the_digits_by_address_settings_and_p
     assert list(names["table"]) == list(page)
     np.testing.assert_allclose(names["table"].select_dtypes("number"),
                                page.select_dtypes("number"), rtol=1e-8)
+
+
+def test_the_best_model_of_auto_with_a_lengthscale_is_explored_alone_in_one_step(begin, mixture):
+    session = begin(mixture.state.query())
+    state, view = session.state, Lengthscale(session.maps())
+    auto, before, heard = session.store.answer, state.query(), []
+    weights = auto.fit.weights.to_series()
+    name = max(set(weights.index) - {"flat", "slopes"}, key=weights.get)
+    assert view.slider.disabled and not view.alone.disabled and view.alone.visible
+    assert f"{100 * weights[name]:.0f} %" in view.told.object
+    state.listen(lambda *events: heard.append(events), state.names())
+    view.alone.clicks += 1
+    assert heard == [()]                    # one change, and so one entry of the history
+    one = auto.fit.candidates[name]
+    shown = session.maps().answer
+    assert (shown.kind, shown.spec.model, state.status) == ("learnt", "vbagg", FITTED)
+    assert shown.spec.options["transform"] == one.model.options.transform
+    mean = one.at(engine.scene(shown.spec).plain).mean
+    np.testing.assert_allclose(shown.mean, mean, rtol=1e-6)
+    length = one.hyperparameters["matern32.lengthscale"]["value"]
+    assert not view.slider.disabled and view.slider.value == pytest.approx(length)
+    assert [mark["label"] for mark in view.slider.marks] == ["fitted"] and not view.alone.visible
+    assert restored(state, {"kernel": one.model.options.kernel}).fitted == state.fitted
+    assert state.read(before) == [] and session.maps().answer.fit.model.name == "auto"
+    assert view.alone.visible and view.slider.disabled
 
 
 def test_an_address_with_a_model_that_auto_does_not_weigh_is_refused(begin):
