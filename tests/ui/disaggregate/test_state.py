@@ -79,6 +79,20 @@ def test_auto_is_the_default_and_chooses_for_itself():
     assert len(state.fixed()) == 2 and state.inapplicable("kernel") == ""
 
 
+def test_what_is_looked_at_is_in_the_address():
+    state = State()
+    given = {"summand": "area effect", "scored": "held-out", "scores_as": "bars", "place": "4711"}
+    assert state.read("summand=area effect&scored=held-out&scores_as=bars&place=4711") == []
+    spec = state.spec()
+    assert restored(state, given).spec() == spec == State().spec()
+    assert state.read("place=-1&summand=<b>&scored=x&scores_as=y") == [
+        "summand=<b> (none taken)", "scored=x (held-out taken)", "scores_as=y (bars taken)",
+        "place=-1 (none taken)"]
+    state.place = "3"
+    state.dataset = "korea"
+    assert state.place == ""
+
+
 def test_models_of_auto_can_be_explored_alone_where_the_data_allow_them():
     alone = {one.kernel for one in (*CANDIDATES, *OVER_TIME)
              if "matern" in one.kernel and "*" not in one.kernel}

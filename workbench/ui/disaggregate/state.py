@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from urllib.parse import parse_qsl
@@ -37,6 +38,10 @@ MODELS = {
     "Centre-point GP: areas as points": "centre-point",
     "Constant: one flat rate": FLAT,
 }
+#: What calibration and scores can be of; the last where areas were merged and predicted.
+SCORED = ("finest", "bag", "individual", "rate", "held-out")
+#: Texts that a URL may have for choices that are no selection.
+_TEXTS = {"summand": re.compile(r"[\w .,+×()-]{0,80}"), "place": re.compile(r"[0-9]{0,9}")}
 #: Choices that a fit belongs to: another of them, and nothing is fitted yet.
 FIT_CHOICES = ("dataset", "granularity", "model", *rules.OF_ONE)
 
@@ -81,6 +86,13 @@ class State(state.State):
     swipe = param.Selector(
         objects=list(range(101)), default=50,
         doc="Where the divider stands between estimate and population split, in percent.")
+    summand = param.String("", doc="Which summand of f is beside the estimate; else the first.")
+    scored = param.Selector(
+        objects=list(SCORED), doc="What calibration and scores are of; finest: what is known that "
+        "is finest.")
+    scores_as = param.Selector(
+        objects={"table": "table", "bars": "bars"}, doc="Scores as a table or as bars.")
+    place = param.String("", doc="Number of the individual that is explained; empty for none.")
     step = param.Selector(objects=list(STEPS), default="map", doc="Where on the page one is.")
     threshold = param.Selector(
         doc="The exceedance map shows the probability that the rate is above this.")
@@ -146,6 +158,7 @@ class State(state.State):
             self.offer("threshold", {f"{t:g}": t for t in offered.thresholds}, offered.threshold)
             if not same:                            # the same number means nothing elsewhere
                 self._offered_for, self.threshold = self.dataset, offered.threshold
+                self.place = ""
 
     # what is fitted
 
@@ -206,6 +219,10 @@ class State(state.State):
             return []
         if name == "kernel":
             self.offer(name, self.choice.kernels_with(text))
+        if name in _TEXTS:
+            good = _TEXTS[name].fullmatch(text) is not None
+            setattr(self, name, text if good else "")
+            return [] if good else [f"{name}={short(text)} (none taken)"]
         if name != "at":
             return super()._read(name, text)
         read = fitted.read_mixture if self.model == AUTO else fitted.read
