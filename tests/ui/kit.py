@@ -1,5 +1,6 @@
 """Waiting for the work of stores, and driving pages of apps in a browser."""
 
+import json
 import re
 import subprocess
 import sys
@@ -84,6 +85,18 @@ def ran(program):
     """The names that an exported program leaves behind."""
     names = {}
     exec(compile(program, "exported", "exec"), names)   # what a user would run as it is
+    return names
+
+
+def ran_notebook(bundle):
+    """The names that the cells of an exported notebook leave behind."""
+    cells = [cell for cell in json.loads(bundle.notebook())["cells"]
+             if cell["cell_type"] == "code"]
+    sources = ["".join(cell["source"]) for cell in cells]
+    assert sources[-1] == "table" and len(sources) > 2
+    names = {}
+    for source in sources:
+        exec(compile(source, "cell", "exec"), names)
     return names
 
 

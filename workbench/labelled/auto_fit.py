@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 import xarray as xr
 
+from workbench.checks import choose, require
 from workbench.gp.models.keeping import Kept
 from workbench.gp.models.vbagg.mixture import MixtureFit
 from workbench.gp.optimisation.training import History
@@ -92,6 +93,41 @@ class AutoFit(Fit):
         inner.history = History(**kept.facts["history"])
         return cls(inner, model, data, fits, datasets.get("recovery"), facts["verdict"],
                    facts["says"])
+
+    def conditioned(self, hyperparameters: Mapping) -> AutoFit:
+        """The mixture at given weights and hyperparameters, with what its own weights rest on.
+
+        Every posterior is found as exactly as by ``Auto.condition``, so that both give the same
+        map to the same digits; training, test and verdict stay those of this fit.
+
+        Parameters
+        ----------
+        hyperparameters : mapping
+            As of ``Auto.condition``; candidates that are not named have no weight.
+
+        Returns
+        -------
+        AutoFit
+            Candidates that are not named are as they were.
+
+        Raises
+        ------
+        InputError
+            If none is named, or one that is no candidate of this fit.
+        """
+        require(bool(hyperparameters), "expected weights and hyperparameters of a candidate")
+        fits, total = dict(self.candidates), sum(
+            one["weight"] for one in hyperparameters.values())
+        weights = dict.fromkeys(fits, 0.0)
+        for name, given in hyperparameters.items():
+            own = fits[choose("candidate", name, fits)]
+            fits[name] = own.model.condition(self.data, given["hyperparameters"])
+            fits[name].inner.history = own.inner.history
+            weights[name] = given["weight"] / total
+        inner = MixtureFit({name: fit.inner for name, fit in fits.items()}, weights)
+        inner.history = self.inner.history
+        return type(self)(inner, self.model, Converted(self.data), fits, self.recovery,
+                          self.verdict, self._says)
 
     def _parts(self) -> dict[str, xr.Dataset]:
         return super()._parts() | ({} if self.recovery is None else {"recovery": self.recovery})

@@ -102,7 +102,7 @@ def model_of(spec: BaseSpec, workers: int | None = None) -> object:
     options = {"seed": spec.seed} | spec.options.plain()
     if isinstance(spec, MediateSpec) and spec.noise_variance is not None:
         options = {"noise": "known"} | options
-    if spec.hyperparameters:
+    if spec.hyperparameters and spec.model != AUTO.name:       # which is conditioned, see `run`
         require("hyperparameters" not in options,
                 "the Spec gives hyperparameters twice, also in its options; keep one of them")
         options["hyperparameters"] = spec.hyperparameters.plain()

@@ -194,7 +194,10 @@ def steps_of(spec: BaseSpec, folder: Path | None = None) -> Steps:
     wanted |= {name: getattr(spec, name) for name in ("information", "components", "draws")
                if getattr(spec, name)}
     wanted |= {"seed": spec.seed} if spec.draws else {}
-    return Steps(data, f"model = {model_call(spec)}", "fit = model.fit(ds)",
+    fit = "fit = model.fit(ds)"
+    if spec.model == AUTO.name and spec.hyperparameters:
+        fit = f"fit = model.condition(ds, {thaw(spec.hyperparameters)!r})"
+    return Steps(data, f"model = {model_call(spec)}", fit,
                  f"maps = {call('fit.to_dataset', wanted, where)}", _scores(spec))
 
 

@@ -60,8 +60,18 @@ def test_held_out_areas_are_the_calibration_of_data_without_a_fine_truth(one_thr
     assert "Population split" in lines and not any("GLM" in label for label in lines)
     assert "Constant rate" in charts._legend.object and "standard" not in charts._legend.object
     assert not charts.seen.visible and "In-sample" in charts.scores.table.object
+    charts.target.value, held_out = "bag", store.recovered
+    assert state.scored == "bag" and charts.seen.visible
     store.recovered = None
     assert list(charts.target.options.values()) == before and charts._sized[1].visible
+    assert charts.target.value == "bag"
+    assert state.read("scored=held-out&scores_as=bars") == []
+    assert charts.target.value == before[-1]            # the finest, until there was a test
+    assert charts.scores.shape.value == "bars" and not charts.scores.table.visible
+    store.recovered = held_out
+    assert charts.target.value == HELD_OUT and state.scored == HELD_OUT
+    state.scored = "finest"
+    assert charts.target.value == HELD_OUT
     store.close()
 
 

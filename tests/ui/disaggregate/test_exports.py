@@ -8,14 +8,17 @@ import xarray as xr
 
 import workbench as wb
 from tests.ui.disaggregate.sessions import SMALL, Session, stops
+from tests.ui.kit import ran, restored
 from workbench.checks import InputError
 from workbench.ui.base.session import pack, unpack
 from workbench.ui.disaggregate import engine, exporting, exports, keeping
 from workbench.ui.disaggregate.engine import _ANSWERS, _SCORES, _WITH_EFFECT
 from workbench.ui.disaggregate.fitted import CANCELLED, FITTED, PREVIEW, UNFITTED, Fitted
 from workbench.ui.disaggregate.state import State
+from workbench.ui.disaggregate.views.lengthscale import Lengthscale
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("one_thread")]
+MIXTURE = SMALL.replace("vbagg", "auto")
 NEAR = 0.02         # of the posterior's sd: q is found again, to a tolerance
 
 
@@ -43,6 +46,18 @@ def fitted(begin, query=SMALL):
     session.maps().fit()
     assert session.maps().answer.kind == "learnt"
     return session
+
+
+@pytest.fixture(scope="module")
+def mixture():
+    """A session with a fit of auto, which takes longest."""
+    state = State()
+    assert state.read(MIXTURE + "&threshold=4") == []
+    session = Session(state)
+    session.maps().fit()
+    assert session.settled().answer.kind == "learnt"
+    yield session
+    session.store.close()
 
 
 def alike(first, second, tolerance=NEAR):
@@ -103,15 +118,83 @@ def test_a_cancelled_fit_is_in_the_address(begin):
     alike(store.answer, again)
 
 
-def test_a_fitted_mixture_is_learnt_again_from_its_address(begin):
-    session = begin(SMALL.replace("vbagg", "auto") + "&status=fitted")
+def test_a_mixture_without_weights_in_its_address_is_learnt_and_a_cancelled_one_is_kept(begin):
+    session = begin(MIXTURE + "&status=fitted")
     store = session.store
     session.wait(lambda: store.fitting and store.answer is not None)
     assert store.answer.kind == "start" and store.stoppable     # something to look at meanwhile
     store.cancel()
-    session.wait(lambda: store.answer.kind == "stopped")
-    assert (session.state.status, session.state.at) == (CANCELLED, "")
-    assert not store.answer.again
+    stopped = session.settled().answer
+    assert stopped.kind == "stopped" and session.state.status == CANCELLED
+    assert session.state.at.startswith("flat:1,flat/mean:")     # the first is as far as it came
+    again = begin(session.state.query()).maps().answer
+    assert again.kind == "stopped" and again.restored
+    np.testing.assert_array_equal(again.mean, stopped.mean)
+    np.testing.assert_array_equal(again.std, stopped.std)
+
+
+def test_a_fitted_mixture_is_found_again_to_the_digits_by_address_settings_and_program(
+        begin, mixture, tmp_path):
+    state, store = mixture.state, mixture.store
+    shown, query = store.answer, state.query()
+    assert shown.history and len(query) < 2000
+    again = begin(query)
+    found = again.maps().answer
+    assert found.kind == "learnt" and found.restored and again.state.query() == query
+    assert 0 not in found.fit.weights.values and "auto" == found.fit.model.name
+    np.testing.assert_allclose(found.mean, shown.mean, rtol=1e-10)
+    np.testing.assert_allclose(found.std, shown.std, rtol=1e-10)
+
+    told = json.loads(exports.settings(shown, state))
+    assert told["status"] == "fitted" and set(told["hyperparameters"]) == set(
+        found.fit.candidates)
+    maps = wb.run(wb.Spec.from_json(json.dumps(told)))
+    np.testing.assert_allclose(maps["mean"], shown.mean, rtol=1e-10)
+    (tmp_path / "maps.nc").write_bytes(exporting.bundle(store).file(".nc").getvalue())
+    kept = wb.read(tmp_path / "maps.nc")
+    assert kept.attrs["address"] == f"disaggregate?{query}"
+    assert wb.Spec.from_json(kept.attrs["spec"]) == wb.Spec.from_json(maps.attrs["spec"])
+
+    bundle = exporting.bundle(store)
+    names = ran(bundle.program)
+    np.testing.assert_allclose(names["maps"]["mean"], shown.mean, rtol=1e-10)
+    np.testing.assert_allclose(names["maps"]["std"], shown.std, rtol=1e-10)
+    page = bundle.table()
+    assert list(names["table"]) == list(page)
+    np.testing.assert_allclose(names["table"].select_dtypes("number"),
+                               page.select_dtypes("number"), rtol=1e-8)
+
+
+def test_the_best_model_of_auto_with_a_lengthscale_is_explored_alone_in_one_step(begin, mixture):
+    session = begin(mixture.state.query())
+    state, view = session.state, Lengthscale(session.maps())
+    auto, before, heard = session.store.answer, state.query(), []
+    weights = auto.fit.weights.to_series()
+    name = max(set(weights.index) - {"flat", "slopes"}, key=weights.get)
+    assert view.slider.disabled and not view.alone.disabled and view.alone.visible
+    assert f"{100 * weights[name]:.0f} %" in view.told.object
+    state.listen(lambda *events: heard.append(events), state.names())
+    view.alone.clicks += 1
+    assert heard == [()]                    # one change, and so one entry of the history
+    one = auto.fit.candidates[name]
+    shown = session.maps().answer
+    assert (shown.kind, shown.spec.model, state.status) == ("learnt", "vbagg", FITTED)
+    assert shown.spec.options["transform"] == one.model.options.transform
+    mean = one.at(engine.scene(shown.spec).plain).mean
+    np.testing.assert_allclose(shown.mean, mean, rtol=1e-6)
+    length = one.hyperparameters["matern32.lengthscale"]["value"]
+    assert not view.slider.disabled and view.slider.value == pytest.approx(length)
+    assert [mark["label"] for mark in view.slider.marks] == ["fitted"] and not view.alone.visible
+    assert restored(state, {"kernel": one.model.options.kernel}).fitted == state.fitted
+    assert state.read(before) == [] and session.maps().answer.fit.model.name == "auto"
+    assert view.alone.visible and view.slider.disabled
+
+
+def test_an_address_with_a_model_that_auto_does_not_weigh_is_refused(begin):
+    session = begin(MIXTURE + "&status=fitted&at=place:1,place/mean:1")     # no coordinates here
+    store = session.maps()
+    assert "'place' is none of the models that auto weighs" in store.error
+    assert store.answer.kind == "start" and session.state.fitted == UNFITTED
 
 
 def test_an_address_with_a_fit_of_another_model_is_refused_and_shown_as_preview(begin):
@@ -151,9 +234,9 @@ def test_the_settings_and_maps_of_a_fit_carry_it(begin, tmp_path):
     np.testing.assert_allclose(maps["mean"], store.answer.mean)
 
 
-@pytest.mark.parametrize("query", [SMALL, SMALL.replace("vbagg", "auto")])
-def test_a_session_file_shows_the_same_numbers_in_another_server(begin, query):
-    session = fitted(begin, query + "&threshold=4")
+@pytest.mark.parametrize("model", ["vbagg", "auto"])
+def test_a_session_file_shows_the_same_numbers_in_another_server(begin, mixture, model):
+    session = mixture if model == "auto" else fitted(begin, SMALL + "&threshold=4")
     packed = session.settled().save()
     other = begin(SMALL + "&granularity=25")
     before = other.maps().answer

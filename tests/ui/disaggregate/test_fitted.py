@@ -6,11 +6,14 @@ from tests.ui.kit import restored
 from workbench.ui.disaggregate.fitted import (
     CANCELLED,
     FITTED,
+    MOST,
     PREVIEW,
     UNFITTED,
     Fitted,
     read,
+    read_mixture,
     written,
+    written_mixture,
 )
 from workbench.ui.disaggregate.state import State
 
@@ -33,6 +36,40 @@ def test_hyperparameters_are_text_and_back():
     assert fit.values == {"linear.variance": 0.3, "rbf.lengthscale": [1.5, 2e-05],
                           "area.std": 0.123456789}
     assert UNFITTED.values == {} and read("") == {}
+
+
+MIXTURE = {"flat": {"weight": 0.0, "hyperparameters": {"mean": {"value": 1.0}}},
+           "slopes + place": {"weight": 0.75, "hyperparameters": HYPERPARAMETERS},
+           "all at once, transformed": {"weight": 0.25, "hyperparameters": {}}}
+MIXED = ("slopes-place:0.75,slopes-place/linear.variance:0.25,slopes-place/rbf.lengthscale:"
+         "1.5/2e-05,slopes-place/area.std:0.123456789,all-at-once-transformed:0.25")
+
+
+def test_mixtures_are_text_and_back_without_what_has_no_weight():
+    assert written_mixture(MIXTURE) == MIXED
+    mixture = Fitted(FITTED, MIXED).mixture
+    assert list(mixture) == ["slopes-place", "all-at-once-transformed"]
+    assert mixture["slopes-place"] == {"weight": 0.75, "hyperparameters": {
+        "linear.variance": 0.25, "rbf.lengthscale": [1.5, 2e-05], "area.std": 0.123456789}}
+    assert Fitted(FITTED, TEXT).mixture == {} and read_mixture("") is None
+
+
+def test_long_mixtures_have_fewer_digits_and_no_address_is_longer_than_what_is_read():
+    def many(count):
+        one = {"value": [1 / 3] * count}
+        return {"place": {"weight": 1.0, "hyperparameters": {"matern32.lengthscale": one}}}
+
+    short, long = written_mixture(many(100)), written_mixture(many(450))
+    assert "0.333333333/" in short and "/0.33333/" in long and len(long) <= MOST
+    assert len(read_mixture(long)["place"]["hyperparameters"]["matern32.lengthscale"]) == 450
+    assert written_mixture(many(600)) == ""
+
+
+@pytest.mark.parametrize("text", [
+    "place:0", "place:-0.5", "place:2", "place:0.5/0.5", "place/a:1", "place:0.5!",
+    "place:0.5,flat/a:1", "place:0.5,place/a:1!", "place:0.5,place:0.5", "a"])
+def test_other_text_is_no_mixture(text):
+    assert read_mixture(text) is None
 
 
 @pytest.mark.parametrize("text", ["a", "a:", "a:b", ":1", "a:1,a:2", "a:1!!", "a:nan", "a:1e999",
@@ -73,6 +110,9 @@ def test_undoing_a_fit_shows_the_preview_though_the_session_knows_the_fit():
     ("model=vbagg&status=cancelled&at=a:1", CANCELLED, []),
     ("model=vbagg&status=fitted", FITTED, []),                  # is learnt again
     ("status=fitted", FITTED, []),                              # as a mixture is
+    ("status=fitted&at=place:1,place/mean:2", FITTED, []),
+    ("status=cancelled&at=place:1", CANCELLED, []),
+    ("status=fitted&at=mean:2", FITTED, ["at=mean:2 (no hyperparameters; none taken)"]),
     ("status=cancelled", PREVIEW, ["status=cancelled (preview taken)"]),
     ("model=vbagg&at=a:1", PREVIEW, []),
     ("model=vbagg&status=fitted&at=evil", FITTED, ["at=evil (no hyperparameters; none taken)"]),
@@ -80,7 +120,8 @@ def test_undoing_a_fit_shows_the_preview_though_the_session_knows_the_fit():
 def test_a_status_without_its_fit_is_put_right(query, status, told):
     state = State()
     assert state.read(query) == told
-    assert state.status == status and (state.at == "" or "model=vbagg" in query)
+    taken = not told and status != PREVIEW and "at=" in query
+    assert (state.status, state.at) == (status, query.partition("at=")[2] if taken else "")
 
 
 @pytest.mark.parametrize(("name", "wrong", "needed"), [

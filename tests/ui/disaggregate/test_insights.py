@@ -99,9 +99,15 @@ def test_the_map_beside_the_estimate_is_drawn_when_it_is_looked_at(country):
     before = data["component"][0].copy()
     assert maps.part.visible and maps.part.options[-1] == EXPOSURE
     maps.part.value = EXPOSURE
+    assert country.state.summand == EXPOSURE and Maps(country).part.value == EXPOSURE
     assert not np.array_equal(before, maps.atlas.fine.source.data["component"][0], equal_nan=True)
     country.state.beside = "known"
     assert not maps.part.visible
+    country.state.summand = ""
+    country.state.beside = COMPONENTS
+    until(lambda: maps.part.visible)
+    assert maps.part.value == maps.part.options[0] != EXPOSURE
+    country.state.beside = "known"
 
 
 def test_frames_take_the_room_there_is_and_keep_the_aspect(country):
@@ -167,8 +173,15 @@ def test_a_place_that_is_clicked_is_explained(country):
     assert str(found["bag"].values[1]) in areas(found, scene.factor, scene.unit)
     bars = view._bars.data
     assert "intercept" not in bars["name"] and len(bars["name"]) == len(bars["low"]) >= 2
+    assert country.state.place == str(place)
     view._close()
-    assert not view.drawer.open and country.explained is None
+    assert not view.drawer.open and country.explained is None and country.state.place == ""
+    assert country.state.read(f"place={place}") == []           # as of an address, or of Back
+    until(lambda: country.explained is not None)
+    assert float(country.explained["rate"]) == pytest.approx(float(found["rate"]))
+    country.state.place = "999999999"                           # no such place
+    assert country.explained is None
+    country.state.place = ""
 
 
 @pytest.mark.slow

@@ -5,9 +5,10 @@ import math
 import pytest
 
 import workbench as wb
-from tests.ui.kit import refused
+from tests.ui.kit import refused, restored
 from workbench import plots
-from workbench.ui.disaggregate.catalogue import LEARNT, choices, lengthscales, variances
+from workbench.labelled.candidates import CANDIDATES, OVER_TIME
+from workbench.ui.disaggregate.catalogue import ALONE, LEARNT, choices, lengthscales, variances
 from workbench.ui.disaggregate.state import State
 
 
@@ -76,6 +77,39 @@ def test_auto_is_the_default_and_chooses_for_itself():
     assert dict(state.spec().options) == {"effort": "quick", "workers": 1}
     state.model = "vbagg"                                   # what was chosen is still there
     assert len(state.fixed()) == 2 and state.inapplicable("kernel") == ""
+
+
+def test_what_is_looked_at_is_in_the_address():
+    state = State()
+    given = {"summand": "area effect", "scored": "held-out", "scores_as": "bars", "place": "4711"}
+    assert state.read("summand=area effect&scored=held-out&scores_as=bars&place=4711") == []
+    spec = state.spec()
+    assert restored(state, given).spec() == spec == State().spec()
+    assert state.read("place=-1&summand=<b>&scored=x&scores_as=y") == [
+        "summand=<b> (none taken)", "scored=x (held-out taken)", "scores_as=y (bars taken)",
+        "place=-1 (none taken)"]
+    state.place = "3"
+    state.dataset = "korea"
+    assert state.place == ""
+
+
+def test_models_of_auto_can_be_explored_alone_where_the_data_allow_them():
+    alone = {one.kernel for one in (*CANDIDATES, *OVER_TIME)
+             if "matern" in one.kernel and "*" not in one.kernel}
+    assert set(ALONE) == alone
+    offered = {name: {kernel for kernel in ALONE if kernel in one.kernels_with(kernel).values()}
+               for name, one in choices().items()}
+    assert offered["simulated-country"] == alone
+    assert offered["swiss-roll"] == {"matern32", "matern32(covariates)"}
+    state = State()
+    assert state.read("model=vbagg&kernel=matern32&transform=yeo-johnson") == []
+    assert dict(state.spec().options)["transform"] == "yeo-johnson"
+    assert restored(state, {"kernel": "matern32"}).spec() == state.spec()
+    state.dataset = "korea"
+    assert state.kernel == "linear+matern32" and len(state.param.kernel.names) == 7
+    state.dataset = "swiss-roll"
+    assert state.read("kernel=matern32(coordinates)") == [
+        "kernel=matern32(coordinates) (rbf taken)"]
 
 
 def test_watchers_see_all_changes_of_a_dataset_at_once():

@@ -3,6 +3,7 @@
 import time
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from tests.ui.kit import refused, restored, settled
@@ -79,6 +80,13 @@ def test_models_share_bags_and_colours_and_keep_a_row_each():
     store.state.split = 1                       # other data: rows beside those
     settled(store)
     assert len(store.rows) == len(KINDS) + 1
+    kept = pd.read_csv(Charts(store).keep.callback(), dtype=str, keep_default_na=False)
+    assert list(kept) == [*messages.HEADS, "address"] and len(kept) == len(store.rows)
+    again = Store(State())
+    assert again.state.read(kept["address"][0].partition("?")[2]) == []
+    again.refresh()
+    assert settled(again).rows == {next(iter(store.rows)): next(iter(store.rows.values()))}
+    again.close()
     store.forget()
     assert len(store.rows) == 1
     store.close()

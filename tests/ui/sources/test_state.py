@@ -1,5 +1,6 @@
 """State and stores of the app "sources": URLs, sources, sliders, work in threads, and views."""
 
+import csv
 import time
 from urllib.parse import urlencode
 
@@ -21,7 +22,7 @@ from workbench.ui.sources.views.city import Map, image
 from workbench.ui.sources.views.controls import LABELS, Controls
 from workbench.ui.sources.views.experts import Experts
 from workbench.ui.sources.views.line import Line
-from workbench.ui.sources.views.series import Series
+from workbench.ui.sources.views.series import Models, Series
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
@@ -223,6 +224,11 @@ def test_the_city_is_learnt_in_a_thread_once_and_mapped_by_the_hour(short_fits):
     assert side.stale
     settled(side)
     assert side.fitted.key.seen == ("stations",) and len(side.rows) == 2
+    kept = list(csv.DictReader(Models(store).keep.callback()))
+    assert [one["sources"] for one in kept] == ["stations + satellite", "stations"]
+    for one, key in zip(kept, side.rows, strict=True):
+        again = State()
+        assert again.read(one["address"].partition("?")[2]) == [] and again.fit_key == key
     store.state.satellite = True                    # kept
     settled(side)
     assert side.fitted is first.fitted

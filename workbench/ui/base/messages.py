@@ -20,6 +20,10 @@ GLOSSARY = ("<a href='documentation/concepts/glossary.html' target='_blank' "
             "style='color: inherit'>Glossary: what the words mean</a>")
 SESSION, SAVE_SESSION, OPEN_SESSION = "Session", "Save session", "Open session"
 EXPORT, COPY_PYTHON, NOTEBOOK = "Export:", "Copy as Python", "Open as notebook"
+ROWS_CSV = "These rows (CSV)"
+ROWS_TOLD = "Each row with the address that makes it again."
+ROWS_NOTE = ("The rows belong to this session alone and end with it: the CSV keeps them, each with "
+             "the address that makes it again.")
 NOTHING_THERE = "There is nothing to export yet: wait until the page shows what you chose."
 COPY, COPIED, CLOSE, DOWNLOAD_PY = "Copy", "Copied", "Close", "Download .py"
 AS_PYTHON = "Runs as it is where workbench is installed, and computes what the page shows."

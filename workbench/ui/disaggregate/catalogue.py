@@ -28,6 +28,14 @@ _MAPS = {
     "Matérn 3/2 map alone": "matern32(coordinates)",
     "regression alone": "linear",
 }
+#: Kernels of models that auto weighs and that have one lengthscale: each can be explored alone.
+ALONE = {
+    "matern32(coordinates)": "Matérn 3/2 map alone",
+    "matern32(covariates)": "Matérn 3/2 of covariates alone",
+    "linear(covariates)+matern32(coordinates)": "regression + Matérn 3/2 map, as in auto",
+    "matern32(covariates)+matern32(coordinates)": "Matérn 3/2 of covariates + Matérn 3/2 map",
+    "matern32": "Matérn 3/2 of covariates and place together",
+}
 _INPUTS = {
     "RBF": "rbf",
     "Matérn 5/2": "matern52",
@@ -90,6 +98,15 @@ class Choice:
     def beside(self) -> dict[str, str]:
         """Maps that can stand beside the estimate, by label."""
         return {label: name for label, name in BESIDE.items() if self.known or name != TRUTH}
+
+    def kernels_with(self, more: str) -> dict[str, str]:
+        """Kernels by label, and one more where it is one of `ALONE` that these data allow."""
+        offered = list(self.kernels.values())
+        place = any("coordinates" in one for one in offered) or "coordinates" not in more
+        covariates = len(offered) > 1 or more == "matern32(coordinates)"
+        if more in offered or more not in ALONE or not (place and covariates):
+            return dict(self.kernels)
+        return {**self.kernels, ALONE[more]: more}
 
     def options(self, granularity: str) -> tuple[dict, str | None, int | None]:
         """Loader options, level and number of areas of a granularity."""

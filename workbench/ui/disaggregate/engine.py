@@ -19,7 +19,8 @@ import xarray as xr
 from workbench.checks import require
 from workbench.pipeline.spec import Spec
 from workbench.ui.base.cache import Cache
-from workbench.ui.disaggregate.fitted import CANCELLED, FITTED, UNFITTED, Fitted, written
+from workbench.ui.disaggregate import mixtures
+from workbench.ui.disaggregate.fitted import CANCELLED, FITTED, UNFITTED, Fitted
 from workbench.ui.disaggregate.scenes import Scene, data_spec, frozen, ready_scene, scene
 from workbench.ui.disaggregate.verdict import with_split
 
@@ -46,7 +47,7 @@ class Answer:
     ``spec`` it makes the answer again, in any session. ``restored`` says whether the answer was
     made at hyperparameters that were given, not learnt here; ``own`` that it came from a file, and
     belongs to one session. ``area_effect`` says whether the maps include what is particular to
-    each area. ``rough`` says whether q was found on clusters, in a hurry: see `settled`.
+    each area. ``rough`` says whether q was found in a hurry: see `settled`.
     """
 
     spec: Spec
@@ -85,7 +86,7 @@ class Answer:
 
     @property
     def again(self) -> bool:
-        """Whether spec and fitted make it again for anybody: not a mixture that was stopped."""
+        """Whether spec and fitted make it again for anybody."""
         return not self.own and (self.fitted.status != CANCELLED or bool(self.fitted.at))
 
     def answers(self, spec: Spec, fitted: Fitted) -> bool:
@@ -146,7 +147,7 @@ def quick(spec: Spec, fitted: Fitted = UNFITTED) -> Answer:
 def learn(spec: Spec, tick: Callable[[int, float, float], None] | None = None) -> Answer:
     """Maps with all hyperparameters learnt that the Spec does not fix, area effect left out.
 
-    A mixture whose fit is cancelled is returned as it is, and not kept.
+    Those of a mixture are rough: `settled` makes of them what its address gives everybody.
     """
     from workbench.pipeline.run import model_of
 
@@ -157,9 +158,9 @@ def learn(spec: Spec, tick: Callable[[int, float, float], None] | None = None) -
     started = time.perf_counter()
     data = _possible(key)
     fit = model_of(key).fit(data, callback=tick)
-    at = "" if key.model == "auto" else written(fit.hyperparameters, key.hyperparameters)
     status, kind = (CANCELLED, "stopped") if fit.cancelled else (FITTED, "learnt")
-    answer = _answer(key, fit, data, kind, started, Fitted(status, at))
+    found = Fitted(status, mixtures.address(key, fit))
+    answer = replace(_answer(key, fit, data, kind, started, found), rough=bool(found.mixture))
     if answer.again:
         _ANSWERS.keep((key, answer.fitted), answer)
     if not fit.cancelled:
@@ -192,11 +193,14 @@ def settled(answer: Answer) -> Answer:
     if not answer.rough:
         return answer
     started, data = time.perf_counter(), scene(answer.spec).plain
-    fit = answer.fit.model.condition(data, answer.fit.hyperparameters)
+    here = answer.spec.model == mixtures.AUTO and not answer.restored
+    fit = (mixtures.settled(answer.fit, answer.fitted, data) if here
+           else answer.fit.model.condition(data, answer.fit.hyperparameters))
     found = replace(_answer(answer.spec, fit, data, answer.kind, started, answer.fitted),
-                    restored=True, own=answer.own)
-    if answer.again:
-        _ANSWERS.keep((answer.spec, answer.fitted), found)
+                    restored=not here, own=answer.own)
+    found = replace(found, seconds=found.seconds + here * answer.seconds)   # of learning, too
+    for key in (answer.fitted, *["learnt"] * (here and answer.kind == "learnt")) * answer.again:
+        _ANSWERS.keep((answer.spec, key), found)
     return including(found, answer.area_effect)
 
 
@@ -271,7 +275,7 @@ def _restored(spec: Spec, fitted: Fitted) -> Answer:
     from workbench.pipeline.run import model_of
 
     started, data = time.perf_counter(), _possible(spec)
-    fit = model_of(spec).condition(data, fitted.values)
+    fit = model_of(spec).condition(data, mixtures.values_of(fitted, data))
     kind = "learnt" if fitted.status == FITTED else "stopped"
     return replace(_answer(spec, fit, data, kind, started, fitted), restored=True)
 

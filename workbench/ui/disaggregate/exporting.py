@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import xarray as xr
 
 from workbench.ui.base.views.bundle import Bundle, places
-from workbench.ui.disaggregate import engine, exports, labels, layers, messages, own
+from workbench.ui.disaggregate import engine, exports, labels, layers, messages, mixtures, own
+from workbench.ui.disaggregate.state import AUTO
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -27,8 +28,7 @@ _ENDS = {"low": 0.05, "high": 0.95}
 def maps_of(answer: Answer, scene: Scene, threshold: float) -> xr.Dataset:
     """The map as `workbench.run` would store it, and whether it was fitted.
 
-    Its Spec learns what was learnt, and has the hyperparameters of what no fit has found. A mixture
-    that was stopped has none to give; its Spec learns it again.
+    Its Spec learns what was learnt, and has the hyperparameters of what no fit has found.
 
     Parameters
     ----------
@@ -123,8 +123,8 @@ def program(answer: Answer, threshold: float | None, scene: Scene | None = None,
             layer: Layer | None = None, axes: tuple[str, str] = ("x", "y")) -> str:
     """The Python that makes the map of an answer again.
 
-    A fit is learnt again; what no fit has found, such as a preview or a slider's setting, is
-    conditioned on at its hyperparameters.
+    A fit of one model is learnt again; a mixture, which takes longest, and what no fit has found,
+    such as a preview or a slider's setting, are conditioned on at their hyperparameters.
 
     Parameters
     ----------
@@ -146,13 +146,15 @@ def program(answer: Answer, threshold: float | None, scene: Scene | None = None,
     spec = replace(own.portable(answer.spec), threshold=threshold, area_effect=answer.area_effect)
     steps = steps_of(spec)
     model, fit = steps.model, steps.fit
-    if not answer.relearnt:
+    mixture = spec.model == AUTO and answer.kind != "start"
+    if mixture or not answer.relearnt:
         stands_in = answer.fit.model.name != spec.model     # a preview of a mixture
         model = "model = " + model_call(replace(
             engine.base_spec(spec), **{"model": answer.fit.model.name, "options": {}}
             if stands_in else {}))
-        values = pformat(_values(answer.fit.hyperparameters), sort_dicts=False, width=96)
-        fit = f"# {exports.STATUS[answer.kind][1]}.\nfit = model.condition(ds, {values})"
+        values = pformat(mixtures.plain(answer.fit.hyperparameters), sort_dicts=False, width=96)
+        again = f" {labels.LEARN_AGAIN}" * mixture
+        fit = f"# {exports.STATUS[answer.kind][1]}.{again}\nfit = model.condition(ds, {values})"
     files = own.needed(answer.spec)
     said = [f"# {files[0].upper()}{files[1:]}."] if files else []
     tables = [] if scene is None else ["from workbench.plots import observed_rate"]
@@ -204,15 +206,3 @@ table = maps.reset_coords()[names].to_dataframe()[names].reset_index(drop=True)
 table.insert(0, "area", ds["bag"].values[member])
 for name, level in {_ENDS}.items():
     table[name] = maps["rate_quantile"].sel(quantile=level).values"""
-
-
-def _values(given: dict) -> dict:
-    """Hyperparameters as plain values, those of a mixture by candidate."""
-    def plain(one):
-        if not isinstance(one, dict):
-            return one
-        if "weight" in one and "hyperparameters" in one:
-            return {"weight": one["weight"], "hyperparameters": _values(one["hyperparameters"])}
-        return one.get("value", one)
-
-    return {name: plain(one) for name, one in given.items()}

@@ -11,7 +11,7 @@ import xarray as xr
 
 from workbench.pipeline.spec import Spec
 from workbench.ui.base.session import file_stem
-from workbench.ui.disaggregate import own
+from workbench.ui.disaggregate import mixtures, own
 from workbench.ui.disaggregate.engine import Answer, Scene
 from workbench.ui.disaggregate.layers import COMPONENTS, EXPOSURE, RANKED, Layer
 from workbench.ui.disaggregate.state import AUTO, State
@@ -28,8 +28,6 @@ STATUS = {
 def as_shown(answer: Answer, threshold: float | None = None) -> Spec:
     """The Spec that makes the maps of an answer again on the command line, nothing learnt.
 
-    A fitted mixture of models has no hyperparameters to give, and is learnt again.
-
     Parameters
     ----------
     answer : Answer
@@ -38,12 +36,9 @@ def as_shown(answer: Answer, threshold: float | None = None) -> Spec:
         Rate whose exceedance is shown, natural units.
     """
     spec = replace(own.portable(answer.spec), threshold=threshold, area_effect=answer.area_effect)
-    if spec.model == AUTO:
-        if answer.kind != "start":
-            return spec
+    if spec.model == AUTO and answer.kind == "start":
         spec = replace(spec, model=answer.fit.model.name, options={})   # it stands in
-    values = {name: entry["value"] for name, entry in answer.fit.hyperparameters.items()}
-    return replace(spec, hyperparameters=values)
+    return replace(spec, hyperparameters=mixtures.plain(answer.fit.hyperparameters))
 
 
 def subject(spec: Spec) -> str:

@@ -11,6 +11,7 @@ from functools import cached_property
 PREVIEW, FITTED, CANCELLED = "preview", "fitted", "cancelled"
 STATUSES = {"Preview, not fitted": PREVIEW, "Fitted": FITTED, "Cancelled: best so far": CANCELLED}
 MOST = 4_000        # characters
+DIGITS = (9, 5)     # of a number, and where that would be too long
 _ENTRY = re.compile(r"([^:!]{1,60}):([0-9eE.+/-]+)(!?)")
 
 
@@ -23,8 +24,8 @@ class Fitted:
     status : str
         ``preview`` (nothing is learnt), ``fitted``, or ``cancelled`` (the best state by then).
     at : str
-        Its hyperparameters as `written`; empty of a preview, and of a mixture of models, which has
-        none of its own and is learnt again.
+        Its hyperparameters as `written`, or those of a mixture's models as `written_mixture`;
+        empty of a preview.
     """
 
     status: str = PREVIEW
@@ -34,6 +35,11 @@ class Fitted:
     def values(self) -> dict[str, float | list[float]]:
         """Its hyperparameters by name, natural units."""
         return {name: value for name, (value, _) in (read(self.at) or {}).items()}
+
+    @cached_property
+    def mixture(self) -> dict[str, dict]:
+        """Of a mixture weight and hyperparameters of its models, by their keys; else empty."""
+        return read_mixture(self.at) or {}
 
     @cached_property
     def fixed(self) -> dict[str, float | list[float]]:
@@ -58,9 +64,8 @@ def written(hyperparameters: Mapping[str, Mapping], fixed: Mapping[str, float]) 
     """
     entries = []
     for name, entry in hyperparameters.items():
-        value = fixed.get(name, entry["value"])
-        listed = value if isinstance(value, list) else [value]
-        entries.append(f"{name}:{'/'.join(f'{v:.9g}' for v in listed)}{'!' * (name in fixed)}")
+        value = _numbers(fixed.get(name, entry["value"]), DIGITS[0])
+        entries.append(f"{name}:{value}{'!' * (name in fixed)}")
     return ",".join(entries)
 
 
@@ -85,3 +90,68 @@ def read(text: str) -> dict[str, tuple[float | list[float], bool]] | None:
             return None
         found[match[1]] = values[0] if len(values) == 1 else values, bool(match[3])
     return found
+
+
+def key_of(candidate: str) -> str:
+    """The name of a mixture's model without what an address has another use for.
+
+    Parameters
+    ----------
+    candidate : str
+
+    Examples
+    --------
+    >>> key_of("all at once, transformed"), key_of("slopes + place")
+    ('all-at-once-transformed', 'slopes-place')
+    """
+    return re.sub(r"\W+", "-", candidate)
+
+
+def written_mixture(candidates: Mapping[str, Mapping]) -> str:
+    """Weights and hyperparameters of a mixture's models as text; those of no weight are left out.
+
+    ``model:weight``, followed by its hyperparameters as ``model/name:value``, as `written`. Long
+    ones have fewer digits; of one that is too long even then the text is empty.
+
+    Parameters
+    ----------
+    candidates : mapping
+        As of the hyperparameters of a fitted mixture.
+    """
+    used = {key_of(name): one for name, one in candidates.items() if one["weight"] > 0}
+    for digits in DIGITS:
+        entries = []
+        for key, one in used.items():
+            entries.append(f"{key}:{one['weight']:.{digits}g}")
+            entries += [f"{key}/{name}:{_numbers(entry['value'], digits)}"
+                        for name, entry in one["hyperparameters"].items()]
+        if len(text := ",".join(entries)) <= MOST:
+            return text
+    return ""
+
+
+def read_mixture(text: str) -> dict[str, dict] | None:
+    """Weight and hyperparameters by model, of a text by `written_mixture`; None if it is none.
+
+    Parameters
+    ----------
+    text : str
+        Of a URL; may be anything.
+    """
+    found: dict[str, dict] = {}
+    for name, (value, fixed) in (read(text) or {}).items():
+        key, inside, hyperparameter = name.partition("/")
+        if fixed or inside and key not in found:
+            return None
+        if inside:
+            found[key]["hyperparameters"][hyperparameter] = value
+        elif isinstance(value, list) or not 0 < value <= 1:
+            return None
+        else:
+            found[key] = {"weight": value, "hyperparameters": {}}
+    return found or None
+
+
+def _numbers(value: float | list[float], digits: int) -> str:
+    """One or several numbers, with so many digits."""
+    return "/".join(f"{v:.{digits}g}" for v in (value if isinstance(value, list) else [value]))

@@ -89,7 +89,10 @@ def learn(spec: Spec, empty: bool, run: Run) -> None:
         run.send("meanwhile", (scene, engine.quick(spec)))
     answer = engine.learn(spec, run.tick)
     run.send("maps", (scene, engine.including(answer, spec.area_effect)))
-    run.send("scores", engine.scores(answer))
+    exact = engine.settled(answer)
+    if exact is not answer:
+        run.send("maps", (scene, engine.including(exact, spec.area_effect)))
+    run.send("scores", engine.scores(exact))
 
 
 def work_ahead(specs: list[Spec], fitted: Fitted, run: Run) -> None:

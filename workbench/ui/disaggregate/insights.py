@@ -51,6 +51,7 @@ class Insights(store.Store):
         self._own, self._dropped, self._used = self._line(self._hear_own), None, {}
         self._unsaved: set[str] = set()
         self.state.param.watch(self._look, "beside")
+        self.state.param.watch(self._explain, "place")
 
     @property
     def blocked(self) -> str:
@@ -158,13 +159,22 @@ class Insights(store.Store):
     @alone
     def explain(self, x: float, y: float) -> None:
         """Have the place of the map explained that is at two coordinates."""
-        scene, answer = self.scene, self.answer
-        if scene is None or answer is None:
-            return
-        place = looking.place_at(scene, self.state.choice.axes, x, y)
-        if place is not None:
+        if self.scene is not None and self.answer is not None:
+            place = looking.place_at(self.scene, self.state.choice.axes, x, y)
+            if place is not None:
+                self.state.place = str(place)
+
+    @alone
+    def _explain(self, *events) -> None:
+        """Explain the place that is chosen, of a new fit once it is there; or close it."""
+        scene, answer, place = self.scene, self.answer, self.state.place
+        if events:
+            self._looking.drop()
+        if not place or scene is not None and int(place) >= scene.data.sizes["individual"]:
+            self.explained = None
+        elif answer is not None and (events or self.explained is None):
             self._looking.start(lambda run: run.send(
-                "explained", looking.explain(answer, scene, place)))
+                "explained", looking.explain(answer, scene, int(place))))
 
     @alone
     def _hear_insight(self, event: str, *values) -> None:

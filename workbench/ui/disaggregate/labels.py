@@ -54,6 +54,7 @@ CRS_FIELD = "CRS of {}, e.g. EPSG:32738"
 UNUSED_FIX = ("drop a raster (GeoTIFF, NetCDF) of what a column measures to have it as a "
               "covariate, or choose the column as totals or population")
 
+LEARN_AGAIN = "model.fit(ds) learns weights and hyperparameters again."
 NATURAL = ("Files and programs hold rates for one unit of weight; the page shows them in {unit}.")
 
 def text_column(column: str, file: str, wrong: list[str]) -> str:

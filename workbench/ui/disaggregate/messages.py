@@ -246,6 +246,20 @@ def lengthscale(term: str, value: float | list[float], unit: str) -> str:
     return f"{term} lengthscale {shown} {unit}".strip()
 
 
+EXPLORE = "Explore its best model"
+MIXED = "Auto weighs several models, so that no one lengthscale can be moved."
+NONE_ALONE = "None of those of this fit has one lengthscale that could be moved."
+FIT_FIRST = "Press Fit; then its best model can be explored on its own."
+
+
+def alone(name: str, weight: float, first: str, most: float) -> str:
+    """Which model of a mixture can be explored on its own."""
+    which = (f"The one of most weight is {name} ({100 * weight:.0f} %)" if name == first else
+             f"Of those that have one, {name} has most weight ({100 * weight:.0f} %; {first} has "
+             f"{100 * most:.0f} %, and no lengthscale)")
+    return f"{which}. Explore it on its own, fitted as it is; Undo comes back to auto."
+
+
 def candidate(name: str, weight: float, lengths: list[str]) -> str:
     """One model of a mixture."""
     inside = f" ({'; '.join(lengths)})" if lengths else ""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
 from dataclasses import replace
 from urllib.parse import parse_qsl
 
@@ -10,12 +12,11 @@ import param
 from workbench.pipeline.spec import Spec
 from workbench.ui.base import state
 from workbench.ui.base.state import short
-from workbench.ui.disaggregate import fitted, labels
+from workbench.ui.disaggregate import fitted, labels, rules
 from workbench.ui.disaggregate.catalogue import (
     BESIDE,
     LEARNT,
     OWN,
-    TRUTH,
     Choice,
     a_lengthscale,
     choices,
@@ -26,12 +27,10 @@ from workbench.ui.disaggregate.catalogue import (
     variances,
 )
 from workbench.ui.disaggregate.fitted import PREVIEW, STATUSES, UNFITTED, Fitted
+from workbench.ui.disaggregate.rules import AUTO, EXACT, FLAT
 
 #: Of the way from files to a report, in this order.
 STEPS = ("data", "check", "areas", "model", "map", "report")
-EXACT = "aggregated-gp"
-FLAT = "constant"
-AUTO = "auto"
 MODELS = {
     "Auto: several models, weighted by what the areas can test": AUTO,
     "VBAgg: GP on individuals, variational": "vbagg",
@@ -39,10 +38,12 @@ MODELS = {
     "Centre-point GP: areas as points": "centre-point",
     "Constant: one flat rate": FLAT,
 }
+#: What calibration and scores can be of; the last where areas were merged and predicted.
+SCORED = ("finest", "bag", "individual", "rate", "held-out")
+#: Texts that a URL may have for choices that are no selection.
+_TEXTS = {"summand": re.compile(r"[\w .,+×()-]{0,80}"), "place": re.compile(r"[0-9]{0,9}")}
 #: Choices that a fit belongs to: another of them, and nothing is fitted yet.
-FIT_CHOICES = ("dataset", "granularity", "model", "kernel", "link", "likelihood",
-               "overdispersion", "nugget")
-_POSITIVE = ("poisson", "negative-binomial")
+FIT_CHOICES = ("dataset", "granularity", "model", *rules.OF_ONE)
 
 
 class State(state.State):
@@ -70,6 +71,10 @@ class State(state.State):
         doc="Counts of real areas vary more than Poisson: an iid effect of each area takes up "
         "what covariates and map cannot, or else the map overfits.")
     kernel = param.Selector(doc="Terms of the Gaussian process: covariates and map.")
+    transform = param.Selector(
+        objects={"standardised": "standardise", "power-transformed": "yeo-johnson"},
+        doc="What is done to covariates before they are standardised; a power (Yeo-Johnson) makes "
+        "skewed ones more even.")
     lengthscale = param.Selector(
         doc="Distance over which the map term changes: learnt, or fixed where you put it.")
     variance = param.Selector(
@@ -81,6 +86,13 @@ class State(state.State):
     swipe = param.Selector(
         objects=list(range(101)), default=50,
         doc="Where the divider stands between estimate and population split, in percent.")
+    summand = param.String("", doc="Which summand of f is beside the estimate; else the first.")
+    scored = param.Selector(
+        objects=list(SCORED), doc="What calibration and scores are of; finest: what is known that "
+        "is finest.")
+    scores_as = param.Selector(
+        objects={"table": "table", "bars": "bars"}, doc="Scores as a table or as bars.")
+    place = param.String("", doc="Number of the individual that is explained; empty for none.")
     step = param.Selector(objects=list(STEPS), default="map", doc="Where on the page one is.")
     threshold = param.Selector(
         doc="The exceedance map shows the probability that the rate is above this.")
@@ -114,6 +126,11 @@ class State(state.State):
         return first + [n for n in cls.param if n not in (*first, *last, "name")] + last
 
     @property
+    def known(self) -> Mapping[str, Choice]:
+        """Every dataset of this session by name."""
+        return self._choices
+
+    @property
     def choice(self) -> Choice:
         """What the present dataset offers."""
         return self._choices[self.dataset]
@@ -130,16 +147,18 @@ class State(state.State):
         unit = "rate²" if link == "identity" else ""
         with param.parameterized.batch_call_watchers(self):     # watchers see all or nothing
             self.offer("granularity", offered.granularities)
-            self.offer("kernel", offered.kernels)
+            same = self.dataset == self._offered_for
+            self.offer("kernel", offered.kernels_with(self.kernel if same else ""))
             self.offer("beside", offered.beside)
-            chosen = [self.lengthscale] if self.dataset == self._offered_for else []
+            chosen = [self.lengthscale] if same else []
             self._offer_lengthscales(chosen)
             self.offer("nugget", {"learnt": "learn"} | {
                 "none" if sd == 0 else f"{sd:g}": sd for sd in nuggets(offered, link)})
             self.offer("variance", stop_labels(variances(offered, link), unit))
             self.offer("threshold", {f"{t:g}": t for t in offered.thresholds}, offered.threshold)
-            if self.dataset != self._offered_for:   # the same number means nothing elsewhere
+            if not same:                            # the same number means nothing elsewhere
                 self._offered_for, self.threshold = self.dataset, offered.threshold
+                self.place = ""
 
     # what is fitted
 
@@ -166,6 +185,14 @@ class State(state.State):
         """Of other settings there may be a fit of this session; not that of the former ones."""
         self._show(self._fits.get(self._fit_key, UNFITTED))
 
+    def explore(self, choices: Mapping, fit: Fitted) -> None:
+        """Take one model of a mixture for itself, fitted as it is there: one step back."""
+        with self.together():
+            self.model = choices["model"]
+            self.offer("kernel", self.choice.kernels_with(choices["kernel"]))
+            self.choose({"lengthscale": LEARNT, "variance": LEARNT} | dict(choices))
+            self.keep(fit)
+
     def fix_lengthscale(self, value: float) -> None:
         """Fix the lengthscale anywhere, which then is a stop too; an address has six digits."""
         value = float(f"{value:g}")
@@ -190,9 +217,16 @@ class State(state.State):
         if name == "lengthscale" and (value := a_lengthscale(self.choice, text)) is not None:
             self.fix_lengthscale(value)
             return []
+        if name == "kernel":
+            self.offer(name, self.choice.kernels_with(text))
+        if name in _TEXTS:
+            good = _TEXTS[name].fullmatch(text) is not None
+            setattr(self, name, text if good else "")
+            return [] if good else [f"{name}={short(text)} (none taken)"]
         if name != "at":
             return super()._read(name, text)
-        good = fitted.read(text) is not None
+        read = fitted.read_mixture if self.model == AUTO else fitted.read
+        good = read(text) is not None or not text
         self.at = text if good else ""
         return [] if good else [f"at={short(text)} (no hyperparameters; none taken)"]
 
@@ -204,7 +238,7 @@ class State(state.State):
             if wrong in self.impossible(name):
                 setattr(self, name, instead)
                 problems.append(f"{name}={wrong} ({instead} taken)")
-        if problems or self.status == PREVIEW or self.model == AUTO:
+        if problems or self.status == PREVIEW:
             self.at = ""
         if self.status == fitted.CANCELLED and not self.at:
             self._show(UNFITTED)
@@ -219,48 +253,11 @@ class State(state.State):
 
     def inapplicable(self, name: str) -> str:
         """Why a choice has no effect at present; empty if it has."""
-        if self.model == AUTO and name in ("link", "likelihood", "overdispersion", "nugget",
-                                           "kernel", "lengthscale", "variance"):
-            return labels.AUTO_ONLY
-        if self.model == EXACT and name in ("link", "likelihood", "overdispersion", "nugget"):
-            return labels.NORMAL_ONLY
-        if self.model == FLAT and name == "kernel":
-            return labels.FLAT_ONLY
-        if name in ("lengthscale", "variance"):
-            if self.model == FLAT:
-                return labels.FLAT_ONLY
-            if name == "lengthscale" and map_term(self.kernel) == "linear":
-                return "regression alone has no lengthscale"
-        if name == "overdispersion" and self.likelihood != "poisson":
-            return "this likelihood is already overdispersed"
-        if name == "area_effect" and not self._has_effect():
-            return labels.NO_EFFECT
-        return ""
+        return rules.inapplicable(self, name)
 
     def impossible(self, name: str) -> dict[str, str]:
         """Values of a choice that cannot work with the others, each with the reason."""
-        if self.model in (AUTO, EXACT) and name in ("link", "likelihood"):
-            return {}
-        if name == "link" and self.likelihood in _POSITIVE:
-            return {"identity": labels.NEEDS_NORMAL}
-        if name == "likelihood" and self.link == "identity":
-            return dict.fromkeys(_POSITIVE, labels.NEEDS_POSITIVE)
-        if name == "beside" and not self.choice.known:
-            return {TRUTH: labels.NO_FINE}
-        if name == "model" and self.choice.large:
-            return {EXACT: labels.TOO_MANY}
-        if name == "dataset" and self.model == EXACT:
-            return {key: labels.TOO_MANY for key, one in self._choices.items() if one.large}
-        return {}
-
-    def _has_effect(self) -> bool:
-        """Whether the model gives areas or individuals iid effects under a positive link."""
-        if self.model == AUTO:
-            return True
-        if self.model == EXACT or self.link == "identity":
-            return False
-        area = self.overdispersion == "area" and not self.inapplicable("overdispersion")
-        return area or self.nugget != 0
+        return rules.impossible(self, name)
 
     def fixed(self) -> dict[str, float]:
         """Hyperparameters of the map term that a slider fixes, by name, natural units."""
@@ -276,6 +273,7 @@ class State(state.State):
             options |= {"effort": "quick", "workers": 1}
         elif self.model != FLAT:
             options["kernel"] = self.kernel
+            options |= {} if self.transform == "standardise" else {"transform": self.transform}
         for name in ("link", "likelihood", "overdispersion", "nugget"):
             if not self.inapplicable(name):
                 options[name] = getattr(self, name)

@@ -26,7 +26,8 @@ from workbench.ui.disaggregate.state import State
 
 UPDATING = "updating the maps"
 #: Choices of the views, not of the answer.
-SHOWN_ONLY = ("colours", "log_colours", "beside", "swipe", "step")
+SHOWN_ONLY = ("colours", "log_colours", "beside", "swipe", "step", "summand", "scored", "scores_as",
+              "place")
 
 
 class Store(Insights):
@@ -283,6 +284,7 @@ class Store(Insights):
         """All that was asked for is shown: work ahead."""
         super()._end()
         self._have_tested()
+        self._explain()
         neighbours, fitted = self.state.neighbours(), self.state.fitted
         if neighbours:
             self._ahead.start(lambda run: work_ahead(neighbours, fitted, run))

@@ -204,11 +204,12 @@ def doubts_of_mixture(fit: Fit) -> tuple[str, ...]:
         Of any model; only mixtures (`workbench.AutoFit`) have such a verdict.
     """
     from workbench.labelled import AutoFit
+    from workbench.labelled.weighing import GIVEN
 
     if not isinstance(fit, AutoFit):
         return ()
     if fit.recovery is None:
-        return (words.NOT_WEIGHED,)
+        return (words.GIVEN if fit.verdict == GIVEN else words.NOT_WEIGHED,)
     _, better, tied, unsure, alone = standing(fit.recovery)
     if better:
         return (words.better_when_weighed(better),)

@@ -8,6 +8,7 @@ WIDER = "its intervals are wider than they need to be"
 MOSTLY_BEYOND = "it extrapolates at more than half of the places, where no total tests it"
 STOPPED = "learning was stopped early"
 NOT_CONVERGED = "training has not converged"
+GIVEN = "its weights are those of its address: the test that they rest on was not repeated here"
 NOT_WEIGHED = "its candidate models were not tested, so a simple map may be as good"
 
 

@@ -110,7 +110,8 @@ class Store(store.Store):
 
     def _note(self, found: Answer) -> None:
         key = background.key(found)
-        rows = {k: row for k, row in self.rows.items() if k != key} | {key: background.row(found)}
+        rows = {k: row for k, row in self.rows.items() if k != key} | {
+            key: background.row(found) | {"address": f"{self.app}?{self.state.query()}"}}
         self.rows = dict(list(rows.items())[-ROWS:])
 
     def _adopt(self, values: dict, evidence: float, cancelled: bool) -> None:

@@ -25,6 +25,9 @@ class CityStore(Store):
     watched = ("tab", "city", "scope", "stations", "satellite", "side", "model", "city_kernel",
                "reach", "hour")
 
+    def _set_up(self) -> None:
+        self.addresses = {}         # of what each row was made of
+
     def _changed(self, *events) -> None:
         state = self.state
         if state.tab != CITY:
@@ -56,6 +59,7 @@ class CityStore(Store):
         else:
             self.hour = result
             kept = {k: v for k, v in self.rows.items() if k != result.fitted.key}
+            self.addresses[result.fitted.key] = f"{self.app}?{self.state.query()}"
             self.rows = dict(list((kept | {result.fitted.key: row(result)}).items())[-ROWS:])
 
 

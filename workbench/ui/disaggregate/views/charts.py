@@ -15,7 +15,7 @@ from workbench.ui.base.views.figures import chart, push, shown, source
 from workbench.ui.base.views.layout import View, dim, stretched, wrapping
 from workbench.ui.base.views.text import note, paragraph
 from workbench.ui.disaggregate import messages, names
-from workbench.ui.disaggregate.state import AUTO
+from workbench.ui.disaggregate.state import AUTO, SCORED
 from workbench.ui.disaggregate.store import Store
 from workbench.ui.disaggregate.views.held_out import held_out_coverage, models_of
 from workbench.ui.disaggregate.views.scores import Scores
@@ -25,7 +25,7 @@ AXIS, GAP, NOTE = 66, 12, 45    # pixels of its axis and margins, between two, o
 SMALL = 220                 # pixels of a chart below which its title is small
 FONTS = {"title": "10.5pt", "labels": "10pt", "ticks": "9pt"}
 TARGETS = {"bag": "areas (in-sample)", "individual": "fine values", "rate": "true rate"}
-HELD_OUT, HELD_OUT_TITLE = "held out", "held-out areas"     # beside them, where there was a test
+HELD_OUT, HELD_OUT_TITLE = SCORED[-1], "held-out areas"     # beside them, where there was a test
 
 
 class Charts(View):
@@ -58,7 +58,9 @@ class Charts(View):
         self.follow(self._scored, "scores", "scene", "recovered")
         self.follow(self._dim, "work", "answer")
         self.follow(self._learn, "history", "answer")
-        self.target.param.watch(lambda _: self._draw(), "value")
+        self._picking = False
+        self.target.param.watch(self._picked, "value")
+        store.state.param.watch(lambda _: self._pick(self.target.options), "scored")
 
     def dock(self, width: int) -> bool:
         """Stand in a column of so many pixels; returns whether charts stand beside each other."""
@@ -84,9 +86,23 @@ class Charts(View):
         targets = {TARGETS[str(t)]: str(t) for t in scores["target"].values}
         if self.store.recovered is not None:
             targets[HELD_OUT_TITLE] = HELD_OUT
-        finest = list(targets.values())[-1]
         if targets != self.target.options:
-            self.target.param.update(options=targets, value=finest)
+            self._pick(targets)
+        self._draw()
+
+    def _pick(self, targets: dict[str, str]) -> None:
+        """Offer what there are scores of, and show what is chosen; else the finest."""
+        there, wanted = list(targets.values()), self.store.state.scored
+        self._picking = True
+        try:
+            self.target.param.update(options=targets,
+                                     value=wanted if wanted in there else there[-1])
+        finally:
+            self._picking = False
+
+    def _picked(self, event) -> None:
+        if not self._picking:
+            self.store.state.scored = event.new
         self._draw()
 
     def _dim(self, *events) -> None:

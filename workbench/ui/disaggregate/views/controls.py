@@ -14,6 +14,7 @@ from workbench.ui.disaggregate.views.stepper import target
 
 _LABELS = {
     "dataset": "Dataset", "granularity": "Areas seen", "model": "Model", "kernel": "Kernel",
+    "transform": "Covariates",
     "link": "Link", "likelihood": "Likelihood", "overdispersion": "Overdispersion",
     "nugget": "Nugget (individual sd)", "variance": "Variance",
     "threshold": "Threshold", "colours": "Colours", "log_colours": "Logarithmic colours",
@@ -21,7 +22,7 @@ _LABELS = {
 }
 _SECTIONS = {
     "Data": ("dataset", "granularity"),
-    "Model": ("model", "kernel", "link"),
+    "Model": ("model", "kernel", "transform", "link"),
     "Map term": ("variance",),
     "Noise": ("likelihood", "overdispersion", "nugget"),
     "Shown": ("threshold", "area_effect", "colours", "log_colours"),

@@ -43,7 +43,7 @@ class Explained(View):
         self.follow(self._update, "explained")
 
     def _close(self) -> None:
-        self.store.explained = None
+        self.store.state.place = ""
 
     def _update(self, *events) -> None:
         found = self.store.explained

@@ -6,15 +6,15 @@ import panel as pn
 import panel_material_ui as pmui
 
 from workbench.plots.theme import CATEGORIES, NEUTRAL
-from workbench.ui.base.views.controls import SLIDER
+from workbench.ui.base.views.controls import SLIDER, small_button
 from workbench.ui.base.views.figures import shown
 from workbench.ui.base.views.layout import View, stretched
 from workbench.ui.base.views.line_charts import DistanceCurves
 from workbench.ui.base.views.text import note, paragraph
-from workbench.ui.disaggregate import scale
+from workbench.ui.disaggregate import exploring, messages, scale
 from workbench.ui.disaggregate.catalogue import lengthscales
 from workbench.ui.disaggregate.scale import Scale
-from workbench.ui.disaggregate.state import LEARNT
+from workbench.ui.disaggregate.state import AUTO, LEARNT
 from workbench.ui.disaggregate.store import Store
 
 MARKED = {"& .MuiSlider-mark": {"height": "14px", "width": "3px", "opacity": 1}}
@@ -39,7 +39,10 @@ class Lengthscale(View):
         self._chart = shown(self.curves.figure, margin=(0, 3))
         self._showing, self.scale, self._scene, self._width = False, None, None, 0.0
         self._before: int | None = None     # stop at which the handle stood among other stops
-        self._panel = stretched(self.slider, self.switch, self.told, self._chart)
+        self._best: exploring.Alone | None = None
+        self.alone = small_button(messages.EXPLORE, self._explore, sizing_mode="stretch_width",
+                                  margin=(2, 10, 6, 10))
+        self._panel = stretched(self.slider, self.switch, self.told, self.alone, self._chart)
         self.slider.param.watch(self._slid, ["value", "value_throttled"])
         self.slider.param.watch(self._echoed, "marks")
         self.switch.param.watch(self._switched, "value")
@@ -57,8 +60,10 @@ class Lengthscale(View):
             with pn.io.hold():
                 self.slider.disabled = self.switch.disabled = found is None
                 self._chart.visible = found is not None
-                self.told.object = paragraph(
-                    found.told if found else f"None here: {reason}." if reason else scale.WAITING)
+                self._best = exploring.best(store.answer, store.state)
+                self.alone.visible = store.state.model == AUTO
+                self.alone.disabled = self._best is None
+                self.told.object = paragraph(found.told if found else self._instead(reason))
                 if found is None:
                     self.slider.marks = []
                     self.switch.value = False
@@ -66,6 +71,21 @@ class Lengthscale(View):
                     self._place(found)
         finally:
             self._showing = False
+
+    def _instead(self, reason: str) -> str:
+        """What is said where no lengthscale can be moved."""
+        answer = self.store.answer
+        if self.store.state.model != AUTO or not reason:
+            return f"None here: {reason}." if reason else scale.WAITING
+        if self._best is not None:
+            return f"{messages.MIXED} {self._best.told}"
+        fitted = answer is not None and answer.spec.model == AUTO and answer.kind != "start"
+        return f"{messages.MIXED} {messages.NONE_ALONE if fitted else messages.FIT_FIRST}"
+
+    def _explore(self) -> None:
+        """Take the best model of a mixture for itself."""
+        if self._best is not None:
+            self.store.state.explore(self._best.choices, self._best.fitted)
 
     def _place(self, found: Scale) -> None:
         options = stops(found, lengthscales(self.store.state.choice))

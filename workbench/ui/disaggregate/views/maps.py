@@ -33,12 +33,13 @@ class Maps(View):
         self.part = pmui.RadioButtonGroup(label="Summand", options=["none"], value="none",
                                           size="small", margin=(4, 5, 0, 5), visible=False,
                                           sx=WRAPS)
-        self.told = note()
+        self.told, self._picking = note(), False
         self._left, self._right = pn.Column(margin=0), pn.Column(margin=0)
         self._row, self._caption = wrapping(self._left, self._right, gap=10), note()
         self._panel = stretched(self._row, self._caption)
         store.state.param.watch(lambda *_: self._colour(), ["colours", "log_colours"])
-        self.part.param.watch(lambda *_: self._layer(), "value")
+        self.part.param.watch(self._picked, "value")
+        store.state.param.watch(self._layer, "summand")
         self.follow(self._update, "scene", "answer", "exceedance")
         self.follow(self._look, "beside", of=store.state)
         self.follow(self._layer, "layer")
@@ -114,14 +115,23 @@ class Maps(View):
         with pn.io.hold():
             self.part.visible = name == COMPONENTS and shown is not None and bool(shown.maps)
             if self.part.visible:
-                options = list(shown.maps)
-                if self.part.options != options:
-                    self.part.param.update(options=options, value=options[0])
+                options, wanted = list(shown.maps), self.store.state.summand
+                picked = wanted if wanted in options else options[0]
+                if (self.part.options, self.part.value) != (options, picked):
+                    self._picking = True
+                    self.part.param.update(options=options, value=picked)
+                    self._picking = False
             if shown is not None and shown.maps:
                 self.atlas.push_layer(shown, self.part.value)
             self.told.object = paragraph(self._words(name, shown))
             if name in LAYERS:
                 self._right[0].visible = shown is not None and bool(shown.maps)
+
+    def _picked(self, event) -> None:
+        """A summand that the user picks is in the address; the first one is there anyhow."""
+        if not self._picking:
+            self.store.state.summand = event.new
+            self._layer()
 
     def _words(self, name: str, shown) -> str:
         if self.store.reading:

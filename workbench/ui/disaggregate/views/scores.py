@@ -37,9 +37,9 @@ class Scores(View):
     def __init__(self, store: Store, **params):
         super().__init__(store, **params)
         self.held_out = block()
-        self.shape = pmui.RadioButtonGroup(
-            label=messages.SCORES, options={"table": "table", "bars": "bars"}, value="table",
-            size="small", width=180, margin=(5, 5))
+        self.shape = pmui.RadioButtonGroup.from_param(
+            store.state.param.scores_as, label=messages.SCORES, size="small", width=180,
+            margin=(5, 5))
         self.table = block()
         self.bars = [pn.pane.HoloViews(None, margin=0, linked_axes=False) for _ in BARS]
         self._bars = wrapping(*self.bars, gap=18)

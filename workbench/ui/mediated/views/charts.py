@@ -8,8 +8,10 @@ from bokeh.models import FixedTicker
 from workbench.granularity.correlations import CORRELATIONS
 from workbench.plots.theme import CATEGORIES, NEUTRAL
 from workbench.ui.base.bands import LEVELS
+from workbench.ui.base.messages import ROWS_NOTE
 from workbench.ui.base.views.controls import small_button
 from workbench.ui.base.views.figures import empty, legend, push, shown
+from workbench.ui.base.views.kept_rows import rows_button
 from workbench.ui.base.views.layout import View, stretched, wrapping
 from workbench.ui.base.views.line_charts import DistanceCurves, calibration
 from workbench.ui.base.views.text import block, note, table
@@ -53,10 +55,13 @@ class Charts(View):
         super().__init__(store, **params)
         self.table = block()
         self.forget = small_button(messages.FORGET, store.forget, variant="text", margin=(4, 5))
+        self.keep = rows_button("mediated-models-compared", messages.HEADS, lambda: [
+            ([row[head] for head in messages.HEADS], row["address"])
+            for row in store.rows.values()])
         self._panel = stretched(
             wrapping(pmui.Typography(messages.SCORES, variant="subtitle1", margin=(6, 5)),
-                     self.forget),
-            self.table, note(messages.SCORES_NOTE))
+                     self.forget, self.keep),
+            self.table, note(f"{messages.SCORES_NOTE} {ROWS_NOTE}"))
         self.follow(self._update, "rows", "answer")
 
     def _update(self, *events) -> None:

@@ -9,7 +9,9 @@ from bokeh.models import BoxAnnotation, Range1d, Span
 
 from workbench.plots.theme import CATEGORIES, NEUTRAL
 from workbench.ui.base.bands import HALF_95, Band
+from workbench.ui.base.messages import ROWS_NOTE
 from workbench.ui.base.views.figures import HERE, chart, empty, legend, push, shown, widen
+from workbench.ui.base.views.kept_rows import rows_button
 from workbench.ui.base.views.layout import View, stretched
 from workbench.ui.base.views.text import block, note, table
 from workbench.ui.sources import messages
@@ -106,7 +108,10 @@ class Models(View):
     def __init__(self, store: Store, **params):
         super().__init__(store, **params)
         self.table = block()
-        self._panel = stretched(self.table, note(messages.CITY_NOTE), margin=(6, 0))
+        self.keep = rows_button("sources-city-models", messages.CITY_HEADS, lambda: [
+            (row, store.city.addresses[key]) for key, row in store.city.rows.items()])
+        self._panel = stretched(self.table, self.keep, note(f"{messages.CITY_NOTE} {ROWS_NOTE}"),
+                                margin=(6, 0))
         self.follow(self._update, "rows", "fitted", of=store.city)
 
     def _update(self, *events) -> None:

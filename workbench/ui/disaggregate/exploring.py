@@ -1,0 +1,93 @@
+"""One model of a fitted mixture taken for itself, so that its lengthscale can be moved."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from workbench.ui.disaggregate import messages, names
+from workbench.ui.disaggregate.catalogue import ALONE, map_term
+from workbench.ui.disaggregate.fitted import CANCELLED, FITTED, Fitted, written
+from workbench.ui.disaggregate.mixtures import AUTO
+
+if TYPE_CHECKING:
+    from workbench.ui.disaggregate.engine import Answer
+    from workbench.ui.disaggregate.state import State
+
+_NAMED = ("link", "likelihood", "overdispersion", "nugget")
+
+
+@dataclass(frozen=True)
+class Alone:
+    """A model of a mixture as a setting of its own.
+
+    Parameters
+    ----------
+    name : str
+        Of the candidate.
+    weight : float
+        Its weight in the mixture.
+    choices : Mapping
+        Of the state, by name.
+    fitted : Fitted
+        Its fit.
+    told : str
+        Which model it is, in words, and which one has more weight but no lengthscale.
+    """
+
+    name: str
+    weight: float
+    choices: Mapping
+    fitted: Fitted
+    told: str
+
+
+def best(answer: Answer | None, state: State) -> Alone | None:
+    """The model of most weight that has one lengthscale; None if there is none.
+
+    Parameters
+    ----------
+    answer : Answer or None
+        What is shown.
+    state : State
+        Of the session; a model with choices that it does not offer is left out.
+    """
+    if answer is None or answer.spec.model != AUTO or answer.kind not in ("learnt", "stopped"):
+        return None
+    weights = {str(name): float(weight) for name, weight in zip(
+        answer.fit.weights["model"].values, answer.fit.weights.values, strict=True) if weight > 0}
+    order = sorted(weights, key=lambda name: -weights[name])
+    for name in order:
+        fit = answer.fit.candidates[name]
+        choices = choices_of(fit)
+        length = fit.hyperparameters.get(f"{map_term(choices['kernel'])}.lengthscale")
+        if (choices["kernel"] not in ALONE or length is None or isinstance(length["value"], list)
+                or not _offered(choices, state)):
+            continue
+        status = FITTED if answer.kind == "learnt" else CANCELLED
+        first = order[0]
+        told = messages.alone(
+            names.candidate(name), weights[name], names.candidate(first), weights[first])
+        return Alone(name, weights[name], choices,
+                     Fitted(status, written(fit.hyperparameters, {})), told)
+    return None
+
+
+def choices_of(fit) -> dict:
+    """Choices of the app that make the model of a candidate.
+
+    Parameters
+    ----------
+    fit : Fit
+        Of one model.
+    """
+    options, state = fit.model.options, fit.inner.state
+    found = {"model": "vbagg", "kernel": options.kernel, "transform": options.transform,
+             "link": state.link.name, "likelihood": state.likelihood.name}
+    return found | {name: getattr(state.options, name) for name in ("overdispersion", "nugget")}
+
+
+def _offered(choices: Mapping, state: State) -> bool:
+    """Whether the app has every choice, the kernel aside."""
+    return all(choices[name] in state.param[name].names.values() for name in _NAMED)

@@ -1,0 +1,60 @@
+"""Which choices go together, and why others have no effect or are not offered."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from workbench.ui.disaggregate import labels
+from workbench.ui.disaggregate.catalogue import TRUTH, map_term
+from workbench.ui.disaggregate.mixtures import AUTO
+
+if TYPE_CHECKING:
+    from workbench.ui.disaggregate.state import State
+
+EXACT, FLAT = "aggregated-gp", "constant"
+OF_ONE = ("kernel", "transform", "link", "likelihood", "overdispersion", "nugget")
+_POSITIVE = ("poisson", "negative-binomial")
+
+
+def inapplicable(state: State, name: str) -> str:
+    """Why a choice has no effect at present; empty if it has."""
+    if state.model == AUTO and name in (*OF_ONE, "lengthscale", "variance"):
+        return labels.AUTO_ONLY
+    if state.model == EXACT and name in ("link", "likelihood", "overdispersion", "nugget"):
+        return labels.NORMAL_ONLY
+    if state.model == FLAT and name in ("kernel", "transform", "lengthscale", "variance"):
+        return labels.FLAT_ONLY
+    if name == "lengthscale" and map_term(state.kernel) == "linear":
+        return "regression alone has no lengthscale"
+    if name == "overdispersion" and state.likelihood != "poisson":
+        return "this likelihood is already overdispersed"
+    if name == "area_effect" and not _has_effect(state):
+        return labels.NO_EFFECT
+    return ""
+
+
+def impossible(state: State, name: str) -> dict[str, str]:
+    """Values of a choice that cannot work with the others, each with the reason."""
+    if state.model in (AUTO, EXACT) and name in ("link", "likelihood"):
+        return {}
+    if name == "link" and state.likelihood in _POSITIVE:
+        return {"identity": labels.NEEDS_NORMAL}
+    if name == "likelihood" and state.link == "identity":
+        return dict.fromkeys(_POSITIVE, labels.NEEDS_POSITIVE)
+    if name == "beside" and not state.choice.known:
+        return {TRUTH: labels.NO_FINE}
+    if name == "model" and state.choice.large:
+        return {EXACT: labels.TOO_MANY}
+    if name == "dataset" and state.model == EXACT:
+        return {key: labels.TOO_MANY for key, one in state.known.items() if one.large}
+    return {}
+
+
+def _has_effect(state: State) -> bool:
+    """Whether the model gives areas or individuals iid effects under a positive link."""
+    if state.model == AUTO:
+        return True
+    if state.model == EXACT or state.link == "identity":
+        return False
+    area = state.overdispersion == "area" and not inapplicable(state, "overdispersion")
+    return area or state.nugget != 0
