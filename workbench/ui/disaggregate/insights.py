@@ -23,7 +23,8 @@ from workbench.ui.disaggregate.layers import Layer
 
 PAUSE = 0.5     # seconds
 #: What belongs to one fit, before any of it is there.
-NONE = {"recovered": None, "testing": (0, 0), "untested": "", "layer": None, "explained": None}
+NONE = {"recovered": None, "testing": (0, 0), "untested": "", "layer": None, "explained": None,
+        "spot": None}
 
 
 class Insights(store.Store):
@@ -40,8 +41,10 @@ class Insights(store.Store):
     marked = param.List(doc="ids of areas that are to be seen on the map")
     pointed = param.ClassSelector(class_=Cells, doc="pixels that are to be seen on the map")
     seek = param.Integer(0, doc="how often the map was asked for from elsewhere on the page")
+    led = param.Integer(0, doc="how often the explanation was asked for by key: it takes the focus")
     remedy = param.Parameter(None, doc="the `Remedy` that was last chosen for own data in use")
-    explained = param.ClassSelector(class_=xr.Dataset, doc="of the place clicked, or None")
+    explained = param.ClassSelector(class_=xr.Dataset, doc="of the place chosen, or None")
+    spot = param.Parameter(None, doc="where the map shows that place, two coordinates, or None")
     layer = param.ClassSelector(class_=Layer, doc="what is shown beside the map, if it is a layer")
 
     def _set_up(self) -> None:
@@ -50,6 +53,7 @@ class Insights(store.Store):
         self._checks = self._line(self._hear_insight, spare=True)
         self._own, self._dropped, self._used = self._line(self._hear_own), None, {}
         self._unsaved: set[str] = set()
+        self._place = 0
         self.state.param.watch(self._look, "beside")
 
     @property
@@ -158,13 +162,41 @@ class Insights(store.Store):
     @alone
     def explain(self, x: float, y: float) -> None:
         """Have the place of the map explained that is at two coordinates."""
-        scene, answer = self.scene, self.answer
-        if scene is None or answer is None:
+        if self.scene is None or self.answer is None:
             return
-        place = looking.place_at(scene, self.state.choice.axes, x, y)
+        place = looking.place_at(self.scene, self.state.choice.axes, x, y)
         if place is not None:
-            self._looking.start(lambda run: run.send(
-                "explained", looking.explain(answer, scene, place)))
+            self._explain(place)
+
+    @alone
+    def explain_highest(self) -> None:
+        """Have the place with the highest estimate explained."""
+        if self.scene is not None and self.answer is not None:
+            self._explain(looking.highest(self.answer, self.scene))
+
+    @alone
+    def explain_beside(self, across: int, up: int, steps: int = 1) -> None:
+        """Have a place beside the explained one explained: so many steps along an axis."""
+        if self.spot is None:
+            return
+        place, axes = self._place, self.state.choice.axes
+        for _ in range(steps):
+            place = looking.beside(self.scene, axes, place, across, up)
+        if place != self._place:
+            self._explain(place)
+
+    @alone
+    def explain_no_more(self) -> None:
+        """Have no place explained."""
+        self._looking.drop()
+        self.param.update(explained=None, spot=None)
+
+    def _explain(self, place: int) -> None:
+        scene, answer = self.scene, self.answer
+        self._place = place
+        self.spot = looking.middle(scene, self.state.choice.axes, place)
+        self._looking.start(lambda run: run.send(
+            "explained", looking.explain(answer, scene, place)))
 
     @alone
     def _hear_insight(self, event: str, *values) -> None:
