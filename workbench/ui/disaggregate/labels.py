@@ -27,6 +27,7 @@ LEFT, RIGHT, UP, DOWN = "To the left", "To the right", "Up", "Down"
 SEE_CHECK, SEE_EXPORTS, FIT_AGAIN = "See the check", "See the exports", "Fit"
 TAKE_AUTO, TAKE_DEFAULTS = "Take auto instead", "Take the defaults"
 DROP = "Drop files here, or click"
+DROPPED = "Files received: {n}. Drop others in their place, or click"
 NOT_SAVED = "This session would have"
 OWN = (
     "Drop one file of areas (GPKG, GeoJSON, a shapefile with its parts or zipped) with a column of "
