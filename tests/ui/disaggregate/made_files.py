@@ -160,7 +160,7 @@ def broken(folder: Path) -> dict[str, tuple[dict[str, bytes], str]]:
         "climbing": ({"districts.zip": packed(
             {f"../{name}": one for name, one in parts.items()})},
             "leads out of the zip; zip the parts of the shapefile in no folder"),
-        "empty": ({"districts.gpkg": gpkg, "totals.csv": b""},
+        "empty": ({"districts.gpkg": gpkg, "totals.csv": b"\n"},
                   "totals.csv is empty; save the table again"),
         "no column": ({"districts.gpkg": gpkg, "totals.csv": b"place,n\nhere,1\nthere,2\n"},
                       "no column of totals.csv (place, n) has the names or numbers of the areas"),
