@@ -99,15 +99,3 @@ def test_own_areas_become_a_judged_map_an_export_and_a_report_by_keys_alone(
     assert "<script" not in report and "Preview, not fitted" not in report
     for said in ("cases of districts", "11 areas, 396 individuals", "recovered from merged ones"):
         assert said in report
-
-    enter(page, "button", "Explain the highest estimate")
-    place = page.get_by_role("group", name=re.compile("^Place: "))
-    expect(place).to_be_focused()
-    heading = page.get_by_role("heading", name=re.compile("in area District"))
-    expect(heading).to_be_visible()
-    first = heading.inner_text()
-    page.keyboard.press("ArrowDown")
-    expect(heading).not_to_have_text(first)
-    page.keyboard.press("Escape")
-    expect(heading).to_be_hidden()
-    expect(page.get_by_role("button", name="Explain the highest estimate")).to_be_focused()
