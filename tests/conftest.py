@@ -140,13 +140,14 @@ def panel_server(tmp_path_factory) -> Iterator[Callable[..., str]]:
     """Call it with scripts to serve them with Panel in a process of their own; returns the URL."""
     servers = []
 
-    def start(*scripts: Path, environment: dict[str, str] | None = None) -> str:
+    def start(*scripts: Path, environment: dict[str, str] | None = None,
+              more: tuple[str, ...] = ()) -> str:
         port = free_port()
         log = tmp_path_factory.mktemp("server") / "log.txt"
         command = [
             sys.executable, "-m", "panel", "serve", *map(str, scripts), "--liveness",
             "--address", "127.0.0.1", "--port", str(port), "--num-threads", "4",
-            "--allow-websocket-origin", f"127.0.0.1:{port}",
+            "--allow-websocket-origin", f"127.0.0.1:{port}", *more,
         ]
         with log.open("w") as stream:
             server = subprocess.Popen(command, stdout=stream, stderr=subprocess.STDOUT,
@@ -169,8 +170,11 @@ def panel_server(tmp_path_factory) -> Iterator[Callable[..., str]]:
 
 @pytest.fixture(scope="session")
 def apps_url(panel_server) -> str:
-    """URL of a server of all the repository's apps; add ``"/disaggregate"`` for one of them."""
-    return panel_server(*sorted((REPOSITORY / "apps").glob("*.py")))
+    """URL of a server of all apps and their first page; add ``"/disaggregate"`` for one of them."""
+    from workbench.ui.serving import LANDING, PICTURES
+
+    return panel_server(*sorted((REPOSITORY / "apps").glob("*.py")), more=(
+        "--index", str(LANDING), "--static-dirs", f"{PICTURES}={REPOSITORY / 'apps' / PICTURES}"))
 
 
 def _wait_until_alive(server: subprocess.Popen, url: str, log: Path, seconds: float = 90) -> None:

@@ -185,6 +185,32 @@ def test_a_place_that_is_clicked_is_explained(country):
 
 
 @pytest.mark.slow
+def test_a_place_is_explained_and_left_for_the_next_by_keys_alone(country):
+    view, maps = Explained(country), Maps(country)
+    data, spot = country.scene.drawn, maps.atlas._spot
+    maps.highest.clicks += 1
+    until(lambda: country.explained is not None)
+    place = int(country.answer.mean.argmax())
+    assert view.drawer.open and view.arrows.leads == 1
+    assert float(country.explained["rate"]) == pytest.approx(country.answer.mean[place])
+    x, y = (float(data[name].values[place]) for name in "xy")
+    assert spot.data == {"x": [x], "y": [y]}            # on every map
+    wide = data.attrs["grid_transform"][0]
+    for asked, (right, above) in (([-1, 0, 1], (-1, 0)), ([0, 3, 2], (-1, 3)),
+                                  ([1, 0, 3], (0, 3))):
+        view.arrows.asked = asked
+        assert country.spot == pytest.approx((x + right * wide, y + above * wide))
+    until(lambda: float(country.explained["y"]) == country.spot[1]
+          and float(country.explained["x"]) == country.spot[0])
+    view.arrows.asked = [400, 0, 4]                     # as far as there are places
+    assert country.spot[0] == data["x"].values[data["y"].values == country.spot[1]].max()
+    view.arrows.closes += 1
+    assert not view.drawer.open and country.spot is None and spot.data["x"] == []
+    view.arrows.asked = [1, 0, 5]
+    assert country.spot is None
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("query, name", [
     ("dataset=korea&granularity=province&model=vbagg&kernel=linear", "individual_geometry"),
     ("dataset=swiss-roll&granularity=10&model=vbagg&kernel=linear", "roll_1")])

@@ -23,7 +23,8 @@ from workbench.ui.disaggregate.layers import Layer
 
 PAUSE = 0.5     # seconds
 #: What belongs to one fit, before any of it is there.
-NONE = {"recovered": None, "testing": (0, 0), "untested": "", "layer": None, "explained": None}
+NONE = {"recovered": None, "testing": (0, 0), "untested": "", "layer": None, "explained": None,
+        "spot": None}
 
 
 class Insights(store.Store):
@@ -40,8 +41,10 @@ class Insights(store.Store):
     marked = param.List(doc="ids of areas that are to be seen on the map")
     pointed = param.ClassSelector(class_=Cells, doc="pixels that are to be seen on the map")
     seek = param.Integer(0, doc="how often the map was asked for from elsewhere on the page")
+    led = param.Integer(0, doc="how often the explanation was asked for by key: it takes the focus")
     remedy = param.Parameter(None, doc="the `Remedy` that was last chosen for own data in use")
-    explained = param.ClassSelector(class_=xr.Dataset, doc="of the place clicked, or None")
+    explained = param.ClassSelector(class_=xr.Dataset, doc="of the place chosen, or None")
+    spot = param.Parameter(None, doc="where the map shows that place, two coordinates, or None")
     layer = param.ClassSelector(class_=Layer, doc="what is shown beside the map, if it is a layer")
 
     def _set_up(self) -> None:
@@ -165,14 +168,35 @@ class Insights(store.Store):
                 self.state.place = str(place)
 
     @alone
+    def explain_highest(self) -> None:
+        """Have the place with the highest estimate explained."""
+        if self.scene is not None and self.answer is not None:
+            self.state.place = str(looking.highest(self.answer, self.scene))
+
+    @alone
+    def explain_beside(self, across: int, up: int, steps: int = 1) -> None:
+        """Have a place beside the explained one explained: so many steps along an axis."""
+        if self.spot is None:
+            return
+        place, axes = int(self.state.place), self.state.choice.axes
+        for _ in range(steps):
+            place = looking.beside(self.scene, axes, place, across, up)
+        self.state.place = str(place)
+
+    def explain_no_more(self) -> None:
+        """Have no place explained."""
+        self.state.place = ""
+
+    @alone
     def _explain(self, *events) -> None:
         """Explain the place that is chosen, of a new fit once it is there; or close it."""
         scene, answer, place = self.scene, self.answer, self.state.place
         if events:
             self._looking.drop()
         if not place or scene is not None and int(place) >= scene.data.sizes["individual"]:
-            self.explained = None
+            self.param.update(explained=None, spot=None)
         elif answer is not None and (events or self.explained is None):
+            self.spot = looking.middle(scene, self.state.choice.axes, int(place))
             self._looking.start(lambda run: run.send(
                 "explained", looking.explain(answer, scene, int(place))))
 

@@ -86,6 +86,59 @@ def place_at(scene: Scene, axes: tuple[str, str], x: float, y: float) -> int | N
     return nearest if gap[nearest] <= NEAR else None
 
 
+def highest(answer: Answer, scene: Scene) -> int:
+    """Position of the individual with the highest estimate, of those with a positive weight.
+
+    Parameters
+    ----------
+    answer : Answer
+    scene : Scene
+    """
+    return int(np.where(scene.data["weight"].values > 0, answer.mean, -np.inf).argmax())
+
+
+def middle(scene: Scene, axes: tuple[str, str], place: int) -> tuple[float, float]:
+    """Where the map shows an individual.
+
+    Parameters
+    ----------
+    scene : Scene
+    axes : (str, str)
+        Coordinates that make the map.
+    place : int
+        Position of the individual.
+    """
+    if "individual_geometry" in scene.drawn.coords:
+        inside = scene.drawn["individual_geometry"].values[place].representative_point()
+        return float(inside.x), float(inside.y)
+    return tuple(float(scene.drawn[name].values[place]) for name in axes)
+
+
+def beside(scene: Scene, axes: tuple[str, str], place: int, across: int, up: int) -> int:
+    """Position of the nearest individual in a direction; the same one where there is none.
+
+    Parameters
+    ----------
+    scene : Scene
+    axes : (str, str)
+        Coordinates that make the map.
+    place : int
+        Position of the individual that the way starts at.
+    across, up : int
+        -1, 0 or 1 along each axis, one of them 0.
+    """
+    x, y = (np.asarray(scene.drawn[name].values, dtype=float) for name in axes)
+    wide, high = np.ptp(x), np.ptp(y)
+    if axes == ("x", "y"):          # of one unit
+        wide = high = max(wide, high)
+    east, north = (x - x[place]) / max(wide, 1e-12), (y - y[place]) / max(high, 1e-12)
+    ahead, aside = (east * across, np.abs(north)) if across else (north * up, np.abs(east))
+    there = np.flatnonzero((ahead > 1e-9) & (aside <= ahead))
+    if not there.size:
+        return place
+    return int(there[np.hypot(ahead[there], aside[there]).argmin()])
+
+
 def explain(answer: Answer, scene: Scene, place: int) -> xr.Dataset:
     """Why the map says what it says at one individual, as it is shown.
 

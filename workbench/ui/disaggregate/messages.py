@@ -50,8 +50,8 @@ CHARTS = {
 def reached(with_priors: float, objective: float, mixture: bool) -> str:
     """Where the training curve ends."""
     whose = "the model with most weight" if mixture else "the fit"
-    return (f"Its last point is {whose} on all individuals, {with_priors:.3f}; without log priors "
-            f"{objective:.3f}.")
+    return (f"Its last point is {whose} on all individuals, {signed(with_priors, '.3f')}; without "
+            f"log priors {signed(objective, '.3f')}.")
 
 
 IN_SAMPLE = (

@@ -31,6 +31,7 @@ from workbench.ui.disaggregate.uploads import (
     check_parts,
     coarse,
     unpacked_size,
+    unreadable,
 )
 from workbench.ui.disaggregate.zips import PARTS, flatten, is_utf8
 
@@ -211,8 +212,7 @@ def _check(path: Path) -> None:
     except InputError:
         raise
     except Exception as error:      # whatever a broken file makes the readers raise
-        told = bare(str(error), path.parent)
-        raise InputError(f"{path.name} cannot be read: {told}") from error
+        raise unreadable(path, error) from error
 
 
 def _areas(path: Path) -> GeoDataFrame:
@@ -221,8 +221,8 @@ def _areas(path: Path) -> GeoDataFrame:
     try:
         frame = geopandas.read_file(path)
     except Exception as error:      # whatever a broken file makes the readers raise
-        told = bare(str(error), path.parent)
-        raise InputError(f"{path.name} cannot be read as areas: {told}") from error
+        raise unreadable(path, error, " as areas") from error
+    require(len(frame) > 0, f"{path.name} has no areas in it; export it again with all its rows")
     require(isinstance(frame, geopandas.GeoDataFrame) and bool(frame.geometry.notna().any()),
             f"{path.name} is a table without shapes; join its columns to polygons, e.g. in QGIS, "
             "and drop these")

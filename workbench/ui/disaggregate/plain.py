@@ -49,6 +49,9 @@ _TERMS = (
     (r"\b(the|The|no|No|a|A) weight\b", r"\1 population"),
     (r"\bindividuals\b", "places"), (r"\bindividual\b", "place"),
 )
+_ONE = re.compile(r"(?<![\d.,])\b1 (area|place|pixel|polygon|value|count|point)s\b"
+                  r"(?:([^.;:,]{0,60}?) (have|were|are)\b)?")
+_VERBS = {"have": "has", "were": "was", "are": "is"}
 
 
 def kind(code: str) -> str:
@@ -90,7 +93,15 @@ def words(text: str) -> str:
     '3 places without population were dropped'
     >>> words("the weight raster 'weight.tif' has 2 negative pixels")
     "the population raster 'weight.tif' has 2 negative pixels"
+    >>> words("1 areas have no value"), words("1 areas without a CRS were kept")
+    ('1 area has no value', '1 area without a CRS was kept')
     """
     for pattern, plain in _TERMS:
         text = re.sub(pattern, plain, text)
-    return text
+    return _ONE.sub(_single, text)
+
+
+def _single(found: re.Match) -> str:
+    """One of something, in the singular, with its verb."""
+    noun, between, verb = found.groups()
+    return f"1 {noun}" + (f"{between} {_VERBS[verb]}" if verb else "")

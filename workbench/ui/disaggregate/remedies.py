@@ -23,6 +23,7 @@ _OPTION = re.compile(rf"\b([a-z_]+)=({_VALUE}(?:(?:, | or ){_VALUE})*)")
 _MORE = ("nodata", "kind", "classes", "layer", "variable", "weight_variable", "grid_size")
 _REPEATED = ("constant", "collinear", "inseparable")      # of covariates that say nothing more
 _IDS = ("duplicate-id", "id-missing")
+_NO_MAP = "one-dimensional"         # said of a variable that is no map
 _MOST = 4                   # remedies of one finding
 DEGREES = "EPSG:4326"
 
@@ -84,6 +85,8 @@ def remedies(found: Finding, options: Mapping, crs: str = "", people: tuple[str,
     if found.code == "crs-missing":
         made += [stated(found, one) for one in dict.fromkeys([crs, DEGREES if degrees else ""])
                  if one]
+    if found.code == "raster":
+        made = _left_out(found, options) + made
     if found.code in _REPEATED:
         made += _without(found, options)
     if "weight" not in options and found.what.startswith(labels.NO_WEIGHT):
@@ -114,7 +117,8 @@ def _named(found: Finding) -> list[tuple[str, object]]:
     for name, values in _OPTION.findall(f"{found.what} {found.fix}"):
         if name in known:
             made += [(name, list(value) if isinstance(value, tuple) else value)
-                     for value in map(literal_eval, re.findall(_VALUE, values))]
+                     for value in map(literal_eval, re.findall(_VALUE, values))
+                     if f"{value} ({_NO_MAP})" not in found.fix]
     return made
 
 
@@ -125,6 +129,14 @@ def _without(found: Finding, options: Mapping) -> list[Remedy]:
     return [Remedy(labels.leave_out(name), found.code, ((
         "covariates", [path for path in files.values() if path != files[name]] or None),))
         for name in last if name in files]
+
+
+def _left_out(found: Finding, options: Mapping) -> list[Remedy]:
+    """Leave out a file of covariates that holds none."""
+    paths = list(options.get("covariates", ()))
+    return [Remedy(labels.leave_out(Path(path).name), found.code, ((
+        "covariates", [one for one in paths if one != path] or None),))
+        for path in paths if Path(path).name in found.where]
 
 
 def _weighed(path: str, code: str, options: Mapping) -> Remedy:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from workbench.checks import InputError, require
 from workbench.ui.disaggregate.columns import is_number_of_row
 from workbench.ui.disaggregate.roles import not_numbers
+from workbench.ui.disaggregate.uploads import bare
 
 if TYPE_CHECKING:
     from geopandas import GeoDataFrame
@@ -144,6 +145,8 @@ def _read(path: Path) -> tuple[DataFrame, str]:
     from workbench.bagging.tables import read_table
 
     content = path.read_bytes()
+    require(bool(content.strip()), f"{path.name} is empty; save the table again, as CSV with the "
+            "names of its columns in the first line")
     require(b"\0" not in content, f"{path.name} cannot be read: it is no text, as a CSV is; save "
             "the table as CSV, UTF-8")
     try:
@@ -151,7 +154,12 @@ def _read(path: Path) -> tuple[DataFrame, str]:
         encoding = ""
     except UnicodeDecodeError:
         encoding = "latin-1"
-    return read_table(path, encoding=encoding or None), encoding
+    try:
+        return read_table(path, encoding=encoding or None), encoding
+    except InputError as error:
+        why = str(error).partition("; try to ")[0].rpartition(" as a CSV table: ")[2]
+        raise InputError(f"{path.name} cannot be read as a table: {bare(why, path.parent)}; save "
+                         "it again as CSV, UTF-8, with commas between the columns") from error
 
 
 def _texts(column) -> set[str]:

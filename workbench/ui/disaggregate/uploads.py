@@ -7,6 +7,7 @@ other files, or programs, that are then read. Files are therefore looked at befo
 from __future__ import annotations
 
 import json
+import re
 import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -83,6 +84,27 @@ def bare(text: str, folder: Path) -> str:
     folder : Path
     """
     return text.replace(f"{folder}/", "").replace(str(folder), "the folder")
+
+
+def unreadable(path: Path, error: Exception, what: str = "") -> InputError:
+    """That a reader gave up on a file: its last reason, without the reader's own program.
+
+    Parameters
+    ----------
+    path : Path
+    error : Exception
+        Of the reader.
+    what : str
+        What the file was to be read as.
+
+    Examples
+    --------
+    >>> print(unreadable(Path("a.shp"), OSError("read(x) failed: short; too short")))
+    a.shp cannot be read (too short): it may be damaged or cut off; export or copy it again
+    """
+    why = re.split(r" failed: |; ", bare(str(error), path.parent))[-1].strip(" .")[:200]
+    return InputError(f"{path.name} cannot be read{what}{f' ({why})' if why else ''}: it may be "
+                      "damaged or cut off; export or copy it again")
 
 
 def coarse(shapes: GeoSeries) -> GeoSeries:

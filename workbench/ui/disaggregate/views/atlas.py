@@ -163,9 +163,9 @@ class Atlas:
         self._around.data = map_figures.outlined(drawn, areas)
         self._cells.data = map_figures.cornered(cells, str(drawn.attrs.get("crs", "")))
 
-    def point(self, x: float, y: float) -> None:
-        """Mark a place on all maps."""
-        self._spot.data = {"x": [x], "y": [y]}
+    def point(self, at: tuple[float, float] | None) -> None:
+        """Mark a place on all maps, or none."""
+        self._spot.data = {"x": [], "y": []} if at is None else {"x": [at[0]], "y": [at[1]]}
 
     def _blank(self, *columns: str) -> None:
         empty = np.full(self.scene.data.sizes["individual"], np.nan)

@@ -18,12 +18,13 @@ from workbench.ui.base.views.layout import View
 from workbench.ui.base.views.text import block, note, table
 from workbench.ui.disaggregate import messages, names
 from workbench.ui.disaggregate.store import Store
+from workbench.ui.disaggregate.views.arrows import Arrows
 
 WIDTH, BARS, TALL = 400, 170, 210       # pixels: across the drawer and its bars, and down these
 
 
 class Explained(View):
-    """A drawer that opens when a place of the map was clicked."""
+    """A drawer that opens when a place of the map was clicked, or the highest was asked for."""
 
     def __init__(self, store: Store, **params):
         super().__init__(store, **params)
@@ -34,16 +35,32 @@ class Explained(View):
                                    sizing_mode="fixed", styles={"flex": "none"})
         self._told = note()
         close = small_button("Close the explanation", self._close, margin=(10, 10))
+        self.arrows = Arrows(margin=(0, 10), sizing_mode="stretch_width")
+        self.arrows.param.watch(self._moved, "asked")
+        self.arrows.param.watch(lambda _: self._close(), "closes")
         self.drawer = pmui.Drawer(
-            pn.Column(pn.Spacer(height=64), close, self._numbers,
+            pn.Column(pn.Spacer(height=64), close, self.arrows, self._numbers,
                       self._plot, self._told, self._areas,
                       width=WIDTH - 20, margin=(0, 10)),
             anchor="right", size=WIDTH, variant="persistent", open=False)
         self._panel = self.drawer
         self.follow(self._update, "explained")
+        store.param.watch(self._lead, "led")
 
     def _close(self) -> None:
-        self.store.state.place = ""
+        """Close it; whoever was led here by key goes back to where the way began."""
+        with pn.io.hold():
+            self.store.explain_no_more()
+            self.store.led = 0
+
+    def _lead(self, event) -> None:
+        if event.new:
+            self.arrows.leads += 1
+
+    def _moved(self, event) -> None:
+        across, up, _ = event.new
+        with pn.io.hold():
+            self.store.explain_beside(_sign(across), _sign(up), max(abs(across), abs(up)))
 
     def _update(self, *events) -> None:
         found = self.store.explained
@@ -84,6 +101,10 @@ class Explained(View):
         return plot
 
 
+def _sign(number: int) -> int:
+    return (number > 0) - (number < 0)
+
+
 def _named(name: str, role: str) -> str:
     """A summand by what it looks at, and by its term."""
     return str(role) if name == role else f"{role} ({names.term(str(name))})"
@@ -121,8 +142,8 @@ def numbers(found: xr.Dataset, factor: float, unit: str) -> str:
     beyond = float(found.get("extrapolation", 0.0))
     rows.append(("Extrapolation", f"{beyond:.3g} ranges outside the area means" if beyond > 0
                  else "none"))
-    return f"<h3 style='margin: 4px 0'>{escape(title)}</h3>" + table(
-        ("", ""), ((row, "") for row in rows))
+    return (f"<div aria-live='polite'><h3 style='margin: 4px 0'>{escape(title)}</h3>"
+            f"{table(('', ''), ((row, '') for row in rows))}</div>")
 
 
 def areas(found: xr.Dataset, factor: float, unit: str) -> str:

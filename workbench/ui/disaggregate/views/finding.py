@@ -18,6 +18,7 @@ from workbench.ui.disaggregate import labels, messages, plain
 COLOURS = {ERROR: "198, 40, 40", WARNING: "230, 145, 0", NOTE: "128, 128, 128"}
 CORRECTED = "46, 125, 50"
 MOST = 8        # ids that a card names
+_FIRST = re.compile(r" \(first: \[[^\]]*\]\)")
 _LONG = re.compile(r"\d[\d,]*(?:\.\d+)?e[+-]?\d+|\d[\d,]*\.\d{3,}|\d[\d,]*,\d{3}\.\d+")
 _OF_WEIGHT = ("overlap", "outside")     # elsewhere every digit may be wanted, as of a mark
 _WRAPS = ":host {flex-wrap: wrap; align-items: center;}"
@@ -109,6 +110,7 @@ def told(found: Finding, done: str = "", points: bool = False, buttons: bool = F
     str
     """
     what = _LONG.sub(_short, found.what) if found.code in _OF_WEIGHT else found.what
+    what = _FIRST.sub("", what) if found.where else what        # which is named below
     lines = [f"<b>{found.severity.capitalize()}</b> · {escape(plain.kind(found.code))}",
              escape(plain.words(what))]
     lines = [line for line in lines if line]

@@ -6,6 +6,7 @@ import panel as pn
 import panel_material_ui as pmui
 from bokeh.events import Tap
 
+from workbench.ui.base.views.controls import small_button
 from workbench.ui.base.views.layout import WRAPS, View, dim, stretched, wrapping
 from workbench.ui.base.views.text import note, paragraph
 from workbench.ui.disaggregate import comparison, labels, messages
@@ -34,6 +35,8 @@ class Maps(View):
                                           size="small", margin=(4, 5, 0, 5), visible=False,
                                           sx=WRAPS)
         self.told, self._picking = note(), False
+        self.highest = small_button(labels.EXPLAIN_HIGHEST, self._explain_highest,
+                                    margin=(0, 5, 6, 5))
         self._left, self._right = pn.Column(margin=0), pn.Column(margin=0)
         self._row, self._caption = wrapping(self._left, self._right, gap=10), note()
         self._panel = stretched(self._row, self._caption)
@@ -44,6 +47,8 @@ class Maps(View):
         self.follow(self._look, "beside", of=store.state)
         self.follow(self._layer, "layer")
         self.follow(self._mark, "marked", "pointed")
+        self.follow(self._point, "spot", "scene")
+        store.param.watch(self._back, "led")
         self.follow(self._layer, "scores", "recovered", "testing", "untested")
         store.state.param.watch(self._swiped, "swipe")
         self.follow(self._dim, "work", "answer")
@@ -97,7 +102,8 @@ class Maps(View):
         with pn.io.hold():
             split = self.beside == SPLIT
             left = self._divided() if split else self._pane(ESTIMATE)
-            self._left.objects = [left, note(messages.MAPS[SWIPED if split else ESTIMATE][1])]
+            self._left.objects = [left, note(messages.MAPS[SWIPED if split else ESTIMATE][1]),
+                                  self.highest]
             self._right.objects = [self._pane(DIFFERENCE if split else self.beside), self.told]
             self.atlas.figure("mean")
             if split:
@@ -165,6 +171,11 @@ class Maps(View):
         if self.atlas is not None:
             self.atlas.mark(self.store.marked, self.store.pointed)
 
+    def _point(self, *events) -> None:
+        if self.atlas is not None:
+            with pn.io.hold():
+                self.atlas.point(self.store.spot)
+
     def _resize(self) -> None:
         if self._room is None:
             width = self.atlas.figure(ESTIMATE).frame_width
@@ -178,6 +189,16 @@ class Maps(View):
             plot.on_event(Tap, self._tapped)
             self._panes[name] = pn.pane.Bokeh(plot, margin=(0, 2))
         return self._panes[name]
+
+    def _explain_highest(self) -> None:
+        with pn.io.hold():
+            self.store.explain_highest()
+            self.store.led += 1
+
+    def _back(self, event) -> None:
+        """Whoever was led to the explanation by key comes back when it is closed."""
+        if event.old and not event.new:
+            self.highest.focus()
 
     def _tapped(self, event: Tap) -> None:
         self.store.explain(event.x, event.y)
@@ -203,4 +224,5 @@ class Maps(View):
                 self._layer()
 
     def _dim(self, *events) -> None:
+        self.highest.disabled = self.store.answer is None
         dim(self._row, self.store.stale)

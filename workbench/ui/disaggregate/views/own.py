@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 ACROSS = 250        # pixels of a choice, of which three are in a row
 AREA, NUMBERS = labels.NO_RASTER, labels.NUMBERED
+#: The field of a browser that takes files is hidden in a button, which shows its focus instead.
+FOCUSED = {"&:focus-within": {"outline": "3px solid #E6007E", "outlineOffset": "2px"}}
 REFUSED = ("border-left: 4px solid rgb(198, 40, 40); border-radius: 4px; padding: 8px 10px; "
            "background: rgba(198, 40, 40, 0.10)")
 
@@ -37,7 +39,8 @@ class Own(View):
         self._files: own.Files | None = None
         self._people: dict[str, str] = {}
         self._layers: dict[str, tuple[str, str]] = {}
-        self.drop = pmui.FileInput(label=labels.DROP, multiple=True, sizing_mode="stretch_width")
+        self.drop = pmui.FileInput(label=labels.DROP, uploaded_label=labels.DROPPED, multiple=True,
+                                   sizing_mode="stretch_width", sx=FOCUSED)
         self.value = pmui.Select(label="Column of the totals", width=ACROSS, options=[],
                                  visible=False)
         self.weight = pmui.Select(label="Population (weight)", width=ACROSS, options=[AREA],

@@ -1,0 +1,131 @@
+"""Every kind of file that is read, and broken ones, dropped one after the other on one page."""
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.ui.disaggregate.made_files import EVIL, broken, districts, formats
+from tests.ui.kit import idle, press, status
+from workbench.checks import InputError
+from workbench.ui.disaggregate import engine, own
+from workbench.ui.disaggregate.columns import likely
+from workbench.ui.disaggregate.remedies import remedies
+from workbench.ui.disaggregate.state import State
+from workbench.ui.disaggregate.store import Store
+
+PAGE = "/disaggregate?dataset=swiss-roll&granularity=10&model=constant&step=data"
+FORMATS = ("GeoPackage and GeoTIFF", "GeoJSON", "zipped shapefile", "loose shapefile",
+           "CSV of totals", "CSV of pixels", "NetCDF raster", "bagged NetCDF")
+QUICK = FORMATS[:4]         # whose check other tests run, without a browser
+BROKEN = ("truncated", "text", "bomb", "climbing", "empty", "no column", "no areas", "no CRS",
+          "apart", "something else", "HTML")
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    return formats(tmp_path_factory.mktemp("formats"))
+
+
+@pytest.fixture(scope="module")
+def wrong(tmp_path_factory):
+    return broken(tmp_path_factory.mktemp("broken"))
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("removed", "one_thread")
+@pytest.mark.parametrize("name", ["GeoJSON", "NetCDF raster", "bagged NetCDF"])
+def test_files_of_a_kind_are_checked_and_mapped(made, name):
+    files = own.kept(made[name])
+    given = own.options_of(files, "cases", next(iter(likely(files.rasters)), ""),
+                           next(iter(files.names), ""))
+    found = own.check(*given)
+    assert found.ok and not found.of("warning")
+    state = State()
+    state.add("own-1", own.choice_of(found.data, own.title_of(files), *given))
+    state.param.update(model="vbagg", kernel="linear")
+    scene, answer = engine.scene(state.spec()), engine.quick(state.spec())
+    assert dict(zip(scene.data["bag"].values, scene.data["value"].values, strict=True)) == dict(
+        zip(districts()["district"], districts()["cases"], strict=True))
+    assert scene.data["covariate"].values.tolist() == ["height"]
+    assert answer.mean.size == 432 and (answer.mean > 0).all() and answer.mean.std() > 0.01
+
+
+@pytest.mark.usefixtures("removed")
+def test_refusals_name_the_file_and_no_folder_of_the_server(wrong):
+    for name in BROKEN[:7]:
+        contents, said = wrong[name]
+        with pytest.raises(InputError, match=re.escape(said)) as refused:
+            own.kept(contents)
+        told = str(refused.value)
+        assert any(one in told for one in contents) and "/tmp" not in told, told
+        assert "workbench-own" not in told and "pandas" not in told and "sqlite" not in told
+
+
+def test_a_file_without_a_raster_can_be_left_out_at_a_press(wrong):
+    store = Store(State())
+    try:
+        files = store.keep_own(wrong["something else"][0])
+        given = own.options_of(files, "cases")
+        found = own.check(*given)
+        lacking = next(one for one in found.findings if "other.nc" in one.where)
+        [press] = remedies(lacking, given[1])
+        assert press.label == "Leave out other.nc"
+        assert own.check(given[0], press.applied(given[1])).ok
+    finally:
+        store.leave()
+
+
+def drop(page, contents):
+    """Give files to the dialog as a browser does."""
+    page.locator("input[type=file][multiple]").set_input_files(
+        [{"name": name, "mimeType": "application/octet-stream", "buffer": content}
+         for name, content in contents.items()])
+
+
+@pytest.mark.ui
+def test_all_formats_are_taken_and_broken_files_are_explained_on_one_page(
+        page, apps_url, made, wrong):
+    problems = []
+    page.on("console", lambda told: told.type == "error" and problems.append(told.text))
+    page.on("dialog", lambda opened: (problems.append(opened.message), opened.dismiss()))
+    page.goto(apps_url + PAGE)
+    dialog = page.get_by_role("dialog", name="Your own data")
+    expect(dialog).to_be_visible()
+    idle(page)
+    check = dialog.get_by_role("button", name="Check", exact=True)
+    for name in BROKEN:
+        contents, said = wrong[name]
+        drop(page, contents)
+        if name in BROKEN[:7]:
+            expect(dialog.get_by_role("alert")).to_contain_text(said)
+            expect(check).to_be_disabled()
+        else:
+            expect(dialog).to_contain_text(f"Taken as areas: {next(iter(contents))};")
+            expect(check).to_be_enabled()
+            check.click()
+            expect(dialog).to_contain_text(said)
+        expect(page.locator("img[src=x]")).to_have_count(0)
+    expect(dialog.get_by_role("combobox", name="Column of the totals")).to_contain_text(EVIL)
+    for name in FORMATS:
+        contents = made[name]
+        drop(page, contents)
+        areas = next(one for one in contents if not one.endswith((".dbf", ".prj", ".csv", ".tif")))
+        if name == "bagged NetCDF":
+            expect(dialog.get_by_text("Taken as")).to_have_count(0)
+        else:
+            expect(dialog).to_contain_text(f"Taken as areas: {areas};")
+            expect(dialog).to_contain_text("population: people.tif")
+        expect(dialog.get_by_text("Check of the data")).to_have_count(0)    # of former files
+        expect(check).to_be_enabled()
+        if name in QUICK:
+            continue
+        check.click()
+        if name == "CSV of pixels":
+            dialog.get_by_role("button", name="Its CRS is EPSG:32738").click()
+        expect(dialog.get_by_role("status").filter(has_text="a fit would start")).to_be_visible()
+        expect(dialog.get_by_role("button", name="Use these data")).to_be_enabled()
+    press(page, "Use these data")
+    expect(dialog).to_be_hidden()
+    expect(status(page)).to_contain_text("12 areas → 432 individuals. Mean rate")
+    assert problems == []
