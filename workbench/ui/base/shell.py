@@ -260,7 +260,8 @@ def page(title: str, sidebar: list, main: list, browser: Browser, about: str = "
     loose = {"max-height": "none", "min-width": "0"}
     column = pn.Column(*main, sizing_mode="stretch_width", styles=loose)
     made = pmui.Page(
-        title=title, sidebar=sidebar, main=[column], header=[pn.layout.HSpacer(), Glossary(), browser],
+        title=title, sidebar=sidebar, main=[column],
+        header=[pn.layout.HSpacer(), Glossary(), browser],
         sidebar_width=310, dark_theme=browser.dark,
         theme_config={"typography": {"fontSize": 13}}, template=TEMPLATE, meta_description=about,
         stylesheets=[HEADING],
