@@ -20,6 +20,7 @@ OWN_GONE = ("these are a user's own data: open the session file, or drop the fil
 NO_EFFECT = "this model has no random effect of areas or individuals"
 DIVIDER = "Divider between estimate and population split"
 DIVIDED = "estimate left of {} percent of the map, population split right of it"
+COMPARE = "Compare models on these data"
 SEE_CHECK, SEE_EXPORTS, FIT_AGAIN = "See the check", "See the exports", "Fit"
 TAKE_AUTO, TAKE_DEFAULTS = "Take auto instead", "Take the defaults"
 DROP = "Drop files here, or click"

@@ -5,8 +5,14 @@ from __future__ import annotations
 import io
 from typing import IO
 
+import panel_material_ui as pmui
+
+from workbench.reporting.code import steps_of
+from workbench.ui.base import handover
 from workbench.ui.base.views import exports as base
-from workbench.ui.disaggregate import exporting, exports
+from workbench.ui.disaggregate import exporting, exports, labels
+from workbench.ui.disaggregate.catalogue import OWN
+from workbench.ui.disaggregate.portable import needed, portable
 from workbench.ui.disaggregate.store import Store
 from workbench.ui.disaggregate.verdict import OPEN
 from workbench.ui.disaggregate.views.stepper import target
@@ -23,6 +29,27 @@ class Exports(base.Exports):
         self._panel.param.update(margin=(6, 0), css_classes=[target("report")])
         self.settings = base.download("Settings (JSON)", self._settings)
         self.add(self.settings, always=True)
+        self.compare = pmui.Button(label=labels.COMPARE, variant="text", size="small",
+                                   target="_blank", margin=(2, 2), visible=False,
+                                   on_click=lambda _: self._offer())
+        self.row.append(self.compare)
+        self._offered = ""
+        self.follow(self._offer, "scene", "work")
+        store.on_leave(lambda: handover.withdraw(self._offered))
+
+    def _offer(self, *events) -> None:
+        """Offer own data to the app that compares models, under a name that is good for one use."""
+        store, spec = self.store, self.store.state.spec()
+        own = store.scene is not None and not store.reading and store.state.dataset.startswith(OWN)
+        if events and own and self._offered and self._of is store.scene:
+            return
+        handover.withdraw(self._offered)
+        self._offered, self._of = "", store.scene
+        if own:
+            self._offered = handover.offer(handover.Handed(
+                store.state.choice.title, store.scene.data,
+                steps_of(portable(spec)).data, needed(spec)))
+        self.compare.param.update(visible=own, href=f"compare?dataset={self._offered}")
 
     def _settings(self) -> tuple[str, IO]:
         answer, state = self.store.answer, self.store.state
