@@ -23,7 +23,8 @@ def small():
 
 @pytest.fixture
 def name(small):
-    given = handover.offer(Handed("Own: k.gpkg", small.drop_vars(["truth", "individual_value"]), "ds = 1", "put k"))
+    data = small.drop_vars(["truth", "individual_value"])
+    given = handover.offer(Handed("Own: k.gpkg", data, "ds = 1", "put k"))
     yield given
     handover.withdraw(given)
     own.forget(given)

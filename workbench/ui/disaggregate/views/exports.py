@@ -33,23 +33,31 @@ class Exports(base.Exports):
                                    target="_blank", margin=(2, 2), visible=False,
                                    on_click=lambda _: self._offer())
         self.row.append(self.compare)
-        self._offered = ""
+        self._names: list[str] = []
+        self._of = None
         self.follow(self._offer, "scene", "work")
-        store.on_leave(lambda: handover.withdraw(self._offered))
+        store.on_leave(self._withdraw)
 
     def _offer(self, *events) -> None:
         """Offer own data to the app that compares models, under a name that is good for one use."""
         store, spec = self.store, self.store.state.spec()
         own = store.scene is not None and not store.reading and store.state.dataset.startswith(OWN)
-        if events and own and self._offered and self._of is store.scene:
+        if events and own and self._names and self._of is store.scene:
             return
-        handover.withdraw(self._offered)
-        self._offered, self._of = "", store.scene
+        if events or not own:       # not after a click: the browser is opening the last one
+            self._withdraw()
+        self._of = store.scene
         if own:
-            self._offered = handover.offer(handover.Handed(
+            self._names.append(handover.offer(handover.Handed(
                 store.state.choice.title, store.scene.data,
-                steps_of(portable(spec)).data, needed(spec)))
-        self.compare.param.update(visible=own, href=f"compare?dataset={self._offered}")
+                steps_of(portable(spec)).data, needed(spec))))
+            self.compare.href = f"compare?dataset={self._names[-1]}"
+        self.compare.visible = own
+
+    def _withdraw(self) -> None:
+        for name in self._names:
+            handover.withdraw(name)
+        self._names = []
 
     def _settings(self) -> tuple[str, IO]:
         answer, state = self.store.answer, self.store.state
