@@ -19,8 +19,6 @@ PLOTS = {
     "plots.notebook()": "import holoviews as hv\nhv.Curve([1, 2, 3])",
     ".hvplot": "import hvplot.pandas, pandas as pd\n"
                "pd.DataFrame({'a': [1, 2, 3]}).hvplot.line()",
-    "hvplot.xarray": "import hvplot.xarray, xarray as xr\n"
-                     "xr.DataArray([[1.0, 2], [3, 4]], dims=('y', 'x'), name='v').hvplot.image()",
 }
 KERNEL = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
 KERNEL_STATUS = "() => jupyterapp.shell.currentWidget?.sessionContext?.session?.kernel?.status"
