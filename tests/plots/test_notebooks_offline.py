@@ -110,7 +110,7 @@ def test_every_notebook_draws_without_network(lab, blocked, path):
     for output in range(1, cells.count()):
         cells.nth(output).locator("canvas").first.wait_for(state="attached", timeout=60_000)
     assert page.locator("[data-mime-type='application/vnd.jupyter.error']").count() == 0
-    page.evaluate("""async () => {         // unsaved, and gone, before the next notebook
+    page.evaluate("""async () => {         // saved, else leaving asks; its kernel makes room
         const {context, sessionContext} = jupyterapp.shell.currentWidget
         await context.save()
         await sessionContext.shutdown()}""")
