@@ -31,6 +31,7 @@ extensions = [
     "stored",           # tables of data/results
     "drawn",            # charts from the functions of the package
     "status",           # the reproduction status, from the same files
+    "words",            # the glossary of the apps
     "formulas",         # LaTeX to MathML in the browser, with a script that is shipped
 ]
 root_doc = "index"

@@ -17,6 +17,7 @@ import tables
 from all_tables import TABLES
 
 from tests.docs.pages import DOCS, ROOT, pages
+from workbench.ui.base.words import glossary
 
 pytest.importorskip("sphinx")
 pytestmark = pytest.mark.slow
@@ -79,6 +80,15 @@ def test_formulas_have_their_script(site):
     page = _text(site / "concepts" / "bounds.html")
     assert 'class="math' in page and "katex.min.js" in page
     assert (site / "_static" / "katex.min.js").stat().st_size > 100_000
+
+
+def test_the_glossary_is_that_of_the_apps(site):
+    page = _text(site / "concepts" / "glossary.html")
+    plain = [" ".join(html.unescape(re.sub(r"<[^>]+>", "", one)).split()) for one in
+             re.findall(r"<dt\b[^>]*>(.*?)(?:<a class=\"headerlink|</dt>)|<dd>(.*?)</dd>", page,
+                        re.DOTALL) for one in one if one]
+    wanted = [text for word in glossary() for text in (*word.terms, word.plain)]
+    assert [text.partition(" More: ")[0] for text in plain] == wanted
 
 
 def test_every_public_name_has_a_page(site):

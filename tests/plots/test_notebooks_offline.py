@@ -14,8 +14,12 @@ from nbformat.v4 import new_code_cell, new_notebook
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 NOTEBOOKS = sorted((REPOSITORY / "notebooks").glob("*.ipynb"))
-PLOTS = ("import holoviews as hv\nhv.Curve([1, 2, 3])",
-         "import hvplot.pandas, pandas as pd\npd.DataFrame({'a': [1, 2, 3]}).hvplot.line()")
+#: Small plots of each kind, by what in a notebook's text shows that it has some.
+PLOTS = {
+    "plots.notebook()": "import holoviews as hv\nhv.Curve([1, 2, 3])",
+    ".hvplot": "import hvplot.pandas, pandas as pd\n"
+               "pd.DataFrame({'a': [1, 2, 3]}).hvplot.line()",
+}
 KERNEL = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
 KERNEL_STATUS = "() => jupyterapp.shell.currentWidget?.sessionContext?.session?.kernel?.status"
 DONE = """() => [...document.querySelectorAll('.jp-CodeCell .jp-InputArea-prompt')]
@@ -63,21 +67,34 @@ def lab(tmp_path_factory):
     server.wait(timeout=30)
 
 
-@pytest.mark.ui
-@pytest.mark.parametrize("hvplot_first", [False, True])
-def test_plots_are_drawn_without_network(lab, context, hvplot_first):
-    """Where hvplot is imported first it asks for scripts that are not to be had."""
-    url, folder = lab
-    begin = next(text for text in map(first_cell, NOTEBOOKS)
-                 if ("import hvplot" in text) is hvplot_first)
-    name = f"first-{hvplot_first}.ipynb"
-    nbformat.write(new_notebook(cells=[new_code_cell(one) for one in (begin, *PLOTS)],
-                                metadata=KERNEL), folder / name)
+@pytest.fixture(scope="module")
+def blocked(browser):
+    """A page, the same for all notebooks, from which no other machine is reached."""
+    context = browser.new_context()
     page = context.new_page()
-    page.route("**/*", lambda route: route.continue_() if urlparse(
-        route.request.url).hostname == "127.0.0.1" or route.request.url.startswith(
-        ("data:", "blob:")) else route.abort())
-    page.goto(f"{url}/lab/tree/{name}?reset", timeout=120_000)
+
+    def guard(route):
+        address = route.request.url
+        if urlparse(address).hostname == "127.0.0.1" or address.startswith(("data:", "blob:")):
+            route.continue_()
+        else:
+            route.abort()
+
+    page.route("**/*", guard)
+    yield page
+    context.close()
+
+
+@pytest.mark.ui
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_every_notebook_draws_without_network(lab, blocked, path):
+    """Its own first cell, where the order of imports decides, and plots of the kinds it has."""
+    url, folder = lab
+    page, source = blocked, path.read_text(encoding="utf-8")
+    plots = [text for kind, text in PLOTS.items() if kind in source]
+    nbformat.write(new_notebook(cells=[new_code_cell(one) for one in (first_cell(path), *plots)],
+                                metadata=KERNEL), folder / path.name)
+    page.goto(f"{url}/lab/tree/{path.name}?reset", timeout=120_000)
     page.wait_for_selector(".jp-Notebook .jp-CodeCell", timeout=120_000)
     # By the application's own commands, as a dialog may lie over its menus at any moment.
     deadline = time.monotonic() + 120
@@ -88,7 +105,12 @@ def test_plots_are_drawn_without_network(lab, context, hvplot_first):
         page.wait_for_timeout(200)
     page.evaluate("() => jupyterapp.commands.execute('notebook:run-all-cells')")
     page.wait_for_function(DONE, timeout=150_000)
-    for output in range(1, 1 + len(PLOTS)):
-        page.locator(".jp-CodeCell").nth(output).locator("canvas").first.wait_for(
-            state="attached", timeout=60_000)
-    page.close()
+    cells = page.locator(".jp-CodeCell")
+    assert cells.count() == 1 + len(plots) > 1
+    for output in range(1, cells.count()):
+        cells.nth(output).locator("canvas").first.wait_for(state="attached", timeout=60_000)
+    assert page.locator("[data-mime-type='application/vnd.jupyter.error']").count() == 0
+    page.evaluate("""async () => {         // saved, else leaving asks; its kernel makes room
+        const {context, sessionContext} = jupyterapp.shell.currentWidget
+        await context.save()
+        await sessionContext.shutdown()}""")

@@ -179,13 +179,13 @@ def _require_free(address: str, port: int) -> None:
 
 def _panel(arguments: list[str], served: list[str]) -> None:
     from workbench.ui import warm_up
-    from workbench.ui.base import jobs, session_file
+    from workbench.ui.base import jobs, words
 
     warm_up.pause_collection()
     from panel.command import main
 
     if documentation() is not None:
-        session_file.DOCUMENTED.set()
+        words.DOCUMENTED.set()
     # Read when torch is loaded, by every thread: several sessions share few cores.
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     sys.setswitchinterval(SWITCH)

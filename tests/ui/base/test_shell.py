@@ -8,6 +8,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.ui.kit import WAIT, idle, move, press, status, url
+from workbench.ui.base.words import glossary
 
 pytestmark = pytest.mark.ui
 LIGHT, DARK = "rgb(255, 255, 255)", "rgb(18, 18, 18)"
@@ -119,6 +120,35 @@ def test_escape_stops_work_but_not_from_within_a_menu(page, toy):
     page.keyboard.press("Escape")
     expect(page.get_by_text("doubling")).to_be_hidden(timeout=WAIT)
     expect(page.get_by_text("ready", exact=True)).to_be_visible()
+
+
+def test_the_glossary_is_searched_by_keys_alone_while_work_goes_on(page, toy):
+    begin(page, toy + "?number=13", 13)
+    words, shown = page.get_by_role("dialog", name="Glossary"), page.locator("dl > div:visible")
+    opener = page.get_by_role("button", name="Glossary", exact=True)
+    opener.focus()
+    page.keyboard.press("Enter")
+    expect(words.get_by_role("searchbox")).to_be_focused()
+    expect(shown).to_have_count(len(glossary()))
+    page.keyboard.type("pOpulation spl")
+    expect(shown.first).to_contain_text("gives every individual the rate of its area")
+    assert 0 < shown.count() < 9
+    page.keyboard.type("<b>")
+    expect(words.get_by_text("No word like this.")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(words).to_be_hidden()
+    expect(opener).to_be_focused()
+    expect(page.get_by_text("doubling")).to_be_visible()        # no Escape of the page
+    word = page.get_by_text("CRPS", exact=True)
+    expect(word).to_have_attribute("title", re.compile("lower is better"))
+    word.click()
+    expect(words.locator(".found")).to_contain_text("continuous ranked probability score")
+    expect(words.locator(".found")).to_be_in_viewport()
+    words.get_by_role("button", name="predictive distribution").or_(
+        words.get_by_role("button", name="baseline")).first.click()
+    expect(words.locator(".found dt")).not_to_contain_text("CRPS")
+    words.get_by_role("button", name="Close").click()
+    expect(words).to_be_hidden()
 
 
 def test_bad_addresses_take_one_short_toast(page, toy):

@@ -9,6 +9,7 @@ import pytest
 from bokeh.models import FactorRange, Legend
 from bokeh.plotting import figure
 
+from tests.ui.base.test_glossary import unexplained
 from tests.ui.kit import settled
 from workbench.ui.base.views.readout import LiveText
 from workbench.ui.compare.state import SOURCES
@@ -98,6 +99,8 @@ def test_pages_say_words_and_no_names_of_the_program(app, given):
     found = set().union(*map(texts, views))
     assert len(found) > 25
     assert wrong(found) == []
+    # The papers' tables name methods and columns as the papers do.
+    assert given.get("tab") == "papers" or unexplained(found) == set()
     store.leave()
 
 
@@ -111,5 +114,5 @@ def test_the_page_of_a_map_says_words_and_no_names_of_the_program():
                        exceedance=np.zeros(answer.mean.size), scores=engine.scores(answer))
     views = [DISAGGREGATE.controls(store), *(view(store) for view in DISAGGREGATE.views)]
     found = set().union(*map(texts, views))
-    assert len(found) > 60 and wrong(found) == []
+    assert len(found) > 60 and wrong(found) == [] and unexplained(found) == set()
     store.close()

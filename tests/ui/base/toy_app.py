@@ -15,6 +15,7 @@ from workbench.ui.base.store import Store
 from workbench.ui.base.views.controls import SLIDER, widget
 from workbench.ui.base.views.layout import View, stretched
 from workbench.ui.base.views.readout import Readout
+from workbench.ui.base.views.text import note
 
 NAME = "<img src=x> &lt;img src=x&gt; *a*"     # as HTML, as decoded HTML, and as Markdown
 
@@ -54,7 +55,8 @@ class Controls(View):
     def __init__(self, store, **params):
         super().__init__(store, **params)
         self._panel = stretched(widget(store.state, "number", "Number", SLIDER),
-                                widget(store.state, "colour", "Colour", pmui.Select))
+                                widget(store.state, "colour", "Colour", pmui.Select),
+                                note("Doubles have no CRPS."))
 
 
 class Top(Readout):

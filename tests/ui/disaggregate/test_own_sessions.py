@@ -10,13 +10,15 @@ import rasterio
 
 from tests.kit import write_kit
 from tests.ui.disaggregate.sessions import Session
+from tests.ui.kit import ran
 from workbench.checks import InputError
-from workbench.ui.base import leftovers
+from workbench.ui.base import handover, leftovers
 from workbench.ui.base.session import pack, unpack
 from workbench.ui.disaggregate import keeping, own
 from workbench.ui.disaggregate.engine import _ANSWERS, _SCORES, _WITH_EFFECT
 from workbench.ui.disaggregate.scenes import _SCENES
 from workbench.ui.disaggregate.state import State
+from workbench.ui.disaggregate.views.exports import Exports
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("one_thread")]
 ALLOWED = [keeping.FIT, *keeping.FILES]
@@ -195,3 +197,31 @@ def test_refusals_are_told_and_the_maps_stay(begin, saved, contents, monkeypatch
     with pytest.raises(InputError, match="a browser can open 0.001 again"):
         session.store.save()
     assert "beside your files" in session.store.error
+
+
+@pytest.mark.filterwarnings("ignore:Both 'variant':PendingDeprecationWarning")       # of the widget
+def test_own_data_are_handed_to_one_session_that_compares_models(contents, begin, tmp_path,
+                                                                 monkeypatch):
+    session = begin()
+    exports = Exports(session.store)
+    assert not exports.compare.visible                  # the catalogue's are in both apps
+    with_own(session, contents)
+    assert exports.compare.visible and exports.compare.target == "_blank"
+    first = exports.compare.href.partition("compare?dataset=")[2]
+    assert len(first) > 30
+    exports.compare.clicks += 1                         # the browser has opened the first
+    second = exports.compare.href.partition("=")[2]
+    assert second != first
+    handed = handover.claim(first)
+    assert handed.data is handover.claim(second).data
+    assert handover.claim(first) is None is handover.claim(second)
+    assert handed.data is session.store.scene.data and "areas.gpkg" in handed.needed
+    for name, content in contents.items():
+        (tmp_path / name).write_bytes(content)
+    monkeypatch.chdir(tmp_path)
+    found = ran(f"import workbench as wb\n{handed.program}")["ds"]
+    assert np.array_equal(found["value"], handed.data["value"])
+    exports.compare.clicks += 1
+    third = exports.compare.href.partition("=")[2]
+    session.store.leave()
+    assert handover.claim(third) is None

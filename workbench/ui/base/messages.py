@@ -16,8 +16,8 @@ LOADING_WORDS = {
     "unconnected": "The server does not answer. Start it again and reload this page.",
 }
 UNDO, REDO, RESET = "Undo", "Redo", "Reset to the example"
-GLOSSARY = ("<a href='documentation/concepts/glossary.html' target='_blank' "
-            "style='color: inherit'>Glossary: what the words mean</a>")
+GLOSSARY, SEARCH_WORDS = "Glossary", "Search the words"
+NO_SUCH_WORD, MORE_IN_DOCUMENTATION = "No word like this.", "More in the documentation"
 SESSION, SAVE_SESSION, OPEN_SESSION = "Session", "Save session", "Open session"
 EXPORT, COPY_PYTHON, NOTEBOOK = "Export:", "Copy as Python", "Open as notebook"
 ROWS_CSV = "These rows (CSV)"

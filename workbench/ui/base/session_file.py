@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import threading
 
 import panel as pn
 import panel_material_ui as pmui
@@ -11,9 +10,6 @@ import panel_material_ui as pmui
 from workbench.ui.base import messages
 from workbench.ui.base.session import SUFFIX, file_stem
 from workbench.ui.base.store import Store, in_words
-
-#: Whether the server has the documentation, and with it the glossary of all apps.
-DOCUMENTED = threading.Event()
 
 
 class SessionFile(pn.viewable.Viewer):
@@ -40,7 +36,6 @@ class SessionFile(pn.viewable.Viewer):
             self.save, self.open,
             pmui.Typography(messages.SESSION_NOTE, variant="body2", margin=(2, 10, 10, 10),
                             sx={"opacity": 0.8}),
-            pn.pane.HTML(messages.GLOSSARY if DOCUMENTED.is_set() else "", margin=(0, 10)),
             sizing_mode="stretch_width", margin=0)
 
     def _save(self) -> io.BytesIO:

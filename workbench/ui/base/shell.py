@@ -18,6 +18,7 @@ from panel.links import Callback
 
 from workbench.ui.base import messages
 from workbench.ui.base.browser import COOKIE, Browser
+from workbench.ui.base.glossary import Glossary
 from workbench.ui.base.jobs import PAGE_DRAWN, Run
 from workbench.ui.base.session_file import SessionFile
 from workbench.ui.base.state import State
@@ -26,7 +27,7 @@ from workbench.ui.base.store import Store
 _LOG = logging.getLogger("workbench.ui")
 TEMPLATE = Path(__file__).with_name("page.html")
 # On a phone, where it would be broken into lines that cover the top of the page.
-HEADING = """@media (max-width: 599.95px) {.title {font-size: 17px !important; max-width: 44vw;
+HEADING = """@media (max-width: 599.95px) {.title {font-size: 17px !important; max-width: 38vw;
   overflow: hidden; white-space: nowrap; text-overflow: ellipsis; line-height: 1.3 !important;}}"""
 TOAST = "top-center"            # in the header: at the bottom it would lie over exports
 SHOWN = 0           # milliseconds that a toast about the URL stays: until it is closed
@@ -259,7 +260,8 @@ def page(title: str, sidebar: list, main: list, browser: Browser, about: str = "
     loose = {"max-height": "none", "min-width": "0"}
     column = pn.Column(*main, sizing_mode="stretch_width", styles=loose)
     made = pmui.Page(
-        title=title, sidebar=sidebar, main=[column], header=[pn.layout.HSpacer(), browser],
+        title=title, sidebar=sidebar, main=[column],
+        header=[pn.layout.HSpacer(), Glossary(), browser],
         sidebar_width=310, dark_theme=browser.dark,
         theme_config={"typography": {"fontSize": 13}}, template=TEMPLATE, meta_description=about,
         stylesheets=[HEADING],

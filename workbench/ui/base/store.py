@@ -60,6 +60,7 @@ class Store(ParameterizedABC):
         self._lock, self._jobs = threading.RLock(), []
         self.costs = deque(maxlen=500)          # milliseconds of the last answers
         self._job = self._line(self._hear)
+        self._farewells: list[Callable[[], None]] = []
         self._set_up()
         state.listen(self._changed, self.watched)
 
@@ -83,6 +84,12 @@ class Store(ParameterizedABC):
     def leave(self) -> None:
         """Drop all work, and what is kept elsewhere: the session is over."""
         self.close()
+        for function in self._farewells:
+            function()
+
+    def on_leave(self, function: Callable[[], None]) -> None:
+        """Call a function when the session is over."""
+        self._farewells.append(function)
 
     def cancel(self) -> None:
         """Stop all work at its next step; what came of it so far, if anything, is shown."""

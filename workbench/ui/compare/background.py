@@ -14,8 +14,16 @@ from workbench.ui.compare.state import Pair, Setting
 _BOARDS, _PAIRS = Cache(12), Cache(12)      # of all sessions
 
 
-def models(setting: Setting, run: Run) -> None:
-    """Compare models, and send the board, also of what is finished when it is stopped."""
+def models(setting: Setting, run: Run, folder: str = "") -> None:
+    """Compare models, and send the board, also of what is finished when it is stopped.
+
+    Parameters
+    ----------
+    setting : Setting
+    run : Run
+    folder : str
+        Of the session's own fits, for data of one's own.
+    """
     def tell(share: float, what: str, left: float) -> None:
         if run.current and run.stopped:
             raise comparing.Stop
@@ -24,10 +32,10 @@ def models(setting: Setting, run: Run) -> None:
         run.send("progress", (what, left))
 
     try:
-        made = comparing.compute(setting, tell, Path(comparing.finished_fits().name))
+        made = comparing.compute(setting, tell, Path(folder or comparing.finished_fits().name))
     except comparing.Stop:
         raise Cancelled from None
-    if not made.partial:
+    if not (made.partial or folder):
         _BOARDS.keep(setting, made)
     run.send("board", made)
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from functools import cache
 
 from workbench.checks import InputError
+from workbench.ui.base.handover import Handed
 
 INDIVIDUALS, RECOVERED, RANDOM, BLOCKS = "individuals", "recovered", "random", "blocks"
 AUTO = "auto"
@@ -36,6 +37,8 @@ class Data:
         Coordinates that make the map.
     needs : str
         A package that it comes in; empty if it is made from a seed, or is a file.
+    handed : Handed or None
+        Data of one's own, of one session alone; they are in no cache of all sessions.
     """
 
     title: str
@@ -45,6 +48,7 @@ class Data:
     counts: bool = True
     axes: tuple[str, str] = ("x", "y")
     needs: str = ""
+    handed: Handed | None = None
 
     @property
     def scores(self) -> dict[str, str]:

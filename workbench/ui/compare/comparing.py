@@ -190,6 +190,8 @@ def _map(setting: Setting, name: str, model, ds: xr.Dataset) -> np.ndarray:
             rate = rescale_to_totals(known, rate * weight).values / weight
         return rate.astype(np.float32)
 
+    if setting.data.handed is not None:     # no cache of all sessions holds data of one's own
+        return make()
     return _MAPS.get(_key(setting, name), make)
 
 

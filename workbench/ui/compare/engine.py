@@ -55,6 +55,8 @@ def data_of(data: Data) -> xr.Dataset:
     """A dataset, loaded once."""
     import workbench
 
+    if data.handed is not None:
+        return data.handed.data
     key = data.name, tuple(data.options.items())
     return _DATA.get(key, lambda: workbench.load(data.name, **data.options))
 

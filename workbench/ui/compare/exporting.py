@@ -58,13 +58,16 @@ def of_board(board: Board, query: str = "", score: str = "crps") -> Bundle:
     attrs, setting = board.result.attrs, board.setting
     by = title_of(board, score_of(board, score))
     cut = messages.failed(board.partial) if board.partial else ""
-    drawn = (((".tif",) if setting.data.name in _RASTERS else ()) + (".gpkg", ".nc")
-             if setting.data.blocks else (".nc",))
+    handed = setting.data.handed
+    raster = "row" in handed.data.coords if handed else setting.data.name in _RASTERS
+    drawn = ((".tif",) * raster + (".gpkg", ".nc") if setting.data.blocks else (".nc",))
     return Bundle(
-        file_stem("comparison", setting.dataset, "incomplete" if cut else ""),
+        file_stem("comparison", setting.data.title if handed else setting.dataset,
+                  "incomplete" if cut else ""),
         f"Models compared: {setting.data.title}",
         tuple(filter(None, [cut, attrs["sentence"], *attrs["notes"].split("\n")])),
-        {"test": setting.test, "address": f"compare?{query}"},
+        {"test": setting.test} | ({"files": handed.needed} if handed else {
+            "address": f"compare?{query}"}),
         lambda: board_program(board, _test(board), by),
         lambda: _table(board).reset_index().sort_values(by, kind="stable", ignore_index=True),
         lambda: maps(board), drawn, cut,

@@ -24,6 +24,10 @@ ABOUT = {
     "engines": "One model on twenty small areas, its posterior computed in two ways.",
     "papers": "The published numbers of four papers and a package beside those found here.",
 }
+OWN_DATA = ("Your own data: map them in <a href='disaggregate?step=data' target='_blank' "
+            "style='color: inherit'>disaggregate</a>, then press “Compare models” there.")
+NOT_SAVED = ("Data of your own came from the app disaggregate: save the session there. A file of "
+             "this page cannot hold them.")
 COMPARE, COMPUTE = "Compare", "Compute"
 COMPARING, COMPUTING = "comparing", "computing"
 NONE_YET = "Nothing has been compared with these settings yet: press Compare."

@@ -85,8 +85,10 @@ def program(setting: Setting) -> str:
         elif rival.cls:
             options = {**rival.options, "seed": setting.seed}
             models.append(f"    {rival.name!r}: {_call(rival.cls, options)},")
-    data = _call("load", setting.data.options, repr(setting.data.name))
-    return "\n".join(["import workbench as wb", "", f"ds = {data}", "models = {", *models, "}",
+    handed = setting.data.handed
+    data = handed.program if handed else (
+        f"ds = {_call('load', setting.data.options, repr(setting.data.name))}")
+    return "\n".join(["import workbench as wb", "", data, "models = {", *models, "}",
                       f"result = {_call('compare', arguments(setting), 'ds, models')}",
                       "print(result)", ""])
 

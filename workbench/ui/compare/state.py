@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from urllib.parse import parse_qsl
 
 import param
 
-from workbench.ui.base import state
+from workbench.ui.base import handover, state
+from workbench.ui.compare import own
 from workbench.ui.compare.catalogue import (
     AUTO,
     ENGINES,
@@ -51,7 +53,7 @@ class Setting:
     @property
     def data(self) -> Data:
         """The dataset as it is offered."""
-        return offered()[self.dataset]
+        return own.data_named(self.dataset)
 
     @property
     def rivals(self) -> dict[str, Rival]:
@@ -112,6 +114,8 @@ class State(state.State):
     def __init__(self, **given):
         self.param.dataset.objects = {data.title: key for key, data in offered().items()}
         super().__init__(dataset=next(iter(offered())))
+        if own.is_taken(given.get("dataset", "")):
+            self._adopt(given["dataset"])
         self._offer()
         self._offer_engines()
         self.choose(given)
@@ -131,7 +135,22 @@ class State(state.State):
     @property
     def data(self) -> Data:
         """The present dataset."""
-        return offered()[self.dataset]
+        return own.data_named(self.dataset)
+
+    @property
+    def handed(self) -> list[str]:
+        """Names of data of one's own that this session has."""
+        return [name for name in self.param.dataset.names.values() if own.is_taken(name)]
+
+    def read(self, query: str) -> list[str]:
+        """Take choices from a URL, and data that were handed over under the name that it gives."""
+        asked = dict(parse_qsl(query.lstrip("?"))).get("dataset", "")
+        if asked.startswith(handover.PREFIX) and own.take(asked) is not None:
+            self._adopt(asked)
+        return super().read(query)
+
+    def _adopt(self, name: str) -> None:
+        self.param.dataset.objects = {**self.param.dataset.names, own.data_named(name).title: name}
 
     @property
     def setting(self) -> Setting:

@@ -6,11 +6,15 @@ another setting, until a comparison is asked for.
 
 from __future__ import annotations
 
+from functools import partial
+from tempfile import TemporaryDirectory
+
 import param
 import xarray as xr
 
-from workbench.ui.base import store
-from workbench.ui.compare import background, messages, pairs
+from workbench.checks import InputError
+from workbench.ui.base import leftovers, store
+from workbench.ui.compare import background, messages, own, pairs
 from workbench.ui.compare.engine import Board
 from workbench.ui.compare.state import BETWEEN, BOARD, MODELS, PAIR, PAPERS, Pair, Setting
 
@@ -30,11 +34,33 @@ class Store(store.Store):
     @property
     def subject(self) -> str:
         """What the open tab is about, for names of files."""
-        return {MODELS: self.state.dataset, PAPERS: self.state.paper}.get(self.state.tab, "engines")
+        data = self.state.data.title if self.state.data.handed else self.state.dataset
+        return {MODELS: data, PAPERS: self.state.paper}.get(self.state.tab, "engines")
 
     def _set_up(self) -> None:
         self._asked: Setting | Pair | None = None
         self._finished: xr.Dataset | None = None
+        self._folder: TemporaryDirectory | None = None
+
+    def save(self) -> bytes:
+        """The session as one file, unless it is about data that no file of it can hold."""
+        if self.state.data.handed is not None:
+            self.error = messages.NOT_SAVED
+            raise InputError(self.error)
+        return super().save()
+
+    def leave(self) -> None:
+        """Drop all work, data that were handed over, and what was fitted to them."""
+        super().leave()
+        for name in self.state.handed:
+            own.forget(name)
+        if self._folder is not None:
+            self._folder.cleanup()
+
+    def _own_folder(self) -> str:
+        """A folder of this session for fits to data of one's own."""
+        self._folder = self._folder or leftovers.folder(leftovers.COMPARED)
+        return self._folder.name
 
     @property
     def problem(self) -> str:
@@ -49,7 +75,9 @@ class Store(store.Store):
         if self.problem or self.state.tab not in (MODELS, BETWEEN):
             return
         if self.state.tab == MODELS:
-            asked, do, work = self.state.setting, background.models, messages.COMPARING
+            folder = self._own_folder() if self.state.data.handed else ""
+            asked, work = self.state.setting, messages.COMPARING
+            do = partial(background.models, folder=folder)
         else:
             asked, do, work = self.state.pair, background.engines, messages.COMPUTING
         self._asked, self._finished = asked, None
@@ -77,7 +105,7 @@ class Store(store.Store):
             self._end()
         found, engines = background.ready_board(setting, self.board), background.ready_pair(pair)
         with self._together():
-            self.error = ""
+            self.param.update(error="", unsaved=bool(self.state.handed))
             if found is None:
                 self.stale = self.board is None or self.board.setting != setting
             else:

@@ -7,8 +7,11 @@ from html import escape
 
 import panel as pn
 
+from workbench.ui.base.words import explained
+
 NOTE = """
 p.wb-note {margin: 0 0 8px; font-size: 13px; line-height: 1.4; opacity: 0.8;}
+abbr.wb-word {text-decoration: underline dotted; text-underline-offset: 3px; cursor: help;}
 p.wb-about {margin: 2px 0 4px; font-size: 16px; line-height: 1.4;}
 p.wb-legend {margin: 0 0 4px; font-size: 12px;}
 p.wb-legend span {display: inline-block; margin-right: 12px; white-space: nowrap;}
@@ -45,8 +48,8 @@ def block(content: str = "") -> pn.pane.HTML:
 
 
 def paragraph(text: str, html: bool = False) -> str:
-    """The HTML of a quiet sentence."""
-    return f"<p class='wb-note'>{text if html else escape(text)}</p>" if text else ""
+    """The HTML of a quiet sentence, which explains its technical words where it is no HTML."""
+    return f"<p class='wb-note'>{text if html else explained(escape(text))}</p>" if text else ""
 
 
 def table(heads: Sequence[str], rows: Iterable[tuple[Sequence[str], str]]) -> str:

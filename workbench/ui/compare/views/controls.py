@@ -40,6 +40,8 @@ class Controls(View):
         self.models = column(title("Models beside the simple map"),
                              *(self.cells[key] for key in RIVALS),
                              *(self.cells[name] for name in MORE))
+        self.own = note(messages.OWN_DATA, html=True, inset=10)
+        self.sections[MODELS].insert(1, self.own)
         self._panel = stretched(self.about, *self.sections.values(), self.models)
         self.follow(self._shown, *state.names(), of=state)
 

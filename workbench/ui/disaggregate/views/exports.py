@@ -5,8 +5,14 @@ from __future__ import annotations
 import io
 from typing import IO
 
+import panel_material_ui as pmui
+
+from workbench.reporting.code import steps_of
+from workbench.ui.base import handover
 from workbench.ui.base.views import exports as base
-from workbench.ui.disaggregate import exporting, exports
+from workbench.ui.disaggregate import exporting, exports, labels
+from workbench.ui.disaggregate.catalogue import OWN
+from workbench.ui.disaggregate.portable import needed, portable
 from workbench.ui.disaggregate.store import Store
 from workbench.ui.disaggregate.verdict import OPEN
 from workbench.ui.disaggregate.views.stepper import target
@@ -23,6 +29,35 @@ class Exports(base.Exports):
         self._panel.param.update(margin=(6, 0), css_classes=[target("report")])
         self.settings = base.download("Settings (JSON)", self._settings)
         self.add(self.settings, always=True)
+        self.compare = pmui.Button(label=labels.COMPARE, variant="text", size="small",
+                                   target="_blank", margin=(2, 2), visible=False,
+                                   on_click=lambda _: self._offer())
+        self.row.append(self.compare)
+        self._names: list[str] = []
+        self._of = None
+        self.follow(self._offer, "scene", "work")
+        store.on_leave(self._withdraw)
+
+    def _offer(self, *events) -> None:
+        """Offer own data to the app that compares models, under a name that is good for one use."""
+        store, spec = self.store, self.store.state.spec()
+        own = store.scene is not None and not store.reading and store.state.dataset.startswith(OWN)
+        if events and own and self._names and self._of is store.scene:
+            return
+        if events or not own:       # not after a click: the browser is opening the last one
+            self._withdraw()
+        self._of = store.scene
+        if own:
+            self._names.append(handover.offer(handover.Handed(
+                store.state.choice.title, store.scene.data,
+                steps_of(portable(spec)).data, needed(spec))))
+            self.compare.href = f"compare?dataset={self._names[-1]}"
+        self.compare.visible = own
+
+    def _withdraw(self) -> None:
+        for name in self._names:
+            handover.withdraw(name)
+        self._names = []
 
     def _settings(self) -> tuple[str, IO]:
         answer, state = self.store.answer, self.store.state
