@@ -10,7 +10,7 @@ from workbench.plots.theme import CATEGORIES, NEUTRAL
 from workbench.ui.base.bands import LEVELS
 from workbench.ui.base.views.controls import small_button
 from workbench.ui.base.views.figures import empty, legend, push, shown
-from workbench.ui.base.views.layout import View, stretched, wrapping
+from workbench.ui.base.views.layout import View, lower, stretched, wrapping
 from workbench.ui.base.views.line_charts import DistanceCurves, calibration
 from workbench.ui.base.views.text import block, note, table
 from workbench.ui.mediated import background, messages
@@ -57,6 +57,7 @@ class Charts(View):
             wrapping(pmui.Typography(messages.SCORES, variant="subtitle1", margin=(6, 5)),
                      self.forget),
             self.table, note(messages.SCORES_NOTE))
+        lower(self._panel)
         self.follow(self._update, "rows", "answer")
 
     def _update(self, *events) -> None:
