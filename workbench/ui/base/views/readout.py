@@ -15,6 +15,9 @@ from workbench.ui.base.views.layout import View, lower, stretched, wrapping
 #: Of a chip, whose words go on in a second line where there is no room.
 WHOLE = {"height": "auto", "minHeight": "24px",
          "& .MuiChip-label": {"whiteSpace": "normal", "paddingTop": "2px", "paddingBottom": "2px"}}
+#: Of a chip that judges: white on a dark page's red, and on orange, could hardly be read.
+JUDGED = {**WHOLE, "&.MuiChip-colorError": {"backgroundColor": "#c62828", "color": "#fff"},
+          "&.MuiChip-colorWarning": {"backgroundColor": "#ffa726", "color": "#212121"}}
 
 
 class LiveText(pn.custom.JSComponent):
@@ -65,7 +68,7 @@ class Readout(View):
         self.text = LiveText(sizing_mode="stretch_width", margin=(2, 5),
                              styles={"font-size": "15px"}, min_height=20 * lines)
         chip = {"size": "small", "margin": (4, 5), "visible": False, "sx": WHOLE}
-        self.verdict = pmui.Chip("", variant="filled", **chip)
+        self.verdict = pmui.Chip("", variant="filled", **chip | {"sx": JUDGED})
         self.cost = pmui.Chip("", variant="outlined", **chip)
         self.doing = LiveText(role="note", margin=(6, 5), styles={"font-size": "13px"})
         self.bar = pmui.LinearProgress(value=0, variant="determinate", margin=(14, 10, 0, 5),

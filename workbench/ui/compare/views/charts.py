@@ -184,6 +184,11 @@ class Charts(View):
 
     def _name(self, board: Board) -> None:
         rows = ranking(board, self.store.state.score)
+        low, high, cut = span(rows)
+        figures = max(FIGURES, FIGURED / (self._panes[0].width - NAMES))
+        end = high + (high - low) * figures / (1 - figures)
+        self.gap.x_range.update(start=low, end=end)
+        self.rows.data["end"] = [end] * len(self.rows.data["name"])
         by = title_of(board, score_of(board, self.store.state.score))
         base = board.result.attrs["baseline"]
         title = f"{by}, beside the {base}"
@@ -195,11 +200,6 @@ class Charts(View):
         self.gap.xaxis.axis_label = None
         self.fit.title.text = title_of(board, map_score(board))
         self.time.title.text = "seconds to fit"
-        low, high, cut = span(rows)
-        figures = max(FIGURES, FIGURED / (self._panes[0].width - NAMES))
-        end = high + (high - low) * figures / (1 - figures)
-        self.gap.x_range.update(start=low, end=end)
-        self.rows.data["end"] = [end] * len(self.rows.data["name"])
         ticks = ticks_of(low, high, 6 if self._beside else 3)
         self.gap.xaxis.ticker = FixedTicker(ticks=ticks)
         self.gap.xaxis.major_label_overrides = {t: messages.percent(t) if t else "0" for t in ticks}

@@ -93,13 +93,13 @@ class Maps(View):
             small = max((across - AXIS) // beside - GAP, LEAST)
         for name, plot in self.figures.items():
             side = large if name in LARGE else small
+            plot.title.text_font_size = "14px" if side >= READABLE else "12px"
+            if name in LARGE:           # before the size: else the title is not drawn anew
+                title = messages.MAPS[name]
+                plot.title.text = title if side >= READABLE else title.partition(":")[0]
             plot.frame_width, plot.frame_height = side, round(side * self._ratio)
             plot.yaxis.visible = name == LARGE[0] and not phone
             plot.xaxis.visible = name in LARGE or phone
-            plot.title.text_font_size = "14px" if side >= READABLE else "12px"
-            if name in LARGE:
-                title = messages.MAPS[name]
-                plot.title.text = title if side >= READABLE else title.partition(":")[0]
             plot.select_one({"type": ColorBar}).width = side - 12
         self.calibration.fit(small, round(small * min(self._ratio, 1)))
 

@@ -108,7 +108,7 @@ class Line(View):
         """Be so many pixels across, and as high as is worth it in a window of so many."""
         widen(self.figure, width, messages.LINE_TITLE)
         widen(self.strip, width, messages.STRIP_TITLE)
-        self.figure.frame_height = min(max(HEIGHT, down - ROUND), HIGHEST)
+        self.figure.frame_height = min(max(HEIGHT, down - ROUND), HIGHEST, max(HEIGHT, width))
 
     def _figure(self, x_range: Range1d):
         plot = chart(messages.LINE_TITLE, "", "f and observations", WIDTH, HEIGHT, x_range=x_range,
