@@ -4,8 +4,8 @@
     python benchmarks/first_page.py --warm       # from the request, all apps, a server that is idle
 
 The server starts in a fresh process on the embedded data; `words` are the title and what the app
-is for, `maps` (or the first figures) are drawn completely. Needs the extras `apps` and `test`, and
-Chromium.
+is for, `maps` (or the first figures) are drawn completely. With ``--warm`` also seconds that the
+server's processor took for it (on Linux). Needs the extras `apps` and `test`, and Chromium.
 """
 
 from __future__ import annotations
@@ -18,13 +18,14 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import pandas as pd
 import typer
 from playwright.sync_api import Page, sync_playwright
 
 PORT = 5171
-APPS = ("disaggregate", "granularity", "mediated", "sources")
+APPS = ("disaggregate", "granularity", "mediated", "sources", "compare")
 # A finite mean in a drawn table: columns of nothing are there before the models are loaded.
 MAPS = """() => window.Bokeh && Bokeh.documents.some(doc => [...doc._all_models.values()].some(m =>
   m.type === 'ColumnDataSource' && [...(m.data.get?.('mean') ?? m.data['mean'] ?? [])].some(part =>
@@ -104,13 +105,13 @@ def from_the_start() -> dict[str, float]:
 def from_the_request() -> list[dict[str, float]]:
     """From a request for each app to a server that has made ahead what it makes ahead."""
     found = []
-    with server():
+    with server() as process:
         time.sleep(REST)
         for app in APPS:
             with tab() as page:
-                laps = Laps()
+                laps, before = Laps(), processor(process.pid)
                 visit(page, app, laps, MAPS if app == APPS[0] else IDLE)
-                found.append({"app": app, **laps})
+                found.append({"app": app, **laps, "processor": processor(process.pid) - before})
     return found
 
 
@@ -119,6 +120,15 @@ def main(repeats: int = 3, warm: bool = False) -> None:
     runs = [from_the_request() if warm else [from_the_start()] for _ in range(repeats)]
     table = pd.DataFrame([row for run in runs for row in run]).round(1)
     print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}\n{table.to_string(index=False)}")
+
+
+def processor(process: int) -> float:
+    """Seconds that a process has had a processor; nan where the system does not tell."""
+    told = Path(f"/proc/{process}/stat")
+    if not told.is_file():
+        return float("nan")
+    user, system = told.read_text().rpartition(")")[2].split()[11:13]
+    return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
 
 
 def _listening() -> bool:

@@ -14,6 +14,42 @@ WAIT = 150_000     # milliseconds; generous, for two cores may serve other jobs 
 # The figure of a name that was drawn last: models that a page no longer shows stay for a while.
 FIGURE = """name => Bokeh.documents.flatMap(doc => [...doc._all_models.values()])
     .filter(m => m.type === 'Figure' && m.name === name).at(-1)"""
+# A number that says what an image of a map holds.
+IMAGE = """name => {
+  const plot = (FIGURE)(name)
+  const held = plot.renderers[0].data_source.data
+  const found = (held.get?.(name) ?? held[name])[0]
+  let total = 0
+  for (let k = 0; k < found.length; k++)
+    if (Number.isFinite(found[k])) total += found[k] * (1 + (k % 97))
+  return [Math.round(total * 1e2), found.length]
+}""".replace("FIGURE", FIGURE)
+# Where the canvas of a figure lies on the screen: left, top, right, bottom.
+BOX = """name => {
+  const plot = (FIGURE)(name)
+  const view = Bokeh.index.find_one_by_id?.(plot.id) ?? [...Bokeh.index].flatMap(
+    root => [...root.views?.() ?? []]).find(one => one.model === plot)
+  const box = view.el.getBoundingClientRect()
+  return [box.left, box.top, box.right, box.bottom].map(Math.round)
+}""".replace("FIGURE", FIGURE)
+FRAME = """name => [(FIGURE)(name).frame_width, (FIGURE)(name).frame_height]""".replace(
+    "FIGURE", FIGURE)
+# Elements of the page, also inside shadow roots, that reach beyond the window to the right. Bokeh's
+# empty boxes of glyphs keep the place of the last time they were drawn; their canvas is measured.
+BEYOND = """() => {
+  const wide = []
+  const look = root => { for (const one of root.querySelectorAll('*')) {
+    if (one.shadowRoot) look(one.shadowRoot)
+    const box = one.getBoundingClientRect()
+    if (box.width > 0 && box.height > 0 && box.left < innerWidth && box.right > innerWidth + 1
+        && !one.closest('.MuiDrawer-root, .wb-scroll')
+        && !one.matches('.bk-GlyphRenderer, .bk-BoxAnnotation')
+        && getComputedStyle(one).visibility !== 'hidden')
+      wide.push(`${one.tagName}.${one.className} ${Math.round(box.right)}`)
+  } }
+  look(document)
+  return wide
+}"""
 
 
 def settled(store, seconds=100):

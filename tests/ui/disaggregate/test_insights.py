@@ -80,7 +80,7 @@ def test_a_model_without_a_layer_says_why():
     maps = Maps(store)
     store.state.beside = COMPONENTS
     until(lambda: store.layer is not None)
-    assert found.told in maps.told.object and not maps._right[0].visible
+    assert found.told in maps.told.object and not maps._second.visible
     store.close()
 
 
@@ -91,7 +91,7 @@ def test_the_map_beside_the_estimate_is_drawn_when_it_is_looked_at(country):
     for name in ("std", INFORMATION, COMPONENTS, RANKS, "observed"):
         country.state.beside = name
         until(lambda name=name: name not in layers.LAYERS or country.layer is not None)
-        assert maps._right[0].object is maps.atlas.figures[name]
+        assert maps._second.object is maps.atlas.figures[name]
     data = maps.atlas.fine.source.data
     assert np.isfinite(data["information"][0]).any() and np.isfinite(data["top"][0]).any()
     country.state.beside = COMPONENTS

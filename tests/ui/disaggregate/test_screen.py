@@ -6,37 +6,11 @@ import re
 import pytest
 from playwright.sync_api import TimeoutError, expect
 
-from tests.ui.kit import FIGURE, WAIT, idle, press, status, url
+from tests.ui.kit import BEYOND, BOX, FRAME, WAIT, idle, press, status, url
 
 pytestmark = pytest.mark.ui
 
 QUICK = "/disaggregate?dataset=simulated-country&granularity=region&model=vbagg&kernel=linear"
-# Where the canvas of a figure lies on the screen: left, top, right, bottom.
-BOX = """name => {
-  const plot = (FIGURE)(name)
-  const view = Bokeh.index.find_one_by_id?.(plot.id) ?? [...Bokeh.index].flatMap(
-    root => [...root.views?.() ?? []]).find(one => one.model === plot)
-  const box = view.el.getBoundingClientRect()
-  return [box.left, box.top, box.right, box.bottom].map(Math.round)
-}""".replace("FIGURE", FIGURE)
-FRAME = """name => [(FIGURE)(name).frame_width, (FIGURE)(name).frame_height]""".replace(
-    "FIGURE", FIGURE)
-# Elements of the page, also inside shadow roots, that reach beyond the window to the right. Bokeh's
-# empty boxes of glyphs keep the place of the last time they were drawn; their canvas is measured.
-BEYOND = """() => {
-  const wide = []
-  const look = root => { for (const one of root.querySelectorAll('*')) {
-    if (one.shadowRoot) look(one.shadowRoot)
-    const box = one.getBoundingClientRect()
-    if (box.width > 0 && box.height > 0 && box.left < innerWidth && box.right > innerWidth + 1
-        && !one.closest('.MuiDrawer-root, .wb-scroll')
-        && !one.matches('.bk-GlyphRenderer, .bk-BoxAnnotation')
-        && getComputedStyle(one).visibility !== 'hidden')
-      wide.push(`${one.tagName}.${one.className} ${Math.round(box.right)}`)
-  } }
-  look(document)
-  return wide
-}"""
 
 
 def open_at(page, url, width, height):

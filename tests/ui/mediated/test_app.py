@@ -9,21 +9,11 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from tests.ui.kit import FIGURE, WAIT, idle, move, press, status, url
+from tests.ui.kit import FIGURE, IMAGE, WAIT, idle, move, press, status, url
 from workbench.ui.mediated.model import NAMES
 
 pytestmark = pytest.mark.ui
 
-# A number that says what an image of the maps holds.
-IMAGE = """name => {
-  const plot = (FIGURE)(name)
-  const held = plot.renderers[0].data_source.data
-  const found = (held.get?.(name) ?? held[name])[0]
-  let total = 0
-  for (let k = 0; k < found.length; k++)
-    if (Number.isFinite(found[k])) total += found[k] * (1 + (k % 97))
-  return [Math.round(total * 1e2), found.length]
-}""".replace("FIGURE", FIGURE)
 SCALES = """() => ['target', 'truth', 'mean'].map(name => {
   const plot = (FIGURE)(name)
   const colours = plot.renderers[0].glyph.color_mapper

@@ -44,7 +44,7 @@ class App:
     controls : type
         The sidebar, a view of the store.
     views : tuple of type
-        What is shown beside it, from top to bottom, each a view of the store.
+        What is shown beside it, from top to bottom, each a view of the store with its `parts`.
     first : callable or None
         Makes what the first page waits for, ahead of it: imports, results that stay in caches.
     later : callable or None
@@ -84,7 +84,8 @@ def show(app: App, about: str | None = None) -> None:
     store.refresh()
     with _let_go():
         made = page(app.title, [app.controls(store), SessionFile(store)],
-                    [view(store) for view in app.views], browser, purpose(about))
+                    [part for view in app.views for part in view(store).parts], browser,
+                    purpose(about))
     if app.frame is not None:
         app.frame(made, store)
     pn.state.curdoc.template_variables["loading_words"] = messages.LOADING_WORDS

@@ -31,7 +31,8 @@ from holoviews.plotting.util import process_cmap
 from workbench.plots.theme import NEUTRAL
 
 HERE = "#E69F00"        # the present setting
-NARROW, LETTER = 420, 6.6       # pixels of a frame with few items in a row; of a title's letter
+LETTER = 6.6            # pixels of a title's letter
+ITEM, MARK = 7.2, 34    # of a letter in a legend, and of a mark beside it
 _SMALL = "12px"
 _MAP_TOOLS = "pan,wheel_zoom,box_zoom,reset,save"
 
@@ -59,13 +60,20 @@ def map_chart(title: str, x: str, y: str, width: int, height: int, **options) ->
 
 def widen(plot: figure, width: int, title: str = "") -> None:
     """Give a figure a frame of so many pixels, its title and legend as many lines as they need."""
-    narrow = width < NARROW
     plot.update(frame_width=width)
     if title:
         plot.title.text = broken(title, width)
     for made in plot.legend:
         if made.orientation == "horizontal":
-            made.ncols = 2 if narrow else "auto"
+            made.ncols = columns_of([item.label.value for item in made.items if item.visible],
+                                    width)
+
+
+def columns_of(names: list[str], width: int) -> int:
+    """How many names of a legend stand in each row, so that so many pixels hold it."""
+    across = [MARK + ITEM * len(name) for name in names]
+    return next((count for count in range(len(names), 1, -1) if sum(
+        max(across[k::count]) for k in range(count)) <= width), 1)
 
 
 def broken(title: str, width: int) -> str:

@@ -11,7 +11,16 @@ from workbench.ui.base.state import State
 from workbench.ui.base.store import Store
 
 
-class View(pn.viewable.Viewer):
+class Part(pn.viewable.Viewer):
+    """What a page has in its main column."""
+
+    @property
+    def parts(self) -> list:
+        """What the page puts below each other for it: all in one, unless a phone orders it anew."""
+        return [self]
+
+
+class View(Part):
     """A part of a page that shows what a store holds; a subclass draws it into ``_panel``.
 
     Parameters
@@ -74,7 +83,7 @@ def lower(part: pn.viewable.Viewable) -> None:
     part.stylesheets = [*part.stylesheets, LOWER]
 
 
-class ByTab(pn.viewable.Viewer):
+class ByTab(Part):
     """A column of views for each tab; only that of the tab which a state has open is seen."""
 
     def __init__(self, state: State, views: Mapping[str, list], **params):

@@ -10,11 +10,14 @@ import param
 
 from workbench.ui.base import messages
 from workbench.ui.base.store import Store
-from workbench.ui.base.views.layout import View, stretched, wrapping
+from workbench.ui.base.views.layout import View, lower, stretched, wrapping
 
 #: Of a chip, whose words go on in a second line where there is no room.
 WHOLE = {"height": "auto", "minHeight": "24px",
          "& .MuiChip-label": {"whiteSpace": "normal", "paddingTop": "2px", "paddingBottom": "2px"}}
+#: Of a chip that judges: white on a dark page's red, and on orange, could hardly be read.
+JUDGED = {**WHOLE, "&.MuiChip-colorError": {"backgroundColor": "#c62828", "color": "#fff"},
+          "&.MuiChip-colorWarning": {"backgroundColor": "#ffa726", "color": "#212121"}}
 
 
 class LiveText(pn.custom.JSComponent):
@@ -43,6 +46,8 @@ class LiveText(pn.custom.JSComponent):
 class Readout(View):
     """Numbers and work of a store; a subclass fills in the numbers.
 
+    On a phone the words stand below what they are about, and the chips above it.
+
     Parameters
     ----------
     store : Store
@@ -63,7 +68,7 @@ class Readout(View):
         self.text = LiveText(sizing_mode="stretch_width", margin=(2, 5),
                              styles={"font-size": "15px"}, min_height=20 * lines)
         chip = {"size": "small", "margin": (4, 5), "visible": False, "sx": WHOLE}
-        self.verdict = pmui.Chip("", variant="filled", **chip)
+        self.verdict = pmui.Chip("", variant="filled", **chip | {"sx": JUDGED})
         self.cost = pmui.Chip("", variant="outlined", **chip)
         self.doing = LiveText(role="note", margin=(6, 5), styles={"font-size": "13px"})
         self.bar = pmui.LinearProgress(value=0, variant="determinate", margin=(14, 10, 0, 5),
@@ -74,10 +79,17 @@ class Readout(View):
         self._wrong = LiveText(role="note", sizing_mode="stretch_width")
         self.error = pmui.Alert(self._wrong, severity="error", visible=False, margin=(4, 10),
                                 sizing_mode="stretch_width")
-        self._panel = stretched(
-            self.error, self.text, *over,
-            wrapping(*(getattr(self, name) for name in self.chips), *beside, self.doing, self.bar,
-                     self.stop, min_height=36), *under)
+        row = wrapping(*(getattr(self, name) for name in self.chips), *beside, self.doing,
+                       self.bar, self.stop, min_height=36)
+        for words in (self.text, *over, *under):
+            lower(words)
+        self._parts = [self.error, self.text, *over, row, *under]
+        self._panel = stretched(*self._parts)
+
+    @property
+    def parts(self) -> list:
+        """Each by itself: what is lower on a phone is so beside the other parts of the page."""
+        return self._parts
 
     @property
     def results(self) -> Store:

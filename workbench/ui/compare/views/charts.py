@@ -41,7 +41,7 @@ NAMES, EDGE = 132, 6        # pixels of the names, and beside each chart
 AT_FIRST = 950              # pixels of a page whose room is not known yet
 BESIDE = 700                # pixels from which charts stand beside each other
 SHARES = (0.47, 0.21, 0.16, 0.16)
-FIGURES = 0.36              # share of the first chart that figures take
+FIGURES, FIGURED = 0.36, 126    # share of the first chart that figures take; pixels at least
 WORST = 0.75                # from where a difference is drawn as an arrow, where others are smaller
 HEADS = ("model", "score ranked by", "change from the simple map (95 % interval)", "standing",
          "CRPS", "map",
@@ -150,9 +150,7 @@ class Charts(View):
 
     def _push(self, board: Board, rows: list[Row]) -> None:
         self.models.factors = [row.name for row in rows][::-1]
-        low, high, cut = span(rows)
-        end = high + (high - low) * FIGURES / (1 - FIGURES)
-        self.gap.x_range.update(start=low, end=end)
+        _, _, cut = span(rows)
         colours = [COLOURS[row.standing] for row in rows]
         fills = ["#00000000" if row.standing in (UNSURE, SIMPLE) else colour
                  for row, colour in zip(rows, colours, strict=True)]
@@ -167,7 +165,7 @@ class Charts(View):
             "colour": colours, "fill": fills, "told": [told(row) for row in rows],
             "ink": [ink(row.standing, self.store.dark) for row in rows],
             "score": [written(row.score) for row in rows],
-            "crps": [written(row.crps) for row in rows], "end": [end] * len(rows)})
+            "crps": [written(row.crps) for row in rows], "end": [0.0] * len(rows)})
         push(self.covered, {
             "name": [row.name for row in rows for _ in LEVELS],
             "share": [share for row in rows for share in row.coverage],
@@ -185,6 +183,12 @@ class Charts(View):
                 plot.xaxis.ticker = FixedTicker(ticks=decades(low, high))
 
     def _name(self, board: Board) -> None:
+        rows = ranking(board, self.store.state.score)
+        low, high, cut = span(rows)
+        figures = max(FIGURES, FIGURED / (self._panes[0].width - NAMES))
+        end = high + (high - low) * figures / (1 - figures)
+        self.gap.x_range.update(start=low, end=end)
+        self.rows.data["end"] = [end] * len(self.rows.data["name"])
         by = title_of(board, score_of(board, self.store.state.score))
         base = board.result.attrs["baseline"]
         title = f"{by}, beside the {base}"
@@ -196,14 +200,12 @@ class Charts(View):
         self.gap.xaxis.axis_label = None
         self.fit.title.text = title_of(board, map_score(board))
         self.time.title.text = "seconds to fit"
-        low, high = self.gap.x_range.start, self.gap.x_range.end
-        ticks = ticks_of(low, high - (high - low) * FIGURES, 6 if self._beside else 3)
+        ticks = ticks_of(low, high, 6 if self._beside else 3)
         self.gap.xaxis.ticker = FixedTicker(ticks=ticks)
         self.gap.xaxis.major_label_overrides = {t: messages.percent(t) if t else "0" for t in ticks}
-        beyond = any(row.change > span(ranking(board, self.store.state.score))[2]
-                     for row in ranking(board, self.store.state.score))
-        failed = [messages.model_failed(row.name, row.said) for row in
-                  ranking(board, self.store.state.score) if row.standing == FAILED]
+        beyond = any(row.change > cut for row in rows)
+        failed = [messages.model_failed(row.name, row.said) for row in rows
+                  if row.standing == FAILED]
         self.told.object = paragraph(" ".join([*failed, messages.CHART_NOTE.format(
             base=base), *([messages.BEYOND] if beyond else [])]))
 

@@ -27,13 +27,14 @@ class Maps(View):
     def __init__(self, store: Store, **params):
         super().__init__(store, **params)
         self.atlas: Atlas | None = None
-        self._panes, self._room, self._pair = {}, None, None
+        self._panes, self._room, self._pair, self._second = {}, None, None, None
         self.tabs = pmui.RadioButtonGroup.from_param(
             store.state.param.beside, label="Beside the estimate", size="small",
             margin=(4, 5, 0, 5), sx=WRAPS)
         self.part = pmui.RadioButtonGroup(label="Summand", options=["none"], value="none",
                                           size="small", margin=(4, 5, 0, 5), visible=False,
                                           sx=WRAPS)
+        self.choice, self._between = wrapping(self.tabs, self.part), False
         self.told, self._picking = note(), False
         self.highest = small_button(labels.EXPLAIN_HIGHEST, self._explain_highest,
                                     margin=(0, 5, 6, 5))
@@ -104,7 +105,8 @@ class Maps(View):
             left = self._divided() if split else self._pane(ESTIMATE)
             self._left.objects = [left, note(messages.MAPS[SWIPED if split else ESTIMATE][1]),
                                   self.highest]
-            self._right.objects = [self._pane(DIFFERENCE if split else self.beside), self.told]
+            self._second = self._pane(DIFFERENCE if split else self.beside)
+            self._right.objects = self._below()
             self.atlas.figure("mean")
             if split:
                 self._colour()
@@ -131,7 +133,7 @@ class Maps(View):
                 self.atlas.push_layer(shown, self.part.value)
             self.told.object = paragraph(self._words(name, shown))
             if name in LAYERS:
-                self._right[0].visible = shown is not None and bool(shown.maps)
+                self._second.visible = shown is not None and bool(shown.maps)
 
     def _picked(self, event) -> None:
         """A summand that the user picks is in the address; the first one is there anyhow."""
@@ -152,6 +154,21 @@ class Maps(View):
             return f"{said} {messages.MAPS[DIFFERENCE][1]}"
         absent = name == OBSERVED and self.store.state.beside == TRUTH
         return messages.NO_TRUTH if absent else messages.MAPS[name][1]
+
+    def alone(self, across: int) -> bool:
+        """Whether one map fills so many pixels, so that the second stands below it."""
+        return 2 * (self._left.width or across) + 20 > across
+
+    def choose_between(self, between: bool) -> None:
+        """Have what chooses the second map stand right above it, or leave it to the page."""
+        if between != self._between:
+            self._between = between
+            if self._second is not None:
+                self._right.objects = self._below()
+
+    def _below(self) -> list:
+        """The second map with what is said of it, and what chooses it if that stands there."""
+        return [*([self.choice] if self._between else []), self._second, self.told]
 
     def _divided(self) -> pn.Column:
         """Estimate and population split over each other, with the divider between them."""

@@ -28,7 +28,11 @@ BETWEEN, GAP = 30, 16       # pixels between maps below each other, and beside d
 
 
 class Screen(View):
-    """Bar, verdict, check, maps with calibration beside them, and below that the rest."""
+    """Bar, verdict, check, maps with calibration beside them, and below that the rest.
+
+    On a phone the estimate follows the verdict at once: numbers stand below the maps, and what
+    chooses the second map right above that.
+    """
 
     def __init__(self, store: Store, **params):
         super().__init__(store, **params)
@@ -41,10 +45,10 @@ class Screen(View):
         self._left = stretched(self.maps, self.charts.rest)
         self._right = stretched(self.charts)
         self._row = wrapping(self._left, self._right, gap=GAP)
+        self._facts = wrapping(self.numbers.cost, self.numbers.facts)
+        self._above = stretched(self._facts, self.maps.choice)
         self._panel = stretched(
-            self.numbers.top, self.room, Banner(store), Strip(store),
-            wrapping(self.numbers.cost, self.numbers.facts),
-            wrapping(self.maps.tabs, self.maps.part), self._row,
+            self.numbers.top, self.room, Banner(store), Strip(store), self._above, self._row,
             self.numbers.text, Exports(store), Checks(store), Report(store), Explained(store), own,
             styles=LOOSE)
         self.room.param.watch(self._arrange, "room")
@@ -65,9 +69,16 @@ class Screen(View):
             below = self.charts.dock(beside) and docked
             columns = ([self.maps], [self.charts, self.charts.rest]) if below or not docked else (
                 [self.maps, self.charts.rest], [self.charts])
-            for column, parts in zip((self._left, self._right), columns, strict=True):
+            above, between = [self._facts, self.maps.choice], False
+            if across < NARROW:
+                above, between = [], self.maps.alone(across)
+                columns[0].extend([] if between else [self.maps.choice])
+                columns[1].insert(0, self._facts)
+            for column, parts in zip((self._above, self._left, self._right), (above, *columns),
+                                     strict=True):
                 if column.objects != parts:
                     column.objects = parts
+            self.maps.choose_between(between)
 
 
 def fit(maps: Maps, across: int, high: int) -> int:

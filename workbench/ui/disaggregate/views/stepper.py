@@ -47,7 +47,10 @@ class Row(pn.custom.JSComponent):
         text-align: center; color: #fff}
       span {overflow: hidden; text-overflow: ellipsis; opacity: 0.75; font-weight: 400;
         font-size: 12px; line-height: 1.3}
-      @media (max-width: 900px) {span {display: none} button {padding: 0 3px}}`
+      @media (max-width: 900px) {span {display: none} button {padding: 0 3px}}
+      @media (max-width: 600px) {ol {flex-wrap: nowrap; gap: 0} li {flex: 1 1 auto}
+        button {gap: 3px; padding: 0 2px; font-size: 12px}
+        i {width: 14px; height: 14px; font-size: 10px; line-height: 14px}}`
 
     const deep = (root, name) => {
       for (const one of root.querySelectorAll('*')) {

@@ -30,7 +30,6 @@ class Numbers(Readout):
         # In a lecture the setting stands in the row of its badge: figures need the height.
         self.brief = LiveText(margin=(8, 5), styles={"font-size": "20px"}, visible=False)
         super().__init__(store, beside=(self.ratio, self.brief), lines=2, **params)
-        lower(self._panel)
         store.state.param.watch(self._numbers, ["tolerance", "reveal", "lecture"])
         self.follow(self._numbers, "answer")
         self.follow(self._work, "lecture", of=store.state)
@@ -86,6 +85,7 @@ class TakeAway(Exports):
     def __init__(self, store: Store, **params):
         super().__init__(store, lambda: exporting.bundle(store),
                          {store: ("answer",), store.state: ("tab",)}, **params)
+        lower(self._panel)
         self.follow(self._look, "lecture", of=store.state)
 
     def _look(self, *events) -> None:

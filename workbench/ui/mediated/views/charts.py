@@ -12,7 +12,7 @@ from workbench.ui.base.messages import ROWS_NOTE
 from workbench.ui.base.views.controls import small_button
 from workbench.ui.base.views.figures import empty, legend, push, shown
 from workbench.ui.base.views.kept_rows import rows_button
-from workbench.ui.base.views.layout import View, stretched, wrapping
+from workbench.ui.base.views.layout import View, lower, stretched, wrapping
 from workbench.ui.base.views.line_charts import DistanceCurves, calibration
 from workbench.ui.base.views.text import block, note, table
 from workbench.ui.mediated import background, messages
@@ -62,6 +62,7 @@ class Charts(View):
             wrapping(pmui.Typography(messages.SCORES, variant="subtitle1", margin=(6, 5)),
                      self.forget, self.keep),
             self.table, note(f"{messages.SCORES_NOTE} {ROWS_NOTE}"))
+        lower(self._panel)
         self.follow(self._update, "rows", "answer")
 
     def _update(self, *events) -> None:

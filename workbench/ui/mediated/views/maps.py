@@ -8,7 +8,6 @@ from bokeh.models import ColorBar, CustomJSHover, FixedTicker, Range1d
 from bokeh.plotting import figure
 
 from workbench.plots.theme import NEUTRAL
-from workbench.ui.base.browser import PHONE
 from workbench.ui.base.views.figures import colours, crosshair, empty, hover, push, shown, value_map
 from workbench.ui.base.views.layout import View, dim, lower, stretched, wrapping
 from workbench.ui.base.views.room import Room
@@ -25,7 +24,8 @@ AXIS, GAP = 62, 12              # pixels of an axis, and beside each map
 EDGE = 24                       # pixels beside a map that is alone in its row
 BEFORE, LEAST = 345, 120        # pixels of a window above and below large maps; across any map
 READABLE = 220                  # pixels across a map whose title has room
-NARROW_PAGE = 800               # pixels below which small maps stand three in a row
+NARROW_PAGE, ONE_ROW = 800, 480     # pixels below which small maps stand three in a row, and all
+                                    # below each other, as on a phone
 TEMPERATURES = ("target", "truth", "mean")
 COARSE = ("target", "covariate", "mediator")
 PALETTES = {"value": "viridis", "covariate": "YlOrBr", "mediator": "YlGnBu", "width": "cividis",
@@ -52,20 +52,27 @@ class Maps(View):
         self._data: Data | None = None
         self._room, self._ratio = ROOM, 1.0
         parts = {name: shown(plot) for name, plot in self.figures.items()}
-        for name in messages.MAPS:      # a phone shows the answer first
+        for name in LARGE:              # a phone shows the answer first
             if name != "mean":
                 lower(parts[name])
-        lower(after := shown(self.calibration))
-        self._row = stretched(
+        self._rows = (
             wrapping(*(parts[name] for name in LARGE), gap=0),
-            wrapping(*(parts[name] for name in SMALL), after, gap=0))
+            wrapping(*(parts[name] for name in SMALL), shown(self.calibration), gap=0))
         self.room = Room(sizing_mode="stretch_width", height=1, margin=0)
-        self._panel = stretched(self.room, self._row, note(messages.MAPS_NOTE))
+        below = stretched(self._rows[1], note(messages.MAPS_NOTE))
+        lower(below)
+        self._parts = [self.room, self._rows[0], below]
+        self._panel = stretched(*self._parts)
         self.room.param.watch(lambda event: self.fit_into(*event.new), "room")
         self._size()
         store.state.param.watch(self._covariate, "covariate")
         self.follow_answer(self._update)
         self.follow(self._dim, "stale")
+
+    @property
+    def parts(self) -> list:
+        """Large maps and what is below them, between which a phone has words."""
+        return self._parts
 
     def fit_into(self, across: int, down: int) -> None:
         """Fill the page: three large maps in the window, below them four small ones and a chart."""
@@ -76,7 +83,8 @@ class Maps(View):
 
     def _size(self) -> None:
         across, down = self._room
-        if across < PHONE:
+        phone = across < ONE_ROW
+        if phone:
             large = small = across - EDGE
         else:
             beside = 5 if across >= NARROW_PAGE else 3
@@ -85,10 +93,13 @@ class Maps(View):
             small = max((across - AXIS) // beside - GAP, LEAST)
         for name, plot in self.figures.items():
             side = large if name in LARGE else small
-            plot.frame_width, plot.frame_height = side, round(side * self._ratio)
-            plot.yaxis.visible = name == LARGE[0] and across >= PHONE
-            plot.xaxis.visible = name in LARGE or across < PHONE
             plot.title.text_font_size = "14px" if side >= READABLE else "12px"
+            if name in LARGE:           # before the size: else the title is not drawn anew
+                title = messages.MAPS[name]
+                plot.title.text = title if side >= READABLE else title.partition(":")[0]
+            plot.frame_width, plot.frame_height = side, round(side * self._ratio)
+            plot.yaxis.visible = name == LARGE[0] and not phone
+            plot.xaxis.visible = name in LARGE or phone
             plot.select_one({"type": ColorBar}).width = side - 12
         self.calibration.fit(small, round(small * min(self._ratio, 1)))
 
@@ -120,7 +131,8 @@ class Maps(View):
                                      for name, v in columns.items()})
 
     def _dim(self, *events) -> None:
-        dim(self._row, self.store.stale and self.store.answer is not None)
+        for row in self._rows:
+            dim(row, self.store.stale and self.store.answer is not None)
 
     def _enter(self, answer: Answer) -> None:
         """Other bags and targets: their frame, and what does not depend on the model."""

@@ -6,7 +6,7 @@ from workbench.ui.base.jobs import Run, load_models
 from workbench.ui.base.shell import App
 from workbench.ui.base.views.controls import small_button
 from workbench.ui.base.views.exports import Exports
-from workbench.ui.base.views.layout import View, stretched
+from workbench.ui.base.views.layout import View, lower, stretched
 from workbench.ui.base.views.readout import Readout
 from workbench.ui.base.views.text import block, note, paragraph
 from workbench.ui.mediated import background, exporting, messages
@@ -25,6 +25,7 @@ class About(View):
     def __init__(self, store: Store, **params):
         super().__init__(store, **params)
         self._panel = stretched(block(f"<p class='wb-about'>{messages.ABOUT}</p>"))
+        lower(self._panel)
 
 
 class Numbers(Readout):
@@ -59,6 +60,7 @@ class Setting(View):
     def __init__(self, store: Store, **params):
         super().__init__(store, **params)
         self._panel = note(messages.WAITING)
+        lower(self._panel)
         self.follow_answer(self._update)
 
     def _update(self, answer) -> None:
@@ -71,6 +73,7 @@ class TakeAway(Exports):
     def __init__(self, store: Store, **params):
         super().__init__(store, lambda: exporting.bundle(store),
                          {store: ("answer", "stale", "learnt")}, **params)
+        lower(self._panel)
 
 
 def headline(answer: Answer) -> str:

@@ -35,9 +35,9 @@ class Experts(View):
         self.follow(self._dim, "fresh", "experts")
 
     def fit(self, width: int) -> None:
-        """Be so many pixels across, or fewer."""
-        widen(self.figure, min(width, WIDTH), messages.EXPERTS_TITLE)
-        widen(self.shares, min(width, WIDTH), messages.WEIGHTS_TITLE)
+        """Be so many pixels across."""
+        widen(self.figure, width, messages.EXPERTS_TITLE)
+        widen(self.shares, width, messages.WEIGHTS_TITLE)
 
     def _figure(self, x_range: Range1d):
         plot = chart(messages.EXPERTS_TITLE, "", "f", WIDTH, HEIGHT, x_range=x_range,

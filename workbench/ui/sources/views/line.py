@@ -26,7 +26,8 @@ from workbench.ui.sources.designs import MOST, NARROWEST, STEP
 from workbench.ui.sources.line import DRAWN, Shown
 from workbench.ui.sources.store import Store
 
-WIDTH, HEIGHT, ROW = 950, 250, 22       # pixels
+WIDTH, HEIGHT, ROW = 950, 250, 22       # pixels, until the page says how much room there is
+ROUND, HIGHEST = 550, 440               # of a window around the line; of the line at most
 BORDER = 62                             # left of the frame, alike in all figures over x
 PRODUCT, COMPOSITE = CATEGORIES[1], CATEGORIES[0]
 #: Colour and marker of each source.
@@ -103,10 +104,11 @@ class Line(View):
         store.state.param.watch(self._choose, ["chosen", "sources"])
         self.follow_answer(self._update)
 
-    def fit(self, width: int) -> None:
-        """Be so many pixels across, or fewer."""
-        widen(self.figure, min(width, WIDTH), messages.LINE_TITLE)
-        widen(self.strip, min(width, WIDTH), messages.STRIP_TITLE)
+    def fit(self, width: int, down: int) -> None:
+        """Be so many pixels across, and as high as is worth it in a window of so many."""
+        widen(self.figure, width, messages.LINE_TITLE)
+        widen(self.strip, width, messages.STRIP_TITLE)
+        self.figure.frame_height = min(max(HEIGHT, down - ROUND), HIGHEST, max(HEIGHT, width))
 
     def _figure(self, x_range: Range1d):
         plot = chart(messages.LINE_TITLE, "", "f and observations", WIDTH, HEIGHT, x_range=x_range,

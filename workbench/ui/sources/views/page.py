@@ -10,7 +10,7 @@ from workbench.ui.base.jobs import Run, load_models
 from workbench.ui.base.shell import App
 from workbench.ui.base.views.controls import small_button
 from workbench.ui.base.views.exports import Exports
-from workbench.ui.base.views.layout import ByTab, View, stretched, wrapping
+from workbench.ui.base.views.layout import ByTab, View, lower, stretched, wrapping
 from workbench.ui.base.views.readout import Readout
 from workbench.ui.base.views.room import Room
 from workbench.ui.base.views.text import note, paragraph
@@ -126,6 +126,7 @@ class TakeAway(Exports):
     def __init__(self, store: Store, **params):
         super().__init__(store, lambda: exporting.bundle(store), {
             store: ("answer", "experts"), store.city: ("hour",), store.state: ("tab",)}, **params)
+        lower(self._panel)
 
 
 class City(View):
@@ -159,7 +160,8 @@ class Stage(ByTab):
     def arrange(self, across: int, down: int) -> None:
         """Fit all charts into a column and a window of so many pixels."""
         with pn.io.hold():
-            for part in self.line:
+            self.line[0].fit(max(LEAST, across - EDGES), down)
+            for part in self.line[1:]:
                 part.fit(max(LEAST, across - EDGES))
             self.city.arrange(across, down)
 
