@@ -99,3 +99,18 @@ def test_own_areas_become_a_judged_map_an_export_and_a_report_by_keys_alone(
     assert "<script" not in report and "Preview, not fitted" not in report
     for said in ("cases of districts", "11 areas, 396 individuals", "recovered from merged ones"):
         assert said in report
+
+
+def test_a_place_is_explained_and_left_by_keys_alone(page, apps_url):
+    page.goto(f"{apps_url}/disaggregate?dataset=simulated-country&granularity=region&model=constant")
+    expect(status(page)).to_contain_text("Mean rate")
+    idle(page)
+    enter(page, "button", "Explain the highest estimate")
+    expect(page.get_by_role("group", name=re.compile("^Place: "))).to_be_focused()
+    heading = page.get_by_role("heading", name=re.compile("in area Region"))
+    first = heading.inner_text()
+    page.keyboard.press("ArrowDown")
+    expect(heading).not_to_have_text(first)
+    page.keyboard.press("Escape")
+    expect(heading).to_be_hidden()
+    expect(page.get_by_role("button", name="Explain the highest estimate")).to_be_focused()

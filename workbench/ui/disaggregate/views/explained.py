@@ -65,7 +65,8 @@ class Explained(View):
     def _update(self, *events) -> None:
         found = self.store.explained
         if found is None:
-            self.drawer.open, self._areas.object = False, ""
+            self.drawer.open = False        # whose content would still be read aloud
+            self._numbers.object = self._areas.object = ""
             return
         scene = self.store.scene
         with pn.io.hold():
