@@ -39,7 +39,7 @@ _FEW = ("a fit takes up to a minute: rows that differ by more than 0.05 are deci
         "within a few hundredths are not; more are to be run")
 
 
-def california(results: Results, grid: float) -> pd.DataFrame:
+def california(results: Results, grid: float, score: str = "rmse") -> pd.DataFrame:
     """RMSE of Tables 3 and 5 by output and likelihood, NaN where a fit failed.
 
     Parameters
@@ -47,6 +47,8 @@ def california(results: Results, grid: float) -> pd.DataFrame:
     results : Results
     grid : float
         0.4 or 0.8, degrees.
+    score : {"rmse", "rmse_sem"}
+        The mean over trials, or its standard error: of ours alone, NaN of a single trial.
 
     Returns
     -------
@@ -54,8 +56,12 @@ def california(results: Results, grid: float) -> pd.DataFrame:
         A column for each of `COLUMNS`.
     """
     table = results.table(PREDICTION).loc[grid]
-    wide = {score: table[score].unstack("model") for score in ("rmse", "PAPER rmse")}
-    return pd.DataFrame({name: wide[score][model] for name, (model, score) in COLUMNS.items()})
+    table = table.assign(rmse_sem=table["sd"] / table["trials"] ** 0.5)
+    if score == "rmse_sem":
+        table["PAPER rmse"] = float("nan")
+    wide = {"rmse": table[score].unstack("model"),
+            "PAPER rmse": table["PAPER rmse"].unstack("model")}
+    return pd.DataFrame({name: wide[column][model] for name, (model, column) in COLUMNS.items()})
 
 
 def duel(results: Results, grid: float, one: str, other: str) -> tuple[int, int, int]:
