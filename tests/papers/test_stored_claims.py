@@ -265,6 +265,18 @@ def test_conditional_means_cover_as_said():
                 for f in (np.nanmin, np.nanmax))) in SAID
 
 
+def test_exact_cmp_on_cmip6_is_as_said():
+    runs = frame(_results("temperature")).query("world == 'cmip6' and seed == 2")
+    rmse = runs.set_index("model")["rmse"]
+    said = f"{rmse['cmp']:.2f} K, where VarCMP has {rmse['var-cmp']:.2f} on it"
+    assert said in SAID and abs(rmse["cmp"] - rmse["var-cmp"]) < 0.1
+    told = f"{rmse['cmp']:.2f} K on the one split that is stored, VarCMP {rmse['var-cmp']:.2f}"
+    assert told in _told("06")
+    stored = frame(_results("temperature")).query("world == 'cmip6' and model == 'cmp'")
+    assert len(stored) == 1 and "One split of five is stored" in SAID
+    assert f"{stored['seconds'].mean() / 60:.0f} minutes a split" in SAID
+
+
 def test_random_features_errors_are_the_stored_ones():
     error = pd.read_csv(RESULTS / "random_features.csv").set_index("features")["rmse"].round(1)
     assert (f"{error[0]} K with all pairs, {error[1000]} with 1,000 features a term, "
