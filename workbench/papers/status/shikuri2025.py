@@ -7,14 +7,7 @@ import pandas as pd
 from scipy.stats import spearmanr
 
 from workbench.papers.status.costs import further_runs
-from workbench.papers.status.items import (
-    CODE,
-    DRAWN,
-    Finding,
-    Item,
-    Size,
-    distinct,
-)
+from workbench.papers.status.items import CODE, DRAWN, Finding, Item, Size, distinct
 from workbench.papers.status.published import published
 from workbench.papers.status.results import Results, with_error
 
@@ -59,8 +52,7 @@ def california(results: Results, grid: float, score: str = "rmse") -> pd.DataFra
     table = table.assign(rmse_sem=table["sd"] / table["trials"] ** 0.5)
     if score == "rmse_sem":
         table["PAPER rmse"] = float("nan")
-    wide = {"rmse": table[score].unstack("model"),
-            "PAPER rmse": table["PAPER rmse"].unstack("model")}
+    wide = {"rmse": table[score].unstack(), "PAPER rmse": table["PAPER rmse"].unstack()}
     return pd.DataFrame({name: wide[column][model] for name, (model, column) in COLUMNS.items()})
 
 
