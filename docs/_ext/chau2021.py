@@ -21,7 +21,6 @@ FIELDS = {
     "VarCMP, evidence": "var-cmp",
     "VarCMP, evidence, individual noise": "var-cmp (individual noise)",
     "VarCMP, two stages": "var-cmp (two stages)", "CMP, evidence": "cmp",
-    "CMP, evidence, map by 1,000 random Fourier features a term": "cmp (random features)",
     "VBAGG, imputed": "vbagg", "VarGPR, imputed": "var-gpr", "bilinear": "bilinear",
     "bilinear + lapse rate (sees the targets' altitude)": "bilinear + lapse rate",
 }

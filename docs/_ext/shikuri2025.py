@@ -47,9 +47,10 @@ def california(grid: float) -> pd.DataFrame:
 
 @experiment("california-prediction")
 def california_prediction(grid: float = 0.4) -> pd.DataFrame:
-    """One row for each output, Normal / Poisson."""
-    raw = california(grid)
+    """One row for each output, Normal / Poisson, with standard errors of two trials or more."""
+    raw, error = california(grid), status.california(results(), grid, "rmse_sem")
     text = raw.map(lambda v: "–" if pd.isna(v) else f"{v:.3f}")
+    text += error.map(lambda v: "" if pd.isna(v) else f" ± {v:.3f}")
     pairs = text.xs("normal", level=1) + " / " + text.xs("poisson", level=1)
     return pairs.loc[OUTPUTS].rename_axis("output, Normal / Poisson")
 

@@ -9,10 +9,11 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+import xarray as xr
 from typer.testing import CliRunner
 
 import workbench.papers.tools.fingerprint as hashing
-from workbench.checks import DataWarning
+from workbench.checks import DataWarning, InputError
 from workbench.cli import app
 from workbench.papers import (
     Experiment,
@@ -22,6 +23,7 @@ from workbench.papers import (
     frame,
     objections,
     read_results,
+    refresh_texts,
     run_experiment,
     stored,
 )
@@ -151,6 +153,26 @@ def test_stale_files_are_objected_to(counted, tmp_path):
     assert "1 runs are missing: {'seed': 2}" in objections(longer, tmp_path)[0]
     shorter = replace(experiment, runs=lambda preset: [{"seed": 0}])
     assert "1 rows are not of the preset" in objections(shorter, tmp_path)[0]
+
+
+def test_texts_of_a_file_become_those_of_the_experiment_and_its_runs_stay(counted, tmp_path):
+    experiment, done = counted
+    out = tmp_path / "made.nc"
+    before = run_experiment(experiment, "paper", out=out)
+    told = replace(experiment, title="Told anew", notes="why it differs", paper={"a": "1"})
+    assert objections(told, tmp_path) == [
+        "its title, notes, paper are not today's; workbench.papers.refresh_texts, or a run of any "
+        "of its settings, writes them"]
+    assert refresh_texts(told, out) == ["title", "notes", "paper"]
+    assert objections(told, tmp_path) == [] and refresh_texts(told, out) == []
+    after = read_results(out)
+    xr.testing.assert_equal(after, before)
+    assert after.attrs == before.attrs | {
+        "title": "Told anew", "notes": "why it differs", "paper": '{"a": "1"}'}
+    run_experiment(experiment, "paper", out=out)        # nothing is left to do but this
+    assert read_results(out).attrs == before.attrs and done == [0, 1]
+    with pytest.raises(InputError, match="holds the results of 'made'"):
+        refresh_texts(replace(experiment, name="another"), out)
 
 
 @pytest.mark.parametrize("name", experiments())

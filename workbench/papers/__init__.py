@@ -16,6 +16,7 @@ _HOME = {
     "frame": "tools.running",
     "objections": "tools.stored",
     "read_results": "tools.running",
+    "refresh_texts": "tools.texts",
     "repeat_run": "again",
     "run_experiment": "tools.running",
     "signed_rank": "tools.significance",

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from workbench.checks import choose, require
+from workbench.papers.status.costs import Cost
 from workbench.papers.status.results import Results
 
 WORKS, PARTLY, DIFFERS = "works", "works in part", "differs"
@@ -52,12 +53,15 @@ class Size:
         ``ours(results)``: ours, counted in the stored runs.
     smaller : str
         Why ours is smaller, if it is.
+    cost : callable, optional
+        What the rest would cost, from the stored seconds, see `workbench.papers.status.costs`.
     """
 
     unit: str
     paper: int
     ours: Callable[[Results], int]
     smaller: str = ""
+    cost: Cost | None = None
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ import pandas as pd
 
 from workbench.papers.law2018.candidates import OBJECTIVE, VALIDATION, best
 from workbench.papers.law2018.landmarks import differences
+from workbench.papers.status.costs import further_runs, larger_runs
 from workbench.papers.status.items import (
     CODE,
     DRAWN,
@@ -24,7 +25,7 @@ PAPER = "law2018"
 VBAGG = ["vbagg-square", "vbagg-exp"]
 FLAT = ["bag-constant", "constant"]
 TRAINED = ["nystrom", "neural-network", "bag-pixel"]
-_HOURS = "their grids take hours; ours are smaller, at n = 100 and 350 alone"
+_ENDS = "all points of their grids are run, for two repetitions at n = 100 and 350 alone"
 _NO_APPENDIX = "numbers not in the copy at hand"
 _CLOSED = "the malaria data are confidential; a simulated country stands for them"
 
@@ -188,6 +189,8 @@ def _landmarks(results: Results) -> list[Finding]:
 
 
 ROLL, COUNTRY, LANDMARKS = "swiss-roll-bags", "country-malaria", "learnt-landmarks"
+#: 12 points of grids (3 of Nyström, 3 of networks, 6 of bag-pixel), 6 numbers of bags, 5 seeds.
+_GRIDS = further_runs(ROLL, 12 * 6 * 5, model=TRAINED)
 ITEMS = (
     Item(PAPER, "Figure 1 (left)", "samples of the swiss roll", state=DRAWN,
          why="notebook 01 draws it; tests hold the generator"),
@@ -195,23 +198,28 @@ ITEMS = (
          findings=_bags, table="Figure 1 (middle)", sizes=(
              Size("repetitions of VBAgg", 5, distinct(ROLL, "seed", model=VBAGG)),
              Size("repetitions of trained baselines", 5, distinct(ROLL, "seed", model=TRAINED),
-                  _HOURS),
+                  _ENDS, _GRIDS),
              Size("numbers of bags", 6, distinct(ROLL, "n_bags", model=VBAGG))),
          why="the ranking of the trained baselines is not to be read from so few repetitions"),
     Item(PAPER, "Figure 1 (right)", "NLL of individuals by the size of bags", "swiss-roll-sizes",
          findings=_sizes, sizes=(
              Size("repetitions", 5, distinct("swiss-roll-sizes", "seed", model=VBAGG),
-                  "a run takes one to three minutes; the preset has three"),
+                  "each repetition has all sizes, and they are compared within it",
+                  further_runs("swiss-roll-sizes")),
              Size("sizes of bags", 4, distinct("swiss-roll-sizes", "mean_size"))),
-         why="Nyström and the network are not in this experiment: their grids take hours"),
+         why="Nyström and the network are not in this experiment: a point of their grids takes a "
+             "minute at the 350 bags of Figure 1 (middle); six points of twenty sets are two hours "
+             "there, and bags are larger here"),
     Item(PAPER, "Figure 2", "maps of malaria with rivers", COUNTRY, findings=_rivers, sizes=(
         Size("splits", 3, distinct(COUNTRY, "seed", model=[*VBAGG, "nystrom"])),),
         why=f"{_CLOSED}, with rivers of known effect; VBAgg-Exp has the better pixels there"),
     Item(PAPER, "Section 4.2, appendix G", "NLL and MSE of held-out areas", COUNTRY,
          findings=_area_order(COUNTRY, {"VBAgg-Exp": "vbagg-exp", "VBAgg-Sq": "vbagg-square"}),
          sizes=(Size("splits", 10, distinct(COUNTRY, "seed", model=[*VBAGG, "nystrom"]),
-                     "the order between VBAgg and Nyström is the same in four of five"),
-                Size("areas", 957, _areas, "larger countries take all models days")),
+                     "the order between VBAgg and Nyström is the same in four of five",
+                     further_runs(COUNTRY)),
+                Size("areas", 957, _areas, "all eight models and their grids are run in it",
+                     larger_runs(COUNTRY))),
          why=f"{_CLOSED}; there rates follow covariates, in the paper they vary smoothly between "
              "areas. Landmarks, penalty and link do not explain it (nystrom-country on the "
              "paper's page)"),
@@ -220,7 +228,8 @@ ITEMS = (
              "VBAgg-Exp + area effect": "vbagg-exp + area effect",
              "VBAgg-Sq + area effect": "vbagg-square + area effect"}), sizes=(
              Size("splits", 10, distinct("madagascar-malaria", "seed", model=["nystrom"]),
-                  "further splits of 109 districts share most of them"),),
+                  "further splits of 109 districts share most of them",
+                  further_runs("madagascar-malaria")),),
          why="real counts are overdispersed: models without an area effect are hopeless by NLL"),
     Item(PAPER, "Section 4.2, size", "a million pixels", command="python benchmarks/pixels.py",
          findings=_million, why="one simulated country of the paper's size"),
@@ -242,7 +251,7 @@ ITEMS = (
          why=_CLOSED),
     Item(PAPER, "Appendix H.1.1, MSE", "squared error of individuals", ROLL, findings=_errors,
          sizes=(Size("repetitions of trained baselines", 5, distinct(ROLL, "seed", model=TRAINED),
-                     _HOURS),)),
+                     _ENDS, _GRIDS),)),
     Item(PAPER, "Appendix H.1.1, calibration", "coverage of true rates", ROLL,
          findings=_calibration,
          sizes=(Size("repetitions", 5, distinct(ROLL, "seed", model=VBAGG)),)),
@@ -250,7 +259,7 @@ ITEMS = (
          findings=_objective, sizes=(Size("repetitions", 5, distinct(ROLL, "seed", model=VBAGG)),)),
     Item(PAPER, "Appendix H.1.1, tests", "signed ranks of models", ROLL, findings=_tests, sizes=(
         Size("repetitions of trained baselines", 5, distinct(ROLL, "seed", model=TRAINED),
-             _HOURS),),
+             _ENDS, _GRIDS),),
         why="sets of one repetition share most points, so that five repetitions cannot be "
             "significant"),
     Item(PAPER, "Appendix H.2", "normal observations", "normal-bags", findings=_normal, sizes=(

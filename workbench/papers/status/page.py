@@ -10,7 +10,7 @@ import pandas as pd
 
 from workbench.papers.registry import experiment_named
 from workbench.papers.status import chau2021, hamelijnck2019, law2018, shikuri2025
-from workbench.papers.status.items import STATES, Finding, Item, verdict
+from workbench.papers.status.items import STATES, Finding, Item, Size, verdict
 from workbench.papers.status.published import published
 from workbench.papers.status.results import Results, with_error
 from workbench.papers.tools.stored import KNOWN_DRIFT, KNOWN_MISSING, stored
@@ -111,9 +111,16 @@ def _sizes(item: Item, results: Results) -> tuple[str, ...]:
     for size in item.sizes:
         ours = size.ours(results)
         beside = f"{ours:,}" + (f" (the paper: {size.paper:,})" if size.paper else "")
-        small = f", as {size.smaller}" if size.smaller and ours < size.paper else ""
-        told.append(f"{size.unit}: {beside}{small}")
+        told.append(f"{size.unit}: {beside}{_lesser(size, ours, results)}")
     return tuple(told)
+
+
+def _lesser(size: Size, ours: int, results: Results) -> str:
+    """Why ours is less, and what the rest costs."""
+    if ours >= size.paper or not size.smaller:
+        return ""
+    cost = f" ({size.cost(results, ours, size.paper)})" if size.cost else ""
+    return f", as {size.smaller}{cost}"
 
 
 def _runs(item: Item, results: Results) -> tuple[str, ...]:

@@ -18,6 +18,7 @@ from workbench.labelled.record import PACKAGES
 from workbench.outputs import versions, write_bytes
 from workbench.papers.tools.base import PRESETS, Experiment, Row, Settings
 from workbench.papers.tools.fingerprint import fingerprint
+from workbench.papers.tools.texts import refresh_texts, texts_of
 
 RUN, ERROR, SECONDS, CODE, DATE = "run", "error", "seconds", "code", "date"
 MOST_LISTED = 20
@@ -38,7 +39,7 @@ def run_experiment(
         A small version of the same code, or the full one.
     out : Path, optional
         NetCDF file written after every run. Runs that it holds are not done again, unless they
-        failed.
+        failed; its title, source and notes become those of today, see `refresh_texts`.
     only : Mapping, optional
         Settings that runs must have, as text: ``{"model": "vbagg-square"}``.
     stale : bool
@@ -100,6 +101,8 @@ def run_experiment(
                     callback(number, len(left))
             except Cancelled:
                 break
+    if out is not None and out.exists():
+        refresh_texts(experiment, out)
     return results()
 
 
@@ -241,10 +244,8 @@ def _dataset(experiment: Experiment, preset: str, rows: list[tuple[Settings, Row
     for name in texts:
         results[name] = results[name].astype(str)
     results.attrs = {
-        "experiment": experiment.name, "preset": preset, "title": experiment.title,
-        "source": experiment.source, "notes": experiment.notes, "settings": json.dumps(names),
-        "paper": json.dumps(dict(experiment.paper)), "versions": json.dumps(versions(*PACKAGES)),
-    }
+        "experiment": experiment.name, "preset": preset, **texts_of(experiment),
+        "settings": json.dumps(names), "versions": json.dumps(versions(*PACKAGES))}
     return results
 
 
