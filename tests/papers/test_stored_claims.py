@@ -324,6 +324,11 @@ def test_costs_are_as_said():
     for kind in ("exact", "variational"):
         times = cmp[kind, "published"] / cmp[kind, "workbench"]
         assert re.search(rf"by a factor of {times:.0f} |by {times:.0f} \(beside", SAID)
+    peers = pd.read_csv(RESULTS / "peers.csv").set_index("task")["ratio"]
+    bagging = peers["bagging 10,004,569 pixels by 10,000 areas"]
+    assert f"10,000 areas ours takes {1 / bagging:.1f} times its processor time" in SAID
+    assert 1 < peers["GP on 1,000 summaries, fit and map"] < 5
+    assert "A factor of five was the aim" in SAID
     pixels = pd.read_csv(RESULTS / "pixels.csv")
     assert pixels["fit_seconds"].max() < 1200 and pixels["peak_gib"].max() < 6    # the aims
 
