@@ -3,6 +3,7 @@
 import pytest
 
 from tests.ui.kit import restored
+from workbench.ui.disaggregate import mixtures
 from workbench.ui.disaggregate.fitted import (
     CANCELLED,
     FITTED,
@@ -160,3 +161,9 @@ def test_nuggets_scale_with_the_link():
     spread = state.choice.spread
     assert stops["identity"][2:] == pytest.approx([s * spread for s in stops["exp"][2:]])
     assert max(stops["square"][2:]) == pytest.approx(0.5 * spread**0.5, rel=0.01)
+
+
+def test_a_single_model_whose_text_looks_like_a_mixture_keeps_its_values():
+    fitted = Fitted(FITTED, "mean:0.5,linear.variance:0.5")
+    assert mixtures.values_of("centre-point", fitted, None) == {
+        "mean": 0.5, "linear.variance": 0.5}

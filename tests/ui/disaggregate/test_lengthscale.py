@@ -241,7 +241,7 @@ def test_what_was_fixed_in_the_fit_says_so_when_it_is_let_go():
 
 
 @pytest.mark.parametrize(("query", "why"), [
-    ("dataset=swiss-roll&granularity=10", "Auto fits several kernels"),
+    ("dataset=swiss-roll&granularity=10", "Auto weighs several models"),
     ("dataset=swiss-roll&granularity=10&model=constant", "the flat model has no kernel"),
     ("dataset=swiss-roll&granularity=10&model=vbagg&kernel=linear", "regression alone has no")])
 def test_models_without_a_lengthscale_say_why(query, why):
@@ -275,7 +275,7 @@ def test_the_training_curve_ends_at_the_objective_of_the_summary(query, one_thre
     told = re.search(r"with log priors (-?[\d.]+), after (\d+) steps", session.store.answer.summary)
     drawn = charts._steps.data["objective"]
     assert f"{drawn[-1]:.3f}" == told[1] and len(drawn) == int(told[2]) + 1
-    assert told[1] in charts.reached.object
+    assert told[1].replace("-", "\N{MINUS SIGN}") in charts.reached.object
     # The best step is what is kept; all individuals instead of clusters of them move it little.
     assert abs(drawn[-1] - max(drawn[:-1])) < 0.005 * abs(drawn[-1])
     session.store.close()

@@ -155,12 +155,12 @@ def learn(spec: Spec, tick: Callable[[int, float, float], None] | None = None) -
     found = _ANSWERS.peek((key, "learnt"))
     if found is not None:
         return found
-    started = time.perf_counter()
-    data = _possible(key)
+    started, data = time.perf_counter(), _possible(key)
     fit = model_of(key).fit(data, callback=tick)
     status, kind = (CANCELLED, "stopped") if fit.cancelled else (FITTED, "learnt")
     found = Fitted(status, mixtures.address(key, fit))
-    answer = replace(_answer(key, fit, data, kind, started, found), rough=bool(found.mixture))
+    answer = replace(_answer(key, fit, data, kind, started, found),
+                     rough=key.model == mixtures.AUTO and bool(found.at))
     if answer.again:
         _ANSWERS.keep((key, answer.fitted), answer)
     if not fit.cancelled:
@@ -275,7 +275,7 @@ def _restored(spec: Spec, fitted: Fitted) -> Answer:
     from workbench.pipeline.run import model_of
 
     started, data = time.perf_counter(), _possible(spec)
-    fit = model_of(spec).condition(data, mixtures.values_of(fitted, data))
+    fit = model_of(spec).condition(data, mixtures.values_of(spec.model, fitted, data))
     kind = "learnt" if fitted.status == FITTED else "stopped"
     return replace(_answer(spec, fit, data, kind, started, fitted), restored=True)
 

@@ -33,11 +33,13 @@ def address(spec: Spec, fit: Fit) -> str:
     return written(fit.hyperparameters, spec.hyperparameters)
 
 
-def values_of(fitted: Fitted, data: xr.Dataset) -> dict:
+def values_of(model: str, fitted: Fitted, data: xr.Dataset) -> dict:
     """Hyperparameters of a fit in an address, as ``condition`` of its model takes them.
 
     Parameters
     ----------
+    model : str
+        Whose fit it is: the texts of a mixture and of a single model may look alike.
     fitted : Fitted
     data : xr.Dataset
         What it was fitted to.
@@ -49,7 +51,7 @@ def values_of(fitted: Fitted, data: xr.Dataset) -> dict:
     """
     from workbench.labelled.candidates import candidates_for, effort_named
 
-    if not fitted.mixture:
+    if model != AUTO:
         return fitted.values
     known = {key_of(one.name): one.name
              for one in candidates_for(data, effort_named("thorough"))}
@@ -71,7 +73,7 @@ def settled(fit: AutoFit, fitted: Fitted, data: xr.Dataset) -> AutoFit:
     data : xr.Dataset
         What it was fitted to.
     """
-    return fit.conditioned(values_of(fitted, data))
+    return fit.conditioned(values_of(AUTO, fitted, data))
 
 
 def plain(given: dict) -> dict:
