@@ -228,7 +228,7 @@ CHEAP = {
     "learnt-landmarks": {"landmarks": 15, "seed": 1, "where": "held"},
 }
 #: What may differ between machines and optimisers, or is a time.
-LOOSE = re.compile(r"seconds|steps|objective|converged|solve|code|date|learnt .*")
+LOOSE = re.compile(r"seconds|steps|objective|solve|code|date|learnt .*")
 
 
 @pytest.mark.slow
@@ -255,7 +255,10 @@ def test_a_run_done_again_has_the_stored_columns_and_scores(name):
     moved = (now - then).abs()
     if name in KNOWN_DRIFT:
         drift = KNOWN_DRIFT[name]
+        if not drift.everywhere:        # where rounding decides where a search ends, also whether
+            moved = moved.drop("converged")
         assert drift.reason and moved.max() <= drift.most
         assert not drift.everywhere or moved.max() > 1e-4
+        assert {"mse", "cover_95"} & set(numbers)       # not a file of times alone
     else:
         np.testing.assert_allclose(now, then, rtol=1e-4, atol=1e-8)
