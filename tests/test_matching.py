@@ -39,10 +39,12 @@ def test_each_variable_says_how_far_it_is_away(former):
     assert found.loc["count"].tolist() == [1.0, 0.2]
     assert found.loc["x"].isna().all()
     told = matched(former, now, "a.nc").splitlines()
-    assert told[0] == "differs from a.nc in 3 of 3 variables:"
+    assert told[0] == "differs from a.nc in 3 of 4 variables:"
     assert [line.split(":")[0].strip() for line in told[1:]] == ["x", "mean", "count"]
+    renamed = former.assign(label=("bag", ["a", "c"]))
+    assert "label: other entries" in matched(former, renamed, "a.nc")
     assert differences(former, former.drop_vars("count")).index.tolist() == ["count"]
-    assert differences(former, former.isel(bag=[0])).index.tolist() == ["count"]
+    assert differences(former, former.isel(bag=[0])).index.tolist() == ["count", "label"]
 
 
 def test_what_else_is_different_is_named(former):

@@ -68,9 +68,9 @@ def check(name: str, preset: str, only: list[str], stored: Path | None) -> None:
     for setting, value in _wanted(only).items():
         choose("setting of the experiment", setting, names)
         runs = runs[runs[setting].astype(str) == value]
-    require(len(runs) > 0, f"no run of {path} has all of {only}")
+    require(len(runs) > 0, f"no run of {path} that did not fail has all of {only}")
     other = 0
-    for settings in runs[runs["error"] == ""][names].to_dict("records"):
+    for settings in runs[names].to_dict("records"):
         found = repeat_run(results, **{k: v for k, v in settings.items() if not _nothing(v)})
         gap = (found["now"] - found["stored"]).abs()
         moved = found[(gap > 0) | (found["now"].isna() != found["stored"].isna())]

@@ -75,7 +75,9 @@ def _on_cluster(client, function: Callable, tasks: Sequence[tuple]) -> Iterator:
         if times[id(part)] < 2 or isinstance(part, (str, int, float, bool, type(None))):
             return part
         if id(part) not in sent:
-            sent[id(part)] = client.scatter(part, hash=False)
+            # In a list, as a list of its own would be scattered by its entries; to all workers, so
+            # that one which is lost takes no data along.
+            sent[id(part)], = client.scatter([part], broadcast=True, hash=False)
         return sent[id(part)]
 
     futures = [client.submit(_alone, function, *map(shipped, task), pure=False) for task in tasks]

@@ -22,8 +22,8 @@ def differences(former: xr.Dataset, now: xr.Dataset) -> pd.DataFrame:
     Returns
     -------
     pd.DataFrame
-        A row for each variable or coordinate of numbers that is not the same to the bit:
-        ``largest``, the largest absolute difference in its own units (NaN if the shapes differ or
+        A row for each variable or coordinate that is not the same to the bit: ``largest``, the
+        largest absolute difference in its own units (NaN of labels, and if the shapes differ or
         one has no such variable), and ``relative``, that as a share of its largest magnitude.
 
     Examples
@@ -36,19 +36,20 @@ def differences(former: xr.Dataset, now: xr.Dataset) -> pd.DataFrame:
     [0.5, 0.25]
     """
     rows = {}
-    for name in sorted({*_numbers(former), *_numbers(now)}, key=str):
+    for name in sorted({*former.variables, *now.variables}, key=str):
         if name not in former.variables or name not in now.variables or (
                 former[name].shape != now[name].shape):
             rows[name] = (np.nan, np.nan)
             continue
         one, two = (np.asarray(each[name].values) for each in (former, now))
-        if np.array_equal(one, two, equal_nan=one.dtype.kind in "fc"):
+        numbers = one.dtype.kind in "fiub" and two.dtype.kind in "fiub"
+        if np.array_equal(one, two, equal_nan=numbers):
             continue
-        gap = np.abs(one.astype(float) - two.astype(float))
-        if (np.isnan(one) != np.isnan(two)).any():
+        if not numbers or (np.isnan(one) != np.isnan(two)).any():
             rows[name] = (np.nan, np.nan)
             continue
-        largest, size = float(np.nanmax(gap)), float(np.nanmax(np.abs(one.astype(float))))
+        largest = float(np.nanmax(np.abs(one.astype(float) - two.astype(float))))
+        size = float(np.nanmax(np.abs(one.astype(float))))
         rows[name] = (largest, largest / size if size else np.inf)
     return pd.DataFrame.from_dict(rows, orient="index", columns=["largest", "relative"])
 
@@ -80,7 +81,7 @@ def matched(former: xr.Dataset, now: xr.Dataset, name: str) -> str:
     """
     if "partial" in former.attrs:
         return f"{name} is of a run that was stopped, so that it is not compared"
-    found, every = differences(former, now), {*_numbers(former), *_numbers(now)}
+    found, every = differences(former, now), {*former.variables, *now.variables}
     if found.empty:
         return f"matches {name} to the bit"
     told = [f"differs from {name} in {len(found)} of {len(every)} variables"
@@ -93,11 +94,6 @@ def matched(former: xr.Dataset, now: xr.Dataset, name: str) -> str:
     if len(worst) > _LISTED:
         told.append(f"  and {len(worst) - _LISTED} more that differ less")
     return "\n".join(told)
-
-
-def _numbers(result: xr.Dataset) -> list:
-    return [name for name, variable in result.variables.items()
-            if variable.dtype.kind in "fiub" and variable.size]
 
 
 def _reasons(former: xr.Dataset, now: xr.Dataset) -> str:

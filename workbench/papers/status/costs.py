@@ -4,24 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from workbench.labelled.timing import duration
 from workbench.papers.status.results import Results
 
 Cost = Callable[[Results, int, int], str]
-
-
-def hours(seconds: float) -> str:
-    """A time in words.
-
-    Examples
-    --------
-    >>> hours(40), hours(1500), hours(9000), hours(5e5)
-    ('40 s', '25 min', '2.5 h', '139 h')
-    """
-    if seconds < 60:
-        return f"{seconds:.0f} s"
-    if seconds < 3600:
-        return f"{seconds / 60:.0f} min"
-    return f"{seconds / 3600:.1f} h" if seconds < 36_000 else f"{seconds / 3600:.0f} h"
 
 
 def further_runs(name: str, full: int = 0, **only: object) -> Cost:
@@ -48,7 +34,7 @@ def further_runs(name: str, full: int = 0, **only: object) -> Cost:
         number, mean = len(runs), runs["seconds"].mean()
         further = (full or round(number * paper / ours)) - number
         each = f"{mean:.1f}" if mean < 10 else f"{mean:.0f}"
-        return f"{further:,} more runs of {each} s are {hours(further * mean)}"
+        return f"{further:,} more runs of {each} s are {duration(further * mean)}"
 
     return cost
 
@@ -69,7 +55,7 @@ def larger_runs(name: str) -> Cost:
     def cost(results: Results, ours: int, paper: int) -> str:
         seconds = results.runs(name)["seconds"]
         total = seconds.sum()
-        return (f"the {len(seconds)} runs took {hours(total)}, and {paper / ours:.2g} times the "
-                f"size is {hours(total * paper / ours)} at least")
+        return (f"the {len(seconds)} runs took {duration(total)}, and {paper / ours:.2g} times the "
+                f"size is {duration(total * paper / ours)} at least")
 
     return cost

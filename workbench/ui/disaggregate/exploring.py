@@ -24,10 +24,6 @@ class Alone:
 
     Parameters
     ----------
-    name : str
-        Of the candidate.
-    weight : float
-        Its weight in the mixture.
     choices : Mapping
         Of the state, by name.
     fitted : Fitted
@@ -36,8 +32,6 @@ class Alone:
         Which model it is, in words, and which one has more weight but no lengthscale.
     """
 
-    name: str
-    weight: float
     choices: Mapping
     fitted: Fitted
     told: str
@@ -69,8 +63,7 @@ def best(answer: Answer | None, state: State) -> Alone | None:
         first = order[0]
         told = messages.alone(
             names.candidate(name), weights[name], names.candidate(first), weights[first])
-        return Alone(name, weights[name], choices,
-                     Fitted(status, written(fit.hyperparameters, {})), told)
+        return Alone(choices, Fitted(status, written(fit.hyperparameters, {})), told)
     return None
 
 
