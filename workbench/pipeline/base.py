@@ -63,6 +63,12 @@ class BaseSpec:
         require(getattr(self, "level", None) is None or getattr(self, "areas", None) is None,
                 "level and areas both say how to merge; give one of them")
 
+    @property
+    def mixture(self) -> bool:
+        """Whether weights and hyperparameters of a mixture's models are given: none is learnt."""
+        return self.model == "auto" and bool(self.hyperparameters) and all(
+            isinstance(one, Mapping) for one in self.hyperparameters.plain().values())
+
     def _makes_no_map(self, what: str) -> None:
         require(self.threshold is None and self.quantiles == BaseSpec.quantiles,
                 f"{what}; leave out quantiles and threshold")

@@ -102,9 +102,7 @@ def model_of(spec: BaseSpec, workers: int | None = None) -> object:
     options = {"seed": spec.seed} | spec.options.plain()
     if isinstance(spec, MediateSpec) and spec.noise_variance is not None:
         options = {"noise": "known"} | options
-    mixed = spec.model == AUTO.name and all(        # which is conditioned, see `run`
-        isinstance(one, Mapping) for one in spec.hyperparameters.plain().values())
-    if spec.hyperparameters and not mixed:
+    if spec.hyperparameters and not spec.mixture:
         require("hyperparameters" not in options,
                 "the Spec gives hyperparameters twice, also in its options; keep one of them")
         options["hyperparameters"] = spec.hyperparameters.plain()

@@ -16,7 +16,6 @@ import xarray as xr
 from workbench import geo
 from workbench.checks import option, require
 from workbench.gp.likelihoods.links import link_named
-from workbench.gp.models.registry import AUTO
 from workbench.gp.optimisation import checkpoint
 from workbench.labelled.timing import cost_told
 from workbench.outputs import deliver
@@ -109,7 +108,7 @@ def run(spec: BaseSpec, progress: bool = False, callback: Callback | None = None
     if out is not None:
         geo.check_format(problem.ds, out)
     folds = spec.folds if isinstance(spec, Spec) else 0
-    require(not (folds and spec.model == AUTO.name and spec.hyperparameters),
+    require(not (folds and spec.mixture),
             "auto with given weights and hyperparameters learns nothing that cross-validation "
             "could test; leave out folds, or hyperparameters")
     # Of a Spec with folds the dataset, which has the areas; of a stored fit there is none.
@@ -143,7 +142,7 @@ def _map(spec: BaseSpec, model, problem: Problem, progress: bool, callback,
     if progress and resume is not None and any(resume.glob(f"*{checkpoint.SUFFIX}")):
         _say(f"going on from what a run that was ended left in {resume}")
     with checkpoint.kept(_place(resume)):
-        if spec.model == AUTO.name and spec.hyperparameters:    # a mixture that is known already
+        if spec.mixture:
             fit = model.condition(*problem.learn, spec.hyperparameters.plain())
         else:
             fit = problem.fit or model.fit(*problem.learn, **problem.keywords, progress=progress,

@@ -195,7 +195,7 @@ def steps_of(spec: BaseSpec, folder: Path | None = None) -> Steps:
                if getattr(spec, name)}
     wanted |= {"seed": spec.seed} if spec.draws else {}
     fit = "fit = model.fit(ds)"
-    if spec.model == AUTO.name and spec.hyperparameters:
+    if spec.mixture:
         fit = f"fit = model.condition(ds, {thaw(spec.hyperparameters)!r})"
     return Steps(data, f"model = {model_call(spec)}", fit,
                  f"maps = {call('fit.to_dataset', wanted, where)}", _scores(spec))

@@ -196,17 +196,17 @@ def test_a_place_is_explained_and_left_for_the_next_by_keys_alone(country):
     x, y = (float(data[name].values[place]) for name in "xy")
     assert spot.data == {"x": [x], "y": [y]}            # on every map
     wide = data.attrs["grid_transform"][0]
-    for asked, (right, above) in (([-1, 0, 1], (-1, 0)), ([0, 3, 2], (-1, 3)),
-                                  ([1, 0, 3], (0, 3))):
+    for asked, (right, above) in (([-1, 0, 1, 1], (-1, 0)), ([0, 1, 3, 2], (-1, 3)),
+                                  ([1, 0, 1, 3], (0, 3))):
         view.arrows.asked = asked
         assert country.spot == pytest.approx((x + right * wide, y + above * wide))
     until(lambda: float(country.explained["y"]) == country.spot[1]
           and float(country.explained["x"]) == country.spot[0])
-    view.arrows.asked = [400, 0, 4]                     # as far as there are places
+    view.arrows.asked = [1, 0, 400, 4]                  # as far as there are places
     assert country.spot[0] == data["x"].values[data["y"].values == country.spot[1]].max()
     view.arrows.closes += 1
     assert not view.drawer.open and country.spot is None and spot.data["x"] == []
-    view.arrows.asked = [1, 0, 5]
+    view.arrows.asked = [1, 0, 1, 5]
     assert country.spot is None
 
 

@@ -152,20 +152,15 @@ def learn(spec: Spec, tick: Callable[[int, float, float], None] | None = None) -
     from workbench.pipeline.run import model_of
 
     key = fit_spec(spec)
-    found = _ANSWERS.peek((key, "learnt"))
-    if found is not None:
+    if (found := _ANSWERS.peek((key, "learnt"))) is not None:
         return found
     started, data = time.perf_counter(), _possible(key)
     fit = model_of(key).fit(data, callback=tick)
     status, kind = (CANCELLED, "stopped") if fit.cancelled else (FITTED, "learnt")
     found = Fitted(status, mixtures.address(key, fit))
-    answer = replace(_answer(key, fit, data, kind, started, found),
-                     rough=key.model == mixtures.AUTO and bool(found.at))
-    if answer.again:
-        _ANSWERS.keep((key, answer.fitted), answer)
-    if not fit.cancelled:
-        _ANSWERS.keep((key, "learnt"), answer)
-    return answer
+    rough = key.model == mixtures.AUTO and bool(found.at)
+    answer = replace(_answer(key, fit, data, kind, started, found), rough=rough)
+    return _kept(answer, not fit.cancelled)
 
 
 def including(answer: Answer, area_effect: bool) -> Answer:
@@ -192,16 +187,21 @@ def settled(answer: Answer) -> Answer:
     """
     if not answer.rough:
         return answer
-    started, data = time.perf_counter(), scene(answer.spec).plain
-    here = answer.spec.model == mixtures.AUTO and not answer.restored
+    here = answer.spec.model == mixtures.AUTO and not answer.restored     # learning counts, too
+    started, data = time.perf_counter() - here * answer.seconds, scene(answer.spec).plain
     fit = (mixtures.settled(answer.fit, answer.fitted, data) if here
            else answer.fit.model.condition(data, answer.fit.hyperparameters))
     found = replace(_answer(answer.spec, fit, data, answer.kind, started, answer.fitted),
                     restored=not here, own=answer.own)
-    found = replace(found, seconds=found.seconds + here * answer.seconds)   # of learning, too
-    for key in (answer.fitted, *["learnt"] * (here and answer.kind == "learnt")) * answer.again:
-        _ANSWERS.keep((answer.spec, key), found)
-    return including(found, answer.area_effect)
+    return including(_kept(found, here and found.kind == "learnt"), answer.area_effect)
+
+
+def _kept(answer: Answer, learnt: bool) -> Answer:
+    if answer.again:
+        _ANSWERS.keep((answer.spec, answer.fitted), answer)
+        if learnt:
+            _ANSWERS.keep((answer.spec, "learnt"), answer)
+    return answer
 
 
 def scores(answer: Answer) -> xr.Dataset:

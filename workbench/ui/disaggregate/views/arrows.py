@@ -13,7 +13,8 @@ FAR = 10        # places that an arrow key goes with Shift
 class Arrows(pn.custom.JSComponent):
     """Four arrows, and their keys while they are focused."""
 
-    asked = param.List([0, 0, 0], doc="steps to the right, steps up, how often something was asked")
+    asked = param.List([0, 0, 0, 0], doc="-1, 0 or 1 to the right, the same up, how many steps, "
+                       "how often something was asked")
     closes = param.Integer(0, doc="how often Escape was pressed on it")
     leads = param.Integer(0, doc="how often it was given the focus from elsewhere")
     label = param.String(labels.MOVE_PLACE)
@@ -40,7 +41,7 @@ class Arrows(pn.custom.JSComponent):
       box.setAttribute('role', 'group')
       box.setAttribute('aria-label', model.label)
       const go = (across, up, steps) => {
-        model.asked = [across * steps, up * steps, model.asked[2] + 1]
+        model.asked = [across, up, steps, model.asked[3] + 1]
       }
       WAYS.forEach(([key, sign, across, up], k) => {
         const button = document.createElement('button')

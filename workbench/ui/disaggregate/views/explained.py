@@ -58,9 +58,8 @@ class Explained(View):
             self.arrows.leads += 1
 
     def _moved(self, event) -> None:
-        across, up, _ = event.new
         with pn.io.hold():
-            self.store.explain_beside(_sign(across), _sign(up), max(abs(across), abs(up)))
+            self.store.explain_beside(*event.new[:3])
 
     def _update(self, *events) -> None:
         found = self.store.explained
@@ -100,10 +99,6 @@ class Explained(View):
         plot.segment(x0="low", x1="high", y0="name", y1="name", source=self._bars,
                      line_color=NEUTRAL, line_width=2)
         return plot
-
-
-def _sign(number: int) -> int:
-    return (number > 0) - (number < 0)
 
 
 def _named(name: str, role: str) -> str:
