@@ -95,6 +95,16 @@ def url(page, pattern):
     expect(page).to_have_url(re.compile(pattern), timeout=WAIT)
 
 
+def at_rest(measure, act):
+    """Act by mouse on what stays where it is meanwhile: a page that arranges itself moves it."""
+    for _ in range(5):
+        before = measure()
+        act()
+        if measure() == before:
+            return
+    raise AssertionError(f"it does not come to rest: {before}, {measure()}")
+
+
 def press(page, label):
     """Press a button."""
     page.get_by_role("button", name=label, exact=True).click()

@@ -9,7 +9,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from tests.ui.kit import FIGURE, WAIT, idle, move, status, url
+from tests.ui.kit import FIGURE, WAIT, at_rest, idle, move, status, url
 
 pytestmark = pytest.mark.ui
 
@@ -102,15 +102,9 @@ def test_a_function_is_drawn_and_mr_dgp_learnt_beside_it(page, apps_url):
     open_app(page, f"{apps_url}/sources?truth=drawn&sources=-2_15_50_1_1_0_0.3_0~"
                    "-2_15_100_5_0.5_0_0.1_0")
     before = column(page, "line", "truth")
-    for attempt in (1, 2, 3):       # a chart that is drawn anew loses a drag
-        drag(page, "line", (0, 1), (12, 5))
-        try:                        # a line that climbs from 1 to 5
-            expect(page).to_have_url(re.compile(r"drawn=2.5_2.5_.*_[34](\.\d)?_.*&draw=0"),
-                                     timeout=WAIT / 5)
-            break
-        except AssertionError:
-            if attempt == 3:
-                raise
+    at_rest(lambda: page.evaluate(WHERE, ["line", 0, 0]),
+            lambda: drag(page, "line", (0, 1), (12, 5)))
+    url(page, r"drawn=2.5_2.5_.*_[34](\.\d)?_.*&draw=0")      # a line that climbs from 1 to 5
     changed(page, "line", "truth", before)
     page.get_by_role("switch", name="Fit deep GPs too").or_(
         page.get_by_role("checkbox", name="Fit deep GPs too")).first.click()
