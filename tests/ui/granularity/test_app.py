@@ -220,7 +220,8 @@ def test_a_lecture_by_keys_alone(page, apps_url):
         expect(page.get_by_text(f"{step} of 8. {STEPS[step - 1].name}")).to_be_visible(timeout=WAIT)
         url(page, f"story={step}&")
     expect(badge).to_contain_text("fine enough", timeout=WAIT)
-    expect(page.get_by_text("12 cells", exact=True).first).to_be_visible(timeout=WAIT)
+    shown = page.get_by_text("12 cells", exact=True).filter(visible=True)
+    expect(shown).to_be_visible(timeout=WAIT)                       # the step has set the slider
     move(page, "Cells m", "ArrowLeft")                              # a slider keeps its arrows
     url(page, "story=2&.*cells=11&")
     expect(page.get_by_text("The controls have left the setting")).to_be_visible(timeout=WAIT)
