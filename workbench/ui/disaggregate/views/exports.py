@@ -7,7 +7,6 @@ from typing import IO
 
 import panel_material_ui as pmui
 
-from workbench.reporting.code import steps_of
 from workbench.ui.base import handover
 from workbench.ui.base.views import exports as base
 from workbench.ui.disaggregate import exporting, exports, labels
@@ -48,6 +47,8 @@ class Exports(base.Exports):
             self._withdraw()
         self._of = store.scene
         if own:
+            from workbench.reporting.code import steps_of       # the models, which pages do not need
+
             self._names.append(handover.offer(handover.Handed(
                 store.state.choice.title, store.scene.data,
                 steps_of(portable(spec)).data, needed(spec))))
