@@ -50,7 +50,7 @@ def test_each_variable_says_how_far_it_is_away(former):
 def test_what_else_is_different_is_named(former):
     other = former.assign(mean=2 * former["mean"])
     assert "variables:" in matched(former, other, "a.nc")
-    assert "(the data are not the same)" in matched(
+    assert "(the data are not the same to the bit)" in matched(
         former, other.assign_attrs(data_sha256="2f"), "a.nc")
     assert "(torch 2.13.0 then, 2.14.0 now)" in matched(
         former, other.assign_attrs(versions='{"torch": "2.14.0"}'), "a.nc")

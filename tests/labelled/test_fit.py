@@ -11,6 +11,7 @@ from tests.reference import answers, country
 from workbench.checks import InputError
 from workbench.evaluation.folding import subset
 from workbench.labelled import data_hash, models, to_bags, to_source
+from workbench.labelled.identity import same_data
 
 # Few steps and few areas are enough for what is tested here.
 pytestmark = pytest.mark.filterwarnings("ignore::workbench.checks.ExtrapolationWarning")
@@ -50,6 +51,17 @@ def test_truth_is_never_seen(ds, fit):
     lie = ds.assign(truth=ds["truth"] * 1e3)
     assert data_hash(ds) == data_hash(blind) == data_hash(lie)
     assert data_hash(ds) != data_hash(ds.assign(value=ds["value"] + 1))
+
+
+def test_data_of_another_processor_are_the_same(ds):
+    gap = ds.assign(value=ds["value"].where(ds["bag"] != ds["bag"][0]))
+    for data in (ds, gap):
+        rounded = data.assign(covariates=data["covariates"] * (1 + 4e-16), x=data["x"] + 1e-12)
+        assert data_hash(rounded) != data_hash(data) and same_data(data, rounded)
+    for other in (gap, ds.drop_vars("x"), ds.isel(individual=slice(1, None)),
+                  ds.assign(value=ds["value"] + 1), ds.assign(weight=ds["weight"] * (1 + 1e-6)),
+                  ds.assign(membership=ds["membership"].copy(data=ds["membership"][::-1]))):
+        assert not same_data(ds, other)
 
 
 def test_labels_units_and_coordinates(ds, fit):

@@ -19,7 +19,7 @@ _HOME = {entry.cls: module_of(entry) for entry in PUBLIC.values()} | {
     "LabelledPredictive": "workbench.labelled.predictive",
     "MediatedFit": "workbench.labelled.mediated",
     "SourcesFit": "workbench.labelled.several",
-    "data_hash": "workbench.labelled.source",
+    "data_hash": "workbench.labelled.identity",
     "datasets_of": "workbench.labelled.sources",
     "impute": "workbench.labelled.mediated",
     "load_fit": "workbench.labelled.classes.loading",

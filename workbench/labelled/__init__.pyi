@@ -29,11 +29,11 @@ from workbench.labelled.classes.vbagg import VBAgg as VBAgg
 from workbench.labelled.conditional_mean import ConditionalMean as ConditionalMean
 from workbench.labelled.conditional_mean import ConditionalMeanFit as ConditionalMeanFit
 from workbench.labelled.fit import Fit as Fit
+from workbench.labelled.identity import data_hash as data_hash
 from workbench.labelled.mediated import MediatedFit as MediatedFit
 from workbench.labelled.mediated import impute as impute
 from workbench.labelled.predictive import LabelledPredictive as LabelledPredictive
 from workbench.labelled.several import SourcesFit as SourcesFit
-from workbench.labelled.source import data_hash as data_hash
 from workbench.labelled.source import to_bags as to_bags
 from workbench.labelled.source import to_source as to_source
 from workbench.labelled.sources import datasets_of as datasets_of

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import cached_property
 from pathlib import Path
 
 import torch
@@ -13,10 +14,11 @@ from workbench.bagging.sanity import MARK
 from workbench.checks import require
 from workbench.gp.data.bags import Bags
 from workbench.labelled.card import CARD, card_of
+from workbench.labelled.identity import data_hash
 from workbench.labelled.once import converted
 from workbench.labelled.predictive import labelled
 from workbench.labelled.saving import save_fit
-from workbench.labelled.source import Converted, TrainingBags, data_hash
+from workbench.labelled.source import Converted, TrainingBags
 from workbench.labelled.summary import summarise_fit
 from workbench.outputs import versions
 
@@ -53,7 +55,6 @@ class FitRecord:
         self._weight_units = ds["weight"].attrs.get("units", "")
         self._title, self._sanity = ds.attrs.get("title", ""), ds.attrs.get(MARK, "not looked at")
         self._columns = data.bags.columns
-        self._hash = "+".join(data_hash(part) for part in (ds, targets) if part is not None)
         self.outside_share = float((self.extrapolation(data) > 1e-9).mean())
 
     def __repr__(self) -> str:
@@ -85,6 +86,10 @@ class FitRecord:
     def _parts(self) -> dict[str, xr.Dataset]:
         """Datasets that belong to the fit, by role: ``data``, and what else the class has."""
         return dict(self._given)
+
+    @cached_property
+    def _hash(self) -> str:
+        return "+".join(data_hash(part) for part in self._given.values())
 
     def _facts(self) -> dict:
         """What the fit says of itself beside its numbers, as far as JSON knows it."""

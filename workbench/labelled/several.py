@@ -18,7 +18,7 @@ from workbench.labelled.predictive import (
     keep_places,
     labelled,
 )
-from workbench.labelled.source import Converted, data_hash
+from workbench.labelled.source import Converted
 from workbench.labelled.sources import TASK
 
 
@@ -40,7 +40,6 @@ class SourcesFit(Fit):
         found = self._given = {name: source.ds for name, source in sources.items()}
         self._attrs = {name: dict(ds["value"].attrs) for name, ds in found.items()}
         self._per = {name: ds["weight"].attrs.get("units", "") for name, ds in found.items()}
-        self._hash = "+".join(data_hash(ds) for ds in found.values())
 
     def __repr__(self) -> str:
         return f"<Fit of {self.model!r} to bags of " + ", ".join(

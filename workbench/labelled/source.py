@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -193,28 +192,6 @@ def to_bags(ds: xr.Dataset, dtype: torch.dtype = torch.float64) -> Bags:
         else torch.as_tensor(ds["trials"].values.astype(float), dtype=dtype),
         **_mediators(ds, dtype),
     )
-
-
-def data_hash(ds: xr.Dataset) -> str:
-    """Short sha256 of all that a model sees: inputs, weights, bags, and what was observed.
-
-    Parameters
-    ----------
-    ds : xr.Dataset
-        Bagged dataset, or targets of no bag.
-
-    Returns
-    -------
-    str
-        Sixteen hexadecimal digits.
-    """
-    digest = hashlib.sha256()
-    for name in ("covariates", "x", "y", "weight", "membership", "value", "noise_variance",
-                 "sample_variance", "trials", "mediators"):
-        if name in ds:
-            digest.update(name.encode())
-            digest.update(np.ascontiguousarray(ds[name].values).tobytes())
-    return digest.hexdigest()[:16]
 
 
 def bag_marks(bags: Bags) -> np.ndarray:

@@ -99,7 +99,7 @@ def matched(former: xr.Dataset, now: xr.Dataset, name: str) -> str:
 def _reasons(former: xr.Dataset, now: xr.Dataset) -> str:
     """What else is different, of what results say of themselves."""
     if former.attrs.get("data_sha256") != now.attrs.get("data_sha256"):
-        return " (the data are not the same)"
+        return " (the data are not the same to the bit)"
     then, today = (json.loads(each.attrs.get("versions", "{}")) for each in (former, now))
     other = [f"{name} {then.get(name)} then, {today[name]} now" for name in today
              if then.get(name) != today[name]]

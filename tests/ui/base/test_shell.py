@@ -122,6 +122,26 @@ def test_escape_stops_work_but_not_from_within_a_menu(page, toy):
     expect(page.get_by_text("ready", exact=True)).to_be_visible()
 
 
+def test_what_changes_twice_at_a_short_interval_is_as_it_was_left(page, toy):
+    """Panel alone writes a change back when the next has come already, and some stay disabled."""
+    warned = []
+    page.on("console", lambda message: warned.append(message.text))
+    begin(page, f"{toy}?number=19", 19)
+    page.context.new_cdp_session(page).send("Emulation.setCPUThrottlingRate", {"rate": 6})
+    offers = page.get_by_role("button", name=re.compile(r"^Offer \d+$"))
+    expect(offers).to_have_count(20)
+    for _ in range(3):
+        move(page, "Number", "ArrowLeft")
+        expect(page.get_by_text("flickering")).to_be_visible(timeout=WAIT)
+        expect(page.get_by_text("flickering")).to_be_hidden(timeout=WAIT)
+        page.wait_for_timeout(1_000)                    # for what was written back to arrive
+        for k in range(20):
+            expect(offers.nth(k)).to_be_enabled(timeout=WAIT)
+        move(page, "Number", "ArrowRight")
+        shows(page, 19)
+    assert not any("another version of Panel" in text for text in warned)
+
+
 def test_the_glossary_is_searched_by_keys_alone_while_work_goes_on(page, toy):
     begin(page, toy + "?number=13", 13)
     words, shown = page.get_by_role("dialog", name="Glossary"), page.locator("dl > div:visible")

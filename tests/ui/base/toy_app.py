@@ -1,7 +1,7 @@
 """Doubles: an app as small as can be, to test what all apps share.
 
-13 takes for ever, 14 ends the server, 15 works on a file whose name is HTML, and fails, and 17 is
-what only a session file keeps.
+13 takes for ever, 14 ends the server, 15 works on a file whose name is HTML, and fails, 17 is
+what only a session file keeps, and while 18 is worked on buttons come and go.
 """
 
 import os
@@ -27,6 +27,7 @@ class Numbers(State):
 
 class Doubles(Store):
     double = param.Number(0)
+    offered = param.Boolean(True)
     watched = ("number",)
     app = "doubles"         # a served script has another name in each session
 
@@ -41,9 +42,12 @@ class Doubles(Store):
             self.param.update(work=f"reading {NAME}", error=f"no column {NAME}")
         if number == 13:
             self._job.start(endless)
+        if number == 18:
+            self.work = "flickering"
+            self._job.start(flicker)
 
     def _receive(self, name, result):
-        pass
+        self.offered = result
 
 
 def endless(run):
@@ -51,12 +55,26 @@ def endless(run):
         run.rest(0.02)
 
 
+def flicker(run):
+    for _ in range(30):
+        run.send("offered", False)
+        run.rest(0.02)
+        run.send("offered", True)
+        run.rest(0.03)
+
+
 class Controls(View):
     def __init__(self, store, **params):
         super().__init__(store, **params)
+        self._offers = [pmui.Button(label=f"Offer {k}") for k in range(20)]
         self._panel = stretched(widget(store.state, "number", "Number", SLIDER),
                                 widget(store.state, "colour", "Colour", pmui.Select),
-                                note("Doubles have no CRPS."))
+                                note("Doubles have no CRPS."), *self._offers)
+        self.follow(self._offer, "offered")
+
+    def _offer(self, *events):
+        for one in self._offers:
+            one.disabled = not self.store.offered
 
 
 class Top(Readout):

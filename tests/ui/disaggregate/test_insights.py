@@ -189,9 +189,9 @@ def test_a_place_is_explained_and_left_for_the_next_by_keys_alone(country):
     view, maps = Explained(country), Maps(country)
     data, spot = country.scene.drawn, maps.atlas._spot
     maps.highest.clicks += 1
-    until(lambda: country.explained is not None)
+    until(lambda: view.drawer.open)
     place = int(country.answer.mean.argmax())
-    assert view.drawer.open and view.arrows.leads == 1
+    assert view.arrows.leads == 1
     assert float(country.explained["rate"]) == pytest.approx(country.answer.mean[place])
     x, y = (float(data[name].values[place]) for name in "xy")
     assert spot.data == {"x": [x], "y": [y]}            # on every map

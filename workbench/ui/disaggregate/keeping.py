@@ -190,7 +190,7 @@ def answer_of(session: Session, spec: Spec, fitted: Fitted) -> Answer:
         If the fit is none, or of other data than the choices say.
     """
     from workbench.labelled import load_fit
-    from workbench.labelled.source import data_hash
+    from workbench.labelled.identity import same_data
 
     kind = choose("kind of the fit in the session", session.facts.get("kind"), KINDS)
     with tempfile.TemporaryDirectory() as folder:
@@ -198,6 +198,6 @@ def answer_of(session: Session, spec: Spec, fitted: Fitted) -> Answer:
         path.write_bytes(session.members[FIT])
         fit = load_fit(path, limit=LIMIT)
     data = engine.scene(spec).plain
-    require(data_hash(fit.data) == data_hash(data),
+    require(same_data(fit.data, data),
             "the fit in the session is of other data than its settings name; fit again")
     return replace(engine.answer_of(engine.fit_spec(spec), fit, kind, fitted), own=True)

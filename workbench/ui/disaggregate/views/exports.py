@@ -47,7 +47,7 @@ class Exports(base.Exports):
             self._withdraw()
         self._of = store.scene
         if own:
-            from workbench.reporting.code import steps_of       # the models, which pages do not need
+            from workbench.reporting.code import steps_of  # the models, which pages do not need
 
             self._names.append(handover.offer(handover.Handed(
                 store.state.choice.title, store.scene.data,
