@@ -17,6 +17,7 @@ import param
 from panel.links import Callback
 
 from workbench.ui.base import messages
+from workbench.ui.base.arrival import keep_until_connected
 from workbench.ui.base.browser import COOKIE, Browser
 from workbench.ui.base.glossary import Glossary
 from workbench.ui.base.jobs import PAGE_DRAWN, Run
@@ -74,6 +75,7 @@ def show(app: App, about: str | None = None) -> None:
         it is for is shown while the page is loaded.
     """
     prepare()
+    keep_until_connected(pn.state.curdoc)
     state = app.state()
     browser = follow(state, lambda: store.escape())
     store = app.store(state, session_scheduler(), pn.io.hold)

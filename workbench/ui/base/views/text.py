@@ -7,6 +7,7 @@ from html import escape
 
 import panel as pn
 
+from workbench.ui.base.views.layout import NARROWING
 from workbench.ui.base.words import explained
 
 NOTE = """
@@ -39,7 +40,8 @@ def note(text: str = "", width: int | None = None, html: bool = False, inset: in
          ) -> pn.pane.HTML:
     """One quiet sentence, as wide as said or as the page, so many pixels from its sides."""
     size = {"width": width} if width else {"sizing_mode": "stretch_width"}
-    return pn.pane.HTML(paragraph(text, html), margin=(0, inset), stylesheets=[NOTE], **size)
+    return pn.pane.HTML(paragraph(text, html), margin=(0, inset), stylesheets=[NOTE, NARROWING],
+                        **size)
 
 
 def block(content: str = "") -> pn.pane.HTML:

@@ -1,0 +1,43 @@
+"""A session is kept until its page has connected, however many are opened at once."""
+
+from __future__ import annotations
+
+import time
+
+from bokeh.document import Document
+
+LONGEST = 300.0         # seconds: what Bokeh lets a page connect within
+EVERY = 1_000           # milliseconds
+
+
+def keep_until_connected(document: Document) -> None:
+    """Keep Bokeh from discarding a session whose page has not connected yet.
+
+    It discards what nobody is connected to after the time that a page that was left is kept. A
+    server at which many open a page at once comes to their connections later than that, and a page
+    that connects to a session made anew is not the one that the browser was sent.
+
+    Parameters
+    ----------
+    document : Document
+        Of the session, being built.
+    """
+    session, begun = None, 0.0
+
+    def look() -> None:
+        seconds = time.monotonic() - begun
+        left_once = session.milliseconds_since_last_unsubscribe < 1_000 * seconds - EVERY / 2
+        if session.connection_count or left_once or seconds > LONGEST:
+            session.unblock_expiration()
+        else:
+            document.add_timeout_callback(look, EVERY)
+
+    def begin() -> None:
+        nonlocal session, begun
+        begun = time.monotonic()
+        session = document.session_context and document.session_context.session
+        if session is not None:         # not in a notebook, or a program that makes the page
+            session.block_expiration()
+            look()
+
+    document.add_next_tick_callback(begin)
