@@ -10,7 +10,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from tests.ui.kit import FIGURE, WAIT, at_rest, idle, move, press, status, url
+from tests.ui.kit import BEYOND, FIGURE, WAIT, at_rest, idle, move, press, status, url
 from workbench.ui.granularity.story import STEPS
 
 pytestmark = pytest.mark.ui
@@ -304,3 +304,5 @@ def test_pages_fit_their_window(page, apps_url, tab, shown):
         assert frame["top"] < 0.6 * height                          # and is seen at once
         box = page.locator(".main-content")
         assert box.evaluate("box => box.scrollWidth - box.clientWidth") <= 0
+    page.set_viewport_size({"width": 390, "height": 844})           # what was wide shrinks again
+    page.wait_for_function(f"() => ({BEYOND})().length === 0", timeout=WAIT)

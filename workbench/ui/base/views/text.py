@@ -7,7 +7,6 @@ from html import escape
 
 import panel as pn
 
-from workbench.ui.base.views.layout import NARROWING
 from workbench.ui.base.words import explained
 
 NOTE = """
@@ -34,13 +33,15 @@ table.wb-table th:first-child {text-align: left;}
   table.wb-table td::before {content: attr(data-head); text-align: left; opacity: 0.8;}
 }
 """
+# Panel leaves the least width of a pane at what its width was before.
+NARROWS = ":host, :host > div {min-width: 0 !important;}"
 
 
 def note(text: str = "", width: int | None = None, html: bool = False, inset: int = 5
          ) -> pn.pane.HTML:
     """One quiet sentence, as wide as said or as the page, so many pixels from its sides."""
     size = {"width": width} if width else {"sizing_mode": "stretch_width"}
-    return pn.pane.HTML(paragraph(text, html), margin=(0, inset), stylesheets=[NOTE, NARROWING],
+    return pn.pane.HTML(paragraph(text, html), margin=(0, inset), stylesheets=[NOTE, NARROWS],
                         **size)
 
 
