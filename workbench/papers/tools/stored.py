@@ -48,10 +48,6 @@ KNOWN_MISSING = {
         {"model": ("summarised VI (GPy)",), "output": ("MedInc",), "likelihood": ("poisson",),
          "grid": ("0.4",)},
         "GPy's summarised VI ends in NaN on this output and likelihood (FloatingPointError)"),
-    "temperature": Missing(
-        {"world": ("cmip6",), "model": ("cmp",), "seed": ("3", "5", "7", "11")},
-        "exact CMP on CMIP6 takes 25 min a split (its kernel of all pairs of pixels); one of five "
-        "is there, and agrees with VarCMP"),
     "cmp-minibatches": Missing({"form": ("minibatches, learnt inputs, features",)},
                                "a run takes more than five minutes"),
 }
