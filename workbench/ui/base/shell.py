@@ -14,6 +14,7 @@ import holoviews as hv
 import panel as pn
 import panel_material_ui as pmui
 import param
+from panel.io.state import set_curdoc
 from panel.links import Callback
 
 from workbench.ui.base import messages
@@ -130,7 +131,8 @@ def session_scheduler() -> Callable:
         PAGE_DRAWN.set()
         while waiting and not connecting():
             try:
-                waiting.popleft()()
+                with set_curdoc(document):      # Panel may still have another session's
+                    waiting.popleft()()
             except Exception as error:  # Panel's handler does not see callbacks of the document
                 _failed(error)
 
