@@ -21,6 +21,7 @@ import re
 import time
 import urllib.request
 import uuid
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -33,7 +34,7 @@ from tornado.websocket import websocket_connect
 RESULTS = Path(__file__).parents[1] / "data" / "results" / "load.csv"
 FORGOTTEN = 45.0        # seconds after which a server has forgotten sessions that were left
 EVERY = 0.2             # seconds between events, of all sessions
-PATIENCE = 120.0        # seconds to wait for an answer before it counts as none
+PATIENCE = 300.0        # seconds to wait for an answer before it counts as none
 #: The control of each app that is moved.
 CONTROLS = {"granularity": "Lengthscale", "mediated": "Lengthscale of k (places)",
             "sources": "Composite weight φ", "disaggregate": "Threshold", "compare": "Ranked by"}
@@ -42,25 +43,32 @@ FITS = [f"disaggregate?dataset=simulated-country&model=vbagg&granularity={areas}
         for areas in ("district", "region", "60", "40")]
 
 
+#: Of its own, as the default one looks names up: that must not wait for pages.
+_ASKING = ThreadPoolExecutor(64)
+
+
 class Session:
     """One page of an app, without a browser."""
 
     def __init__(self, address: str):
         self.address, self.app = address, address.split("?")[0]
         self._answers: dict[str, asyncio.Future] = {}
-        self.patched = asyncio.Event()
+        self.patched, self._welcomed = asyncio.Event(), asyncio.Event()
         self.control: dict = {}
         self.wanted: object = None
 
     async def open(self) -> float:
         """Seconds until the document is there."""
         began = time.perf_counter()
-        page = await asyncio.to_thread(_page, f"http://127.0.0.1:{PORT}/{self.address}")
+        page = await asyncio.get_running_loop().run_in_executor(
+            _ASKING, _page, f"http://127.0.0.1:{PORT}/{self.address}")
         token = re.search(r'"token":\s*"([^"]+)"', page).group(1)
         self._socket = await websocket_connect(
-            HTTPRequest(f"ws://127.0.0.1:{PORT}/{self.app}/ws", connect_timeout=PATIENCE),
+            HTTPRequest(f"ws://127.0.0.1:{PORT}/{self.app}/ws", connect_timeout=PATIENCE,
+                        request_timeout=PATIENCE),
             subprotocols=["bokeh", token], max_message_size=2**30)
         self._reading = asyncio.create_task(self._read())
+        await asyncio.wait_for(self._welcomed.wait(), PATIENCE)     # it hears nothing before that
         found = _control(await self.document(), CONTROLS[self.app])
         self.control = found
         await self._ask("PATCH-DOC", {"events": [{
@@ -121,6 +129,8 @@ class Session:
                 await self._socket.read_message()
             if header.get("reqid") in self._answers:
                 self._answers.pop(header["reqid"]).set_result(content)
+            elif header["msgtype"] == "ACK":
+                self._welcomed.set()
             elif header["msgtype"] == "PATCH-DOC":
                 self.patched.set()
 

@@ -165,12 +165,16 @@ def _let_go() -> Iterator[None]:
 
     A page of panel-material-ui watches for ever whether the server is busy, and Panel keeps every
     callback in JavaScript with the widget it is of: a server would keep every page that it has
-    shown, and with it all that the session has computed.
+    shown, and with it all that the session has computed. Of the server being busy a page does not
+    hear at all: with every event of one session all pages would be searched through and sent.
     """
     hearers, scripted = _hearers(), set(Callback.registry)
     yield
     hearers = [one for one in _hearers() if one not in hearers]
     scripted = set(Callback.registry) - scripted
+    for hearer in [one for one in hearers if one.parameter_names == ("busy",)]:
+        pn.state.param.unwatch(hearer)
+        hearers.remove(hearer)
 
     def forget() -> None:
         for hearer in hearers:
@@ -267,7 +271,7 @@ def page(title: str, sidebar: list, main: list, browser: Browser, about: str = "
     made = pmui.Page(
         title=title, sidebar=sidebar, main=[column],
         header=[pn.layout.HSpacer(), Glossary(), browser],
-        sidebar_width=310, dark_theme=browser.dark,
+        sidebar_width=310, dark_theme=browser.dark, busy_indicator=None,
         theme_config={"typography": {"fontSize": 13}}, template=TEMPLATE, meta_description=about,
         stylesheets=[HEADING],
     )
