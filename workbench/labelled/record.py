@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from functools import cached_property
 from pathlib import Path
 
 import torch
@@ -55,6 +54,7 @@ class FitRecord:
         self._weight_units = ds["weight"].attrs.get("units", "")
         self._title, self._sanity = ds.attrs.get("title", ""), ds.attrs.get(MARK, "not looked at")
         self._columns = data.bags.columns
+        self._identify()
         self.outside_share = float((self.extrapolation(data) > 1e-9).mean())
 
     def __repr__(self) -> str:
@@ -87,9 +87,9 @@ class FitRecord:
         """Datasets that belong to the fit, by role: ``data``, and what else the class has."""
         return dict(self._given)
 
-    @cached_property
-    def _hash(self) -> str:
-        return "+".join(data_hash(part) for part in self._given.values())
+    def _identify(self) -> None:
+        """Note which data it was fitted to, before anybody may change them."""
+        self._hash = "+".join(data_hash(part) for part in self._given.values())
 
     def _facts(self) -> dict:
         """What the fit says of itself beside its numbers, as far as JSON knows it."""

@@ -39,6 +39,7 @@ class SourcesFit(Fit):
         super().__init__(inner, model, next(iter(sources.values())))
         found = self._given = {name: source.ds for name, source in sources.items()}
         self._attrs = {name: dict(ds["value"].attrs) for name, ds in found.items()}
+        self._identify()
         self._per = {name: ds["weight"].attrs.get("units", "") for name, ds in found.items()}
 
     def __repr__(self) -> str:

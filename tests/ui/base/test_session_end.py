@@ -41,6 +41,7 @@ try:
     time.sleep(3)
     token = re.search(r'"token":"([^"]+)"', page)[1]
     session = pull_session(session_id=get_session_id(token), url=address)
+    assert session.document.roots
     same = all(root.id in page for root in session.document.roots)
     session.close()
     del session

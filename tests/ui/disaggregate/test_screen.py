@@ -105,7 +105,7 @@ def test_the_divider_moves_by_key_and_drag_and_a_step_leads_to_its_part(page, ap
     assert drawn.value.suggested_filename == "disaggregated-simulated-country-preview.svg"
     picture = drawn.value.path().read_text()
     assert "Preview, not fitted" in picture and picture.count("clip-path=\"url(#wb-seen-") == 2
-    assert "What adds up to the estimate" not in picture        # in a drawer that is closed
+    assert "What makes the estimate" not in picture        # in a drawer that is closed
     divider.scroll_into_view_if_needed()    # the button may lie further down
     box = divider.bounding_box()
     middle = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 
 from bokeh.document import Document
+from bokeh.server.session import ServerSession
 
 LONGEST = 300.0         # seconds: what Bokeh lets a page connect within
 EVERY = 1_000           # milliseconds
@@ -26,18 +27,21 @@ def keep_until_connected(document: Document) -> None:
 
     def look() -> None:
         seconds = time.monotonic() - begun
-        left_once = session.milliseconds_since_last_unsubscribe < 1_000 * seconds - EVERY / 2
+        left_once = session.milliseconds_since_last_unsubscribe < 1_000 * seconds
         if session.connection_count or left_once or seconds > LONGEST:
             session.unblock_expiration()
         else:
             document.add_timeout_callback(look, EVERY)
 
-    def begin() -> None:
+    def begin(made: ServerSession) -> None:
         nonlocal session, begun
-        begun = time.monotonic()
-        session = document.session_context and document.session_context.session
-        if session is not None:         # not in a notebook, or a program that makes the page
-            session.block_expiration()
-            look()
+        settle(made)
+        session, begun = made, time.monotonic()
+        session.block_expiration()
 
-    document.add_next_tick_callback(begin)
+    context = document.session_context
+    if context is not None:             # not in a notebook, or a program that makes the page
+        # There is no event for it: a callback of the document comes after other sessions' turns,
+        # and in that time the session may be gone.
+        settle, context._set_session = context._set_session, begin
+        document.add_next_tick_callback(look)

@@ -130,11 +130,11 @@ def session_scheduler() -> Callable:
         built.set()
         PAGE_DRAWN.set()
         while waiting and not connecting():
-            try:
-                with set_curdoc(document):      # Panel may still have another session's
+            with set_curdoc(document):      # Panel may still have another session's
+                try:
                     waiting.popleft()()
-            except Exception as error:  # Panel's handler does not see callbacks of the document
-                _failed(error)
+                except Exception as error:  # Panel's handler sees no callbacks of the document
+                    _failed(error)
 
     def schedule() -> None:
         document.add_next_tick_callback(lambda: work_off())

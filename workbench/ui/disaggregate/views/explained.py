@@ -76,7 +76,7 @@ class Explained(View):
 
     def _summands(self, found: xr.Dataset) -> None:
         there = "component_mean" in found
-        self._figure.visible = there
+        self._plot.visible = there
         link = found["component_mean"].attrs.get("link", "") if there else ""
         self._told.object = f"<p class='wb-note'>{escape(messages.summands(link, there))}</p>"
         if not there:
@@ -92,12 +92,15 @@ class Explained(View):
         self._figure.y_range.factors = names[::-1]
 
     def _drawn(self) -> figure:
-        plot = chart("What adds up to the estimate", messages.SUMMAND_AXIS, None, BARS, 105,
+        plot = chart("What makes the estimate", messages.SUMMAND_AXIS, None, BARS, 105,
                      y_range=FactorRange(), name="summands")
         plot.hbar(y="name", left=0, right="length", height=0.6, source=self._bars,
                   fill_color="colour", line_color=None)
         plot.segment(x0="low", x1="high", y0="name", y1="name", source=self._bars,
                      line_color=NEUTRAL, line_width=2)
+        # A drawer that is closed when it is drawn would give it no height at all.
+        plot.update(width=WIDTH - 30, height=TALL, frame_width=None, frame_height=None,
+                    sizing_mode="fixed")
         return plot
 
 
