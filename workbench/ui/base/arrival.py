@@ -39,9 +39,9 @@ def keep_until_connected(document: Document) -> None:
         session, begun = made, time.monotonic()
         session.block_expiration()
 
-    context = document.session_context
-    if context is not None:             # not in a notebook, or a program that makes the page
-        # There is no event for it: a callback of the document comes after other sessions' turns,
-        # and in that time the session may be gone.
-        settle, context._set_session = context._set_session, begin
+    # There is no event for it: a callback of the document comes after other sessions' turns, and in
+    # that time the session may be gone. Outside of a server there is no session to keep.
+    settle = getattr(document.session_context, "_set_session", None)
+    if settle is not None:
+        document.session_context._set_session = begin
         document.add_next_tick_callback(look)
