@@ -229,8 +229,6 @@ CHEAP = {
 }
 #: What may differ between machines and optimisers, or is a time.
 LOOSE = re.compile(r"seconds|steps|objective|solve|code|date|learnt .*")
-#: What a share of some thousand places moves by where rounding puts one beyond an interval's end.
-ONE_PLACE = 1e-3
 
 
 @pytest.mark.slow
@@ -258,11 +256,9 @@ def test_a_run_done_again_has_the_stored_columns_and_scores(name):
     if name in KNOWN_DRIFT:
         drift = KNOWN_DRIFT[name]
         if not drift.everywhere:        # where rounding decides where a search ends, also whether
-            moved = moved.drop("converged")
+            moved = moved.drop("converged", errors="ignore")
         assert drift.reason and moved.max() <= drift.most
         assert not drift.everywhere or moved.max() > 1e-4
         assert {"mse", "cover_95"} & set(numbers)       # not a file of times alone
     else:
-        counted = [name for name in numbers if name.startswith("cover")]
-        assert (moved[counted] <= ONE_PLACE).all()
-        np.testing.assert_allclose(now.drop(counted), then.drop(counted), rtol=1e-4, atol=1e-8)
+        np.testing.assert_allclose(now, then, rtol=1e-4, atol=1e-8)
