@@ -32,7 +32,7 @@ from tornado.httpclient import HTTPRequest
 from tornado.websocket import websocket_connect
 
 RESULTS = Path(__file__).parents[1] / "data" / "results" / "load.csv"
-FORGOTTEN = 45.0        # seconds after which a server has forgotten sessions that were left
+FORGOTTEN = 120.0       # seconds after which a server has forgotten fifty sessions that were left
 EVERY = 0.2             # seconds between events, of all sessions
 PATIENCE = 300.0        # seconds to wait for an answer before it counts as none
 #: The control of each app that is moved.

@@ -21,7 +21,7 @@ from workbench.ui.granularity.views import page
 made, begun = [], Store.__init__
 def init(store, *given, **named):
     begun(store, *given, **named)
-    made.append(weakref.ref(store))
+    made.extend((weakref.ref(store), weakref.ref(pn.state.curdoc)))
 Store.__init__ = init
 port = int(sys.argv[1])
 load_models()       # a session is asked for once, and must not wait for long
@@ -59,4 +59,4 @@ os._exit(0)
 def test_a_server_forgets_the_sessions_that_have_ended(port):
     done = subprocess.run([sys.executable, "-c", SERVED, str(port)], capture_output=True,
                           text=True, timeout=150, cwd=APPS.parent)
-    assert done.stdout.endswith("True 3 0\n"), done.stdout + done.stderr[-2000:]
+    assert done.stdout.endswith("True 6 0\n"), done.stdout + done.stderr[-2000:]

@@ -107,22 +107,6 @@ def test_moved_maps_are_settled_on_release_and_are_found_again(fit, tmp_path):
 
 
 @pytest.mark.slow
-def test_a_stop_that_the_browser_sends_late_is_not_taken_for_a_move(fit):
-    session, view = fit
-    late, stops = view._before, list(view.slider.options.values())      # where the start was
-    shown, mark = view.slider.value, view.slider.marks
-    assert late is not None and stops[late] != shown
-    view.slider.value = stops[late]
-    assert session.state.lengthscale == LEARNT and session.store.work == ""
-    assert view.slider.value == shown
-    view.slider.marks = [{"value": late, "label": "start"}]
-    assert view.slider.marks == mark
-    slide(view, stops[late])                        # the user goes there
-    assert session.state.lengthscale == pytest.approx(stops[late])
-    session.settled()
-
-
-@pytest.mark.slow
 def test_the_last_move_and_the_release_may_come_as_one(fit):
     session, view = fit
     stops = list(view.slider.options.values())

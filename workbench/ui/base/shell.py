@@ -164,11 +164,12 @@ def _let_go() -> Iterator[None]:
     """What is made meanwhile is forgotten by what all sessions share once this session ends.
 
     A page of panel-material-ui watches for ever whether the server is busy, and Panel keeps every
-    callback in JavaScript with the widget it is of: a server would keep every page that it has
-    shown, and with it all that the session has computed. Of the server being busy a page does not
+    callback in JavaScript with the widget it is of, and the corner of a page in which toasts are
+    shown: a server would keep every page that it has shown, and with it all that the session has
+    computed. Of the server being busy a page does not
     hear at all: with every event of one session all pages would be searched through and sent.
     """
-    hearers, scripted = _hearers(), set(Callback.registry)
+    hearers, scripted, document = _hearers(), set(Callback.registry), pn.state.curdoc
     yield
     hearers = [one for one in _hearers() if one not in hearers]
     scripted = set(Callback.registry) - scripted
@@ -181,6 +182,8 @@ def _let_go() -> Iterator[None]:
             pn.state.param.unwatch(hearer)
         for widget in scripted:
             Callback.registry.pop(widget, None)
+        for name in [name for name, (*_, shown, _) in pn.state._views.items() if shown is document]:
+            del pn.state._views[name]
 
     on_close(forget)
 

@@ -38,13 +38,11 @@ class Lengthscale(View):
                                      {"fill_color": NEUTRAL, "fill_alpha": 0.2})
         self._chart = shown(self.curves.figure, margin=(0, 3))
         self._showing, self.scale, self._scene, self._width = False, None, None, 0.0
-        self._before: int | None = None     # stop at which the handle stood among other stops
         self._best: exploring.Alone | None = None
         self.alone = small_button(messages.EXPLORE, self._explore, sizing_mode="stretch_width",
                                   margin=(2, 10, 6, 10))
         self._panel = stretched(self.slider, self.switch, self.told, self.alone, self._chart)
         self.slider.param.watch(self._slid, ["value", "value_throttled"])
-        self.slider.param.watch(self._echoed, "marks")
         self.switch.param.watch(self._switched, "value")
         store.state.listen(self._update, _FOLLOWED)
         self.follow(self._update, "answer")
@@ -90,8 +88,6 @@ class Lengthscale(View):
     def _place(self, found: Scale) -> None:
         options = stops(found, lengthscales(self.store.state.choice))
         at = list(options).index(labelled(found.reference, found.unit))
-        if list(options) != list(self.slider.options):
-            self._before = list(self.slider.options.values()).index(self.slider.value)
         self.slider.param.update(options=options, value=found.value,
                                  marks=[{"value": at, "label": found.mark}])
         self.switch.value = found.fixed
@@ -102,29 +98,18 @@ class Lengthscale(View):
     def _slid(self, *events) -> None:
         """Fix the lengthscale where the handle is; scores wait until it is let go.
 
-        To a server that is busy the last move and the release come as one. Where maps follow each
-        other fast, the browser may send the stop of the former ones once more, by its number: that
-        is nothing the user did.
+        To a server that is busy the last move and the release come as one.
         """
         if self._showing or self.scale is None:
             return
         slider, values = self.slider, list(self.slider.options.values())
         let_go = any(event.name == "value_throttled" for event in events)
         value, released = slider.value, slider.value_throttled
-        if not let_go and values.index(value) == self._before:
-            self._echoed()
-            return
         if let_go and released in range(len(values)):
             value = values[released]
         self.store.dragged = values.index(value) != released
         if value != self.scale.value:
             self.store.state.fix_lengthscale(value)
-
-    def _echoed(self, *events) -> None:
-        """Show again what is to be seen, as the browser shows what was there before."""
-        if not self._showing:
-            self._before = None
-            self._update()
 
     def _switched(self, *events) -> None:
         """Fix the lengthscale where it is, so that nothing jumps; or let it be learnt."""
