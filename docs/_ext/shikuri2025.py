@@ -34,8 +34,9 @@ def granularity_toy() -> pd.DataFrame:
 def california_grids() -> pd.DataFrame:
     """Distance from the map of complete data, by the cells' size, beside the paper's values."""
     raw = summary("california-grids").drop(columns="trials")
-    raw = raw[raw.index.get_level_values("reading").isin(["PAPER", "flat", "logarithms"])]
-    names = {"PAPER": "paper", "flat": "flat map", "logarithms": "ours"}
+    names = {"PAPER": "paper", "flat": "flat map", "natural": "ours, natural values",
+             "logarithms": "ours, converged"}
+    raw = raw[raw.index.get_level_values("reading").isin(names)]
     raw.index = [f"{output}, {kernel}: {names[reading]}" for output, kernel, reading in raw.index]
     return pick(raw, None, {size: (size, digits(2)) for size in raw.columns}, "RMSE, cells of")
 

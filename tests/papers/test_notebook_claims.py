@@ -126,6 +126,19 @@ def test_california_coarse_grids_of_the_paper_are_flat_and_complete_vi_is_slow()
     assert (seconds["complete VI (GPy)"] > 7 * seconds["summaries"]).all()
 
 
+def test_california_is_nearest_by_natural_values_and_population_is_half_met():
+    table = _table("california-grids").drop(columns="trials").stack().unstack("reading")
+    away = table[["natural", "logarithms"]].sub(table["PAPER"], axis=0)
+    np.testing.assert_allclose(away.abs().mean(), [0.093, 0.132], atol=0.0006)
+    np.testing.assert_allclose(away.mean(), [-0.035, -0.113], atol=0.0006)
+    assert (away.abs() < 0.1).sum().tolist() == [56, 33]
+    coarse = frame(_results("california-grids")).query(
+        "reading == 'natural' and output == 'Population'").groupby("kernel")["rmse_1.6"]
+    assert coarse.mean().round(2).tolist() == [0.16, 0.16] and (coarse.sem() < 0.025).all()
+    flat = table.loc["Population"].drop(columns=["natural", "PAPER"])
+    assert (flat < 0.005).all(axis=None)
+
+
 def test_summaries_of_few_observations_break_the_assumption_and_medians_beat_means():
     runs = frame(_results("summary-statistics")).query("boundary == 'half'")
     runs = runs.groupby(["case", "per_cell"]).mean(numeric_only=True)

@@ -150,7 +150,7 @@ def _runs(preset: str) -> list[Settings]:
                  "model": model, "seed": 0}
                 for likelihood in LIKELIHOODS for model in MODELS[:4]]
     trials = {"summaries": 20, "summaries, no white noise": 20, "complete VI": 2,
-              "summarised VI": 2, "complete VI (GPy)": 1, "summarised VI (GPy)": 1}
+              "summarised VI": 20, "complete VI (GPy)": 1, "summarised VI (GPy)": 1}
     return [{"output": output, "likelihood": likelihood, "grid": grid, "n_train": 10_000,
              "model": model, "seed": seed}
             for model in trials for seed in range(trials[model]) for grid in (0.4, 0.8)
