@@ -118,6 +118,16 @@ def pixels() -> pd.DataFrame:
         "pixels in 95 % intervals, %": ("coverage_95", lambda v: f"{100 * v:.0f}")}, "pixels")
 
 
+@stored("fit-memory", "fit_memory.csv", command="python benchmarks/fit_memory.py")
+def fit_memory() -> pd.DataFrame:
+    """Memory of a fit and its map beside the estimate that is told before."""
+    raw = pd.read_csv(RESULTS / "fit_memory.csv", index_col="case")
+    return pick(raw, None, {
+        "estimate, GiB": ("estimate_gib", digits(2)), "fit took": ("fit_gib", digits(2)),
+        "map took": ("map_gib", digits(2)), "estimate / most": ("ratio", digits(2))},
+        "individuals, areas")
+
+
 @stored("large-map", "large_map.csv", command="python benchmarks/large_map.py")
 def large_map() -> pd.DataFrame:
     """Memory and time of a map in blocks against the number of pixels."""

@@ -6,7 +6,7 @@ import xarray as xr
 from scipy import stats
 
 from workbench.bagging import assemble
-from workbench.checks import InputError
+from workbench.checks import ApproximationWarning, InputError
 from workbench.comparison import evaluate
 from workbench.evaluation import poisson_deviance
 from workbench.evaluation.baselines import (
@@ -139,6 +139,17 @@ def test_kriging_follows_a_smooth_rate_and_keeps_areas_rates():
         PoissonKriging().fit(ds.drop_vars(["x", "y"]))
 
 
+def test_kriging_says_how_many_rates_were_negative():
+    ds = simulated(areas=20, size=6, slopes=(0, 0), place=0.0)
+    centre = np.stack([ds["bag_x"], ds["bag_y"]], 1)
+    away = ((centre - centre[0]) ** 2).sum(1) / centre.var()
+    ds["value"][:] = np.round(1000 * np.exp(-2 * away))
+    with pytest.warns(ApproximationWarning, match="negative rates to .*% of the individuals, .*"
+                                                  "rates are positive"):
+        fit = PoissonKriging(support=6).fit(ds)
+    assert float(fit.at(ds).mean.min()) > 0
+
+
 @pytest.mark.parametrize("log_sd", [0.0, 0.3, 1.5])
 def test_moments_of_shares_are_exact(log_sd):
     rng = np.random.default_rng(0)
@@ -159,6 +170,7 @@ def test_moments_of_shares_are_exact(log_sd):
     assert mean[1] == pytest.approx(exact, abs=1e-7)
 
 
+@pytest.mark.filterwarnings("ignore:kriging gave negative rates")
 @every_method
 def test_draws_keep_totals_and_have_the_mean(name):
     ds = simulated(log_sd=0.5, area_log_sd=0.2)
@@ -176,6 +188,7 @@ def test_draws_keep_totals_and_have_the_mean(name):
     _same_mean(bags.values, np.bincount(ds["membership"], fit.at(ds).mean * ds["weight"]))
 
 
+@pytest.mark.filterwarnings("ignore:kriging gave negative rates")
 @every_method
 def test_sums_over_groups_are_those_of_individuals(name):
     ds = simulated(areas=12, log_sd=0.5)
@@ -250,6 +263,7 @@ def test_other_data_are_refused(name):
             METHODS[name].fit(other)
 
 
+@pytest.mark.filterwarnings("ignore:kriging gave negative rates")
 @every_method
 def test_fractional_totals_are_shared_out_in_units_worth_a_little_less_than_one(name):
     ds = simulated(areas=12, rate=0.001)

@@ -9,7 +9,7 @@ import torch
 
 import workbench
 from tests.gp import made
-from workbench.checks import ApproximationWarning, InputError
+from workbench.checks import ApproximationWarning, InputError, WorkbenchWarning
 from workbench.gp.expectations import samples
 from workbench.gp.models.exact.closed_form import posterior_std
 from workbench.gp.models.several_sources.tree import places
@@ -18,8 +18,11 @@ from workbench.gp.numerics import linalg
 from workbench.gp.numerics.linalg import (
     FactorisationError,
     JitterWarning,
+    NegativeVarianceWarning,
     cholesky,
     factor,
+    floored,
+    left,
     watched_jitter,
 )
 from workbench.gp.optimisation.convergence import doubtful
@@ -133,6 +136,26 @@ def test_more_explained_than_there_is_is_reported():
     assert posterior_std(np.ones(2), np.array([1 + 1e-9, 0.75])).tolist() == [0.0, 0.5]
     with pytest.warns(ApproximationWarning, match="1 of 2 posterior variances are negative"):
         posterior_std(np.ones(2), np.array([1.5, 0.75]))
+
+
+def test_a_negative_variance_is_reported_and_rounding_is_not():
+    assert left(like(1.0, 1.0), like(1 + 1e-9, 0.75)).tolist() == [0.0, 0.25]
+    with pytest.warns(NegativeVarianceWarning, match="1 of 2 .* worst -5.0e-01 .*fix a larger"):
+        assert left(like(1.0, 1.0), like(1.5, 0.5)).tolist() == [0.0, 0.5]
+    with pytest.warns(NegativeVarianceWarning):
+        assert floored(like(-0.1, 2.0), like(1.0, 1.0), 1e-12).tolist() == [1e-12, 2.0]
+
+
+def test_a_summary_says_what_a_fit_lacks_and_what_to_do(monkeypatch):
+    ds = workbench.load("simulated-country", pixels=300, districts=12, regions=4, provinces=2)
+    monkeypatch.setattr(linalg, "TOLD", 1e-9)
+    monkeypatch.setattr(linalg, "JITTER", 1e-7)
+    with pytest.warns(WorkbenchWarning):
+        fit = workbench.VBAgg(kernel="matern32", inducing=12, max_steps=2).fit(ds)
+    told = fit.summary()
+    assert "NOT converged" in told and "raise max_steps" in told
+    jitter, = (line for line in told.split("\n") if "needed jitter" in line)
+    assert jitter.startswith("note: ") and "use fewer inducing inputs" in jitter
 
 
 def test_kriging_of_a_system_without_solution_says_what_to_look_for():

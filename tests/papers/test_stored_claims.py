@@ -9,9 +9,11 @@ from pathlib import Path
 import all_tables as tables
 import numpy as np
 import pandas as pd
+import pytest
 
 import workbench as wb
 from tests.docs.pages import said
+from workbench.labelled.timing import cost
 from workbench.papers import experiment_named, frame, read_results
 from workbench.papers.law2018.candidates import best
 from workbench.papers.status.results import Results
@@ -340,6 +342,22 @@ def test_costs_are_as_said():
     assert "A factor of five was the aim" in SAID
     pixels = pd.read_csv(RESULTS / "pixels.csv")
     assert pixels["fit_seconds"].max() < 1200 and pixels["peak_gib"].max() < 6    # the aims
+
+
+def test_memory_is_estimated_as_said_and_as_it_was_when_it_was_measured():
+    path = ROOT / "benchmarks" / "fit_memory.py"
+    benchmark = importlib.util.module_from_spec(spec := importlib.util.spec_from_file_location(
+        "fit_memory", path))
+    spec.loader.exec_module(benchmark)
+    table = pd.read_csv(RESULTS / "fit_memory.csv").set_index("case")
+    assert list(table.index) == list(benchmark.CASES)
+    taken = table[["fit_gib", "map_gib"]].max(axis=1)
+    assert (table["estimate_gib"] / taken).between(0.75, 1.25).all()
+    assert "the estimate is within 25 % of what they took" in SAID
+    for case in table.index[:2]:
+        individuals, areas, options = benchmark.CASES[case]
+        size = cost(wb.VBAgg(**options), benchmark.country(individuals, areas))[1]
+        assert size / 2**30 == pytest.approx(table.loc[case, "estimate_gib"], rel=1e-3), case
 
 
 def test_data_that_are_not_shipped_come_with_the_call_that_reads_them():

@@ -14,7 +14,10 @@ CONTINUOUS = ("ordinary", "constant", "large", "tiny")
 
 @st.composite
 def bagged(draw, kind: str = st.sampled_from(["count", "continuous"])) -> xr.Dataset:
-    """A bagged dataset: ragged bags, odd covariates, weights from 1e-12 to 1e12, odd values."""
+    """A bagged dataset: ragged bags, odd covariates, weights from 1e-12 to 1e12, odd values.
+
+    Of kind "positive" it is continuous without negative values, of kind "survey" it has trials.
+    """
     kind = draw(kind) if isinstance(kind, st.SearchStrategy) else kind
     rng = np.random.default_rng(draw(st.integers(0, 2**20)))
     bags = draw(st.sampled_from([1, 2, 3, 9]))
@@ -24,14 +27,20 @@ def bagged(draw, kind: str = st.sampled_from(["count", "continuous"])) -> xr.Dat
     membership = np.repeat(np.arange(bags), sizes)
     names = [f"c{i}" for i in range(draw(st.sampled_from([1, 2, 3, 30, 300])))]
     x = covariates(rng, len(membership), len(names), draw(st.sampled_from(COVARIATES)))
-    aggregation = "sum" if kind == "count" else draw(st.sampled_from(["sum", "mean"]))
+    aggregation = {"count": "sum", "survey": "mean"}.get(kind) or draw(
+        st.sampled_from(["sum", "mean"]))
+    found = values(rng, bags, "count" if kind in ("count", "survey") else kind, draw)
+    found = np.abs(found) if kind == "positive" else found
+    known = "count" if kind in ("count", "survey") else "continuous"
     ds = xr.Dataset(
         {"covariates": (("individual", "covariate"), x),
          "weight": ("individual", weights(rng, len(x), draw(st.sampled_from(WEIGHTS)))),
          "membership": ("individual", membership),
-         "value": ("bag", values(rng, bags, kind, draw), {"kind": kind,
-                                                         "aggregation": aggregation})},
+         "value": ("bag", found, {"kind": known, "aggregation": aggregation})},
         coords={"bag": [f"b{i}" for i in range(bags)], "covariate": names})
+    if kind == "survey":
+        more = draw(st.sampled_from([0, 1, 5]))
+        ds["trials"] = ("bag", found * draw(st.sampled_from([1, 3])) + more)
     if draw(st.booleans()):
         place = rng.uniform(0, 100, (2, len(x)))
         ds = ds.assign_coords(x=("individual", place[0], {"units": "km"}),

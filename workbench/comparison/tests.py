@@ -47,7 +47,7 @@ def of_held_out(scheme: str, result: xr.Dataset, counts: bool) -> xr.Dataset:
         for i, level in enumerate(_LEVELS)}
     if counts:
         per["crps_sqrt"] = result["bag_crps_sqrt"].values
-        per["deviance"] = 2 * kl_div(np.maximum(y, 0), np.maximum(mean, 0))
+        per["deviance"] = 2 * kl_div(y, mean)       # infinite where the mean is negative
     else:
         per["squared_error"] = (mean - y) ** 2
     values = np.stack([per[name] for name in names(counts)], axis=-1)

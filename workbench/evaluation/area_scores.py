@@ -64,7 +64,7 @@ def score_areas(observed: np.ndarray, draws: np.ndarray, groups: np.ndarray, wei
     mean, variance = x.mean(0), x.var(0, ddof=1)
     if counts:
         expected = (x.sum(0) + total * share) / (len(x) + 1)
-        out["deviance"] = 2 * kl_div(np.maximum(y, 0), np.maximum(expected, 0))
+        out["deviance"] = 2 * kl_div(y, expected)       # infinite where a mean is negative
         out["crps_sqrt"] = crps(square_root(y), square_root(x))
         out["log_score"] = _beta_binomial(y, total, expected, variance, len(x))
     else:

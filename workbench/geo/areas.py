@@ -101,6 +101,8 @@ def read_areas(
         allowed.
     """
     areas = read_polygons(polygons, record, crs=crs, layer=layer)
+    for one in {value, *added} & set(areas.columns):
+        require_column(areas, one, "value")
     if id is not None:
         require_column(areas, id, "id")
         areas = areas.set_index(areas[id])
@@ -288,6 +290,9 @@ def _numbers(column) -> np.ndarray:
 
 
 def require_column(areas, name: str, role: str) -> None:
-    """Refuse a column that the areas lack, naming those that they have."""
+    """Refuse a column that the areas lack, naming those that they have, or have several times."""
     require(name in areas, f"the polygons have no column {name!r} for the {role}; they have "
                            f"{[c for c in areas.columns if c != areas.geometry.name]}")
+    times = int((areas.columns == name).sum())
+    require(times == 1, f"the polygons have {times} columns {name!r}, and one is needed for the "
+                        f"{role}; rename or remove the others")

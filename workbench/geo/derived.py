@@ -106,6 +106,9 @@ def slope(elevation: object, *, name: str = "slope") -> xr.DataArray:
     else:
         metres = known.axis_info[0].unit_conversion_factor
         wide, high = wide * metres, high * metres
+    require(min(height.shape) > 1, f"raster {height.name!r} has {height.shape[0]} x "
+            f"{height.shape[1]} pixels, and a slope is a difference of neighbours: expected y and "
+            "x of two pixels or more")
     down, across = np.gradient(height.values)
     steep = np.degrees(np.arctan(np.hypot(down / high, across / wide)))
     made = height.copy(data=steep).rename(name)

@@ -172,11 +172,10 @@ def _bags(ds: xr.Dataset, areas):
         return _frame(ds, ours, ds["bag_geometry"].values)
     theirs = areas.reindex(ds[schema.BAG].values.astype(str))
     columns = {}
-    for name in theirs:
+    for name, column in theirs.items():     # pairs: a name may be that of several columns
         own = str(name)
         while own.lower() in _RESERVED | {taken.lower() for taken in columns}:
             own = f"{own}_own"
-        column = theirs[name]
         plain = column.dtype != object or column.dropna().map(lambda v: isinstance(v, str)).all()
         # Lists and the like, as GeoJSON has them, go as text.
         columns[own] = (column if plain else column.map(str, na_action="ignore")).to_numpy()

@@ -9,6 +9,7 @@ import xarray as xr
 
 from workbench.bagging.findings import part
 from workbench.checks import choose, package, reading, require
+from workbench.geo.axes import check_even
 from workbench.geo.netcdf import axis_names, netcdf_engine
 from workbench.geo.rasters import ABSURD, bands_of, same_grid
 from workbench.geo.zarr_stores import is_zarr
@@ -91,13 +92,16 @@ def upright(raster: xr.Dataset) -> xr.Dataset:
     Raises
     ------
     InputError
-        If an axis is missing.
+        If an axis is missing, or its coordinates are uneven.
     """
     raster = raster.rename({d: axis for d, axis in axis_names(raster).items() if d != axis})
     for axis, step in (("y", -1), ("x", 1)):
         require(axis in raster.dims and axis in raster.coords, f"the raster has no dimension "
                 f"{axis} with coordinates; it has {', '.join(map(str, raster.dims))}")
-        if raster.sizes[axis] > 1 and step * float(raster[axis][1] - raster[axis][0]) < 0:
+        if raster.sizes[axis] == 1:
+            continue
+        check_even(", ".join(map(str, raster.data_vars)), raster[axis].values, axis)
+        if step * float(raster[axis][1] - raster[axis][0]) < 0:
             raster = raster.isel({axis: slice(None, None, -1)})
     return raster
 

@@ -108,7 +108,9 @@ def _of_pixels(ds: xr.Dataset, zones) -> tuple[csr_array, np.ndarray]:
                           "inside": inside}).merge(people, on=["bag", "cell"])
     size = abs(float(ds.attrs["grid_transform"][0]) * float(ds.attrs["grid_transform"][4]))
     once = found.drop_duplicates(["zone", "bag", "cell"])
-    covered = size * np.bincount(once["zone"], once["inside"], len(zones)) / zones.area.to_numpy()
+    # In the plane of the CRS, as pixels are, also where that is degrees: it is a share.
+    whole = package("shapely", extra="geo").area(zones.geometry.to_numpy())
+    covered = size * np.bincount(once["zone"], once["inside"], len(zones)) / whole
     shares = (found["inside"] / found["part"]).clip(upper=1)    # single precision, and even mixing
     return csr_array((shares, (found["zone"], found["individual"])),
                      shape=(len(zones), own.size)), covered

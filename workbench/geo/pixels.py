@@ -160,6 +160,9 @@ def pixel_covariates(
                f"{lost})", f"pass {option('missing', 'nearest')} to take the nearest valid pixel, "
                f"or {option('missing', 'drop')} to leave these pixels out", **about)
     if options.missing == "drop":
+        require(not incomplete.all(), f"covariates are missing everywhere ({counts}), so that "
+                f"nothing is left; give rasters that reach there, or pass "
+                f"{option('missing', 'nearest')} to take the nearest valid pixel")
         record.note(f"{int(incomplete.sum())} individuals lacking covariates {counts} were "
                     f"dropped, with {lost}", **about, severity=WARNING if share > FEW else "note")
         return matrix, ~incomplete

@@ -11,6 +11,7 @@ import xarray as xr
 from workbench.bagging.cells import cells_of
 from workbench.bagging.findings import part, refuse
 from workbench.checks import InputError, option, package, reading, require
+from workbench.geo.axes import laid_out
 from workbench.geo.csv_grids import read_csv_grid
 from workbench.geo.marks import undeclared_mark
 from workbench.geo.netcdf import axis_names, open_netcdf, rasters_in
@@ -186,7 +187,7 @@ def _with_crs_of(band: xr.DataArray, ds: xr.Dataset) -> xr.DataArray:
 
 
 def bands_of(array: xr.DataArray, name: str) -> list[tuple[str, xr.DataArray]]:
-    """Bands of an array by name, without dimensions of length one.
+    """Bands of an array by name, without dimensions of length one that are neither y nor x.
 
     Parameters
     ----------
@@ -199,7 +200,8 @@ def bands_of(array: xr.DataArray, name: str) -> list[tuple[str, xr.DataArray]]:
     -------
     list of (str, xr.DataArray)
     """
-    array = array.squeeze([d for d in array.dims if array.sizes[d] == 1 and d != "band"])
+    array = array.squeeze([d for d in array.dims if array.sizes[d] == 1
+                           and d not in {"band", *axis_names(array)}])
     if "band" in array.dims:
         if array.sizes["band"] == 1:
             return [(name, array.isel(band=0, drop=True))]
@@ -221,7 +223,7 @@ def _clean(
         "longitude) only: select one layer, e.g. raster.isel(time=0), or other variables with "
         f"{option('variable')}",
     )
-    band = band.transpose("y", "x")
+    band = laid_out(name, band.transpose("y", "x"))
     if band.rio.crs is None:
         if crs is None:
             crs = without_crs(f"raster {name!r} has", "raster_crs", name,
@@ -229,22 +231,14 @@ def _clean(
         band = band.rio.write_crs(usable_crs(crs, "raster_crs"))
         record.note(f"raster {name!r} has no CRS: {crs} as given was assumed", code="crs-missing",
                     where=[name])
-    transform = band.rio.transform()
-    require(
-        transform.b == 0 and transform.d == 0,
-        f"raster {name!r} is rotated (transform {tuple(transform)[:6]}); warp it to a north-up "
-        "grid first, e.g. with gdalwarp",
-    )
-    for axis, step in (("y", -1), ("x", 1)):
-        if axis in band.coords and band.sizes[axis] > 1 and step * np.diff(band[axis][:2])[0] < 0:
-            band = band.isel({axis: slice(None, None, -1)})
     check_degrees(f"raster {name!r}", band.rio.crs, np.array(band.rio.bounds()))
     values = _masked(name, band.values.astype(float), band, record, nodata, marks)
     attrs = {"units": band.attrs["units"]} if "units" in band.attrs else {}
     clean = xr.DataArray(
         values, dims=("y", "x"), coords={"y": band["y"], "x": band["x"]}, name=name, attrs=attrs
-    )
-    return clean.rio.write_crs(band.rio.crs).rio.write_nodata(np.nan)
+    ).rio.write_crs(band.rio.crs).rio.write_nodata(np.nan)
+    # Elsewhere coordinates tell: a transform of their own may be that of a grid before.
+    return clean.rio.write_transform(band.rio.transform()) if 1 in band.shape else clean
 
 
 def _masked(

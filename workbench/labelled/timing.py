@@ -1,18 +1,25 @@
-"""How long an evaluation of an objective takes, for estimates before a fit starts."""
+"""How long a fit takes, and how much memory it and its map take, before it starts."""
 
 from __future__ import annotations
 
 import time
 
+import torch
 import xarray as xr
 
 from workbench.gp.data.bags import Source
+from workbench.gp.fields.geometry import MOST_PAIRS
+from workbench.gp.models.vbagg.design import SMALL
 from workbench.gp.models.vbagg.model import VBAgg
 from workbench.gp.models.vbagg.state import MOST_FEATURES, VariationalState
 from workbench.labelled.source import to_source
 
 _EVALUATIONS = 300      # of the objective in a typical fit
-_COPIES = 12            # arrays as large as the features that a fit holds at once, as measured
+# Memory is measured by benchmarks/fit_memory.py: entries of each size that are held at once.
+_WHOLE = 8.6            # features of individuals, where hyperparameters are learnt on all of them
+_CLUSTERS, _MAP = 5.2, 4.2      # of clusters, where on these; and of individuals, for the map
+_PAIRS, _BAG, _COLUMN = 1.2, 11_000, 5      # pairs inside bags; of each bag; of each covariate
+_FIXED = 2e7            # bytes of whatever else
 
 
 def evaluation_seconds(model, source: Source) -> float:
@@ -20,8 +27,8 @@ def evaluation_seconds(model, source: Source) -> float:
     return evaluation_cost(model, source)[0]
 
 
-def evaluation_cost(model, source: Source) -> tuple[float, int]:
-    """Seconds of one evaluation of the objective, with its gradient in q, and entries of q's mean.
+def evaluation_cost(model, source: Source) -> tuple[float, VariationalState]:
+    """Seconds of one evaluation of the objective, with its gradient in q, and what was evaluated.
 
     Parameters
     ----------
@@ -36,7 +43,7 @@ def evaluation_cost(model, source: Source) -> tuple[float, int]:
     state.objective(seen, mean, covariance).backward()      # what is loaded once is not counted
     started = time.perf_counter()
     state.objective(seen, mean, covariance).backward()
-    return time.perf_counter() - started, len(mean)
+    return time.perf_counter() - started, state
 
 
 def cost(model, ds: xr.Dataset) -> tuple[float, float] | None:
@@ -50,25 +57,44 @@ def cost(model, ds: xr.Dataset) -> tuple[float, float] | None:
     ds : xr.Dataset
         What it would be fitted to.
     """
-    individuals, bags = ds.sizes["individual"], ds.sizes["bag"]
+    bags = ds.sizes["bag"]
     if hasattr(model, "estimate"):
         return model.estimate(ds), auto_bytes(ds)
     if hasattr(model.torch_model, "cost"):
         return model._inner.cost(to_source(ds).bags)
     if not issubclass(model.torch_model, VBAgg):
         return None
-    seconds, features = evaluation_cost(model._inner, to_source(ds))
-    return _EVALUATIONS * seconds, _bytes(individuals, features, bags)
+    seconds, state = evaluation_cost(model._inner, to_source(ds))
+    learning, whole = state.learning, state.geometry
+    return _EVALUATIONS * seconds, _bytes(
+        len(whole.x), whole.x.shape[1], len(state.field.q_mean), bags,
+        None if learning is whole else len(learning.x), _pairs(learning.operator.bags.sizes),
+        whole.x.element_size())
 
 
 def auto_bytes(ds: xr.Dataset) -> float:
     """Roughly how many bytes the largest candidate of `workbench.Auto` takes: two smooth terms."""
-    return _bytes(ds.sizes["individual"], 2 * VBAgg().options.inducing, ds.sizes["bag"])
+    individuals, columns = ds["covariates"].shape
+    sizes = torch.bincount(torch.as_tensor(ds["membership"].values))
+    options = VBAgg().options
+    clusters = sizes.clamp_max(options.compress)
+    large = individuals > SMALL and int(sizes.max()) > options.compress
+    return _bytes(individuals, columns + 2, 2 * options.inducing, len(sizes),
+                  int(clusters.sum()) if large else None, _pairs(clusters if large else sizes), 8)
 
 
-def _bytes(individuals: int, features: int, bags: int) -> float:
+def _pairs(sizes: torch.Tensor) -> float:
+    """Pairs of individuals inside bags of these sizes, as far as they are kept one by one."""
+    return min(float(sizes.double().square().sum()), MOST_PAIRS)
+
+
+def _bytes(individuals: int, columns: int, features: int, bags: int, clusters: int | None,
+           pairs: float, size: int) -> float:
+    """Most bytes that a fit and its map hold at once, beside the packages and the data."""
     seen = min(individuals * features, MOST_FEATURES)
-    return 8.0 * (_COPIES * seen + bags * features**2)
+    held = _WHOLE * seen if clusters is None else _CLUSTERS * clusters * features + _MAP * seen
+    held += _PAIRS * pairs + _BAG * bags + _COLUMN * individuals * columns
+    return _FIXED + size * held
 
 
 def cost_told(model, ds: xr.Dataset, folds: int = 0, workers: int = 1) -> str:

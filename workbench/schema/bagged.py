@@ -127,7 +127,11 @@ def check_learnable(ds: xr.Dataset) -> xr.Dataset:
     check(ds)
     if kind(ds) == "count" and not ds["value"].values.any():
         seen = ds["trials"] if "trials" in ds else ds["weight"]
-        bound = "" if aggregation(ds) == "mean" and "trials" not in ds else (
+        means = aggregation(ds) == "mean" and "trials" not in ds
+        require(means or float(seen.sum()) > 0, f"nobody was tested in any of the {ds.sizes[BAG]} "
+                "bags: all trials are zero, so there is nothing to map; check that the right "
+                "column was read")
+        bound = "" if means else (
             f". If nothing was counted indeed, report a bound: of a rate above "
             f"{3 / float(seen.sum()):.3g} (3 over the total of {seen.name}) something would have "
             "been counted with 95 % probability")

@@ -9,7 +9,7 @@ from scipy.optimize import minimize
 from scipy.spatial.distance import cdist
 from sklearn.cluster import KMeans
 
-from workbench.checks import InputError, require, whole
+from workbench.checks import ApproximationWarning, InputError, require, warn, whole
 from workbench.evaluation.baselines.fit import BaselineFit
 from workbench.evaluation.baselines.method import Baseline
 from workbench.schema import BAG
@@ -85,6 +85,11 @@ class PoissonKriging(Baseline):
         sds = self._log_sds(ds, scaled, 1.0)
         units = ds["x"].attrs.get("units", "")
         low = float(np.mean(expected <= 1.001 * _FLOOR * overall * weight))
+        if low > 0:
+            warn(f"kriging gave negative rates to {low:.2%} of the individuals, which were raised "
+                 f"to {_FLOOR:g} of the mean rate: look whether single areas are far from their "
+                 "neighbours, or use a model whose rates are positive, such as vbagg",
+                 ApproximationWarning)
         return BaselineFit("Poisson kriging", rate, *sds, {
             "range": f"{reach:.3g} {units}".strip(), "relative sill": f"{sill:.3g}",
             "negative rates, raised": f"{low:.2%}", "dispersion": self.dispersion})

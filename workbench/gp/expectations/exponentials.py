@@ -60,6 +60,7 @@ def matched(view: ProjectedData, mean: Tensor, covariance: Tensor) -> BagMoments
     """
     log_total, share = _total(view, mean, covariance)
     excess = _pairwise if view.residual.clusters is None else _about_the_mean
+    # Negative by rounding alone: expm1 of a covariance, or half its square about its mean, is none.
     log_variance = excess(view, covariance, share).clamp_min(0).log1p()
     return BagMoments(log_total.exp(), log_mean=log_total - log_variance / 2,
                       log_variance=log_variance)

@@ -137,7 +137,27 @@ class NegativeVarianceWarning(ApproximationWarning):
 
 def left(prior: Float[Tensor, " n"], explained: Float[Tensor, " n"]) -> Float[Tensor, " n"]:
     """Variance that is left (n,): rounding below zero is zero, and more than that is reported."""
-    variance = prior - explained
+    return floored(prior - explained, prior)
+
+
+def floored(variance: Float[Tensor, " n"], prior: Float[Tensor, " n"], least: float = 0.0
+            ) -> Float[Tensor, " n"]:
+    """Variances (n,), those that rounding took below ``least`` at it; see `left`.
+
+    Parameters
+    ----------
+    variance : Tensor (n,)
+        As computed.
+    prior : Tensor (n,)
+        Size of the terms that it is a difference of.
+    least : float
+        Zero, or so little that only a logarithm or a division needs it.
+
+    Warns
+    -----
+    NegativeVarianceWarning
+        Of variances that are negative by more than rounding.
+    """
     beyond = variance < -math.sqrt(torch.finfo(variance.dtype).eps) * prior.abs()
     if bool(beyond.any()):
         worst = float((variance / prior)[beyond].min())
@@ -147,7 +167,7 @@ def left(prior: Float[Tensor, " n"], explained: Float[Tensor, " n"]) -> Float[Te
             "observations and that with them do not belong together, or their noise is too small; "
             "fix a larger noise.variance, or use dtype='float64'",
             NegativeVarianceWarning)
-    return variance.clamp_min(0)
+    return variance.clamp_min(least)
 
 
 class RoundingWarning(ApproximationWarning):

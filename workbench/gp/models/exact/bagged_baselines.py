@@ -14,6 +14,7 @@ from workbench.gp.kernels.operators import OPERATORS
 from workbench.gp.models.exact.bagged_gp import AggregatedGP, ExactFit, ExactState
 from workbench.gp.models.joint import gaussian
 from workbench.gp.models.options import NOISES, AggregatedOptions, cast_bags, option
+from workbench.gp.numerics.linalg import left
 from workbench.gp.predictive import Normal
 
 
@@ -75,8 +76,8 @@ class IndependentFit(ExactFit):
             variance[rows] = sum(term.diagonal(x) for term in self.state.field.terms)
             if own is not None:
                 mean[rows] += cross * self.state.alpha[own]
-                variance[rows] -= cross.square() / self.state.total[own]
-        return Normal(mean.detach(), variance.detach().clamp_min(0).sqrt())
+                variance[rows] = left(variance[rows], cross.square() / self.state.total[own])
+        return Normal(mean.detach(), variance.detach().sqrt())
 
     def over(self, bags: Bags, trained=None, area_effect: bool = False) -> Normal:
         """Distribution of the bag parameter."""
@@ -90,8 +91,9 @@ class IndependentFit(ExactFit):
             if own is not None:
                 between = a[rows] @ cross
                 mean[position] += between * self.state.alpha[own]
-                variance[position] -= between.square() / self.state.total[own]
-        return Normal(mean, variance.clamp_min(0).sqrt())
+                this = slice(position, position + 1)
+                variance[this] = left(variance[this], between.square() / self.state.total[own])
+        return Normal(mean, variance.sqrt())
 
     def draw_latent(self, bags: Bags, samples: int, seed: int) -> Tensor:
         """Draws of f at the individuals, joint inside each bag (samples, N).

@@ -21,6 +21,7 @@ from workbench.gp.fields.projected import ProjectedData
 from workbench.gp.likelihoods import BagMoments
 from workbench.gp.likelihoods.moments import LOG_WEIGHTS
 from workbench.gp.likelihoods.moments import POINTS as LOG_POINTS
+from workbench.gp.numerics.linalg import floored
 from workbench.gp.predictive import LogNormal, Normal
 
 
@@ -111,7 +112,7 @@ def conditional(state, seen: ProjectedData, moments: BagMoments, bags: Bags, tra
         s - 2 * gain * with_total + gain.square() * moments.log_variance[members]
         + b.square() * (effects.spread[members] - effects.prior[members]) + own
     )
-    return Normal(m + b * effects.location[members], variance.clamp_min(1e-12).sqrt())
+    return Normal(m + b * effects.location[members], floored(variance, s + own, 1e-12).sqrt())
 
 
 def total_effects(state, seen: ProjectedData, moments: BagMoments, bags: Bags,
@@ -128,7 +129,7 @@ def total_effects(state, seen: ProjectedData, moments: BagMoments, bags: Bags,
     own = own if state.area_std is None else own + state.area_std.square()
     known = effects.gain.square() * moments.log_variance + effects.spread - effects.prior
     variance = own + b.square() * known[members]
-    return b * effects.location[members], variance.clamp_min(0).sqrt()
+    return b * effects.location[members], floored(variance, own.expand_as(variance)).sqrt()
 
 
 @dataclass(frozen=True)
@@ -194,7 +195,7 @@ def multiplied(state, seen: ProjectedData, moments: BagMoments, bags: Bags, foun
     factor = found.gain[members] * state.link.per_log_rate(m)
     variance = (s + nugget - 2 * factor * (with_total + nugget * share)
                 + factor.square() * spread[members])
-    return Normal(m, variance.clamp_min(1e-12).sqrt())
+    return Normal(m, floored(variance, s + nugget, 1e-12).sqrt())
 
 
 def _with_total(state, seen: ProjectedData, bags: Bags

@@ -1,0 +1,96 @@
+"""Where the pixels of a raster lie: single rows, coordinates that are missing, uneven, or old."""
+
+import geopandas as gpd
+import numpy as np
+import pandas as pd
+import pytest
+import shapely
+import xarray as xr
+
+import workbench as wb
+from tests.geo.test_polygons import CRS, areas, bagged, layers, people
+from workbench.checks import InputError
+
+
+def one_row(turn=lambda raster: raster):
+    return [turn(raster.isel(y=slice(2, 3))) for raster in (layers()[0], people())]
+
+
+def test_a_raster_of_one_row_is_that_row_of_the_whole():
+    height, weight = one_row()
+    row = bagged(covariates=[height], weight=weight, empty="drop")
+    whole = bagged(covariates=layers()[:1], weight=people().where(people()["y"] == weight["y"]),
+                   empty="drop")
+    for name in ("weight", "coverage", "covariates", "x", "y", "membership"):
+        np.testing.assert_allclose(row[name], whole[name])
+
+
+@pytest.mark.parametrize("suffix", ["tif", "nc"])
+def test_files_of_one_row_keep_its_height(tmp_path, suffix):
+    height, weight = one_row()
+    paths = [tmp_path / f"{one.name}.{suffix}" for one in (height, weight)]
+    for one, path in zip((height, weight), paths, strict=True):
+        if suffix == "tif":
+            one.rio.to_raster(path)
+        else:
+            one.to_netcdf(path, engine="h5netcdf")
+    found = bagged(covariates=paths[:1], weight=paths[1], empty="drop")
+    np.testing.assert_allclose(
+        found["weight"], bagged(covariates=[height], weight=weight, empty="drop")["weight"])
+
+
+@pytest.mark.parametrize(("raster", "said"), [
+    (lambda r: r.isel(y=slice(2, 3)).drop_vars("spatial_ref").rio.write_crs(CRS),
+     "has one row, and no transform that tells its size"),
+    (lambda r: r.isel(y=[0, 1]).coarsen(y=2).mean(), "has one row, and no transform"),
+    (lambda r: r.drop_vars(["y", "spatial_ref"]).rio.write_crs(CRS),
+     "has no coordinates of its pixels along y, and no transform"),
+    (lambda r: r.assign_coords(y=r["y"] - 60.0 * (np.arange(8) == 3)),
+     "uneven coordinates along y: .* interpolate it"),
+    (lambda r: r.assign_coords(x=np.roll(r["x"], 3)), "uneven coordinates along x: .*sortby"),
+    (lambda r: r.assign_coords(x=np.where(r["x"] == r["x"][3], np.nan, r["x"])),
+     "has 1 coordinates along x that are no numbers"),
+])
+def test_pixels_that_lie_nowhere_or_unevenly_are_refused(raster, said):
+    with pytest.raises(InputError, match=said):
+        bagged(weight=raster(people()))
+
+
+def test_pixels_without_coordinates_lie_where_the_transform_says():
+    bare = people().drop_vars(["x", "y"])
+    xr.testing.assert_allclose(bagged(weight=bare)["weight"], bagged()["weight"])
+
+
+def test_rasters_in_blocks_with_uneven_rows_are_refused(tmp_path):
+    uneven = people().assign_coords(y=people()["y"] - 60.0 * (np.arange(8) == 3))
+    uneven.to_netcdf(tmp_path / "people.nc", engine="h5netcdf")
+    with pytest.raises(InputError, match="uneven coordinates along y"):
+        wb.open_rasters(tmp_path / "people.nc", chunks=4)
+
+
+def test_of_columns_of_one_name_none_is_taken():
+    twice = areas(more=1.0).rename(columns={"more": "cases"})
+    with pytest.raises(InputError, match="2 columns 'cases', and one is needed for the value"):
+        bagged(gpd.GeoDataFrame(twice))
+    with pytest.raises(InputError, match="2 columns 'land', and one is needed for the label"):
+        bagged(gpd.GeoDataFrame(areas(more=1.0).rename(columns={"more": "land"})))
+
+
+def test_points_and_areas_that_all_lack_covariates_are_refused_with_the_remedy():
+    nowhere = layers()[0].where(layers()[0]["x"] > 1900)
+    table = pd.DataFrame({"x": [1050.0], "y": [1950.0], "v": [1.0]})
+    for call in (lambda: wb.bag_points(table, "v", [nowhere], points_crs=CRS, missing="drop"),
+                 lambda: bagged(areas()[:1], covariates=[nowhere], missing="drop")):
+        with pytest.raises(InputError, match="missing everywhere .*pass missing='nearest'"):
+            call()
+
+
+def test_totals_over_polygons_in_degrees_warn_of_nothing():
+    two = gpd.GeoDataFrame({"code": ["a", "b"], "cases": [3.0, 8.0]}, crs="EPSG:4326",
+                           geometry=shapely.box([0, 2], 0, [2, 4], 2))
+    ds = wb.bag_polygons(two, value="cases", id="code", grid_size=4)
+    ones = np.ones((3, ds.sizes["individual"]))
+    maps = ds.assign(draw=(("sample", "individual"), ones, {"aggregation": "sum"}))
+    found = wb.aggregate(maps, two, id="code")
+    np.testing.assert_allclose(found["mean"], ds["weight"].groupby(ds["membership"]).sum())
+    np.testing.assert_allclose(found["covered"], 1.0)

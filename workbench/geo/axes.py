@@ -1,0 +1,113 @@
+"""Where the pixels of a raster lie: rows from north to south, evenly spaced, or an error in words.
+
+A grid is known by its corner and the size of its pixels alone. What they do not describe (turned
+grids, uneven coordinates, coordinates that are missing) would be laid at wrong places unsaid.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import xarray as xr
+
+from workbench.bagging.grids import UNEVEN
+from workbench.checks import package, require
+
+_AXES = (("y", -1), ("x", 1))       # with the direction in which coordinates grow
+
+
+def laid_out(name: str, band: xr.DataArray) -> xr.DataArray:
+    """A raster with coordinates of its pixels' centres, north up, and a transform if it needs one.
+
+    Parameters
+    ----------
+    name : str
+        For messages.
+    band : xr.DataArray
+        (y, x), with coordinates or a transform.
+
+    Returns
+    -------
+    xr.DataArray
+        The same pixels. Where there is one row or column, the transform tells its size.
+
+    Raises
+    ------
+    InputError
+        If it is rotated, has neither coordinates nor a transform, coordinates are uneven, or one
+        row or column has no size.
+    """
+    known = _stored(band)
+    require(known is None or known.b == known.d == 0,
+            f"raster {name!r} is rotated (transform {tuple(known or ())[:6]}); warp it to a "
+            "north-up grid first, e.g. with gdalwarp")
+    bare = [axis for axis, _ in _AXES if axis not in band.coords]
+    require(not bare or known is not None, f"raster {name!r} has no coordinates of its pixels "
+            f"along {' and '.join(bare)}, and no transform: nobody can tell where it lies; assign "
+            "the centres of its pixels")
+    for axis in bare:
+        first, step = (known.f, known.e) if axis == "y" else (known.c, known.a)
+        band = band.assign_coords({axis: first + step * (np.arange(band.sizes[axis]) + 0.5)})
+    sizes = {}
+    for axis, way in _AXES:
+        if band.sizes[axis] == 1:
+            first, step = (0, 0) if known is None else (
+                (known.f, known.e) if axis == "y" else (known.c, known.a))
+            sizes[axis] = _of_one(name, axis, float(band[axis][0]), first, step)
+            continue
+        check_even(name, band[axis].values, axis)
+        if way * float(band[axis][1] - band[axis][0]) < 0:
+            band = band.isel({axis: slice(None, None, -1)})
+    if not sizes:
+        return band
+    height, width = (sizes.get(axis) or abs(float(band[axis][-1] - band[axis][0]))
+                     / (band.sizes[axis] - 1) for axis, _ in _AXES)
+    affine = package("affine", extra="geo").Affine
+    return band.rio.write_transform(affine(width, 0, float(band["x"][0]) - width / 2,
+                                           0, -height, float(band["y"][0]) + height / 2))
+
+
+def _stored(band: xr.DataArray):
+    """The transform that came with a raster, whatever its coordinates tell; None without one."""
+    affine = package("affine", extra="geo").Affine
+    mapping = band.coords.get(band.rio.grid_mapping)
+    if mapping is not None and "GeoTransform" in mapping.attrs:
+        return affine.from_gdal(*map(float, str(mapping.attrs["GeoTransform"]).split()))
+    return affine(*band.attrs["transform"][:6]) if "transform" in band.attrs else None
+
+
+def check_even(name: str, along: np.ndarray, axis: str) -> None:
+    """Refuse coordinates of several pixels that are not evenly spaced, to a tenth of a pixel.
+
+    Parameters
+    ----------
+    name : str
+        Of the raster.
+    along : array (pixel,)
+        Coordinates.
+    axis : str
+        Which.
+
+    Raises
+    ------
+    InputError
+        If one is missing, or lies elsewhere than even steps would put it.
+    """
+    along = np.asarray(along, dtype=float)
+    missing = int((~np.isfinite(along)).sum())
+    require(missing == 0, f"raster {name!r} has {missing} coordinates along {axis} that are no "
+            "numbers; correct them")
+    off = np.abs(along - np.linspace(along[0], along[-1], along.size))
+    step = abs(along[-1] - along[0]) / (along.size - 1)
+    require(step > 0 and off.max() <= UNEVEN * step, f"raster {name!r} has uneven coordinates "
+            f"along {axis}: {along[off.argmax()]:.6g} lies {off.max():.3g} off even steps of "
+            f"{step:.6g}; interpolate it to a regular grid first, e.g. with raster.interp, and "
+            "join longitudes that are split in two, e.g. with raster.sortby")
+
+
+def _of_one(name: str, axis: str, centre: float, first: float, step: float) -> float:
+    """Size of a single row or column, which only a transform tells, where it is of this pixel."""
+    number = (centre - first) / step - 0.5 if step else np.nan
+    require(abs(number - np.round(number)) <= UNEVEN, f"raster {name!r} has one "
+            f"{'row' if axis == 'y' else 'column'}, and no transform that tells its size; write it "
+            "with raster.rio.write_transform, or give it two or more rows and columns")
+    return abs(step)
