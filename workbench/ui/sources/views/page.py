@@ -28,7 +28,7 @@ from workbench.ui.sources.views.line import Line
 from workbench.ui.sources.views.series import Models, Series
 
 NARROW, EDGES = 700, 92     # pixels: of two maps beside each other, and of what is beside them
-ABOVE, LEAST = 370, 260     # pixels above and below a map in the window, and across it at least
+ABOVE, LEAST = 388, 260     # pixels above and below a map in the window, and across it at least
 STEP = 900              # milliseconds between hours that are played
 
 
