@@ -21,6 +21,12 @@ def handle(page):
     return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
 
 
+def mark(page):
+    """How far to the right the mark of the slider is."""
+    box = page.locator(".MuiSlider-mark").bounding_box()
+    return box["x"] + box["width"] / 2
+
+
 def settled(page):
     """Wait until the maps shown are scored."""
     expect(page.get_by_role("note").filter(has_text="95 % intervals cover")).to_be_visible()
@@ -51,9 +57,8 @@ def test_maps_follow_the_handle_and_scores_its_release(page, apps_url):
     url(page, LEARNT)
     settled(page)
     learnt, begun = fingerprint(page), page.evaluate("history.state.workbench")
-    mark = page.locator(".MuiSlider-mark").bounding_box()
     expect(page.locator(".MuiSlider-markLabel")).to_have_text("fitted")
-    assert abs(mark["x"] + mark["width"] / 2 - handle(page)[0]) < 2
+    assert abs(mark(page) - handle(page)[0]) < 2
     expect(fixed).not_to_be_checked()
 
     grasp(page)
@@ -62,8 +67,6 @@ def test_maps_follow_the_handle_and_scores_its_release(page, apps_url):
     for step in (30, 60):                       # the handle is held all the while
         page.mouse.move(x + step, y, steps=6)
         shown.append(moved_from(page, shown[-1]))
-    expect(to_follow).to_be_visible()
-    page.wait_for_timeout(1_000)
     expect(to_follow).to_be_visible()
     page.mouse.up()
     settled(page)
@@ -75,8 +78,9 @@ def test_maps_follow_the_handle_and_scores_its_release(page, apps_url):
 
     grasp(page)
     page.mouse.move(x - 40, y, steps=12)
-    page.mouse.up()
     moved_from(page, first)
+    expect(to_follow).to_be_visible()
+    page.mouse.up()
     settled(page)
     assert page.evaluate("history.state.workbench") == begun + 2
     page.go_back()
@@ -93,4 +97,4 @@ def test_maps_follow_the_handle_and_scores_its_release(page, apps_url):
     settled(page)
     assert fingerprint(page) == learnt
     expect(fixed).to_be_checked()
-    assert abs(mark["x"] + mark["width"] / 2 - handle(page)[0]) < 2
+    assert abs(mark(page) - handle(page)[0]) < 2
