@@ -106,7 +106,8 @@ def test_files_are_added_and_removed_and_those_without_content_are_said(page, ap
     expect(check).to_be_disabled()
     press(page, "Remove totals.csv")
     expect(refusal).to_have_count(0)
-    expect(dialog).to_contain_text("Taken as areas: districts.gpkg; population: people.tif; no covariates")
+    expect(dialog).to_contain_text(
+        "Taken as areas: districts.gpkg; population: people.tif; no covariates")
     expect(check).to_be_enabled()
 
     field = page.locator("label:has(input[type=file][multiple])")     # dropped, not chosen

@@ -41,7 +41,7 @@ class Top(View):
         self.tab = pmui.RadioButtonGroup.from_param(state.param.tab, label="", size="small",
                                                     margin=(4, 5), width=250)
         self.presets = [small_button(preset.name, lambda k=k: state.choose_preset(k),
-                                     margin=(4, 0)) for k, preset in enumerate(PRESETS)]
+                                     margin=(4, 0, 4, 5)) for k, preset in enumerate(PRESETS)]
         self.play = small_button(messages.PLAY, self._play, icon="play_arrow", margin=(4, 5))
         self.sentence, self._clock = note(), None
         self.sentence.min_height = 27       # nothing may move below it while a bar is dragged
