@@ -14,6 +14,7 @@ stops, for each of some fixed values of the variance, so that no map is kept fro
 from __future__ import annotations
 
 import os
+import re
 import tempfile
 import time
 from pathlib import Path
@@ -129,7 +130,7 @@ def _sweep(page: Page) -> list[float]:
 
 def _at_rest(page: Page) -> None:
     page.wait_for_timeout(1_000)
-    page.get_by_text("ready", exact=True).wait_for()
+    page.get_by_role("note").filter(has_text=re.compile("^ready$")).wait_for()
     page.wait_for_function(IDLE)
 
 
