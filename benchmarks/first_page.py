@@ -24,7 +24,6 @@ import pandas as pd
 import typer
 from playwright.sync_api import Page, sync_playwright
 
-PORT = 5171
 APPS = ("disaggregate", "granularity", "mediated", "sources", "compare")
 # A finite mean in a drawn table: columns of nothing are there before the models are loaded.
 MAPS = """() => window.Bokeh && Bokeh.documents.some(doc => [...doc._all_models.values()].some(m =>
@@ -35,6 +34,15 @@ WORDS = "() => performance.getEntriesByName('first-contentful-paint').length"
 FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking"]
 WAIT = 90_000           # milliseconds
 REST = 45.0             # seconds after which what a server makes ahead is done
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+PORT = _free_port()
 
 
 class Laps(dict):

@@ -1,14 +1,20 @@
 """Milliseconds from moving the lengthscale's slider in `disaggregate` until its map is pushed.
 
-    python benchmarks/live_lengthscale.py [--own]
+    python benchmarks/live_lengthscale.py [--own] [--browser]
 
 The whole page of a session without a browser: the slider is dragged over stops that no answer is
 kept of, each as soon as the map of the one before is in the sources that the page draws. By default
 the example's data, 10,000 places in 120 areas; with ``--own`` a file of one's own, of some 5,000.
+
+With ``--browser`` the same as a user has it: in Chromium, from the event of the pointer over the
+handle, which is held, until the new map is drawn on the canvas. The handle is dragged over all
+stops, for each of some fixed values of the variance, so that no map is kept from before.
 """
 
 from __future__ import annotations
 
+import os
+import re
 import tempfile
 import time
 from pathlib import Path
@@ -16,6 +22,8 @@ from pathlib import Path
 import numpy as np
 import torch
 import typer
+from first_page import IDLE, PORT, WAIT, server, tab
+from playwright.sync_api import Page
 
 import workbench as wb
 from workbench.ui.disaggregate import own
@@ -25,6 +33,15 @@ from workbench.ui.disaggregate.views.controls import Controls
 from workbench.ui.disaggregate.views.screen import Screen
 
 MOVES = 20
+SWEEPS, HELD = 3, 100       # values of the variance; milliseconds between moves
+# Notes when the pointer was moved, and when the frame in which a changed map was drawn is over.
+WATCH = """() => {
+  const map = Bokeh.documents.flatMap(doc => [...doc._all_models.values()])
+    .filter(m => m.type === 'Figure' && m.name === 'mean').at(-1)
+  window.addEventListener('mousemove', event => { window.moved ??= event.timeStamp }, true)
+  map.renderers[0].data_source.properties.data.change.connect(() => requestAnimationFrame(
+    () => requestAnimationFrame(() => { window.drawn ??= performance.now() })))
+}"""
 
 
 def own_file(folder: Path) -> Path:
@@ -64,6 +81,59 @@ def drag(state: State) -> tuple[np.ndarray, np.ndarray]:
     return np.array(walls), np.array(cpus)
 
 
+def drag_in_browser(path: Path | None) -> np.ndarray:
+    """Milliseconds of every move, in Chromium."""
+    with server(), tab() as page:
+        page.goto(f"http://127.0.0.1:{PORT}/disaggregate?model=vbagg" + "&step=data" * bool(path),
+                  timeout=WAIT)
+        page.set_default_timeout(WAIT)
+        if path:
+            page.locator("input[type=file][multiple]").set_input_files(path)
+            page.get_by_role("button", name="Check", exact=True).click()
+            page.get_by_role("button", name="Use these data").click()
+            page.get_by_role("dialog").wait_for(state="hidden")
+            page.wait_for_function("() => /dataset=own-1&model=vbagg/.test(location.search)")
+        _at_rest(page)
+        page.get_by_role("button", name="Fit", exact=True).click()
+        page.wait_for_function("() => location.search.includes('status=fitted')")
+        _at_rest(page)
+        page.evaluate(WATCH)
+        found = []
+        for _ in range(SWEEPS):
+            page.get_by_role("slider", name="Variance").press("ArrowRight")
+            _at_rest(page)
+            found += _sweep(page)
+        return np.array(found)
+
+
+def _sweep(page: Page) -> list[float]:
+    """Take the handle to the first stop, and drag it from there over all others."""
+    slider = page.get_by_role("slider", name="Lengthscale")
+    track = slider.locator("xpath=ancestor::*[contains(@class, 'MuiSlider-root')]")
+    box, last = track.bounding_box(), int(slider.get_attribute("max"))
+    stops = [box["x"] + box["width"] * k / last for k in range(last + 1)]
+    middle = box["y"] + box["height"] / 2
+    page.mouse.move(stops[0], middle)
+    page.mouse.down()
+    page.wait_for_timeout(3_000)        # for the map of the first stop, where the handle jumps to
+    found = []
+    for stop in stops[1:]:
+        page.evaluate("() => { window.moved = window.drawn = undefined }")
+        page.mouse.move(stop, middle)
+        page.wait_for_function("() => window.drawn !== undefined")
+        found.append(page.evaluate("() => window.drawn - window.moved"))
+        page.wait_for_timeout(HELD)
+    page.mouse.up()
+    _at_rest(page)
+    return found
+
+
+def _at_rest(page: Page) -> None:
+    page.wait_for_timeout(1_000)
+    page.get_by_role("note").filter(has_text=re.compile("^ready$")).wait_for()
+    page.wait_for_function(IDLE)
+
+
 def _until(done, seconds: float = 300) -> None:
     deadline = time.monotonic() + seconds
     while not done():
@@ -72,20 +142,29 @@ def _until(done, seconds: float = 300) -> None:
         time.sleep(0.002)
 
 
-def main(own_data: bool = typer.Option(False, "--own", help="a file of some 5,000 places")) -> None:
-    """Median, 90th percentile and largest of some twenty moves."""
+def main(own_data: bool = typer.Option(False, "--own", help="a file of some 5,000 places"),
+         browser: bool = typer.Option(False, "--browser", help="in Chromium")) -> None:
+    """Median, 90th or 95th percentile and largest of the moves."""
     torch.set_num_threads(1)
     with tempfile.TemporaryDirectory() as folder:
+        path = own_file(Path(folder)) if own_data else None
+        if browser:
+            _tell("Chromium", drag_in_browser(path), 95)
+            return
         state = State()
-        if own_data:
-            path = own_file(Path(folder))
+        if path:
             found = own.check(str(path), {})
             state.add("own-1", own.choice_of(found.data, "Own: own.nc", str(path), {}))
         state.model = "vbagg"
         walls, cpus = drag(state)
-    for name, each in (("clock", walls), ("processor", cpus)):
-        low, high = np.quantile(each, [0.5, 0.9])
-        print(f"{name}: median {low:.0f} ms, 90 % below {high:.0f} ms, largest {each.max():.0f} ms")
+    _tell("clock", walls, 90)
+    _tell("processor", cpus, 90)
+
+
+def _tell(name: str, found: np.ndarray, level: int) -> None:
+    middle, high = np.percentile(found, [50, level])
+    print(f"{name}: {found.size} moves, median {middle:.0f} ms, {level} % below {high:.0f} ms, "
+          f"largest {found.max():.0f} ms; load {os.getloadavg()[0]:.1f}")
 
 
 if __name__ == "__main__":

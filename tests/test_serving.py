@@ -5,8 +5,6 @@ import os
 import re
 import signal
 import socket
-import subprocess
-import sys
 import time
 import urllib.request
 from pathlib import Path
@@ -71,58 +69,6 @@ def test_the_landing_page_leads_to_the_apps_and_the_documentation(monkeypatch, t
         assert (DOCS / f"{link}.md").is_file(), link
     assert f"documentation={page.parent.resolve()}" in serving._settings(
         5006, "127.0.0.1", [], serving.about("granularity").picture.parent)
-
-
-class Server:
-    """A server in a process of its own, and what it prints."""
-
-    def __init__(self, command, log, port):
-        self.url, self.port, self._log = f"http://127.0.0.1:{port}", port, log
-        self.begun = time.monotonic()
-        environment = {name: value for name, value in os.environ.items()
-                       if name not in ("OMP_NUM_THREADS", "MKL_NUM_THREADS")}
-        with log.open("w") as stream:
-            self.process = subprocess.Popen(command, stdout=stream, stderr=subprocess.STDOUT,
-                                            env=environment)
-
-    @property
-    def printed(self):
-        return self._log.read_text()
-
-    def wait(self, until, seconds=90):
-        """Wait for something that the server does."""
-        deadline = time.monotonic() + seconds
-        while not until():
-            assert self.process.poll() is None, self.printed
-            assert time.monotonic() < deadline, self.printed
-            time.sleep(0.05)
-
-    def listens(self):
-        with socket.socket() as probe:
-            return probe.connect_ex(("127.0.0.1", self.port)) == 0
-
-    def stop(self, how):
-        """Ask it to stop; seconds until it has."""
-        begun = time.monotonic()
-        self.process.send_signal(how)
-        self.process.wait(timeout=60)
-        return time.monotonic() - begun
-
-
-@pytest.fixture
-def serve(tmp_path, port):
-    """Start a server with a command; it is stopped when the test is over."""
-    servers = []
-
-    def start(*command):
-        servers.append(Server([sys.executable, *command], tmp_path / "log.txt", port))
-        return servers[-1]
-
-    yield start
-    for server in servers:
-        if server.process.poll() is None:
-            server.process.kill()
-            server.process.wait()
 
 
 @pytest.mark.ui

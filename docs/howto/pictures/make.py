@@ -24,11 +24,12 @@ from workbench.ui.serving import apps
 HERE = Path(__file__).parent
 SIZE, SMALL = (1280, 800), (640, 256)
 #: What the small picture shows: left, top, right and bottom of charts that are not cut.
-SEEN = {"compare": (318, 232, 820, 444), "disaggregate": (312, 318, 866, 714),
+SEEN = {"compare": (318, 232, 820, 444), "disaggregate": (312, 298, 870, 752),
         "granularity": (318, 205, 1278, 522), "mediated": (312, 212, 1256, 664),
         "sources": (320, 250, 1250, 578)}
 PATIENCE = 300_000      # milliseconds
-REFINED = 4             # how much a palette may still change: small marks keep their colours
+#: Of a palette, in which bars of colours stay smooth and small marks keep their colours.
+PALETTE = {"method": Image.Quantize.MAXCOVERAGE, "kmeans": 2}
 IDLE = "() => window.Bokeh && Bokeh.documents.length && Bokeh.documents[0].is_idle"
 
 
@@ -73,7 +74,7 @@ def picture(page: Page, address: str, name: str) -> None:
     page.mouse.move(5, 5)
     with Image.open(io.BytesIO(page.screenshot())) as image:
         seen = image.convert("RGB")
-    seen.quantize(256, kmeans=REFINED).save(HERE / f"{name}.png", optimize=True)
+    seen.quantize(256, **PALETTE).save(HERE / f"{name}.png", optimize=True)
     store_small(seen, name)
 
 
@@ -81,7 +82,7 @@ def store_small(seen: Image.Image, name: str) -> None:
     """Cut what the first page shows of an app out of its picture."""
     small = ImageOps.pad(seen.crop(SEEN[name]), SMALL, Image.Resampling.LANCZOS, "white")
     folder = apps()[name].parent / "pictures"
-    small.quantize(160, kmeans=REFINED).save(folder / f"{name}.png", optimize=True)
+    small.quantize(160, **PALETTE).save(folder / f"{name}.png", optimize=True)
 
 
 def main(names: list[str]) -> None:

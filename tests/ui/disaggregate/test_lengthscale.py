@@ -3,6 +3,7 @@
 import json
 import re
 import threading
+from dataclasses import replace
 
 import numpy as np
 import param
@@ -11,7 +12,7 @@ import xarray as xr
 
 import workbench as wb
 from tests.ui.disaggregate.sessions import Session
-from workbench.ui.disaggregate import engine, exporting, exports
+from workbench.ui.disaggregate import engine, exporting, exports, following
 from workbench.ui.disaggregate.catalogue import LEARNT, lengthscales
 from workbench.ui.disaggregate.scale import width_of
 from workbench.ui.disaggregate.state import State
@@ -104,6 +105,22 @@ def test_moved_maps_are_settled_on_release_and_are_found_again(fit, tmp_path):
         given = json.loads(maps.attrs["spec"])["hyperparameters"]
         assert given[LENGTH] == pytest.approx(held)
         assert f"lengthscale={held:g}&" in maps.attrs["address"]
+
+
+@pytest.mark.slow
+def test_scores_wait_until_the_slider_is_let_go(fit, monkeypatch):
+    session, view = fit
+    store, stops = session.store, list(view.slider.options.values())
+    monkeypatch.setattr(following, "HELD", 1e6)         # else held for long enough they come
+    slide(view, stops[2], released=False)
+    session.maps()
+    for stop in stops[4:8]:             # as long as four others of as many places take
+        spec = replace(store.answer.spec, hyperparameters={LENGTH: stop})
+        engine.scores(engine.settled(engine.quick(spec, store.answer.fitted)))
+    assert store.scores is None and store.work == "scoring"
+    slide(view, stops[2])
+    session.settled()
+    assert store.scores is not None
 
 
 @pytest.mark.slow

@@ -179,10 +179,46 @@ def test_small_files_that_grow_when_they_are_read_are_refused(tmp_path, monkeypa
         own.kept({name: content})
 
 
+def dropped(view, contents):
+    """Drop files, as the field of the browser tells of them."""
+    view.drop.param.update(filename=list(contents), value=list(contents.values()))
+
+
+def removed_by(view, label):
+    """Press a button that removes files."""
+    [button] = [one for one in view.held if one.label == label]
+    button.clicks += 1
+
+
+def test_files_dropped_later_are_added_and_one_of_them_can_be_removed(contents, monkeypatch):
+    store = Store(State())
+    view = Own(store)
+    dropped(view, {"people.tif": contents["people.tif"]})       # whichever comes first
+    assert view.check.disabled and "the areas are missing" in view.told.object
+    dropped(view, {"areas.gpkg": contents["areas.gpkg"][:5_000]})
+    assert view.check.disabled and "areas.gpkg cannot be read" in view.told.object
+    dropped(view, {"areas.gpkg": contents["areas.gpkg"]})       # replaces that of the same name
+    assert not view.check.disabled and not view.told.object
+    assert view.weight.value == "people.tif" and set(view._files.rasters) == {"people.tif"}
+    dropped(view, {"height.tif": contents["height.tif"]})
+    assert set(view._files.rasters) == {"people.tif", "height.tif"} and len(view.held) == 4
+    removed_by(view, "Remove people.tif")
+    assert set(view._files.rasters) == {"height.tif"} and "people.tif" not in view.weight.options
+    view._take({"totals.csv": b""})             # as the browser tells of what has no content
+    assert view.check.disabled and "totals.csv has no content" in view.told.object
+    removed_by(view, "Remove totals.csv")
+    assert not view.check.disabled
+    monkeypatch.setattr(own, "MOST", sum(map(len, view._held.values())) / 1e6)
+    dropped(view, {"people.tif": contents["people.tif"]})
+    assert "MB together" in view.told.object and "people.tif" not in view._held
+    removed_by(view, "Remove all")
+    assert view.check.disabled and not view.held.visible and not view.value.visible
+    store.leave()
+
+
 def checked(view, contents, value):
     """Drop files, say what is what, and wait for the check."""
-    view.drop.param.update(filename=None, value=None)       # the same again would be no event
-    view.drop.param.update(filename=list(contents), value=list(contents.values()))
+    dropped(view, contents)
     assert not view.check.disabled and view.weight.options[0] == AREA
     view.value.value, view.weight.value = value, "people.tif"
     view._check()
@@ -195,8 +231,9 @@ def checked(view, contents, value):
 def test_the_dialog_checks_and_uses_what_was_dropped(contents):
     store = Store(State())
     view = Own(store)
-    view.drop.param.update(filename=["a.txt"], value=[b"x"])
+    dropped(view, {"a.txt": b"x"})
     assert view.check.disabled and "not read here" in view.told.object
+    removed_by(view, "Remove a.txt")
     checked(view, contents, "cases")
     assert view.use.visible and len(view.corrections.column) == len(store.own.findings)
     view._use()

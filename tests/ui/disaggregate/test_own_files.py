@@ -83,6 +83,50 @@ def drop(page, contents):
          for name, content in contents.items()])
 
 
+def remove(page):
+    """Remove all files from the dialog."""
+    buttons = page.get_by_role("dialog").get_by_role("button", name=re.compile("^Remove "))
+    buttons.last.click()            # of all, where there are several
+    expect(buttons).to_have_count(0)
+
+
+@pytest.mark.ui
+def test_files_are_added_and_removed_and_those_without_content_are_said(page, apps_url, made):
+    kit = made["GeoPackage and GeoTIFF"]
+    page.goto(apps_url + PAGE)
+    dialog = page.get_by_role("dialog", name="Your own data")
+    expect(dialog).to_be_visible()
+    idle(page)
+    check, refusal = (dialog.get_by_role("button", name="Check", exact=True),
+                      dialog.get_by_role("alert"))
+    drop(page, {"people.tif": kit["people.tif"]})
+    expect(refusal).to_contain_text("the areas are missing")
+    drop(page, {"districts.gpkg": kit["districts.gpkg"], "totals.csv": b""})
+    expect(refusal).to_contain_text("totals.csv has no content (0 bytes); export or copy it again")
+    expect(check).to_be_disabled()
+    press(page, "Remove totals.csv")
+    expect(refusal).to_have_count(0)
+    expect(dialog).to_contain_text(
+        "Taken as areas: districts.gpkg; population: people.tif; no covariates")
+    expect(check).to_be_enabled()
+
+    field = page.locator("label:has(input[type=file][multiple])")     # dropped, not chosen
+    field.evaluate("""label => {
+      const files = new DataTransfer(), kind = {bubbles: true, composed: true, cancelable: true}
+      files.items.add(new File([], 'height.tif'))
+      label.dispatchEvent(new DragEvent('drop', {dataTransfer: files, ...kind}))
+    }""")
+    expect(refusal).to_contain_text("height.tif has no content (0 bytes)")
+    drop(page, {"height.tif": kit["height.tif"]})           # that of the same name is replaced
+    expect(dialog).to_contain_text("population: people.tif; covariates: height.tif.")
+    expect(refusal).to_have_count(0)
+    expect(check).to_be_enabled()
+    remove(page)
+    expect(check).to_be_disabled()
+    drop(page, {"height.tif": kit["height.tif"]})           # the same file once more
+    expect(dialog.get_by_role("button", name="Remove height.tif")).to_be_visible()
+
+
 @pytest.mark.ui
 def test_all_formats_are_taken_and_broken_files_are_explained_on_one_page(
         page, apps_url, made, wrong):
@@ -106,9 +150,12 @@ def test_all_formats_are_taken_and_broken_files_are_explained_on_one_page(
             check.click()
             expect(dialog).to_contain_text(said)
         expect(page.locator("img[src=x]")).to_have_count(0)
+        if name != BROKEN[-1]:
+            remove(page)
     expect(dialog.get_by_role("combobox", name="Column of the totals")).to_contain_text(EVIL)
     for name in FORMATS:
         contents = made[name]
+        remove(page)
         drop(page, contents)
         areas = next(one for one in contents if not one.endswith((".dbf", ".prj", ".csv", ".tif")))
         if name == "bagged NetCDF":

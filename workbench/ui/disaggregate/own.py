@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from workbench.preflight import Check
 
 __all__ = ["Files", "check", "choice_of", "kept", "needed", "options_of", "portable",
+           "require_room",
            "title_of", "unused"]
 
 POLYGONS = (".gpkg", ".geojson", ".json", ".zip", ".shp")
@@ -138,15 +139,15 @@ def kept(contents: Mapping[str, bytes]) -> Files:
     InputError
         If there are too many bytes, or a file is of a kind that is not read here.
     """
-    size = sum(map(len, contents.values())) / 1e6
-    require(size <= MOST, f"these files have {size:.0f} MB together, more than {MOST}; use "
-            "`workbench check` and `workbench disaggregate`, which have no such limit")
+    require_room(contents)
     plain = [Path(name.replace("\\", "/")) for name in contents]
     names = [path.stem + path.suffix.lower() for path in plain]     # GDAL knows small letters
     require(len(set(names)) == len(names), f"two files have one name: {', '.join(sorted(names))}")
     for name in names:
         require(Path(name).suffix in KINDS, f"{name} is of a kind that is not read here; drop "
                 f"areas ({', '.join(POLYGONS)}), rasters ({', '.join(RASTERS)}) and tables (.csv)")
+    for name, content in zip(names, contents.values(), strict=True):
+        require(len(content) > 0, f"{name} has no content (0 bytes); export or copy it again")
     folder = leftovers.folder(leftovers.OWN)
     try:
         return _looked_at(folder, dict(zip(names, contents.values(), strict=True)))
@@ -155,13 +156,31 @@ def kept(contents: Mapping[str, bytes]) -> Files:
         raise
 
 
+def require_room(contents: Mapping[str, bytes]) -> None:
+    """Refuse files that are too large together.
+
+    Parameters
+    ----------
+    contents : Mapping of str to bytes
+        By file name.
+
+    Raises
+    ------
+    InputError
+        With how large they may be.
+    """
+    size = sum(map(len, contents.values())) / 1e6
+    require(size <= MOST, f"these files have {size:.0f} MB together, more than {MOST}; use "
+            "`workbench check` and `workbench disaggregate`, which have no such limit")
+
+
 def _looked_at(folder: tempfile.TemporaryDirectory, contents: Mapping[str, bytes]) -> Files:
     paths = {name: Path(folder.name) / name for name in contents}
     for name, content in contents.items():
         paths[name].write_bytes(content)
     areas = [path for path in paths.values() if path.suffix in POLYGONS]
     require(len(areas) <= 1, "drop one file of areas, got "
-            f"{' and '.join(path.name for path in areas)}")
+            f"{' and '.join(path.name for path in areas)}: remove what is too many")
     check_parts(areas, [path for path in paths.values() if path.suffix in PARTS])
     for path in paths.values():
         _check(path)
@@ -177,7 +196,7 @@ def _looked_at(folder: tempfile.TemporaryDirectory, contents: Mapping[str, bytes
                 f"drop polygons ({', '.join(POLYGONS)}) with the rasters, or one bagged .nc")
         return Files(None, rasters, folder=folder)
     require(len(totals) <= 1, "drop one table of totals, got "
-            f"{' and '.join(path.name for path in totals)}")
+            f"{' and '.join(path.name for path in totals)}: remove what is too many")
     frame = _areas(areas[0])
     numeric = tuple(map(str, frame.select_dtypes("number").columns))
     texts = frame.drop(columns=[frame.geometry.name, *numeric])

@@ -25,6 +25,9 @@ AXIS, GAP, NOTE = 66, 12, 45    # pixels of its axis and margins, between two, o
 SMALL = 220                 # pixels of a chart below which its title is small
 FONTS = {"title": "10.5pt", "labels": "10pt", "ticks": "9pt"}
 TARGETS = {"bag": "areas (in-sample)", "individual": "fine values", "rate": "true rate"}
+#: Of buttons as wide as their words, so that these stay on one line beside maps.
+TIGHT = {"& .MuiToggleButton-root": {"flex": "1 1 auto", "width": "auto", "paddingLeft": "6px",
+                                     "paddingRight": "6px"}}
 HELD_OUT, HELD_OUT_TITLE = SCORED[-1], "held-out areas"     # beside them, where there was a test
 
 
@@ -35,7 +38,7 @@ class Charts(View):
         super().__init__(store, **params)
         self.target = pmui.RadioButtonGroup(
             label="Calibration and scores of", options={TARGETS["bag"]: "bag"}, value="bag",
-            size="small", sizing_mode="stretch_width", max_width=460, margin=(5, 5))
+            size="small", sizing_mode="stretch_width", max_width=460, margin=(5, 5), sx=TIGHT)
         self._coverage = pn.pane.HoloViews(None, margin=0, linked_axes=False)
         self._size, self._legend = SIZE, note()
         self._pit = pn.pane.HoloViews(None, margin=0, linked_axes=False)

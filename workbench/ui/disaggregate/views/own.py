@@ -18,6 +18,7 @@ from workbench.ui.disaggregate.remedies import Remedy, stated
 from workbench.ui.disaggregate.roles import taken_as
 from workbench.ui.disaggregate.store import Store
 from workbench.ui.disaggregate.views.corrections import Corrections
+from workbench.ui.disaggregate.views.emptied import Emptied
 
 if TYPE_CHECKING:
     from workbench.bagging.findings import Finding
@@ -37,6 +38,7 @@ class Own(View):
     def __init__(self, store: Store, **params):
         super().__init__(store, **params)
         self._files: own.Files | None = None
+        self._held: dict[str, bytes] = {}       # all that was dropped, by name
         self._people: dict[str, str] = {}
         self._layers: dict[str, tuple[str, str]] = {}
         self.drop = pmui.FileInput(label=labels.DROP, uploaded_label=labels.DROPPED, multiple=True,
@@ -52,11 +54,11 @@ class Own(View):
         self.use = small_button("Use these data", self._use, color="success", variant="contained",
                                 visible=False)
         self.crs = pmui.TextInput(label="", width=ACROSS, visible=False)
-        self.taken, self.told = block(), block()
+        self.taken, self.told, self.held = block(), block(), wrapping(visible=False)
         self.corrections = Corrections(self._apply, self._undo)
         self._done: list[Remedy] = []
         self.dialog = pmui.Dialog(
-            stretched(note(labels.OWN), self.drop,
+            stretched(note(labels.OWN), self.drop, self.held,
                       wrapping(self.value, self.weight, self.names, self.key), self.taken,
                       self.told, self.crs,
                       wrapping(self.check, self.use, small_button("Close", self._close)),
@@ -64,7 +66,8 @@ class Own(View):
                       styles={"padding-right": "14px", "box-sizing": "border-box"}),
             title="Your own data", title_variant="h6", width_option="md", open=False)
         self.open = small_button("Your own data", self._show, margin=(4, 8))
-        self._panel = self.dialog
+        self._panel = stretched(self.dialog, Emptied(
+            lambda names: self._take(dict.fromkeys(names, b"")), height=1, margin=0))
         self.drop.param.watch(self._dropped, "value")
         for each in (self.value, self.weight, self.names, self.key):
             each.param.watch(self._other, "value")
@@ -95,20 +98,48 @@ class Own(View):
         if not contents:
             return
         names, contents = ([names], [contents]) if isinstance(names, str) else (names, contents)
-        self.store.own, self._done = None, []
-        self.corrections.clear()
+        self.drop.clear()           # else the same files again would be no event
+        self._take(dict(zip(names, contents, strict=True)))
+
+    def _take(self, contents: dict[str, bytes]) -> None:
+        """Add files to those that were dropped before, unless they are too large together."""
+        held = self._held | contents
         try:
-            self._files = self.store.keep_own(dict(zip(names, contents, strict=True)))
+            own.require_room(held)
         except InputError as error:
-            self._files = None
             self._refuse(str(error))
         else:
-            self._say("")
+            self._hold(held)
+
+    def _hold(self, held: dict[str, bytes]) -> None:
+        """Look at all files at once: what one of them is for depends on the others."""
+        self._held, self._files = held, None
+        self._list()
+        self.store.own, self._done = None, []
+        self.corrections.clear()
+        self._say("")
+        try:
+            self._files = self.store.keep_own(held) if held else None
+        except InputError as error:
+            self._refuse(str(error))
+        if self._files is not None:
             self._offer(self._files)
         for each in (self.value, self.weight, self.names, self.key):
             each.visible = each.visible and self._files is not None
         self._say_taken()
         self.check.disabled = self._files is None
+
+    def _list(self) -> None:
+        """A button for each file that removes it, and one for all."""
+        def button(label: str, left: dict[str, bytes]):
+            return small_button(label, lambda: self._hold(left), icon="close",
+                                margin=(3, 0, 6, 10))
+
+        held = self._held
+        self.held[:] = [button(labels.REMOVE.format(name), {
+            other: content for other, content in held.items() if other != name})
+            for name in held] + ([button(labels.REMOVE_ALL, {})] if len(held) > 1 else [])
+        self.held.visible = bool(held)
 
     def _offer(self, files: own.Files) -> None:
         """Say what is what, as far as names tell."""

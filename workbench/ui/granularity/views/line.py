@@ -126,7 +126,7 @@ class Line(View):
             "right": ("Right edge →", lambda: self._nudge(NUDGE)),
             "equal": ("Equal cells", lambda: self.store.state.param.update(edges="", cell=-1)),
         }
-        return {name: small_button(label, click, margin=(2, 0))
+        return {name: small_button(label, click, margin=(2, 0, 2, 5))
                 for name, (label, click) in made.items()}
 
     def _update(self, answer) -> None:

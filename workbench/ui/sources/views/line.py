@@ -28,6 +28,7 @@ from workbench.ui.sources.store import Store
 
 WIDTH, HEIGHT, ROW = 950, 250, 22       # pixels, until the page says how much room there is
 ROUND, HIGHEST = 550, 440               # of a window around the line; of the line at most
+ENTRY = 26                              # of a further row of the legend
 BORDER = 62                             # left of the frame, alike in all figures over x
 PRODUCT, COMPOSITE = CATEGORIES[1], CATEGORIES[0]
 #: Colour and marker of each source.
@@ -108,7 +109,10 @@ class Line(View):
         """Be so many pixels across, and as high as is worth it in a window of so many."""
         widen(self.figure, width, messages.LINE_TITLE)
         widen(self.strip, width, messages.STRIP_TITLE)
-        self.figure.frame_height = min(max(HEIGHT, down - ROUND), HIGHEST, max(HEIGHT, width))
+        legend = self.figure.legend[0]
+        more = ENTRY * (-(-sum(item.visible for item in legend.items) // legend.ncols) - 1)
+        self.figure.frame_height = min(max(HEIGHT, down - ROUND - more), HIGHEST,
+                                       max(HEIGHT, width))
 
     def _figure(self, x_range: Range1d):
         plot = chart(messages.LINE_TITLE, "", "f and observations", WIDTH, HEIGHT, x_range=x_range,

@@ -28,7 +28,7 @@ from workbench.ui.sources.views.line import Line
 from workbench.ui.sources.views.series import Models, Series
 
 NARROW, EDGES = 700, 92     # pixels: of two maps beside each other, and of what is beside them
-ABOVE, LEAST = 370, 260     # pixels above and below a map in the window, and across it at least
+ABOVE, LEAST = 388, 260     # pixels above and below a map in the window, and across it at least
 STEP = 900              # milliseconds between hours that are played
 
 
@@ -41,7 +41,7 @@ class Top(View):
         self.tab = pmui.RadioButtonGroup.from_param(state.param.tab, label="", size="small",
                                                     margin=(4, 5), width=250)
         self.presets = [small_button(preset.name, lambda k=k: state.choose_preset(k),
-                                     margin=(4, 0)) for k, preset in enumerate(PRESETS)]
+                                     margin=(4, 0, 4, 5)) for k, preset in enumerate(PRESETS)]
         self.play = small_button(messages.PLAY, self._play, icon="play_arrow", margin=(4, 5))
         self.sentence, self._clock = note(), None
         self.sentence.min_height = 27       # nothing may move below it while a bar is dragged

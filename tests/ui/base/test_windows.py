@@ -1,0 +1,45 @@
+"""Pages fit their window: nothing lies beyond it, and what a page is about is seen unscrolled.
+
+To load a page takes seconds, so each app is loaded once and its window made larger and smaller.
+"""
+
+import pytest
+
+from tests.ui.kit import BEYOND, BOX, WAIT, idle, press
+
+pytestmark = pytest.mark.ui
+
+LAPTOP, SCREEN, PHONE = (1280, 800), (1920, 1080), (390, 844)
+#: Of each app the figures that come first, by the button that shows them.
+APPS = {"compare": {"": "gap"}, "mediated": {"": "mean"},
+        "sources": {"One dimension": "line", "A city": "city"}}
+FITS = f"""([name, width, height, least]) => {{
+  try {{
+    const [left, top, right, bottom] = ({BOX})(name)
+    return left >= 0 && top > 0 && right <= width && bottom <= height
+      && right - left >= least && ({BEYOND})().length === 0
+  }} catch {{ return false }}       // not drawn yet
+}}"""
+
+
+def unscrolled(page, name, window, least):
+    """Pixels of a figure once it is seen whole, and at rest, in a window that nothing leaves."""
+    page.set_viewport_size(dict(zip(("width", "height"), window, strict=True)))
+    for _ in range(2):
+        page.wait_for_function(FITS, arg=[name, *window, least], timeout=WAIT)
+        page.wait_for_timeout(1_000)        # for panes that arrange themselves later
+    left, top, right, bottom = page.evaluate(BOX, name)
+    return right - left, bottom - top
+
+
+@pytest.mark.parametrize("app", APPS)
+def test_a_page_fits_any_window_and_fills_a_large_one(page, apps_url, app):
+    page.set_viewport_size({"width": LAPTOP[0], "height": LAPTOP[1]})
+    page.goto(f"{apps_url}/{app}", timeout=WAIT)
+    idle(page)
+    for button, name in APPS[app].items():
+        if button:
+            press(page, button)
+        across, down = unscrolled(page, name, LAPTOP, least=250)
+        assert unscrolled(page, name, SCREEN, least=1.3 * across)[1] >= down
+        unscrolled(page, name, PHONE, least=0.8 * PHONE[0])
