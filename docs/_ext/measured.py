@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pandas as pd
-from tables import RESULTS, digits, figures, pick, plain, stored
+from tables import RESULTS, digits, figures, percent, pick, plain, stored
 
 PLAIN = ("population split", "GLM on totals", "GLM on area means", "dasymetric classes",
          "Poisson kriging")
@@ -69,6 +69,25 @@ def recovery() -> pd.DataFrame:
                      **{name: f"{ranks[name]:.2f}" for name in ("error, held",
                                                                 "error, learnt anew")}}
     return pd.DataFrame(out).T.rename_axis("case")
+
+
+@stored("area-effects", "area_effects.csv", command="python benchmarks/area_effects.py")
+def area_effects() -> pd.DataFrame:
+    """Relative errors and coverage with the effects of areas over their prior and given totals."""
+    raw = pd.read_csv(RESULTS / "area_effects.csv", keep_default_na=False, na_values={"cover": ""})
+    wide = raw[raw["effects"] != ""].pivot(
+        index=["dataset", "model"], columns="effects", values=["error", "cover"])
+    wide.columns = [f"{score} {effects}" for score, effects in wide.columns]
+    wide["split"] = raw[raw["effects"] == ""].set_index("dataset")["error"].reindex(
+        wide.index.get_level_values("dataset")).values
+    wide.index = [", ".join(parts) for parts in wide.index]
+    return pick(wide, None, {
+        "population split, error": ("split", digits(2)),
+        "default": ("error over their prior", digits(2)),
+        "area_effect": ("error given totals", digits(2)),
+        "preserve_totals": ("error draws that keep totals", digits(2)),
+        "default, 95 % intervals cover": ("cover over their prior", percent),
+        "area_effect, cover": ("cover given totals", percent)}, "data, model")
 
 
 @stored("stacking", "stacking.csv", command="python benchmarks/stacking.py")
