@@ -186,8 +186,8 @@ def test_california_errors_are_as_said():
     behind = [raw.index[raw["ours without"] - raw[rival] > 0.01].tolist() for rival in (
         "our summarised VI", "GPy's summarised VI")]
     assert behind == [[("Population", "normal")], [("AveOccup", "poisson")]]
-    assert ("(Population/Normal against ours; AveOccup/Poisson, 1.043 ± 0.028, against GPy's single "
-            "1.021)") in SAID
+    assert ("(Population/Normal against ours; AveOccup/Poisson, 1.043 ± 0.028, against GPy's "
+            "single 1.021)") in SAID
     runs = frame(_results("california-prediction")).query("grid == 0.4").pivot_table(
         index=["output", "likelihood", "seed"], columns="model", values="rmse")
     away = runs["summaries"] - runs["summarised VI"]
