@@ -144,6 +144,19 @@ def test_sizes_of_bags_in_the_roll():
             f"moments cover {low:.0f} to {high:.0f} %") in _told("01")
 
 
+def test_totals_make_the_map_better_inside_their_areas():
+    raw = pd.read_csv(RESULTS / "area_effects.csv", keep_default_na=False, na_values={"cover": ""})
+    wide = raw[raw["effects"] != ""].pivot(
+        index=["dataset", "model"], columns="effects", values=["error", "cover"])
+    prior, given = "over their prior", "given totals"
+    gain = 100 * (1 - wide["error", given] / wide["error", prior])
+    assert f"in all {len(gain)} rows, by".replace("8", "eight") in SAID
+    assert f"by {gain.min():.0f} to {gain.max():.0f} %. Coverage changes by" in SAID
+    moved = 100 * (wide["cover", given] - wide["cover", prior])
+    assert f"by {moved.abs().max():.0f} points at the most" in SAID
+    assert (moved.loc["italy"] < -2).all()
+
+
 def test_california_the_reversed_headline_is_told():
     duels = tables.shikuri2025.duels()["0.4°"].str.split(", ", expand=True).astype(int)
     duels.columns = ["ahead", "level", "behind"]
