@@ -114,7 +114,7 @@ def test_scores_wait_until_the_slider_is_let_go(fit, monkeypatch):
     monkeypatch.setattr(following, "HELD", 1e6)         # else held for long enough they come
     slide(view, stops[2], released=False)
     session.maps()
-    for stop in stops[4:8]:             # as long as four others of as many places take
+    for stop in stops[-4:]:              # as long as four others of as many places take
         spec = replace(store.answer.spec, hyperparameters={LENGTH: stop})
         engine.scores(engine.settled(engine.quick(spec, store.answer.fitted)))
     assert store.scores is None and store.work == "scoring"

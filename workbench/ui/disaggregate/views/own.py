@@ -131,14 +131,15 @@ class Own(View):
 
     def _list(self) -> None:
         """A button for each file that removes it, and one for all."""
-        def button(label: str, left: dict[str, bytes]):
-            return small_button(label, lambda: self._hold(left), icon="close",
-                                margin=(3, 0, 6, 10))
+        def button(label: str, *gone: str):
+            # of what is there when it is pressed: further files may have come since it was drawn
+            return small_button(label, lambda: self._hold(
+                {name: content for name, content in self._held.items() if name not in gone}),
+                icon="close", margin=(3, 0, 6, 10))
 
         held = self._held
-        self.held[:] = [button(labels.REMOVE.format(name), {
-            other: content for other, content in held.items() if other != name})
-            for name in held] + ([button(labels.REMOVE_ALL, {})] if len(held) > 1 else [])
+        self.held[:] = [button(labels.REMOVE.format(name), name) for name in held] + (
+            [button(labels.REMOVE_ALL, *held)] if len(held) > 1 else [])
         self.held.visible = bool(held)
 
     def _offer(self, files: own.Files) -> None:
