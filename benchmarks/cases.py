@@ -86,7 +86,8 @@ def scores(ds: xr.Dataset, model: object) -> dict[str, float]:
     fit = model.fit(ds)
     seconds = time.perf_counter() - started
     y = ds["individual_value"].values
-    pinned = rescale_to_totals(ds, fit.at(ds).mean.values * ds["weight"].values).values
+    expected = fit.at(ds, area_effect=False).mean.values * ds["weight"].values
+    pinned = rescale_to_totals(ds, expected).values
     draws = fit.sample(ds, SAMPLES, preserve_totals=True, seed=0).values
     inside = coverage(y, draws, LEVELS)
     return {

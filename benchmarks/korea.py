@@ -109,7 +109,7 @@ def point_method(ds: xr.Dataset, expected: Callable[[], np.ndarray]) -> dict[str
 def model(ds: xr.Dataset, options: dict) -> dict[str, float]:
     """Scores of a fitted model: raw expectations without, draws with, what is known of areas."""
     fit = wb.VBAgg(**{"kernel": KERNEL, **options}).fit(ds)
-    expected = (fit.at(ds).mean * ds["weight"]).values
+    expected = (fit.at(ds, area_effect=False).mean * ds["weight"]).values
     draws = fit.simulate(ds, unit="individual", samples=SAMPLES).values
     print(fit.summary(), "\n", flush=True)
     beyond = float((fit.extrapolation(ds) > 0).mean())

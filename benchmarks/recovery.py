@@ -36,7 +36,7 @@ def rows(ds: xr.Dataset) -> pd.DataFrame:
                  seed=0, workers=2, progress=False, callback=None, values=None)
     found = {}
     for name, one in fit.candidates.items():
-        pinned = rescale_to_totals(ds, one.at(ds).mean.values * weight).values
+        pinned = rescale_to_totals(ds, one.at(ds, area_effect=False).mean.values * weight).values
         found[name] = {
             "pinned deviance": poisson_deviance(y, pinned),
             "error, held": float(fit.recovery["error"].sel(model=name).mean()),

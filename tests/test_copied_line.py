@@ -15,7 +15,7 @@ pytestmark = pytest.mark.filterwarnings(
     "ignore::workbench.checks.FitWarning")
 VERBS = ("check", "compare", "recover", "rehearse")
 OF_MAP = ["--report", "page.html", "--save-fit", "f.wbfit", "--information", "--components",
-          "--residuals", "--ranks", "--rescale-to-totals", "--area-effect", "--draws", "900",
+          "--residuals", "--ranks", "--rescale-to-totals", "--no-area-effect", "--draws", "900",
           "--quantiles", "0.1,0.9", "--threshold", "0.1", "--threshold", "0.2", "--threads", "2",
           "--at", "elsewhere.nc", "--at-polygons", "p.shp", "--at-covariates", "a.tif", "--at-id",
           "name"]

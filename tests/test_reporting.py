@@ -294,7 +294,7 @@ SPECS = [
     wb.Spec("swiss-roll", {"n_bags": 20}, options=dict(link="square", nugget=0.1)),
     wb.Spec("korea", level="province", model="auto", options=dict(effort="quick"), seed=4),
     wb.Spec("simulated-country", areas=30, folds=5, folds_scheme="blocks", threshold=0.05,
-            quantiles=(0.1, 0.9), area_effect=True,
+            quantiles=(0.1, 0.9), area_effect=False,
             hyperparameters={"rbf.lengthscale": 2.0}, options=dict(kernel="rbf")),
     wb.Spec("polygons", {"polygons": "my areas.shp", "value": "it's", "covariates": ["a.tif"],
                          "weight": "pop.tif", "labels": {"region": "REG"}, "align": "average"},

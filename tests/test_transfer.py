@@ -94,8 +94,7 @@ def test_another_world_is_refused(folder):
             run(spec(folder, f"{label}.nc"))
 
 
-@pytest.mark.parametrize("asked", [{"folds": 2}, {"rescale_to_totals": True}, {"residuals": True},
-                                   {"area_effect": True}])
+@pytest.mark.parametrize("asked", [{"folds": 2}, {"rescale_to_totals": True}, {"residuals": True}])
 def test_what_only_known_areas_have_is_refused(folder, asked):
     with pytest.raises(InputError, match=f"{next(iter(asked))} is of the areas that the model"):
         run(spec(folder, **asked))

@@ -146,10 +146,9 @@ def test_the_map_of_draws_is_an_average_of_shares(fit, ds):
     ratio = wb.rescale_to_totals(ds, fit.at(ds, area_effect=True).mean * ds["weight"])
     np.testing.assert_allclose(maps["expected_count"], ratio, rtol=0.15)
     assert np.abs(maps["expected_count"] - ratio).max() > 1e-6
-    plain = fit.to_dataset(ds)
+    plain = fit.to_dataset(ds, area_effect=False)
     assert "prior" in plain["mean"].attrs["distribution"]
-    assert "given their observed totals" in fit.to_dataset(
-        ds, area_effect=True)["mean"].attrs["distribution"]
+    assert "given their observed totals" in fit.to_dataset(ds)["mean"].attrs["distribution"]
 
 
 def test_large_maps_are_drawn_some_bags_at_a_time(fit, ds, monkeypatch):
@@ -183,12 +182,12 @@ def test_functionals_take_one_draw_or_all(fit, ds):
 
 
 def test_draws_are_joint_unless_told_otherwise(fit, ds):
-    rate = fit.at(ds)
+    rate = fit.at(ds, area_effect=False)
     joint, alone = rate.sample(4000, 1), rate.sample(4000, 1, joint=False)
     assert joint.attrs["draws"] == "joint" and alone.attrs["draws"] == "of single units"
     np.testing.assert_allclose(joint.std("sample"), alone.std("sample"), rtol=0.2)
     assert joint.sum("individual").std() > 1.5 * alone.sum("individual").std()
-    over = fit.over(ds).sample(4000, 1)
+    over = fit.over(ds, area_effect=False).sample(4000, 1)
     summed = xr.DataArray(totals(joint * ds["weight"], ds), dims=("sample", "bag"))
     np.testing.assert_allclose(over.std("sample"), summed.std("sample"), rtol=0.15)
     latent = fit.latent(ds).sample(2000, 2)

@@ -104,7 +104,7 @@ def test_a_stored_map_is_explained(ds, fit, tmp_path):
     path = wb.write(maps, tmp_path / "map.nc")
     found = wb.explain(wb.read(path), 100, nearest=2)
     assert "influence" not in found and found.sizes["bag"] == 3
-    direct = fit.explain(ds, 100, nearest=2, area_effect=False)
+    direct = fit.explain(ds, 100, nearest=2)
     np.testing.assert_allclose(found["component_upper"], direct["component_upper"])
     x, y = float(ds["x"][100]), float(ds["y"][100])
     said = CliRunner().invoke(app, ["explain", str(path), "--at", f"{x},{y}", "--nearest", "2"])

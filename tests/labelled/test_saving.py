@@ -304,7 +304,7 @@ def test_files_of_former_versions_are_read(path):
         warnings.simplefilter("error", checks.ApproximationWarning)
         fit = wb.load_fit(path)
     expected = json.loads(path.with_suffix(".json").read_text())
-    at, over = fit.at(fit.data), fit.over(fit.data)
+    at, over = (one(fit.data, area_effect=False) for one in (fit.at, fit.over))
     for name, values in (("mean", at.mean), ("std", at.std), ("bag_mean", over.mean),
                          ("bag_std", over.std)):
         np.testing.assert_allclose(values, expected[name], rtol=1e-6)

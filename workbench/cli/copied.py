@@ -126,9 +126,15 @@ def _hidden(one: inspect.Parameter) -> Any:
     secret = copy.copy(info)
     first, *more = _texts(one)
     secret.hidden = True
-    secret.default = f"{first}/--no-{first[2:]}" if kind is bool else first
-    secret.param_decls = tuple(more)
+    secret.default = f"{first}/{_off(one)}" if kind is bool else first
+    secret.param_decls = () if kind is bool else tuple(more)
     return Annotated[kind, secret]
+
+
+def _off(one: inspect.Parameter) -> str:
+    """The flag that switches off what is on by itself."""
+    first, *more = _texts(one)
+    return more[0] if more else f"--no-{first[2:]}"
 
 
 def _written(one: inspect.Parameter, value: Any) -> list[str]:
@@ -136,5 +142,5 @@ def _written(one: inspect.Parameter, value: Any) -> list[str]:
     if value in (one.default, None, [], ()):
         return []
     if isinstance(value, bool):
-        return [flag if value else f"--no-{flag[2:]}"]
+        return [flag if value else _off(one)]
     return [f"{flag} {part}" for part in (value if isinstance(value, list) else [value])]

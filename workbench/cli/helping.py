@@ -31,7 +31,8 @@ class GroupedCommand(TyperCommand):
 
     def parse_args(self, ctx: typer.Context, args: list[str]) -> list[str]:
         """Parse what is declared; a positional argument takes none of the other options."""
-        declared = {text for param in self.get_params(ctx) for text in param.opts}
+        declared = {text for param in self.get_params(ctx)
+                    for text in (*param.opts, *param.secondary_opts)}
         own, others, into = [], [], None
         for text in args:
             if text.startswith("--"):

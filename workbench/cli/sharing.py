@@ -105,7 +105,10 @@ def _parameter(flag: flags.Flag, required: bool, positional: bool) -> inspect.Pa
     if positional:
         info = typer.Argument(**about)
     else:
-        info = typer.Option(_NAMES.get(flag.name, f"--{flag.name.replace('_', '-')}"), **about,
+        name = _NAMES.get(flag.name, f"--{flag.name.replace('_', '-')}")
+        if flag.default is True:
+            name += f"/--no-{name.removeprefix('--')}"
+        info = typer.Option(name, **about,
                             metavar="NAME=VALUE" if pairs else "TEXT" if repeated else None)
     return inspect.Parameter(flag.name, inspect.Parameter.KEYWORD_ONLY,
                              default=inspect.Parameter.empty if required else default,

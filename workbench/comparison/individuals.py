@@ -128,7 +128,9 @@ def _scores(fit, known: xr.Dataset, fine: np.ndarray, samples: int, seed: int):
 def _rescaled(fit, part: xr.Dataset, fine: np.ndarray, otherwise: np.ndarray) -> np.ndarray:
     """Deviance of the rescaled map of expected counts: without the noise of draws."""
     try:
-        expected = np.asarray(fit.at(part).mean.values, dtype=float) * part["weight"].values
+        # Rescaling takes totals in: with effects given them, too, they would count twice.
+        expected = np.asarray(fit.at(part, area_effect=False).mean.values, dtype=float)
+        expected *= part["weight"].values
         rescaled = rescale_to_totals(part, expected).values
     except (AttributeError, InputError):    # no such map, or a negative one: the mean of the draws
         return otherwise

@@ -183,6 +183,11 @@ def _by_map(data: xr.Dataset, one: Standing) -> str:
     if ranked.size < 2 or one.use not in ranked:
         return ""
     best, base = str(ranked.index[0]), data.attrs["baseline"]
+    if np.isinf(ranked[one.use]):       # no interval, and no doubt either
+        return ("Its point map expects no cases, or fewer than none, where some were counted, so "
+                "that its deviance is infinite" + (
+                    f"; by that of the point map alone {best} is ahead ({ranked.iloc[0]:,.4g})."
+                    if np.isfinite(ranked.iloc[0]) else "."))
     if one.use != base and base in ranked and not float(
             at["upper"].sel(model=one.use, other=base)) < 0:
         return (f"Its point map alone is not surely better than that of the {base} (deviance "

@@ -49,7 +49,7 @@ def explain(maps: xr.Dataset, at: int | Sequence[float], *, nearest: int = 5,
     >>> fit = wb.VBAgg(kernel="rbf", inducing=10, max_steps=5).fit(ds)
     >>> found = wb.explain(fit.to_dataset(ds, components=True), 17)
     >>> found["component"].values.tolist()
-    ['intercept', 'rbf']
+    ['intercept', 'rbf', 'area effect']
     """
     return explained(maps, locate(maps, at), maps, nearest, level)
 

@@ -28,14 +28,18 @@ def laid_out(name: str, band: xr.DataArray) -> xr.DataArray:
     Returns
     -------
     xr.DataArray
-        The same pixels. Where there is one row or column, the transform tells its size.
+        The same pixels. Where there is one row or column, the transform tells its size, if it
+        agrees with all coordinates. Of a single pixel an outdated one cannot be told from a true
+        one if the centre is the same.
 
     Raises
     ------
     InputError
-        If it is rotated, has neither coordinates nor a transform, coordinates are uneven, or one
-        row or column has no size.
+        If it has no pixels, is rotated, has neither coordinates nor a transform, coordinates are
+        uneven, or one row or column has no size.
     """
+    require(band.size > 0, f"raster {name!r} has no pixels ({band.sizes['y']} rows, "
+            f"{band.sizes['x']} columns); look what was cut out of it")
     known = _stored(band)
     require(known is None or known.b == known.d == 0,
             f"raster {name!r} is rotated (transform {tuple(known or ())[:6]}); warp it to a "
@@ -50,7 +54,7 @@ def laid_out(name: str, band: xr.DataArray) -> xr.DataArray:
     sizes = {}
     for axis, way in _AXES:
         if band.sizes[axis] == 1:
-            first, step = (0, 0) if known is None else (
+            first, step = (0, 0) if known is None or not _agrees(known, band) else (
                 (known.f, known.e) if axis == "y" else (known.c, known.a))
             sizes[axis] = _of_one(name, axis, float(band[axis][0]), first, step)
             continue
@@ -75,6 +79,17 @@ def _stored(band: xr.DataArray):
     return affine(*band.attrs["transform"][:6]) if "transform" in band.attrs else None
 
 
+def _agrees(known, band: xr.DataArray) -> bool:
+    """Whether a transform has the steps of the coordinates, as after coarsening it has not."""
+    for axis, step in (("y", known.e), ("x", known.a)):
+        along = band[axis].values.astype(float)
+        if along.size > 1:
+            own = abs(along[-1] - along[0]) / (along.size - 1)
+            if not abs(own - abs(step)) * (along.size - 1) <= UNEVEN * own:
+                return False
+    return True
+
+
 def check_even(name: str, along: np.ndarray, axis: str) -> None:
     """Refuse coordinates of several pixels that are not evenly spaced, to a tenth of a pixel.
 
@@ -90,9 +105,11 @@ def check_even(name: str, along: np.ndarray, axis: str) -> None:
     Raises
     ------
     InputError
-        If one is missing, or lies elsewhere than even steps would put it.
+        If there is none, one is missing, or lies elsewhere than even steps would put it.
     """
     along = np.asarray(along, dtype=float)
+    require(along.size > 0, f"raster {name!r} has no pixels along {axis}; look what was cut out of "
+            "it")
     missing = int((~np.isfinite(along)).sum())
     require(missing == 0, f"raster {name!r} has {missing} coordinates along {axis} that are no "
             "numbers; correct them")

@@ -64,7 +64,7 @@ def warn_of_totals(fit: Fit, data: Converted) -> None:
     counted = schema.counts_add_up(ds)
     if fit.cancelled or not counted or "trials" in ds:
         return
-    fitted, observed = float(fit.over(data).mean.sum()), float(ds["value"].sum())
+    fitted, observed = float(fit.over(data, area_effect=False).mean.sum()), float(ds["value"].sum())
     if said := far_off(fitted, observed):
         fit.inner.history.notes.append(said)
         warn(said, TotalsWarning)

@@ -13,8 +13,8 @@ from workbench.gp.predictive import Point
 from workbench.labelled.drawing import PRESERVED
 from workbench.labelled.maps import marginal_maps, preserving_maps
 from workbench.labelled.predictive import (
-    DISTRIBUTIONS,
     LabelledPredictive,
+    conditional_on,
     coords_of,
     keep_places,
 )
@@ -89,21 +89,22 @@ class Fit(Regional):
                                  "posterior",
                                  lambda count, seed: self.inner.draw_latent(bags, count, seed))
 
-    def at(self, ds: xr.Dataset, area_effect: bool = False) -> LabelledPredictive:
+    def at(self, ds: xr.Dataset, area_effect: bool = True) -> LabelledPredictive:
         """Predictive distribution of the rate at the individuals.
 
         Nuggets of individuals, effects of areas and multipliers of a negative binomial belong to
-        it. By default those of an area have their prior: the rate in an area with these covariates
-        of which no total was observed, so that the mean is an expected rate and ``mean * weight``
-        adds up to the data within sampling error. `latent` is without all of them.
+        it: by default given the observed total, in areas of the training data; in others they have
+        their prior. `latent` is without all of them.
 
         Parameters
         ----------
         ds : xr.Dataset
             Any bagged dataset with the training covariates.
         area_effect : bool
-            Take effects of areas of the training data given their observed total, for what is
-            inside a known area. The mean is then no longer a smooth function of the covariates.
+            Whether effects of areas of the training data are given their observed total. False
+            leaves them at their prior: the rate in an area with these covariates of which no total
+            was observed. That mean has no steps at borders, but inside areas of known total it is
+            farther from known rates in all data tried.
 
         Returns
         -------
@@ -117,9 +118,9 @@ class Fit(Regional):
         joint = predictive.sample if isinstance(predictive, Point) else (
             lambda count, seed: self.inner.draw_rates(bags, known, count, seed))
         return self._individuals(
-            predictive, data, self.rate_units, "rate", DISTRIBUTIONS[area_effect], joint)
+            predictive, data, self.rate_units, "rate", conditional_on(area_effect, trained), joint)
 
-    def over(self, ds: xr.Dataset, area_effect: bool = False) -> LabelledPredictive:
+    def over(self, ds: xr.Dataset, area_effect: bool = True) -> LabelledPredictive:
         """Distribution of the bag parameter: the expected total, mean, or share of positives.
 
         In the same sense as `at`, whose means add up to its mean.
@@ -143,10 +144,10 @@ class Fit(Regional):
         joint = predictive.sample if isinstance(predictive, Point) else (
             lambda count, seed: factor * self.inner.draw_totals(bags, known, count, seed))
         return LabelledPredictive(predictive, coords_of(data.ds, "bag"), "bag", self._units,
-                                  "bag parameter", DISTRIBUTIONS[area_effect], joint)
+                                  "bag parameter", conditional_on(area_effect, trained), joint)
 
     def to_dataset(self, ds: xr.Dataset, quantiles=(0.05, 0.5, 0.95),
-                   threshold: float | Sequence[float] | None = None, area_effect: bool = False, *,
+                   threshold: float | Sequence[float] | None = None, area_effect: bool = True, *,
                    preserve_totals: bool = False, samples: int = 1000, seed: int = 0,
                    information: bool = False, components: bool = False, draws: int = 0
                    ) -> xr.Dataset:
@@ -167,14 +168,16 @@ class Fit(Regional):
             Take mean, std, quantiles, exceedance and expected_count from draws that add up to the
             areas' totals (see `sample`): rates are averages over draws of the total's share per
             unit of weight, not a mean scaled to the total; and ``value_quantile`` is there, of what
-            an individual is observed as. Effects of areas are then given their totals.
+            an individual is observed as. Effects of areas are given their totals then, whatever
+            ``area_effect`` is.
         samples, seed : int
             Of those draws; the seed also of the draws that are kept.
         information : bool
             Add `information`.
         components : bool
             Add ``component_mean`` and ``component_std`` (component, individual), as of
-            `components` by the kernel's terms, or of a mixture by role.
+            `components` by the kernel's terms, or of a mixture by role; with ``area_effect`` that
+            of the area among them.
         draws : int
             How many joint draws of the rate to add, as ``draw`` (sample, individual) in single
             precision: from these the map can be added up over other polygons.
@@ -211,7 +214,7 @@ class Fit(Regional):
             maps["draw"] = self.drawn_rates(data, draws, area_effect, preserve_totals, seed)
         maps = keep_places(xr.Dataset(maps), ds).assign_attrs({**ds.attrs, **self.provenance()})
         return maps.assign_attrs(
-            distribution=PRESERVED if preserve_totals else DISTRIBUTIONS[area_effect])
+            distribution=PRESERVED if preserve_totals else total.distribution)
 
     def map_over(self, raster: xr.Dataset | xr.DataArray, quantiles=(0.05, 0.5, 0.95),
                  threshold: float | Sequence[float] | None = None, *, weight: str | None = None,
@@ -220,7 +223,7 @@ class Fit(Regional):
 
         Nothing is read or predicted until the map is computed or written; memory is then bounded
         by the blocks that are worked on at once. Under a `distributed.Client` each worker receives
-        the fit once. Effects of areas have their prior, as of `at`.
+        the fit once. Pixels of a raster are in no known area: effects of areas have their prior.
 
         Parameters
         ----------

@@ -138,14 +138,14 @@ class Insight(Drawing):
         roles = {term.name: role_of(term, self._columns) for term in self.inner.state.field.terms}
         return [roles.get(name, name) for name in names]
 
-    def drawn_rates(self, ds: xr.Dataset, samples: int, area_effect: bool = False,
+    def drawn_rates(self, ds: xr.Dataset, samples: int, area_effect: bool = True,
                     preserve_totals: bool = False, seed: int = 0) -> xr.DataArray:
         """Joint draws of the rate in single precision, to be kept with a map.
 
         Parameters
         ----------
         ds, area_effect
-            As of `at`.
+            As of `Fit.at`.
         samples : int
             Number of draws.
         preserve_totals : bool

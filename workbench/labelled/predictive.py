@@ -14,11 +14,24 @@ from workbench.gp.predictive import Predictive
 _SHARED = ("x", "y", "row", "column", "coverage", "individual_geometry")
 
 
-#: What a rate is conditional on, by ``area_effect``.
+#: What a rate is conditional on: whether totals of areas are taken in.
 DISTRIBUTIONS = {
     False: "posterior; effects of areas integrated over their prior",
     True: "posterior; effects of trained areas given their observed totals",
 }
+
+
+def conditional_on(area_effect: bool, trained: torch.Tensor) -> str:
+    """What rates are conditional on, in words; of areas none of which is known, no totals.
+
+    Parameters
+    ----------
+    area_effect : bool
+        As of `Fit.at`.
+    trained : Tensor (bag,)
+        Position of each bag among those trained on, -1 for others.
+    """
+    return DISTRIBUTIONS[area_effect and bool((trained >= 0).any())]
 
 
 class LabelledPredictive:

@@ -13,7 +13,7 @@ from workbench.gp.models.vbagg.fit import VariationalFit
 from workbench.gp.models.vbagg.influence import influence
 from workbench.labelled.drawing import PRESERVED, chunks
 from workbench.labelled.insight import Insight
-from workbench.labelled.predictive import DISTRIBUTIONS
+from workbench.labelled.predictive import conditional_on
 
 KINDS = ("expected", "observed", "preserved")
 
@@ -22,7 +22,7 @@ class Regional(Insight):
     """The posterior of a `Fit` over polygons."""
 
     def aggregate(self, ds: xr.Dataset, polygons: object, *, id: str | None = None,
-                  kind: str = "expected", area_effect: bool = False, samples: int = 1000,
+                  kind: str = "expected", area_effect: bool = True, samples: int = 1000,
                   quantiles: tuple[float, ...] = (0.05, 0.5, 0.95),
                   threshold: float | Sequence[float] | None = None,
                   polygon_crs: str | None = None, layer: str | None = None, seed: int = 0
@@ -44,8 +44,8 @@ class Regional(Insight):
             What is drawn: expected totals; what would be observed, with the noise of counts; or
             that, given that every draw adds up to the known areas' totals.
         area_effect : bool
-            Of expected totals, see `at`; the other two take known areas' effects given their
-            totals.
+            Of expected totals, see `at`; the other two always take known areas' effects given
+            their totals.
         samples, seed : int
             Number of joint draws, and their seed.
         quantiles : tuple of float
@@ -101,7 +101,8 @@ class Regional(Insight):
             else:
                 drawn = self.sample(data.ds, count, preserve_totals=kind == "preserved", seed=own)
                 parts.append(zones.of_values(drawn.values))
-        said = {"expected": DISTRIBUTIONS[area_effect], "preserved": PRESERVED,
+        said = {"expected": conditional_on(area_effect, self._trained(data)),
+                "preserved": PRESERVED,
                 "observed": "posterior predictive"}[kind]
         return zones.labelled(np.concatenate(parts), quantiles, threshold, {
             **self.provenance(), "distribution": said})
@@ -154,7 +155,7 @@ class Regional(Insight):
             residuals="randomised quantile residuals, effects of areas from their prior")
 
     def ranks(self, ds: xr.Dataset, unit: str = "bag", *, samples: int = 1000,
-              top: int | float = 0.1, level: float = 0.9, area_effect: bool = False, seed: int = 0
+              top: int | float = 0.1, level: float = 0.9, area_effect: bool = True, seed: int = 0
               ) -> xr.Dataset:
         """Posterior of the rank of areas, or of individuals, by their rate; 1 the highest.
 
@@ -169,7 +170,7 @@ class Regional(Insight):
         top, level
             As of `workbench.ranks`.
         area_effect : bool
-            See `at`; with it areas of the training data are ranked given their totals.
+            See `at`: whether areas of the training data are ranked given their totals.
 
         Returns
         -------
@@ -200,7 +201,7 @@ class Regional(Insight):
             total = np.bincount(data.ds["membership"].values, data.ds["weight"].values)
             drawn = (drawn / total).assign_attrs(drawn.attrs, units=self.rate_units)
         return ranks(drawn, top=top, level=level).assign_attrs(
-            distribution=DISTRIBUTIONS[area_effect])
+            distribution=conditional_on(area_effect, self._trained(data)))
 
     def explain(self, ds: xr.Dataset, at, *, area_effect: bool = True, nearest: int = 5,
                 influential: int = 5, quantiles: tuple[float, ...] = (0.05, 0.5, 0.95),

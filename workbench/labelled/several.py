@@ -12,8 +12,8 @@ from workbench.checks import require
 from workbench.labelled.fit import Fit
 from workbench.labelled.maps import field_maps
 from workbench.labelled.predictive import (
-    DISTRIBUTIONS,
     LabelledPredictive,
+    conditional_on,
     coords_of,
     keep_places,
     labelled,
@@ -61,7 +61,7 @@ class SourcesFit(Fit):
         return xr.DataArray(list(weights.values()), {"source": list(weights)}, "source",
                             attrs={"long_name": "composite weight", "units": ""})
 
-    def at(self, ds: xr.Dataset, area_effect: bool = False, task: str | None = None, **which
+    def at(self, ds: xr.Dataset, area_effect: bool = True, task: str | None = None, **which
            ) -> LabelledPredictive:
         """Predictive distribution of a task's field at the individuals.
 
@@ -87,7 +87,7 @@ class SourcesFit(Fit):
         predictive = self.inner.at(bags, trained, area_effect, task=task, **which)
         joint = self._joint(bags, trained if area_effect else None, task, which)
         return self._individuals(predictive, data, self._units_of(task, **which), "field",
-                                 DISTRIBUTIONS[area_effect], joint)
+                                 conditional_on(area_effect, trained), joint)
 
     def _joint(self, bags, trained, task: str | None, which: dict):
         """Joint draws of what `at` is the distribution of, where the model has them."""
@@ -115,7 +115,7 @@ class SourcesFit(Fit):
         return self._individuals(self.inner.latent(self._bags(data), task=task), data,
                                  "link scale", "latent f")
 
-    def over(self, ds: xr.Dataset, area_effect: bool = False, task: str | None = None, **which
+    def over(self, ds: xr.Dataset, area_effect: bool = True, task: str | None = None, **which
              ) -> LabelledPredictive:
         """Distribution of the mean (or total) of a task's field over each bag.
 
@@ -138,7 +138,7 @@ class SourcesFit(Fit):
                                   self._units_of(task, rates=False, **which), "bag parameter")
 
     def to_dataset(self, ds: xr.Dataset, quantiles=(0.05, 0.5, 0.95),
-                   threshold: float | Sequence[float] | None = None, area_effect: bool = False,
+                   threshold: float | Sequence[float] | None = None, area_effect: bool = True,
                    task: str | None = None) -> xr.Dataset:
         """The map of a task, with provenance: see `Fit.to_dataset`.
 

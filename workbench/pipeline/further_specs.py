@@ -122,7 +122,8 @@ class PredictSpec(BaseSpec):
     task : str, optional
         Quantity to map, of fits to several sources.
     area_effect : bool
-        Include the area's own random effect. See ``Fit.at``.
+        Take effects of areas of the fit given their observed total, not over their prior. See
+        ``Fit.at``.
     rescale_to_totals : bool
         Let the map add up to the total of every area. See ``preserve_totals`` of
         ``Fit.to_dataset``.
@@ -148,7 +149,7 @@ class PredictSpec(BaseSpec):
     nodata: float | None = None
     chunks: int = 1024
     task: str | None = None
-    area_effect: bool = False
+    area_effect: bool = True
     rescale_to_totals: bool = False
     information: bool = False
     components: bool = False
@@ -171,8 +172,7 @@ def check_rasters(spec: PredictSpec) -> None:
         require(not given and spec.chunks == PredictSpec.chunks, "weight, nodata and chunks are of "
                 "rasters; name these with " + option("rasters", ("FILE",)))
         return
-    for name in ("at", "task", "area_effect", "rescale_to_totals", "information", "components",
-                 "draws"):
+    for name in ("at", "task", "rescale_to_totals", "information", "components", "draws"):
         value = getattr(spec, name)
         require(not value, f"rasters are mapped in blocks, without {option(name, value)}; leave it "
                 "out")

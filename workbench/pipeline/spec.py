@@ -39,7 +39,7 @@ class Spec(BaseSpec):
     areas : int, optional
         Merge neighbouring areas until this many are left.
     area_effect : bool
-        Include the area's own random effect. See ``Fit.at``.
+        Take effects of areas given their observed total, not over their prior. See ``Fit.at``.
     folds : int
         Folds of cross-validation over held-out areas; 0 for none.
     folds_scheme : str
@@ -84,7 +84,7 @@ class Spec(BaseSpec):
     dataset_options: Mapping = field(default_factory=Settings)
     level: str | None = None
     areas: int | None = None
-    area_effect: bool = False
+    area_effect: bool = True
     folds: int = 0
     folds_scheme: str = "random"
     rescale_to_totals: bool = False

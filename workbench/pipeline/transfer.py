@@ -44,7 +44,7 @@ def elsewhere(spec: Spec, ds: xr.Dataset) -> xr.Dataset:
     ExtrapolationWarning
         Where covariates are beyond what the areas' means span.
     """
-    for name in ("folds", "rescale_to_totals", "residuals", "area_effect"):
+    for name in ("folds", "rescale_to_totals", "residuals"):
         require(not getattr(spec, name), f"{name} is of the areas that the model learns from, not "
                 "of another region; leave it out, or run it without at first")
     return region(spec, ds)

@@ -94,8 +94,9 @@ def command_of(spec: BaseSpec, out: str = "map.nc") -> str:
                 return ""
         elif isinstance(value, tuple) and entry.type == "tuple[str, ...]":
             flags += [(name, one) for one in value]
-        else:
-            flags.append((_FLAGS.get(name, name), thaw(value)))
+        else:           # of a switch that is on by itself: the other flag
+            flags.append((f"no_{name}", True) if value is False
+                         else (_FLAGS.get(name, name), thaw(value)))
     texts = [_flag(name, value) for name, value in flags]
     if any(text is None for text in texts):
         return ""
@@ -189,10 +190,9 @@ def steps_of(spec: BaseSpec, folder: Path | None = None) -> Steps:
             f"wb.read({seen(spec.at)!r})" if is_file(spec.at) else f"wb.load({spec.at!r})"))
     wanted = {"quantiles": thaw(spec.quantiles)}
     wanted |= {} if spec.threshold is None else {"threshold": thaw(spec.threshold)}
-    wanted |= {"area_effect": True} if spec.area_effect else {}
     wanted |= {"preserve_totals": True, "seed": spec.seed} if spec.rescale_to_totals else {}
-    wanted |= {name: getattr(spec, name) for name in ("information", "components", "draws")
-               if getattr(spec, name)}
+    further = ("area_effect", "information", "components", "draws")
+    wanted |= {f: getattr(spec, f) for f in further if getattr(spec, f) != getattr(Spec, f)}
     wanted |= {"seed": spec.seed} if spec.draws else {}
     fit = "fit = model.fit(ds)"
     if spec.mixture:

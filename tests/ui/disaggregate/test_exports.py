@@ -12,7 +12,7 @@ from tests.ui.kit import ran, restored
 from workbench.checks import InputError
 from workbench.ui.base.session import pack, unpack
 from workbench.ui.disaggregate import engine, exporting, exports, keeping
-from workbench.ui.disaggregate.engine import _ANSWERS, _SCORES, _WITH_EFFECT
+from workbench.ui.disaggregate.engine import _ANSWERS, _SCORES, _WITHOUT_EFFECT
 from workbench.ui.disaggregate.fitted import CANCELLED, FITTED, PREVIEW, UNFITTED, Fitted
 from workbench.ui.disaggregate.state import State
 from workbench.ui.disaggregate.views.lengthscale import Lengthscale
@@ -29,7 +29,7 @@ def begin():
 
     def make(query, fresh=True):
         if fresh:
-            for cache in (_ANSWERS, _SCORES, _WITH_EFFECT):
+            for cache in (_ANSWERS, _SCORES, _WITHOUT_EFFECT):
                 cache._kept.clear()
         state = State()
         assert state.read(query) == []

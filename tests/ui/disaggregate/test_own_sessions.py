@@ -15,7 +15,7 @@ from workbench.checks import InputError
 from workbench.ui.base import handover, leftovers
 from workbench.ui.base.session import pack, unpack
 from workbench.ui.disaggregate import keeping, own
-from workbench.ui.disaggregate.engine import _ANSWERS, _SCORES, _WITH_EFFECT
+from workbench.ui.disaggregate.engine import _ANSWERS, _SCORES, _WITHOUT_EFFECT
 from workbench.ui.disaggregate.scenes import _SCENES
 from workbench.ui.disaggregate.state import State
 from workbench.ui.disaggregate.views.exports import Exports
@@ -37,7 +37,7 @@ def begin():
     sessions = []
 
     def make(state=None):
-        for cache in (_ANSWERS, _SCORES, _WITH_EFFECT, _SCENES):
+        for cache in (_ANSWERS, _SCORES, _WITHOUT_EFFECT, _SCENES):
             cache._kept.clear()
         state = state or State()
         if not sessions:

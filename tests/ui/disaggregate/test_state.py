@@ -17,7 +17,7 @@ def test_a_state_survives_its_url():
     state.param.update(dataset="korea")
     state.param.update(granularity="60", model="centre-point", kernel="linear+matern52",
                        lengthscale=50.0, nugget="learn", threshold=10, colours="auto",
-                       log_colours=True, area_effect=True)
+                       log_colours=True, area_effect=False)
     again = State()
     assert again.read("?" + state.query()) == []
     assert again.query() == state.query()
@@ -156,12 +156,16 @@ def test_the_catalogue_describes_the_data(name):
     ({"overdispersion": "none", "nugget": 0.2}, True),
     ({"overdispersion": "none", "nugget": "learn"}, True),
     ({"likelihood": "negative-binomial"}, True),
-    ({"likelihood": "negative-binomial", "nugget": 0.0}, False),
+    ({"likelihood": "negative-binomial", "nugget": 0.0}, True),     # it has multipliers
     ({"link": "identity", "likelihood": "normal"}, False),
     ({"model": "aggregated-gp"}, False),
     ({"model": "auto"}, True),
-    ({"model": "auto", "overdispersion": "none", "nugget": 0.0}, True)])
+    ({"model": "auto", "overdispersion": "none", "nugget": 0.0}, True),
+    ({"model": "constant"}, False)])
 def test_the_area_effect_is_offered_where_there_is_one(choices, offered):
-    state = State(**{"model": "vbagg", "area_effect": True} | choices)
+    state = State(**{"model": "vbagg", "area_effect": False} | choices)
     assert (state.inapplicable("area_effect") == "") is offered
-    assert state.spec().area_effect is offered
+    flat = choices.get("model") == "constant"       # shown as one rate everywhere
+    assert state.spec().area_effect is not (offered or flat)
+    state.area_effect = True
+    assert state.spec().area_effect is not flat

@@ -219,18 +219,18 @@ def test_the_ends_of_a_slider_have_one_neighbour(state):
 
 def test_the_area_effect_is_switched_without_a_fit(state, begin, monkeypatch):
     store = begin().settled()
-    smooth, scores = store.answer, store.scores
+    given, scores = store.answer, store.scores
     monkeypatch.setattr(pipeline, "model_of", None)      # to call it would fail
-    state.area_effect = True
-    eventually(lambda: store.answer.area_effect)
-    expected = smooth.fit.at(store.scene.plain, area_effect=True)
+    state.area_effect = False
+    eventually(lambda: not store.answer.area_effect)
+    expected = given.fit.at(store.scene.plain, area_effect=False)
     np.testing.assert_allclose(store.answer.mean, expected.mean.values)
     np.testing.assert_allclose(store.exceedance,
                                expected.exceedance(state.spec().threshold).values)
-    assert np.abs(store.answer.mean / smooth.mean - 1).max() > 0.01
+    assert np.abs(store.answer.mean / given.mean - 1).max() > 0.01
     assert store.scores is scores and store.work == ""
-    state.area_effect = False
-    eventually(lambda: store.answer is smooth)
+    state.area_effect = True
+    eventually(lambda: store.answer is given)
 
 
 def test_a_switch_during_a_fit_neither_stops_nor_loses_it(state, begin):

@@ -70,13 +70,17 @@ class PoissonKriging(Baseline):
         mean = (ones @ cho_solve(factor, relative)) / (ones @ cho_solve(factor, ones))
         dual = averaging.T @ cho_solve(factor, relative - mean)
 
-        def rate(new: xr.Dataset) -> np.ndarray:
+        def field(new: xr.Dataset) -> np.ndarray:
             where = _places(new)
             parts = np.array_split(where, len(where) * len(points) // 10**7 + 1)
-            field = [sill * np.exp(-cdist(part, points) / reach) @ dual for part in parts]
-            return overall * np.maximum(mean + np.concatenate(field), _FLOOR)
+            return mean + np.concatenate(
+                [sill * np.exp(-cdist(part, points) / reach) @ dual for part in parts])
 
-        expected = rate(ds) * weight
+        def rate(new: xr.Dataset) -> np.ndarray:
+            return overall * _raised(field(new))
+
+        inside = field(ds)
+        expected = overall * _raised(inside) * weight
         # The kriged totals all but equal the data, so their residuals are those of leaving out.
         inverse = cho_solve(factor, np.eye(value.size))
         left_out = relative - cho_solve(factor, relative - mean) / np.diag(inverse)
@@ -84,15 +88,10 @@ class PoissonKriging(Baseline):
         scaled = expected * (predicted / np.bincount(membership, expected))[membership]
         sds = self._log_sds(ds, scaled, 1.0)
         units = ds["x"].attrs.get("units", "")
-        low = float(np.mean(expected <= 1.001 * _FLOOR * overall * weight))
-        if low > 0:
-            warn(f"kriging gave negative rates to {low:.2%} of the individuals, which were raised "
-                 f"to {_FLOOR:g} of the mean rate: look whether single areas are far from their "
-                 "neighbours, or use a model whose rates are positive, such as vbagg",
-                 ApproximationWarning)
         return BaselineFit("Poisson kriging", rate, *sds, {
             "range": f"{reach:.3g} {units}".strip(), "relative sill": f"{sill:.3g}",
-            "negative rates, raised": f"{low:.2%}", "dispersion": self.dispersion})
+            "negative rates, raised": f"{int((inside < 0).sum()):,} of {len(inside):,}",
+            "dispersion": self.dispersion})
 
     def _support(self, places, weight, membership) -> tuple[np.ndarray, np.ndarray]:
         """Points (p, 2) and their shares of the areas' weights (bag, p)."""
@@ -118,6 +117,17 @@ def _places(ds: xr.Dataset) -> np.ndarray:
     require("x" in ds.coords, "kriging needs coordinates x and y on the individuals; this dataset "
                               "has none: use a method that works by covariates")
     return np.column_stack([ds["x"].values, ds["y"].values]).astype(float)
+
+
+def _raised(field: np.ndarray) -> np.ndarray:
+    """Kriged relative rates, negative ones at the floor, which is said."""
+    negative = int((field < 0).sum())
+    if negative:
+        warn(f"kriging gave negative rates to {negative:,} of {field.size:,} individuals, which "
+             f"were raised to {_FLOOR:g} of the mean rate: look whether single areas are far from "
+             "their neighbours, or use a model whose rates are positive, such as vbagg",
+             ApproximationWarning)
+    return np.maximum(field, _FLOOR)
 
 
 def _factor(covariance: np.ndarray, noise: np.ndarray) -> tuple[np.ndarray, bool]:

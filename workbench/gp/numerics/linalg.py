@@ -140,8 +140,13 @@ def left(prior: Float[Tensor, " n"], explained: Float[Tensor, " n"]) -> Float[Te
     return floored(prior - explained, prior)
 
 
-def floored(variance: Float[Tensor, " n"], prior: Float[Tensor, " n"], least: float = 0.0
-            ) -> Float[Tensor, " n"]:
+#: What to do about negative variances of a Gaussian process given observations with noise.
+_OF_NOISE = ("the covariance of the observations and that with them do not belong together, or "
+             "their noise is too small; fix a larger noise.variance, or use dtype='float64'")
+
+
+def floored(variance: Float[Tensor, " n"], prior: Float[Tensor, " n"], least: float = 0.0,
+            remedy: str = _OF_NOISE) -> Float[Tensor, " n"]:
     """Variances (n,), those that rounding took below ``least`` at it; see `left`.
 
     Parameters
@@ -152,6 +157,8 @@ def floored(variance: Float[Tensor, " n"], prior: Float[Tensor, " n"], least: fl
         Size of the terms that it is a difference of.
     least : float
         Zero, or so little that only a logarithm or a division needs it.
+    remedy : str
+        Likely cause, and what to do.
 
     Warns
     -----
@@ -160,12 +167,10 @@ def floored(variance: Float[Tensor, " n"], prior: Float[Tensor, " n"], least: fl
     """
     beyond = variance < -math.sqrt(torch.finfo(variance.dtype).eps) * prior.abs()
     if bool(beyond.any()):
-        worst = float((variance / prior)[beyond].min())
+        worst = float((variance / (prior.abs() + torch.finfo(prior.dtype).tiny))[beyond].min())
         warn(
             f"{int(beyond.sum())} of {len(variance)} posterior variances are negative, the worst "
-            f"{worst:.1e} of the prior variance, and set to zero: the covariance of the "
-            "observations and that with them do not belong together, or their noise is too small; "
-            "fix a larger noise.variance, or use dtype='float64'",
+            f"{worst:.1e} of the terms that it is a difference of, and set to zero: {remedy}",
             NegativeVarianceWarning)
     return variance.clamp_min(least)
 

@@ -9,7 +9,7 @@ from workbench.labelled.classes.base import LabelledModel
 
 
 class Constant(LabelledModel):
-    """One rate everywhere: the baseline everything is compared with.
+    """One rate everywhere, but for effects of areas: the baseline everything is compared with.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ class Constant(LabelledModel):
     >>> import workbench as wb
     >>> ds = wb.load("swiss-roll", n_bags=20, mean_size=10, size_std=4)
     >>> fit = wb.Constant().fit(ds)
-    >>> float(fit.at(ds).mean.std().round(6))       # one rate everywhere
+    >>> float(fit.at(ds, area_effect=False).mean.std().round(6))        # one rate everywhere
     0.0
     """
 

@@ -166,8 +166,8 @@ def _let_go() -> Iterator[None]:
     A page of panel-material-ui watches for ever whether the server is busy, and Panel keeps every
     callback in JavaScript with the widget it is of, and the corner of a page in which toasts are
     shown: a server would keep every page that it has shown, and with it all that the session has
-    computed. Of the server being busy a page does not
-    hear at all: with every event of one session all pages would be searched through and sent.
+    computed. Of the server being busy a page does not hear at all: with every event of one session
+    all pages would be searched through and sent.
     """
     hearers, scripted, document = _hearers(), set(Callback.registry), pn.state.curdoc
     yield
@@ -182,8 +182,10 @@ def _let_go() -> Iterator[None]:
             pn.state.param.unwatch(hearer)
         for widget in scripted:
             Callback.registry.pop(widget, None)
-        for name in [name for name, (*_, shown, _) in pn.state._views.items() if shown is document]:
-            del pn.state._views[name]
+        # A copy, as other threads add theirs; without a document there is nobody whose they are.
+        for name, (*_, shown, _) in list(pn.state._views.items()) if document is not None else ():
+            if shown is document:
+                pn.state._views.pop(name, None)
 
     on_close(forget)
 

@@ -185,7 +185,9 @@ def _map(setting: Setting, name: str, model, ds: xr.Dataset) -> np.ndarray:
         fit = getattr(model, "whole", None) or model.fit(known)
         if getattr(fit, "cancelled", False):
             raise Stop
-        rate, weight = fit.at(known).mean.values.astype(float), known["weight"].values
+        # Rescaling takes totals in: with effects given them, too, they would count twice.
+        rate = fit.at(known, area_effect=not setting.data.counts).mean.values.astype(float)
+        weight = known["weight"].values
         if setting.data.counts and (rate >= 0).all():
             rate = rescale_to_totals(known, rate * weight).values / weight
         return rate.astype(np.float32)

@@ -20,7 +20,7 @@ known = bare(ds)        # what models may see: no outlines, no truth
 together, *_ = line_up(ds, models, {effort!r}, {seed})
 maps = ds[["membership", "weight"]]
 for name, column in {columns}.items():
-    rate = together[name].fit(known).at(known).mean.values.astype(float)
+    rate = together[name].fit(known).at(known{effects}).mean.values.astype(float)
 {totals}    maps[column] = ("individual", rate)
 """
 _TOTALS = """\
@@ -59,6 +59,7 @@ def board_program(board: Board, test: str, by: str) -> str:
     setting = board.setting
     made = _MAPS.format(
         effort=setting.effort, seed=setting.seed, totals=_TOTALS if setting.data.counts else "",
+        effects=", area_effect=False" if setting.data.counts else "",
         columns=pformat({name: column_of(name) for name in board.maps}, sort_dicts=False))
     needed = program(setting).replace("import workbench as wb\n", _IMPORTS, 1)
     return f"{needed}\n{made}\n{_RANKED.format(test=test, by=by)}"

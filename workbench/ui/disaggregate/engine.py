@@ -32,9 +32,9 @@ __all__ = ["Answer", "Scene", "data_spec", "ready_scene", "scene"]
 EXACT_LIMIT = 4_500     # individuals; the exact model holds all their pairs in memory
 SAMPLES = 300
 
-# A fit holds up to some 70 MB; the answers with an effect share the fits of the others.
+# A fit holds up to some 70 MB; the answers without an effect share the fits of the others.
 _ANSWERS, _SCORES, _FLAT = Cache(14), Cache(24), Cache(6)
-_WITH_EFFECT = Cache(6)
+_WITHOUT_EFFECT = Cache(6)
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class Answer:
     ``spec`` it makes the answer again, in any session. ``restored`` says whether the answer was
     made at hyperparameters that were given, not learnt here; ``own`` that it came from a file, and
     belongs to one session. ``area_effect`` says whether the maps include what is particular to
-    each area. ``rough`` says whether q was found in a hurry: see `settled`.
+    each area, given its total. ``rough`` says whether q was found in a hurry: see `settled`.
     """
 
     spec: Spec
@@ -57,7 +57,7 @@ class Answer:
     std: np.ndarray
     kind: str
     seconds: float
-    area_effect: bool = False
+    area_effect: bool = True
     fitted: Fitted = UNFITTED
     restored: bool = False
     own: bool = False
@@ -114,17 +114,17 @@ def base_spec(spec: Spec) -> Spec:
 
 
 def fit_spec(spec: Spec) -> Spec:
-    """A Spec without what does not change its fit: the threshold and the area effect's share."""
-    return replace(spec, threshold=None, area_effect=False)
+    """A Spec without what does not change its fit: the threshold, and leaving area effects out."""
+    return replace(spec, threshold=None, area_effect=True)
 
 
 def ready(spec: Spec, fitted: Fitted = UNFITTED) -> Answer | None:
     """The answer to a Spec at a fit if it is there: what `quick` would return."""
     key = fit_spec(spec), fitted
     found = _ANSWERS.peek(key)
-    if found is None or not spec.area_effect:
+    if found is None or spec.area_effect:
         return found
-    return _WITH_EFFECT.peek((*key, found.rough))
+    return _WITHOUT_EFFECT.peek((*key, found.rough))
 
 
 def quick(spec: Spec, fitted: Fitted = UNFITTED) -> Answer:
@@ -145,7 +145,7 @@ def quick(spec: Spec, fitted: Fitted = UNFITTED) -> Answer:
 
 
 def learn(spec: Spec, tick: Callable[[int, float, float], None] | None = None) -> Answer:
-    """Maps with all hyperparameters learnt that the Spec does not fix, area effect left out.
+    """Maps with all hyperparameters learnt that the Spec does not fix.
 
     Those of a mixture are rough: `settled` makes of them what its address gives everybody.
     """
@@ -176,8 +176,8 @@ def including(answer: Answer, area_effect: bool) -> Answer:
     if not answer.again:
         return make()
     key = answer.spec, answer.fitted
-    return (_WITH_EFFECT.get((*key, answer.rough), make) if area_effect
-            else _ANSWERS.get(key, make))
+    return (_ANSWERS.get(key, make) if area_effect
+            else _WITHOUT_EFFECT.get((*key, answer.rough), make))
 
 
 def settled(answer: Answer) -> Answer:

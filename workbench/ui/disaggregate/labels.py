@@ -10,6 +10,7 @@ from workbench.ui.disaggregate import verdict_words as words
 # why a choice is not offered
 NORMAL_ONLY = "the exact model always has the identity link and Normal errors"
 FLAT_ONLY = "the flat model has no kernel"
+FLAT_MAP = "the flat model is shown as one rate everywhere"
 AUTO_ONLY = "Auto fits several kernels, with area effects and a nugget, and weights them"
 NEEDS_NORMAL = "identity lets rates be negative: choose the Normal likelihood first"
 NEEDS_POSITIVE = "counts need positive rates: choose the link exp or square first"

@@ -106,8 +106,8 @@ def badge(exact: bool, kind: str, seconds: float, steps: int, area_effect: bool)
     how = "exact" if exact else "approximate (variational)"
     took = f"{1000 * seconds:.0f} ms" if seconds < 1 else f"{seconds:.1f} s"
     learnt = f", {steps} steps" if steps else ""
-    included = " · area effect included" if area_effect else ""
-    return f"{how} · {took}{learnt} · {KINDS[kind]}{included}"
+    without = "" if area_effect else " · area effect left out"
+    return f"{how} · {took}{learnt} · {KINDS[kind]}{without}"
 
 
 def data_line(areas: int, individuals: int) -> str:

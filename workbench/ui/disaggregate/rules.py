@@ -24,6 +24,8 @@ def inapplicable(state: State, name: str) -> str:
         return labels.NORMAL_ONLY
     if state.model == FLAT and name in ("kernel", "transform", "lengthscale", "variance"):
         return labels.FLAT_ONLY
+    if state.model == FLAT and name == "area_effect":
+        return labels.FLAT_MAP
     if name == "lengthscale" and map_term(state.kernel) == "linear":
         return "regression alone has no lengthscale"
     if name == "overdispersion" and state.likelihood != "poisson":
@@ -51,10 +53,12 @@ def impossible(state: State, name: str) -> dict[str, str]:
 
 
 def _has_effect(state: State) -> bool:
-    """Whether the model gives areas or individuals iid effects under a positive link."""
+    """Whether areas or individuals have iid effects, or multipliers, under a positive link."""
     if state.model == AUTO:
         return True
     if state.model == EXACT or state.link == "identity":
         return False
+    if state.likelihood == "negative-binomial":
+        return True
     area = state.overdispersion == "area" and not inapplicable(state, "overdispersion")
     return area or state.nugget != 0

@@ -103,9 +103,9 @@ class State(state.State):
     log_colours = param.Boolean(
         False, doc="Equal steps of colour are equal ratios: for rates of which few are high.")
     area_effect = param.Boolean(
-        False, doc="Off: the smooth map that covariates and neighbours explain. On: with the "
-        "random effect of each area or individual, given the area's total; to predict what is "
-        "observed there.")
+        True, doc="On: with the random effect of each area or individual, given the area's total: "
+        "nearer to known rates inside the areas. Off: the smooth map that covariates and "
+        "neighbours explain, as of an area without a total.")
 
     status = param.Selector(objects=STATUSES, doc="Whether hyperparameters were learnt.")
     at = param.String("", doc="Hyperparameters of the fit that is shown; sliders come before them.")
@@ -281,7 +281,8 @@ class State(state.State):
             dataset=self.choice.dataset or self.dataset, dataset_options=loader, level=level,
             areas=areas, model=self.model, options=options, hyperparameters=self.fixed(),
             threshold=float(f"{self.threshold / self.choice.factor:.12g}"),
-            area_effect=self.area_effect and not self.inapplicable("area_effect"),
+            area_effect=self.model != FLAT and (
+                self.area_effect or bool(self.inapplicable("area_effect"))),
         )
 
     def neighbours(self) -> list[Spec]:

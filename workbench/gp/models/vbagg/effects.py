@@ -24,6 +24,10 @@ from workbench.gp.likelihoods.moments import POINTS as LOG_POINTS
 from workbench.gp.numerics.linalg import floored
 from workbench.gp.predictive import LogNormal, Normal
 
+_FIRST_ORDER = (
+    "effects of areas given their totals act to first order, which is not enough here; use "
+    "dtype='float64', or area_effect=False")
+
 
 @dataclass(frozen=True)
 class AreaEffects:
@@ -108,11 +112,15 @@ def conditional(state, seen: ProjectedData, moments: BagMoments, bags: Bags, tra
     own = state.nugget_variance
     own = own if state.area_std is None else own + state.area_std.square()
     gain = b * effects.gain[members]
-    variance = (
-        s - 2 * gain * with_total + gain.square() * moments.log_variance[members]
-        + b.square() * (effects.spread[members] - effects.prior[members]) + own
-    )
-    return Normal(m + b * effects.location[members], floored(variance, s + own, 1e-12).sqrt())
+    variance = _difference(
+        s, -2 * gain * with_total, gain.square() * moments.log_variance[members],
+        b.square() * (effects.spread[members] - effects.prior[members]), own, least=1e-12)
+    return Normal(m + b * effects.location[members], variance.sqrt())
+
+
+def _difference(*terms: Tensor, least: float = 0.0) -> Tensor:
+    """Variances as sums of terms of both signs: below ``least`` by rounding, they are at it."""
+    return floored(sum(terms), sum(term.abs() for term in terms), least, _FIRST_ORDER)
 
 
 def total_effects(state, seen: ProjectedData, moments: BagMoments, bags: Bags,
@@ -128,8 +136,7 @@ def total_effects(state, seen: ProjectedData, moments: BagMoments, bags: Bags,
     b, own = regression(state, share, bags, effects), state.nugget_variance
     own = own if state.area_std is None else own + state.area_std.square()
     known = effects.gain.square() * moments.log_variance + effects.spread - effects.prior
-    variance = own + b.square() * known[members]
-    return b * effects.location[members], floored(variance, own.expand_as(variance)).sqrt()
+    return b * effects.location[members], _difference(own, b.square() * known[members]).sqrt()
 
 
 @dataclass(frozen=True)
@@ -193,9 +200,9 @@ def multiplied(state, seen: ProjectedData, moments: BagMoments, bags: Bags, foun
     if moments.effect_variance is not None:
         spread = spread + moments.effect_variance
     factor = found.gain[members] * state.link.per_log_rate(m)
-    variance = (s + nugget - 2 * factor * (with_total + nugget * share)
-                + factor.square() * spread[members])
-    return Normal(m, floored(variance, s + nugget, 1e-12).sqrt())
+    variance = _difference(s + nugget, -2 * factor * (with_total + nugget * share),
+                           factor.square() * spread[members], least=1e-12)
+    return Normal(m, variance.sqrt())
 
 
 def _with_total(state, seen: ProjectedData, bags: Bags

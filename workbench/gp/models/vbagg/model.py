@@ -128,7 +128,7 @@ class CentrePointGP(VBAgg):
 
 
 class Constant(VBAgg):
-    """One rate everywhere: the baseline everything is compared with."""
+    """One rate everywhere, but for effects of areas: the baseline everything is compared with."""
 
     name = "constant"
     summary = "one flat rate"
