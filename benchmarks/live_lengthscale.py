@@ -71,7 +71,7 @@ def drag(state: State) -> tuple[np.ndarray, np.ndarray]:
         slider.options = {**slider.options, f"{value:.3g} here": value}
         before = screen.maps.atlas.fine.source.data["mean"]
         wall, cpu = time.perf_counter(), time.process_time()
-        store.dragged = True
+        store.held_until = np.inf
         slider.value = value
         _until(lambda before=before: screen.maps.atlas.fine.source.data["mean"] is not before
                and store.work == "scoring")

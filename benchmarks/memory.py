@@ -1,6 +1,6 @@
 """Memory of the server of the apps, in MB: after its start, its first pages, and ten sessions.
 
-    python benchmarks/memory.py
+    python benchmarks/memory.py         # some five minutes; writes data/results/server_memory.csv
 
 Each page is opened in Chromium, and read when it is ready and has had a while to rest; the sessions
 are then closed, and read when the server has forgotten them. Needs what `first_page` needs, and
@@ -12,35 +12,44 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
+import pandas as pd
 import typer
 from first_page import APPS, IDLE, PORT, REST, WAIT, server, tab
 from playwright.sync_api import Page
 
+RESULTS = Path(__file__).parents[1] / "data" / "results" / "server_memory.csv"
 FORGOTTEN = 40.0        # seconds after which a server has forgotten sessions that were left
 
 
 def main(sessions: int = 10, rest: float = 12.0) -> None:
-    """Print each number as soon as it is there."""
+    """Print each number as soon as it is there, and store them."""
+    told = {}
+
+    def tell(what: str, field: str = "VmRSS") -> None:
+        told[what] = _megabytes(process.pid, field)
+        print(f"{what:<14}{told[what]:6.0f}", flush=True)
+
     with server() as process:
         time.sleep(REST)
-        _tell("started", process.pid)
+        tell("started")
         for app in APPS:
             with tab() as page:
                 _look(page, app, rest)
-                _tell(app, process.pid)
+                tell(app)
         for number in range(sessions):
             with tab() as page:
                 _look(page, APPS[number % len(APPS)], 0.0)
-        _tell(f"{sessions} sessions", process.pid)
+        tell(f"{sessions} sessions")
         time.sleep(FORGOTTEN if sessions else 0)
-        _tell("forgotten", process.pid)
-        _tell("the most", process.pid, "VmHWM")
+        tell("forgotten")
+        tell("the most", "VmHWM")
+    table = pd.Series(told, name="mb").round(0).astype(int).rename_axis("after")
+    table.to_csv(RESULTS)
 
 
-def _tell(what: str, process: int, field: str = "VmRSS") -> None:
+def _megabytes(process: int, field: str) -> float:
     lines = Path(f"/proc/{process}/status").read_text(encoding="utf-8").splitlines()
-    kilobytes = next(int(line.split()[1]) for line in lines if line.startswith(field))
-    print(f"{what:<14}{kilobytes / 1000:6.0f}", flush=True)
+    return next(int(line.split()[1]) for line in lines if line.startswith(field)) / 1000
 
 
 def _look(page: Page, app: str, rest: float) -> None:

@@ -392,6 +392,19 @@ def test_fine_truth_decides_and_the_others_are_heard():
 
 
 @pytest.mark.slow
+def test_an_infinite_deviance_is_said_without_a_doubt(result):
+    data = result.data.copy(deep=True)
+    use = data.attrs["recommended"]
+    assert "infinite" not in verdict(data)[1]
+    data["scores"].loc[{"model": use, "score": "deviance"}] = np.inf
+    for name in ("difference", "lower", "upper"):
+        data[name].loc[{"model": use, "score": "deviance"}] = np.nan
+    said = verdict(data)[1]
+    assert "its deviance is infinite; by that of the point map alone" in said
+    assert "within error" not in said.split("infinite")[1] and "nan" not in said
+
+
+@pytest.mark.slow
 def test_every_setting_and_version_is_kept(result):
     settings = json.loads(result.data.attrs["settings"])
     assert settings["folds"] == 4 and settings["levels"] == [12] and settings["seed"] == 0

@@ -8,6 +8,7 @@ import xarray as xr
 
 from workbench.papers import experiment_named, frame, read_results, signed_rank
 from workbench.papers.law2018.candidates import best
+from workbench.papers.shikuri2025.california import GRIDS
 
 RESULTS = Path(__file__).parents[2] / "data" / "results"
 
@@ -137,6 +138,25 @@ def test_california_is_nearest_by_natural_values_and_population_is_half_met():
     assert coarse.mean().round(2).tolist() == [0.16, 0.16] and (coarse.sem() < 0.025).all()
     flat = table.loc["Population"].drop(columns=["natural", "PAPER"])
     assert (flat < 0.005).all(axis=None)
+    runs = frame(_results("california-grids")).query("reading == 'natural'").groupby(
+        ["output", "kernel"])
+    error = runs[[f"rmse_{size}" for size in GRIDS]].sem()
+    error.columns = [f"{size}°" for size in GRIDS]
+    assert (away["natural"].abs() > 2 * error.stack().reindex(away.index)).sum() == 45
+
+
+def test_california_natural_values_fail_where_it_is_said():
+    table = _table("california-grids").drop(columns="trials")
+    ours, theirs = (table.xs(name, level="reading") for name in ("natural", "PAPER"))
+    near = (theirs - table.xs("flat", level="reading"))["1.6°"]
+    assert (near.abs() < 0.06).groupby("kernel").sum().to_dict() == {"Gaussian": 2, "Laplacian": 5}
+    assert (near[near.abs() >= 0.06] > 0).all()
+    fell = ours["1.6°"] - ours["0.05°"] > 5e-5
+    assert list(fell.index[~fell]) == [("HouseAge", "Gaussian")]
+    assert ours.loc["HouseAge", "Gaussian"].round(2).iloc[[0, -1]].tolist() == [0.55, 0.55]
+    assert theirs.loc["HouseAge", "Gaussian"].iloc[-1] == 0.17
+    assert ours.loc["AveBedrms", "Gaussian"].iloc[0].round(2) == 1.0
+    assert (ours - theirs).loc["MedValue"].min(axis=None).round(2) == -0.32
 
 
 def test_summaries_of_few_observations_break_the_assumption_and_medians_beat_means():

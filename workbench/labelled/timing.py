@@ -9,7 +9,7 @@ import xarray as xr
 
 from workbench.gp.data.bags import Source
 from workbench.gp.fields.geometry import MOST_PAIRS
-from workbench.gp.models.vbagg.design import SMALL
+from workbench.gp.models.vbagg.design import learns_on_clusters
 from workbench.gp.models.vbagg.model import VBAgg
 from workbench.gp.models.vbagg.state import MOST_FEATURES, VariationalState
 from workbench.labelled.source import to_source
@@ -78,7 +78,7 @@ def auto_bytes(ds: xr.Dataset) -> float:
     sizes = torch.bincount(torch.as_tensor(ds["membership"].values))
     options = VBAgg().options
     clusters = sizes.clamp_max(options.compress)
-    large = individuals > SMALL and int(sizes.max()) > options.compress
+    large = learns_on_clusters(sizes, options.compress)
     return _bytes(individuals, columns + 2, 2 * options.inducing, len(sizes),
                   int(clusters.sum()) if large else None, _pairs(clusters if large else sizes), 8)
 

@@ -12,10 +12,11 @@ import xarray as xr
 
 import workbench as wb
 from tests.ui.disaggregate.sessions import Session
-from workbench.ui.disaggregate import engine, exporting, exports, following
+from workbench.ui.disaggregate import engine, exporting, exports
 from workbench.ui.disaggregate.catalogue import LEARNT, lengthscales
 from workbench.ui.disaggregate.scale import width_of
 from workbench.ui.disaggregate.state import State
+from workbench.ui.disaggregate.views import lengthscale
 from workbench.ui.disaggregate.views.charts import Charts
 from workbench.ui.disaggregate.views.lengthscale import Lengthscale
 from workbench.ui.disaggregate.views.maps import Maps
@@ -111,7 +112,7 @@ def test_moved_maps_are_settled_on_release_and_are_found_again(fit, tmp_path):
 def test_scores_wait_until_the_slider_is_let_go(fit, monkeypatch):
     session, view = fit
     store, stops = session.store, list(view.slider.options.values())
-    monkeypatch.setattr(following, "HELD", 1e6)         # else held for long enough they come
+    monkeypatch.setattr(lengthscale, "HELD", 1e6)       # else held for long enough they come
     slide(view, stops[2], released=False)
     session.maps()
     for stop in stops[-4:]:              # as long as four others of as many places take
@@ -216,6 +217,24 @@ def test_a_place_where_there_is_no_map_does_not_stop_the_slider(fit, monkeypatch
     session.wait(lambda: store.answer.kind == "moved")
     value = store.answer.fit.hyperparameters[LENGTH]["value"]
     assert value == pytest.approx(good) and store.error == ""
+
+
+@pytest.mark.slow
+def test_a_drag_over_the_stop_last_let_go_at_is_no_release(fit, monkeypatch):
+    session, view = fit
+    store, stops = session.store, list(view.slider.options.values())
+    other, last = stops[0], stops[view.slider.value_throttled]
+    for constant in ("HELD", "BACK"):
+        monkeypatch.setattr(lengthscale, constant, 1e6)
+    for stop in (other, last):          # back where it was let go, and no word of a release
+        slide(view, stop, released=False)
+        assert store.dragged
+    monkeypatch.setattr(lengthscale, "BACK", 0.3)
+    slide(view, other, released=False)
+    slide(view, last, released=False)           # let go there again: scores come by themselves
+    session.wait(lambda: not store.dragged)
+    session.settled()
+    assert store.scores is not None
 
 
 def test_an_address_may_have_any_lengthscale_that_a_fit_could_have():

@@ -202,8 +202,14 @@ def test_files_dropped_later_are_added_and_one_of_them_can_be_removed(contents, 
     assert view.weight.value == "people.tif" and set(view._files.rasters) == {"people.tif"}
     dropped(view, {"height.tif": contents["height.tif"]})
     assert set(view._files.rasters) == {"people.tif", "height.tif"} and len(view.held) == 4
+    view.weight.value = other = view.weight.options[-1]     # what is chosen, if it is still there,
+    removed_by(view, "Remove height.tif")
+    dropped(view, {"height.tif": contents["height.tif"]})
+    assert view.weight.value == other != "people.tif"       # outlives files that come and go
+    view.weight.value = "people.tif"
     removed_by(view, "Remove people.tif")
     assert set(view._files.rasters) == {"height.tif"} and "people.tif" not in view.weight.options
+    assert view.weight.value in view.weight.options
     view._take({"totals.csv": b""})             # as the browser tells of what has no content
     assert view.check.disabled and "totals.csv has no content" in view.told.object
     [button] = [one for one in view.held if one.label == "Remove totals.csv"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING
 
 from workbench.checks import InputError
@@ -15,8 +14,6 @@ from workbench.ui.disaggregate.insights import PAUSE
 
 if TYPE_CHECKING:
     from workbench.ui.disaggregate.store import Store
-
-HELD = 5.0              # most seconds that scores wait for a slider to be let go
 
 
 def follow(spec: Spec, fitted: Fitted, run: Run, store: Store) -> None:
@@ -62,8 +59,7 @@ def score(answer: Answer, scene: Scene, run: Run, store: Store) -> None:
     """
     if answer.rough or engine.ready_scores(answer) is None:
         run.wait_for_page(PAUSE)
-        deadline = time.monotonic() + HELD
-        while store.dragged and time.monotonic() < deadline:
+        while store.dragged:
             run.rest(LOOK_SECONDS)
     exact = engine.settled(answer)
     if exact is not answer:

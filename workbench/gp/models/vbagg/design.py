@@ -81,6 +81,20 @@ def design_of(options: VariationalOptions, source: Source, link: Link, reduce) -
     return Design(bags, transform, whole, learning_geometry(options, whole), terms, inducing, scale)
 
 
+def learns_on_clusters(sizes: Tensor, most: int) -> bool:
+    """Whether hyperparameters are learnt on clusters, not on all individuals.
+
+    Parameters
+    ----------
+    sizes : Tensor (B,)
+        Individuals of each bag.
+    most : int
+        Clusters of a bag at most, 0 for none: the option ``compress``.
+    """
+    few = float(sizes.sum()) <= SMALL and float(sizes.double().square().sum()) <= FEW_PAIRS
+    return most > 0 and not few and float(sizes.max()) > most
+
+
 def learning_geometry(options: VariationalOptions, whole: Geometry) -> Geometry:
     """All individuals, or clusters of them.
 
@@ -88,9 +102,7 @@ def learning_geometry(options: VariationalOptions, whole: Geometry) -> Geometry:
     do not average out.
     """
     most = options.compress
-    sizes = whole.operator.bags.sizes
-    few = len(whole.x) <= SMALL and float(sizes.square().sum()) <= FEW_PAIRS
-    if most == 0 or few or float(sizes.max()) <= most:
+    if not learns_on_clusters(whole.operator.bags.sizes, most):
         return whole
     clusters = whole.clusters
     if clusters is None or clusters.most != most:

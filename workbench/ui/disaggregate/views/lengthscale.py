@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import panel as pn
 import panel_material_ui as pmui
 
@@ -18,6 +20,8 @@ from workbench.ui.disaggregate.state import AUTO, LEARNT
 from workbench.ui.disaggregate.store import Store
 
 MARKED = {"& .MuiSlider-mark": {"height": "14px", "width": "3px", "opacity": 1}}
+HELD = 5.0              # seconds after a move that scores wait for the handle to be let go
+BACK = 1.0              # at the stop where it was last let go: a browser does not tell it again
 _FOLLOWED = ("lengthscale", "dataset", "model", "kernel", "status", "at")
 
 
@@ -107,7 +111,8 @@ class Lengthscale(View):
         value, released = slider.value, slider.value_throttled
         if let_go and released in range(len(values)):
             value = values[released]
-        self.store.dragged = values.index(value) != released
+        waits = 0.0 if let_go else BACK if values.index(value) == released else HELD
+        self.store.held_until = time.monotonic() + waits
         if value != self.scale.value:
             self.store.state.fix_lengthscale(value)
 

@@ -41,6 +41,7 @@ class Own(View):
         self._held: dict[str, bytes] = {}       # all that was dropped, by name
         self._people: dict[str, str] = {}
         self._layers: dict[str, tuple[str, str]] = {}
+        self._guessed: dict[pmui.Select, object] = {}
         self.drop = pmui.FileInput(label=labels.DROP, uploaded_label=labels.DROPPED, multiple=True,
                                    sizing_mode="stretch_width", sx=FOCUSED)
         self.value = pmui.Select(label="Column of the totals", width=ACROSS, options=[],
@@ -143,12 +144,12 @@ class Own(View):
         self.held.visible = bool(held)
 
     def _offer(self, files: own.Files) -> None:
-        """Say what is what, as far as names tell."""
+        """Say what is what, as far as names tell, where nobody has chosen otherwise."""
         polygons, table = files.polygons is not None, files.table
         columns = totals_first(files.numbers)
-        self.value.param.update(options=columns, visible=polygons, value=next(iter(columns), None))
-        self.names.param.update(options=[NUMBERS, *files.names], value=[*files.names, NUMBERS][0],
-                                visible=polygons and table is None)
+        self._ask(self.value, columns, next(iter(columns), None), polygons)
+        self._ask(self.names, [NUMBERS, *files.names], [*files.names, NUMBERS][0],
+                  polygons and table is None)
         self._people = {labels.OF_AREAS.format(name): name for name in files.numbers}
         self._layers = {labels.OF_PIXELS.format(one, name): (name, one)
                         for name, layers in files.layers.items() if len(layers) > 1
@@ -156,11 +157,16 @@ class Own(View):
         rasters = [name for name in files.rasters if len(files.layers.get(name, ())) < 2]
         rasters += self._layers
         guessed = [*likely(rasters), *likely(self._people), AREA]
-        self.weight.param.update(options=[AREA, *rasters, *self._people], visible=polygons,
-                                 value=guessed[0])
+        self._ask(self.weight, [AREA, *rasters, *self._people], guessed[0], polygons)
         keys = {labels.KEY.format(*key): key[:2] for key in table.keys} if table else {}
-        self.key.param.update(options=keys, visible=bool(keys), value=next(
-            iter(keys.values()), None))
+        self._ask(self.key, keys, next(iter(keys.values()), None), bool(keys))
+
+    def _ask(self, choice: pmui.Select, options: list | dict, guess: object, visible: bool) -> None:
+        """Offer options; what was chosen of former ones stays, a guess gives way to the next."""
+        chosen, offered = choice.value, options.values() if isinstance(options, dict) else options
+        stays = chosen != self._guessed.get(choice, chosen) and chosen in offered
+        self._guessed[choice] = guess
+        choice.param.update(options=options, visible=visible, value=chosen if stays else guess)
 
     def _weight(self) -> tuple[str, str]:
         """The raster chosen as population, and which of its columns; empty where there is none."""
