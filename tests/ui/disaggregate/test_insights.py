@@ -192,7 +192,8 @@ def test_a_place_is_explained_and_left_for_the_next_by_keys_alone(country):
     until(lambda: view.drawer.open)
     place = int(country.answer.mean.argmax())
     assert view.arrows.leads == 1
-    assert float(country.explained["rate"]) == pytest.approx(country.answer.mean[place])
+    # Of few areas all pairs of pixels are kept, of the whole map those of clusters.
+    assert float(country.explained["rate"]) == pytest.approx(country.answer.mean[place], rel=1e-3)
     x, y = (float(data[name].values[place]) for name in "xy")
     assert spot.data == {"x": [x], "y": [y]}            # on every map
     wide = data.attrs["grid_transform"][0]
