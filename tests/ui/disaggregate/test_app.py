@@ -105,24 +105,25 @@ def test_controls_move_map_text_and_url_and_results_can_be_downloaded(page, apps
 
     press(page, "Fit")
     expect(badge(page)).to_contain_text("hyperparameters learnt", timeout=WAIT)
-    smooth = fingerprint(page)
+    given = fingerprint(page)
+    expect(badge(page)).not_to_contain_text("area effect")
     page.get_by_label("Include area effect").click()
-    expect(badge(page)).to_contain_text("area effect included", timeout=WAIT)
-    moved_from(page, smooth)
-    expect(page).to_have_url(re.compile("area_effect=yes"))
+    expect(badge(page)).to_contain_text("area effect left out", timeout=WAIT)
+    moved_from(page, given)
+    expect(page).to_have_url(re.compile("area_effect=no"))
     with page.expect_download() as download:
         press(page, "Settings (JSON)")
     download.value.save_as(tmp_path / "spec.json")
     spec = json.loads((tmp_path / "spec.json").read_text())
     assert (spec["dataset"], spec["level"], spec["options"]["kernel"], spec["area_effect"]) == (
-        "simulated-country", "region", "linear", True)
+        "simulated-country", "region", "linear", False)
     with page.expect_download() as download:
         press(page, "NetCDF")
     download.value.save_as(tmp_path / "maps.nc")
     maps = wb.read(tmp_path / "maps.nc")
     assert maps.sizes["individual"] == 10_000 and "exceedance" in maps
     carried = wb.Spec.from_json(maps.attrs["spec"])
-    assert (carried.model, carried.threshold, carried.area_effect) == ("vbagg", 0.15, True)
+    assert (carried.model, carried.threshold, carried.area_effect) == ("vbagg", 0.15, False)
 
     choose(page, "Overdispersion", "none")
     choose(page, "Nugget", "none")

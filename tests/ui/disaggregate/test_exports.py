@@ -220,11 +220,11 @@ def test_the_settings_of_a_preview_make_the_same_map_on_the_command_line(begin, 
 
 
 def test_the_settings_and_maps_of_a_fit_carry_it(begin, tmp_path):
-    session = fitted(begin, SMALL + "&area_effect=yes")
+    session = fitted(begin, SMALL + "&area_effect=no")
     store, state = session.settled(), session.state
     spec = wb.Spec.from_json(exports.settings(store.answer, state))
     assert spec.hyperparameters["area.std"] == store.answer.fit.hyperparameters["area.std"]["value"]
-    assert spec.area_effect and json.loads(exports.settings(store.answer, state))["status"] == (
+    assert not spec.area_effect and json.loads(exports.settings(store.answer, state))["status"] == (
         "fitted")
     alike(store.answer, wb.run(spec))
     (tmp_path / "maps.nc").write_bytes(exporting.bundle(store).file(".nc").getvalue())

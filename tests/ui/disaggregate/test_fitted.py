@@ -95,7 +95,7 @@ def test_other_settings_are_not_fitted_and_the_fit_comes_back_with_its_own():
         assert state.fitted == UNFITTED, name
         setattr(state, name, before)
         assert state.fitted == fit, name
-    state.threshold, state.variance, state.area_effect = 30, 0.1, True
+    state.threshold, state.variance, state.area_effect = 30, 0.1, False
     assert state.fitted == fit
 
 

@@ -181,7 +181,7 @@ def test_the_exact_model_refuses_what_does_not_fit_into_memory(begin):
 def test_keys_are_small_values_only(state):
     spec = state.spec()
     assert hash(engine.fit_spec(spec)) == hash(engine.fit_spec(state.spec()))
-    state.threshold, state.area_effect = 6, True
+    state.threshold, state.area_effect = 6, False
     assert engine.fit_spec(spec) == engine.fit_spec(state.spec())
 
 
@@ -238,8 +238,8 @@ def test_a_switch_during_a_fit_neither_stops_nor_loses_it(state, begin):
     session = begin()
     store = session.maps()
     store.fit()
-    state.area_effect = True
+    state.area_effect = False
     assert store.fitting
     session.maps()
-    eventually(lambda: store.answer.area_effect)
+    eventually(lambda: not store.answer.area_effect)
     assert store.answer.kind == "learnt"
