@@ -37,10 +37,10 @@ CASES: dict[str, tuple[int, int, dict]] = {
     "100,000 in 100 areas, link square": (100_000, 100, PLAIN | {"link": "square"}),
     "50,000 in 100 areas, 300 features": (50_000, 100, {"inducing": 300}),
     "200,000 in 200 areas": (200_000, 200, {}),
+    "60,000 in 3,000 areas, link square": (60_000, 3_000, PLAIN | {"link": "square"}),
     # The factors of the estimate were found on those above, not on these:
     "10,000 in 1,000 areas, 500 features": (10_000, 1_000, {"inducing": 500}),
-    "60,000 in 3,000 areas, link square": (60_000, 3_000, PLAIN | {"link": "square"}),
-    "1,000,000 in 1,000 areas": (1_000_000, 1_000, {}),
+    "30,000 in 2,000 areas, link square": (30_000, 2_000, PLAIN | {"link": "square"}),
 }
 GIB = 2**30
 

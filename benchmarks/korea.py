@@ -122,7 +122,7 @@ def whole(ds: xr.Dataset, method) -> dict[str, float]:
     started = time.perf_counter()
     fit = method.fit(ds)
     seconds = time.perf_counter() - started
-    expected = (fit.at(ds).mean * ds["weight"]).values
+    expected = (fit.at(ds, area_effect=False).mean * ds["weight"]).values
     draws = fit.sample(ds, SAMPLES, preserve_totals=True).values
     print(fit.summary(), "\n", flush=True)
     return scores(ds, expected, draws) | {"seconds": seconds, "objective": np.nan}

@@ -6,8 +6,8 @@
 
 Law et al. 2018, section 4.3: 957 areas, 1,044,683 pixels, 18 covariates and coordinates, 576
 landmarks (one for each training area there), the malaria kernel; Poisson counts as in the paper, or
-with the effects of areas and pixels that are the default (``--overdispersion auto``). Each size runs in a process of its
-own, so that the peak memory is its own. Writes data/results/pixels.csv.
+with the effects of areas and pixels that are the default (``--overdispersion auto``). Each size
+runs in a process of its own, so that the peak memory is its own. Writes data/results/pixels.csv.
 """
 
 from __future__ import annotations
@@ -61,8 +61,8 @@ def one(pixels: int, inducing: int, compress: int, overdispersion: str, threads:
     low, high = (bound.values for bound in prediction.interval(0.95))
     return {
         "pixels": ds.sizes["individual"], "areas": ds.sizes["bag"], "inducing": inducing,
-        "compress": compress, "overdispersion": overdispersion, "threads": threads, "fit_seconds": fitted - started,
-        "map_seconds": done - fitted,
+        "compress": compress, "overdispersion": overdispersion, "threads": threads,
+        "fit_seconds": fitted - started, "map_seconds": done - fitted,
         "evaluations": len(fit.history), "converged": fit.converged,
         "peak_gib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20,
         "objective": fit.objective, "log_rate_correlation": float(
@@ -103,7 +103,9 @@ def _store(table: pd.DataFrame) -> None:
         old = pd.read_csv(RESULTS)
         table = pd.concat([old, table]).drop_duplicates(
             ["pixels", "compress", "overdispersion", "inducing", "threads"], keep="last")
-    table.sort_values(["overdispersion", "compress", "pixels"], ascending=[False, True, True]).to_csv(RESULTS, index=False, float_format="%.6g")
+    table = table.sort_values(["overdispersion", "compress", "pixels"],
+                              ascending=[False, True, True])
+    table.to_csv(RESULTS, index=False, float_format="%.6g")
 
 
 if __name__ == "__main__":

@@ -128,7 +128,7 @@ def slopes() -> pd.DataFrame:
 @stored("pixels", "pixels.csv", command="python benchmarks/pixels.py --compress 10 --threads 1")
 def pixels() -> pd.DataFrame:
     """Time and memory against the number of pixels."""
-    raw = pd.read_csv(RESULTS / "pixels.csv", index_col="pixels")
+    raw = pd.read_csv(RESULTS / "pixels.csv", index_col="pixels").query("overdispersion == 'none'")
     raw.index = [f"{n:,}" for n in raw.index]
     return pick(raw, None, {
         "fit, s": ("fit_seconds", digits(0)), "map, s": ("map_seconds", digits(1)),

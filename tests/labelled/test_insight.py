@@ -115,9 +115,12 @@ def test_with_the_effect_of_the_area_they_add_up_to_the_rate(ds, fit):
 def test_a_mixture_goes_by_role(ds):
     fit = wb.Auto(effort="quick").fit(ds)
     maps = fit.to_dataset(ds, information=True, components=True)
-    np.testing.assert_allclose(maps["component_mean"].sum("component"), maps["latent_mean"],
-                               atol=1e-8, rtol=0)
-    assert maps["component_mean"]["component"].values[0] == "intercept"
+    parts = maps["component_mean"]
+    own = parts.sel(component="area effect", drop=True)         # given the area's total
+    np.testing.assert_allclose(parts.sum("component") - own, maps["latent_mean"], atol=1e-8, rtol=0)
+    assert np.abs(own).max() > 0.05 and parts["component"].values[0] == "intercept"
+    smooth = fit.to_dataset(ds, area_effect=False, components=True)["component_mean"]
+    assert {*smooth["component"].values} == {*parts["component"].values} - {"area effect"}
     assert bool((maps["information"] <= 1).all())
     prior, post = fit.inner.prior(fit._bags(fit._data(ds))), fit.latent(ds)
     np.testing.assert_allclose(maps["information"], 1 - post.variance / prior.variance.numpy())

@@ -29,8 +29,8 @@ def laid_out(name: str, band: xr.DataArray) -> xr.DataArray:
     -------
     xr.DataArray
         The same pixels. Where there is one row or column, the transform tells its size, if it
-        agrees with all coordinates. Of a single pixel an outdated one cannot be told from a true
-        one if the centre is the same.
+        agrees with all coordinates. An outdated one that does cannot be told from a true one, as
+        after coarsening that axis alone.
 
     Raises
     ------

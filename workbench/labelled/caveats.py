@@ -10,6 +10,8 @@ from workbench.labelled.source import Converted
 _ALL = 0.995            # share that is said to be everywhere
 _MUCH = 0.5             # share of the individuals beyond the areas' range that is worth a warning
 _FAR = 2.0              # times the sum of the data that fitted totals may add up to
+#: How the note begins that says of a fit that its totals are far from the data's.
+FAR_OFF = "the fitted totals add up to"
 _FEW = 10               # areas below which nothing can be tested; as in `wb.recover`
 
 
@@ -85,7 +87,7 @@ def far_off(fitted: float, observed: float) -> str:
     """
     if observed <= 0 or 1 / _FAR <= fitted / observed <= _FAR:
         return ""
-    return (f"the fitted totals add up to {fitted:,.6g}, the data to {observed:,.6g}: do not use "
+    return (f"{FAR_OFF} {fitted:,.6g}, the data to {observed:,.6g}: do not use "
             "this map without knowing why. Try overdispersion='area', other covariates, or "
             "link='exp'; a total that is wrong by orders of magnitude does it, too")
 

@@ -53,7 +53,7 @@ class Drawing(FitRecord):
         require(unit in ("bag", "individual"), f"unit must be 'bag' or 'individual', got {unit!r}")
         draw = getattr(self.inner, "simulate_bags" if unit == "bag" else "simulate_individuals")
         data = self._data(ds)
-        values = draw(self._bags(data), self._trained(data), samples, seed, **which)
+        values = draw(self._bags(data), self._trained(data, **which), samples, seed, **which)
         return self._drawn(values, unit, coords_of(data.ds, unit))
 
     def sample(self, ds: xr.Dataset, samples: int = 1000, *, preserve_totals: bool = False,

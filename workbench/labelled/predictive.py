@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -10,6 +11,9 @@ import xarray as xr
 
 from workbench.checks import require, warn
 from workbench.gp.predictive import Predictive
+
+if TYPE_CHECKING:
+    from workbench.gp.models.fits import ModelFit
 
 _SHARED = ("x", "y", "row", "column", "coverage", "individual_geometry")
 
@@ -21,17 +25,21 @@ DISTRIBUTIONS = {
 }
 
 
-def conditional_on(area_effect: bool, trained: torch.Tensor) -> str:
-    """What rates are conditional on, in words; of areas none of which is known, no totals.
+def conditional_on(inner: ModelFit, area_effect: bool, trained: torch.Tensor, **which) -> str:
+    """What rates are conditional on, in words: of no totals where no effect of an area knows them.
 
     Parameters
     ----------
+    inner : ModelFit
+        The fit in torch.
     area_effect : bool
         As of `Fit.at`.
     trained : Tensor (bag,)
         Position of each bag among those trained on, -1 for others.
+    **which
+        ``task=`` and ``source=``, of fits to several sources.
     """
-    return DISTRIBUTIONS[area_effect and bool((trained >= 0).any())]
+    return DISTRIBUTIONS[area_effect and inner.knows_totals(trained, **which)]
 
 
 class LabelledPredictive:

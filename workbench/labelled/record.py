@@ -234,6 +234,6 @@ class FitRecord:
         """Its bags as this fit's model sees them."""
         return data.cast(self.inner.state.options)
 
-    def _trained(self, data: Converted) -> torch.Tensor:
-        """Position of each bag among the training bags, -1 for others."""
+    def _trained(self, data: Converted, **which) -> torch.Tensor:
+        """Position of each bag among the training bags, -1 for others; ``which`` see `at`."""
         return self._training.positions(data)

@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 
 import numpy as np
+import torch
 import xarray as xr
 
 from workbench.checks import require
@@ -18,7 +19,7 @@ from workbench.labelled.predictive import (
     keep_places,
     labelled,
 )
-from workbench.labelled.source import Converted
+from workbench.labelled.source import Converted, TrainingBags
 from workbench.labelled.sources import TASK
 
 
@@ -39,8 +40,16 @@ class SourcesFit(Fit):
         super().__init__(inner, model, next(iter(sources.values())))
         found = self._given = {name: source.ds for name, source in sources.items()}
         self._attrs = {name: dict(ds["value"].attrs) for name, ds in found.items()}
+        self._trainings = {name: TrainingBags.of(source) for name, source in sources.items()}
         self._identify()
         self._per = {name: ds["weight"].attrs.get("units", "") for name, ds in found.items()}
+
+    def _trained(self, data: Converted, task: str | None = None, source: str | None = None
+                 ) -> torch.Tensor:
+        """Position of each bag among those of the source that is asked for, -1 for others."""
+        if not hasattr(self.inner, "named"):        # no effects, and no use for it
+            return super()._trained(data)
+        return self._trainings[self.inner.named(task, source)].positions(data)
 
     def __repr__(self) -> str:
         return f"<Fit of {self.model!r} to bags of " + ", ".join(
@@ -83,11 +92,15 @@ class SourcesFit(Fit):
             Along ``individual``.
         """
         data = self._data(ds)
-        bags, trained = self._bags(data), self._trained(data)
+        bags, trained = self._bags(data), self._trained(data, task=task, **which)
         predictive = self.inner.at(bags, trained, area_effect, task=task, **which)
         joint = self._joint(bags, trained if area_effect else None, task, which)
         return self._individuals(predictive, data, self._units_of(task, **which), "field",
-                                 conditional_on(area_effect, trained), joint)
+                                 self._conditional_on(area_effect, trained, task, which), joint)
+
+    def _conditional_on(self, area_effect: bool, trained, task: str | None, which: dict) -> str:
+        asked = {"task": task, **which} if hasattr(self.inner, "named") else {}
+        return conditional_on(self.inner, area_effect, trained, **asked)
 
     def _joint(self, bags, trained, task: str | None, which: dict):
         """Joint draws of what `at` is the distribution of, where the model has them."""
@@ -131,11 +144,13 @@ class SourcesFit(Fit):
         """
         data = self._data(ds)
         bags = self._bags(data)
-        predictive = self.inner.over(bags, self._trained(data), area_effect, task=task, **which)
+        trained = self._trained(data, task=task, **which)
+        predictive = self.inner.over(bags, trained, area_effect, task=task, **which)
         if self.inner.rescaled(task, **which):
             predictive = predictive.scaled(bags.totals)
         return LabelledPredictive(predictive, coords_of(data.ds, "bag"), "bag",
-                                  self._units_of(task, rates=False, **which), "bag parameter")
+                                  self._units_of(task, rates=False, **which), "bag parameter",
+                                  self._conditional_on(area_effect, trained, task, which))
 
     def to_dataset(self, ds: xr.Dataset, quantiles=(0.05, 0.5, 0.95),
                    threshold: float | Sequence[float] | None = None, area_effect: bool = True,

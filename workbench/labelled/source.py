@@ -228,6 +228,18 @@ class TrainingBags:
     values: np.ndarray
     marks: np.ndarray | None
 
+    @classmethod
+    def of(cls, data: Converted) -> TrainingBags:
+        """The bags of a dataset.
+
+        Parameters
+        ----------
+        data : Converted
+            With ``value``.
+        """
+        return cls([str(name) for name in data.ds["bag"].values], data.ds["value"].values.copy(),
+                   data.marks)
+
     def positions(self, data: Converted) -> torch.Tensor:
         """Position of each bag of a dataset among these, -1 for others.
 

@@ -19,6 +19,7 @@ _EVALUATIONS = 300      # of the objective in a typical fit
 _WHOLE = 8.6            # features of individuals, where hyperparameters are learnt on all of them
 _CLUSTERS, _MAP = 5.2, 4.2      # of clusters, where on these; and of individuals, for the map
 _PAIRS, _BAG, _COLUMN = 1.2, 11_000, 5      # pairs inside bags; of each bag; of each covariate
+_GRAMS = 2.3             # pairs of features of each bag, under the square link
 _FIXED = 2e7            # bytes of whatever else
 
 
@@ -69,7 +70,7 @@ def cost(model, ds: xr.Dataset) -> tuple[float, float] | None:
     return _EVALUATIONS * seconds, _bytes(
         len(whole.x), whole.x.shape[1], len(state.field.q_mean), bags,
         None if learning is whole else len(learning.x), _pairs(learning.operator.bags.sizes),
-        whole.x.element_size())
+        whole.x.element_size(), state.link.name == "square")
 
 
 def auto_bytes(ds: xr.Dataset) -> float:
@@ -89,10 +90,11 @@ def _pairs(sizes: torch.Tensor) -> float:
 
 
 def _bytes(individuals: int, columns: int, features: int, bags: int, clusters: int | None,
-           pairs: float, size: int) -> float:
+           pairs: float, size: int, square: bool = False) -> float:
     """Most bytes that a fit and its map hold at once, beside the packages and the data."""
     seen = min(individuals * features, MOST_FEATURES)
     held = _WHOLE * seen if clusters is None else _CLUSTERS * clusters * features + _MAP * seen
+    held += _GRAMS * bags * features**2 * square
     held += _PAIRS * pairs + _BAG * bags + _COLUMN * individuals * columns
     return _FIXED + size * held
 

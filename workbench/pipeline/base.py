@@ -52,7 +52,8 @@ class BaseSpec:
     seed: int = 0
 
     command: ClassVar[str]
-    # Fields that came later: left out where they say nothing new, so that former keys stay.
+    # Fields that came later, with what was meant before: left out where that is said, so that
+    # former keys stay, and taken where they are not there.
     later: ClassVar[Mapping[str, Any]] = {}
 
     def __post_init__(self) -> None:
@@ -128,6 +129,7 @@ class BaseSpec:
         kind = kinds[choose("command of a Spec", content.pop("command", FIRST), kinds)]
         require(issubclass(kind, cls), f"the Spec is one of `workbench {kind.command}`, which is "
                 "not accepted here; give another, or use that command")
+        content = {**kind.later, **content}
         for name in content:
             choose("Spec key", name, [f.name for f in fields(kind)])
         for f in fields(kind):

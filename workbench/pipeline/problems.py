@@ -212,7 +212,8 @@ def _combine(spec: CombineSpec) -> Problem:
     if spec.at is not None:
         ds = named_or_file(spec.at)
     return Problem((data,), ds, lambda fit: fit.to_dataset(
-        ds, spec.quantiles, spec.threshold, task=spec.task), {"trust": spec.trust.plain()})
+        ds, spec.quantiles, spec.threshold, spec.area_effect, spec.task),
+        {"trust": spec.trust.plain()})
 
 
 @problem_of.register

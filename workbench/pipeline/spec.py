@@ -207,6 +207,9 @@ class CombineSpec(BaseSpec):
         Quantity to map, where sources differ.
     trust : Mapping
         Power of a source's likelihood: NAME=VALUE; repeat.
+    area_effect : bool
+        Take effects of areas given their observed total, where the model has any (mr-vbagg). See
+        ``Fit.at``.
     model : str
         mr-gp, mr-vbagg, mr-gprn, centre-point-gprn, mr-dgp or mr-cascade.
     options, hyperparameters, quantiles, threshold, seed
@@ -214,11 +217,13 @@ class CombineSpec(BaseSpec):
     """
 
     command: ClassVar[str] = "combine"
+    later: ClassVar[Mapping[str, Any]] = {"area_effect": False}
 
     sources: tuple[str, ...]
     at: str | None = None
     task: str | None = None
     trust: Mapping = field(default_factory=Settings)
+    area_effect: bool = True
     model: str = field(default="mr-gp", kw_only=True)
 
     def __post_init__(self) -> None:

@@ -20,7 +20,7 @@ from workbench.evaluation.evidence import (
     of_recovery,
     standing_of,
 )
-from workbench.labelled.caveats import far_off
+from workbench.labelled.caveats import FAR_OFF, far_off
 from workbench.pipeline.base import FIRST
 from workbench.pipeline.scoring import is_scored, scores
 from workbench.schema import counts_add_up
@@ -111,7 +111,10 @@ def _training(maps: xr.Dataset, card: dict[str, Any]) -> list[Point]:
     elif maps.attrs.get("converged") == "False" and maps.attrs.get("cancelled") != "True":
         found.append(Point(CARE, "Training has not converged; see the section on convergence for "
                            "the cause and what to try."))
-    if "bag_mean" in maps and "value" in maps and "trials" not in maps and counts_add_up(maps):
+    said = next((str(one) for one in card.get("notes", ()) if str(one).startswith(FAR_OFF)), "")
+    if said:            # of the fit, which effects of areas given their totals would conceal
+        found.append(Point(BAD, f"{said[0].upper()}{said[1:]}."))
+    elif "bag_mean" in maps and "value" in maps and "trials" not in maps and counts_add_up(maps):
         said = far_off(float(maps["bag_mean"].sum()), float(maps["value"].sum()))
         found += [Point(BAD, f"{said[0].upper()}{said[1:]}.")] if said else []
     return found

@@ -1,7 +1,8 @@
-"""Pictures of the apps at work: `make pictures`, or `python docs/howto/pictures/make.py [APP ...]`.
+"""Pictures of the apps at work: `make pictures`, or `docs/howto/pictures/make.py [NAME ...]`.
 
 It needs a Chromium. Those of the documentation are stored beside this script; small ones, for the
-first page of `workbench serve`, beside the apps.
+first page of `workbench serve`, beside the apps. By name alone those of reports: ``report``, and
+``madagascar``, which needs WORKBENCH_DATA.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import shutil
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -28,6 +30,10 @@ SEEN = {"compare": (318, 232, 820, 444), "disaggregate": (312, 298, 870, 752),
         "granularity": (318, 205, 1278, 522), "mediated": (312, 212, 1256, 664),
         "sources": (320, 250, 1250, 578)}
 PATIENCE = 300_000      # milliseconds
+#: Reports: options of `workbench disaggregate`, width and height, and the heading to begin at.
+REPORTS = {"report": (["--dataset", "simulated-country", "--model", "vbagg", "--cv", "5"],
+                      (865, 772), ""),
+           "madagascar": (["--dataset", "madagascar"], (1010, 490), "Maps")}
 #: Of a palette, in which bars of colours stay smooth and small marks keep their colours.
 PALETTE = {"method": Image.Quantize.MAXCOVERAGE, "kmeans": 2}
 IDLE = "() => window.Bokeh && Bokeh.documents.length && Bokeh.documents[0].is_idle"
@@ -85,14 +91,35 @@ def store_small(seen: Image.Image, name: str) -> None:
     small.quantize(160, **PALETTE).save(folder / f"{name}.png", optimize=True)
 
 
+def report(page: Page, name: str) -> None:
+    """Make a map with its report, and store a part of the page."""
+    options, (width, height), heading = REPORTS[name]
+    with tempfile.TemporaryDirectory() as folder:
+        subprocess.run([sys.executable, "-m", "workbench", "disaggregate", *options, "--out",
+                        f"{folder}/map.nc", "--report", f"{folder}/map.html"], check=True)
+        page.set_viewport_size({"width": width, "height": height})
+        page.goto(Path(folder, "map.html").as_uri())
+        top = 0.0
+        if heading:
+            box = page.get_by_role("heading", name=heading, exact=True).bounding_box()
+            top = box["y"] - 12
+        seen = page.screenshot(full_page=True, clip={
+            "x": 0, "y": top, "width": width, "height": height})
+    with Image.open(io.BytesIO(seen)) as image:
+        image.convert("RGB").quantize(256, **PALETTE).save(HERE / f"{name}.png", optimize=True)
+
+
 def main(names: list[str]) -> None:
-    """Make the pictures of some apps, or of all."""
+    """Make the pictures of some apps and reports, or of all apps."""
     chromium = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chrome")
     with server() as address, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
         for name in names or list(apps()):
             page = browser.new_page(viewport={"width": SIZE[0], "height": SIZE[1]})
-            picture(page, address, name)
+            if name in REPORTS:
+                report(page, name)
+            else:
+                picture(page, address, name)
             page.close()
         browser.close()
 

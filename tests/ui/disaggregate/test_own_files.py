@@ -104,6 +104,9 @@ def test_files_are_added_and_removed_and_those_without_content_are_said(page, ap
     drop(page, {"districts.gpkg": kit["districts.gpkg"], "totals.csv": b""})
     expect(refusal).to_contain_text("totals.csv has no content (0 bytes); export or copy it again")
     expect(check).to_be_disabled()
+    # A file without content is told of at once, the other one when it has been sent.
+    expect(dialog.get_by_role("button", name="Remove districts.gpkg")).to_be_visible()
+    idle(page)
     press(page, "Remove totals.csv")
     expect(refusal).to_have_count(0)
     expect(dialog).to_contain_text(

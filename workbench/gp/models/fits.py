@@ -104,6 +104,10 @@ class ModelFit:
         """The posterior with some hyperparameters at other values and the rest as they are."""
         return self.model.condition(self.state.given, {**self.hyperparameters, **values})
 
+    def knows_totals(self, trained: Tensor | None) -> bool:
+        """Whether effects of some bags can be given their totals; models without effects: none."""
+        return False
+
     def prior(self, bags: Bags) -> Normal:
         """Distribution of f at the individuals before anything was observed.
 

@@ -218,6 +218,15 @@ class MixedFit(SourcesFit):
         """Predictive distribution of f at the individuals."""
         return self.of(self._named(task)).latent(bags)
 
+    def named(self, task: str | None = None, source: str | None = None) -> str:
+        """The source that predictions are of, by task or by name; without both the first one."""
+        return source or self._named(task) or next(iter(self._fits))
+
+    def knows_totals(self, trained: Tensor | None, task: str | None = None,
+                     source: str | None = None) -> bool:
+        """Whether effects of some bags of a source can be given their totals."""
+        return self.of(self.named(task, source)).knows_totals(trained)
+
     def at(self, bags: Bags, trained=None, area_effect: bool = False, task: str | None = None,
            source: str | None = None) -> Predictive:
         """Predictive distribution of a source's rate ψ(f) at the individuals."""

@@ -51,6 +51,11 @@ class QuasiFit(ModelFit):
         known = self.state.positions[trained.clamp_min(0)]
         return effect, torch.where(trained >= 0, known, -1)
 
+    def knows_totals(self, trained: Tensor | None) -> bool:
+        """Whether white noise of some areas can be given their statistics."""
+        noisy = float(self.state.nugget_variance.detach()) > 0
+        return noisy and trained is not None and bool((trained >= 0).any())
+
     def mean(self, bags: Bags) -> Tensor:
         """μ_q alone (N,), without the far more expensive variance."""
         bags = cast_bags(bags, self.state.options)

@@ -56,6 +56,10 @@ class AveragedFit(VariationalFit):
             "settings as those of the fit it was moved from")
         return moved
 
+    def knows_totals(self, trained: Tensor | None) -> bool:
+        """Whether effects of some bags can be given their totals in any of the members."""
+        return any(fit.knows_totals(trained) for fit in self.members)
+
     def latent(self, bags: Bags) -> Predictive:
         """Distribution of f at the individuals, without nugget and area effect."""
         return self._mix(lambda fit: fit.latent(bags))

@@ -169,7 +169,8 @@ def multipliers(state, moments: BagMoments, trained: Tensor | None) -> Multiplie
     """Multipliers of bags, log η taken as Gaussian; only trained bags' are known."""
     r = state.likelihood.dispersion().detach()
     log_mean = moments.log_mean
-    known = torch.zeros(len(log_mean), dtype=torch.bool) if trained is None else trained >= 0
+    trained = (torch.full((len(log_mean),), -1) if trained is None else trained).to(log_mean.device)
+    known = trained >= 0
     shape = r.expand(len(log_mean)).clone()
     if bool(known.any()):
         shape[known] += state.source.targets.value[trained[known]]

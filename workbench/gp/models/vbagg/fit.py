@@ -108,7 +108,7 @@ class VariationalFit(ModelFit):
         if not has_effects(state):
             mean, variance = self._marginals(bags)
             return state.link.distribution(mean, variance + state.nugget_variance)
-        if trained is None or not bool((trained >= 0).any()):
+        if not self.knows_totals(trained):
             require_one_per_bag(trained, bags.count)
             mean, variance = self._marginals(bags)
             std = state.area_std
@@ -139,7 +139,7 @@ class VariationalFit(ModelFit):
         Log-normal under exp, Gamma under square (log-normal if totals of bags are known), logit-
         normal under logit, else Normal; times a Gamma multiplier under the negative binomial.
         """
-        known = trained if area_effect and self._knows_any(trained) else None
+        known = trained if area_effect and self.knows_totals(trained) else None
         parts = [self._over(part, which) for part, which in self.parts(bags, known)]
         if not self.state.likelihood.multiplied:
             return join(parts)
@@ -164,9 +164,10 @@ class VariationalFit(ModelFit):
         found = posterior_effects(state, moments, trained)
         return _where(found.gain > 0, given_total(moments, found), predicted)
 
-    def _knows_any(self, trained: Tensor | None) -> bool:
-        """Whether effects or multipliers of some bags are conditional on their totals."""
-        learns = has_effects(self.state) or self.state.likelihood.multiplied
+    def knows_totals(self, trained: Tensor | None) -> bool:
+        """Whether effects or multipliers of some bags can be given their totals."""
+        likelihood = self.state.likelihood
+        learns = likelihood.multiplied or (likelihood.learns_effects and has_effects(self.state))
         return learns and trained is not None and bool((trained >= 0).any())
 
     @torch.no_grad()

@@ -13,6 +13,7 @@ from workbench.ui.base.views.readout import Readout
 from workbench.ui.base.views.text import note, paragraph
 from workbench.ui.disaggregate import messages
 from workbench.ui.disaggregate.facts import facts
+from workbench.ui.disaggregate.rules import FLAT
 from workbench.ui.disaggregate.state import AUTO
 from workbench.ui.disaggregate.store import Store
 from workbench.ui.disaggregate.views.verdict import verdict_of
@@ -102,6 +103,8 @@ class Numbers(Readout):
                                                 scene.data.sizes["individual"])
             return
         weight = scene.data["weight"].values
+        # The flat model is shown without effects, which nobody can switch on.
+        includes = answer.area_effect or answer.spec.model == FLAT
         low, high = np.quantile(answer.mean, [0.01, 0.99]) * scene.factor
         self.text.text = messages.headline(
             scene.data.sizes["bag"], scene.data.sizes["individual"],
@@ -110,11 +113,11 @@ class Numbers(Readout):
             float(weight[store.exceedance > 0.5].sum() / weight.sum()),
             store.threshold, scene.unit,
         ) + (messages.adds_up(float(answer.mean @ weight), float(scene.data["value"].sum()),
-                              answer.area_effect) if counts_add_up(scene.data) else "")
+                              includes) if counts_add_up(scene.data) else "")
         stands_in = answer.kind == "start" and answer.spec.model == AUTO
         self.cost.param.update(
             label=messages.badge(answer.exact, "stand-in" if stands_in else answer.kind,
-                                 answer.seconds, len(answer.history), answer.area_effect),
+                                 answer.seconds, len(answer.history), includes),
             color={"learnt": "success", "stopped": "warning"}.get(answer.kind, "default"))
 
     def _failed(self, *events) -> None:
