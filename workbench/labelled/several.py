@@ -10,7 +10,7 @@ import torch
 import xarray as xr
 
 from workbench.checks import require
-from workbench.labelled.fit import Fit
+from workbench.labelled.experts import Experts
 from workbench.labelled.maps import field_maps
 from workbench.labelled.predictive import (
     LabelledPredictive,
@@ -20,10 +20,10 @@ from workbench.labelled.predictive import (
     labelled,
 )
 from workbench.labelled.source import Converted, TrainingBags
-from workbench.labelled.sources import TASK
+from workbench.labelled.sources import TASK, units_of
 
 
-class SourcesFit(Fit):
+class SourcesFit(Experts):
     """A fit to several sources: a `Fit` whose predictions are of the first one unless named.
 
     Parameters
@@ -96,11 +96,8 @@ class SourcesFit(Fit):
         predictive = self.inner.at(bags, trained, area_effect, task=task, **which)
         joint = self._joint(bags, trained if area_effect else None, task, which)
         return self._individuals(predictive, data, self._units_of(task, **which), "field",
-                                 self._conditional_on(area_effect, trained, task, which), joint)
-
-    def _conditional_on(self, area_effect: bool, trained, task: str | None, which: dict) -> str:
-        asked = {"task": task, **which} if hasattr(self.inner, "named") else {}
-        return conditional_on(self.inner, area_effect, trained, **asked)
+                                 conditional_on(self.inner, area_effect, trained, task=task,
+                                                **which), joint)
 
     def _joint(self, bags, trained, task: str | None, which: dict):
         """Joint draws of what `at` is the distribution of, where the model has them."""
@@ -150,7 +147,8 @@ class SourcesFit(Fit):
             predictive = predictive.scaled(bags.totals)
         return LabelledPredictive(predictive, coords_of(data.ds, "bag"), "bag",
                                   self._units_of(task, rates=False, **which), "bag parameter",
-                                  self._conditional_on(area_effect, trained, task, which))
+                                  conditional_on(self.inner, area_effect, trained, task=task,
+                                                 **which))
 
     def to_dataset(self, ds: xr.Dataset, quantiles=(0.05, 0.5, 0.95),
                    threshold: float | Sequence[float] | None = None, area_effect: bool = True,
@@ -232,55 +230,6 @@ class SourcesFit(Fit):
                         {"sample": np.arange(samples), **coords_of(ds, "individual")},
                         {"units": self._units_of(task), "long_name": "field"})
 
-    def expert_weights(self, ds: xr.Dataset, task: str | None = None) -> xr.DataArray:
-        """Weights of a task's experts at the individuals.
-
-        Parameters
-        ----------
-        ds, task
-            As of `at`.
-
-        Returns
-        -------
-        xr.DataArray
-            (expert, individual), which add up to one.
-
-        Raises
-        ------
-        InputError
-            If the model has no experts (``mr-dgp`` has).
-        """
-        self._require_experts()
-        values = self.inner.expert_weights(self._bags(self._data(ds)), task)
-        return labelled(values, ("expert", "individual"),
-                        {"expert": list(self.inner.expert_names(task)),
-                         **coords_of(ds, "individual")},
-                        {"units": "", "long_name": "weight of an expert"})
-
-    def expert(self, ds: xr.Dataset, name: str, task: str | None = None) -> LabelledPredictive:
-        """Distribution of one expert's field: of a source mapped to the task's first.
-
-        Parameters
-        ----------
-        ds, task
-            As of `at`.
-        name : str
-            Of the expert, as `expert_weights` lists them.
-
-        Returns
-        -------
-        LabelledPredictive
-            Along ``individual``.
-        """
-        self._require_experts()
-        data = self._data(ds)
-        return self._individuals(self.inner.expert(self._bags(data), name, task), data,
-                                 self._units_of(task), f"expert {name}")
-
-    def _require_experts(self) -> None:
-        require(hasattr(self.inner, "expert_weights"), f"{self.model.name} is not a mixture of "
-                "experts; mr-dgp is")
-
     def noise_std(self, ds: xr.Dataset, source: str | None = None) -> xr.DataArray:
         """Standard deviation of an observation of each bag by a source.
 
@@ -301,12 +250,10 @@ class SourcesFit(Fit):
     def _units_of(self, task: str | None, source: str | None = None, rates: bool = True) -> str:
         """Units of a task's field, or of what is observed of it (``rates=False``)."""
         wanted = self.tasks[0] if task is None else task
-        for name, attrs in self._attrs.items():
-            if name == source or (source is None and str(attrs.get(TASK, "value")) == wanted):
-                totals = rates and attrs.get("aggregation", "sum") == "sum"
-                units, per = attrs.get("units", ""), self._per[name] if totals else ""
-                return f"{units or 1} / {per}" if per else units
-        return ""
+        found = (name for name, attrs in self._attrs.items() if name == source or (
+            source is None and str(attrs.get(TASK, "value")) == wanted))
+        name = next(found, None)
+        return "" if name is None else units_of(self._attrs[name], self._per[name] * rates)
 
     def _data(self, ds: xr.Dataset | Converted) -> Converted:
         """As of `Fit`; values of several tasks are ignored."""

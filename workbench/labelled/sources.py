@@ -134,3 +134,18 @@ def to_sources(data: Several | Mapping[str, Converted],
         out.append(replace(one.source(), name=name, task=task,
                            trust=float(trust.get(name, 1.0))))
     return out
+
+
+def units_of(attrs: Mapping, per: str) -> str:
+    """Units of a source's field.
+
+    Parameters
+    ----------
+    attrs : mapping
+        Of its values.
+    per : str
+        Units of the weight that totals are divided by, empty for units of the totals themselves.
+    """
+    units = attrs.get("units", "")
+    totals = attrs.get("aggregation", "sum") == "sum"
+    return f"{units or 1} / {per}" if per and totals else units

@@ -5,6 +5,7 @@ Each is a line of work of its own, which neither stops a fit nor waits for it.
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 
 import param
@@ -47,6 +48,9 @@ class Insights(store.Store):
     spot = param.Parameter(None, doc="where the map shows that place, two coordinates, or None")
     layer = param.ClassSelector(class_=Layer, doc="what is shown beside the map, if it is a layer")
 
+    #: Until when, on the monotonic clock, what takes seconds waits for a slider to be let go.
+    held_until = 0.0
+
     def _set_up(self) -> None:
         self._test, self._layers = self._line(self._hear_test), self._line(self._hear_insight)
         self._looking = self._line(self._hear_insight)
@@ -55,6 +59,11 @@ class Insights(store.Store):
         self._unsaved: set[str] = set()
         self.state.param.watch(self._look, "beside")
         self.state.param.watch(self._explain, "place")
+
+    @property
+    def dragged(self) -> bool:
+        """Whether a slider is being dragged, as far as its moves tell."""
+        return time.monotonic() < self.held_until
 
     @property
     def blocked(self) -> str:

@@ -180,8 +180,7 @@ def _looked_at(folder: tempfile.TemporaryDirectory, contents: Mapping[str, bytes
         paths[name].write_bytes(content)
     areas = [path for path in paths.values() if path.suffix in POLYGONS]
     require(len(areas) <= 1, "drop one file of areas, got "
-            f"{' and '.join(path.name for path in areas)}: remove what is too many; Remove all "
-            "starts anew")
+            f"{' and '.join(path.name for path in areas)}; remove one, or all to start anew")
     check_parts(areas, [path for path in paths.values() if path.suffix in PARTS])
     for path in paths.values():
         _check(path)
@@ -197,8 +196,7 @@ def _looked_at(folder: tempfile.TemporaryDirectory, contents: Mapping[str, bytes
                 f"drop polygons ({', '.join(POLYGONS)}) with the rasters, or one bagged .nc")
         return Files(None, rasters, folder=folder)
     require(len(totals) <= 1, "drop one table of totals, got "
-            f"{' and '.join(path.name for path in totals)}: remove what is too many; Remove all "
-            "starts anew")
+            f"{' and '.join(path.name for path in totals)}: remove what is too many")
     frame = _areas(areas[0])
     numeric = tuple(map(str, frame.select_dtypes("number").columns))
     texts = frame.drop(columns=[frame.geometry.name, *numeric])

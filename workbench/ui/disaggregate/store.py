@@ -7,8 +7,6 @@ What is looked at beside the map has lines of its own, see `insights`.
 
 from __future__ import annotations
 
-import time
-
 import param
 import xarray as xr
 
@@ -41,9 +39,6 @@ class Store(Insights):
 
     #: The threshold of ``exceedance``, in the unit shown.
     threshold = 0.0
-    #: Until when, on the monotonic clock, what takes seconds waits for a slider to be let go.
-    held_until = 0.0
-
     watched = tuple(name for name in State.names() if name not in SHOWN_ONLY)
 
     def _set_up(self) -> None:
@@ -52,11 +47,6 @@ class Store(Insights):
         self._staged = None
         self._ahead = self._line(self._hear_side, spare=True)
         super()._set_up()
-
-    @property
-    def dragged(self) -> bool:
-        """Whether a slider is being dragged, as far as its moves tell."""
-        return time.monotonic() < self.held_until
 
     @property
     def subject(self) -> str:

@@ -36,6 +36,10 @@ class SourcesFit(ModelFit):
     and ``area_effect`` are accepted for a uniform interface: there is no area effect here.
     """
 
+    def knows_totals(self, trained, task: str | None = None, source: str | None = None) -> bool:
+        """No: see above."""
+        return False
+
     @abstractmethod
     def at(self, bags: Bags, trained=None, area_effect: bool = False, task: str | None = None,
            source: str | None = None) -> Predictive:
