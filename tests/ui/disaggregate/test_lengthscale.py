@@ -223,7 +223,8 @@ def test_a_place_where_there_is_no_map_does_not_stop_the_slider(fit, monkeypatch
 def test_a_drag_over_the_stop_last_let_go_at_is_no_release(fit, monkeypatch):
     session, view = fit
     store, stops = session.store, list(view.slider.options.values())
-    other, last = stops[0], stops[view.slider.value_throttled]
+    last = stops[int(view.slider.value_throttled)]
+    other = next(stop for stop in stops if stop != last)
     for constant in ("HELD", "BACK"):
         monkeypatch.setattr(lengthscale, constant, 1e6)
     for stop in (other, last):          # back where it was let go, and no word of a release
