@@ -11,7 +11,7 @@ from workbench.checks import InputError
 from workbench.pipeline.base import BaseSpec
 from workbench.pipeline.run import model_of
 from workbench.pipeline.settings import Settings
-from workbench.pipeline.spec import SmoothSpec, Spec
+from workbench.pipeline.spec import CombineSpec, SmoothSpec, Spec
 
 FULL = Spec(
     dataset="korea", dataset_options={"level": "district"}, areas=40, model="vbagg",
@@ -36,6 +36,15 @@ def test_key_is_the_same_on_every_machine():
     # The default before effects of areas were given their totals: such Specs keep their keys.
     assert Spec("swiss-roll", area_effect=False).key == (
         "4cb2828d03c9e57b8dd7a3c3e6dd72259dc2fe3ed144a309929495bd2d391a85")
+
+
+def test_a_combine_spec_from_before_area_effects_keeps_its_meaning_and_key():
+    now = CombineSpec(("a.nc",), model="mr-vbagg")
+    text = json.loads(now.to_json())
+    assert text.pop("area_effect") is True and BaseSpec.from_json(now.to_json()) == now
+    former = BaseSpec.from_json(json.dumps(text))
+    assert not former.area_effect and "area_effect" not in json.loads(former.to_json())
+    assert former.key != now.key and BaseSpec.from_json(former.to_json()) == former
 
 
 def test_key_ignores_the_order_of_options_and_notices_every_field():
