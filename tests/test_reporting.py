@@ -14,6 +14,7 @@ import workbench as wb
 from tests.kit import write_kit
 from workbench.checks import InputError
 from workbench.cli import app
+from workbench.labelled.caveats import far_off
 from workbench.pipeline.base import BaseSpec
 from workbench.pipeline.scoring import scores
 from workbench.plots import still_maps
@@ -220,6 +221,9 @@ def test_the_verdict_follows_tests_and_failures(stored):
     assert verdict(better, areas=100, failed=True).kind == BAD
     found = verdict(better.assign(bag_mean=100 * better["bag_mean"]), areas=100)
     assert found.kind == BAD and "do not use this map" in found.points[0].text
+    # Of a map whose effects are given the totals the fit's own note tells.
+    found = verdict(better, areas=100, notes=["another note", far_off(2_633.7, 741.0)])
+    assert found.kind == BAD and "add up to 2,633.7, the data to 741" in found.points[0].text
     assert verdict(better.assign_attrs(converged="False"), areas=100).kind == CARE
     for covered, kind in ((85.0, CARE), (60.0, BAD)):
         narrow = scored.copy()

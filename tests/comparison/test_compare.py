@@ -392,6 +392,23 @@ def test_fine_truth_decides_and_the_others_are_heard():
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::workbench.checks.WorkbenchWarning")
+def test_the_deviance_of_individuals_is_of_the_smooth_map_rescaled(strong):
+    model = wb.VBAgg(kernel="linear", max_steps=5)
+    fit = model.fit(strong)
+    weight, y = strong["weight"].values, strong["individual_value"].values
+
+    def rescaled(area_effect):
+        expected = fit.at(strong, area_effect=area_effect).mean.values * weight
+        return poisson_deviance(y, rescale_to_totals(strong, expected).values)
+
+    found = score_individuals({"vbagg": model}, strong, samples=50)["individual_scores"]
+    deviance = float(found.sel(model="vbagg", score="deviance").mean())
+    assert deviance == pytest.approx(rescaled(False), rel=1e-9)
+    assert deviance != pytest.approx(rescaled(True), rel=1e-6)
+
+
+@pytest.mark.slow
 def test_an_infinite_deviance_is_said_without_a_doubt(result):
     data = result.data.copy(deep=True)
     use = data.attrs["recommended"]

@@ -128,7 +128,7 @@ def _scores(fit, known: xr.Dataset, fine: np.ndarray, samples: int, seed: int):
 def _rescaled(fit, part: xr.Dataset, fine: np.ndarray, otherwise: np.ndarray) -> np.ndarray:
     """Deviance of the rescaled map of expected counts: without the noise of draws."""
     try:
-        # The smooth map: rescaled, it was a little nearer to known rates than that given totals.
+        # Of the smooth map: one given totals has been moved by them already.
         expected = np.asarray(fit.at(part, area_effect=False).mean.values, dtype=float)
         expected *= part["weight"].values
         rescaled = rescale_to_totals(part, expected).values

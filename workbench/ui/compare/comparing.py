@@ -185,7 +185,7 @@ def _map(setting: Setting, name: str, model, ds: xr.Dataset) -> np.ndarray:
         fit = getattr(model, "whole", None) or model.fit(known)
         if getattr(fit, "cancelled", False):
             raise Stop
-        # The smooth map: rescaled, it was a little nearer to known rates than that given totals.
+        # Of the smooth map: one given totals has been moved by them already.
         rate = fit.at(known, area_effect=not setting.data.counts).mean.values.astype(float)
         weight = known["weight"].values
         if setting.data.counts and (rate >= 0).all():
