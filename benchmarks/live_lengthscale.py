@@ -9,6 +9,8 @@ the example's data, 10,000 places in 120 areas; with ``--own`` a file of one's o
 With ``--browser`` the same as a user has it: in Chromium, from the event of the pointer over the
 handle, which is held, until the new map is drawn on the canvas. The handle is dragged over all
 stops, for each of some fixed values of the variance, so that no map is kept from before.
+
+Each of the four ways writes rows of its own to data/results/live_lengthscale.csv.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ import time
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import torch
 import typer
 from first_page import IDLE, PORT, WAIT, server, tab
@@ -32,6 +35,7 @@ from workbench.ui.disaggregate.store import Store
 from workbench.ui.disaggregate.views.controls import Controls
 from workbench.ui.disaggregate.views.screen import Screen
 
+RESULTS = Path(__file__).parents[1] / "data" / "results" / "live_lengthscale.csv"
 MOVES = 20
 SWEEPS, HELD = 3, 100       # values of the variance; milliseconds between moves
 # Notes when the pointer was moved, and when the frame in which a changed map was drawn is over.
@@ -144,12 +148,13 @@ def _until(done, seconds: float = 300) -> None:
 
 def main(own_data: bool = typer.Option(False, "--own", help="a file of some 5,000 places"),
          browser: bool = typer.Option(False, "--browser", help="in Chromium")) -> None:
-    """Median, 90th or 95th percentile and largest of the moves."""
+    """Median, 90th and 95th percentile and largest of the moves; told, and stored."""
     torch.set_num_threads(1)
+    data = "one's own file, 5,000 places" if own_data else "the example, 10,000 places"
     with tempfile.TemporaryDirectory() as folder:
         path = own_file(Path(folder)) if own_data else None
         if browser:
-            _tell("Chromium", drag_in_browser(path), 95)
+            _tell("Chromium", data, drag_in_browser(path))
             return
         state = State()
         if path:
@@ -157,14 +162,20 @@ def main(own_data: bool = typer.Option(False, "--own", help="a file of some 5,00
             state.add("own-1", own.choice_of(found.data, "Own: own.nc", str(path), {}))
         state.model = "vbagg"
         walls, cpus = drag(state)
-    _tell("clock", walls, 90)
-    _tell("processor", cpus, 90)
+    _tell("server", data, walls)
+    _tell("server's processor", data, cpus)
 
 
-def _tell(name: str, found: np.ndarray, level: int) -> None:
-    middle, high = np.percentile(found, [50, level])
-    print(f"{name}: {found.size} moves, median {middle:.0f} ms, {level} % below {high:.0f} ms, "
-          f"largest {found.max():.0f} ms; load {os.getloadavg()[0]:.1f}")
+def _tell(where: str, data: str, found: np.ndarray) -> None:
+    middle, high, higher = np.percentile(found, [50, 90, 95])
+    row = pd.DataFrame({"where": where, "data": data, "moves": found.size, "median_ms": middle,
+                        "p90_ms": high, "p95_ms": higher, "largest_ms": found.max(),
+                        "load": os.getloadavg()[0]}, index=[0])
+    print(row.round(1).to_string(index=False))
+    if RESULTS.exists():
+        old = pd.read_csv(RESULTS)
+        row = pd.concat([old[(old["where"] != where) | (old["data"] != data)], row])
+    row.sort_values(["where", "data"]).to_csv(RESULTS, index=False, float_format="%.4g")
 
 
 if __name__ == "__main__":

@@ -5,7 +5,9 @@ import goals
 import hamelijnck2019
 import law2018
 import measured
+import serving
 import shikuri2025
 from tables import TABLES
 
-__all__ = ["TABLES", "chau2021", "goals", "hamelijnck2019", "law2018", "measured", "shikuri2025"]
+__all__ = ["TABLES", "chau2021", "goals", "hamelijnck2019", "law2018", "measured", "serving",
+           "shikuri2025"]

@@ -99,3 +99,22 @@ def test_large_bags_keep_their_concentration_where_pairs_are_too_many(monkeypatc
     assert state.geometry.clusters is not None and MOST_PAIRS > 100
     assert state.learning.concentration is not None
     assert len(state.learning.concentration) == len(state.learning.x)
+
+
+def test_other_hyperparameters_are_answered_with_pairs_of_clusters(monkeypatch):
+    """Several times as fast as with all pairs, and near: inducing inputs leave little of f."""
+    monkeypatch.setattr(design, "SMALL", 100)
+    source = made.counts(made.bags((60,) * 10, seed=3))
+    values = {"mean": -2.0, "matern32.variance": 1.0, "matern32.lengthscale": 1.0,
+              "area.std": 0.3, "nugget.std": 0.3}
+    model = VBAgg(inducing=60, compress=40, overdispersion="area", nugget="learn", seed=0)
+    moved = model.condition(source, values).with_hyperparameters({"matern32.lengthscale": 1.5})
+    trained = torch.arange(source.bags.count)
+    near = [getattr(moved, ask)(source.bags, trained, True) for ask in ("at", "over")]
+    assert moved.individual_view(source.bags).residual.clusters.most == 40
+    moved.state.rough = False
+    assert moved.individual_view(source.bags).residual.clusters is None
+    for rough, ask in zip(near, ("at", "over"), strict=True):
+        exact = getattr(moved, ask)(source.bags, trained, True)
+        torch.testing.assert_close(rough.mean, exact.mean, rtol=0.02, atol=0)
+        torch.testing.assert_close(rough.variance, exact.variance, rtol=0.2, atol=0)

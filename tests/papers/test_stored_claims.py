@@ -399,3 +399,9 @@ def test_data_that_are_not_shipped_come_with_the_call_that_reads_them():
         assert words in SAID and words in _told("07")
     assert 'wb.load("cmip6-temperature", source="esgf", directory=' in SAID
     assert 'wb.load("cmip6-temperature", source="esgf", directory=' in _told("06")
+
+
+def test_maps_follow_the_slider_as_said():
+    table = pd.read_csv(RESULTS / "live_lengthscale.csv")
+    assert (table.loc[table["where"] == "Chromium", "median_ms"] < 300).all()
+    assert "most moves take less than 300 ms" in said("howto")

@@ -1,7 +1,9 @@
 """What a page shows before it is loaded, and memory that is given back."""
 
 import ast
+import gc
 import threading
+import weakref
 
 import pytest
 
@@ -45,3 +47,25 @@ def test_what_can_be_made_again_is_let_go_of_with_it():
     forgotten.append("square roots")
     tidy.now()
     assert forgotten == []
+
+
+def test_circles_are_looked_for_when_that_was_asked_for_alone():
+    class Page:
+        pass
+
+    tidy, page = Tidy(rest=3600), Page()
+    page.itself, left = page, weakref.ref(page)
+    gc.collect()
+    gc.disable()
+    try:
+        del page
+        tidy.soon()
+        tidy.now()
+        assert left() is not None
+        tidy.soon(circles=True)
+        tidy.soon()
+        tidy.now()
+        assert left() is None
+    finally:
+        gc.enable()
+        tidy._timer.cancel()

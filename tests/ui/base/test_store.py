@@ -10,6 +10,7 @@ import pytest
 from workbench.checks import Cancelled, InputError
 from workbench.ui.base.state import State
 from workbench.ui.base.store import Store, in_words
+from workbench.ui.base.views.layout import View
 
 
 class Numbers(State):
@@ -92,3 +93,17 @@ def test_errors_are_logged_and_put_in_words(caplog):
 ])
 def test_users_errors_need_no_type(error, text):
     assert in_words(error) == text
+
+
+def test_a_view_draws_what_is_new_and_not_what_is_set_again():
+    class Shown(Halves):
+        answer = param.Parameter()
+
+    store, drawn, found = Shown(Numbers()), [], object()
+    View(store).follow(lambda *events: drawn.append(store.answer), "answer")
+    store.answer = found
+    store.param.update(answer=found, error="")
+    assert drawn == [None, found]
+    store.param.trigger("answer")
+    store.answer = object()
+    assert drawn == [None, found, found, store.answer]

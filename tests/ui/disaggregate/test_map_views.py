@@ -124,6 +124,18 @@ def test_the_rate_has_one_colour_scale_whatever_happens(country):
     assert (mappers["exceedance"].low, mappers["exceedance"].high) == (0.0, 1.0)
 
 
+def test_the_same_colours_again_leave_figures_as_they_are(country):
+    """Another ticker would have Bokeh look through the whole page, at every move of a slider."""
+    _, scene = country
+    atlas = all_drawn(scene)
+    scales_now = replace(scene.rate, lower=1.0, upper=2.0), scene.spread
+    bars = [plot.select_one({"type": ColorBar}) for plot in atlas.figures.values()]
+    atlas.rescale(*scales_now)
+    before = [bar.ticker for bar in bars]
+    atlas.rescale(*scales_now)
+    assert all(bar.ticker is one for bar, one in zip(bars, before, strict=True))
+
+
 @pytest.mark.parametrize("query, axes", [
     ("dataset=simulated-country&granularity=province", ("x", "y")),         # pixels
     ("dataset=korea&granularity=province", ("x", "y")),                     # polygons

@@ -1,12 +1,15 @@
 """Memory that work has freed, or can make again, is given back to the machine.
 
 The C library keeps what is freed for what is asked for next, in a pool of its own for every
-thread: after the arrays of a fit that was hundreds of megabytes, which nothing used again.
+thread: after the arrays of a fit that was hundreds of megabytes, which nothing used again. What a
+page is made of refers to itself in circles, which Python looks for only when much else is made: a
+server at rest would keep every page that it has shown last.
 """
 
 from __future__ import annotations
 
 import ctypes
+import gc
 import sys
 import threading
 from collections.abc import Callable
@@ -27,15 +30,23 @@ class Tidy:
 
     def __init__(self, rest: float = REST):
         self._rest, self._lock, self._timer = rest, threading.Lock(), None
-        self._library, self._forgetful = _gnu(), set()
+        self._library, self._forgetful, self._circles = _gnu(), set(), False
 
     def also(self, forget: Callable[[], None]) -> None:
         """Call a function at rest, too, which lets go of what can be made again."""
         self._forgetful.add(forget)
 
-    def soon(self) -> None:
-        """Give memory back once nothing has asked for that for a while."""
+    def soon(self, circles: bool = False) -> None:
+        """Give memory back once nothing has asked for that for a while.
+
+        Parameters
+        ----------
+        circles : bool
+            Whether objects that refer to themselves in circles may be without use: looking for
+            them takes a moment in which nothing else is done.
+        """
         with self._lock:
+            self._circles |= circles
             if self._timer is not None:
                 self._timer.cancel()
             self._timer = threading.Timer(self._rest, self.now)
@@ -46,6 +57,10 @@ class Tidy:
         """Give memory back."""
         for forget in tuple(self._forgetful):
             forget()
+        with self._lock:
+            circles, self._circles = self._circles, False
+        if circles:
+            gc.collect()
         if self._library is not None:
             self._library.malloc_trim(0)
 

@@ -22,6 +22,7 @@ from workbench.ui.base.arrival import keep_until_connected
 from workbench.ui.base.browser import COOKIE, Browser
 from workbench.ui.base.glossary import Glossary
 from workbench.ui.base.jobs import PAGE_DRAWN, Run
+from workbench.ui.base.memory import TIDY
 from workbench.ui.base.session_file import SessionFile
 from workbench.ui.base.state import State
 from workbench.ui.base.store import Store
@@ -186,6 +187,7 @@ def _let_go() -> Iterator[None]:
         for name, (*_, shown, _) in list(pn.state._views.items()) if document is not None else ():
             if shown is document:
                 pn.state._views.pop(name, None)
+        TIDY.soon(circles=True)
 
     on_close(forget)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 import xarray as xr
@@ -33,6 +34,7 @@ class Scene:
     spread: ColourScale
 
 
+@lru_cache(256)
 def data_spec(spec: Spec) -> Spec:
     """The part of a Spec that says which data: the key of `scene`."""
     return Spec(dataset=spec.dataset, dataset_options=spec.dataset_options, level=spec.level,

@@ -33,7 +33,7 @@ from workbench.gp.models.several_sources.base import MultiSourceModel, SourcesFi
 from workbench.gp.models.several_sources.options import MixedOptions
 from workbench.gp.models.several_sources.shifted import ShiftedField
 from workbench.gp.models.several_sources.sources import check_together, stack
-from workbench.gp.models.vbagg.design import Design, learning_geometry
+from workbench.gp.models.vbagg.design import Design, clusters_of, learning_geometry
 from workbench.gp.models.vbagg.fit import VariationalFit
 from workbench.gp.models.vbagg.model import VBAgg
 from workbench.gp.models.vbagg.state import VariationalState
@@ -85,8 +85,8 @@ class MixedState(Recalled):
         for model, source, ready in zip(models, self.given, seen, strict=True):
             bags = cast_bags(ready.bags, self.options)
             whole = geometry(transform(bags.x), OPERATORS[ready.aggregation](bags))
-            design = Design(bags, transform, whole, learning_geometry(model.options, whole), terms,
-                            inducing, scale)
+            learning = learning_geometry(whole, clusters_of(model.options, whole))
+            design = Design(bags, transform, whole, learning, terms, inducing, scale)
             out.append(VariationalState(model, source, design))
         return out
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from torch import Tensor
 
 from workbench.gp.data.bags import Bags, Source
-from workbench.gp.data.compression import compress
+from workbench.gp.data.compression import Clusters, compress
 from workbench.gp.data.inputs import InputTransform, fit_inputs
 from workbench.gp.fields.geometry import Geometry, geometry
 from workbench.gp.fields.inducing import InducingField
@@ -48,6 +48,8 @@ class Design:
         Inducing inputs of each term.
     scale : float
         One unit of relative change of the rate, on the scale of f.
+    clusters : Clusters or None
+        Those that hyperparameters are learnt on.
     """
 
     bags: Bags
@@ -57,6 +59,13 @@ class Design:
     terms: list[Term]
     inducing: list[Tensor | None]
     scale: float
+    clusters: Clusters | None = None
+
+    @property
+    def sketch(self) -> Geometry:
+        """All individuals, but pairs of clusters alone: several times as fast to project."""
+        return self.geometry if self.clusters is None else replace(
+            self.geometry, clusters=self.clusters)
 
     def field(self) -> InducingField:
         """A field of its own, at the starting values."""
@@ -78,7 +87,9 @@ def design_of(options: VariationalOptions, source: Source, link: Link, reduce) -
     if options.layout == "joint" and len(terms) > 1:
         terms = [JointTerm(terms)]
     inducing = assembly.inducing_of(terms, individuals, options.inducing, options.seed)
-    return Design(bags, transform, whole, learning_geometry(options, whole), terms, inducing, scale)
+    clusters = clusters_of(options, whole)
+    return Design(bags, transform, whole, learning_geometry(whole, clusters), terms, inducing, scale,
+                  clusters)
 
 
 def learns_on_clusters(sizes: Tensor, most: int) -> bool:
@@ -95,18 +106,24 @@ def learns_on_clusters(sizes: Tensor, most: int) -> bool:
     return most > 0 and not few and float(sizes.max()) > most
 
 
-def learning_geometry(options: VariationalOptions, whole: Geometry) -> Geometry:
+def clusters_of(options: VariationalOptions, whole: Geometry) -> Clusters | None:
+    """What hyperparameters are learnt on; None where that is all individuals."""
+    most = options.compress
+    if not learns_on_clusters(whole.operator.bags.sizes, most):
+        return None
+    kept = whole.clusters
+    return kept if kept is not None and kept.most == most else compress(
+        replace(whole.operator.bags, x=whole.x), most)
+
+
+def learning_geometry(whole: Geometry, clusters: Clusters | None) -> Geometry:
     """All individuals, or clusters of them.
 
     A nugget lives on individuals: of a cluster that part of its variance counts that its members
     do not average out.
     """
-    most = options.compress
-    if not learns_on_clusters(whole.operator.bags.sizes, most):
+    if clusters is None:
         return whole
-    clusters = whole.clusters
-    if clusters is None or clusters.most != most:
-        clusters = compress(replace(whole.operator.bags, x=whole.x), most)
     operator = type(whole.operator)(clusters.bags)
     return geometry(clusters.bags.x, operator,
                     clusters.concentration(whole.operator.bags.weight))

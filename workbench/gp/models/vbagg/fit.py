@@ -268,8 +268,8 @@ class VariationalFit(ModelFit):
 
     def _project(self, bags: Bags) -> ProjectedData:
         state = self.state
-        if state.trained_data is not None and state.sees(bags):
-            return state.trained_data
+        if (state.rough or state.trained_data is not None) and state.sees(bags):
+            return state.trained_data or state.project(state.design.sketch).detach()
         return state.project(state.geometry_of(bags)).detach()
 
     def moments(self, seen: ProjectedData) -> BagMoments:

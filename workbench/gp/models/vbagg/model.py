@@ -85,7 +85,9 @@ class VBAgg(Model):
     def warm_start(self, fit: VariationalFit, values: Mapping) -> VariationalFit:
         """The fit's posterior at other hyperparameters, from its q and with its design.
 
-        For speed q is found on the clusters that hyperparameters are learnt on, where there are.
+        For speed q is found on the clusters that hyperparameters are learnt on, where there are,
+        and covariances of the training individuals that inducing inputs leave are those of
+        clusters.
 
         Parameters
         ----------

@@ -73,6 +73,7 @@ class VariationalState(Recalled):
         self.x, self.operator = self.geometry.x, self.geometry.operator
         self.scale, self.field = self.design.scale, self.design.field()
         self.trained_data: ProjectedData | None = None
+        self.rough = False          # whether q and covariances come from clusters, for speed
         self.scales: Tensor | None = None      # of the terms when q was last optimised
         self.tempering = 1.0        # power of the likelihood while training is annealed
         self.steps_of_q = 200       # most of them at one setting of the hyperparameters
@@ -221,7 +222,7 @@ class VariationalState(Recalled):
 
     def compute_posterior(self) -> History:
         """Bring q to its optimum on what is learnt on, and keep no view of all individuals."""
-        started = time.perf_counter()
+        started, self.rough = time.perf_counter(), True
         with torch.no_grad():
             found = self.optimise_q(self.project(self.learning), nats=_ROUGH)
         least = reachable(found.value, _LEFT, self.x.dtype)
@@ -292,9 +293,6 @@ class VariationalState(Recalled):
 
 
 def _scale_of(term: Term | JointTerm) -> Tensor:
-    """Standard deviation of a term (); one of those that have no scale as a whole.
-
-    Joint terms have none, nor have sums and bare kernels that a user brings.
-    """
+    """Standard deviation of a term (); one of joint terms, sums, and bare kernels of users."""
     variance = getattr(getattr(term, "kernel", None), "outputscale", None)
     return torch.ones(()) if variance is None else variance.detach().sqrt()

@@ -34,8 +34,15 @@ class View(Part):
         super().__init__(store=store, **params)
 
     def follow(self, draw: Callable, *names: str, of: param.Parameterized | None = None) -> None:
-        """Draw now, and whenever parameters of the store, or of something else, change."""
-        (of or self.store).param.watch(draw, list(names))
+        """Draw now, and whenever parameters of the store, or of something else, change.
+
+        To param an object that is set again has changed, as it cannot compare most of them.
+        """
+        def heard(*events) -> None:
+            if any(event.type == "triggered" or event.new is not event.old for event in events):
+                draw(*events)
+
+        (of or self.store).param.watch(heard, list(names))
         draw()
 
     def follow_answer(self, draw: Callable) -> None:

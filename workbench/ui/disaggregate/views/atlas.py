@@ -139,6 +139,8 @@ class Atlas:
 
     def rescale(self, rate: ColourScale, spread: ColourScale) -> None:
         """Change the colours; all maps of the rate share one scale."""
+        if (self._scales.get("mean"), self._scales.get("std")) == (rate, spread):
+            return          # new tickers would have Bokeh look through the whole page
         self._scales |= {"std": spread, **dict.fromkeys(RATES, rate)}
         rates = [self.figures[name] for name in RATES if name in self.figures]
         if rates:

@@ -65,7 +65,8 @@ def recolour(plots: list[figure], scale: ColourScale) -> None:
     else:
         found = mapper(scale)
     for plot in plots:
-        plot.select_one({"type": ColorBar}).update(color_mapper=found, ticker=ticker(scale))
+        bar = next(one for one in plot.below if isinstance(one, ColorBar))
+        bar.update(color_mapper=found, ticker=ticker(scale))
         glyph = _glyph(plot)
         if hasattr(glyph, "color_mapper"):
             glyph.color_mapper = found

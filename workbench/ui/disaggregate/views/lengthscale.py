@@ -114,7 +114,8 @@ class Lengthscale(View):
         waits = 0.0 if let_go else BACK if values.index(value) == released else HELD
         self.store.held_until = time.monotonic() + waits
         if value != self.scale.value:
-            self.store.state.fix_lengthscale(value)
+            with pn.io.hold():      # each message costs a list of all that the page is made of
+                self.store.state.fix_lengthscale(value)
 
     def _switched(self, *events) -> None:
         """Fix the lengthscale where it is, so that nothing jumps; or let it be learnt."""

@@ -52,7 +52,7 @@ class Screen(View):
             self.numbers.text, Exports(store), Checks(store), Report(store), Explained(store), own,
             styles=LOOSE)
         self.room.param.watch(self._arrange, "room")
-        store.param.watch(self._arrange, "scene")
+        self.follow(self._arrange, "scene")
 
     def _arrange(self, *events) -> None:
         """Maps as large as the window allows; charts beside them where there is room."""
