@@ -22,6 +22,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import rival_maps
 import torch
 import typer
 
@@ -101,7 +102,12 @@ def bagging(side: int, areas: int) -> tuple[str, str, Callable, Callable, Callab
 
 
 CASES = {"summaries": [lambda n=n: summaries(n) for n in (300, 1_000, 2_000)],
-         "bagging": [lambda: bagging(1_000, 1_000), lambda: bagging(3_163, 10_000)]}
+         "bagging": [lambda: bagging(1_000, 1_000), lambda: bagging(3_163, 10_000)],
+         "maps": [rival_maps.kriging, rival_maps.smooth, rival_maps.masked]}
+
+
+#: What warms a case up.
+SMALL = {"summaries": lambda: summaries(50), "bagging": lambda: bagging(50, 16)}
 
 
 def measured(case: tuple, turns: int) -> Iterator[dict]:
@@ -130,7 +136,7 @@ def main(cases: str = "summaries,bagging", turns: int = 5) -> None:
              "python": platform.python_version(), "torch": torch.__version__}
     rows = []
     for name in cases.split(","):
-        list(measured(summaries(50) if name == "summaries" else bagging(50, 16), 1))
+        list(measured(SMALL.get(name, CASES[name][-1])(), 1))
         for make in CASES[name]:
             for row in measured(make(), turns):
                 rows.append(row | {"load": os.getloadavg()[0]} | facts)

@@ -405,3 +405,14 @@ def test_maps_follow_the_slider_as_said():
     table = pd.read_csv(RESULTS / "live_lengthscale.csv")
     assert (table.loc[table["where"] == "Chromium", "median_ms"] < 300).all()
     assert "most moves take less than 300 ms" in said("howto")
+
+
+def test_load_is_borne_as_said():
+    table = pd.read_csv(RESULTS / "load.csv", index_col="app")
+    apps = ("compare", "disaggregate", "granularity", "mediated", "sources")
+    assert sorted(table.index) == sorted(apps) and (table["sessions"] == 50).all()
+    assert (table["mixed_up"] == 0).all() and "No session was mixed up" in SAID
+    assert table["open_p95"].between(45, 90).all() and "waits for about a minute" in SAID
+    assert table.loc["disaggregate", "beside_fits_shown_p95"] < 1
+    given_back = (table["all_mib"] - table["after_mib"]) / (table["all_mib"] - table["first_mib"])
+    assert (given_back.drop("disaggregate") > 0.5).all()        # that one keeps its fits
