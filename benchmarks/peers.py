@@ -1,6 +1,6 @@
 """Processor time beside other libraries, in turns within one process.
 
-    python benchmarks/peers.py                        # all cases, five turns each: ten minutes
+    python benchmarks/peers.py                        # all cases, five turns each: half an hour
     python benchmarks/peers.py --cases summaries --turns 3
 
 Medians of the processor's seconds, one thread, ours and theirs by turns, and the ratio of the two;

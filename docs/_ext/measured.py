@@ -170,7 +170,7 @@ def summaries() -> pd.DataFrame:
         "RMSE": ("rmse", digits(3))}, "areas, solver")
 
 
-@stored("peers", "peers.csv", command="python benchmarks/peers.py --cases summaries")
+@stored("peers", "peers.csv", command="python benchmarks/peers.py")
 def peers() -> pd.DataFrame:
     """Processor time beside other libraries, by turns in one process."""
     raw = pd.read_csv(RESULTS / "peers.csv")
@@ -179,7 +179,7 @@ def peers() -> pd.DataFrame:
     return pick(raw, None, {
         "ours, s": ("ours", digits(2)), "theirs, s": ("theirs", digits(2)),
         "theirs / ours": ("ratio", digits(1)), "least to most": ("range", str),
-        "RMSE, ours": ("found, ours", digits(4)), "theirs": ("found, theirs", digits(4))},
+        "error, ours": ("found, ours", digits(4)), "theirs": ("found, theirs", digits(4))},
         "task; peer")
 
 
