@@ -370,6 +370,8 @@ def test_costs_are_as_said():
     assert "A factor of five was the aim" in SAID
     pixels = pd.read_csv(RESULTS / "pixels.csv")
     assert pixels["fit_seconds"].max() < 1200 and pixels["peak_gib"].max() < 6    # the aims
+    assert f"cover {100 * pixels['coverage_95'].iloc[-1]:.0f} %: much nearer" in SAID
+    assert pixels["overdispersion"].iloc[-1] == "auto" and not pixels["converged"].iloc[-1]
 
 
 def test_memory_is_estimated_as_said_and_as_it_was_when_it_was_measured():

@@ -21,8 +21,9 @@ class Room(pn.custom.JSComponent):
     _esm = """
     export function render({model, el}) {
       const line = document.createElement('div')
-      let frame = el, count = 0
-      while (frame && frame.tagName !== 'MAIN') frame = frame.parentNode ?? frame.host
+      let frame = el, count = 0       // what scrolls: its bar takes room that the window has
+      while (frame && !frame.classList?.contains('main-content'))
+        frame = frame.parentNode ?? frame.host
       frame = frame ?? document.body
       const tell = () => {
         const now = `${frame.clientWidth - 12} ${window.innerHeight}`

@@ -33,8 +33,12 @@ class Listener(pn.custom.JSComponent):
     export function render({model, el}) {
       const host = el.getRootNode().host ?? el
       let before = [0, 0], count = 0
+      let pane = host         // what scrolls: its bar takes room that the window has
+      while (pane && !pane.classList?.contains('main-content')) pane = pane.parentNode ?? pane.host
+      pane = pane ?? document.documentElement
       const measure = () => {     // not the column's own width: what is too wide widens it
-        const wide = document.documentElement.clientWidth - host.getBoundingClientRect().left - 12
+        const end = pane.getBoundingClientRect().left + pane.clientLeft + pane.clientWidth
+        const wide = end - host.getBoundingClientRect().left - 12
         const room = [Math.round(wide), window.innerHeight]
         if (wide > 0 && room.some((pixels, k) => Math.abs(pixels - before[k]) > 8))
           model.room = before = room
