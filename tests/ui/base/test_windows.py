@@ -43,3 +43,22 @@ def test_a_page_fits_any_window_and_fills_a_large_one(page, apps_url, app):
         across, down = unscrolled(page, name, LAPTOP, least=250)
         assert unscrolled(page, name, SCREEN, least=1.3 * across)[1] >= down
         unscrolled(page, name, PHONE, least=0.8 * PHONE[0])
+
+
+def test_a_bar_that_scrolls_takes_no_room_from_a_page(browser_type, browser_type_launch_args,
+                                                      apps_url):
+    """Playwright hides such bars, of which other browsers without a touch screen have one."""
+    browser = browser_type.launch(**browser_type_launch_args,
+                                  ignore_default_args=["--hide-scrollbars"])
+    try:
+        page = browser.new_page()
+        for window in (LAPTOP, PHONE):
+            page.set_viewport_size(dict(zip(("width", "height"), window, strict=True)))
+            page.goto(f"{apps_url}/granularity", timeout=WAIT)
+            idle(page)
+            page.wait_for_timeout(3_000)        # for what arranges itself later
+            across = page.locator(".main-content").first.evaluate(
+                "one => [one.scrollWidth, one.clientWidth, one.offsetWidth]")
+            assert across[0] <= across[1] < across[2], window
+    finally:
+        browser.close()

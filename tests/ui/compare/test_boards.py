@@ -473,3 +473,9 @@ def test_published_numbers_stand_left_and_ours_right_with_the_gap():
     assert "workbench run --experiment swiss-roll-bags" in view.tables.object
     view.store.state.paper = "shikuri2025"
     assert len(view.source.data["ours"]) > 100
+
+
+def test_a_model_that_was_not_reached_has_not_failed():
+    said = messages.model_failed("auto", "not run")
+    assert "failed" not in said and "press Compare" in said
+    assert messages.model_failed("auto", "one class").startswith("auto failed: one class. Leave it")

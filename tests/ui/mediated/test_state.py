@@ -5,6 +5,7 @@ import time
 import numpy as np
 import pandas as pd
 import pytest
+from bokeh.models import HoverTool
 
 from tests.ui.kit import refused, restored, settled
 from workbench.ui.mediated import messages
@@ -13,7 +14,7 @@ from workbench.ui.mediated.state import State
 from workbench.ui.mediated.store import Store
 from workbench.ui.mediated.views.charts import Calibration, Charts, Curves
 from workbench.ui.mediated.views.controls import LABELS, Controls
-from workbench.ui.mediated.views.maps import AXIS, BEFORE, LEAST, Maps
+from workbench.ui.mediated.views.maps import AXIS, BEFORE, LEAST, SPARSE, Maps, pointed_at
 from workbench.ui.mediated.views.page import headline
 
 
@@ -257,3 +258,16 @@ def test_images_are_the_right_way_up():
     assert left < east.min() and bottom < north.min()
     assert left + width > east.max() and bottom + height > north.max()
     store.close()
+
+
+def test_tooltips_can_tell_what_is_not_known():
+    """Bokeh would say NaN: the formatter that has better words is never asked."""
+    maps = Maps(small())
+    for name in SPARSE:
+        (drawn,), (told,) = (maps.pixels.data[one] for one in (name, pointed_at(name)))
+        assert np.isnan(drawn).any() and not np.isnan(told).any()
+        np.testing.assert_array_equal(np.isinf(told), np.isnan(drawn))
+        np.testing.assert_array_equal(told[np.isfinite(told)], drawn[np.isfinite(drawn)])
+        tips = maps.figures["mean"].select_one({"type": HoverTool})
+        assert f"@{pointed_at(name)}{{custom}}" in dict(tips.tooltips).values()
+        assert f"@{pointed_at(name)}" in tips.formatters

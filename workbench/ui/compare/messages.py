@@ -9,7 +9,7 @@ from workbench.ui.base.messages import true_minus
 from workbench.ui.compare.catalogue import ENGINES
 
 ENGINE_NAMES = {engine: label for label, engine in ENGINES.items()}
-UNFINISHED = "not finished"
+UNFINISHED, NOT_RUN = "not finished", "not run"
 _SPOKEN = {r"VBAgg\([^)]*\)": "VBAgg with regression and a Matérn 3/2 map",
            r"at those of vi\b": "at those of the variational fit", r"\bvi\b": "variational",
            r"\bnuts\b": "Markov chains (NUTS)", r"^exact\b": "in closed form",
@@ -102,6 +102,8 @@ def failed(partial: str) -> str:
 
 def model_failed(name: str, why: str) -> str:
     """Why a model has no scores, and what can be done."""
+    if why == NOT_RUN:
+        return f"{name} was not compared yet: press {COMPARE}; fits that are finished are reused."
     reason = f": {why.rstrip('.')}" if why else ""
     return (f"{name} failed{reason}. Leave it out, or choose another test, and press {COMPARE}; "
             "the other models' fits are reused.")

@@ -130,10 +130,10 @@ def numbers(found: xr.Dataset, factor: float, unit: str) -> str:
     levels = 100 * found["rate_quantile"]["quantile"].values
     rows = [("Estimate", f"{signed(float(found['rate']) * factor, '.4g')} {unit}"),
             (f"{levels[0]:g} % to {levels[-1]:g} %", f"{ends[0]} to {ends[-1]}"),
-            ("Exposure", f"{float(found['weight']):,.4g} "
+            ("Exposure", f"{amount(float(found['weight']))} "
              f"{found['weight'].attrs.get('units', '')}")]
     if "expected_count" in found:
-        rows.append(("Expected", f"{float(found['expected_count']):,.4g} "
+        rows.append(("Expected", f"{amount(float(found['expected_count']))} "
                      f"{found['expected_count'].attrs.get('units', '')}"))
     if "information" in found:
         rows.append(("Information", f"{100 * float(found['information']):.0f} % of the prior "
@@ -169,3 +169,8 @@ def areas(found: xr.Dataset, factor: float, unit: str) -> str:
             found["influential"].values, found["influence"].values, strict=True)]
         text += f"<h4>{escape(messages.INFLUENCE)}</h4>" + table(("area", "influence on f"), rows)
     return text
+
+
+def amount(value: float) -> str:
+    """How many: whole where there are thousands, else with four figures."""
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"

@@ -27,6 +27,7 @@ READABLE = 220                  # pixels across a map whose title has room
 NARROW_PAGE, ONE_ROW = 800, 480     # pixels below which small maps stand three in a row, and all
                                     # below each other, as on a phone
 TEMPERATURES = ("target", "truth", "mean")
+SPARSE = ("target", "covariate")        # not known everywhere
 COARSE = ("target", "covariate", "mediator")
 PALETTES = {"value": "viridis", "covariate": "YlOrBr", "mediator": "YlGnBu", "width": "cividis",
             "error": "magma"}
@@ -44,7 +45,8 @@ class Maps(View):
         self.mappers = {name: colours(palette, name == "width", low=0.1, high=1,
                                       nan_color=messages.UNKNOWN)
                         for name, palette in PALETTES.items()}
-        self.pixels = empty("left", "bottom", "across", "up", *messages.MAPS)
+        self.pixels = empty("left", "bottom", "across", "up", *messages.MAPS,
+                            *map(pointed_at, SPARSE))
         self.blocks = empty("left", "right", "bottom", "top")
         self.figures = {name: self._figure(name, title) for name, title in messages.MAPS.items()}
         crosshair(list(self.figures.values()))
@@ -115,9 +117,9 @@ class Maps(View):
                   line_alpha=0.6 if name in COARSE else 0.25)
         units = dict.fromkeys((*TEMPERATURES, "width"), " K") | {"error": " K²"}
         hover(plot, drawn, [(messages.MAPS[n].split(":")[0].split(",")[0].lower(),
-                             f"@{n}{{custom}}") for n in messages.MAPS],
+                             f"@{pointed_at(n)}{{custom}}") for n in messages.MAPS],
               point_policy="follow_mouse",
-              formatters={f"@{n}": known(units.get(n, "")) for n in messages.MAPS})
+              formatters={f"@{pointed_at(n)}": known(units.get(n, "")) for n in messages.MAPS})
         plot.xaxis.axis_label_standoff = 0
         return plot
 
@@ -148,8 +150,8 @@ class Maps(View):
         nothing = np.full(members.size, np.nan)
         columns |= {name: nothing for name in messages.MAPS if name not in columns}
         push(self.pixels, {"left": [left], "bottom": [bottom], "across": [width],
-                           "up": [height]} | {n: [image(data, v)]
-                                                  for n, v in columns.items()})
+                           "up": [height]} | {n: [image(data, v)] for n, v in columns.items()}
+             | {pointed_at(n): [told(image(data, columns[n]))] for n in SPARSE})
         corners = np.array([g.bounds for g in pixels["bag_geometry"].values])
         push(self.blocks, dict(zip(("left", "bottom", "right", "top"), corners.T, strict=True)))
         self._colour(data, {"covariate": covariate, "mediator": mediator})
@@ -198,7 +200,9 @@ class Maps(View):
             return
         with pn.io.hold():
             title, values = self._chosen(self._data)
-            self.pixels.data.update({"covariate": [image(self._data, values)]})
+            self.pixels.data.update({
+                "covariate": [image(self._data, values)],
+                pointed_at("covariate"): [told(image(self._data, values))]})
             self._colour(self._data, {"covariate": (title, values),
                                       "mediator": self._mediator(self._data)})
 
@@ -221,6 +225,16 @@ class Maps(View):
             return f"place alone, northing ({data.world.place.unit})", values
         title, unit, _ = data.world.place.mediators[name]
         return f"{title} ({unit})", values
+
+
+def pointed_at(name: str) -> str:
+    """The column that a tooltip reads of a map."""
+    return f"{name}_told" if name in SPARSE else name
+
+
+def told(values: np.ndarray) -> np.ndarray:
+    """An image for tooltips: Bokeh says NaN by itself, whatever is to be said of it."""
+    return np.where(np.isnan(values), np.float32(np.inf), values)
 
 
 def known(unit: str) -> CustomJSHover:
