@@ -1,4 +1,4 @@
-"""Maps of neighbourhoods from districts' deaths around Seoul, ours beside other libraries': cases of `peers`.
+"""Maps of neighbourhoods from districts' deaths, ours beside other libraries': cases of `peers`.
 
 Each case is told as the peer's own documentation has it. The score is the relative error of the
 neighbourhoods' deaths, the sum of absolute errors over all deaths; all maps are given the totals of
@@ -69,7 +69,8 @@ def kriging() -> tuple[str, str, Callable, Callable, Callable]:
 
     ds = korea()
     areas, places = frames(ds)
-    areas["rate"] = 1e5 * areas["deaths"] / np.bincount(ds["membership"].values, ds["weight"].values)
+    people = np.bincount(ds["membership"].values, ds["weight"].values)
+    areas["rate"] = 1e5 * areas["deaths"] / people
     points = gpd.GeoDataFrame({"people": places["people"], "place": np.arange(len(places))},
                               geometry=gpd.points_from_xy(ds["x"].values, ds["y"].values),
                               crs=areas.crs)
@@ -134,8 +135,9 @@ def masked() -> tuple[str, str, Callable, Callable, Callable]:
         file.write(lived, 1)
 
     def theirs() -> np.ndarray:
-        return masked_area_interpolate(areas, places, str(path), [2], extensive_variables=["deaths"],
-                                       n_jobs=1)["deaths"].values
+        found = masked_area_interpolate(areas, places, str(path), [2],
+                                        extensive_variables=["deaths"], n_jobs=1)
+        return found["deaths"].values
 
     return (f"maps that keep totals, on a mask, {_told(ds)}", "tobler, dasymetric",
             lambda: _classes(ds), theirs, error(ds))

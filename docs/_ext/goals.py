@@ -25,11 +25,12 @@ def _peers() -> list[tuple]:
 
 
 def _peer(one: pd.Series) -> tuple:
-    """By the kind of task: what was asked of summaries, of bagging, and of other libraries' maps."""
+    """By the kind of task: what was asked of summaries, of bagging, of other libraries' maps."""
     task, ratio, command = one["task"], one["ratio"], "benchmarks/peers.py --cases"
     if task.startswith("bagging"):
-        return _row(task, one["peer"], "≤ 1.2 of its time", f"{1 / ratio:.2f} of its processor time",
-                    1 / ratio <= 1.2, f"{command} bagging")
+        return _row(task, one["peer"], "≤ 1.2 of its time",
+                    f"{1 / ratio:.2f} of its processor time", 1 / ratio <= 1.2,
+                    f"{command} bagging")
     if task.startswith("GP on"):
         return _row(task, one["peer"], "≥ 5 times faster", f"{ratio:.1f} times faster", ratio >= 5,
                     f"{command} summaries")
@@ -37,7 +38,8 @@ def _peer(one: pd.Series) -> tuple:
     least = 1.0 if task.startswith("area-to-point") else 0.1
     return _row(task, one["peer"], "faster, lower error" if least == 1 else
                 "same order of time, lower error",
-                f"{ratio:,.{0 if ratio > 99 else 1}f} times as fast, error {ours:.2f} beside {theirs:.2f}",
+                f"{ratio:,.{0 if ratio > 99 else 1}f} times as fast, error {ours:.2f} beside "
+                f"{theirs:.2f}",
                 ratio > least and ours < theirs, f"{command} maps")
 
 

@@ -128,7 +128,7 @@ def slopes() -> pd.DataFrame:
 @stored("pixels", "pixels.csv", command="python benchmarks/pixels.py --compress 10 --threads 1 "
                                         "[--overdispersion auto]")
 def pixels() -> pd.DataFrame:
-    """Time and memory against the number of pixels, plain Poisson as in the paper and the default."""
+    """Time and memory against the number of pixels: plain Poisson as in the paper, the default."""
     raw = pd.read_csv(RESULTS / "pixels.csv")
     names = {"none": "plain Poisson", "auto": "effects of areas and pixels"}
     raw.index = [f"{count:,}, {names[kind]}" for count, kind in zip(

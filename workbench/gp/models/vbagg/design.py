@@ -88,8 +88,8 @@ def design_of(options: VariationalOptions, source: Source, link: Link, reduce) -
         terms = [JointTerm(terms)]
     inducing = assembly.inducing_of(terms, individuals, options.inducing, options.seed)
     clusters = clusters_of(options, whole)
-    return Design(bags, transform, whole, learning_geometry(whole, clusters), terms, inducing, scale,
-                  clusters)
+    learning = learning_geometry(whole, clusters)
+    return Design(bags, transform, whole, learning, terms, inducing, scale, clusters)
 
 
 def learns_on_clusters(sizes: Tensor, most: int) -> bool:
