@@ -171,6 +171,10 @@ def test_a_place_that_is_clicked_is_explained(country):
     shown = numbers(found, scene.factor, scene.unit)
     assert f"{float(found['rate']) * scene.factor:.4g} {scene.unit}" in shown
     assert str(found["bag"].values[1]) in areas(found, scene.factor, scene.unit)
+    names = dict(zip(scene.data["bag"].values, scene.data["bag_name"].values, strict=True))
+    own = str(names[found["bag"].values[0]])
+    assert own in view._numbers.object and own in view._areas.object
+    assert "distance (km)" in view._areas.object and "e+0" not in view._numbers.object
     bars = view._bars.data
     assert "intercept" not in bars["name"] and len(bars["name"]) == len(bars["low"]) >= 2
     assert country.state.place == str(place)

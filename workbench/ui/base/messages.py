@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 
 READY = "ready"
@@ -30,6 +31,32 @@ AS_PYTHON = "Runs as it is where workbench is installed, and computes what the p
 NO_PICTURE = "The browser could not draw the picture"
 SESSION_NOTE = "One file with all settings, and, where there are any, the fit and your own data."
 TOLD = 3        # values of a URL that are named when they cannot be used
+
+
+_RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+def plainly(value: float, digits: int = 3) -> str:
+    """A number as a text has it: whole beyond so many digits, never with e+03 or e-08.
+
+    Parameters
+    ----------
+    value : float
+    digits : int
+        How many are shown of a number that is not whole.
+
+    Examples
+    --------
+    >>> [plainly(v) for v in (2400.0, 0.238, 7.23e-08, -12.345, 0.0)]
+    ['2,400', '0.238', '7.23·10⁻⁸', '−12.3', '0']
+    """
+    exponent = math.floor(math.log10(abs(value))) if value and math.isfinite(value) else 0
+    if exponent >= digits:
+        return signed(value, ",.0f")
+    if exponent < -4:
+        part = signed(value / 10.0**exponent, f".{digits}g")
+        return f"{part}·10{str(exponent).translate(_RAISED)}"
+    return signed(value, f".{digits}g")
 
 
 def signed(value: float, form: str) -> str:

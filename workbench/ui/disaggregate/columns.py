@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 
 #: In names of a population, and of totals, in several languages.
@@ -33,13 +34,18 @@ def likely(names: Iterable[str]) -> list[str]:
 
 
 def is_number_of_row(name: str) -> bool:
-    """Whether a column only numbers the areas, or measures their outlines.
+    """Whether a column only numbers the areas, or what they lie in, or measures their outlines.
 
     Parameters
     ----------
     name : str
+
+    Examples
+    --------
+    >>> [is_number_of_row(name) for name in ("ID_1", "Code_2", "fid", "shape_area", "incidence")]
+    [True, True, True, True, False]
     """
-    return name.lower() in _NUMBERS + _SHAPES
+    return re.sub(r"[_ .-]?\d$", "", name.lower()) in _NUMBERS or name.lower() in _SHAPES
 
 
 def is_name(column: str) -> bool:

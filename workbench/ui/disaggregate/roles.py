@@ -31,7 +31,8 @@ def not_numbers(frame: DataFrame, name: str) -> tuple[str, ...]:
     Returns
     -------
     tuple of str
-        A sentence for each; names and numbers of areas, which differ in all rows, are none.
+        A sentence for each; names and numbers of areas, which differ in all rows, are none, nor are
+        codes of what areas lie in, which may be the same in all rows.
 
     Examples
     --------
@@ -45,8 +46,9 @@ def not_numbers(frame: DataFrame, name: str) -> tuple[str, ...]:
     for column in frame.select_dtypes(exclude=["number", "bool", "datetime"]):
         texts = frame[column].dropna().astype(str).str.strip()
         numbers = pd.to_numeric(texts, errors="coerce").notna()
+        all_or_one = texts.is_unique or (len(texts) > 1 and texts.nunique() == 1)
         if is_number_of_row(str(column)) or not len(texts) or numbers.mean() < _SHARE or (
-                numbers.all() and texts.is_unique):
+                numbers.all() and all_or_one):
             continue
         wrong = texts[~numbers]
         shown = [f"{text!r} in row {row}" for row, text in wrong.head(_SHOWN).items()]

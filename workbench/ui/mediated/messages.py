@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from workbench.ui.base.messages import signed
+from workbench.ui.base.messages import plainly, signed
 from workbench.ui.mediated.model import INDUCING, NAMES
 
 TITLE = "Mediated: fine maps where covariates and targets belong to different areas"
@@ -154,7 +154,7 @@ def learnt(values: dict, units: dict, evidence: float, notes: bool, beyond: list
              "detail": "lengthscale over covariates",
              "detail_spread": "prior sd over covariates", "noise": "noise", "far": "ℓ over places",
              "near": "ℓ over the mediator", "share_of_place": "share of place", "ridge": "λ"}
-    told = ", ".join(f"{names[name]} {values[name]:.3g} {units.get(name, '')}".strip()
+    told = ", ".join(f"{names[name]} {plainly(values[name])} {units.get(name, '')}".strip()
                      for name in names if name in values)
     ends = "" if not beyond else (
         f" Beyond the range of the slider: "

@@ -10,8 +10,9 @@ import xarray as xr
 from bokeh.models import FactorRange
 from bokeh.plotting import figure
 
+from workbench.plots.maps import map_unit
 from workbench.plots.theme import CATEGORIES, NEUTRAL
-from workbench.ui.base.messages import signed
+from workbench.ui.base.messages import plainly, signed
 from workbench.ui.base.views.controls import small_button
 from workbench.ui.base.views.figures import chart, push, source
 from workbench.ui.base.views.layout import View
@@ -68,10 +69,12 @@ class Explained(View):
             self._numbers.object = self._areas.object = ""
             return
         scene = self.store.scene
+        found = named(found, scene.data)
         with pn.io.hold():
             self._numbers.object = numbers(found, scene.factor, scene.unit)
             self._summands(found)
-            self._areas.object = areas(found, scene.factor, scene.unit)
+            self._areas.object = areas(found, scene.factor, scene.unit,
+                                       map_unit(scene.drawn, self.store.state.choice.axes))
             self.drawer.open = True
 
     def _summands(self, found: xr.Dataset) -> None:
@@ -130,10 +133,10 @@ def numbers(found: xr.Dataset, factor: float, unit: str) -> str:
     levels = 100 * found["rate_quantile"]["quantile"].values
     rows = [("Estimate", f"{signed(float(found['rate']) * factor, '.4g')} {unit}"),
             (f"{levels[0]:g} % to {levels[-1]:g} %", f"{ends[0]} to {ends[-1]}"),
-            ("Exposure", f"{amount(float(found['weight']))} "
+            ("Exposure", f"{plainly(float(found['weight']), 4)} "
              f"{found['weight'].attrs.get('units', '')}")]
     if "expected_count" in found:
-        rows.append(("Expected", f"{amount(float(found['expected_count']))} "
+        rows.append(("Expected", f"{plainly(float(found['expected_count']), 4)} "
                      f"{found['expected_count'].attrs.get('units', '')}"))
     if "information" in found:
         rows.append(("Information", f"{100 * float(found['information']):.0f} % of the prior "
@@ -145,13 +148,35 @@ def numbers(found: xr.Dataset, factor: float, unit: str) -> str:
             f"{table(('', ''), ((row, '') for row in rows))}</div>")
 
 
-def areas(found: xr.Dataset, factor: float, unit: str) -> str:
+def named(found: xr.Dataset, data: xr.Dataset) -> xr.Dataset:
+    """An explanation with the names of areas in place of their codes, where the data have names.
+
+    Parameters
+    ----------
+    found : xr.Dataset
+        From ``Fit.explain``.
+    data : xr.Dataset
+        What was fitted.
+    """
+    if "bag_name" not in data.coords:
+        return found
+    told = dict(zip(data["bag"].values.astype(str), data["bag_name"].values.astype(str),
+                    strict=True))
+    codes = [one for one in ("bag", "influential") if one in found.variables]
+    return found.assign_coords({
+        one: (found[one].dims, [told.get(str(code), str(code)) for code in found[one].values])
+        for one in codes})
+
+
+def areas(found: xr.Dataset, factor: float, unit: str, length: str = "") -> str:
     """The own area, those nearest, and those with most influence, as HTML.
 
     Parameters
     ----------
     found, factor, unit
         As of `numbers`.
+    length : str
+        Unit of distances.
 
     Returns
     -------
@@ -163,14 +188,9 @@ def areas(found: xr.Dataset, factor: float, unit: str) -> str:
                 for name, rate, gap in zip(found["bag"].values, found["rate_observed"].values,
                                            found["distance"].values, strict=True)]
         text += "<h4>Its area and the nearest</h4>" + table(
-            ("area", f"observed ({unit})", "distance"), rows)
+            ("area", f"observed ({unit})", f"distance ({length})" if length else "distance"), rows)
     if "influence" in found:
         rows = [((str(name), signed(float(value), "+.3f")), "") for name, value in zip(
             found["influential"].values, found["influence"].values, strict=True)]
         text += f"<h4>{escape(messages.INFLUENCE)}</h4>" + table(("area", "influence on f"), rows)
     return text
-
-
-def amount(value: float) -> str:
-    """How many: whole where there are thousands, else with four figures."""
-    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
