@@ -9,6 +9,7 @@ import pytest
 
 from tests.ui.disaggregate.sessions import Session, outcome
 from workbench.checks import InputError
+from workbench.ui.base.views.pictures import DRAWN
 from workbench.ui.disaggregate import exporting
 from workbench.ui.disaggregate.messages import adds_up
 from workbench.ui.disaggregate.state import State
@@ -59,6 +60,8 @@ def test_held_out_areas_are_the_calibration_of_data_without_a_fine_truth(one_thr
                                                                strict=True)]
     assert "Population split" in lines and not any("GLM" in label for label in lines)
     assert "Constant rate" in charts._legend.object and "standard" not in charts._legend.object
+    # What pictures of the page have of it: words, and lines that are gradients.
+    assert charts._legend.css_classes == [DRAWN] and "linear-gradient" in charts._legend.object
     assert not charts.seen.visible and "In-sample" in charts.scores.table.object
     charts.target.value, held_out = "bag", store.recovered
     assert state.scored == "bag" and charts.seen.visible

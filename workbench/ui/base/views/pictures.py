@@ -26,6 +26,11 @@ class Pictures(pn.custom.JSComponent):
     }
     const figures = () => [...new Set(Bokeh.index.all_views())].filter(
       view => view.model.type === 'Figure' && view.is_displayed && there(view.el))
+    const controls = view => {       // a chart of the sidebar, far from the page's
+      let one = view.el
+      while (one && one.tagName !== 'NAV') one = one.parentNode ?? one.host
+      return one !== null && one !== undefined
+    }
     const ground = () => getComputedStyle(document.body).backgroundColor
     const ink = () => getComputedStyle(document.body).color
     const box = rect => ({x: rect.left, y: rect.top, w: rect.width, h: rect.height})
@@ -88,6 +93,11 @@ class Pictures(pn.custom.JSComponent):
         return {...at, x: at.x + left, w: Math.max(0, at.w - left - right), divides: left > 0}
       }
       return null
+    }
+    // Whether words belong to one figure, such as a legend right below it.
+    const beside = (view, word) => {
+      const {x, y, w, h} = box(view.el.getBoundingClientRect())
+      return word.x > x - 8 && word.x < x + w && word.y > y && word.y < y + h + 60
     }
     const frame = (views, words, caption) => {
       const all = [...views.map(view => box(view.el.getBoundingClientRect())), ...words]
@@ -166,12 +176,15 @@ class Pictures(pn.custom.JSComponent):
       model.on('asked', async () => {
         const [kind, name, page, caption] = model.asked
         try {
-          const views = kind !== 'html' || page.includes(model.place) ? figures() : []
+          const all = kind !== 'html' || page.includes(model.place) ? figures() : []
+          const views = kind === 'html' ? all : all.filter(view => !controls(view))
           const words = [...deep(document)].filter(
             one => one.classList.contains(model.marked) && there(one)).flatMap(parts)
           if (kind === 'html') {
-            const shown = words.length && views.length ? [picture(views, words, '')]
-              : views.map(view => picture([view], [], ''))
+            const alone = words.every(word => views.some(view => beside(view, word)))
+            const shown = alone ? views.map(
+              view => picture([view], words.filter(word => beside(view, word)), ''))
+              : [picture(views, words, '')]
             const whole = page.split(model.place).join(shown.join('\\n'))
             download(new Blob([whole], {type: 'text/html'}), name)
           } else if (kind === 'svg') {

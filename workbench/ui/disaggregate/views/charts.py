@@ -13,6 +13,7 @@ from workbench.plots.theme import CATEGORIES, NEUTRAL, OWN_BAG
 from workbench.plots.theme import colours as colours_of
 from workbench.ui.base.views.figures import chart, push, shown, source
 from workbench.ui.base.views.layout import View, dim, stretched, wrapping
+from workbench.ui.base.views.pictures import DRAWN
 from workbench.ui.base.views.text import note, paragraph
 from workbench.ui.disaggregate import messages, names
 from workbench.ui.disaggregate.state import AUTO, SCORED
@@ -41,6 +42,7 @@ class Charts(View):
             size="small", sizing_mode="stretch_width", max_width=460, margin=(5, 5), sx=TIGHT)
         self._coverage = pn.pane.HoloViews(None, margin=0, linked_axes=False)
         self._size, self._legend = SIZE, note()
+        self._legend.css_classes = [DRAWN]
         self._pit = pn.pane.HoloViews(None, margin=0, linked_axes=False)
         self.scores = Scores(store)
         self._steps = source(step=[], objective=[])
@@ -182,9 +184,15 @@ class Charts(View):
 
 
 def _legend(models: list[str], band: bool = True) -> str:
-    """Models beside their lines, as HTML."""
-    styles = {OWN_BAG: "dotted"}
-    lines = [f"<span><i style='border-top: 3px {styles.get(name, 'solid')} {colour}'></i>"
-             f"{escape(names.model(name))}</span>" for name, colour in colours_of(models).items()]
-    errors = f"<span><i style='border-top: 9px solid {NEUTRAL}66'></i>±2 standard errors</span>"
+    """Models beside their lines, as HTML that pictures of the page have, too."""
+    lines = [_beside(3, colour, name == OWN_BAG, escape(names.model(name)))
+             for name, colour in colours_of(models).items()]
+    errors = _beside(9, f"{NEUTRAL}66", False, "±2 standard errors")
     return f"<p class='wb-legend'>{''.join(lines)}{errors if band else ''}</p>"
+
+
+def _beside(high: int, colour: str, dotted: bool, words: str) -> str:
+    """A line of a legend and its words; colours are gradients, which pictures draw."""
+    gaps = f"repeating-linear-gradient(90deg, {colour} 0 3px, #00000000 3px 6px)"
+    fill = gaps if dotted else f"linear-gradient({colour}, {colour})"
+    return f"<span><i style='height: {high}px; background-image: {fill}'></i>{words}</span>"
