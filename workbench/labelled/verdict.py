@@ -6,6 +6,7 @@ import numpy as np
 import xarray as xr
 
 from workbench.evaluation.evidence import FEW, Evidence, Standing, standing_of
+from workbench.labelled.figures import figure
 from workbench.schema import counts_add_up
 
 MIXTURE = "auto (mixture)"
@@ -103,8 +104,9 @@ def verdict(recovery: xr.Dataset, areas: int) -> tuple[str, bool]:
     parts = []
     for name in _scored(recovery):
         gap, error = _gap(recovery, name, "difference")
-        parts.append(f"the {name} {_mean(recovery, name, 'error'):.3g} (difference {gap:+.2g}, "
-                     f"standard error {error:.2g})")
+        mean = figure(_mean(recovery, name, "error"), 3)
+        parts.append(f"the {name} {mean} (difference {figure(gap, 2, '+')}, "
+                     f"standard error {figure(error, 2)})")
     stands = standing(recovery)
     unsure = [*stands.unsure, *(_alone(recovery, name) for name in stands.alone)]
     text = ("Recovering the known areas from merged ones the mixture has an error of "
@@ -149,7 +151,7 @@ def standing(recovery: xr.Dataset) -> Standing:
 def _alone(recovery: xr.Dataset, name: str) -> str:
     gap, error = _gap(recovery, name, "deviance_difference")
     return (f"{name} (by the maps alone, without their intervals: difference of deviance "
-            f"{gap:+.2g}, standard error {error:.2g})")
+            f"{figure(gap, 2, '+')}, standard error {figure(error, 2)})")
 
 
 def _scored(recovery: xr.Dataset) -> list[str]:

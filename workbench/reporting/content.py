@@ -13,6 +13,7 @@ from markupsafe import Markup
 
 from workbench.checks import InputError
 from workbench.labelled.card import CARD
+from workbench.labelled.figures import figure
 from workbench.pipeline.base import BaseSpec
 from workbench.pipeline.own_files import POLYGONS
 from workbench.pipeline.scoring import COMPARISON, is_scored, scores
@@ -272,4 +273,4 @@ def _figure(value: object) -> str:
         return "–"
     if isinstance(value, str):
         return value
-    return f"{value:,.0f}" if 1000 <= abs(value) < 1e7 else f"{value:.4g}".replace("-", "−")
+    return figure(value).replace("-", "−", int(value < 0))

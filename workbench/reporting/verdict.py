@@ -21,6 +21,7 @@ from workbench.evaluation.evidence import (
     standing_of,
 )
 from workbench.labelled.caveats import FAR_OFF, far_off
+from workbench.labelled.figures import figure
 from workbench.pipeline.base import FIRST
 from workbench.pipeline.scoring import is_scored, scores
 from workbench.schema import counts_add_up
@@ -135,7 +136,7 @@ def _held_out(maps: xr.Dataset) -> list[Point]:
     if not np.isfinite([ours, flat]).all():
         return [Point(CARE, "Held-out areas: some models have no scores; see the notes there.")]
     title = str(result["score_title"].sel(score=main).item())
-    said = f"Held-out areas: {title} {ours:,.3g} against {flat:,.3g} of one flat rate"
+    said = f"Held-out areas: {title} {figure(ours, 3)} against {figure(flat, 3)} of one flat rate"
     wins = _folds(result, main, model)
     if wins:
         said += f", better in {wins[0]} of {wins[1]} folds"

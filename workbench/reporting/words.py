@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from workbench.labelled.figures import figure
+
 _MOST = 8           # values of one hyperparameter that are shown
 _MEANINGS = (       # by the end of the name
     ("area.std", "τ: how much areas differ beyond what the map explains{of_a_rate}"),
@@ -155,16 +157,17 @@ def _of_areas(maps: xr.Dataset) -> list[tuple[str, str]]:
     mean = maps["value"].attrs.get("aggregation", "sum") == "mean"
     rows = [("areas", f"{value.size:,}, of {sizes.min():,} to {sizes.max():,} individuals "
                       f"(median {np.median(sizes):,.0f})")]
-    spread = (f"from {value.min():,.6g} to {value.max():,.6g}, median {np.median(value):,.6g}")
+    spread = (f"from {figure(value.min(), 6)} to {figure(value.max(), 6)}, "
+              f"median {figure(np.median(value), 6)}")
     if "trials" in maps:
         trials = float(maps["trials"].sum())
-        rows.append(("positives", f"{value.sum():,.6g} of {trials:,.6g} trials "
+        rows.append(("positives", f"{figure(value.sum(), 6)} of {figure(trials, 6)} trials "
                                   f"({value.sum() / trials:.2%}); by area {spread}"))
     else:
         rows.append((f"observed {'means' if mean else 'totals'}", " ".join(filter(None, (
-            spread, units))) + ("" if mean else f"; together {value.sum():,.8g}")))
+            spread, units))) + ("" if mean else f"; together {figure(value.sum(), 8)}")))
     weight = float(maps["weight"].sum())
     unit = str(maps["weight"].attrs.get("units", ""))
-    rows.append(("weights", f"{weight:,.8g} {unit if unit != '1' else ''} in all".replace(
+    rows.append(("weights", f"{figure(weight, 8)} {unit if unit != '1' else ''} in all".replace(
         "  ", " ")))
     return rows
