@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import xarray as xr
 
+from workbench.checks.figures import figure
 from workbench.evaluation.evidence import FEW, Evidence, Standing, standing_of
-from workbench.labelled.figures import figure
 from workbench.schema import counts_add_up
 
 MIXTURE = "auto (mixture)"

@@ -12,8 +12,8 @@ import xarray as xr
 from markupsafe import Markup
 
 from workbench.checks import InputError
+from workbench.checks.figures import figure
 from workbench.labelled.card import CARD
-from workbench.labelled.figures import figure
 from workbench.pipeline.base import BaseSpec
 from workbench.pipeline.own_files import POLYGONS
 from workbench.pipeline.scoring import COMPARISON, is_scored, scores

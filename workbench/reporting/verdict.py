@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
+from workbench.checks.figures import figure
 from workbench.evaluation.evidence import (
     FEW,
     MOSTLY,
@@ -21,7 +22,6 @@ from workbench.evaluation.evidence import (
     standing_of,
 )
 from workbench.labelled.caveats import FAR_OFF, far_off
-from workbench.labelled.figures import figure
 from workbench.pipeline.base import FIRST
 from workbench.pipeline.scoring import is_scored, scores
 from workbench.schema import counts_add_up

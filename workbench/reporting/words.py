@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from workbench.labelled.figures import figure
+from workbench.checks.figures import figure
 
 _MOST = 8           # values of one hyperparameter that are shown
 _MEANINGS = (       # by the end of the name

@@ -10,10 +10,11 @@ import workbench as wb
 from tests.ui.disaggregate.sessions import SMALL, Session, stops
 from tests.ui.kit import ran, restored
 from workbench.checks import InputError
+from workbench.ui.base.fitted import CANCELLED, FITTED, PREVIEW
 from workbench.ui.base.session import pack, unpack
 from workbench.ui.disaggregate import engine, exporting, exports, keeping
 from workbench.ui.disaggregate.engine import _ANSWERS, _SCORES, _WITHOUT_EFFECT
-from workbench.ui.disaggregate.fitted import CANCELLED, FITTED, PREVIEW, UNFITTED, Fitted
+from workbench.ui.disaggregate.fitted import UNFITTED, Fitted
 from workbench.ui.disaggregate.state import State
 from workbench.ui.disaggregate.views.lengthscale import Lengthscale
 

@@ -3,17 +3,12 @@
 import pytest
 
 from tests.ui.kit import restored
+from workbench.ui.base.fitted import CANCELLED, FITTED, MOST, PREVIEW, read, written
 from workbench.ui.disaggregate import mixtures
 from workbench.ui.disaggregate.fitted import (
-    CANCELLED,
-    FITTED,
-    MOST,
-    PREVIEW,
     UNFITTED,
     Fitted,
-    read,
     read_mixture,
-    written,
     written_mixture,
 )
 from workbench.ui.disaggregate.state import State

@@ -11,6 +11,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.ui.kit import BEYOND, FIGURE, WAIT, at_rest, idle, move, press, status, url
+from workbench.ui.base.messages import BY_HAND
 from workbench.ui.granularity.story import STEPS
 
 pytestmark = pytest.mark.ui
@@ -132,7 +133,7 @@ def test_the_line_by_slider_and_by_hand(page, apps_url):
 
 def test_the_plane_calibration_and_curves_follow(page, apps_url):
     open_app(page, f"{apps_url}/granularity?known=sine&lengthscale=1&points=100&cells=4")
-    expect(page.get_by_text("ready", exact=True)).to_be_visible(timeout=WAIT)
+    expect(page.get_by_text(BY_HAND, exact=True)).to_be_visible(timeout=WAIT)
     error, held = columns(page, "plane", "error"), columns(page, "calibration", "summary")
     curves = columns(page, "curve", "error", "bound", "certificate")
     assert error[0] and held[0] and all(curves)

@@ -7,6 +7,8 @@ import pytest
 from bokeh.models import ColorBar, ColumnDataSource
 
 from tests.ui.kit import refused, settled, slow_imports
+from workbench.ui.base.fitted import EVIDENCE, FITTED, PREVIEW
+from workbench.ui.base.messages import BY_HAND, NO_HYPERPARAMETERS, NOT_THERE
 from workbench.ui.granularity import california, messages, theory, worlds
 from workbench.ui.granularity.background import equal_cells
 from workbench.ui.granularity.engine import AT_ONCE
@@ -157,15 +159,43 @@ def test_learning_moves_the_sliders_to_the_stops_and_says_what_was_learnt(tab):
     store = Store(state)
     store.refresh()
     store.learn()
-    deadline = time.monotonic() + 60
-    while not store.learnt and time.monotonic() < deadline:
-        time.sleep(0.02)
-    assert "lengthscale" in store.learnt and not store.error
-    assert state.model.lengthscale > 0.5
+    settled(store)
+    assert store.status.startswith("Fitted to the summaries: lengthscale") and not store.error
+    assert state.model.lengthscale > 0.5 and {"lengthscale", "variance", EVIDENCE} < set(state.fit)
     assert store.answer.model == state.model
+    again = Store(State())                  # somebody else at the same address
+    assert again.state.read(state.query()) == [] and again.status == store.status
+    told, query = store.status, state.query()
     state.param.update(**{"cells" if tab == "line" else "side": 2})
-    assert store.learnt == ""
+    assert store.status == BY_HAND and state.query().endswith("status=preview&at=")
+    assert state.read(query) == [] and store.status == told           # as Undo does
+    state.tolerance = 0.3                   # of what is shown alone
+    assert store.status == told
     store.close()
+    again.close()
+
+
+AT = "lengthscale:0.41,variance:1.02,noise:0.29,evidence:-12"
+
+
+@pytest.mark.parametrize(("query", "problem"), [
+    (f"lengthscale=0.4&assumed=0.3&status=fitted&at={AT}", ""),
+    (f"lengthscale=0.4&assumed=0.3&at={AT}", ""),              # of no fit: nothing is claimed
+    (f"lengthscale=1.6&assumed=0.3&status=fitted&at={AT}", f"status=fitted ({NOT_THERE})"),
+    ("status=fitted&at=lengthscale:0.4", f"status=fitted ({NOT_THERE})"),
+    ("status=fitted&at=nonsense:1", f"status=fitted ({NOT_THERE})"),
+    ("status=cancelled", f"status=cancelled ({NOT_THERE})"),
+])
+def test_an_address_cannot_call_fitted_what_the_sliders_do_not_show(query, problem):
+    state = State()
+    assert state.read(query) == ([problem] if problem else [])
+    fitted = not problem and "status" in query
+    assert (state.status, state.at) == ((FITTED, AT) if fitted else (PREVIEW, ""))
+
+
+def test_what_is_no_fit_in_an_address_is_named():
+    told = refused(State(), "status=fitted&at=<b>")
+    assert f"at=<b> ({NO_HYPERPARAMETERS})" in told
 
 
 @pytest.mark.parametrize("tab", ["line", "map"])

@@ -99,6 +99,10 @@ def test_new_bags_learning_and_the_map_in_full(page, apps_url):
     press(page, "Fit hyperparameters (moves the sliders)")
     expect(page.get_by_text("Fitted to the targets")).to_be_visible(timeout=WAIT)
     cost(page, "learn it")
+    url(page, "status=fitted&at=.*lengthscale:.*evidence:")
+    told = page.get_by_text("Fitted to the targets").inner_text()
+    page.reload()                           # somebody else at the same address
+    expect(page.get_by_text(told, exact=True)).to_be_visible(timeout=WAIT)
     coarse = image(page, "mean")
     press(page, "Full resolution: 1.5 km pixels")
     expect(page.get_by_text("pixels of 1.5 km.")).to_be_visible(timeout=WAIT)
@@ -106,6 +110,8 @@ def test_new_bags_learning_and_the_map_in_full(page, apps_url):
     cost(page, "full resolution")
     move(page, "Noise σ of a target", "ArrowRight")
     expect(page.get_by_text("pixels of 4.5 km.")).to_be_visible(timeout=WAIT)
+    expect(page.get_by_text("Preview, not fitted: hyperparameters are those")).to_be_visible()
+    url(page, "status=preview&at=$")
 
 
 def test_urls_restore_states_and_what_cannot_be_is_said(page, apps_url):

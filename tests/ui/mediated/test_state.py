@@ -1,6 +1,5 @@
 """State and store of the app "mediated": URLs, what is offered, learning, and the table."""
 
-import time
 
 import numpy as np
 import pandas as pd
@@ -8,6 +7,8 @@ import pytest
 from bokeh.models import HoverTool
 
 from tests.ui.kit import refused, restored, settled
+from workbench.ui.base.fitted import PREVIEW
+from workbench.ui.base.messages import BY_HAND
 from workbench.ui.mediated import messages
 from workbench.ui.mediated.model import KINDS
 from workbench.ui.mediated.state import State
@@ -139,13 +140,14 @@ def test_the_baseline_is_the_error_of_interpolation():
 
 
 def test_what_is_learnt_beyond_the_end_of_a_slider_is_said():
-    state = State()
-    assert state.learnt({"ridge": 1e-9, "noise": 0.1}) == []
-    assert state.learnt({"ridge": 1e-13, "lengthscale": 1e6, "noise": 0.1}) == [
-        "ridge", "lengthscale"]
-    assert state.ridge == 1e-10
-    told = messages.learnt({"ridge": 1e-13}, {}, -3.0, False, ["ridge"])
-    assert "Beyond the range of the slider: λ; the targets hardly identify it" in told
+    store = Store(State())
+    state = store.state
+    state.keep({"ridge": 1e-9, "noise": 0.1}, -3.0)
+    assert state.beyond == [] and "Beyond" not in store.status
+    state.keep({"ridge": 1e-13, "lengthscale": 1e6, "noise": 0.1}, -3.0)
+    assert state.beyond == ["ridge", "lengthscale"] and state.ridge == 1e-10
+    assert "Beyond the range of the slider: λ, lengthscale of k; the targets hardly" in store.status
+    store.close()
 
 
 def test_three_controls_first_and_the_rest_when_asked_for_or_set():
@@ -179,12 +181,17 @@ def test_learning_moves_the_sliders_and_raises_the_evidence():
     before = store.answer.posterior.evidence
     store.learn()
     assert store.work == messages.LEARNING
-    deadline = time.monotonic() + 120
-    while not store.learnt and time.monotonic() < deadline:
-        time.sleep(0.02)
-    assert "Fitted" in store.learnt and not store.work and store.answer.posterior.evidence > before
+    state = store.state
+    settled(store)
+    assert not store.work and store.answer.posterior.evidence > before
+    assert store.status.startswith("Fitted to the targets: ")
+    assert next(reversed(store.rows.values()))["address"] == f"mediated?{state.query()}"
+    again = State()                         # somebody else at the same address
+    assert again.read(state.query()) == [] and again.fit == state.fit
     store.state.noise = 1.0
-    assert store.learnt == ""
+    assert store.status == BY_HAND and (state.status, state.at) == (PREVIEW, "")
+    state.model = "bilinear"
+    assert store.status == ""
     store.close()
 
 

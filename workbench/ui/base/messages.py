@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import math
 import re
+
+from workbench.checks.figures import figure
 
 READY = "ready"
 CANCEL = "Cancel"
@@ -16,6 +17,10 @@ LOADING_WORDS = {
     "missing": "The page's scripts could not be loaded. Reload the page.",
     "unconnected": "The server does not answer. Start it again and reload this page.",
 }
+NO_HYPERPARAMETERS = "no hyperparameters; none taken"
+NOT_THERE = "the sliders are elsewhere; preview taken"
+BY_HAND = "Preview, not fitted: hyperparameters are those of the sliders."
+STOPPED = " Cancelled: best state so far, not converged."
 UNDO, REDO, RESET = "Undo", "Redo", "Reset to the example"
 GLOSSARY, SEARCH_WORDS = "Glossary", "Search the words"
 NO_SUCH_WORD, MORE_IN_DOCUMENTATION = "No word like this.", "More in the documentation"
@@ -33,11 +38,8 @@ SESSION_NOTE = "One file with all settings, and, where there are any, the fit an
 TOLD = 3        # values of a URL that are named when they cannot be used
 
 
-_RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
-
-
 def plainly(value: float, digits: int = 3) -> str:
-    """A number as a text has it: whole beyond so many digits, never with e+03 or e-08.
+    """A number as a text has it: of `figure`, with a true minus.
 
     Parameters
     ----------
@@ -47,16 +49,10 @@ def plainly(value: float, digits: int = 3) -> str:
 
     Examples
     --------
-    >>> [plainly(v) for v in (2400.0, 0.238, 7.23e-08, -12.345, 0.0)]
-    ['2,400', '0.238', '7.23·10⁻⁸', '−12.3', '0']
+    >>> plainly(2400.0), plainly(-12.345)
+    ('2,400', '−12.3')
     """
-    exponent = math.floor(math.log10(abs(value))) if value and math.isfinite(value) else 0
-    if exponent >= digits:
-        return signed(value, ",.0f")
-    if exponent < -4:
-        part = signed(value / 10.0**exponent, f".{digits}g")
-        return f"{part}·10{str(exponent).translate(_RAISED)}"
-    return signed(value, f".{digits}g")
+    return figure(value, digits).replace("-", "−")
 
 
 def signed(value: float, form: str) -> str:

@@ -19,8 +19,9 @@ import xarray as xr
 from workbench.checks import require
 from workbench.pipeline.spec import Spec
 from workbench.ui.base.cache import Cache
+from workbench.ui.base.fitted import CANCELLED, FITTED
 from workbench.ui.disaggregate import mixtures
-from workbench.ui.disaggregate.fitted import CANCELLED, FITTED, UNFITTED, Fitted
+from workbench.ui.disaggregate.fitted import UNFITTED, Fitted
 from workbench.ui.disaggregate.scenes import Scene, data_spec, frozen, ready_scene, scene
 from workbench.ui.disaggregate.verdict import with_split
 

@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from workbench.ui.base.fitted import CANCELLED, FITTED, written
 from workbench.ui.disaggregate import messages, names
 from workbench.ui.disaggregate.catalogue import ALONE, map_term
-from workbench.ui.disaggregate.fitted import CANCELLED, FITTED, Fitted, written
+from workbench.ui.disaggregate.fitted import Fitted
 from workbench.ui.disaggregate.mixtures import AUTO
 
 if TYPE_CHECKING:

@@ -1,18 +1,15 @@
-"""Which fit is shown: its status and hyperparameters, as a URL carries them."""
+"""Which fit is shown, of one model or of a mixture, as a URL carries it."""
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-PREVIEW, FITTED, CANCELLED = "preview", "fitted", "cancelled"
-STATUSES = {"Preview, not fitted": PREVIEW, "Fitted": FITTED, "Cancelled: best so far": CANCELLED}
-MOST = 4_000        # characters
-DIGITS = (9, 5)     # of a number, and where that would be too long
-_ENTRY = re.compile(r"([^:!]{1,60}):([0-9eE.+/-]+)(!?)")
+from workbench.ui.base.fitted import DIGITS, MOST, PREVIEW, numbers, read
+
+FEWER = 5           # digits of a number of a mixture that would be too long
 
 
 @dataclass(frozen=True)
@@ -24,8 +21,8 @@ class Fitted:
     status : str
         ``preview`` (nothing is learnt), ``fitted``, or ``cancelled`` (the best state by then).
     at : str
-        Its hyperparameters as `written`, or those of a mixture's models as `written_mixture`;
-        empty of a preview.
+        Its hyperparameters as `workbench.ui.base.fitted.written`, or those of a mixture's models
+        as `written_mixture`; empty of a preview.
     """
 
     status: str = PREVIEW
@@ -50,46 +47,6 @@ class Fitted:
 
 #: Of settings of which nothing is learnt.
 UNFITTED = Fitted()
-
-
-def written(hyperparameters: Mapping[str, Mapping], fixed: Mapping[str, float]) -> str:
-    """Hyperparameters as text: ``name:value``, joined by commas; fixed ones end in ``!``.
-
-    Parameters
-    ----------
-    hyperparameters : mapping
-        As of a fit; values of one with several are joined by ``/``.
-    fixed : mapping
-        Those that sliders fixed.
-    """
-    entries = []
-    for name, entry in hyperparameters.items():
-        value = _numbers(fixed.get(name, entry["value"]), DIGITS[0])
-        entries.append(f"{name}:{value}{'!' * (name in fixed)}")
-    return ",".join(entries)
-
-
-def read(text: str) -> dict[str, tuple[float | list[float], bool]] | None:
-    """Values by name, and whether each was fixed, of a text by `written`; None if it is none.
-
-    Parameters
-    ----------
-    text : str
-        Of a URL; may be anything.
-    """
-    found = {}
-    for part in filter(None, text[:MOST + 1].split(",")):
-        match = _ENTRY.fullmatch(part)
-        if match is None or len(text) > MOST or match[1] in found:
-            return None
-        try:
-            values = [float(v) for v in match[2].split("/")]
-        except ValueError:
-            return None
-        if not all(map(math.isfinite, values)):
-            return None
-        found[match[1]] = values[0] if len(values) == 1 else values, bool(match[3])
-    return found
 
 
 def key_of(candidate: str) -> str:
@@ -119,11 +76,11 @@ def written_mixture(candidates: Mapping[str, Mapping]) -> str:
         As of the hyperparameters of a fitted mixture.
     """
     used = {key_of(name): one for name, one in candidates.items() if one["weight"] > 0}
-    for digits in DIGITS:
+    for digits in (DIGITS, FEWER):
         entries = []
         for key, one in used.items():
             entries.append(f"{key}:{one['weight']:.{digits}g}")
-            entries += [f"{key}/{name}:{_numbers(entry['value'], digits)}"
+            entries += [f"{key}/{name}:{numbers(entry['value'], digits)}"
                         for name, entry in one["hyperparameters"].items()]
         if len(text := ",".join(entries)) <= MOST:
             return text
@@ -150,8 +107,3 @@ def read_mixture(text: str) -> dict[str, dict] | None:
         else:
             found[key] = {"weight": value, "hyperparameters": {}}
     return found or None
-
-
-def _numbers(value: float | list[float], digits: int) -> str:
-    """One or several numbers, with so many digits."""
-    return "/".join(f"{v:.{digits}g}" for v in (value if isinstance(value, list) else [value]))

@@ -8,7 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from workbench.checks import require
-from workbench.ui.disaggregate.fitted import Fitted, key_of, written, written_mixture
+from workbench.ui.base.fitted import written
+from workbench.ui.disaggregate.fitted import Fitted, key_of, written_mixture
 
 if TYPE_CHECKING:
     import xarray as xr

@@ -10,9 +10,10 @@ from urllib.parse import parse_qsl
 import param
 
 from workbench.pipeline.spec import Spec
-from workbench.ui.base import state
+from workbench.ui.base import fitted, messages, state
+from workbench.ui.base.fitted import PREVIEW, STATUSES
 from workbench.ui.base.state import short
-from workbench.ui.disaggregate import fitted, labels, rules
+from workbench.ui.disaggregate import labels, rules
 from workbench.ui.disaggregate.catalogue import (
     BESIDE,
     LEARNT,
@@ -26,7 +27,7 @@ from workbench.ui.disaggregate.catalogue import (
     stop_labels,
     variances,
 )
-from workbench.ui.disaggregate.fitted import PREVIEW, STATUSES, UNFITTED, Fitted
+from workbench.ui.disaggregate.fitted import UNFITTED, Fitted, read_mixture
 from workbench.ui.disaggregate.rules import AUTO, EXACT, FLAT
 
 #: Of the way from files to a report, in this order.
@@ -225,10 +226,10 @@ class State(state.State):
             return [] if good else [f"{name}={short(text)} (none taken)"]
         if name != "at":
             return super()._read(name, text)
-        read = fitted.read_mixture if self.model == AUTO else fitted.read
+        read = read_mixture if self.model == AUTO else fitted.read
         good = read(text) is not None or not text
         self.at = text if good else ""
-        return [] if good else [f"at={short(text)} (no hyperparameters; none taken)"]
+        return [] if good else [f"at={short(text)} ({messages.NO_HYPERPARAMETERS})"]
 
     def _settle(self) -> list[str]:
         """What does not go together; what is fitted without hyperparameters is learnt again."""

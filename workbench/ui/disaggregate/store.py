@@ -13,12 +13,13 @@ import xarray as xr
 from workbench.checks import InputError
 from workbench.pipeline.spec import Spec
 from workbench.ui.base import session
+from workbench.ui.base.fitted import FITTED
 from workbench.ui.base.jobs import Run
 from workbench.ui.base.messages import not_offered
 from workbench.ui.base.store import alone, in_words
 from workbench.ui.disaggregate import engine, exports, keeping, labels, messages, own, recovery
 from workbench.ui.disaggregate.engine import Answer, Scene
-from workbench.ui.disaggregate.fitted import FITTED, UNFITTED, Fitted
+from workbench.ui.disaggregate.fitted import UNFITTED, Fitted
 from workbench.ui.disaggregate.following import follow, learn, score, work_ahead
 from workbench.ui.disaggregate.insights import NONE, Insights
 from workbench.ui.disaggregate.keeping import Opened

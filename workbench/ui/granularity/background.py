@@ -112,7 +112,7 @@ def complete(plan: Plan, answer: Answer, run: Run, pause: float) -> None:
 
 
 def learn(bench: Bench, cells: Summaries, model: Model, run: Run) -> None:
-    """Learn hyperparameters from summaries, and send ``(model, evidence)``."""
+    """Learn hyperparameters from summaries, and send ``(values, evidence)``."""
     found = learning.learn(cells, model, bench.world.constant, bench.world.extent, run.tick)
     run.tell("received", "learnt", found)
 

@@ -34,7 +34,7 @@ def bundle(store: Store) -> Bundle | None:
         answer.cells.size, world.values.size, state.size, world.unit, answer.error, answer.against,
         None, state.tolerance, world.truth is not None, not (on_line and state.edges),
         state.hidden, messages.SQUARES if on_line else state.shape),
-        messages.LEARNT if store.learnt else messages.BY_HAND)
+        store.status)
     settings = {
         "data": world.title, "cells": f"{answer.cells.size:,}",
         "likelihood": model.likelihood.capitalize(),
@@ -44,7 +44,8 @@ def bundle(store: Store) -> Bundle | None:
     return Bundle(file_stem("granularity", state.tab, store.subject),
                   f"Granularity: {world.title}", told, settings,
                   lambda: program(answer), lambda: table(answer, state),
-                  None if on_line else lambda: maps(answer))
+                  None if on_line else lambda: maps(answer),
+                  caption=" ".join((f"{world.title}.", *told)))
 
 
 def drawn(answer: Answer) -> tuple[np.ndarray, np.ndarray]:

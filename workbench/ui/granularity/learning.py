@@ -14,8 +14,10 @@ STEPS = 100             # most evaluations of the evidence from each start
 
 
 def learn(cells: Summaries, model: Model, constant: float, extent: float, tick: Callable
-          ) -> tuple[Model, float]:
-    """The model that summaries make most probable, and its log evidence.
+          ) -> tuple[dict[str, float], float]:
+    """Lengthscale, variance and noise that summaries make most probable, and the log evidence.
+
+    A likelihood without a noise of its own has none.
 
     A lengthscale far below the cells' size leaves the evidence flat, so that the search also
     starts from shares of the map.
@@ -49,9 +51,10 @@ def learn(cells: Summaries, model: Model, constant: float, extent: float, tick: 
             break
     evidence, fit = max(found, key=lambda pair: pair[0])
     values = {name: entry["value"] for name, entry in fit.hyperparameters.items()}
-    noise = np.sqrt(values["noise.variance"]) if "noise.variance" in values else model.noise
-    return Model(model.kernel, values[f"{model.kernel}.lengthscale"],
-                 values[f"{model.kernel}.variance"], float(noise), model.likelihood), evidence
+    learnt = {name: values[f"{model.kernel}.{name}"] for name in ("lengthscale", "variance")}
+    if "noise.variance" in values:
+        learnt["noise"] = float(np.sqrt(values["noise.variance"]))
+    return learnt, evidence
 
 
 def source_of(cells: Summaries):

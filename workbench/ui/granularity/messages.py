@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from workbench.ui.base.fitted import EVIDENCE
 from workbench.ui.base.messages import signed
 from workbench.ui.base.state import short
 from workbench.ui.granularity.observed import OBSERVED
@@ -12,8 +13,6 @@ ABOUT = ("One model sees all points, the other a mean and a count for each cell:
 COMPLETE, SUMMARY, TRUTH = "complete data", "summaries", "truth"
 LEARN, NEW_DRAW = "Fit hyperparameters (moves the sliders)", "New draw of the noise"
 LEARN_NOTE = "Maximises the evidence of the summaries."
-LEARNT = "Hyperparameters fitted to the summaries."
-BY_HAND = "Preview, not fitted: hyperparameters are those of the sliders."
 LINE_NOTE = (
     "A cell is a bar over its interval, at its mean, ± one standard error. Drag a triangle to move "
     "a boundary; click a cell to choose it."
@@ -49,7 +48,6 @@ DRAWS_NOTE = " Try new draws."
 HELD_OUT_NOTE = " No truth is known here: held-out outputs, with their noise, stand in."
 UPDATING, PLANE, THEORY = "updating", "computing the plane of errors", "computing the bounds"
 LEARNING = "fitting hyperparameters"
-READY = "ready"
 HARDLY = 1.25           # times as far from the truth as complete data
 NEARLY = 2.0            # times the tolerance, up to which an error is not yet red
 
@@ -198,12 +196,11 @@ def tick(milliseconds: float, evaluations: int, likelihood: str) -> str:
     return f"{OBSERVED[likelihood].how} · {milliseconds:.0f} ms · {count(evaluations, 'posterior')}"
 
 
-def learnt(lengthscale: float, variance: float, noise: float | None, evidence: float,
-           unit: str) -> str:
+def learnt(found: dict[str, float], unit: str) -> str:
     """Fitted hyperparameters."""
-    noisy = "" if noise is None else f", noise {noise:.3g}"
-    return (f"Fitted to the summaries: lengthscale {lengthscale:.3g} {unit}, variance "
-            f"{variance:.3g}{noisy}; log evidence {signed(evidence, '.1f')}. "
+    noisy = f", noise {found['noise']:.3g}" if "noise" in found else ""
+    return (f"Fitted to the summaries: lengthscale {found['lengthscale']:.3g} {unit}, variance "
+            f"{found['variance']:.3g}{noisy}; log evidence {signed(found[EVIDENCE], '.1f')}. "
             "The sliders are at the nearest stops.")
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
 import param
 
-from workbench.ui.base import state
+from workbench.ui.base.fitted import Learnt
 from workbench.ui.base.state import named, nearest
 from workbench.ui.granularity import california, cells, messages, story
 from workbench.ui.granularity.engine import Model
@@ -40,8 +41,14 @@ SECONDS = {"none": 0, "a quarter": 0.25, "half": 0.5, "twice": 2, "four times": 
 MOST_MOVABLE = 64       # cells whose boundaries can be moved by hand
 
 
-class State(state.State):
+#: Choices of what is shown, on which no result depends.
+SHOWN_ONLY = ("story", "lecture", "tolerance", "cell", "show", "guess", "reveal")
+
+
+class State(Learnt):
     """All choices of the app."""
+
+    apart = (*SHOWN_ONLY, "second")
 
     story = param.Selector(objects=[0, *range(1, len(story.STEPS) + 1)], doc="Step of the story.")
     lecture = param.Boolean(False, doc="Large type and few controls; arrow keys step the story.")
@@ -199,16 +206,15 @@ class State(state.State):
             there["side"] = nearest(SIDES, size)
         self.param.update(**there)
 
-    def learnt(self, model: Model) -> None:
-        """Put the sliders on the stops nearest to a model."""
-        stops = {"lengthscale": LENGTHS, "variance": VARIANCES}
-        found = {name: nearest(values, getattr(model, name)) for name, values in stops.items()}
-        noise = nearest(NOISES, model.noise)
-        if self.tab == LINE:
-            self.param.update(**found, assumed=noise)
-        else:
-            normal = {"map_noise": noise} if OBSERVED[self.likelihood].noisy else {}
-            self.param.update(**{f"map_{name}": v for name, v in found.items()}, **normal)
+    def stops(self, values: Mapping[str, float]) -> dict[str, float]:
+        """Choices nearest to a lengthscale, a variance and, where it is learnt, a noise."""
+        on_line = self.tab == LINE
+        names = {"lengthscale": LENGTHS, "variance": VARIANCES}
+        found = {name if on_line else f"map_{name}": nearest(stops, values[name])
+                 for name, stops in names.items()}
+        if on_line or OBSERVED[self.likelihood].noisy:
+            found["assumed" if on_line else "map_noise"] = nearest(NOISES, values["noise"])
+        return found
 
     def tell(self, step: int) -> None:
         """Go to a step of the story; 0 leaves it."""

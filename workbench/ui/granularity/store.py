@@ -14,19 +14,26 @@ import param
 
 from workbench.ui.base import store
 from workbench.ui.base.cache import Cache
+from workbench.ui.base.messages import BY_HAND
 from workbench.ui.granularity import cells as cutting
 from workbench.ui.granularity import messages
 from workbench.ui.granularity.background import Curve, Picture, Plan, complete, equal_cells, learn
 from workbench.ui.granularity.cells import Summaries
 from workbench.ui.granularity.draws import Draws, draws
-from workbench.ui.granularity.engine import Answer, Bench, Model
-from workbench.ui.granularity.observed import OBSERVED
+from workbench.ui.granularity.engine import Answer, Bench
 from workbench.ui.granularity.plane import Plane
-from workbench.ui.granularity.state import COUNTS, LENGTHS, LINE, MAP, SIDES, State
+from workbench.ui.granularity.state import (
+    COUNTS,
+    LENGTHS,
+    LINE,
+    MAP,
+    SHOWN_ONLY,
+    SIDES,
+    State,
+)
 from workbench.ui.granularity.worlds import END
 
 PAUSE = 0.25            # seconds without an event, after which a slider counts as released
-SHOWN_ONLY = ("story", "lecture", "tolerance", "cell", "show", "guess", "reveal")   # not computed
 CURVE = [2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256]      # cells on the line
 
 
@@ -48,10 +55,9 @@ class Store(store.Store):
     shapes = param.Dict(doc="error by shape of the cells; None until known")
     draws = param.ClassSelector(class_=Draws, doc="moving draws; None while not wanted, or stale")
     room = param.Tuple((958, 800), doc="width and height in pixels that the page has for views")
-    learnt = param.String("", doc="what was learnt last; empty once a slider moves")
     tick = param.ClassSelector(class_=Tick, doc="what the last event cost")
 
-    watched = tuple(name for name in State.names() if name not in SHOWN_ONLY)
+    watched = tuple(name for name in State.names() if name not in (*SHOWN_ONLY, "status", "at"))
 
     @property
     def subject(self) -> str:
@@ -60,11 +66,17 @@ class Store(store.Store):
             f"{self.state.source}-{self.state.output}")
 
     def _set_up(self) -> None:
-        self._moving, self._learner = False, self._line(self._hear)
+        self._learner = self._line(self._hear)
         self._drawer = self._line(self._hear_of_draws)
         self.state.param.watch(self._draw, "show")
         self.state.param.watch(self._refine, "tolerance")
         self._benches, self._planes, self._curves = Cache(4), Cache(12), Cache(60)
+
+    @property
+    def status(self) -> str:
+        """What was learnt, or that the sliders were set by hand."""
+        found = self.state.fit
+        return BY_HAND if not found else messages.learnt(found, self.bench.world.unit)
 
     @property
     def stoppable(self) -> bool:
@@ -86,19 +98,17 @@ class Store(store.Store):
     def learn(self) -> None:
         """Learn the hyperparameters from the present summaries, in a thread."""
         bench, cells, start = self.bench, self.cut(), self.state.model
-        self.param.update(work=messages.LEARNING, learnt="")
+        self.work = messages.LEARNING
         self._learner.start(lambda run: learn(bench, cells, start, run))
 
     def _changed(self, *events) -> None:
         start, bench = time.perf_counter(), self.bench
         before = bench.evaluations
         self._job.drop()
-        if not self._moving:
-            self._learner.drop()
+        self._learner.drop()
         answer = bench.answer(self.cut(), self.state.model, self.state.rival)
-        learnt = {} if self._moving else {"learnt": ""}
         with self._together():
-            self.param.update(answer=answer, stale=True, work=messages.UPDATING, error="", **learnt)
+            self.param.update(answer=answer, stale=True, work=messages.UPDATING, error="")
             self._spend(", ".join(event.name for event in events) or "start",
                         1000 * (time.perf_counter() - start))
             self.tick = Tick(self.costs[-1], bench.evaluations - before)
@@ -145,18 +155,8 @@ class Store(store.Store):
 
     def _receive(self, name: str, result: object) -> None:
         if name == "learnt":
-            self._adopt(*result)
+            self.state.keep(*result)
         elif name == "fresh":
             self.stale = False
         else:
             self.param.update(**{name: result})
-
-    def _adopt(self, model: Model, evidence: float) -> None:
-        noise = model.noise if OBSERVED[model.likelihood].noisy else None
-        self._moving = True
-        try:
-            self.state.learnt(model)
-        finally:
-            self._moving = False
-        self.learnt = messages.learnt(model.lengthscale, model.variance, noise, evidence,
-                                   self.bench.world.unit)

@@ -18,10 +18,10 @@ def bundle(store: Store) -> Bundle | None:
     answer, state = store.answer, store.state
     if answer is None or store.stale:
         return None
-    status = messages.FITTED if store.learnt else messages.BY_HAND
     held = answer.scores.get("coverage")
-    told = (messages.scored(answer.model.kind, answer.scores["rmse"], held, answer.baseline,
-                            answer.data.matched), status)
+    scored = messages.scored(answer.model.kind, answer.scores["rmse"], held, answer.baseline,
+                             answer.data.matched)
+    told = (scored, *filter(None, [store.status]))
     model, unit = answer.model, answer.data.world.place.unit
     settings = {
         "fields": answer.data.world.title, "model": NAMES[model.kind],
@@ -33,7 +33,8 @@ def bundle(store: Store) -> Bundle | None:
     return Bundle(file_stem("mediated-map", store.subject),
                   f"{NAMES[model.kind]}: {answer.data.world.title}", told, settings,
                   lambda: program(answer, state), lambda: table(answer),
-                  lambda: maps(answer))
+                  lambda: maps(answer),
+                  caption=" ".join((f"{answer.data.world.title}.", *told)))
 
 
 def table(answer: Answer):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from workbench.ui.base.messages import plainly, signed
+from workbench.ui.base.fitted import EVIDENCE
+from workbench.ui.base.messages import STOPPED, plainly, signed
 from workbench.ui.mediated.model import INDUCING, NAMES
 
 TITLE = "Mediated: fine maps where covariates and targets belong to different areas"
@@ -11,8 +12,6 @@ ABOUT = ("Some blocks report their mean temperature, others only covariates of t
          "model draws one fine map.")
 LEARN = "Fit hyperparameters (moves the sliders)"
 LEARN_NOTE = "Maximises the evidence of the targets."
-FITTED = "Hyperparameters fitted to the targets."
-BY_HAND = "Preview, not fitted: hyperparameters are those of the sliders."
 FULL = "Full resolution"
 LOADING, LEARNING = "preparing bags and targets", "fitting hyperparameters"
 WHOLE = "predicting at full resolution"
@@ -148,7 +147,7 @@ def cost(milliseconds: float, evaluations: int, kind: str) -> str:
     return f"{how} · {took} · {new} kernel evaluations"
 
 
-def learnt(values: dict, units: dict, evidence: float, notes: bool, beyond: list[str]) -> str:
+def learnt(values: dict, units: dict, cancelled: bool, beyond: list[str]) -> str:
     """Fitted hyperparameters, and which values lie beyond the ends of their sliders."""
     names = {"lengthscale": "lengthscale of k", "spread": "prior sd over place",
              "detail": "lengthscale over covariates",
@@ -161,6 +160,5 @@ def learnt(values: dict, units: dict, evidence: float, notes: bool, beyond: list
         f"{', '.join(names[name] for name in beyond)}; the targets hardly identify "
         f"{'it' if len(beyond) == 1 else 'them'}, and the map is that of the end of the slider.")
     return (f"Fitted to the targets: {told}; log evidence with priors "
-            f"{signed(evidence, '.1f')}. The "
-            f"sliders are at the nearest stops.{ends}"
-            f"{' Cancelled: best state so far, not converged.' if notes else ''}")
+            f"{signed(values[EVIDENCE], '.1f')}. The "
+            f"sliders are at the nearest stops.{ends}{STOPPED if cancelled else ''}")

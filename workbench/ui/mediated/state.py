@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import param
 
-from workbench.ui.base import state
+from workbench.ui.base.fitted import EVIDENCE, Learnt
 from workbench.ui.base.state import named, nearest
 from workbench.ui.mediated.model import KERNELS, KINDS, MEDIATED, Model
 from workbench.ui.mediated.worlds import HOURS, LEVELS, PLACES, Place, offered, stops
@@ -17,8 +19,17 @@ SPREADS, NOISES = stops(0.05, 60), stops(0.01, 6)
 DATA = ("source", "hour", "level", "draw", "side", "share", "split")
 
 
-class State(state.State):
+#: Choices that a fit can find.
+LEARNABLE = ("lengthscale", "spread", "detail", "detail_spread", "noise", "far", "near",
+             "share_of_place", "ridge")
+#: Choices of what is shown, on which no result depends.
+SHOWN_ONLY = ("covariate",)
+
+
+class State(Learnt):
     """All choices of the app."""
+
+    apart = SHOWN_ONLY
 
     source = param.Selector(doc="Fields that are known everywhere, so that maps can be scored.")
     hour = param.Selector(objects=named(list(HOURS), "{} UTC"), doc="Hour of the forecast.")
@@ -188,18 +199,25 @@ class State(state.State):
             return "does not mediate"
         return ""
 
-    def learnt(self, found: dict[str, float]) -> list[str]:
-        """Put the sliders on the stops nearest to learnt values; names of those that lie beyond."""
-        there, beyond = {}, []
-        for name, value in found.items():
-            values = list(self.param[name].names.values())
-            there[name] = nearest(values, value)
-            # More than half a step outside the first or last stop.
-            if value < values[0] ** 1.5 / values[1] ** 0.5 or (
-                    value > values[-1] ** 1.5 / values[-2] ** 0.5):
-                beyond.append(name)
-        self.param.update(**there)
-        return beyond
+    def stops(self, values: Mapping[str, float]) -> dict[str, float]:
+        """Stops of the sliders nearest to learnt values."""
+        return {name: nearest(self._stops(name), value) for name, value in values.items()}
+
+    @property
+    def beyond(self) -> list[str]:
+        """Sliders on an end beyond which the fit lies, by more than half a step."""
+        found = []
+        for name, value in self.fit.items():
+            if name != EVIDENCE:
+                first, second, *_, last_but_one, last = self._stops(name)
+                if not first**1.5 / second**0.5 <= value <= last**1.5 / last_but_one**0.5:
+                    found.append(name)
+        return found
+
+    def _stops(self, name: str) -> list[float]:
+        if name not in LEARNABLE:
+            raise KeyError(name)
+        return list(self.param[name].names.values())
 
 
 def covariates(source: str) -> tuple[str, ...]:

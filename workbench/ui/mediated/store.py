@@ -10,12 +10,13 @@ import param
 
 from workbench.ui.base import store
 from workbench.ui.base.cache import Cache
+from workbench.ui.base.fitted import CANCELLED
+from workbench.ui.base.messages import BY_HAND
 from workbench.ui.mediated import background, messages
 from workbench.ui.mediated.background import Answer, Setting
 from workbench.ui.mediated.engine import Bench
-from workbench.ui.mediated.state import State
+from workbench.ui.mediated.state import SHOWN_ONLY, State
 
-SHOWN_ONLY = ("covariate",)     # of the views, not of the answer
 BENCHES, ROWS = 5, 40           # kept
 
 
@@ -32,9 +33,8 @@ class Store(store.Store):
     answer = param.ClassSelector(class_=Answer, doc="the present setting; None until there is one")
     stale = param.Boolean(True, doc="whether the answer belongs to a former setting")
     rows = param.Dict({}, doc="rows of the table by what they are kept by")
-    learnt = param.String("", doc="what was learnt last; empty once a slider moves")
 
-    watched = tuple(name for name in State.names() if name not in SHOWN_ONLY)
+    watched = tuple(name for name in State.names() if name not in (*SHOWN_ONLY, "status", "at"))
 
     @property
     def subject(self) -> str:
@@ -42,7 +42,19 @@ class Store(store.Store):
         return self.state.source
 
     def _set_up(self) -> None:
-        self._benches, self._moving = Cache(BENCHES), False
+        self._benches = Cache(BENCHES)
+
+    @property
+    def status(self) -> str:
+        """What was learnt, or that the sliders were set by hand; empty without hyperparameters."""
+        state, place = self.state, self.state.place
+        if not state.fit:
+            return "" if state.model == "bilinear" else BY_HAND
+        units = {"lengthscale": place.unit, "far": place.unit, "spread": "K", "noise": "K",
+                 "detail_spread": "K", "detail": place.detail[2]}
+        if state.field:
+            units["near"] = place.mediators[state.field][1]
+        return messages.learnt(state.fit, units, state.status == CANCELLED, state.beyond)
 
     @property
     def stoppable(self) -> bool:
@@ -64,7 +76,7 @@ class Store(store.Store):
         bench, model = self.bench, self.state.chosen
         if bench is None or model.kind == "bilinear":
             return
-        self.param.update(work=messages.LEARNING, fraction=0.0, learnt="", error="")
+        self.param.update(work=messages.LEARNING, fraction=0.0, error="")
         self._job.start(lambda run: background.learn(bench, model, run))
 
     def whole(self) -> None:
@@ -82,16 +94,14 @@ class Store(store.Store):
     def _changed(self, *events) -> None:
         self._job.drop()
         setting, model, bench = self.setting, self.state.chosen, self.bench
-        learnt = {} if self._moving else {"learnt": ""}
         if bench is None:
             with self._together():
-                self.param.update(stale=True, work=messages.LOADING, fraction=0.0, error="",
-                                  **learnt)
+                self.param.update(stale=True, work=messages.LOADING, fraction=0.0, error="")
             self._job.start(lambda run: background.prepare(setting, model, run))
             return
         with self._together():
-            self.param.update(work="", fraction=0.0, error="", **learnt)
             self._show(background.answer(setting, bench, model))
+            self.param.update(work="", fraction=0.0, error="")
 
     def _receive(self, name: str, result: object) -> None:
         if name == "bench":
@@ -101,7 +111,7 @@ class Store(store.Store):
         elif name == "answer":
             self._show(result)
         else:
-            self._adopt(*result)
+            self.state.keep(*result)
 
     def _show(self, found: Answer) -> None:
         self._spend(f"{found.model.kind}, {found.evaluations} values of k", found.milliseconds)
@@ -113,14 +123,3 @@ class Store(store.Store):
         rows = {k: row for k, row in self.rows.items() if k != key} | {
             key: background.row(found) | {"address": f"{self.app}?{self.state.query()}"}}
         self.rows = dict(list(rows.items())[-ROWS:])
-
-    def _adopt(self, values: dict, evidence: float, cancelled: bool) -> None:
-        place = self.state.place
-        units = {"lengthscale": place.unit, "far": place.unit, "spread": "K", "noise": "K",
-                 "detail_spread": "K", "detail": place.detail[2]}
-        self._moving = True
-        try:
-            beyond = self.state.learnt(values)
-        finally:
-            self._moving = False
-        self.learnt = messages.learnt(values, units, evidence, cancelled, beyond)

@@ -129,9 +129,9 @@ def numbers(found: xr.Dataset, factor: float, unit: str) -> str:
     """
     title = messages.place_of([(c, float(found[c])) for c in "xy" if c in found.coords],
                               str(found["bag"].values[0]) if "bag" in found.dims else "")
-    ends = [signed(end, ".4g") for end in found["rate_quantile"].values * factor]
+    ends = [plainly(end, 4) for end in found["rate_quantile"].values * factor]
     levels = 100 * found["rate_quantile"]["quantile"].values
-    rows = [("Estimate", f"{signed(float(found['rate']) * factor, '.4g')} {unit}"),
+    rows = [("Estimate", f"{plainly(float(found['rate']) * factor, 4)} {unit}"),
             (f"{levels[0]:g} % to {levels[-1]:g} %", f"{ends[0]} to {ends[-1]}"),
             ("Exposure", f"{plainly(float(found['weight']), 4)} "
              f"{found['weight'].attrs.get('units', '')}")]
@@ -184,7 +184,7 @@ def areas(found: xr.Dataset, factor: float, unit: str, length: str = "") -> str:
     """
     text = ""
     if "bag" in found.dims:
-        rows = [((str(name), signed(rate * factor, ".4g"), f"{gap:.4g}"), "")
+        rows = [((str(name), plainly(rate * factor, 4), f"{gap:.4g}"), "")
                 for name, rate, gap in zip(found["bag"].values, found["rate_observed"].values,
                                            found["distance"].values, strict=True)]
         text += "<h4>Its area and the nearest</h4>" + table(

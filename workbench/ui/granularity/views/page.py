@@ -32,8 +32,8 @@ class Numbers(Readout):
         super().__init__(store, beside=(self.ratio, self.brief), lines=2, **params)
         store.state.param.watch(self._numbers, ["tolerance", "reveal", "lecture"])
         self.follow(self._numbers, "answer")
-        self.follow(self._work, "lecture", of=store.state)
-        self.follow(self._work, "work", "learnt", "tick", "error")
+        self.follow(self._work, "lecture", "at", of=store.state)
+        self.follow(self._work, "work", "tick", "error")
 
     @property
     def stoppable(self) -> bool:
@@ -42,8 +42,8 @@ class Numbers(Readout):
 
     @property
     def present(self) -> str:
-        """What was learnt last, or what is being worked on."""
-        return self.store.learnt or super().present
+        """What is being worked on, else whether the sliders show a fit."""
+        return self.store.work or self.store.status
 
     def _numbers(self, *events) -> None:
         answer, state = self.store.answer, self.store.state

@@ -23,7 +23,8 @@ ROOM = (958, 800)               # pixels of a laptop's page, until the browser s
 AXIS, GAP = 62, 12              # pixels of an axis, and beside each map
 EDGE = 24                       # pixels beside a map that is alone in its row
 BEFORE, LEAST = 345, 120        # pixels of a window above and below large maps; across any map
-READABLE = 220                  # pixels across a map whose title has room
+READABLE = 220                  # pixels across a map whose title is large
+LETTER = 7                      # pixels of a letter of a title, on average
 NARROW_PAGE, ONE_ROW = 800, 480     # pixels below which small maps stand three in a row, and all
                                     # below each other, as on a phone
 TEMPERATURES = ("target", "truth", "mean")
@@ -48,6 +49,8 @@ class Maps(View):
         self.pixels = empty("left", "bottom", "across", "up", *messages.MAPS,
                             *map(pointed_at, SPARSE))
         self.blocks = empty("left", "right", "bottom", "top")
+        units = dict.fromkeys((*TEMPERATURES, "width"), " K") | {"error": " K²"}
+        self._known = {name: known(units.get(name, "")) for name in messages.MAPS}
         self.figures = {name: self._figure(name, title) for name, title in messages.MAPS.items()}
         crosshair(list(self.figures.values()))
         self.calibration = Calibration(store)
@@ -98,7 +101,7 @@ class Maps(View):
             plot.title.text_font_size = "14px" if side >= READABLE else "12px"
             if name in LARGE:           # before the size: else the title is not drawn anew
                 title = messages.MAPS[name]
-                plot.title.text = title if side >= READABLE else title.partition(":")[0]
+                plot.title.text = title if side >= LETTER * len(title) else title.partition(":")[0]
             plot.frame_width, plot.frame_height = side, round(side * self._ratio)
             plot.yaxis.visible = name == LARGE[0] and not phone
             plot.xaxis.visible = name in LARGE or phone
@@ -115,11 +118,10 @@ class Maps(View):
         plot.quad("left", "right", "top", "bottom", source=self.blocks, fill_color=None,
                   line_color=NEUTRAL, line_width=0.4,
                   line_alpha=0.6 if name in COARSE else 0.25)
-        units = dict.fromkeys((*TEMPERATURES, "width"), " K") | {"error": " K²"}
         hover(plot, drawn, [(messages.MAPS[n].split(":")[0].split(",")[0].lower(),
                              f"@{pointed_at(n)}{{custom}}") for n in messages.MAPS],
               point_policy="follow_mouse",
-              formatters={f"@{pointed_at(n)}": known(units.get(n, "")) for n in messages.MAPS})
+              formatters={f"@{pointed_at(n)}": self._known[n] for n in messages.MAPS})
         plot.xaxis.axis_label_standoff = 0
         return plot
 
@@ -192,8 +194,9 @@ class Maps(View):
             plot.xaxis.axis_label = "longitude (°)" if degrees else "east (km)"
             plot.yaxis.axis_label = "latitude (°)" if degrees else "north (km)"
         for name in ("covariate", "mediator"):
-            what = titles[name].rsplit(" (", 1)[0]
+            what, unit = titles[name].removesuffix(")").rsplit(" (", 1)
             self.figures[name].title.text = f"{messages.MAPS[name]} {what}"
+            self._known[name].args = self._known[name].args | {"unit": f" {unit}"}
 
     def _covariate(self, *events) -> None:
         if self._data is None or self.store.state.covariate not in self._data.world.covariates:
@@ -240,7 +243,9 @@ def told(values: np.ndarray) -> np.ndarray:
 def known(unit: str) -> CustomJSHover:
     """A number with its unit, or that there is none: targets and bags are not known everywhere."""
     return CustomJSHover(args={"unit": unit, "unknown": messages.UNKNOWN_HERE}, code="""
-        return Number.isFinite(value) ? `${Number(value.toPrecision(5))}${unit}` : unknown""")
+        if (!Number.isFinite(value)) return unknown
+        const small = value > 0 && value < 1e-4
+        return `${small ? 'below 0.0001' : Number(value.toPrecision(value < 1 ? 3 : 5))}${unit}`""")
 
 
 def extent(data: Data) -> tuple[float, float, float, float]:

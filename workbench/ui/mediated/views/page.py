@@ -36,7 +36,8 @@ class Numbers(Readout):
         self.full = small_button(messages.FULL, store.whole, margin=(2, 5), icon="grid_on")
         super().__init__(store, (self.full,), (self.learnt,), **params)
         self.follow_answer(self._numbers)
-        self.follow(self._work, "work", "fraction", "learnt", "error", "stale")
+        self.follow(self._work, "work", "fraction", "error", "stale")
+        self.follow(self._work, "at", of=store.state)
 
     def _numbers(self, answer) -> None:
         self.text.text = headline(answer)
@@ -51,7 +52,7 @@ class Numbers(Readout):
         self.full.param.update(
             label=f"{messages.FULL}: {messages.quantity(place.pixel, place.unit)} pixels",
             visible=place.fine, disabled=store.stale or bool(store.work))
-        self.learnt.object = paragraph(store.learnt)
+        self.learnt.object = paragraph(store.status)
 
 
 class Setting(View):
@@ -72,7 +73,7 @@ class TakeAway(Exports):
 
     def __init__(self, store: Store, **params):
         super().__init__(store, lambda: exporting.bundle(store),
-                         {store: ("answer", "stale", "learnt")}, **params)
+                         {store: ("answer", "stale")}, **params)
         lower(self._panel)
 
 
