@@ -3,7 +3,9 @@
 import contextlib
 import re
 
+import numpy as np
 import pytest
+from PIL import Image
 from playwright.sync_api import TimeoutError, expect
 
 from tests.ui.kit import BEYOND, BOX, FRAME, WAIT, idle, press, status, url
@@ -106,6 +108,12 @@ def test_the_divider_moves_by_key_and_drag_and_a_step_leads_to_its_part(page, ap
     picture = drawn.value.path().read_text()
     assert "Preview, not fitted" in picture and picture.count("clip-path=\"url(#wb-seen-") == 2
     assert "What makes the estimate" not in picture        # in a drawer that is closed
+    with page.expect_download(timeout=WAIT) as drawn:
+        press(page, "PNG")
+    pixels = np.asarray(Image.open(drawn.value.path()).convert("L"))
+    blank = (pixels == pixels[0, -1]).all(axis=1)       # rows in which nothing is drawn
+    runs = np.diff(np.flatnonzero(np.concatenate([[True], ~blank, [True]])))
+    assert runs.max() < 120                 # two for each pixel of the page
     divider.scroll_into_view_if_needed()    # the button may lie further down
     box = divider.bounding_box()
     middle = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2

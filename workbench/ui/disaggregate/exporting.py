@@ -90,7 +90,7 @@ def bundle(store: Store, verdict: str = "") -> Bundle | None:
         lambda: program(answer, spec.threshold, scene, layer, state.choice.axes),
         lambda: table(exports.maps(answer, scene, state, layer), state.choice.axes),
         lambda: exports.maps(answer, scene, state, layer), (*drawn, ".nc"),
-        f"{title}. {status}.",
+        " ".join([f"{title}. {status}.", *filter(None, [verdict])]),
         lambda: report(answer, scene, spec.threshold, check=store.check,
                        recovered=store.recovered, axes=state.choice.axes))
 

@@ -40,8 +40,9 @@ CHARTS = {
     "coverage": "On the diagonal, coverage is as stated; below it intervals are too narrow.",
     "pit": "Flat within the band is calibrated; a valley means intervals too narrow, a hill too "
            "wide.",
-    "training": "It rises and levels off when the fit has converged; a fit can be stopped at any "
-                "step.",
+    "training": "The line rises and levels off when the fit has converged; where it begins anew "
+                "it is another start or model. With many individuals it is of clusters of them, "
+                "the diamond of all.",
     "scores": "A model has skill where its CRPS and RMSE are lower than those of the constant rate "
               "(dashed in the bars); coverage should equal its level.",
 }
@@ -50,8 +51,9 @@ CHARTS = {
 def reached(with_priors: float, objective: float, mixture: bool) -> str:
     """Where the training curve ends."""
     whose = "the model with most weight" if mixture else "the fit"
-    return (f"Its last point is {whose} on all individuals, {signed(with_priors, '.3f')}; without "
-            f"log priors {signed(objective, '.3f')}.")
+    told = signed(with_priors, ".3f"), signed(objective, ".3f")
+    bare = f"; without log priors {told[1]}" if told[0] != told[1] else ""
+    return f"The diamond is {whose} on all individuals, {told[0]}{bare}."
 
 
 IN_SAMPLE = (

@@ -25,7 +25,7 @@ def calibration(title: str, side: int, held: ColumnDataSource, drawn: Mapping[st
     drawn : mapping of str to str
         Colours of the shares that are drawn.
     """
-    plot = chart(title, "nominal coverage of the interval", "share inside", side, side,
+    plot = chart(title, "nominal coverage", "share inside", side, side,
                  x_range=(0, 1), y_range=(0, 1.005), name="calibration")
     plot.line([0, 1], [0, 1], line_color=NEUTRAL, line_dash="dashed", line_width=1.5)
     for name, colour in drawn.items():

@@ -19,7 +19,9 @@ class Pictures(pn.custom.JSComponent):
     failed = param.String("", doc="what went wrong last")
 
     _esm = """
-    const ROOM = 26                  // pixels of a caption
+    const GAP = 24                   // most pixels between what stands in a picture
+    const EMPTY = 0.85               // of a picture's area, below which its parts are set anew
+    const LINE = 18, CAPTION = '400 13px sans-serif'     // of a caption
     const there = el => {            // not in a drawer that is closed
       const {width, left} = el.getBoundingClientRect()
       return width > 0 && left < innerWidth && getComputedStyle(el).visibility !== 'hidden'
@@ -94,19 +96,91 @@ class Pictures(pn.custom.JSComponent):
       }
       return null
     }
+    const moved = (part, right, down) => part && {...part, x: part.x + right, y: part.y + down}
     // Whether words belong to one figure, such as a legend right below it.
     const beside = (view, word) => {
       const {x, y, w, h} = box(view.el.getBoundingClientRect())
       return word.x > x - 8 && word.x < x + w && word.y > y && word.y < y + h + 60
     }
+    // A text in lines that are no wider than so many pixels.
+    const lines = (text, width) => {
+      const context = document.createElement('canvas').getContext('2d'), found = []
+      context.font = CAPTION
+      for (const word of text.split(' ').filter(Boolean)) {
+        const longer = found.length ? `${found.at(-1)} ${word}` : word
+        if (found.length && context.measureText(longer).width <= width) found.splice(-1, 1, longer)
+        else found.push(word)
+      }
+      return found
+    }
+    // Where along one axis things stand once the page between them, which no picture shows, is out.
+    const closer = spans => {
+      const gaps = []
+      let end = -Infinity
+      for (const [from, to] of spans.sort((a, b) => a[0] - b[0])) {
+        if (from - end > GAP && end > -Infinity) gaps.push([from, from - end - GAP])
+        end = Math.max(end, to)
+      }
+      return at => gaps.reduce((to, [from, out]) => at >= from ? to - out : to, at)
+    }
+    const around = boxes => {
+      const x = Math.min(...boxes.map(b => b.x)), y = Math.min(...boxes.map(b => b.y))
+      return {x, y, w: Math.max(...boxes.map(b => b.x + b.w)) - x,
+              h: Math.max(...boxes.map(b => b.y + b.h)) - y}
+    }
+    const over = (a, b) => a.x < b.x + b.w - 8 && b.x < a.x + a.w - 8
+      && a.y < b.y + b.h - 8 && b.y < a.y + a.h - 8
+    // Figures with the words that belong to them, those laid over each other as one.
+    const blocks = (views, words) => {
+      const found = []
+      for (const view of views) {
+        const at = {...box(view.el.getBoundingClientRect()), one: view}
+        const all = [at, ...words.filter(word => beside(view, word)).map(
+          word => ({...word, one: word}))]
+        const same = found.find(block => over(block.first, at))
+        if (same) same.all.push(...all)
+        else found.push({first: at, all})
+      }
+      return found.map(block => ({...block, ...around(block.all)})).sort((a, b) => a.y - b.y)
+    }
+    // How far each thing is moved, in the page's order, line by line as words are.
+    const flowed = (found, width) => {
+      const shift = new Map()
+      let x = 0, y = 0, high = 0, wide = 0
+      for (const block of found) {
+        if (x > 0 && x + block.w > width) [x, y, high] = [0, y + high + GAP, 0]
+        for (const {one} of block.all) shift.set(one, [x - block.x, y - block.y])
+        wide = Math.max(wide, x + block.w)
+        x += block.w + GAP
+        high = Math.max(high, block.h)
+      }
+      return {shift, left: 0, top: 0, w: wide, h: y + high}
+    }
+    const closed = things => {
+      const across = closer(things.map(b => [b.x, b.x + b.w]))
+      const down = closer(things.map(b => [b.y, b.y + b.h]))
+      const put = things.map(b => ({...b, x: across(b.x), y: down(b.y)})), whole = around(put)
+      const shift = new Map(things.map((b, k) => [b.one, [put[k].x - b.x, put[k].y - b.y]]))
+      return {shift, left: whole.x, top: whole.y, w: whole.w, h: whole.h}
+    }
+    // Places in a picture: the page's, closer to each other, unless that leaves much of it empty.
+    const placed = (views, words) => {
+      const things = [...views.map(view => ({...box(view.el.getBoundingClientRect()), one: view})),
+                      ...words.map(word => ({...word, one: word}))]
+      const kept = closed(things)
+      if (!words.every(word => views.some(view => beside(view, word)))) return kept
+      const anew = flowed(blocks(views, words), 1.08 * kept.w)
+      return anew.w * anew.h < EMPTY * kept.w * kept.h ? anew : kept
+    }
     const frame = (views, words, caption) => {
-      const all = [...views.map(view => box(view.el.getBoundingClientRect())), ...words]
-      const left = Math.min(...all.map(b => b.x)), top = Math.min(...all.map(b => b.y))
-      const width = Math.ceil(Math.max(...all.map(b => b.x + b.w)) - left)
-      const high = Math.ceil(Math.max(...all.map(b => b.y + b.h)) - top)
-      const said = caption ? [{text: caption, x: left + 8, y: top + high + 4, w: width, h: 18,
-                               colour: ink(), font: '400 13px sans-serif'}] : []
-      return {left, top, width, height: high + (caption ? ROOM : 0), words: [...words, ...said]}
+      const {shift, left, top, w, h} = placed(views, words)
+      const width = Math.ceil(w), high = Math.ceil(h)
+      const said = lines(caption, width - 16).map((text, k) => (
+        {text, x: left + 8, y: top + high + 4 + LINE * k, w: width, h: LINE, colour: ink(),
+         font: CAPTION}))
+      const below = said.length ? LINE * said.length + 8 : 0
+      return {left, top, width, height: high + below, shift,
+              words: [...words.map(word => moved(word, ...shift.get(word))), ...said]}
     }
     const drawn = (views, at, scale) => {
       const canvas = document.createElement('canvas')
@@ -118,7 +192,8 @@ class Pictures(pn.custom.JSComponent):
       context.fillRect(0, 0, at.width, at.height)
       context.translate(-at.left, -at.top)
       for (const view of views) {
-        const {x, y, w, h} = box(view.el.getBoundingClientRect()), part = seen(view)
+        const {x, y, w, h} = moved(box(view.el.getBoundingClientRect()), ...at.shift.get(view))
+        const part = moved(seen(view), ...at.shift.get(view))
         context.save()
         if (part) {
           context.beginPath()
@@ -147,8 +222,9 @@ class Pictures(pn.custom.JSComponent):
     }
     const svg = async (views, at) => {
       const figures = await Promise.all(views.map(async (view, k) => {
-        const text = await (await view.export('svg', true).to_blob()).text(), part = seen(view)
-        const {x, y} = box(view.el.getBoundingClientRect())
+        const text = await (await view.export('svg', true).to_blob()).text()
+        const {x, y} = moved(box(view.el.getBoundingClientRect()), ...at.shift.get(view))
+        const part = moved(seen(view), ...at.shift.get(view))
         const inner = text.slice(text.indexOf('<svg')).replace('<svg', `<svg x="${x}" y="${y}"`)
         if (!part) return inner
         const rect = `x="${part.x}" y="${part.y}" height="${part.h}"`
@@ -213,7 +289,7 @@ class Pictures(pn.custom.JSComponent):
         page : str
             The report.
         caption : str
-            One line below a picture.
+            Stands below a picture.
         """
         count = self.asked[-1] + 1 if self.asked else 1
         self.asked = [kind, name, page, caption, count]

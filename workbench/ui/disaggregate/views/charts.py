@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from html import escape
 
 import panel as pn
@@ -45,7 +47,7 @@ class Charts(View):
         self._legend.css_classes = [DRAWN]
         self._pit = pn.pane.HoloViews(None, margin=0, linked_axes=False)
         self.scores = Scores(store)
-        self._steps = source(step=[], objective=[])
+        self._steps, self._end = (source(step=[], objective=[]) for _ in range(2))
         self._training, self._empty = self._training_figure(), note(messages.NO_CURVE, SIZE)
         self.reached = note(width=SIZE + NOTE)
         self._sized = [
@@ -155,8 +157,13 @@ class Charts(View):
             self.scores.param.update(scores=self.store.scores, target="bag")
 
     def _learn(self, *events) -> None:
-        steps, values = zip(*self.store.history, strict=True) if self.store.history else ((), ())
-        push(self._steps, {"step": steps, "objective": values})
+        history = self.store.history
+        steps, values = zip(*history, strict=True) if history else ((), ())
+        # Where steps begin anew, another start or another model of a mixture is being learnt.
+        last = len(steps) - self._ended
+        runs = apart(steps[:last], values[:last])
+        push(self._steps, {"step": runs[0], "objective": runs[1]})
+        push(self._end, {"step": steps[last:], "objective": values[last:]})
         if values:
             self._training.x_range.update(start=0, end=max(steps) + 1)
             low = sorted(values)[len(values) // 20]      # the first steps would flatten the rest
@@ -165,11 +172,17 @@ class Charts(View):
         self._training.visible, self._empty.visible = bool(values), not values
         self.reached.object = paragraph(self._ends())
 
+    @property
+    def _ended(self) -> bool:
+        """Whether the last point is that of the fit shown; else another is being made."""
+        history, answer = self.store.history, self.store.answer
+        return bool(history) and answer is not None and history[-1][1] == answer.reached
+
     def _ends(self) -> str:
         """Where the curve of a fit ends."""
-        history, answer = self.store.history, self.store.answer
-        if not history or answer is None or history[-1][1] != answer.reached:
-            return ""       # nothing is learnt yet, or another fit is being made
+        answer = self.store.answer
+        if not self._ended:
+            return ""
         return messages.reached(answer.reached, answer.fit.objective, answer.spec.model == AUTO)
 
     def _training_figure(self) -> figure:
@@ -180,7 +193,32 @@ class Charts(View):
         plot.line("step", "objective", source=self._steps, line_color=CATEGORIES[0],
                   line_width=1.5)
         plot.scatter("step", "objective", source=self._steps, color=CATEGORIES[0], size=4)
+        plot.scatter("step", "objective", source=self._end, color=CATEGORIES[1], size=9,
+                     marker="diamond")
         return plot
+
+
+def apart(steps: Sequence[int], values: Sequence[float]) -> tuple[list, list]:
+    """Points of several runs as columns of one line that is broken where steps begin anew.
+
+    Parameters
+    ----------
+    steps, values : sequence
+        Of all runs, one after the other.
+
+    Examples
+    --------
+    >>> apart((1, 2, 1), (-3.0, -2.0, -5.0))
+    ([1, 2, nan, 1], [-3.0, -2.0, nan, -5.0])
+    """
+    found: tuple[list, list] = [], []
+    for k, (step, value) in enumerate(zip(steps, values, strict=True)):
+        if k and step <= steps[k - 1]:
+            found[0].append(math.nan)
+            found[1].append(math.nan)
+        found[0].append(step)
+        found[1].append(value)
+    return found
 
 
 def _legend(models: list[str], band: bool = True) -> str:
