@@ -272,6 +272,12 @@ def test_a_stop_keeps_what_is_finished_and_the_rest_goes_on(tmp_path):
     whole = comparing.compute(setting, resume=tmp_path)
     assert not whole.partial and len(list(tmp_path.iterdir())) > files
     assert set(whole.maps) == {"population split", "GLM on totals", "dasymetric classes"}
+    left = replace(whole, maps={name: values for name, values in whole.maps.items()
+                                if name != "GLM on totals"})
+    shown = dict(panels(left, "crps"))
+    (empty,) = [title for title in shown if "GLM on totals" in title]
+    assert empty.endswith(messages.NO_MAP) and np.isnan(shown[empty]).all()
+    assert [title[:1] for title in list(shown)[-3:]] == ["1", "2", "3"]
 
 
 def test_a_fit_is_stopped_at_its_next_step():

@@ -84,8 +84,8 @@ def of_pair(pair: Pair, found: xr.Dataset) -> Bundle:
     """
     told = messages.engines_stopped(missing) if (missing := pairs.unfinished(found)) else ""
     names = list(dict.fromkeys([pair.one, pair.other]))
-    settings = {"likelihood": pair.likelihood, "left": messages.ENGINE_NAMES[pair.one],
-                "middle": messages.ENGINE_NAMES[pair.other],
+    settings = {"likelihood": pair.likelihood, "first": messages.ENGINE_NAMES[pair.one],
+                "second": messages.ENGINE_NAMES[pair.other],
                 "hyperparameters": "each engine's own" if pair.learnt else "fixed"}
     there = [name for name in names if name not in missing]
     return Bundle(

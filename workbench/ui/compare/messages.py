@@ -43,12 +43,13 @@ CHART_NOTE = ("Left of the dashed line a model is better than the simple map ({b
               "Coverage dots should lie on the dotted line of their colour.")
 COVERAGE = "coverage (%)"
 BEYOND = "Arrow: the difference lies beyond the chart; the number beside it is exact."
+NO_MAP = "stopped before its map"
 MAPS_NOTE = ("One colour scale for all maps, locked to what was observed and to the truth where it "
              "is known{kept}. Zoom and pan are linked; hover for the values of all models.")
 KEPT = "; every map keeps the areas' totals"
 OBSERVED, TRUTH = "Observed area rates", "Truth (withheld)"
 SAME_SCALE = ("Means share one colour scale. The difference is in standard deviations of the "
-              "posterior in the middle: below about 0.1 it is negligible.")
+              "second posterior: below about 0.1 it is negligible.")
 NO_PAPERS = "The stored table of published numbers is missing."
 PAPERS_NOTE = ("Published: as printed in the paper. Ours: from a stored run, which the command "
                "below the table repeats. The likely cause of a gap is our judgement.")

@@ -104,8 +104,8 @@ class State(state.State):
     seed = param.Selector(objects=list(range(10)), doc="Of folds, groups and draws.")
     likelihood = param.Selector(objects={"counts, Poisson": "poisson", "counts, Normal": "normal"},
                                 doc="Of the totals of twenty small areas.")
-    one = param.Selector(doc="How the posterior on the left is computed.")
-    other = param.Selector(doc="How the posterior in the middle is computed.")
+    one = param.Selector(doc="How the first posterior is computed.")
+    other = param.Selector(doc="How the second posterior is computed.")
     learnt = param.Selector(
         objects={"fixed at those of the variational fit": False, "each engine's own": True},
         default=False, doc="Whether engines answer with the same hyperparameters.")

@@ -13,8 +13,8 @@ from workbench.ui.compare.state import BETWEEN, MODELS, PAPERS
 from workbench.ui.compare.store import Store
 
 LABELS = {"dataset": "Dataset", "test": "Test", "score": "Ranked by", "folds": "Parts",
-          "effort": "Effort of auto", "seed": "Seed", "likelihood": "Values", "one": "Left",
-          "other": "Middle", "learnt": "Hyperparameters", "paper": "Source"}
+          "effort": "Effort of auto", "seed": "Seed", "likelihood": "Values", "one": "First",
+          "other": "Second", "learnt": "Hyperparameters", "paper": "Source"}
 SECTIONS = {MODELS: ("dataset", "test", "score"), BETWEEN: ("likelihood", "one", "other", "learnt"),
             PAPERS: ("paper",)}
 MORE = ("folds", "effort", "seed")

@@ -18,6 +18,7 @@ from workbench.ui.compare.pairs import distance, unfinished
 from workbench.ui.compare.state import Pair
 from workbench.ui.compare.store import Store
 from workbench.ui.compare.views.images import (
+    WORDY,
     Cell,
     columns,
     framed,
@@ -36,7 +37,7 @@ GAP, LARGEST, ABOVE = 20, 620, 420
 
 
 class Engines(View):
-    """Mean, mean, and difference in standard deviations of the one in the middle."""
+    """Mean, mean, and difference in standard deviations of the second."""
 
     def __init__(self, store: Store, **params):
         super().__init__(store, **params)
@@ -74,7 +75,7 @@ class Engines(View):
             known = [v for v in (one, other) if np.isfinite(v).any()]
             rate = colour_scale(*known or [np.zeros(1)], label="mean", unit=unit)
             difference = colour_scale(np.zeros(1) if missing else apart, label="difference",
-                                      unit="sd of the middle", kind="difference")
+                                      unit="sd of the second", kind="difference")
             recolour(self.rate, rate)
             recolour(self.apart, difference)
             self._grid = grid_of(found, ("x", "y"))
@@ -83,7 +84,7 @@ class Engines(View):
             titles = [f"{NAMES[e][0].upper()}{NAMES[e][1:]}: "
                       + (messages.UNFINISHED if e in missing else "mean")
                       for e in (pair.one, pair.other)]
-            last = f"Left − middle{f': {messages.UNFINISHED}' if missing else ''}"
+            last = f"First − second{f': {messages.UNFINISHED}' if missing else ''}"
             for cell, text, scale in zip(self.cells, [*titles, last],
                                          (rate, rate, difference), strict=True):
                 cell.say(text, scale_bar(scale))
@@ -96,11 +97,11 @@ class Engines(View):
         width, height = side(grid, self.room[0], len(MAPS), GAP, LARGEST,
                              max(260, self.room[1] - ABOVE))
         for cell in self.cells:
-            cell.fit(width, height)
+            cell.fit(width, height, 2 if width < WORDY else 1)
 
 
 def numbers(found: xr.Dataset, pair: Pair) -> str:
-    """The table of engines: seconds, and how far each is from the one in the middle."""
+    """The table of engines: seconds, and how far each is from the second."""
     rows, missing = [], unfinished(found)
     for engine in dict.fromkeys([pair.one, pair.other]):
         one = found.sel(engine=engine)

@@ -16,6 +16,10 @@ from workbench.ui.compare.grid import Grid
 
 NOWHERE = "#00000000"       # where there is nobody
 LEAST, TITLE = 90, 46       # pixels across the smallest map, and above each
+WORDY = 200         # pixels from which a title takes one line
+#: Of a bar of colours; a narrow one has its ends and its middle alone.
+_NARROW = """.wb-scale {font-size: 12px; line-height: 1.3; container-type: inline-size;}
+@container (max-width: 240px) {.wb-scale span:nth-child(even) {display: none;}}"""
 
 
 def mapper_of(scale: ColourScale) -> LinearColorMapper:
@@ -85,7 +89,8 @@ def scale_bar(scale: ColourScale) -> str:
     stops = ", ".join(process_cmap(PALETTES[scale.kind], 24, categorical=False))
     ends = (scale.lower + share * (scale.upper - scale.lower) for share in (0, .25, .5, .75, 1))
     marks = "".join(f"<span>{end:.3g}</span>".replace("-", "−") for end in ends)
-    return (f"<div style='font-size: 12px; line-height: 1.3'>{escape(scale.unit)}"
+    return (f"<style>{_NARROW}</style>"
+            f"<div class='wb-scale'>{escape(scale.unit)}"
             f"<div style='height: 10px; background: linear-gradient(to right, {stops})'></div>"
             f"<div style='display: flex; justify-content: space-between'>{marks}</div></div>")
 

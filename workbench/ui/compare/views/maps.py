@@ -19,6 +19,7 @@ from workbench.ui.compare.engine import Board
 from workbench.ui.compare.ranking import FAILED, ranking
 from workbench.ui.compare.store import Store
 from workbench.ui.compare.views.images import (
+    WORDY,
     Cell,
     columns,
     framed,
@@ -33,7 +34,6 @@ WRAP = ":host {flex-wrap: wrap; gap: 0 8px; align-items: center;}"
 MOST = 3 + len(RIVALS)      # maps: observed, truth, the simple map, all its rivals
 GAP, LARGEST, ABOVE = 12, 420, 530
 FEW = 3             # maps that a phone draws until more are asked for
-WORDY = 170         # pixels from which a title takes one line
 
 
 class Maps(View):
@@ -114,13 +114,19 @@ class Maps(View):
 
 
 def panels(board: Board, score: str) -> list[tuple[str, np.ndarray]]:
-    """Title and values of each map, what was given and the truth first, then the models by rank."""
+    """Title and values of each map, what was given and the truth first, then the models by rank.
+
+    A model that has scores but, as all was stopped before it, no map, has an empty one that says
+    so: the ranks are those of the table.
+    """
     shown = [(messages.OBSERVED, board.observed)]
     shown += [] if board.truth is None else [(messages.TRUTH, board.truth)]
     used = board.result.attrs["recommended"]
     ranked = [row for row in ranking(board, score) if row.standing != FAILED]
     for k, row in enumerate(ranked, start=1):
-        if row.name in board.maps:
-            mark = " ✓" if row.name == used else ""
-            shown.append((f"{k} {row.name}{mark}", board.maps[row.name]))
+        mark = " ✓" if row.name == used else ""
+        title, values = f"{k} {row.name}{mark}", board.maps.get(row.name)
+        if values is None:
+            title, values = f"{title}: {messages.NO_MAP}", np.full_like(board.observed, np.nan)
+        shown.append((title, values))
     return shown
