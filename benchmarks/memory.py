@@ -1,4 +1,4 @@
-"""Memory of the server of the apps, in MB: after its start, its first pages, and ten sessions.
+"""Memory of the server of the apps, in MB: libraries, its start, its first pages, ten sessions.
 
     python benchmarks/memory.py         # some five minutes; writes data/results/server_memory.csv
 
@@ -9,6 +9,8 @@ Linux.
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -18,6 +20,13 @@ from first_page import APPS, IDLE, PORT, REST, WAIT, server, tab
 from playwright.sync_api import Page
 
 RESULTS = Path(__file__).parents[1] / "data" / "results" / "server_memory.csv"
+#: A process that imports what the server of the apps does, and waits.
+LIBRARIES = """import workbench.ui.base.shell
+from workbench.ui.base.jobs import load_models
+load_models()
+import geopandas, rasterio, sklearn
+print(flush=True)
+input()"""
 FORGOTTEN = 40.0        # seconds after which a server has forgotten sessions that were left
 
 
@@ -29,6 +38,11 @@ def main(sessions: int = 10, rest: float = 12.0) -> None:
         told[what] = _megabytes(process.pid, field)
         print(f"{what:<14}{told[what]:6.0f}", flush=True)
 
+    with subprocess.Popen([sys.executable, "-c", LIBRARIES], stdin=subprocess.PIPE,
+                          stdout=subprocess.PIPE) as process:
+        process.stdout.readline()
+        tell("libraries")
+        process.stdin.close()
     with server() as process:
         time.sleep(REST)
         tell("started")

@@ -10,8 +10,9 @@ from tables import RESULTS, digits, pick, stored
 def server_memory() -> pd.DataFrame:
     """Memory of the server after its start, a first page of each app, and further sessions."""
     raw = pd.read_csv(RESULTS / "server_memory.csv", index_col="after")
-    pages = {"started": "its start", "10 sessions": "ten further sessions, all over",
-             "forgotten": "forgetting them", "the most": "the most at any time"}
+    pages = {"libraries": "importing the packages alone", "started": "its start",
+             "10 sessions": "ten further sessions, all over", "forgotten": "forgetting them",
+             "the most": "the most at any time"}
     rows = {pages.get(name, f"a first page of {name}"): name for name in raw.index}
     return pick(raw, rows, {"MB": ("mb", lambda v: f"{v:,.0f}")}, "after")
 
