@@ -1,8 +1,7 @@
 """From a Spec to what the views show: maps and scores, kept in bounded caches.
 
-Pure functions of Specs and small values; results are frozen and their arrays read-only, because
-all sessions share them. They import the models, not this module: a page can be drawn before that
-is done.
+Pure functions of Specs and small values; results are frozen, arrays too, as all sessions share
+them. They import the models, not this module: a page can be drawn before that is done.
 """
 
 from __future__ import annotations
