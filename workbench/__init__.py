@@ -19,6 +19,8 @@ from workbench.gp.models.registry import AUTO, ENTRIES
 _HOME = {entry.cls: "labelled" for entry in (AUTO, *ENTRIES.values())} | {
     "ConditionalMean": "labelled",
     "Fit": "labelled",
+    "bag_in_parts": "labelled",
+    "condense": "labelled",
     "impute": "labelled",
     "load_fit": "labelled",
     "make_model": "labelled",

@@ -54,6 +54,8 @@ from workbench.geo import write_blocks as write_blocks
 from workbench.gp.optimisation.checkpoint import checkpoints as checkpoints
 from workbench.labelled import ConditionalMean as ConditionalMean
 from workbench.labelled import Fit as Fit
+from workbench.labelled import bag_in_parts as bag_in_parts
+from workbench.labelled import condense as condense
 from workbench.labelled import impute as impute
 from workbench.labelled import load_fit as load_fit
 from workbench.labelled import make_model as make_model

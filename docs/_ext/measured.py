@@ -162,6 +162,19 @@ def large_map() -> pd.DataFrame:
         "s per million": ("seconds_per_million", digits(1))}, "pixels")
 
 
+@stored("large-fit", "large_fit.csv", command="python benchmarks/large_fit.py")
+def large_fit() -> pd.DataFrame:
+    """Memory and time of learning from rasters in parts, and from all pixels at once."""
+    raw = pd.read_csv(RESULTS / "large_fit.csv")
+    raw.index = [f"{n:,} in {m:,} areas, {way}" for n, m, way in zip(
+        raw["pixels"], raw["areas"], raw["way"], strict=True)]
+    return pick(raw, None, {
+        "bagging, s": ("bag_seconds", digits(0)), "added, GiB": ("bag_gib", digits(2)),
+        "learning, s": ("fit_seconds", digits(0)), "added in all, GiB": ("fit_gib", digits(2)),
+        "RMSE of the log rate": ("log_rate_rmse", digits(3)),
+        "95 % intervals cover": ("coverage_95", digits(3))}, "pixels and areas")
+
+
 @stored("summaries-size", "summaries.csv", command="python benchmarks/summaries.py")
 def summaries() -> pd.DataFrame:
     """Time and memory of a GP on summaries against the number of areas."""

@@ -21,6 +21,8 @@ _HOME = {entry.cls: module_of(entry) for entry in PUBLIC.values()} | {
     "SourcesFit": "workbench.labelled.several",
     "data_hash": "workbench.labelled.identity",
     "datasets_of": "workbench.labelled.sources",
+    "bag_in_parts": "workbench.labelled.condensing",
+    "condense": "workbench.labelled.condensing",
     "impute": "workbench.labelled.mediated",
     "load_fit": "workbench.labelled.classes.loading",
     "to_bags": "workbench.labelled.source",

@@ -190,6 +190,8 @@ def to_bags(ds: xr.Dataset, dtype: torch.dtype = torch.float64) -> Bags:
         names=tuple(str(b) for b in ds["bag"].values),
         trials=None if "trials" not in ds
         else torch.as_tensor(ds["trials"].values.astype(float), dtype=dtype),
+        concentration=None if "concentration" not in ds
+        else torch.as_tensor(ds["concentration"].values.astype(float), dtype=dtype),
         **_mediators(ds, dtype),
     )
 

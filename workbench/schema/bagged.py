@@ -23,6 +23,7 @@ _REQUIRED = {
 _OPTIONAL = {
     "truth": (INDIVIDUAL,),
     "individual_value": (INDIVIDUAL,),
+    "concentration": (INDIVIDUAL,),
     "noise_variance": (BAG,),
     "sample_variance": (BAG,),
     "trials": (BAG,),
@@ -40,7 +41,8 @@ def check(ds: xr.Dataset, valued: bool = True) -> xr.Dataset:
     ----------
     ds : xr.Dataset
         Dimensions individual, bag, covariate; variables covariates, weight, membership, value.
-        Optional: ``truth``, ``individual_value`` and coordinates ``x``, ``y`` of individuals;
+        Optional: ``truth``, ``individual_value`` and coordinates ``x``, ``y`` of individuals, and
+        ``concentration`` where these are clusters (`workbench.condense`), above 0 and at most 1;
         ``noise_variance`` of bags; ``sample_variance`` of bags, of the single observations behind
         a value (divisor: their number); ``trials`` of bags, where values are positives out of so
         many trials (a survey): counts whose share is a weighted mean over the bag, so with the
@@ -71,6 +73,10 @@ def check(ds: xr.Dataset, valued: bool = True) -> xr.Dataset:
             _finite(ds, name)
     require(("x" in ds) == ("y" in ds), "give both x and y, or neither")
     _positive_weights(ds)
+    if "concentration" in ds:
+        share = ds["concentration"].values
+        require(bool(((share > 0) & (share <= 1)).all()), "concentration must be above 0 and at "
+                "most 1: the sum of the squared shares of weight of a cluster's members")
     _membership(ds)
     if "value" in ds:
         _values(ds)

@@ -81,6 +81,9 @@ class Bags:
         Covariates of each bag as a whole, y of Chau et al. 2021, in natural units.
     mediator_columns : Columns, optional
         What the columns of ``mediators`` are.
+    concentration : Tensor (N,), optional
+        Where individuals stand for clusters of others: the sum of their members' squared shares of
+        weight, which is what a cluster's mean keeps of the variance of white noise. None is one.
 
     Raises
     ------
@@ -97,11 +100,13 @@ class Bags:
     trials: PerBag | None = None
     mediators: Tensor | None = None
     mediator_columns: Columns | None = None
+    concentration: PerIndividual | None = None
 
     def __post_init__(self):
         rows = len(self.x)
-        for name in ("membership", "weight"):
-            got = len(getattr(self, name))
+        for name in ("membership", "weight", "concentration"):
+            part = getattr(self, name)
+            got = rows if part is None else len(part)
             if got != rows:
                 raise reject(
                     f"one {name} per individual ({rows})", f"{got} entries",
@@ -130,6 +135,11 @@ class Bags:
         """Sum of weights in each bag (B,)."""
         return torch.zeros(self.count).to(self.weight).index_add(0, self.membership, self.weight)
 
+    @property
+    def unaveraged(self) -> PerIndividual | float:
+        """Share of white noise's variance that each individual keeps: below one of a cluster."""
+        return 1.0 if self.concentration is None else self.concentration
+
     def same_as(self, other: Bags) -> bool:
         """Whether the other bags hold the same individuals."""
         return len(self.x) == len(other.x) and self.count == other.count and all(
@@ -141,7 +151,8 @@ class Bags:
         total = torch.zeros(self.count, self.x.shape[1]).to(self.x)
         total = total.index_add(0, self.membership, self.weight[:, None] * self.x)
         return replace(self, x=total / self.totals[:, None], weight=self.totals,
-                       membership=torch.arange(self.count, device=self.x.device))
+                       membership=torch.arange(self.count, device=self.x.device),
+                       concentration=None)
 
     def singletons(self) -> Bags:
         """Each individual as a bag of its own."""
@@ -170,7 +181,9 @@ def _runs(bags: Bags, most: int) -> Iterator[tuple[Bags, slice]]:
                              for part in (bags.trials, bags.mediators))
         yield Bags(bags.x[begin:end], bags.membership[begin:end] - first, bags.weight[begin:end],
                    last - first, bags.columns, bags.names[first:last], trials, mediators,
-                   bags.mediator_columns), slice(first, last)
+                   bags.mediator_columns,
+                   None if bags.concentration is None else bags.concentration[begin:end]
+                   ), slice(first, last)
         first, begin = last, end
 
 

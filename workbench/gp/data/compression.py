@@ -43,10 +43,14 @@ class Clusters:
     of: Tensor
     partner: Tensor
 
-    def concentration(self, weight: Tensor) -> Tensor:
-        """Sum of squared shares of weight inside each cluster (K,), of weights (N,)."""
-        share = weight / self.bags.weight[self.of]
-        return torch.zeros_like(self.bags.weight).index_add(0, self.of, share.square())
+    def concentration(self, weight: Tensor, own: Tensor | None = None) -> Tensor:
+        """Sum of squared shares of weight inside each cluster (K,), of weights (N,).
+
+        ``own`` (N,) is that of the members where these are clusters, too.
+        """
+        squares = (weight / self.bags.weight[self.of]).square()
+        squares = squares if own is None else squares * own
+        return torch.zeros_like(self.bags.weight).index_add(0, self.of, squares)
 
 
 def compress(bags: Bags, most: int, seed: int = 0) -> Clusters:
@@ -64,7 +68,8 @@ def compress(bags: Bags, most: int, seed: int = 0) -> Clusters:
     found = _RECENT.get(lambda: _compressed(bags, most, seed), bags.x, bags.weight,
                         bags.membership, bags.count, most, seed)
     x, weight, membership, of, partner = found
-    return Clusters(most, replace(bags, x=x, weight=weight, membership=membership), of, partner)
+    return Clusters(most, replace(bags, x=x, weight=weight, membership=membership,
+                                   concentration=None), of, partner)
 
 
 def _compressed(bags: Bags, most: int, seed: int) -> tuple[Tensor, ...]:

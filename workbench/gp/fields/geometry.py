@@ -40,8 +40,12 @@ class Geometry:
 
 def geometry(x: Inputs, operator: AggregationOperator,
              concentration: PerIndividual | None = None) -> Geometry:
-    """Geometry of a source, clustered if its bags hold more than `MOST_PAIRS` pairs."""
+    """Geometry of a source, clustered if its bags hold more than `MOST_PAIRS` pairs.
+
+    ``concentration`` is by default that of the bags.
+    """
     bags = operator.bags
+    concentration = bags.concentration if concentration is None else concentration
     if float(bags.sizes.square().sum()) <= MOST_PAIRS:
         return Geometry(x, operator, None, concentration)
     most = math.isqrt(MOST_PAIRS // bags.count)

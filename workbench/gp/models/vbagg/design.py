@@ -126,4 +126,4 @@ def learning_geometry(whole: Geometry, clusters: Clusters | None) -> Geometry:
         return whole
     operator = type(whole.operator)(clusters.bags)
     return geometry(clusters.bags.x, operator,
-                    clusters.concentration(whole.operator.bags.weight))
+                    clusters.concentration(whole.operator.bags.weight, whole.concentration))

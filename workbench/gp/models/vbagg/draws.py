@@ -123,6 +123,7 @@ class _Rates:
     def __init__(self, fit, bags: Bags, trained: Tensor | None):
         self.fit, self.bags, self.trained = fit, bags, trained
         self.state, self.seen = fit.state, fit.individual_view(bags)
+        self.white = (self.state.nugget_variance * bags.unaveraged).sqrt()
         if not has_effects(self.state) or self.state.likelihood.multiplied:
             return
         field = self.state.field
@@ -141,11 +142,11 @@ class _Rates:
         state = self.state
         f = _f(self.seen, weights, generator)
         if state.likelihood.multiplied:
-            f = f + state.nugget_variance.sqrt() * standard_normal(generator, f)
+            f = f + self.white * standard_normal(generator, f)
             return _with_multipliers(
                 self.fit, state.link.psi(f), self.bags, self.trained, generator)
         if not has_effects(state):
-            return state.link.psi(f + state.nugget_variance.sqrt() * standard_normal(generator, f))
+            return state.link.psi(f + self.white * standard_normal(generator, f))
         return self._with_effects(f, generator)
 
     def _with_effects(self, f: Tensor, generator: np.random.Generator) -> Tensor:
@@ -154,7 +155,7 @@ class _Rates:
         That is Matheron's rule.
         """
         state, like = self.state, f[:, :1].expand(-1, self.bags.count)
-        own = standard_normal(generator, f).mul_(state.nugget_variance.sqrt())
+        own = standard_normal(generator, f).mul_(self.white)
         areas = None
         if state.area_std is not None:
             areas = state.area_std * standard_normal(generator, like)

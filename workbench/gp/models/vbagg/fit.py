@@ -107,13 +107,14 @@ class VariationalFit(ModelFit):
             return GammaMultiplied(base, found.shape[bags.membership])
         if not has_effects(state):
             mean, variance = self._marginals(bags)
-            return state.link.distribution(mean, variance + state.nugget_variance)
+            return state.link.distribution(mean, variance + state.nugget_variance * bags.unaveraged)
         if not self.knows_totals(trained):
             require_one_per_bag(trained, bags.count)
             mean, variance = self._marginals(bags)
             std = state.area_std
             area = 0.0 if std is None else std.square()
-            return state.link.distribution(mean, variance + state.nugget_variance + area)
+            own = state.nugget_variance * bags.unaveraged + area
+            return state.link.distribution(mean, variance + own)
         seen = self.individual_view(bags)
         moments = self.moments(seen)
         effects = posterior_effects(state, moments, trained)

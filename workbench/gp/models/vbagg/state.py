@@ -113,7 +113,7 @@ class VariationalState(Recalled):
 
     def _white_noise(self) -> Callable[[], Tensor]:
         """Variance of the nugget in each bag's observation (B,)."""
-        squares = self.operator.coefficients().square()
+        squares = self.operator.coefficients().square() * self.bags.unaveraged
         per_bag = torch.zeros(self.bags.count).to(squares).index_add(
             0, self.bags.membership, squares)
         return lambda: self.nugget_variance * per_bag
