@@ -7,6 +7,9 @@ reported exactly.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,6 +22,20 @@ from workbench.geo.treatments import Record
 LARGE = 4_000_000       # pixels from which a raster is cut
 _WORTH = 0.5            # share of its pixels that the window may have at most
 _MARGIN = 64            # pixels around it, for gaps that are filled and grids that are resampled
+
+
+#: Pixels from which rasters are cut at present.
+_LEAST: ContextVar[int] = ContextVar("least", default=LARGE)
+
+
+@contextmanager
+def windows_alone() -> Iterator[None]:
+    """Inside, rasters of any size are cut to what areas need: they are bagged part by part."""
+    token = _LEAST.set(1)
+    try:
+        yield
+    finally:
+        _LEAST.reset(token)
 
 
 @dataclass(frozen=True)
@@ -71,7 +88,7 @@ def cropped(raster: xr.DataArray | xr.Dataset, within: Extent | None, crs: objec
         return raster
     axes = found["x"], found["y"]
     before = raster.sizes[axes[0]] * raster.sizes[axes[1]]
-    if before < LARGE:
+    if before < _LEAST.get():
         return raster
     warp, crs_of = package("rasterio.warp", extra="geo"), package("rasterio.crs", extra="geo")
     west, south, east, north = warp.transform_bounds(

@@ -143,6 +143,7 @@ def bag_in_parts(polygons: object, covariates: object = None, weight: object = N
     from workbench.geo import bag_polygons  # here: a fit alone needs no geospatial packages
     from workbench.geo.areas import read_polygons
     from workbench.geo.treatments import Record
+    from workbench.geo.windows import windows_alone
 
     whole("most", most, 1)
     require(options.get("outside") != "error", "in parts nobody can tell what lies outside all "
@@ -154,8 +155,9 @@ def bag_in_parts(polygons: object, covariates: object = None, weight: object = N
     found, positions = [], {}
     for start in tqdm(starts, disable=not progress, desc="areas", unit="part"):
         part = areas.iloc[order[start:start + at_once]]
-        bagged = bag_polygons(part, covariates, weight, value,
-                              **options | {"outside": options.get("outside", "report")})
+        with windows_alone():
+            bagged = bag_polygons(part, covariates, weight, value,
+                                  **options | {"outside": options.get("outside", "report")})
         found.append(condense(bagged, most))
         names = part.index if options.get("id") is None else part[options["id"]]
         positions |= dict(zip(names.astype(str), order[start:start + at_once], strict=True))

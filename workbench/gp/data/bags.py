@@ -154,6 +154,17 @@ class Bags:
                        membership=torch.arange(self.count, device=self.x.device),
                        concentration=None)
 
+    def run(self, which: slice, rows: slice) -> Bags:
+        """Bags one after the other, ``rows`` being their individuals."""
+        def cut(part, where: slice):
+            return None if part is None else part[where]
+
+        return replace(
+            self, x=self.x[rows], membership=self.membership[rows] - which.start,
+            weight=self.weight[rows], count=which.stop - which.start, names=self.names[which],
+            trials=cut(self.trials, which), mediators=cut(self.mediators, which),
+            concentration=cut(self.concentration, rows))
+
     def singletons(self) -> Bags:
         """Each individual as a bag of its own."""
         count = len(self.x)
@@ -176,14 +187,8 @@ def _runs(bags: Bags, most: int) -> Iterator[tuple[Bags, slice]]:
         last = first + 1
         while last < bags.count and ends[last] - begin <= most:
             last += 1
-        end = ends[last - 1]
-        trials, mediators = (None if part is None else part[first:last]
-                             for part in (bags.trials, bags.mediators))
-        yield Bags(bags.x[begin:end], bags.membership[begin:end] - first, bags.weight[begin:end],
-                   last - first, bags.columns, bags.names[first:last], trials, mediators,
-                   bags.mediator_columns,
-                   None if bags.concentration is None else bags.concentration[begin:end]
-                   ), slice(first, last)
+        end, which = ends[last - 1], slice(first, last)
+        yield bags.run(which, slice(begin, end)), which
         first, begin = last, end
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -105,7 +105,12 @@ def scalar_hyperparameter(name: str, value: float, unit: str, prior: Prior | Non
 
 
 class HyperparameterSet:
-    """The hyperparameters of a model by name, and the free ones as one vector for an optimiser."""
+    """The hyperparameters of a model by name, and the free ones as one vector for an optimiser.
+
+    ``gathered(gradient, like)`` sums gradients over processes, where these share the bags.
+    """
+
+    gathered: Callable[[np.ndarray, Tensor], np.ndarray] | None = None
 
     def __init__(self, items: list[Hyperparameter]):
         self._items = {item.name: item for item in items}
@@ -209,7 +214,8 @@ class HyperparameterSet:
             .detach().cpu().reshape(-1).numpy()
             for item in self.free
         ]
-        return np.concatenate(parts).astype(float) if parts else np.zeros(0)
+        found = np.concatenate(parts).astype(float) if parts else np.zeros(0)
+        return self.gathered(found, self.free[0].raw) if self.gathered and parts else found
 
     def report(self) -> dict[str, dict]:
         """All values by name in natural units, ready to be passed back in."""

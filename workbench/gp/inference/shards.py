@@ -1,0 +1,170 @@
+"""Bags shared out over the processes of `torch.distributed`, while hyperparameters are learnt.
+
+Every process has all data and takes the same steps; each projects its own run of bags alone, which
+is what takes time and memory. The expected log-likelihood and all gradients are summed over the
+processes, so that they are those of one process with all bags, and so is the optimum.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+
+import numpy as np
+import torch
+import torch.distributed as dist
+from torch import Tensor
+
+from workbench.checks import require
+from workbench.gp.fields.geometry import Geometry
+from workbench.gp.numerics.linalg import FactorisationError
+from workbench.gp.numerics.shapes import PerBag
+
+
+@dataclass(frozen=True)
+class Shard:
+    """The bags of one process.
+
+    Parameters
+    ----------
+    bags : slice
+        Which of all bags.
+    processes : int
+        How many share them.
+    """
+
+    bags: slice
+    processes: int
+
+    def total(self, expected: Callable[[slice, Tensor, Tensor], Tensor], mean: Tensor,
+              covariance: Tensor) -> Tensor:
+        """The expected log-likelihood of all bags (), with the gradients of all in q's moments.
+
+        Parameters
+        ----------
+        expected : callable
+            ``expected(bags, mean, covariance)`` of the process's own bags.
+        mean, covariance : Tensor (M,), (M, M)
+            Of q, the same everywhere.
+
+        Raises
+        ------
+        FactorisationError
+            If that of any process is not to be had: on all of them, as they go on together.
+        """
+        failed = mean.new_zeros(1)
+        try:
+            own = expected(self.bags, *_Spread.apply(mean, covariance))
+        except FactorisationError:
+            own, failed = mean.new_zeros(()), failed + 1
+        found = _Total.apply(torch.cat([own.reshape(1), failed]))
+        if float(found[1].detach()) > 0:
+            raise FactorisationError("an expected total is not finite")
+        return found[0]
+
+    def once(self, value: Tensor) -> Tensor:
+        """What all processes compute alike, so that the sum of their gradients counts it once."""
+        return value / self.processes + (value * (1 - 1 / self.processes)).detach()
+
+
+@contextmanager
+def shared_out(state) -> Iterator[list[str]]:
+    """Inside, each process projects its own bags alone; yields what there is to say of it.
+
+    Observations with a noise or a number of trials of each bag are not shared out: every process
+    computes with all of them.
+
+    Parameters
+    ----------
+    state : VariationalState
+        Changed inside: what is learnt on, its objective, and gradients of hyperparameters.
+
+    Raises
+    ------
+    InputError
+        If there are fewer bags than processes.
+    """
+    there = dist.is_available() and dist.is_initialized()
+    processes = dist.get_world_size() if there else 1
+    if processes == 1:
+        yield []
+        return
+    if state.likelihood.has_noise or state.source.bags.trials is not None:
+        yield [f"each of {processes} processes computed with all areas: only counts without "
+               "trials, and exponential values, are shared out"]
+        return
+    whole = state.learning
+    sizes = whole.operator.bags.sizes.cpu().numpy()
+    require(processes <= len(sizes), f"{processes} processes cannot share {len(sizes)} areas; "
+            "start at most as many")
+    bags = _run(sizes, dist.get_rank(), processes)
+    state.shard, state.learning = Shard(bags, processes), part(whole, bags)
+    state.hyperparameters.gathered = _summed
+    try:
+        yield [f"learnt by {processes} processes, each with its share of the areas"]
+    finally:
+        state.shard, state.learning, state.hyperparameters.gathered = None, whole, None
+
+
+def part(whole: Geometry, bags: slice) -> Geometry:
+    """A run of bags of a geometry, with the clusters that they have in it."""
+    ends = np.r_[0, whole.operator.bags.sizes.long().cumsum(0).cpu().numpy()]
+    rows = slice(int(ends[bags.start]), int(ends[bags.stop]))
+    own = whole.operator.bags.run(bags, rows)
+    clusters = whole.clusters
+    if clusters is not None:
+        marks = np.r_[0, clusters.bags.sizes.long().cumsum(0).cpu().numpy()]
+        inside = slice(int(marks[bags.start]), int(marks[bags.stop]))
+        clusters = replace(clusters, bags=clusters.bags.run(bags, inside),
+                           of=clusters.of[rows] - inside.start,
+                           partner=clusters.partner[rows] - rows.start)
+    kept = None if whole.concentration is None else whole.concentration[rows]
+    return Geometry(whole.x[rows], type(whole.operator)(own), clusters, kept)
+
+
+def _run(sizes: np.ndarray, rank: int, processes: int) -> slice:
+    """Bags of a process: neighbours in order, about as many individuals as the others have."""
+    ends = np.searchsorted(np.cumsum(sizes), sizes.sum() * np.arange(1, processes) / processes) + 1
+    edges = np.r_[0, ends, len(sizes)]
+    for k in range(1, processes):           # at least one bag each, from either end
+        edges[k] = max(edges[k], edges[k - 1] + 1)
+    for k in range(processes - 1, 0, -1):
+        edges[k] = min(edges[k], edges[k + 1] - 1)
+    return slice(int(edges[rank]), int(edges[rank + 1]))
+
+
+def _summed(gradient: np.ndarray, like: PerBag) -> np.ndarray:
+    """The sum over all processes of their gradients."""
+    found = torch.as_tensor(gradient).to(like.device)
+    dist.all_reduce(found)
+    return found.cpu().numpy()
+
+
+class _Total(torch.autograd.Function):
+    """The sum over all processes; each has the gradient of its own summand."""
+
+    @staticmethod
+    def forward(ctx, value: Tensor) -> Tensor:
+        found = value.clone()
+        dist.all_reduce(found)
+        return found
+
+    @staticmethod
+    def backward(ctx, gradient: Tensor) -> Tensor:
+        return gradient
+
+
+class _Spread(torch.autograd.Function):
+    """What all processes have alike; its gradient is the sum of theirs."""
+
+    @staticmethod
+    def forward(ctx, mean: Tensor, covariance: Tensor) -> tuple[Tensor, Tensor]:
+        return mean.clone(), covariance.clone()
+
+    @staticmethod
+    def backward(ctx, of_mean: Tensor, of_covariance: Tensor) -> tuple[Tensor, Tensor]:
+        both = torch.cat([of_mean, of_covariance.reshape(-1)])
+        dist.all_reduce(both)
+        size = len(of_mean)
+        return both[:size], both[size:].reshape(of_covariance.shape)
