@@ -36,7 +36,7 @@ def test_totals_means_and_values_of_bags_stay_what_they_are(country):
         np.testing.assert_allclose(by_bag(few, few[name].values),
                                    by_bag(country, country[name].values))
     assert "row" not in few and "grid_transform" not in few.attrs
-    assert few.attrs["condensed"] == "2000 individuals in 140 clusters"
+    assert few.attrs["condensed"].startswith("2,000 individuals in 140 clusters, without ")
 
 
 def test_clusters_of_one_are_the_individuals(country):
@@ -57,29 +57,56 @@ def test_what_a_cluster_keeps_of_white_noise_is_that_of_its_weighted_mean(countr
     np.testing.assert_allclose(again["concentration"], few["concentration"])
 
 
-def test_where_the_map_is_flat_nothing_is_lost(country):
-    """The bound and the areas' totals, with nugget and area effects, are those of all pixels."""
+def flat(ds, **options):
+    """A flat model with a large nugget, and its hyperparameters."""
+    given = {"kernel": "constant", "nugget": 0.9, "overdispersion": "area", "compress": 0}
+    model = wb.VBAgg(**given | options)
+    return model, {name: entry["value"] for name, entry in model.fit(ds).hyperparameters.items()}
+
+
+@pytest.mark.parametrize("options", [
+    {}, {"overdispersion": "none"}, {"likelihood": "negative-binomial", "overdispersion": "auto"}],
+    ids=["effects", "none", "negative-binomial"])
+def test_where_the_map_is_flat_nothing_is_lost(country, options):
+    """The bound, and totals of areas known and unknown, are those of all pixels."""
     few = wb.condense(country, most=5)
-    model = wb.VBAgg(kernel="constant", nugget=0.9, overdispersion="area", compress=0)
+    model, given = flat(few, **options)
+    whole, part, without = (model.condition(one, given) for one in (
+        country, few, few.drop_vars("concentration")))
+    assert part.objective == pytest.approx(whole.objective, abs=1e-6)
+    if "likelihood" not in options:         # there a nugget's variance is part of the dispersion
+        assert abs(without.objective - whole.objective) > 0.05      # what it is for
+    for known in (True, False):
+        seen = [one if known else one.drop_vars("value") for one in (country, few)]
+        totals = [fit.over(one) for fit, one in zip((whole, part), seen, strict=True)]
+        np.testing.assert_allclose(totals[1].mean, totals[0].mean, rtol=1e-5)
+        # Unknown totals to first order in the nugget's variance, here 0.8.
+        np.testing.assert_allclose(totals[1].std, totals[0].std, rtol=1e-5 if known else 0.2)
+
+
+def test_rates_of_clusters_add_up_to_their_areas(country):
+    """At clusters the map is that of a member, and draws are of all members together."""
+    few = wb.condense(country, most=5)
+    model, given = flat(few, overdispersion="none")
+    fit, unseen = model.condition(few, given), few.drop_vars("value")
+    weight, members = few["weight"].values, few["membership"].values
+    total = fit.over(unseen).mean.values
+    np.testing.assert_allclose(np.bincount(members, weight * fit.at(unseen).mean.values), total)
+    counts = fit.sample(unseen, 8000, seed=0).transpose("sample", "individual").values
+    mean = counts.mean(0)
+    np.testing.assert_allclose(np.bincount(members, mean), total, rtol=0.03)
+    spread = counts.var(0) / mean**2 - 1 / mean         # beside that of Poisson counts
+    f = fit.latent(unseen).std.values**2 + given["nugget.std"] ** 2 * few["concentration"].values
+    assert np.median(spread / np.expm1(f)) == pytest.approx(1, abs=0.05)
+
+
+def test_other_models_see_what_clusters_average_out():
+    ds = wb.load("swiss-roll-heights", bags=12, points=400)
+    few = wb.condense(ds, most=6)
+    model = wb.CMP(nugget=0.8)
     given = {name: entry["value"] for name, entry in model.fit(few).hyperparameters.items()}
-    fits = [model.condition(one, given)
-            for one in (country, few, few.drop_vars("concentration"))]
-    assert fits[1].objective == pytest.approx(fits[0].objective, abs=1e-6)
-    assert abs(fits[2].objective - fits[0].objective) > 0.05        # what it is for
-    totals = [fit.over(one) for fit, one in zip(fits, (country, few), strict=False)]
-    for name in ("mean", "std"):
-        np.testing.assert_allclose(getattr(totals[1], name), getattr(totals[0], name), rtol=1e-5)
-
-
-def test_joint_draws_of_clusters_vary_as_means_of_their_members(country):
-    few = wb.condense(country, most=5)
-    model = wb.VBAgg(kernel="constant", nugget=0.9, overdispersion="none", compress=0)
-    fit = model.fit(few)
-    unseen = few.drop_vars("value")
-    rate = np.log(fit.sample(unseen, 4000, seed=0).values.reshape(-1, few.sizes["individual"]))
-    found = rate.std(axis=0)
-    alone = fit.hyperparameters["nugget.std"]["value"] * np.sqrt(few["concentration"].values)
-    assert np.corrcoef(found, alone)[0, 1] > 0.99
+    assert abs(model.condition(few, given).objective - model.condition(
+        few.drop_vars("concentration"), given).objective) > 1e-3
 
 
 @pytest.mark.filterwarnings("ignore::workbench.checks.ExtrapolationWarning")
@@ -115,38 +142,117 @@ def files(tmp_path_factory):
         layer.rio.write_crs("EPSG:3035").rio.to_raster(folder / f"{name}.tif")
     corners = [(3000 * k, 3000 * m) for k in range(3) for m in range(3)]
     areas = geopandas.GeoDataFrame(
-        {"code": list("ihgfedcba"), "cases": np.arange(9) + 20,
+        {"code": list("ihgfedcba"), "cases": np.arange(9) + 20, "tested": np.arange(9) + 90,
          "region": ["north", "south", "east"] * 3},
         geometry=[shapely.box(x, y, x + 3000, y + 3000) for x, y in corners], crs="EPSG:3035")
     areas.to_file(folder / "areas.gpkg")
     return folder
 
 
-def test_areas_in_parts_are_those_bagged_together(files):
-    given = (files / "areas.gpkg", files / "height.tif", files / "people.tif", "cases")
-    more = {"id": "code", "labels": {"region": "region"}}
-    whole = wb.condense(wb.bag_polygons(*given, **more), most=8)
-    one = wb.bag_in_parts(*given, most=8, **more)
-    several = wb.bag_in_parts(*given, most=8, at_once=2, **more)
-    xr.testing.assert_allclose(one.drop_vars("bag_geometry"), whole.drop_vars("bag_geometry"))
-    assert several["bag"].values.tolist() == list("ihgfedcba")
-    for name in ("value", "region", "bag_x", "bag_y"):
-        np.testing.assert_array_equal(several[name], whole[name])
-    assert several.sizes == whole.sizes
-    np.testing.assert_allclose(by_bag(several, several["covariates"].values[:, 0]),
+GIVEN = ("areas.gpkg", "height.tif", "people.tif")
+
+
+def bagged(files, **options):
+    """The areas in parts, and bagged together and condensed."""
+    given = (*(files / name for name in GIVEN), "cases")
+    most, at_once = options.pop("most", 8), options.pop("at_once", 2)
+    return (wb.bag_in_parts(*given, most=most, at_once=at_once, **options),
+            wb.condense(wb.bag_polygons(*given, **options), most=most))
+
+
+@pytest.mark.parametrize("options", [
+    {"id": "code", "labels": {"region": "region"}}, {"aggregation": "mean", "kind": "continuous"},
+    {"trials": "tested"}, {"population": "tested"}], ids=lambda options: "-".join(options))
+@pytest.mark.parametrize("at_once", [1, 2, 9])
+def test_areas_in_parts_are_those_bagged_together(files, options, at_once):
+    parts, whole = bagged(files, at_once=at_once, **options)
+    assert parts["bag"].values.tolist() == whole["bag"].values.tolist()
+    assert set(parts.variables) == set(whole.variables) and parts.sizes == whole.sizes
+    for name in whole.variables:
+        assert parts[name].attrs == whole[name].attrs, name
+    for name in ("value", "bag_x", "bag_y", *options.get("labels", {})):
+        np.testing.assert_allclose(parts[name], whole[name]) if parts[name].dtype.kind == "f" else (
+            np.testing.assert_array_equal(parts[name], whole[name]))
+    np.testing.assert_allclose(by_bag(parts, parts["covariates"].values[:, 0]),
                                by_bag(whole, whole["covariates"].values[:, 0]))
-    assert several.attrs["condensed"] == "8100 individuals in 72 clusters"
-    assert not [name for name in several.attrs if name.startswith(("outside", "grid"))]
-    wb.write(several, files / "condensed.nc")
+    if at_once == 9:
+        xr.testing.assert_allclose(parts.drop_vars("bag_geometry"), whole.drop_vars("bag_geometry"))
+    assert parts.attrs["condensed"] == whole.attrs["condensed"]
+    assert parts.attrs["condensed"].startswith("8,100 individuals in 72 clusters, without column")
+    assert not [name for name in parts.attrs if name.startswith(("outside", "grid"))]
+    assert "outside all areas" not in parts.attrs["treatments"]
+
+
+def test_areas_in_parts_are_written_and_read(files):
+    parts, _ = bagged(files)
+    wb.write(parts, files / "condensed.nc")
     xr.testing.assert_allclose(wb.read(files / "condensed.nc")["concentration"],
-                               several["concentration"])
+                               parts["concentration"])
 
 
-def test_parts_refuse_what_they_cannot_tell(files):
-    given = (files / "areas.gpkg", files / "height.tif", files / "people.tif", "cases")
-    with pytest.raises(InputError, match="nobody can tell what lies outside"):
-        wb.bag_in_parts(*given, outside="error")
+def test_far_areas_are_no_window_of_their_own_making(files):
+    from workbench.labelled.in_parts import _windows
+
+    areas = geopandas.read_file(files / "areas.gpkg")
+    far = areas.geometry.translate(3_000_000, 0).iloc[:2]
+    together = geopandas.GeoDataFrame(geometry=[*areas.geometry, *far], crs=areas.crs)
+    windows = _windows(together, 11)
+    assert sorted(np.concatenate(windows)) == list(range(11))
+    assert max(np.ptp(together.iloc[one].total_bounds[[0, 2]]) for one in windows) < 20_000
+
+
+def test_a_part_of_which_nothing_is_left_is_said_where_areas_may_be_dropped(files):
+    areas = geopandas.read_file(files / "areas.gpkg")
+    areas["cases"] = areas["cases"].astype(float)
+    areas.loc[[3, 4], "cases"] = np.nan
+    given = (areas, files / "height.tif", files / "people.tif", "cases")
+    with pytest.warns(wb.checks.DataWarning, match="areas were left out, with all that were read"):
+        parts = wb.bag_in_parts(*given, at_once=1, missing_value="drop")
+    assert parts.sizes["bag"] == 7
+    assert "2 areas were left out" in parts.attrs["treatments"]
+    with pytest.raises(InputError, match="missing"):
+        wb.bag_in_parts(*given, at_once=1)
+
+
+@pytest.mark.parametrize(("wrong", "said"), [
+    ({"outside": "error"}, "nobody can tell what lies outside"),
+    ({"totals": "cases.csv"}, "totals=... cannot be used in parts"),
+    ({"classes": "land.tif"}, "classes=... cannot be used in parts"),
+    ({"at_once": 0}, "at_once must be a whole number of 1 or more")])
+def test_parts_refuse_what_needs_all_areas(files, wrong, said):
+    given = (*(files / name for name in GIVEN), "cases")
+    with pytest.raises(InputError, match=said):
+        wb.bag_in_parts(*given, **wrong)
+
+
+def test_parts_refuse_one_id_for_two_areas_and_no_raster(files):
     areas = geopandas.read_file(files / "areas.gpkg")
     areas["code"] = "same"
+    rasters = files / "height.tif", files / "people.tif", "cases"
     with pytest.raises(InputError, match="same id"):
-        wb.bag_in_parts(areas, *given[1:], id="code", at_once=1)
+        wb.bag_in_parts(areas, *rasters, id="code", at_once=1)
+    with pytest.raises(InputError, match="use bag_polygons"):
+        wb.bag_in_parts(areas, None, "uniform", "cases")
+
+
+def test_a_dataset_and_its_clusters_without_their_shares_are_two(country):
+    from workbench.labelled import data_hash, to_bags
+
+    few = wb.condense(country, most=5)
+    other = few.drop_vars("concentration")
+    assert data_hash(few) != data_hash(other)
+    assert not to_bags(few).same_as(to_bags(other)) and to_bags(few).same_as(to_bags(few.copy()))
+
+
+def test_individuals_without_inputs_have_no_clusters(country):
+    bare = country.isel(covariate=slice(0, 0)).drop_vars(["x", "y", "bag_x", "bag_y"])
+    with pytest.raises(InputError, match="neither covariates nor coordinates"):
+        wb.condense(bare)
+
+
+def test_known_values_of_individuals_add_up_and_what_is_lost_is_named(country):
+    ds = country.assign(individual_value=("individual", np.arange(2000.0)))
+    few = wb.condense(ds, most=4)
+    np.testing.assert_allclose(np.bincount(few["membership"], few["individual_value"]),
+                               np.bincount(ds["membership"], ds["individual_value"]))
+    assert few.attrs["condensed"].startswith("2,000 individuals in 80 clusters, without ")

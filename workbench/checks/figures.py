@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 _SMALLEST = 1e-4        # that is written without a power of ten
 
@@ -30,6 +28,7 @@ def figure(value: float, digits: int = 4, sign: str = "") -> str:
     if abs(rounded) >= 10**digits:
         return f"{value:{sign},.0f}"
     if 0 < abs(rounded) < _SMALLEST:
-        power = math.floor(math.log10(abs(rounded)))
-        return f"{value / 10.0**power:{sign}.{digits}g}·10{str(power).translate(_RAISED)}"
+        part, power = f"{value:{sign}.{digits - 1}e}".split("e")
+        part = part.rstrip("0").rstrip(".") if "." in part else part
+        return f"{part}·10{str(int(power)).translate(_RAISED)}"
     return f"{value:{sign},.{digits}g}"

@@ -24,18 +24,17 @@ _WORTH = 0.5            # share of its pixels that the window may have at most
 _MARGIN = 64            # pixels around it, for gaps that are filled and grids that are resampled
 
 
-#: Pixels from which rasters are cut at present.
-_LEAST: ContextVar[int] = ContextVar("least", default=LARGE)
+_ALWAYS: ContextVar[bool] = ContextVar("always", default=False)      # whatever the raster's size
 
 
 @contextmanager
 def windows_alone() -> Iterator[None]:
     """Inside, rasters of any size are cut to what areas need: they are bagged part by part."""
-    token = _LEAST.set(1)
+    token = _ALWAYS.set(True)
     try:
         yield
     finally:
-        _LEAST.reset(token)
+        _ALWAYS.reset(token)
 
 
 @dataclass(frozen=True)
@@ -88,7 +87,7 @@ def cropped(raster: xr.DataArray | xr.Dataset, within: Extent | None, crs: objec
         return raster
     axes = found["x"], found["y"]
     before = raster.sizes[axes[0]] * raster.sizes[axes[1]]
-    if before < _LEAST.get():
+    if before < LARGE and not _ALWAYS.get():
         return raster
     warp, crs_of = package("rasterio.warp", extra="geo"), package("rasterio.crs", extra="geo")
     west, south, east, north = warp.transform_bounds(

@@ -21,7 +21,7 @@ _HOME = {entry.cls: module_of(entry) for entry in PUBLIC.values()} | {
     "SourcesFit": "workbench.labelled.several",
     "data_hash": "workbench.labelled.identity",
     "datasets_of": "workbench.labelled.sources",
-    "bag_in_parts": "workbench.labelled.condensing",
+    "bag_in_parts": "workbench.labelled.in_parts",
     "condense": "workbench.labelled.condensing",
     "impute": "workbench.labelled.mediated",
     "load_fit": "workbench.labelled.classes.loading",

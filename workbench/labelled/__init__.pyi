@@ -26,12 +26,12 @@ from workbench.labelled.classes.registry import models as models
 from workbench.labelled.classes.s_cmp import ShrinkageCMP as ShrinkageCMP
 from workbench.labelled.classes.var_cmp import VarCMP as VarCMP
 from workbench.labelled.classes.vbagg import VBAgg as VBAgg
-from workbench.labelled.condensing import bag_in_parts as bag_in_parts
 from workbench.labelled.condensing import condense as condense
 from workbench.labelled.conditional_mean import ConditionalMean as ConditionalMean
 from workbench.labelled.conditional_mean import ConditionalMeanFit as ConditionalMeanFit
 from workbench.labelled.fit import Fit as Fit
 from workbench.labelled.identity import data_hash as data_hash
+from workbench.labelled.in_parts import bag_in_parts as bag_in_parts
 from workbench.labelled.mediated import MediatedFit as MediatedFit
 from workbench.labelled.mediated import impute as impute
 from workbench.labelled.predictive import LabelledPredictive as LabelledPredictive

@@ -8,7 +8,7 @@ import numpy as np
 import xarray as xr
 
 from workbench.checks import require
-from workbench.gp.data.bags import split
+from workbench.gp.data.runs import split
 from workbench.labelled.predictive import LabelledPredictive, labelled
 from workbench.labelled.source import Converted
 from workbench.schema.exceedance import Thresholds, exceedance_map, levels_of

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
 import torch
@@ -144,7 +143,9 @@ class Bags:
         """Whether the other bags hold the same individuals."""
         return len(self.x) == len(other.x) and self.count == other.count and all(
             torch.equal(getattr(self, part), getattr(other, part))
-            for part in ("x", "weight", "membership"))
+            for part in ("x", "weight", "membership")) and torch.equal(
+                *(torch.as_tensor(bags.unaveraged).to(self.x).expand(len(self.x))
+                  for bags in (self, other)))
 
     def centres(self) -> Bags:
         """Each bag as one individual at its weighted mean input with the bag's total weight."""
@@ -170,26 +171,6 @@ class Bags:
         count = len(self.x)
         members = torch.arange(count, device=self.x.device)
         return Bags(self.x, members, self.weight, count, self.columns)
-
-
-def split(bags: Bags, most: int) -> Iterable[tuple[Bags, slice]]:
-    """Runs of whole bags with at most ``most`` individuals each, and which bags they are.
-
-    A bag with more than that is a run of its own; bags that fit together come as they are.
-    """
-    return [(bags, slice(0, bags.count))] if len(bags.x) <= most else _runs(bags, most)
-
-
-def _runs(bags: Bags, most: int) -> Iterator[tuple[Bags, slice]]:
-    ends = bags.sizes.long().cumsum(0).tolist()
-    first = begin = 0
-    while first < bags.count:
-        last = first + 1
-        while last < bags.count and ends[last] - begin <= most:
-            last += 1
-        end, which = ends[last - 1], slice(first, last)
-        yield bags.run(which, slice(begin, end)), which
-        first, begin = last, end
 
 
 def known_trials(bags: Bags) -> PerBag:

@@ -89,7 +89,8 @@ def _about_the_mean(view: ProjectedData, covariance: Tensor, share: Tensor) -> T
     _, diagonal = view.projection.marginals(
         torch.zeros(len(covariance)).to(covariance), covariance)
     c = common[view.operator.bags.membership]
-    d = diagonal - c
+    # of cov(f_i, f_i): a cluster's members have more of their own than their mean has
+    d = diagonal - view.projection.residual + view.residual.diagonal - c
     own = view.sum(share.square() * (d.exp() - 1 - d - d.square() / 2))
     return common.exp() * (1 + (squares - common.square()) / 2 + own) - 1
 

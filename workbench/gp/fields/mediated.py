@@ -217,7 +217,8 @@ def _as_they_were(terms: list[Term], values: list[Tensor]) -> bool:
 def squares(bags: Bags) -> PerBag:
     """Σ a² over each bag: white noise of individuals that is left in its weighted mean (B,)."""
     a = SegmentMean(bags).coefficients()
-    return torch.zeros(bags.count).to(a).index_add(0, bags.membership, a.square())
+    return torch.zeros(bags.count).to(a).index_add(
+        0, bags.membership, a.square() * bags.unaveraged)
 
 
 def spacing(y: Inputs, columns: tuple[int, ...]) -> float:

@@ -88,12 +88,16 @@ def with_effects(seen: ProjectedData, mean: Tensor, covariance: Tensor
     Of individuals whose effects are known by their prior alone. The area effect becomes one more
     feature with a weight N(0, 1): right inside each bag, where all that is asked of them is.
     """
-    residual = seen.residual.with_white(seen.nugget_variance)
+    # Of a cluster's mean, white noise has a share of its variance left; its rate is on average that
+    # of its members, who have all of it.
+    nugget = seen.nugget_variance
+    kept = nugget if seen.concentration is None else nugget * seen.concentration
+    residual = seen.residual.with_white(kept)
     features = seen.projection.features
     if seen.effect_std is not None:
         features = torch.cat([features, seen.effect_std.expand(len(features), 1)], 1)
         mean = torch.cat([mean, mean.new_zeros(1)])
         covariance = torch.block_diag(covariance, covariance.new_ones(1, 1))
-    projection = Projection(features, residual.diagonal, seen.projection.offset)
-    zero = torch.zeros_like(seen.nugget_variance)
+    projection = Projection(features, residual.diagonal + (nugget - kept), seen.projection.offset)
+    zero = torch.zeros_like(nugget)
     return ProjectedData(projection, seen.operator, residual, zero, None), mean, covariance

@@ -75,13 +75,15 @@ class Residual:
         return Residual(self.bags, self.diagonal, None)
 
     def with_white(self, variance: Tensor) -> Residual:
-        """The same plus white noise of individuals, of one variance."""
+        """The same plus white noise of individuals, of one variance () or of their own (N,)."""
         diagonal, pairs, shared = self.diagonal + variance, self.pairs, self.shared
         if self.clusters is not None:
             share = self.diagonal / diagonal.clamp_min(1e-30)
             shared = self.shared * share
         elif pairs is not None:
-            pairs = [pair + variance * torch.eye(pair.shape[-1]).to(pair) for pair in pairs]
+            white = variance.expand(len(self.diagonal))
+            pairs = [pair + torch.diag_embed(white[index])
+                     for (index, _), pair in zip(blocks(self.bags), pairs, strict=True)]
         return Residual(self.bags, diagonal, pairs, self.clusters, shared)
 
     def trace_squared(self, weight: PerIndividual) -> PerBag:

@@ -9,7 +9,8 @@ import torch
 from torch import Tensor
 
 from workbench.checks import require
-from workbench.gp.data.bags import Bags, split
+from workbench.gp.data.bags import Bags
+from workbench.gp.data.runs import split
 from workbench.gp.numerics.linalg import cholesky
 
 #: Individuals that are drawn jointly by models with dense covariances: 200 MB in float64. More are

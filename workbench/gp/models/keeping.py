@@ -147,6 +147,7 @@ def probe(fit, bags: Bags) -> tuple[Tensor, Tensor]:
     few = Bags(bags.x[:n], membership, bags.weight[:n], count, bags.columns,
                trials=None if bags.trials is None else bags.trials[:count],
                mediators=None if bags.mediators is None else bags.mediators[:count],
-               mediator_columns=bags.mediator_columns)
+               mediator_columns=bags.mediator_columns,
+               concentration=None if bags.concentration is None else bags.concentration[:n])
     predicted = fit.at(few, torch.arange(count))
     return predicted.mean, predicted.std

@@ -269,15 +269,13 @@ def non_defaults(options: Options) -> dict:
 def cast_bags(bags: Bags, options: Options) -> Bags:
     """The bags on the device and in the dtype of the options; themselves if that is so already."""
     device, dtype = torch.device(options.device), options.torch_dtype
-    parts = (bags.x, bags.membership, bags.weight, bags.trials, bags.mediators,
-             bags.concentration)
-    if all(part is None or (part.device == device and (
-            part.dtype == dtype or not part.is_floating_point())) for part in parts):
+    parts = bags.x, bags.weight, bags.trials, bags.mediators, bags.concentration, bags.membership
+    if all(part is None or part.device == device and (
+            part.dtype == dtype or not part.is_floating_point()) for part in parts):
         return bags
-    return replace(bags, x=_to(bags.x, options), membership=_to(bags.membership, options),
-                   weight=_to(bags.weight, options, positive=True),
-                   trials=_to(bags.trials, options), mediators=_to(bags.mediators, options),
-                   concentration=_to(bags.concentration, options))
+    cast = {name: _to(getattr(bags, name), options)
+            for name in ("x", "membership", "trials", "mediators", "concentration")}
+    return replace(bags, weight=_to(bags.weight, options, positive=True), **cast)
 
 
 def cast_source(source: Source, options: Options) -> Source:

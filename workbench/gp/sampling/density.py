@@ -43,6 +43,8 @@ class Density:
         kind = state.likelihood.name
         require(kind in _LIKELIHOODS, f"the sampler knows no {kind} likelihood; it knows "
                 f"{', '.join(_LIKELIHOODS)}")
+        require(state.source.bags.concentration is None, "the sampler needs individuals, and these "
+                "are clusters of them (workbench.condense): give it the dataset before")
         self.kind, self.link = kind, state.link.name
         self.y = state.source.targets.value.numpy(force=True).astype(float)
         trials = state.source.bags.trials

@@ -17,6 +17,7 @@ STATUSES = {"Preview, not fitted": PREVIEW, "Fitted": FITTED, "Cancelled: best s
 MOST = 4_000        # characters
 DIGITS = 9          # of a number
 EVIDENCE = "evidence"       # what the objective is called beside hyperparameters
+LARGEST = 1e12      # that a page shows
 _ENTRY = re.compile(r"([^:!]{1,60}):([0-9eE.+/-]+)(!?)")
 
 
@@ -89,6 +90,11 @@ class Learnt(State):
         last = ["status", "at"]
         return [name for name in super().names() if name not in last] + last
 
+    @property
+    def learnable(self) -> tuple[str, ...]:
+        """Names of what a fit of the present choices finds; empty where nothing is learnt."""
+        raise NotImplementedError
+
     def stops(self, values: Mapping[str, float]) -> dict[str, float]:
         """Choices nearest to learnt values."""
         raise NotImplementedError
@@ -131,10 +137,11 @@ class Learnt(State):
         return problems
 
     def _shown(self) -> bool:
-        values = self.fit
-        try:
-            stops = self.stops({k: v for k, v in values.items() if k != EVIDENCE})
-        except (KeyError, TypeError, ValueError):       # not of these hyperparameters
+        """Whether there is a fit of just what can be learnt here, and the sliders are nearest."""
+        found = read(self.at) or {}
+        if set(found) != {*self.learnable, EVIDENCE} or self.learnable == () or any(
+                fixed or isinstance(value, list) or abs(value) > LARGEST
+                for value, fixed in found.values()):
             return False
-        return EVIDENCE in values and bool(stops) and all(
-            getattr(self, name) == value for name, value in stops.items())
+        values = {name: value for name, (value, _) in found.items() if name != EVIDENCE}
+        return all(getattr(self, name) == value for name, value in self.stops(values).items())

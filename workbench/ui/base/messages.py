@@ -33,6 +33,7 @@ ROWS_NOTE = ("The rows belong to this session alone and end with it: the CSV kee
 NOTHING_THERE = "There is nothing to export yet: wait until the page shows what you chose."
 COPY, COPIED, CLOSE, DOWNLOAD_PY = "Copy", "Copied", "Close", "Download .py"
 AS_PYTHON = "Runs as it is where workbench is installed, and computes what the page shows."
+NO_PLOT = "no plot of the page is in view"
 NO_PICTURE = "The browser could not draw the picture"
 SESSION_NOTE = "One file with all settings, and, where there are any, the fit and your own data."
 TOLD = 3        # values of a URL that are named when they cannot be used

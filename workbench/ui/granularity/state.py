@@ -206,13 +206,19 @@ class State(Learnt):
             there["side"] = nearest(SIDES, size)
         self.param.update(**there)
 
+    @property
+    def learnable(self) -> tuple[str, ...]:
+        """Lengthscale, variance and, where the likelihood has one, noise."""
+        noisy = self.tab == LINE or OBSERVED[self.likelihood].noisy
+        return ("lengthscale", "variance", "noise") if noisy else ("lengthscale", "variance")
+
     def stops(self, values: Mapping[str, float]) -> dict[str, float]:
         """Choices nearest to a lengthscale, a variance and, where it is learnt, a noise."""
         on_line = self.tab == LINE
         names = {"lengthscale": LENGTHS, "variance": VARIANCES}
         found = {name if on_line else f"map_{name}": nearest(stops, values[name])
                  for name, stops in names.items()}
-        if on_line or OBSERVED[self.likelihood].noisy:
+        if "noise" in self.learnable:
             found["assumed" if on_line else "map_noise"] = nearest(NOISES, values["noise"])
         return found
 

@@ -19,7 +19,7 @@ SPREADS, NOISES = stops(0.05, 60), stops(0.01, 6)
 DATA = ("source", "hour", "level", "draw", "side", "share", "split")
 
 
-#: Choices that a fit can find.
+#: Choices that a fit can find, where they apply.
 LEARNABLE = ("lengthscale", "spread", "detail", "detail_spread", "noise", "far", "near",
              "share_of_place", "ridge")
 #: Choices of what is shown, on which no result depends.
@@ -199,6 +199,11 @@ class State(Learnt):
             return "does not mediate"
         return ""
 
+    @property
+    def learnable(self) -> tuple[str, ...]:
+        """Those of `LEARNABLE` that have an effect at present."""
+        return tuple(name for name in LEARNABLE if not self.inapplicable(name))
+
     def stops(self, values: Mapping[str, float]) -> dict[str, float]:
         """Stops of the sliders nearest to learnt values."""
         return {name: nearest(self._stops(name), value) for name, value in values.items()}
@@ -215,8 +220,6 @@ class State(Learnt):
         return found
 
     def _stops(self, name: str) -> list[float]:
-        if name not in LEARNABLE:
-            raise KeyError(name)
         return list(self.param[name].names.values())
 
 

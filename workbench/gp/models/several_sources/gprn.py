@@ -11,7 +11,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from workbench.gp.data.bags import Bags, split
+from workbench.gp.data.bags import Bags
+from workbench.gp.data.runs import split
 from workbench.gp.kernels.operators import OPERATORS, Identity
 from workbench.gp.models.options import cast_bags
 from workbench.gp.models.several_sources.base import MultiSourceModel, SourcesFit, white_draws

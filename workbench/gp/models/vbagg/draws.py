@@ -10,7 +10,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from workbench.gp.data.bags import Bags, split
+from workbench.gp.data.bags import Bags
+from workbench.gp.data.runs import split
 from workbench.gp.expectations import sensitivity_named
 from workbench.gp.kernels.operators import OPERATORS
 from workbench.gp.likelihoods import preserving
@@ -28,6 +29,10 @@ from workbench.gp.numerics.linalg import factor
 
 # Rates that are worked on at once: 8 MB in float64.
 _ENTRIES = 1_000_000
+# Gauss-Hermite nodes and weights for members of clusters: exact under square and, for a nugget of
+# one, to 1e-5 under exp.
+_NODES, _SUMS = np.polynomial.hermite_e.hermegauss(7)
+_MEMBERS = _NODES.tolist(), (_SUMS / _SUMS.sum()).tolist()
 
 
 def latent(fit, bags: Bags, samples: int, generator) -> Tensor:
@@ -123,7 +128,10 @@ class _Rates:
     def __init__(self, fit, bags: Bags, trained: Tensor | None):
         self.fit, self.bags, self.trained = fit, bags, trained
         self.state, self.seen = fit.state, fit.individual_view(bags)
-        self.white = (self.state.nugget_variance * bags.unaveraged).sqrt()
+        nugget = self.state.nugget_variance
+        self.white = (nugget * bags.unaveraged).sqrt()
+        self.hidden = (None if bags.concentration is None
+                       else (nugget * (1 - bags.concentration)).sqrt())
         if not has_effects(self.state) or self.state.likelihood.multiplied:
             return
         field = self.state.field
@@ -139,15 +147,22 @@ class _Rates:
 
     def __call__(self, weights: Tensor, generator: np.random.Generator) -> Tensor:
         """Rates (samples, M) for draws of q's features (samples, features)."""
-        state = self.state
         f = _f(self.seen, weights, generator)
-        if state.likelihood.multiplied:
+        if self.state.likelihood.multiplied:
             f = f + self.white * standard_normal(generator, f)
             return _with_multipliers(
-                self.fit, state.link.psi(f), self.bags, self.trained, generator)
-        if not has_effects(state):
-            return state.link.psi(f + self.white * standard_normal(generator, f))
+                self.fit, self._rate(f), self.bags, self.trained, generator)
+        if not has_effects(self.state):
+            return self._rate(f + self.white * standard_normal(generator, f))
         return self._with_effects(f, generator)
+
+    def _rate(self, f: Tensor, inside: slice = slice(None)) -> Tensor:
+        """ψ(f); of clusters its mean over what their members have of their own beside f."""
+        psi = self.state.link.psi
+        if self.hidden is None:
+            return psi(f)
+        return sum(weight * psi(f + point * self.hidden[inside])
+                   for point, weight in zip(*_MEMBERS, strict=True))
 
     def _with_effects(self, f: Tensor, generator: np.random.Generator) -> Tensor:
         """Effects from their prior, moved to the posterior of the bag's, given the draw's total.
@@ -180,7 +195,7 @@ class _Rates:
         wanted = (effects.location[which] - effects.gain[which] * g
                   + effects.spread[which].sqrt() * noise)
         moved = ((wanted - drawn) * known).index_select(1, members)
-        found = self.state.link.psi(own.add_(f).add_(moved.mul_(self.regression[inside])))
+        found = self._rate(own.add_(f).add_(moved.mul_(self.regression[inside])), inside)
         # All this is first order in the effects; the bag's total is known beyond that.
         reached = sum_runs(self.coefficients[inside] * found, bags).log()
         factor = ((self.moments.log_mean[which] + g + wanted - reached) * known).exp()

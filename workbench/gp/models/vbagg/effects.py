@@ -89,7 +89,10 @@ def given_total(moments: BagMoments, effects: AreaEffects) -> LogNormal:
 
 
 def regression(state, share: Tensor, bags: Bags, effects: AreaEffects) -> Tensor:
-    """Coefficient of an individual's own effect on its bag's effect a, a priori (N,)."""
+    """Coefficient of an individual's own effect on its bag's effect a, a priori (N,).
+
+    Of a cluster the mean of those of its members.
+    """
     covariance = state.nugget_variance * bags.unaveraged * share
     if state.area_std is not None:
         slope = torch.zeros(bags.count).to(share).index_add(0, bags.membership, share)
@@ -109,7 +112,7 @@ def conditional(state, seen: ProjectedData, moments: BagMoments, bags: Bags, tra
     share, with_total, (m, s) = _with_total(state, seen, bags)
     members = bags.membership
     b = regression(state, share, bags, effects)
-    own = state.nugget_variance * bags.unaveraged
+    own = state.nugget_variance
     own = own if state.area_std is None else own + state.area_std.square()
     gain = b * effects.gain[members]
     variance = _difference(
@@ -133,8 +136,7 @@ def total_effects(state, seen: ProjectedData, moments: BagMoments, bags: Bags,
     effects = posterior_effects(state, moments, trained)
     share, _, _ = _with_total(state, seen, bags)
     members = bags.membership
-    b = regression(state, share, bags, effects)
-    own = state.nugget_variance * bags.unaveraged
+    b, own = regression(state, share, bags, effects), state.nugget_variance
     own = own if state.area_std is None else own + state.area_std.square()
     known = effects.gain.square() * moments.log_variance + effects.spread - effects.prior
     return b * effects.location[members], _difference(own, b.square() * known[members]).sqrt()
@@ -197,12 +199,13 @@ def multiplied(state, seen: ProjectedData, moments: BagMoments, bags: Bags, foun
     """
     members = bags.membership
     share, with_total, (m, s) = _with_total(state, seen, bags)
-    nugget = state.nugget_variance * bags.unaveraged
+    nugget = state.nugget_variance
+    kept = nugget * bags.unaveraged         # of a cluster's mean
     spread = moments.log_variance
     if moments.effect_variance is not None:
         spread = spread + moments.effect_variance
     factor = found.gain[members] * state.link.per_log_rate(m)
-    variance = _difference(s + nugget, -2 * factor * (with_total + nugget * share),
+    variance = _difference(s + nugget, -2 * factor * (with_total + kept * share),
                            factor.square() * spread[members], least=1e-12)
     return Normal(m, variance.sqrt())
 

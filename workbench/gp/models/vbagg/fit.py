@@ -9,7 +9,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from workbench.gp.data.bags import Bags, split
+from workbench.gp.data.bags import Bags
+from workbench.gp.data.runs import split
 from workbench.gp.expectations import bound_named, prediction_named
 from workbench.gp.fields.projected import ProjectedData, with_effects
 from workbench.gp.likelihoods import BagMoments
@@ -107,14 +108,13 @@ class VariationalFit(ModelFit):
             return GammaMultiplied(base, found.shape[bags.membership])
         if not has_effects(state):
             mean, variance = self._marginals(bags)
-            return state.link.distribution(mean, variance + state.nugget_variance * bags.unaveraged)
+            return state.link.distribution(mean, variance + state.nugget_variance)
         if not self.knows_totals(trained):
             require_one_per_bag(trained, bags.count)
             mean, variance = self._marginals(bags)
             std = state.area_std
             area = 0.0 if std is None else std.square()
-            own = state.nugget_variance * bags.unaveraged + area
-            return state.link.distribution(mean, variance + own)
+            return state.link.distribution(mean, variance + state.nugget_variance + area)
         seen = self.individual_view(bags)
         moments = self.moments(seen)
         effects = posterior_effects(state, moments, trained)

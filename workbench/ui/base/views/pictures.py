@@ -5,6 +5,7 @@ from __future__ import annotations
 import panel as pn
 import param
 
+from workbench.ui.base import messages
 from workbench.ui.base.views.bundle import PICTURES
 
 DRAWN = "wb-drawn"      # class of words and bars of colours that belong to a page's pictures
@@ -16,11 +17,12 @@ class Pictures(pn.custom.JSComponent):
     asked = param.List(doc="png, svg or html; name of the file; page of HTML; caption; how often")
     place = param.String(PICTURES, constant=True, doc="what of the page pictures replace")
     marked = param.String(DRAWN, constant=True, doc="class of words and bars that belong to them")
+    nothing = param.String(messages.NO_PLOT, constant=True)
     failed = param.String("", doc="what went wrong last")
 
     _esm = """
-    const GAP = 24                   // most pixels between what stands in a picture
-    const EMPTY = 0.85               // of a picture's area, below which its parts are set anew
+    // Most pixels between what stands in a picture; its share below which parts are set anew.
+    const GAP = 24, EMPTY = 0.85
     const LINE = 18, CAPTION = '400 13px sans-serif'     // of a caption
     const there = el => {            // not in a drawer that is closed
       const {width, left} = el.getBoundingClientRect()
@@ -37,10 +39,9 @@ class Pictures(pn.custom.JSComponent):
     const ink = () => getComputedStyle(document.body).color
     const box = rect => ({x: rect.left, y: rect.top, w: rect.width, h: rect.height})
     const safe = text => text.replace(/[&<>"]/g, one => `&#${one.charCodeAt(0)};`)
-    const download = (blob, name) => {
-      const link = document.createElement('a')
-      link.href = URL.createObjectURL(blob)
-      link.download = name
+    const download = (blob, download) => {
+      const link = Object.assign(document.createElement('a'),
+                                 {href: URL.createObjectURL(blob), download})
       link.click()
       setTimeout(() => URL.revokeObjectURL(link.href), 20000)
     }
@@ -78,8 +79,8 @@ class Pictures(pn.custom.JSComponent):
       const outer = document.createElement('div'), inner = document.createElement('div')
       outer.style.cssText = `position: fixed; visibility: hidden; width: ${width}px`
       inner.style.width = text
-      outer.append(inner)
       document.body.append(outer)
+      outer.append(inner)
       const found = inner.getBoundingClientRect().width
       outer.remove()
       return found
@@ -141,18 +142,22 @@ class Pictures(pn.custom.JSComponent):
         if (same) same.all.push(...all)
         else found.push({first: at, all})
       }
-      return found.map(block => ({...block, ...around(block.all)})).sort((a, b) => a.y - b.y)
+      const rows = [], all = found.map(block => ({...block, ...around(block.all)}))
+      for (const one of all.sort((a, b) => a.y - b.y)) {
+        if (rows.length && one.y < rows.at(-1)[0].y + rows.at(-1)[0].h / 2) rows.at(-1).push(one)
+        else rows.push([one])
+      }
+      return rows.flatMap(row => row.sort((a, b) => a.x - b.x))
     }
-    // How far each thing is moved, in the page's order, line by line as words are.
+    // How far each thing is moved, line by line as words are.
     const flowed = (found, width) => {
       const shift = new Map()
       let x = 0, y = 0, high = 0, wide = 0
       for (const block of found) {
         if (x > 0 && x + block.w > width) [x, y, high] = [0, y + high + GAP, 0]
         for (const {one} of block.all) shift.set(one, [x - block.x, y - block.y])
-        wide = Math.max(wide, x + block.w)
+        ;[wide, high] = [Math.max(wide, x + block.w), Math.max(high, block.h)]
         x += block.w + GAP
-        high = Math.max(high, block.h)
       }
       return {shift, left: 0, top: 0, w: wide, h: y + high}
     }
@@ -163,7 +168,7 @@ class Pictures(pn.custom.JSComponent):
       const shift = new Map(things.map((b, k) => [b.one, [put[k].x - b.x, put[k].y - b.y]]))
       return {shift, left: whole.x, top: whole.y, w: whole.w, h: whole.h}
     }
-    // Places in a picture: the page's, closer to each other, unless that leaves much of it empty.
+    // The page's places, closer to each other, unless that leaves much of the picture empty.
     const placed = (views, words) => {
       const things = [...views.map(view => ({...box(view.el.getBoundingClientRect()), one: view})),
                       ...words.map(word => ({...word, one: word}))]
@@ -175,9 +180,8 @@ class Pictures(pn.custom.JSComponent):
     const frame = (views, words, caption) => {
       const {shift, left, top, w, h} = placed(views, words)
       const width = Math.ceil(w), high = Math.ceil(h)
-      const said = lines(caption, width - 16).map((text, k) => (
-        {text, x: left + 8, y: top + high + 4 + LINE * k, w: width, h: LINE, colour: ink(),
-         font: CAPTION}))
+      const said = lines(caption, width - 16).map((text, k) => ({
+        text, x: left + 8, y: top + high + 4 + LINE * k, h: LINE, colour: ink(), font: CAPTION}))
       const below = said.length ? LINE * said.length + 8 : 0
       return {left, top, width, height: high + below, shift,
               words: [...words.map(word => moved(word, ...shift.get(word))), ...said]}
@@ -254,6 +258,7 @@ class Pictures(pn.custom.JSComponent):
         try {
           const all = kind !== 'html' || page.includes(model.place) ? figures() : []
           const views = kind === 'html' ? all : all.filter(view => !controls(view))
+          if (kind !== 'html' && !views.length) throw new Error(model.nothing)
           const words = [...deep(document)].filter(
             one => one.classList.contains(model.marked) && there(one)).flatMap(parts)
           if (kind === 'html') {
