@@ -10,15 +10,15 @@ from workbench.papers.status.published import roll_means
 ROLL = {
     "oracle (true rates)": "oracle", "VBAgg-Sq (taylor)": "vbagg-square",
     "VBAgg-Exp, moment (ours)": "vbagg-exp-moment", "VBAgg-Exp (jensen)": "vbagg-exp",
-    "Nyström (n = 100 and 350)": "nystrom", "neural network (n = 100 and 350)": "neural-network",
+    "Nyström": "nystrom", "neural network": "neural-network",
     "bag-constant": "bag-constant", "global mean": "constant",
-    "bag-pixel (n = 100 and 350)": "bag-pixel",
+    "bag-pixel": "bag-pixel",
 }
 PRINTED = {
     "oracle (true rates)": "2.13", "VBAgg-Sq (taylor)": "2.13 to 2.22",
     "VBAgg-Exp (jensen)": "2.13 to 2.22, intervals not to be trusted",
-    "Nyström (n = 100 and 350)": "above VBAgg", "neural network (n = 100 and 350)": "above VBAgg",
-    "bag-constant": "2.22", "global mean": "2.33", "bag-pixel (n = 100 and 350)": "> 2.4",
+    "Nyström": "above VBAgg", "neural network": "above VBAgg",
+    "bag-constant": "2.22", "global mean": "2.33", "bag-pixel": "> 2.4",
 }
 COUNTRY = {
     "VBAgg-Exp, moment, area effect": "vbagg-exp-moment + area effect",

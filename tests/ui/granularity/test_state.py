@@ -185,6 +185,9 @@ AT = "lengthscale:0.41,variance:1.02,noise:0.29,evidence:-12"
     ("status=fitted&at=lengthscale:0.4", f"status=fitted ({NOT_THERE})"),
     ("status=fitted&at=nonsense:1", f"status=fitted ({NOT_THERE})"),
     ("status=cancelled", f"status=cancelled ({NOT_THERE})"),
+    (f"lengthscale=0.4&assumed=0.3&status=fitted&at={AT}/1", f"status=fitted ({NOT_THERE})"),
+    (f"lengthscale=0.4&assumed=0.3&status=fitted&at={AT}e300", f"status=fitted ({NOT_THERE})"),
+    (f"lengthscale=0.4&assumed=0.3&status=fitted&at={AT},more:1", f"status=fitted ({NOT_THERE})"),
 ])
 def test_an_address_cannot_call_fitted_what_the_sliders_do_not_show(query, problem):
     state = State()

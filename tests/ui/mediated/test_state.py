@@ -8,7 +8,7 @@ from bokeh.models import HoverTool
 
 from tests.ui.kit import refused, restored, settled
 from workbench.ui.base.fitted import PREVIEW
-from workbench.ui.base.messages import BY_HAND
+from workbench.ui.base.messages import BY_HAND, NOT_THERE
 from workbench.ui.mediated import messages
 from workbench.ui.mediated.model import KINDS
 from workbench.ui.mediated.state import State
@@ -148,6 +148,15 @@ def test_what_is_learnt_beyond_the_end_of_a_slider_is_said():
     assert state.beyond == ["ridge", "lengthscale"] and state.ridge == 1e-10
     assert "Beyond the range of the slider: λ, lengthscale of k; the targets hardly" in store.status
     store.close()
+
+
+@pytest.mark.parametrize("query", [
+    "model=bilinear&status=fitted&at=noise:0.1,evidence:1",         # learns nothing
+    "status=fitted&at=near:0.28,evidence:1", "kernel=place&status=fitted&at=detail:400,evidence:1"])
+def test_an_address_cannot_claim_a_fit_of_other_hyperparameters(query):
+    state = State()
+    assert f"status=fitted ({NOT_THERE})" in state.read(query)
+    assert (state.status, state.at) == (PREVIEW, "")
 
 
 def test_three_controls_first_and_the_rest_when_asked_for_or_set():

@@ -87,7 +87,7 @@ def _law(results: Results) -> list[dict]:
     name = "swiss-roll-bags"
     means = roll_means(results)
     causes = {
-        "bag-pixel": "smaller grids and fewer repetitions of the trained baselines",
+        "bag-pixel": "smaller grids of the trained baselines",
         "vbagg-square": "the paper's is read from its figure; ours by L-BFGS, the paper's by Adam",
         "vbagg-exp": "the paper's is read from its figure; ours by L-BFGS, the paper's by Adam"}
     printed = experiment_named(name).paper

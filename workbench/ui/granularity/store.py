@@ -66,7 +66,7 @@ class Store(store.Store):
             f"{self.state.source}-{self.state.output}")
 
     def _set_up(self) -> None:
-        self._learner = self._line(self._hear)
+        self._learner, self._learning = self._line(self._hear_of_learning), False
         self._drawer = self._line(self._hear_of_draws)
         self.state.param.watch(self._draw, "show")
         self.state.param.watch(self._refine, "tolerance")
@@ -98,7 +98,7 @@ class Store(store.Store):
     def learn(self) -> None:
         """Learn the hyperparameters from the present summaries, in a thread."""
         bench, cells, start = self.bench, self.cut(), self.state.model
-        self.work = messages.LEARNING
+        self.work, self._learning = messages.LEARNING, True
         self._learner.start(lambda run: learn(bench, cells, start, run))
 
     def _changed(self, *events) -> None:
@@ -106,6 +106,7 @@ class Store(store.Store):
         before = bench.evaluations
         self._job.drop()
         self._learner.drop()
+        self._learning = False
         answer = bench.answer(self.cut(), self.state.model, self.state.rival)
         with self._together():
             self.param.update(answer=answer, stale=True, work=messages.UPDATING, error="")
@@ -137,6 +138,15 @@ class Store(store.Store):
                 run.send("draws", draws(bench, cells, model))
 
             self._drawer.start(make)
+
+    def _hear_of_learning(self, event: str, *values) -> None:
+        self._learning = self._learning and event not in ("failed", "ended")
+        self._hear(event, *values)
+
+    def _end(self) -> None:
+        """As of the base; while it is learnt, other work that ends is not all."""
+        super()._end()
+        self.work = messages.LEARNING if self._learning else ""
 
     def _hear_of_draws(self, event: str, *values) -> None:
         if event != "ended":            # of other work that may go on
