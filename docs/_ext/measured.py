@@ -171,6 +171,7 @@ def large_fit() -> pd.DataFrame:
     return pick(raw, None, {
         "bagging, s": ("bag_seconds", digits(0)), "added, GiB": ("bag_gib", digits(2)),
         "learning, s": ("fit_seconds", digits(0)), "added in all, GiB": ("fit_gib", digits(2)),
+        "converged": ("converged", lambda v: "yes" if v else "no"),
         "RMSE of the log rate": ("log_rate_rmse", digits(3)),
         "95 % intervals cover": ("coverage_95", digits(3))}, "pixels and areas")
 
