@@ -127,6 +127,19 @@ def test_swiss_roll_accuracy_coverage_and_time_are_as_said():
             f"accuracy and in {100 * longer:.0f} % more time.") in SAID
     assert f"those of 95 % cover {100 * ex['cover_95']:.0f} %" in _told("01")
     assert f"the cure, for {100 * longer:.0f} % more time" in _told("01")
+    each = runs.pivot_table(index=["n_bags", "seed"], columns="model", values="nll_stirling")
+    ours, by_n = each[["vbagg-square", "vbagg-exp"]].max(axis=1), each.groupby("n_bags").mean()
+    assert len(each) == 30 and not each[["nystrom", "neural-network", "bag-pixel"]].isna().any(
+        axis=None)
+    assert (by_n[["vbagg-square", "vbagg-exp"]].max(axis=1) < by_n["nystrom"]).all()
+    assert f"at every n, in {(ours < each['nystrom']).sum()} of the 30 data sets" in SAID
+    assert (ours < each[["neural-network", "bag-pixel"]].min(axis=1)).all()
+    assert (each["nystrom"] < each["bag-constant"]).all()
+    steady = (each["neural-network"] < each["bag-constant"]).sum()
+    low, high = by_n["neural-network"].min(), by_n["neural-network"].max()
+    assert (f"the network in {steady}: it is unstable, with means by n between {low:.3f} and "
+            f"{high:.3f}") in SAID
+    assert (each["bag-pixel"] > each["bag-constant"]).all()
     wide = runs.groupby(["seed", "model"])["nll_stirling"].mean().unstack()
     lead = wide["vbagg-exp"] - wide["vbagg-square"]
     assert len(lead) == 5 and (f"better than exp by {lead.min():.3f} to {lead.max():.3f} nats in "
