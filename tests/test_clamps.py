@@ -96,6 +96,7 @@ WHY = {
     "granularity/cells.py": (1, ZERO),
     "granularity/chi_square.py": (1, "nothing is exceeded below zero"),
     "granularity/points.py": (1, ENDS),
+    "labelled/in_parts.py": (1, "a variance of zero, by rounding"),
     "labelled/condensing.py": (1, "squares of shares that add up to one, by rounding"),
     "labelled/timing.py": (1, "clusters of an area are at most so many"),
     "pipeline/transfer.py": (1, SIZE),

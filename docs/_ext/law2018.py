@@ -49,6 +49,19 @@ def swiss_roll_sizes() -> pd.DataFrame:
     return pick(raw, names, {f"bags of {size}": (size, digits(3)) for size in raw.columns})
 
 
+@experiment("swiss-roll-tests")
+def swiss_roll_tests() -> pd.DataFrame:
+    """Signed-rank tests of the forms of VBAgg over independent repetitions."""
+    raw = summary("swiss-roll-tests")
+    short = {key: name for name, key in ROLL.items()}
+    shown = {"nll_stirling": "NLL", "mse": "MSE"}
+    raw.index = [f"{shown[row.score]}: {short[row.better]} less than {short[row.worse]}"
+                 for row in raw.itertuples()]
+    return pick(raw, None, {
+        "median difference": ("difference", digits(4)), "repetitions": ("sets", digits(0)),
+        "p": ("p", digits(3))}, "compared")
+
+
 @experiment("learnt-landmarks")
 def landmarks() -> pd.DataFrame:
     """Landmarks held beside learnt ones, and the difference on the same data."""

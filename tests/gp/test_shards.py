@@ -51,6 +51,26 @@ for name, options in json.loads(sys.argv[1]).items():
     found[name] = {
         "individuals": individuals, "value": float(value.detach()), "gradient": gradient,
         "objective": fit.objective, "notes": fit.notes, "mean": fit.at(ds).mean.values.tolist()}
+if sys.argv[2] == "shared":
+    from workbench.checks import Cancelled, InputError
+    from workbench.gp.inference.shards import alone
+
+    rank, model = dist.get_rank(), wb.VBAgg(kernel="rbf", inducing=10)
+    if rank == 0:                       # knows the flat map already, which the other does not
+        with alone():
+            model.fit(ds)
+    found["once more"] = {"objective": model.fit(ds).objective}
+
+    def stop(step, objective, share):
+        if rank == 0 and step == 3:     # as a user's callback in one process
+            raise Cancelled
+    one = wb.VBAgg(kernel="linear+rbf", inducing=15).fit(ds, callback=stop)
+    found["stopped"] = {"cancelled": one.cancelled, "steps": len(one.history)}
+    try:
+        model.fit(ds.assign(value=ds["value"] + (rank == 1)))
+        found["unlike"] = ""
+    except InputError as error:
+        found["unlike"] = str(error)
 print("FOUND " + json.dumps(found), flush=True)
 if sys.argv[2] == "shared":
     dist.destroy_process_group()
@@ -100,6 +120,22 @@ def test_two_processes_find_what_one_does(found, name):
                    for note in one["notes"])
     assert both[0]["mean"] == both[1]["mean"]       # to the bit: all steps are common
     assert not any("processes" in note for note in alone["notes"])
+
+
+def test_what_one_process_knows_already_holds_up_none(found):
+    _, *both = found
+    assert both[0]["once more"] == both[1]["once more"]
+
+
+def test_a_stop_of_one_process_stops_all(found):
+    _, *both = found
+    assert [one["stopped"]["cancelled"] for one in both] == [True, True]
+    assert both[0]["stopped"]["steps"] == both[1]["stopped"]["steps"] >= 3
+
+
+def test_other_data_in_one_process_are_refused_by_all(found):
+    _, *both = found
+    assert all("must be given the same data" in one["unlike"] for one in both)
 
 
 @pytest.mark.parametrize("processes", [1, 2, 3, 7, 12])

@@ -149,13 +149,16 @@ def is_listing() -> bool:
 
 
 def refuse(what: str, fix: str = "", *, code: str, where: Iterable = (), count: int | None = None,
-           effect: str = STOPS, joint: str = "; ", cells: Cells | None = None) -> None:
+           effect: str = STOPS, joint: str = "; ", cells: Cells | None = None,
+           error: type[InputError] = InputError) -> None:
     """Raise what cannot be used, or list it as an error if a check is under way.
 
     Parameters
     ----------
     what, fix, code, where, count, effect, joint, cells
         As of `Finding`.
+    error : type
+        What is raised.
 
     Raises
     ------
@@ -165,7 +168,7 @@ def refuse(what: str, fix: str = "", *, code: str, where: Iterable = (), count: 
     finding = Finding(code, what, fix, where=tuple(map(str, where)), count=count, effect=effect,
                       severity=ERROR, joint=joint, cells=cells)
     if (found := _LISTING.get()) is None:
-        raise InputError(str(finding))
+        raise error(str(finding))
     found.add(finding)
 
 

@@ -10,6 +10,7 @@ from workbench.checks.errors import (
     FitWarning,
     InputError,
     NotExact,
+    NothingLeft,
     SimpleMapWarning,
     TotalsWarning,
     WorkbenchWarning,
@@ -22,6 +23,7 @@ from workbench.checks.values import choose, number, package, reject, require, wh
 __all__ = [
     "ApproximationWarning", "Cancelled", "ConvergenceWarning", "DataWarning",
     "ExtrapolationWarning", "FewAreasWarning", "FitWarning", "InputError", "NotExact",
+    "NothingLeft",
     "SimpleMapWarning", "TotalsWarning", "WorkbenchWarning", "choose", "named_as_flags", "number",
     "one_way", "option", "options_named", "package", "reading", "reject", "require", "unreadable",
     "warn", "whole",

@@ -10,6 +10,10 @@ class InputError(ValueError):
     """The user's data or options cannot be used; the message says what to change."""
 
 
+class NothingLeft(InputError):
+    """Of the data nothing can be used, though some of other data of their kind might be."""
+
+
 class NotExact(InputError):
     """A model does not know a distribution exactly, but can be asked for draws instead."""
 

@@ -11,6 +11,7 @@ from workbench import schema
 from workbench.bagging.findings import WARNING, counted, is_listing, refuse, tell
 from workbench.bagging.sanity import truth_values
 from workbench.checks import DataWarning, InputError, choose, option, package, require, warn
+from workbench.checks.errors import NothingLeft
 from workbench.geo.duplicates import refuse_copies, united
 from workbench.geo.shapes import repaired, usable_crs, without_crs
 from workbench.geo.treatments import CleaningOptions, Record
@@ -159,8 +160,9 @@ def usable_values(
         if treatments.missing_value == "error":
             refuse(f"{count} areas have no value (first: {first})",
                    f"pass {option('missing_value', 'drop')} to leave them out", **about)
-        require(bool(kept.any()), f"none of the {kept.size} areas has a value; there is nothing to "
-                                  "learn from: is this the right column?")
+        if not kept.any():
+            raise NothingLeft(f"none of the {kept.size} areas has a value; there is nothing to "
+                              "learn from: is this the right column?")
         if treatments.missing_value == "drop":
             record.note(f"{count} areas without a value were dropped", severity=WARNING, **about,
                         effect="they are not on the map", fix="fill in their values")

@@ -6,7 +6,7 @@ import numpy as np
 import xarray as xr
 
 from workbench.bagging.findings import WARNING, refuse
-from workbench.checks import InputError, option
+from workbench.checks import InputError, NothingLeft, option
 from workbench.geo.globe import check_turns, projected
 from workbench.geo.shapes import CORRECT_CRS, extent, named
 from workbench.geo.treatments import CleaningOptions, Record
@@ -51,7 +51,7 @@ def onto(areas, grid: xr.DataArray, options: CleaningOptions, record: Record):
         what = (f"none of the {len(areas)} areas touches the weight raster: "
                 f"{_both(given, areas, grid)}")
         refuse(what, _guess(given, grid), code="apart", where=["polygons", "weight"], joint=". ",
-               count=len(areas))
+               count=len(areas), error=NothingLeft)
         raise InputError(what)              # nor can a check go on
     check_turns(areas, grid, record)
     return areas
@@ -96,7 +96,7 @@ def without_empty(
         f"{beyond} of them lie outside the weight raster's extent, {extent(grid.rio.bounds())}: is "
         "it the right raster, and do all polygons belong to this place? ")
     if not present.any():
-        raise InputError(
+        raise NothingLeft(
             "no area holds a pixel of positive weight, although polygons and the weight raster "
             f"meet: {_both(areas, areas, grid)}. Check that the weight is not zero or missing there"
         )

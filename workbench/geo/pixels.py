@@ -8,7 +8,7 @@ from scipy.ndimage import distance_transform_edt
 
 from workbench.bagging.cells import cells_of
 from workbench.bagging.findings import WARNING, refuse
-from workbench.checks import option, require
+from workbench.checks import NothingLeft, option, require
 from workbench.geo.rasters import Nodata, read_rasters
 from workbench.geo.treatments import FEW, CleaningOptions, Record, must_stop
 from workbench.geo.windows import Extent
@@ -160,9 +160,10 @@ def pixel_covariates(
                f"{lost})", f"pass {option('missing', 'nearest')} to take the nearest valid pixel, "
                f"or {option('missing', 'drop')} to leave these pixels out", **about)
     if options.missing == "drop":
-        require(not incomplete.all(), f"covariates are missing everywhere ({counts}), so that "
-                f"nothing is left; give rasters that reach there, or pass "
-                f"{option('missing', 'nearest')} to take the nearest valid pixel")
+        if incomplete.all():
+            raise NothingLeft(f"covariates are missing everywhere ({counts}), so that nothing is "
+                              "left; give rasters that reach there, or pass "
+                              f"{option('missing', 'nearest')} to take the nearest valid pixel")
         record.note(f"{int(incomplete.sum())} individuals lacking covariates {counts} were "
                     f"dropped, with {lost}", **about, severity=WARNING if share > FEW else "note")
         return matrix, ~incomplete

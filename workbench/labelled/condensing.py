@@ -65,15 +65,8 @@ def condense(ds: xr.Dataset, most: int = MOST) -> xr.Dataset:
     """
     schema.check(ds)
     bags = to_bags(ds)
-    return condensed(ds, bags, spread_of([bags]), whole("most", most, 1))
-
-
-def spread_of(parts: list[Bags]) -> Tensor:
-    """Standard deviation of each column (D,) over all individuals of some datasets."""
-    count = sum(len(part.x) for part in parts)
-    mean = sum(part.x.sum(0) for part in parts) / count
-    squares = sum((part.x - mean).square().sum(0) for part in parts)
-    return (squares / max(count - 1, 1)).sqrt()
+    spread = bags.x.std(0) if len(bags.x) > 1 and bags.x.shape[1] else torch.ones(bags.x.shape[1])
+    return condensed(ds, bags, spread, whole("most", most, 1))
 
 
 def condensed(ds: xr.Dataset, bags: Bags, spread: Tensor, most: int) -> xr.Dataset:

@@ -11,13 +11,14 @@ import xarray as xr
 from tqdm import tqdm
 
 from workbench import schema
-from workbench.checks import DataWarning, InputError, option, require, warn
+from workbench.checks import DataWarning, NothingLeft, option, package, require, warn
 from workbench.checks.values import whole
-from workbench.labelled.condensing import MOST, condensed, spread_of, told
+from workbench.labelled.condensing import MOST, condensed, told
 from workbench.labelled.source import to_bags
 
 AT_ONCE = 100       # areas whose pixels are in memory together
 LOOKED_AT = 5       # windows that say on which scale covariates are compared
+OVERLAP = 1e-3      # share of the areas: borders drawn twice overlap by as little
 FAR = 20            # times its areas' own extents, beyond which a window is divided
 #: Options of `bag_polygons` that look at all areas at once.
 TOGETHER = ("time", "totals", "join", "classes", "class_labels", "duplicates")
@@ -45,8 +46,7 @@ def bag_in_parts(polygons: object, covariates: object = None, weight: object = N
     **options
         Others of `bag_polygons`, but for those that look at all areas at once: a table of totals,
         periods, classes, and polygons that share an id. What lies outside all areas cannot be told
-        from a window, nor are areas of different windows looked through for overlaps. Where areas
-        are to be dropped, a window may have none left.
+        from a window. Where areas are to be dropped, a window may have none left.
 
     Returns
     -------
@@ -75,7 +75,7 @@ def bag_in_parts(polygons: object, covariates: object = None, weight: object = N
     (2, 10)
     """
     from workbench.geo import bag_polygons  # here: a fit alone needs no geospatial packages
-    from workbench.geo.areas import read_polygons
+    from workbench.geo.areas import read_polygons, require_column
     from workbench.geo.treatments import Record
     from workbench.geo.windows import windows_alone
 
@@ -84,9 +84,12 @@ def bag_in_parts(polygons: object, covariates: object = None, weight: object = N
     record = Record()
     areas = read_polygons(polygons, record, crs=options.pop("polygon_crs", None),
                           layer=options.pop("layer", None))
+    if options.get("id") is not None:
+        require_column(areas, options["id"], "id")
     ids = areas.index if options.get("id") is None else areas[options["id"]]
     require(ids.is_unique, f"two areas have the same id ({np.asarray(ids)[ids.duplicated()][:1]}); "
             f"unite them first, or name another column: {option('id')}")
+    _refuse_overlaps(areas, options.get("overlap"))
     options = {"outside": "report"} | options
 
     def bagged(window: np.ndarray) -> xr.Dataset:
@@ -99,7 +102,7 @@ def bag_in_parts(polygons: object, covariates: object = None, weight: object = N
     for window in tqdm(windows, disable=not progress, desc="areas", unit="part"):
         try:
             part = bagged(window)
-        except InputError as error:
+        except NothingLeft as error:
             if not _drops(options):
                 raise
             empty.append((window, error))
@@ -119,7 +122,7 @@ def bag_in_parts(polygons: object, covariates: object = None, weight: object = N
 
 def _refuse(covariates: object, weight: object, options: dict) -> None:
     """Refuse options that look at all areas at once, or make a grid of their own for each part."""
-    given = [name for name in TOGETHER if options.get(name) is not None]
+    given = [name for name in TOGETHER if options.get(name) not in (None, "error")]
     require(not given, f"{', '.join(map(option, given))} cannot be used in parts, as all areas are "
             "needed at once; join tables and unite polygons before, and give shares of classes "
             "as rasters")
@@ -130,6 +133,27 @@ def _refuse(covariates: object, weight: object, options: dict) -> None:
                                            and weight in words),
             "without a raster nothing is larger than memory, and each part would have a grid of "
             "its own: use bag_polygons")
+
+
+def _refuse_overlaps(areas, overlap: str | None) -> None:
+    """Refuse polygons that lie over each other, as far as it matters, unless that is asked for."""
+    pairs = np.concatenate([areas.sindex.query(areas.geometry, predicate=how).T
+                            for how in ("overlaps", "contains_properly")])
+    first, second = pairs[pairs[:, 0] != pairs[:, 1]].T
+    both = areas.geometry.to_numpy()
+    shared = _shared(both[first], both[second]) if len(first) else np.zeros(0)
+    # "overlaps" has each pair twice
+    once = np.unique(np.sort(np.column_stack([first, second]), 1), axis=0, return_index=True)[1]
+    share = shared[once].sum() / areas.geometry.area.sum()
+    require(share <= OVERLAP or overlap == "keep", f"{len(once)} pairs of areas overlap, by "
+            f"{share:.1%} of their extent; correct the polygons, or pass "
+            f"{option('overlap', 'keep')} to count what they share in each")
+
+
+def _shared(one: np.ndarray, other: np.ndarray) -> np.ndarray:
+    """Area of what pairs of polygons share."""
+    shapely = package("shapely", extra="geo")
+    return shapely.area(shapely.intersection(one, other))
 
 
 def _drops(options: dict) -> bool:
@@ -156,19 +180,24 @@ def _windows(areas, at_once: int) -> list[np.ndarray]:
 def _spread(windows: list[np.ndarray], bagged: Callable, options: dict):
     """Of each input, over windows from all over the map: clusters are made on one scale."""
     chosen = np.unique(np.linspace(0, len(windows) - 1, LOOKED_AT).round().astype(int))
-    parts, wrong = [], None
+    count, origin, total, squares, wrong = 0, 0.0, 0.0, 0.0, None
     for k in chosen:
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")         # all are bagged again, and say it then
-                parts.append(to_bags(bagged(windows[k])))
-        except InputError as error:
+                x = to_bags(bagged(windows[k])).x
+        except NothingLeft as error:
             if not _drops(options):
                 raise
             wrong = error
-    if not parts:
+            continue
+        # Squares of what is far from zero would be lost to rounding.
+        origin = x.mean(0) if count == 0 else origin
+        count, total = count + len(x), total + (x - origin).sum(0)
+        squares = squares + (x - origin).square().sum(0)
+    if not count:
         raise wrong
-    return spread_of(parts)
+    return ((squares - total.square() / count).clamp_min(0) / max(count - 1, 1)).sqrt()
 
 
 def _together(found: list[tuple[int, xr.Dataset]], positions: dict[str, int], notes: list[str]

@@ -22,7 +22,7 @@ from workbench.papers.shikuri2025 import (
 )
 from workbench.papers.tools.base import Experiment
 
-_ALL = (swiss_roll.VARY_BAGS, swiss_roll.VARY_SIZE, normal.NORMAL,
+_ALL = (swiss_roll.VARY_BAGS, swiss_roll.VARY_SIZE, swiss_roll.REPEATED, normal.NORMAL,
         held_out.COUNTRY, held_out.MADAGASCAR, california.APPROXIMATION,
         california_prediction.PREDICTION, toy.GRANULARITY,
         statistics.STATISTICS, bernoulli.BERNOULLI, quasi_forms.FORMS_COMPARED,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
@@ -81,17 +82,19 @@ def project_data(field: InducingField, seen: Geometry, nugget_variance: Tensor,
                 seen.concentration)
 
 
-def with_effects(seen: ProjectedData, mean: Tensor, covariance: Tensor
+def with_effects(seen: ProjectedData, mean: Tensor, covariance: Tensor,
+                 averaged: Callable[[Tensor, Tensor], Tensor]
                  ) -> tuple[ProjectedData, Tensor, Tensor]:
     """Data in which nugget and area effect are parts of f, and q's moments with them.
 
     Of individuals whose effects are known by their prior alone. The area effect becomes one more
     feature with a weight N(0, 1): right inside each bag, where all that is asked of them is.
+    ``averaged`` is the link's: what is left of white noise in the mean of a cluster's members.
     """
     # Of a cluster's mean, white noise has a share of its variance left; its rate is on average that
     # of its members, who have all of it.
     nugget = seen.nugget_variance
-    kept = nugget if seen.concentration is None else nugget * seen.concentration
+    kept = nugget if seen.concentration is None else averaged(nugget, seen.concentration)
     residual = seen.residual.with_white(kept)
     features = seen.projection.features
     if seen.effect_std is not None:

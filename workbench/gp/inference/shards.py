@@ -7,8 +7,10 @@ processes, so that they are those of one process with all bags, and so is the op
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -16,10 +18,13 @@ import torch
 import torch.distributed as dist
 from torch import Tensor
 
-from workbench.checks import require
+from workbench.checks import Cancelled, require
 from workbench.gp.fields.geometry import Geometry
 from workbench.gp.numerics.linalg import FactorisationError
 from workbench.gp.numerics.shapes import PerBag
+from workbench.gp.optimisation.checkpoint import unkept
+
+_ELSEWHERE = "another process was stopped, or failed"
 
 
 @dataclass(frozen=True)
@@ -32,10 +37,13 @@ class Shard:
         Which of all bags.
     processes : int
         How many share them.
+    device : torch.device
+        That they compute on.
     """
 
     bags: slice
     processes: int
+    device: torch.device
 
     def total(self, expected: Callable[[slice, Tensor, Tensor], Tensor], mean: Tensor,
               covariance: Tensor) -> Tensor:
@@ -52,20 +60,55 @@ class Shard:
         ------
         FactorisationError
             If that of any process is not to be had: on all of them, as they go on together.
+        Cancelled
+            If another process was stopped, or failed.
         """
-        failed = mean.new_zeros(1)
+        own, wrong = mean.new_zeros(()), None
         try:
             own = expected(self.bags, *_Spread.apply(mean, covariance))
-        except FactorisationError:
-            own, failed = mean.new_zeros(()), failed + 1
+        except BaseException as error:          # told to the others before it is raised
+            wrong = error
+        failed = mean.new_tensor([isinstance(wrong, FactorisationError), wrong is not None])
         found = _Total.apply(torch.cat([own.reshape(1), failed]))
-        if float(found[1].detach()) > 0:
+        if wrong is not None:
+            raise wrong
+        factorisations, errors = found[1:].detach().tolist()
+        if errors > factorisations:
+            raise Cancelled(_ELSEWHERE)
+        if factorisations:
             raise FactorisationError("an expected total is not finite")
         return found[0]
+
+    def together(self, function: Callable[[], None]) -> None:
+        """Call a function that may end the fit, such as a callback: then it ends everywhere."""
+        wrong = None
+        try:
+            function()
+        except BaseException as error:
+            wrong = error
+        ended = torch.tensor([float(wrong is not None)], device=self.device)
+        dist.all_reduce(ended)
+        if wrong is not None:
+            raise wrong
+        if float(ended) > 0:
+            raise Cancelled(_ELSEWHERE)
 
     def once(self, value: Tensor) -> Tensor:
         """What all processes compute alike, so that the sum of their gradients counts it once."""
         return value / self.processes + (value * (1 - 1 / self.processes)).detach()
+
+
+_ALONE: ContextVar[bool] = ContextVar("alone", default=False)
+
+
+@contextmanager
+def alone() -> Iterator[None]:
+    """Inside, fits are not shared out: other processes may have them already, or need none."""
+    token = _ALONE.set(True)
+    try:
+        yield
+    finally:
+        _ALONE.reset(token)
 
 
 @contextmanager
@@ -85,7 +128,7 @@ def shared_out(state) -> Iterator[list[str]]:
     InputError
         If there are fewer bags than processes.
     """
-    there = dist.is_available() and dist.is_initialized()
+    there = dist.is_available() and dist.is_initialized() and not _ALONE.get()
     processes = dist.get_world_size() if there else 1
     if processes == 1:
         yield []
@@ -98,13 +141,17 @@ def shared_out(state) -> Iterator[list[str]]:
     sizes = whole.operator.bags.sizes.cpu().numpy()
     require(processes <= len(sizes), f"{processes} processes cannot share {len(sizes)} areas; "
             "start at most as many")
+    _require_alike(state)
     bags = _run(sizes, dist.get_rank(), processes)
-    state.shard, state.learning = Shard(bags, processes), part(whole, bags)
-    state.hyperparameters.gathered = _summed
+    state.shard = Shard(bags, processes, state.x.device)
+    state.learning, state.hyperparameters.gathered = part(whole, bags), _summed
+    state.hyperparameters.together = state.shard.together
     try:
-        yield [f"learnt by {processes} processes, each with its share of the areas"]
+        with unkept():          # files of several processes would differ by when they are written
+            yield [f"learnt by {processes} processes, each with its share of the areas"]
     finally:
         state.shard, state.learning, state.hyperparameters.gathered = None, whole, None
+        del state.hyperparameters.together
 
 
 def part(whole: Geometry, bags: slice) -> Geometry:
@@ -121,6 +168,20 @@ def part(whole: Geometry, bags: slice) -> Geometry:
                            partner=clusters.partner[rows] - rows.start)
     kept = None if whole.concentration is None else whole.concentration[rows]
     return Geometry(whole.x[rows], type(whole.operator)(own), clusters, kept)
+
+
+def _require_alike(state) -> None:
+    """Refuse other data, options or versions in one process than in another."""
+    bags, told = state.source.bags, hashlib.sha256()
+    for one in (bags.x, bags.weight, bags.membership, bags.concentration,
+                state.source.targets.value, *state.field.inducing):
+        told.update(b"-" if one is None else one.detach().cpu().numpy().tobytes())
+    told.update(repr((state.options, torch.__version__)).encode())
+    told.update(state.hyperparameters.vector().tobytes())
+    all_told = [None] * dist.get_world_size()
+    dist.all_gather_object(all_told, told.hexdigest())
+    require(len(set(all_told)) == 1, "processes that share a fit must be given the same data, "
+            "options and versions, but these have others: each must call fit with all of the data")
 
 
 def _run(sizes: np.ndarray, rank: int, processes: int) -> slice:

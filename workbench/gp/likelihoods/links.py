@@ -43,6 +43,13 @@ class Link:
         """A value of f with ψ(f) = rate, elementwise."""
         raise NotImplementedError
 
+    def averaged(self, variance: Tensor, share: Tensor | float) -> Tensor:
+        """Variance of f for means of ψ(f + e), of which squared shares add up to ``share``.
+
+        Of white noise e of this variance; to first order in it.
+        """
+        return variance * share
+
     @property
     def unit(self) -> str:
         """What f is in terms of the rate; logit and probit are called by their inverses."""
@@ -117,6 +124,10 @@ class Exponential(Link):
 
     name, help, rate = "exp", "rate = exp f; effects multiply", LogNormal
     psi, inverse = staticmethod(torch.exp), staticmethod(torch.log)
+
+    def averaged(self, variance: Tensor, share: Tensor | float) -> Tensor:
+        """Exactly: e^v - 1 is the squared coefficient of variation."""
+        return torch.log1p(share * torch.expm1(variance))
 
     def of_bags(self, moments) -> LogNormal:
         """Log-normal with the same mean and variance."""

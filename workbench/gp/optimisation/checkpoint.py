@@ -112,6 +112,16 @@ def opened(*depends) -> Iterator[None]:
         _open.reset(token)
 
 
+@contextlib.contextmanager
+def unkept() -> Iterator[None]:
+    """Within it the present fit is not kept."""
+    token = _open.set(None)
+    try:
+        yield
+    finally:
+        _open.reset(token)
+
+
 def current() -> Checkpoint | None:
     """The checkpoint of the present fit, None without one."""
     return _open.get()

@@ -107,10 +107,12 @@ def scalar_hyperparameter(name: str, value: float, unit: str, prior: Prior | Non
 class HyperparameterSet:
     """The hyperparameters of a model by name, and the free ones as one vector for an optimiser.
 
-    ``gathered(gradient, like)`` sums gradients over processes, where these share the bags.
+    Where processes share the bags, ``gathered(gradient, like)`` sums gradients over them, and
+    ``together(function)`` calls what may end the search, so that it ends everywhere.
     """
 
     gathered: Callable[[np.ndarray, Tensor], np.ndarray] | None = None
+    together = staticmethod(lambda function: function())
 
     def __init__(self, items: list[Hyperparameter]):
         self._items = {item.name: item for item in items}

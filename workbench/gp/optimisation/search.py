@@ -184,7 +184,7 @@ class Search:
             self._store(one, again)
         self.bar.update()
         self.bar.set_postfix(objective=f"{value:.4f}")
-        self._tell()
+        self._hyperparameters.together(self._tell)
 
     def _tell(self) -> None:
         self._told = time.perf_counter()

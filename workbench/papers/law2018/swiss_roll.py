@@ -25,6 +25,7 @@ from workbench.papers.law2018.candidates import (
 from workbench.papers.tools.base import Experiment, Row, Settings
 from workbench.papers.tools.running import frame
 from workbench.papers.tools.scores import bag_scores, individual_scores, learning
+from workbench.papers.tools.significance import signed_rank
 
 _FLAT = ("bag-constant", "constant")
 _MAIN = ("vbagg-square", "vbagg-exp", "vbagg-exp-moment")
@@ -114,6 +115,21 @@ def _vary_size(preset: str) -> list[Settings]:
     return [s for s in _runs(sets, models) if json.loads(s["point"]).get("inducing") != 15]
 
 
+def _repeated(preset: str) -> list[Settings]:
+    quick = preset == "quick"
+    n = 30 if quick else 200
+    sets = [{"n_bags": n, "mean_size": 150, "size_std": 50, "held_out": n, "seed": seed}
+            for seed in range(2 if quick else 10)]
+    return [s for s in _runs(sets, _MAIN) if json.loads(s["point"]).get("inducing") != 15]
+
+
+def _ranked(results: xr.Dataset) -> pd.DataFrame:
+    """Signed-rank tests of the forms of VBAgg, by likelihood and by error."""
+    runs = frame(results)
+    tests = {score: signed_rank(runs, score, ["seed"]) for score in ("nll_stirling", "mse")}
+    return pd.concat(tests, names=["score"]).reset_index("score").reset_index(drop=True)
+
+
 VARY_BAGS = Experiment(
     "swiss-roll-bags", "Swiss roll, varying number of bags: accuracy and calibration",
     "Law et al. 2018, section 4.1, figure 1 (middle) and the calibration plots", _vary_bags, _score,
@@ -122,3 +138,7 @@ VARY_SIZE = Experiment(
     "swiss-roll-sizes", "Swiss roll, varying size of the bags, 600 bags",
     "Law et al. 2018, section 4.1, figure 1 (right)", _vary_size, _score, _table, _PAPER,
     _NOTES + " 30 landmarks, no grid; up to three repetitions (column sets; the paper: five).")
+REPEATED = Experiment(
+    "swiss-roll-tests", "Swiss roll, 200 bags, ten repetitions: signed ranks of the VBAgg forms",
+    "Law et al. 2018, appendix H.1.1 (tables not available)", _repeated, _score, _ranked, {},
+    _NOTES + " 30 landmarks, no grid. Data sets of different repetitions are independent.")

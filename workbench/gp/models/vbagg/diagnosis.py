@@ -9,6 +9,7 @@ from dataclasses import replace
 import torch
 
 from workbench.checks import ConvergenceWarning, FitWarning, warn
+from workbench.gp.inference.shards import alone
 from workbench.gp.models.base import Model
 from workbench.gp.numerics.linalg import FactorisationError
 from workbench.gp.numerics.recent import ResultCache
@@ -89,7 +90,7 @@ def _flat_objective(model, source) -> float | None:
     flat.options = replace(options, kernel="constant", average=0, max_steps=100,
                            layout="additive", **mapped)
     try:
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), alone():
             warnings.simplefilter("ignore")     # only its objective is wanted
             return _RECENT.get(lambda: _objective_of(Model.fit(flat, source)),
                                type(flat).__qualname__, flat.options, source)

@@ -128,10 +128,10 @@ class _Rates:
     def __init__(self, fit, bags: Bags, trained: Tensor | None):
         self.fit, self.bags, self.trained = fit, bags, trained
         self.state, self.seen = fit.state, fit.individual_view(bags)
-        nugget = self.state.nugget_variance
-        self.white = (nugget * bags.unaveraged).sqrt()
-        self.hidden = (None if bags.concentration is None
-                       else (nugget * (1 - bags.concentration)).sqrt())
+        nugget, clustered = self.state.nugget_variance, bags.concentration is not None
+        white = self.state.link.averaged(nugget, bags.concentration) if clustered else nugget
+        self.white = white.sqrt()
+        self.hidden = (nugget - white).sqrt() if clustered else None
         if not has_effects(self.state) or self.state.likelihood.multiplied:
             return
         field = self.state.field

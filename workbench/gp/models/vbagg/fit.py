@@ -150,7 +150,7 @@ class VariationalFit(ModelFit):
         state, field = self.state, self.state.field
         seen = self._view(bags)
         whole = prediction_named(state.link.name)(
-            *with_effects(seen, field.q_mean, field.q_covariance))
+            *with_effects(seen, field.q_mean, field.q_covariance, state.link.averaged))
         # Known totals are log-normal, and joined with those that are not.
         predicted = (state.link.of_bags(whole) if trained is None
                      else LogNormal.matched(whole.mean, whole.variance))

@@ -166,9 +166,12 @@ class VariationalState(Recalled):
         self.design = replace(self.design, inducing=list(self.field.inducing))
         self.trained_data = self.project().detach() if self.fits else None
 
-    def objective(self, seen: ProjectedData, mean: Tensor, covariance: Tensor) -> Tensor:
+    def objective(self, seen: ProjectedData, mean: Tensor, covariance: Tensor, pulse=None
+                  ) -> Tensor:
         """The evidence lower bound (or its named approximation) of the source."""
         def expected(bags: slice, m: Tensor, s: Tensor) -> Tensor:
+            if pulse is not None:
+                pulse()
             return expected_log_likelihood(
                 seen, self.bound, self.likelihood, self.source.targets.value[bags], m, s,
                 self.source.trust * self.tempering)
@@ -183,15 +186,12 @@ class VariationalState(Recalled):
 
         ``pulse`` is called before every evaluation; what it raises ends the search.
 
-        Where the present q has no finite objective (a far step of the hyperparameters), the
-        narrow start is tried before the failure is passed on.
+        Where the present q has no finite objective the narrow start is tried, too.
         """
         fixed = seen.detach()
 
         def objective(mean, covariance):
-            if pulse is not None:
-                pulse()
-            return self.objective(fixed, mean, covariance)
+            return self.objective(fixed, mean, covariance, pulse)
 
         try:
             found = optimise(objective, *self._carried(fixed), steps, nats)

@@ -17,8 +17,8 @@ from workbench.ui.compare.grid import Grid
 NOWHERE = "#00000000"       # where there is nobody
 LEAST, TITLE = 90, 46       # pixels across the smallest map, and above each
 WORDY = 200         # pixels from which a title takes one line
-#: Of a bar of colours; a narrow one has its ends and its middle alone.
-_NARROW = """.wb-scale {font-size: 12px; line-height: 1.3; container-type: inline-size;}
+#: Style of a bar of colours; a narrow one has its ends and its middle alone.
+SCALE = """.wb-scale {font-size: 12px; line-height: 1.3; container-type: inline-size;}
 @container (max-width: 240px) {.wb-scale span:nth-child(even) {display: none;}}"""
 
 
@@ -59,7 +59,7 @@ class Cell:
         self.plot = plot
         wide = {"sizing_mode": "stretch_width", "css_classes": [DRAWN]}
         self.title = pn.pane.HTML("", margin=(4, 0, 2, 0), **wide)
-        self.foot = pn.pane.HTML("", margin=(4, 0), visible=False, **wide)
+        self.foot = pn.pane.HTML("", margin=(4, 0), visible=False, stylesheets=[SCALE], **wide)
         self.pane = pn.pane.Bokeh(plot, margin=0, width=160, height=160)
         self.panel = pn.Column(self.title, self.pane, self.foot, margin=(0, 4), width=160)
 
@@ -89,8 +89,7 @@ def scale_bar(scale: ColourScale) -> str:
     stops = ", ".join(process_cmap(PALETTES[scale.kind], 24, categorical=False))
     ends = (scale.lower + share * (scale.upper - scale.lower) for share in (0, .25, .5, .75, 1))
     marks = "".join(f"<span>{end:.3g}</span>".replace("-", "−") for end in ends)
-    return (f"<style>{_NARROW}</style>"
-            f"<div class='wb-scale'>{escape(scale.unit)}"
+    return (f"<div class='wb-scale'>{escape(scale.unit)}"
             f"<div style='height: 10px; background: linear-gradient(to right, {stops})'></div>"
             f"<div style='display: flex; justify-content: space-between'>{marks}</div></div>")
 

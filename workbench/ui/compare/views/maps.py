@@ -19,6 +19,7 @@ from workbench.ui.compare.engine import Board
 from workbench.ui.compare.ranking import FAILED, ranking
 from workbench.ui.compare.store import Store
 from workbench.ui.compare.views.images import (
+    SCALE,
     WORDY,
     Cell,
     columns,
@@ -46,7 +47,8 @@ class Maps(View):
         self.ranges = Range1d(0, 1), Range1d(0, 1)
         self.mapper = mapper_of(colour_scale(np.array([0.0, 1.0]), label="rate"))
         self.cells = [Cell(name, self.source, self.mapper, self.ranges) for name in self.names]
-        self.legend = pn.pane.HTML("", margin=(4, 10), width=300, css_classes=[DRAWN])
+        self.legend = pn.pane.HTML("", margin=(4, 10), width=300, css_classes=[DRAWN],
+                                   stylesheets=[SCALE])
         self.room = (950, 800)
         self.row, self._whole = wrapping(gap=2), False
         self.more = small_button("", self._all, margin=(6, 5), visible=False)
