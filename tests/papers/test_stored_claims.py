@@ -146,6 +146,13 @@ def test_swiss_roll_accuracy_coverage_and_time_are_as_said():
                                "each of the five repetitions") in SAID
 
 
+def test_the_square_link_is_ahead_in_all_ten_repetitions():
+    wide = frame(_results("swiss-roll-tests")).pivot(
+        index="seed", columns="model", values="nll_stirling")
+    assert len(wide) == 10 and (wide["vbagg-square"] < wide["vbagg-exp"]).all()
+    assert "the square link is ahead in all ten" in SAID
+
+
 def test_sizes_of_bags_in_the_roll():
     table = experiment_named("swiss-roll-sizes").table(_results("swiss-roll-sizes"))
     assert (table["sets"].dropna() == 3).all() and "in three repetitions" in _told("01")
