@@ -35,13 +35,17 @@ SEVERAL_OPTIMA = "several optima"
 def powers(state) -> list[float]:
     """Powers of the likelihood to anneal over, rising and below one; none where q is easily found.
 
-    None, too, where there is no objective at the start: that is for the ascent to tell.
+    None, too, where areas have effects whose size is learnt: these take up at first what the
+    lengthscales cannot give, so that the totals do not bind. And none where there is no objective
+    at the start: that is for the ascent to tell.
 
     Parameters
     ----------
     state : VariationalState
         At its starting hyperparameters.
     """
+    if any(item.name == "area.std" for item in state.hyperparameters.free):
+        return []
     away = _away(state, state.project(state.learning).detach())
     if away < _HARD:
         return []
