@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 import xarray as xr
-from scipy.stats import norm
+from scipy.special import ndtri
 
 from workbench.checks import InputError, require
+from workbench.checks.figures import figure
 from workbench.evaluation.residuals import centres_of
 from workbench.schema import BAG, INDIVIDUAL
 
@@ -110,7 +111,7 @@ def explained(maps: xr.Dataset, place: int, ds: xr.Dataset, nearest: int, level:
         "rate_quantile", "weight", "expected_count", "information", "extrapolation")
         if name in one}
     if "component_mean" in one:
-        reach = norm.ppf((1 + level) / 2) * one["component_std"]
+        reach = ndtri((1 + level) / 2) * one["component_std"]
         found |= {"component_mean": one["component_mean"],
                   "component_lower": one["component_mean"] - reach,
                   "component_upper": one["component_mean"] + reach}
@@ -187,11 +188,9 @@ def summarise(found: xr.Dataset) -> str:
     return "\n".join(lines)
 
 
-def number(value: float) -> str:
-    """A number for a table: whole with thousands apart, or five digits; empty if unknown."""
-    if np.isnan(value):
-        return ""
-    return f"{value:,.0f}" if abs(value) >= 10_000 else f"{value:,.5g}"
+def _shown(value: float) -> str:
+    """A number for a table; empty if unknown."""
+    return "" if np.isnan(value) else figure(value, 5)
 
 
 def _summands(found: xr.Dataset) -> list[str]:
@@ -212,7 +211,7 @@ def _neighbours(found: xr.Dataset) -> list[str]:
     fitted = found["bag_mean"].values if "bag_mean" in found else np.full(found.sizes[BAG], np.nan)
     rows = zip(found[BAG].values, found["value"].values, fitted, found["rate_observed"].values,
                found["distance"].values, strict=True)
-    return [head, *(f"{name!s:<24}{number(value):>12}{number(fit):>12}{rate:>12.4g}{gap:>12.4g}"
+    return [head, *(f"{name!s:<24}{_shown(value):>12}{_shown(fit):>12}{rate:>12.4g}{gap:>12.4g}"
                     for name, value, fit, rate, gap in rows)]
 
 

@@ -12,7 +12,7 @@ import xarray as xr
 from scipy.sparse import coo_array, csr_array
 from scipy.spatial import cKDTree
 from scipy.spatial.distance import pdist
-from scipy.stats import norm
+from scipy.special import ndtri
 
 from workbench.checks import package, require
 from workbench.evaluation.calibration import pit
@@ -39,7 +39,7 @@ def quantile_residuals(observed: np.ndarray, draws: np.ndarray, seed: int = 0) -
     -------
     array (n,)
     """
-    return norm.ppf(pit(observed, draws, seed))
+    return ndtri(pit(observed, draws, seed))
 
 
 def spatial_check(ds: xr.Dataset, residuals: np.ndarray, *, permutations: int = 999,

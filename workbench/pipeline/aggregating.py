@@ -9,7 +9,7 @@ import xarray as xr
 
 from workbench import geo
 from workbench.checks import require
-from workbench.evaluation.explaining import number
+from workbench.checks.figures import figure
 from workbench.pipeline.base import BaseSpec, existing
 from workbench.pipeline.problems import model_of, problem_of
 from workbench.pipeline.spec import AggregateSpec, Spec
@@ -101,8 +101,8 @@ def told(found: xr.Dataset) -> str:
     lines = [f"{'polygon':<{width}}  {'mean':>12}  {spans} ({unit or 'value'})"]
     for place, name in enumerate(names):
         low, high = ends[:, place].values
-        lines.append(f"{name:<{width}}  {number(float(found['mean'][place])):>12}  "
-                     f"{number(low)} to {number(high)}")
+        lines.append(f"{name:<{width}}  {figure(float(found['mean'][place]), 5):>12}  "
+                     f"{figure(low, 5)} to {figure(high, 5)}")
     more = found.sizes["bag"] - len(names)
     return "\n".join([*lines, f"... and {more} more"] if more else lines)
 
