@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pandas as pd
 from tables import RESULTS, digits, figures, percent, pick, plain, stored
 
 PLAIN = ("population split", "GLM on totals", "GLM on area means", "dasymetric classes",
          "Poisson kriging")
+#: Pixels and areas of which the cost of learning is projected.
+_PROJECTED = ((10_000_000, 10_000), (100_000_000, 10_000), (1_000_000_000, 10_000),
+              (1_000_000_000, 100_000))
 COVER = {f"cover {level}": (f"cover {level}", lambda v: f"{100 * v:.1f}")
          for level in ("50%", "80%", "95%")}
 
@@ -174,6 +178,27 @@ def large_fit() -> pd.DataFrame:
         "converged": ("converged", lambda v: "yes" if v else "no"),
         "RMSE of the log rate": ("log_rate_rmse", digits(3)),
         "95 % intervals cover": ("coverage_95", digits(3))}, "pixels and areas")
+
+
+@stored("large-projection", "large_fit.csv", command="python benchmarks/large_fit.py")
+def large_projection() -> pd.DataFrame:
+    """Processor time and memory of larger rasters, by curves through what was measured."""
+    raw = pd.read_csv(RESULTS / "large_fit.csv").query("way == 'in parts'")
+    step = raw["fit_processor"] / raw["evaluations"]
+    power, factor = np.polyfit(np.log(raw["individuals"]), np.log(step), 1)
+    bag = np.poly1d(np.polyfit(raw["pixels"], raw["bag_processor"], 1))
+    memory = np.poly1d(np.polyfit(raw["individuals"], raw["fit_gib"], 1))
+    rows = []
+    for pixels, areas in _PROJECTED:
+        clusters = 10 * areas
+        learning = np.exp(factor) * clusters**power * raw["evaluations"].max()
+        rows.append((f"{pixels:,} in {areas:,} areas", bag(pixels) / 3600, learning / 3600,
+                     memory(clusters)))
+    found = pd.DataFrame(rows, columns=["pixels and areas", "bagging", "learning", "gib"])
+    return pick(found.set_index("pixels and areas"), None, {
+        "bagging, hours (a straight line)": ("bagging", digits(2)),
+        f"learning, hours (clusters to the power {power:.2f})": ("learning", digits(2)),
+        "added by learning, GiB (a straight line)": ("gib", digits(1))}, "pixels and areas")
 
 
 @stored("summaries-size", "summaries.csv", command="python benchmarks/summaries.py")
