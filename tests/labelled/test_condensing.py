@@ -3,12 +3,17 @@
 import geopandas
 import numpy as np
 import pytest
+import rasterio
 import rioxarray  # noqa: F401
 import shapely
 import xarray as xr
+from typer.testing import CliRunner
 
 import workbench as wb
 from workbench.checks import InputError
+from workbench.cli import app
+from workbench.pipeline.spec import Spec
+from workbench.reporting.code import steps_of
 
 
 @pytest.fixture(scope="module")
@@ -181,6 +186,29 @@ def test_areas_in_parts_are_those_bagged_together(files, options, at_once):
     assert parts.attrs["condensed"].startswith("8,100 individuals in 72 clusters, without column")
     assert not [name for name in parts.attrs if name.startswith(("outside", "grid"))]
     assert "outside all areas" not in parts.attrs["treatments"]
+
+
+def test_the_command_line_bags_in_parts_and_maps_the_pixels_afterwards(files, tmp_path):
+    polygons, height, people = (files / name for name in GIVEN)
+    out, kept = tmp_path / "clusters.nc", tmp_path / "fit.wbfit"
+    made = CliRunner().invoke(app, [
+        "disaggregate", "--polygons", str(polygons), "--covariates", str(height), "--weight",
+        str(people), "--value", "cases", "--in-parts", "8", "--model", "constant",
+        "--out", str(out), "--save-fit", str(kept), "--quiet"])
+    assert made.exit_code == 0, made.output
+    maps, parts = wb.read(out), bagged(files)[0]
+    np.testing.assert_allclose(maps["weight"], parts["weight"])
+    assert "wb.bag_in_parts(" in (code := steps_of(Spec.from_json(maps.attrs["spec"])).data)
+    assert "most=8" in code and "in_parts=" not in code
+    raster = CliRunner().invoke(app, ["disaggregate", "--polygons", str(polygons), "--covariates",
+                                      str(height), "--value", "cases", "--in-parts", "8", "--out",
+                                      str(tmp_path / "map.tif"), "--quiet"])
+    assert raster.exit_code == 2 and "are not pixels of a raster" in raster.output
+    found = CliRunner().invoke(app, ["predict", str(kept), "--rasters", f"height={height}",
+                                     "--out", str(tmp_path / "map.tif"), "--quiet"])
+    assert found.exit_code == 0, found.output
+    with rasterio.open(tmp_path / "map.tif") as file:
+        assert file.shape == (90, 90)
 
 
 def test_areas_in_parts_are_written_and_read(files):

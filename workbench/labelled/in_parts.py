@@ -144,7 +144,7 @@ def _refuse_overlaps(areas, overlap: str | None) -> None:
     shared = _shared(both[first], both[second]) if len(first) else np.zeros(0)
     # "overlaps" has each pair twice
     once = np.unique(np.sort(np.column_stack([first, second]), 1), axis=0, return_index=True)[1]
-    share = shared[once].sum() / areas.geometry.area.sum()
+    share = shared[once].sum() / package("shapely", extra="geo").area(both).sum()
     require(share <= OVERLAP or overlap == "keep", f"{len(once)} pairs of areas overlap, by "
             f"{share:.1%} of their extent; correct the polygons, or pass "
             f"{option('overlap', 'keep')} to count what they share in each")

@@ -16,11 +16,16 @@ from workbench.geo.grids import is_word
 from workbench.geo.periods import HOLE
 from workbench.geo.treatments import Record
 from workbench.geo.zarr_stores import is_zarr
+from workbench.labelled.in_parts import bag_in_parts
 from workbench.pipeline import flags
 from workbench.pipeline.base import existing
 
 POLYGONS, CHILDREN, POINTS = "polygons", "children", "points"
 _OF_TABLES = ("time", "encoding")       # which another region has none of
+IN_PARTS = "in_parts"
+_IN_PARTS = flags.Flag(IN_PARTS, (int, type(None)), None, "Keep at most so many clusters of the "
+                       "pixels of each area, and read some areas at a time: for rasters larger "
+                       "than memory; map the pixels by --save-fit and workbench predict")
 
 
 @dataclass(frozen=True)
@@ -47,12 +52,16 @@ class Kind:
     files: tuple[str, ...]
     renamed: dict[str, str]
 
+    def reader(self, options: dict) -> Callable[..., xr.Dataset]:
+        """What reads files with these options: ``read``, or for polygons the one in parts."""
+        return bag_in_parts if options.get(IN_PARTS) is not None else self.read
+
 
 KINDS = {
     POLYGONS: Kind(
         geo.bag_polygons, ("polygons", "value"),
         ("polygons", "covariates", "weight", "value", "trials", "totals", "join", "attrs"),
-        ("polygons", "covariates", "weight", "totals"), {}),
+        ("polygons", "covariates", "weight", "totals"), {IN_PARTS: "most"}),
     CHILDREN: Kind(
         geo.bag_children, ("children", "parent", "value"),
         ("fine_polygons", "parent_polygons", "covariates", "weight", "value", "trials", "totals",
@@ -79,7 +88,8 @@ def file_flags(kind: str) -> dict[str, flags.Flag]:
         Flags by name.
     """
     one = KINDS[kind]
-    return flags.of_signature(one.read, one.inputs) | flags.of_options(geo.CleaningOptions)
+    parts = {IN_PARTS: _IN_PARTS} if kind == POLYGONS else {}
+    return flags.of_signature(one.read, one.inputs) | flags.of_options(geo.CleaningOptions) | parts
 
 
 def bag_files(kind: str, options: dict, level: str | None) -> xr.Dataset:
@@ -123,7 +133,9 @@ def bag_files(kind: str, options: dict, level: str | None) -> xr.Dataset:
             f"level {level!r} is not a label of the areas: {', '.join(labels) or 'they have none'}",
             f"pass {option('labels', {level: 'COLUMN'})} with the column of the polygons "
             f"that names the {level} of each area", code="level", where=["areas"])
-    return one.read(**{one.renamed.get(name, name): value for name, value in options.items()})
+    return one.reader(options)(**{
+        one.renamed.get(name, name): value for name, value in options.items()
+        if (name, value) != (IN_PARTS, None)})
 
 
 def places_of(options: dict, ds: xr.Dataset) -> xr.Dataset:
@@ -157,7 +169,7 @@ def region_flags() -> dict[str, flags.Flag]:
     found = file_flags(POLYGONS) | {
         name: flag for name, flag in flags.of_signature(one).items() if name in ("value", "trials")}
     return {f"at_{name}": replace(flag, name=f"at_{name}") for name, flag in found.items()
-            if name not in _OF_TABLES}
+            if name not in (*_OF_TABLES, IN_PARTS)}
 
 
 def region_of(options: dict) -> xr.Dataset:

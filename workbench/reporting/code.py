@@ -208,7 +208,7 @@ def _bagged(kind: Kind, options: dict, seen: Callable) -> str:
              else options[name] for name in first if name in options}
     rest = {kind.renamed.get(name, name): seen(value) if name in kind.files else value
             for name, value in options.items()}
-    name = kind.read.__name__ if "value" in options else "polygon_places"
+    name = kind.reader(options).__name__ if "value" in options else "polygon_places"
     return call(f"wb.{name}", files | {k: v for k, v in rest.items() if k not in files})
 
 
