@@ -22,7 +22,7 @@ SPREADS = {"variance": float(np.sqrt(2)), "sd": 2.0}
 RIDGES = {"scaled": (True, True), "unscaled": (False, False), "shrinkage scaled": (False, True),
           "naive scaled": (True, False)}
 _REGULARISATION, _NOISE, _GRID = 0.1, 0.5, 50
-_DOUBLE = 5000        # points up to which the naive operator is solved in float64
+_MANY = 5000          # points above which the naive operator takes minutes
 _NOTES = (
     "y ~ N(0, 2): the same sentence writes N(y sin y, 0.5^2), so the second argument is read as "
     "a variance; spread=sd reads it as a standard deviation. The grid is 50 x 50, evenly over "
@@ -36,10 +36,10 @@ _NOTES = (
     "and 0.0002. rmse compares the exact standard operator (by the identity) with shrinkage. "
     "Seconds are those of the values on the grid, kernel matrices included, and of the weights "
     "alone (solve_...). The naive operator is run where naive=True: at 25,000 points its matrix "
-    "has 5 GB in float64, so that it is solved in float32 (2.5 GB; min. eigenvalue N lambda = "
-    "2,500 makes that safe), for one seed and the scaled ridge only: the ridge does not change "
-    "the time. rmse_naive is its distance from the identity's values. The paper does not tell "
-    "its machine, threads or precision; the stored results are of one thread."
+    "has 5 GB and takes minutes to factor, so that it is solved for one seed and the scaled ridge "
+    "only: the ridge does not change the time. rmse_naive is its distance from the identity's "
+    "values. All is in float64. The paper does not tell its machine, threads or precision; the "
+    "stored results are of one thread."
 )
 
 
@@ -75,12 +75,11 @@ class _Problem:
         self.at_x = np.linspace(self.x.min(), self.x.max(), _GRID)
         self.at_y = np.linspace(y.min(), y.max(), _GRID)
 
-    def values(self, estimator: str, scaled: bool,
-               kind: type = np.float64) -> tuple[np.ndarray, float, float]:
+    def values(self, estimator: str, scaled: bool) -> tuple[np.ndarray, float, float]:
         """μ̂_y(x) on the grid; seconds for all of it; seconds for the weights alone."""
         start = time.perf_counter()
-        gram = _gaussian(self.y, self.y, self.scale_y).astype(kind)
-        cross = _gaussian(self.y, self.at_y, self.scale_y).astype(kind)
+        gram = _gaussian(self.y, self.y, self.scale_y)
+        cross = _gaussian(self.y, self.at_y, self.scale_y)
         operator = GramEstimator(gram, self.membership, _REGULARISATION, estimator, scaled=scaled)
         if estimator == "naive":
             operator.point_weights(cross)
@@ -88,7 +87,7 @@ class _Problem:
             operator.bag_weights(cross)
         solved = time.perf_counter() - start
         start = time.perf_counter()
-        at = _gaussian(self.at_x, self.x, self.scale_x).astype(kind)
+        at = _gaussian(self.at_x, self.x, self.scale_x)
         found = operator.embedding(at, cross)
         return found, time.perf_counter() - start + solved, solved
 
@@ -172,12 +171,10 @@ def _score(settings: Settings) -> Row:
     row = {"rmse": _rmse(exact, other), "rms": _rmse(exact, 0.0),
            "seconds_identity": seconds, "seconds_shrinkage": seconds_other,
            "solve_identity": solved, "solve_shrinkage": solved_other,
-           "rmse_naive": np.nan, "seconds_naive": np.nan, "solve_naive": np.nan,
-           "precision": ""}
+           "rmse_naive": np.nan, "seconds_naive": np.nan, "solve_naive": np.nan}
     if settings["naive"]:
-        kind = np.float64 if len(problem.x) <= _DOUBLE else np.float32
-        naive, row["seconds_naive"], row["solve_naive"] = problem.values("naive", standard, kind)
-        row |= {"rmse_naive": _rmse(naive, exact), "precision": np.dtype(kind).name}
+        naive, row["seconds_naive"], row["solve_naive"] = problem.values("naive", standard)
+        row["rmse_naive"] = _rmse(naive, exact)
     return row
 
 
@@ -189,7 +186,7 @@ def _runs(preset: str) -> list[Settings]:
     quick = preset == "quick"
     shapes = ((3, 50), (50, 3), (10, 40), (40, 10)) if quick else SHAPES
     runs = [{"bags": bags, "points": points, "spread": spread, "ridge": ridge, "seed": seed,
-             "naive": quick or bags * points <= _DOUBLE}
+             "naive": quick or bags * points <= _MANY}
             for bags, points in shapes for spread in (("variance",) if quick else SPREADS)
             for ridge in RIDGES for seed in range(1 if quick else 10)]
     if quick:

@@ -172,7 +172,7 @@ def _chau(results: Results) -> list[dict]:
         rows.append(_row("chau2021", "Appendix C.2: shrinkage, times faster than the naive one",
                          text, faster,
                          f"{shrinkage.loc[(bags, points, 'scaled'), 'naive / shrinkage']:.0f}",
-                         "other machine, and the naive one in single precision",
+                         "other machine, of one thread here",
                          _command("cmo-ablation")))
     return rows
 
