@@ -7,12 +7,13 @@ import pytest
 import torch
 
 from tests.gp import made
-from workbench.checks import InputError
+from workbench.checks import Cancelled, InputError
 from workbench.gp.data.bags import Bags, Columns, Source, Targets
 from workbench.gp.kernels.operators import OPERATORS
 from workbench.gp.models.exact.bagged_gp import AggregatedGP
 from workbench.gp.models.several_sources.tree.cascade import MRCascade, resolution_order
 from workbench.gp.models.several_sources.tree.draws import Draws
+from workbench.gp.models.several_sources.tree.joint import Joint
 from workbench.gp.models.several_sources.tree.mixture import hierarchy
 from workbench.gp.models.several_sources.tree.mr_dgp import MRDGP
 from workbench.gp.models.several_sources.tree.support import in_support, keep_bags
@@ -399,6 +400,83 @@ def test_all_gps_at_once_learn_more(sources):
     # The lower GPs have learnt from the target: their own data alone fit a little worse.
     before, after = (t.state.of_source["lo1"] for t in (first, both))
     assert not torch.allclose(before.field.q_mean, after.field.q_mean)
+
+
+@pytest.fixture(scope="module")
+def together(sources):
+    """All GPs learnt at once, until that ends by itself."""
+    options = OPTIONS | {"inducing": 10, "max_steps": 60, "tolerance": 1e-6, "samples": 8}
+    return MRDGP(**options | {"joint_steps": 300, "deep_inputs": "f"}).fit(sources)
+
+
+def test_learning_all_gps_at_once_converges(together):
+    assert together.history.converged and not together.history.notes
+    with torch.no_grad():
+        reached = together.objective + float(together.state.hyperparameters.log_prior())
+    assert reached == pytest.approx(max(together.history.objective), abs=0.01)
+
+
+def test_no_other_q_of_a_parent_has_a_higher_objective(together):
+    state, generator = together.state, torch.Generator().manual_seed(1)
+    joint = Joint(state.nodes, state.draws)
+    parents = [node for node in state.nodes if node.variable is not None]
+    assert len(parents) == 2
+    with torch.no_grad():
+        best = float(joint._sum(0, lambda: None))
+        for node in parents:
+            mean, covariance = node.field.q_mean, node.field.q_covariance
+            root = torch.linalg.cholesky(covariance)
+            for size in (0.3, 0.03):
+                for _ in range(5):
+                    step = torch.randn(len(mean), generator=generator).to(mean)
+                    turn = torch.randn(*covariance.shape, generator=generator).to(mean)
+                    factor = root @ (torch.eye(len(mean)).to(mean) + 0.1 * size * turn)
+                    node.field.set_q(mean + size * root @ step, factor @ factor.mT)
+                    assert float(joint._sum(0, lambda: None)) < best + 1e-4
+            node.field.set_q(mean, covariance)
+
+
+def test_the_gradient_at_the_best_q_is_that_of_the_profiled_objective(together):
+    joint = Joint(together.state.nodes, together.state.draws)
+    start, kept = joint.items.vector(), joint.q()
+
+    def value(vector, of=None):
+        joint.items.assign(vector)
+        joint._best, joint._start = -np.inf, kept
+        found = joint.evaluate(lambda: None)
+        if of is not None:
+            found.backward()
+        return float(found.detach())
+
+    name = "lo1.deep.rbf.lengthscale"
+    place = [item.name for item in joint.items.free].index(name)
+    away = start.copy()
+    away[place] += 0.3                  # at the optimum the gradient is zero
+    for item in joint.items.free:
+        item.raw.grad = None
+    value(away, of=name)
+    gradient, step = joint.items.gradient()[place], np.zeros_like(start)
+    step[place] = 0.05
+    numeric = (value(away + step) - value(away - step)) / 0.1
+    assert abs(gradient) > 0.1 and gradient == pytest.approx(numeric, rel=0.05)
+    joint.items.assign(start)
+    joint.put(kept)
+
+
+def test_a_cancelled_joint_step_leaves_a_whole_tree(sources):
+    calls = []
+
+    def stop(step, objective, fraction):
+        calls.append(fraction)
+        if fraction > 0.9:              # the last of the stages
+            raise Cancelled
+
+    options = OPTIONS | {"inducing": 8, "max_steps": 10, "tolerance": 1e-2, "samples": 8}
+    tree = MRDGP(**options | {"joint_steps": 50}).fit(sources, callback=stop)
+    assert tree.history.cancelled and len(calls) > 5
+    assert torch.isfinite(tree.at(points([0.0, 8.0])).mean).all()
+    free = [item for node in tree.state.nodes for item in node.items if not item.fixed]
+    assert free and all(item.raw.requires_grad for item in free)
 
 
 def test_cancelled_fits_answer(sources):

@@ -51,7 +51,7 @@ class MRCascade(MultiSourceModel):
         'inputs' of all others.
     samples : int, default 32
         Draws of the parents that deep GPs learn and predict from; a power of two; from 8 to 4,096.
-    joint_steps : int, default 100
+    joint_steps : int, default 200
         Evaluations of the objective over all GPs at once, after they were learnt one by one; 0
         leaves the lower ones as they are, as the authors' code does: faster, and less sure of what
         the parents are; from 0 to 100,000.
@@ -79,5 +79,5 @@ class MRCascade(MultiSourceModel):
                  max_steps: int = 100, tolerance: float = 1e-06, seed: int = 0,
                  dtype: str = "float64", device: str = "cpu", noise: str = "constant",
                  noises: Mapping | None = None, inducing: int = 100, deep_inputs: str = "f,x",
-                 samples: int = 32, joint_steps: int = 100) -> None:
+                 samples: int = 32, joint_steps: int = 200) -> None:
         self._set(locals())

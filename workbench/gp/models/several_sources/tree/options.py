@@ -28,7 +28,7 @@ class CascadeOptions(MultiSourceOptions):
         32, "draws of the parents that deep GPs learn and predict from; a power of two",
         bounds=(8, 4096))
     joint_steps: int = option(
-        100, "evaluations of the objective over all GPs at once, after they were learnt one by "
+        200, "evaluations of the objective over all GPs at once, after they were learnt one by "
         "one; 0 leaves the lower ones as they are, as the authors' code does: faster, and less "
         "sure of what the parents are", bounds=(0, 100_000))
 

@@ -16,9 +16,10 @@ from workbench.gp.models import assembly
 from workbench.gp.models.options import cast_bags
 from workbench.gp.models.several_sources.base import SourcesState
 from workbench.gp.models.several_sources.tree.draws import Draws
+from workbench.gp.models.several_sources.tree.joint import learn_jointly
 from workbench.gp.models.several_sources.tree.mixture import MixtureNode
 from workbench.gp.models.several_sources.tree.nodes import GPNode
-from workbench.gp.models.several_sources.tree.training import StagedHistory, learn, learn_jointly
+from workbench.gp.models.several_sources.tree.training import StagedHistory, learn
 from workbench.gp.optimisation.training import History
 
 
