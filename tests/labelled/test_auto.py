@@ -14,7 +14,9 @@ from workbench.evaluation.baselines import GLM, SPLIT
 from workbench.gp.models.vbagg.model import VBAgg
 from workbench.labelled import candidates, verdict
 from workbench.labelled.candidates import CANDIDATES, EFFORTS, candidates_for
+from workbench.labelled.held_out import HOW, even, held_out_draws
 from workbench.labelled.verdict import MIXTURE
+from workbench.labelled.weighing import ONE_SHARE
 
 BY_NAME = {one.name: one for one in CANDIDATES}
 AREAS, SIZE = 24, 4                        # merged into eight groups
@@ -183,6 +185,41 @@ def trials(ds):
     return out.assign(value=("bag", positives, {"kind": "count", "aggregation": "mean"}))
 
 
+def test_held_out_draws_are_of_models_that_did_not_see_the_area(ds):
+    surveyed = trials(ds)
+    seen, told = [], []
+
+    class Share:
+        """Everybody's share, which tells in which areas it was fitted."""
+
+        def fit(self, part):
+            seen.append(set(part["bag"].values.tolist()))
+            self.share = float(part["value"].sum() / part["trials"].sum())
+            return self
+
+        def simulate(self, part, samples, seed):
+            assert not seen[-1] & set(part["bag"].values.tolist())
+            told.extend(part["bag"].values.tolist())
+            drawn = np.random.default_rng(seed).binomial(
+                part["trials"].values.astype(int), self.share, (samples, part.sizes["bag"]))
+            return xr.DataArray(drawn, dims=("sample", "bag"))
+
+    class Fails:
+        def fit(self, part):
+            raise ValueError("no luck")
+
+    found, scaled = held_out_draws({"share": Share(), "fails": Fails()}, surveyed, samples=400,
+                                   seed=0, workers=1, progress=False)
+    assert sorted(told) == sorted(surveyed["bag"].values.tolist())
+    one = found["draws"].sel(model="share").isel(level=0, draw=0)
+    np.testing.assert_allclose(one.std("sample"), 0.5, atol=0.08)       # whatever n and share
+    assert found["draws"].sel(model="fails").isnull().all()
+    assert "no luck" in found["error"].sel(model="fails").item()
+    np.testing.assert_allclose(scaled["value"], found["observed"])
+    np.testing.assert_allclose(even(np.array([0.0, 3, 3]), np.array([0.0, 3, 12])),
+                               [0, np.sqrt(3) * np.pi / 2, np.sqrt(12) * np.pi / 6])
+
+
 def means(ds):
     value = np.bincount(ds["membership"], ds["covariates"][:, 0]) / SIZE
     assert value.min() < 0
@@ -203,8 +240,12 @@ def test_other_kinds_of_values(ds, kind, two):
     mean, total = fit.at(made).mean, fit.over(made).mean
     assert np.isfinite(mean).all() and np.isfinite(fit.simulate(made, samples=4)).all()
     if kind is trials:
-        assert ((mean > 0) & (mean < 1)).all() and fit.recovery is None
-        assert "positives out of trials cannot be added up" in fit.verdict
+        # Weighed by areas that were held out: the share follows the covariate.
+        assert ((mean > 0) & (mean < 1)).all() and HOW in fit.verdict
+        assert fit.recovery["model"].values.tolist() == ["flat", "slopes", ONE_SHARE, MIXTURE]
+        error = fit.recovery["error"].mean("grouping")
+        assert error.sel(model="slopes") < error.sel(model=ONE_SHARE) - 0.05
+        assert float(fit.weights.sel(model="slopes")) > 0.7
         assert float(np.corrcoef(total, made["value"] / made["trials"])[0, 1]) > 0.5
     elif kind is means:
         # Nothing simple stands beside it: both simple maps are of counts.

@@ -10,6 +10,7 @@ from workbench.evaluation.evidence import FEW, Evidence, Standing, standing_of
 from workbench.schema import counts_add_up
 
 MIXTURE = "auto (mixture)"
+HOW = "Recovering the known areas from merged ones"
 
 
 def scored(recovered: xr.Dataset, weights: dict[str, float], ds: xr.Dataset, seed: int
@@ -40,8 +41,9 @@ def scored(recovered: xr.Dataset, weights: dict[str, float], ds: xr.Dataset, see
             errors.append({name: (*both, group) for name, both in scores.items()})
     order = [*names, MIXTURE]
     grid = np.array([[row.get(name, (np.nan, np.nan)) for row in rows] for name in order])
-    what = ("mean CRPS of square roots of counts, areas predicted from totals of merged areas"
-            if counts else "mean CRPS, areas predicted from means of merged areas")
+    what = recovered.attrs.get("what") or (
+        "mean CRPS of square roots of counts, areas predicted from totals of merged areas"
+        if counts else "mean CRPS, areas predicted from means of merged areas")
     simple = [name for name in names if name not in weights]
     by_error, by_deviance = ({name: difference(errors, name, which) for name in simple}
                              for which in (0, 1))
@@ -54,7 +56,8 @@ def scored(recovered: xr.Dataset, weights: dict[str, float], ds: xr.Dataset, see
          "deviance_difference": ("simple", [by_deviance[n][0] for n in simple],
                                  {"long_name": "the same of the maps alone"}),
          "deviance_difference_error": ("simple", [by_deviance[n][1] for n in simple])},
-        coords={"model": order, "simple": simple})
+        coords={"model": order, "simple": simple},
+        attrs={"how": recovered.attrs.get("how", HOW)})
 
 
 def mixed(draws: dict[str, np.ndarray], weights: dict[str, float], seed: int) -> np.ndarray:
@@ -109,7 +112,7 @@ def verdict(recovery: xr.Dataset, areas: int) -> tuple[str, bool]:
                      f"standard error {figure(error, 2)})")
     stands = standing(recovery)
     unsure = [*stands.unsure, *(_alone(recovery, name) for name in stands.alone)]
-    text = ("Recovering the known areas from merged ones the mixture has an error of "
+    text = (f"{recovery.attrs.get('how', HOW)} the mixture has an error of "
             f"{_mean(recovery, MIXTURE, 'error'):.3g}")
     text += "".join(f", {part}" for part in parts) + "."
     if stands.better:

@@ -1,4 +1,4 @@
-"""Weights of candidates by coarsen and recover, and a verdict on the mixture beside simple maps."""
+"""Weights of candidates by areas recovered or held out, and a verdict beside simple maps."""
 
 from __future__ import annotations
 
@@ -11,9 +11,11 @@ import xarray as xr
 
 from workbench.checks import InputError
 from workbench.labelled.candidates import Effort
+from workbench.labelled.held_out import held_out_draws
 from workbench.labelled.verdict import scored, verdict
 from workbench.schema import BAG, INDIVIDUAL
 
+ONE_SHARE = "share of all areas"       # the simple map of a survey
 GIVEN = "weights were given"           # the verdict on a mixture whose weights the user chose
 _SAMPLES, _BUDGET = 400, 20_000_000     # joint draws of areas, and of individuals at once
 _PRIOR = 5.0            # groups that the weights of all that is plausible are worth
@@ -68,6 +70,9 @@ def weigh(models: Mapping[str, object], ds: xr.Dataset, effort: Effort, seed: in
           ) -> Weighing:
     """Let candidates and two simple maps recover the areas from merged ones; weights by stacking.
 
+    Positives out of trials, which cannot be drawn given those of their union, are predicted while
+    they are held out instead, beside the share of all areas.
+
     Parameters
     ----------
     models : mapping of str to model
@@ -86,6 +91,7 @@ def weigh(models: Mapping[str, object], ds: xr.Dataset, effort: Effort, seed: in
     from workbench.evaluation.grouping import FEWEST_AREAS, fewest_groups, groupings
     from workbench.evaluation.recovery.draws import recover_draws
     from workbench.evaluation.recovery.weights import recovery_weights
+    from workbench.labelled.classes.constant import Constant
 
     names, areas = list(models), ds.sizes[BAG]
     if not ds.sizes["covariate"] and "x" not in ds:
@@ -93,29 +99,30 @@ def weigh(models: Mapping[str, object], ds: xr.Dataset, effort: Effort, seed: in
     if areas < FEWEST_AREAS:
         return equal_weights(names, f"{areas} area{'s are' if areas != 1 else ' is'} too few to "
                              "merge some and recover them; nothing tells which of them is right")
-    if "trials" in ds:
-        return equal_weights(names, "positives out of trials cannot be added up over areas, so "
-                             "that areas cannot be merged and recovered")
+    surveys = "trials" in ds
     fewest = fewest_groups(ds)
-    if fewest >= areas:
+    if fewest >= areas and not surveys:
         return equal_weights(names, "there is one area in each period, so that none can be merged "
                              "with a neighbour and recovered")
-    levels = sorted({max(fewest, round(share * areas)) for share in effort.shares})
-    groups = groupings(ds, levels, effort.draws, seed)
     tested = dict(models) if values is None else {
         name: AsFitted(model, values[name]) for name, model in models.items()}
-    everyone = tested | simple_maps(ds)
+    everyone = tested | ({ONE_SHARE: Constant()} if surveys else simple_maps(ds))
 
     def show(done: int, total: int, what: str) -> None:
         if callback is not None:
             callback(done, float("nan"), done / total)
 
     samples = max(100, min(_SAMPLES, _BUDGET // ds.sizes[INDIVIDUAL]))
+    options = {"samples": samples, "seed": seed, "workers": workers,
+               "progress": True if progress else show}
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")     # of fits to few merged areas
-        recovered = recover_draws(
-            everyone, ds, groups, samples=samples, seed=seed, workers=workers,
-            progress=True if progress else show)
+        warnings.simplefilter("ignore")     # of fits to few areas
+        if surveys:
+            recovered, ds = held_out_draws(everyone, ds, **options)
+        else:
+            levels = sorted({max(fewest, round(share * areas)) for share in effort.shares})
+            recovered = recover_draws(
+                everyone, ds, groupings(ds, levels, effort.draws, seed), **options)
     try:
         found, plausible = (recovery_weights(recovered.sel(model=names), shrink)
                             for shrink in ("auto", np.inf))
