@@ -134,6 +134,17 @@ def test_a_fit_below_the_kernel_without_one_of_its_terms_has_failed(monkeypatch)
     assert astray.history.failed
 
 
+@pytest.mark.filterwarnings("ignore::workbench.checks.ConvergenceWarning")
+def test_few_inducing_inputs_for_many_areas_are_told():
+    source, told = country(10.0, areas=90), "inducing inputs stand for 90 areas"
+    few, enough = (VBAgg(inducing=n, max_steps=3).fit(source) for n in (20, 23))
+    assert any(told in note and "inducing=22" in note for note in few.history.notes)
+    assert not any(told in note for note in enough.history.notes)
+    # Where there are no more places than inducing inputs, more of them would change nothing.
+    assert not any(told in note for note in VBAgg(
+        kernel="linear", inducing=20, max_steps=3).fit(source).history.notes)
+
+
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::workbench.checks.ConvergenceWarning")
 def test_totals_that_vary_more_than_the_likelihood_allows_are_told():

@@ -1,4 +1,4 @@
-"""What tells a failed fit from a good one: the models nested in it, and the totals it fits."""
+"""What tells a failed fit from a good one: nested models, the totals it fits, inducing inputs."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from workbench.gp.numerics.recent import ResultCache
 
 # Nats by which a fit may lie below the flat model: priors keep variances away from zero.
 _BELOW = 10.0
+_EACH = 4               # areas for an inducing input, above which there may be too few of them
 _NOTHING = 1e-8         # of a term's variance, of a term that is as good as left out
 # Standard deviations by which half the totals may miss; of a right model it is 0.67.
 _MISS = 2.0
@@ -34,6 +35,7 @@ def diagnose(fit, source) -> None:
         What it was fitted to.
     """
     history = fit.history
+    _note_few_inducing(fit)
     if history.cancelled or not fit.state.link.positive:
         return
     for nested, objective in _nested(fit, source):
@@ -52,6 +54,16 @@ def diagnose(fit, source) -> None:
               f"{allowed:.1f} standard deviations of what the {fit.state.likelihood.name} "
               "likelihood allows: the totals vary more than it says. Use overdispersion='area' "
               "and nugget='learn'", FitWarning)
+
+
+def _note_few_inducing(fit) -> None:
+    """Say that detail may be lost where many areas share few inducing inputs."""
+    state, areas = fit.state, fit.state.source.bags.count
+    most = max((len(z) for z in state.field.inducing if z is not None), default=areas)
+    if most == state.options.inducing and areas > _EACH * most:      # else there are no more places
+        fit.history.notes.append(
+            f"{most} inducing inputs stand for {areas:,} areas, so that the map may be smoother "
+            f"than the totals tell: try inducing={areas // _EACH}")
 
 
 def _tell(history, text: str, kind: type[Warning]) -> None:
