@@ -78,8 +78,6 @@ KNOWN_DRIFT = {
     "summary-bernoulli": Drift(
         6e-4, "rounding decides on which side of an interval's end one of 2,000 places lies",
         everywhere=False),
-    "summary-statistics": Drift(
-        0.03, "coverage is of 400 draws, which are drawn otherwise today: it moves by up to 0.03"),
     "learnt-landmarks": Drift(
         0.03, "with few landmarks the search seldom converges, and where it ends depends on the "
         "machine's rounding: scores move by up to 0.03", everywhere=False),
