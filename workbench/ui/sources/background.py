@@ -156,8 +156,8 @@ def experts(world: World, plan: Plan, run: Run) -> Experts:
     """MR-DGP, source 1 first in the order of trust."""
     from workbench.gp.models.several_sources.tree.mr_dgp import MRDGP
 
-    fit = MRDGP(kernel=plan.kernel, inducing=INDUCING, max_steps=STEPS, samples=SAMPLES).fit(
-        sources_of(world), callback=run.tick)
+    fit = MRDGP(kernel=plan.kernel, inducing=INDUCING, max_steps=STEPS, joint_steps=STEPS,
+                samples=SAMPLES).fit(sources_of(world), callback=run.tick)
     there = bags_of(world.places[:, None])
     predictive = fit.at(there)
     means = np.stack([_array(fit.expert(there, name).mean) for name in fit.expert_names()])

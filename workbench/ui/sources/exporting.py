@@ -72,7 +72,8 @@ def line_program(store: Store) -> str:
     low, high = world.span
     experts = "" if store.experts is None or not store.fresh else (
         f"\n\ndeep = wb.MRDGP(kernel={model.kernel!r}, inducing={background.INDUCING}, "
-        f"max_steps={background.STEPS},\n                samples={background.SAMPLES})"
+        f"max_steps={background.STEPS},\n                joint_steps={background.STEPS}, "
+        f"samples={background.SAMPLES})"
         '.fit(sources)\nadd("mr_dgp", deep)')
     return f'''import numpy as np
 import pandas as pd
