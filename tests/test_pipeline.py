@@ -135,6 +135,7 @@ def test_what_cannot_be_done_is_said(spec, message):
     assert message in str(error.value)
 
 
+@pytest.mark.filterwarnings("ignore:the values are counts, but aggregated-gp")
 @pytest.mark.parametrize("choice", [
     dict(options={**QUICK["options"], "link": "identity", "likelihood": "normal"}),
     dict(model="aggregated-gp", options={"max_steps": 3}),

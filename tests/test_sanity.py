@@ -48,6 +48,31 @@ def only(found: list[str], *words: str) -> None:
     assert all(word in found[0] for word in words), found[0]
 
 
+def placed(ds, longitude, **about):
+    """The dataset at places of these longitudes."""
+    return ds.assign_coords(x=("individual", longitude, {"units": "degree"}),
+                            y=("individual", np.linspace(-20, -15, longitude.size))).assign_attrs(
+                                about)
+
+
+def test_both_sides_of_the_antimeridian(ds):
+    rng, size = np.random.default_rng(0), ds.sizes["individual"]
+    east = rng.uniform(171, 189, size)              # Fiji, in one piece
+    fiji = np.where(east > 180, east - 360, east)
+    for about in ({"crs": "EPSG:4326"}, {}):
+        assert oddities(placed(ds, east, **about)) == []
+        only(oddities(placed(ds, fiji, **about)), "both ends are taken to be 359.", "+lon_0=180",
+             "add 360 to the negative longitudes")
+    with pytest.warns(DataWarning, match="add 360 to the negative longitudes"):
+        wb.Constant().fit(placed(ds, fiji, crs="EPSG:4326"))
+    greenwich = rng.uniform(-8, 8, size) % 360
+    only(oddities(placed(ds, greenwich, crs="EPSG:4326")), "subtract 360 from the longitudes from",
+         "+lon_0=0 ")
+    around = np.linspace(-180, 180, size)           # all around: nothing is empty
+    assert oddities(placed(ds, around, crs="EPSG:4326")) == []
+    assert oddities(placed(ds, fiji, crs="EPSG:32760")) == []       # metres
+
+
 def test_counts_above_the_population(ds):
     ds["weight"] = ds["weight"].copy(data=ds["weight"].values / 1000)
     only(oddities(ds), "20 of 20 areas have more cases than persons", "in thousands")

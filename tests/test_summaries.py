@@ -5,12 +5,13 @@ import pandas as pd
 import pytest
 import shapely
 import torch
+from scipy import stats
 from typer.testing import CliRunner
 
 import workbench as wb
 from workbench import schema
 from workbench.bagging import bag_grid, from_summaries, from_table, rebag, summarise
-from workbench.checks import InputError
+from workbench.checks import DataWarning, InputError
 from workbench.cli import app
 from workbench.labelled import to_source
 
@@ -112,6 +113,30 @@ def table(**change) -> pd.DataFrame:
 
 
 COLUMNS = dict(x="east", y="north", variance="s2", name="district", units={"east": "km"})
+
+
+def test_a_missing_variance_of_one_observation_is_zero():
+    """The evidence is then that of all observations, those that are alone among them."""
+    rng = np.random.default_rng(0)
+    z, n = rng.uniform(0, 5, (5, 2)), np.array([1, 4, 1, 7, 2])
+    members = np.repeat(np.arange(5), n)
+    y = np.sin(z[members, 0]) + rng.normal(0, 0.7, n.sum())
+    mean = np.bincount(members, y) / n
+    spread = np.bincount(members, (y - mean[members])**2) / n
+    given = pd.DataFrame({"mean": mean, "n": n, "x": z[:, 0], "y": z[:, 1],
+                          "s2": np.where(n == 1, np.nan, spread)})
+    with pytest.warns(DataWarning, match=r"2 areas of one .*row 0.*by \(count - 1\) / count"):
+        ds = from_summaries(given, "mean", "n", x="x", y="y", variance="s2")
+    np.testing.assert_allclose(ds["sample_variance"], spread, atol=1e-12)
+    fit = wb.QuasiLikelihoodGP(kernel="rbf(coordinates)", nugget=0.0).condition(ds, {
+        "mean": 0.2, "rbf.variance": 1.2, "rbf.lengthscale": 1.5, "noise.variance": 0.6})
+    gap = z[members][:, None] - z[members][None]
+    gram = 1.2 * np.exp(-0.5 * (gap**2).sum(-1) / 1.5**2) + 0.6 * np.eye(n.sum())
+    assert fit.objective == pytest.approx(
+        stats.multivariate_normal(np.full(n.sum(), 0.2), gram).logpdf(y), abs=1e-7)
+    with pytest.raises(InputError, match="1 areas of more than one observation.*row 1"):
+        from_summaries(given.assign(s2=[0, np.nan, 0, 1, 1]), "mean", "n", x="x", y="y",
+                       variance="s2")
 
 
 @pytest.mark.parametrize("kind", ["frame", "csv", "parquet"])

@@ -57,6 +57,7 @@ def fitted(case, ds):
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:the values are counts, but")
 @pytest.mark.parametrize("case", CASES)
 def test_mean_quantiles_and_draws_agree(case, counts):
     train = subset(counts, np.arange(24) % 2 == 0)

@@ -30,6 +30,7 @@ def weights(grid, *shapes):
     return np.bincount(ds["membership"], ds["weight"]), ds.attrs["treatments"]
 
 
+@pytest.mark.filterwarnings("ignore:longitudes reach from")    # true of these, and not the matter
 def test_areas_cut_at_the_antimeridian_have_both_their_sides():
     found, told = weights(world(), shapely.union_all([box(176, -20, 180, -16),
                                                       box(-180, -20, -178, -16)]),

@@ -10,7 +10,7 @@ from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Matern
 
 from tests.gp import made
-from workbench.checks import InputError
+from workbench.checks import FitWarning, InputError, named_as_flags
 from workbench.gp.data.bags import Bags, Columns, Source, Targets
 from workbench.gp.likelihoods.variance_functions import VARIANCE_FUNCTIONS, custom
 from workbench.gp.models.registry import MODELS
@@ -337,7 +337,8 @@ def test_ends_of_the_range_are_refused_or_treated_by_name():
     assert "moved inside by half an event: a2, a5" in half.history.notes[0]
     n = source.bags.weight[[2, 5]]
     torch.testing.assert_close(half.state.observed[[2, 5]], (0.5 / n).log())
-    dropped = QUASI(likelihood="poisson", boundary="drop").fit(source)
+    with pytest.warns(FitWarning, match="2 of 25 areas.*left out, by their outcome.*wb.VBAgg"):
+        dropped = QUASI(likelihood="poisson", boundary="drop").fit(source)
     assert "2 of 25 areas" in dropped.history.notes[0] and len(dropped.state.observed) == 23
     kept = [i for i in range(25) if i not in (2, 5)]
     less = Bags(source.bags.x[kept], torch.arange(23), source.bags.weight[kept], 23,
@@ -413,3 +414,18 @@ def test_a_part_that_cannot_be_fitted_leaves_the_start_as_it_was():
 
     assert pilot(fails, items, model.options, 0.25) is None
     assert (items.vector() == before).all() and len(before) > 1
+
+
+def test_the_refusal_names_the_exact_model_and_the_flags():
+    source = summary(likelihood="bernoulli")
+    value = source.targets.value.clone()
+    value[3] = 0.0
+    source = replace(source, targets=Targets(value))
+    told = "both make the map too high.*positives and trials, wb.VBAgg of wb.bag_points"
+    with pytest.raises(InputError, match=told):
+        QUASI(likelihood="bernoulli").fit(source)
+    with named_as_flags(), pytest.raises(InputError, match="--boundary half.*--points.*--trials"):
+        QUASI(likelihood="bernoulli").fit(source)
+    # One of 25 areas is too few for a warning, which would be an error here.
+    dropped = QUASI(likelihood="bernoulli", boundary="drop").fit(source)
+    assert "1 of 25 areas" in dropped.history.notes[0]

@@ -92,6 +92,7 @@ def test_a_pixel_is_explained(ds, fit):
     assert (found["component_lower"] <= found["component_upper"]).all()
 
 
+@pytest.mark.filterwarnings("ignore:the values are counts, but aggregated-gp")
 def test_other_models_say_what_they_know(ds):
     found = wb.AggregatedGP(max_steps=2).fit(ds).explain(ds, 5)
     assert "information" in found and "component_mean" not in found and "influence" not in found

@@ -59,6 +59,7 @@ def test_a_prior_that_is_not_known_is_refused(ds, model):
         fit.components(ds)
 
 
+@pytest.mark.filterwarnings("ignore:the values are counts, but aggregated-gp")
 def test_an_exact_model_has_no_terms_apart(ds):
     fit = wb.AggregatedGP(max_steps=2).fit(ds)
     assert bool((fit.information(ds) <= 1).all())

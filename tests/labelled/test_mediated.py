@@ -6,7 +6,7 @@ import pytest
 import xarray as xr
 
 import workbench as wb
-from workbench.checks import InputError
+from workbench.checks import FitWarning, InputError
 
 # Few steps and few areas are enough for what is tested here.
 pytestmark = pytest.mark.filterwarnings("ignore::workbench.checks.ConvergenceWarning")
@@ -219,7 +219,8 @@ def test_known_noise_of_totals_becomes_that_of_means():
                       (range(8), range(8, 300))):
         with pytest.raises(InputError, match="must hold each of the 16 bags once"):
             wb.unmatch(ds, positions=positions)
-    fit = wb.CMP(starts=1, max_steps=10).fit(*wb.unmatch(ds, 0.25))
+    with pytest.warns(FitWarning, match="Say noise='known' to use what is stated"):
+        fit = wb.CMP(starts=1, max_steps=10).fit(*wb.unmatch(ds, 0.25))
     with pytest.raises(InputError, match="the fit learnt a mean, the dataset's values are a sum"):
         fit.log_density(ds)
     assert repr(fit).endswith("4 targets>")

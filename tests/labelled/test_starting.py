@@ -15,6 +15,7 @@ def stop(*_):
     raise wb.Cancelled
 
 
+@pytest.mark.filterwarnings("ignore:the values are counts, but aggregated-gp")
 @pytest.mark.parametrize("model", [
     wb.VBAgg(inducing=20), wb.VBAgg(inducing=20, likelihood="normal", average=4),
     wb.AggregatedGP(), wb.CentroidGP(), wb.Nystrom(inducing=20)], ids=repr)

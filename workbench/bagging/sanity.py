@@ -12,6 +12,7 @@ import xarray as xr
 
 from workbench import schema
 from workbench.bagging.findings import WARNING, Finding, is_listing
+from workbench.bagging.turns import over_a_seam
 from workbench.checks import DataWarning, option, warn
 
 MARK = "sanity"         # attribute of a dataset that was looked at: what was found, or "none"
@@ -42,7 +43,7 @@ def oddities(ds: xr.Dataset) -> list[str]:
     list of str
         Counts above the population, rates or truth values taken for counts, thousands separators
         read as decimal points, one total like no other; constant, collinear and class-coded
-        covariates.
+        covariates; longitudes on both sides of the antimeridian.
     """
     return [str(finding) for finding in odd(ds)]
 
@@ -61,7 +62,7 @@ def odd(ds: xr.Dataset) -> list[Finding]:
         Warnings.
     """
     found = [] if "value" not in ds or ds["value"].dims != (schema.BAG,) else _of_values(ds)
-    return found + _of_covariates(ds)
+    return found + _of_covariates(ds) + over_a_seam(ds)
 
 
 def looked_at(ds: xr.Dataset) -> xr.Dataset:

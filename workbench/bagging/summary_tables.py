@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import numpy as np
+import pandas as pd
 import xarray as xr
 
 from workbench import schema
 from workbench.bagging.summaries import as_summary
 from workbench.bagging.tables import numbers_of, read_table, separated
-from workbench.checks import choose, require
+from workbench.checks import DataWarning, choose, require, warn
 
 
 def from_summaries(
@@ -32,7 +33,8 @@ def from_summaries(
     covariates : sequence of str
         Columns with further inputs.
     variance : str, optional
-        Column with the variance of the observations inside each area; its divisor is the count.
+        Column with the variance of the observations inside each area; its divisor is the count, so
+        that of one observation it is 0. Where it is missing there, it is taken for 0.
     name : str, optional
         Column that names the areas.
     is_a : {"mean", "median", "proportion"}
@@ -55,6 +57,11 @@ def from_summaries(
         If a column is missing, a value is not finite, a count is below one, two areas have one
         centre, or a proportion is not between 0 and 1.
 
+    Warns
+    -----
+    DataWarning
+        If variances of single observations are missing, as they are with another divisor.
+
     Examples
     --------
     >>> import pandas as pd, workbench as wb
@@ -73,7 +80,7 @@ def from_summaries(
     require(not missing, f"the table lacks columns {missing}; it has {list(frame)}"
             f"{separated(table)}")
     require(len(frame) > 0, "the table has no rows")
-    frame = numbers_of(frame, [c for c in used if c != name])
+    frame = numbers_of(frame, [c for c in used if c not in (name, variance)])
     few = frame[frame[count] < 1]
     require(few.empty, f"{len(few)} areas have a count below one, the first in row "
             f"{_first(few)} ({float(few[count].iloc[0]) if len(few) else 0:g}); a statistic needs "
@@ -86,6 +93,8 @@ def from_summaries(
         odd = frame[(frame[statistic] < 0) | (frame[statistic] > 1)]
         require(odd.empty, f"{len(odd)} proportions are not between 0 and 1, the first in row "
                 f"{_first(odd)}; divide percentages by 100")
+    if variance:
+        frame = _with_variances(frame, variance, count)
     unit = dict(units or {})
     individuals = xr.Dataset(
         {"covariates": ((schema.INDIVIDUAL, schema.COVARIATE),
@@ -105,6 +114,22 @@ def from_summaries(
         frame[variance].to_numpy(float) if variance else None,
         {"long_name": statistic, "units": unit.get(statistic, "1"), "aggregation": "mean",
          "kind": kind, "statistic": is_a})
+
+
+def _with_variances(frame: pd.DataFrame, variance: str, count: str) -> pd.DataFrame:
+    """The table with variances as numbers; of one observation there is none about its own mean."""
+    missing, single = frame[variance].isna(), frame[count] == 1
+    unknown = frame[missing & ~single]
+    require(unknown.empty, f"{len(unknown)} areas of more than one observation have no variance in "
+            f"column {variance!r}, the first in row {_first(unknown)}; fill it, or leave out these "
+            "rows or the whole column")
+    if missing.any():
+        warn(f"{int(missing.sum())} areas of one observation have no variance (the first in row "
+             f"{_first(frame[missing])}): it is undefined where the divisor is the count less one, "
+             f"and taken for 0, as the divisor has to be the count. Multiply {variance!r} by "
+             "(count - 1) / count if its divisor is the count less one", DataWarning)
+        frame = frame.assign(**{variance: frame[variance].mask(missing, 0.0)})
+    return numbers_of(frame, [variance])
 
 
 def _first(rows) -> object:

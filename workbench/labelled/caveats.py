@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import fields
+
+import xarray as xr
+
 from workbench import schema
-from workbench.checks import ExtrapolationWarning, FewAreasWarning, TotalsWarning, warn
+from workbench.checks import ExtrapolationWarning, FewAreasWarning, TotalsWarning, option, warn
 from workbench.labelled.fit import Fit
 from workbench.labelled.source import Converted
 
@@ -13,6 +18,13 @@ _FAR = 2.0              # times the sum of the data that fitted totals may add u
 #: How the note begins that says of a fit that its totals are far from the data's.
 FAR_OFF = "the fitted totals add up to"
 _FEW = 10               # areas below which nothing can be tested; as in `wb.recover`
+_NEAR_NORMAL = 100.0    # counts above it spread by less than 10 %, and are Normal closely enough
+_VBAGG, _MR_VBAGG = "wb.VBAgg (vbagg)", "wb.MRVBAgg (mr-vbagg)"
+# Models that know Normal observations alone, and what knows counts in their place. Baselines that
+# a paper compares with (gpr, bagg-gp) are not among them: there they are used so on purpose.
+_NORMAL = {"aggregated-gp": _VBAGG, "cmp": _VBAGG, "s-cmp": _VBAGG, "var-cmp": _VBAGG,
+           "mr-gp": _MR_VBAGG, "mr-gprn": _MR_VBAGG, "centre-point-gprn": _MR_VBAGG,
+           "mr-cascade": _MR_VBAGG, "mr-dgp": _MR_VBAGG}
 
 
 def warn_of_extrapolation(fit: Fit) -> bool:
@@ -107,3 +119,54 @@ def warn_of_fit(fit: Fit, data: Converted) -> None:
     elif not warn_of_extrapolation(fit):
         warn_of_few_areas(fit)
     warn_of_totals(fit, data)
+
+
+def warn_of_normal(fit: Fit, learnt: Mapping[str, xr.Dataset]) -> None:
+    """Warn, and note, what a model of Normal observations makes of data that say more.
+
+    Counts that it takes for Normal, where the least of them is 100 or less; and known variances of
+    values where the model learns one of its own because nobody said otherwise.
+
+    Parameters
+    ----------
+    fit : Fit
+        The fit.
+    learnt : mapping of str to xr.Dataset
+        Bags or targets that it learnt from, by the name of their source.
+    """
+    learnt = {name if len(learnt) > 1 else "": ds for name, ds in learnt.items()}
+    said = [_counts_as_normal(fit, learnt), _unused_variances(fit, learnt)]
+    for sentence in filter(None, said):
+        fit.inner.history.notes.append(sentence)
+        warn(sentence)
+
+
+def _counts_as_normal(fit: Fit, learnt: Mapping[str, xr.Dataset]) -> str:
+    few = [name for name, ds in learnt.items()
+           if schema.counts_add_up(ds) and float(ds["value"].min()) <= _NEAR_NORMAL]
+    if fit.model.name not in _NORMAL or not few:
+        return ""
+    return (f"the values{_of(few)} are counts, but {fit.model.name} takes them for Normal: rates "
+            "and ends of intervals may be negative, and small counts are taken for more or less "
+            f"certain than they are; use {_NORMAL[fit.model.name]} for counts")
+
+
+def _unused_variances(fit: Fit, learnt: Mapping[str, xr.Dataset]) -> str:
+    options = fit.model.options
+    default = next((f.default for f in fields(options) if f.name == "noise"), None)
+    if default is None or options.noise != default:
+        return ""
+    own, held = getattr(options, "noises", {}), fit.hyperparameters
+    unused = [name for name, ds in learnt.items() if "noise_variance" in ds and name not in own
+              for item in ("noise.variance", f"{name}.noise.variance")
+              if item in held and item not in options.hyperparameters]
+    if not unused:
+        return ""
+    return (f"the data state the variance of each value{_of(unused)} (noise_variance), which "
+            f"{option('noise', default)} does not look at: it learns one. Say "
+            f"{option('noise', 'known')} to use what is stated, or drop the variable")
+
+
+def _of(names: list[str]) -> str:
+    """Which sources a sentence is about; nothing where there is one without a name."""
+    return " of " + ", ".join(map(repr, names)) if any(names) else ""

@@ -66,8 +66,8 @@ def equal_weights(names: list[str], why: str = "the candidates were not tested")
 
 
 def weigh(models: Mapping[str, object], ds: xr.Dataset, effort: Effort, seed: int, workers: int,
-          progress: bool, callback: Callable | None, values: Mapping[str, Mapping] | None
-          ) -> Weighing:
+          progress: bool, callback: Callable | None, values: Mapping[str, Mapping] | None,
+          flat: object) -> Weighing:
     """Let candidates and two simple maps recover the areas from merged ones; weights by stacking.
 
     Positives out of trials, which cannot be drawn given those of their union, are predicted while
@@ -86,12 +86,13 @@ def weigh(models: Mapping[str, object], ds: xr.Dataset, effort: Effort, seed: in
     values : mapping of str to mapping, or None
         Hyperparameters of the fits to the areas, at which merged ones are conditioned on; None to
         learn them again (``benchmarks/recovery.py`` compares the two).
+    flat : model
+        Stands beside candidates of surveys: one share for all areas.
     """
     from workbench.evaluation.baselines import simple_maps
     from workbench.evaluation.grouping import FEWEST_AREAS, fewest_groups, groupings
     from workbench.evaluation.recovery.draws import recover_draws
     from workbench.evaluation.recovery.weights import recovery_weights
-    from workbench.labelled.classes.constant import Constant
 
     names, areas = list(models), ds.sizes[BAG]
     if not ds.sizes["covariate"] and "x" not in ds:
@@ -106,7 +107,7 @@ def weigh(models: Mapping[str, object], ds: xr.Dataset, effort: Effort, seed: in
                              "with a neighbour and recovered")
     tested = dict(models) if values is None else {
         name: AsFitted(model, values[name]) for name, model in models.items()}
-    everyone = tested | ({ONE_SHARE: Constant()} if surveys else simple_maps(ds))
+    everyone = tested | ({ONE_SHARE: flat} if surveys else simple_maps(ds))
 
     def show(done: int, total: int, what: str) -> None:
         if callback is not None:

@@ -6,6 +6,7 @@ import numpy as np
 import xarray as xr
 
 from workbench.checks import InputError, choose, reject, require
+from workbench.schema.numeric import require_finite, require_numbers
 
 INDIVIDUAL, BAG, COVARIATE = "individual", "bag", "covariate"
 MEDIATOR, TARGET = "mediator", "target"
@@ -54,9 +55,9 @@ def check(ds: xr.Dataset, valued: bool = True) -> xr.Dataset:
     Raises
     ------
     InputError
-        On a missing variable, a wrong dimension, values that are not finite, weights that are
-        not positive, an unsorted membership, empty bags, counts that are not counts, or positives
-        that are more than their trials.
+        On a missing variable, a wrong dimension, values that are no numbers or not finite, weights
+        that are not positive, an unsorted membership, empty bags, counts that are not counts, or
+        positives that are more than their trials.
     """
     require(
         isinstance(ds, xr.Dataset), f"expected a bagged xarray.Dataset, got {type(ds).__name__}"
@@ -70,7 +71,10 @@ def check(ds: xr.Dataset, valued: bool = True) -> xr.Dataset:
             raise InputError(f"{name} must have dims {dims}, got {got}")
     for name in ("covariates", "weight", "value", "x", "y", "mediators"):
         if name in ds:
-            _finite(ds, name)
+            require_finite(ds, name)
+    for name in ("noise_variance", "sample_variance", "concentration"):
+        if name in ds:
+            require_numbers(ds, name)
     require(("x" in ds) == ("y" in ds), "give both x and y, or neither")
     _positive_weights(ds)
     if "concentration" in ds:
@@ -95,7 +99,7 @@ def check_targets(ds: xr.Dataset) -> xr.Dataset:
     Raises
     ------
     InputError
-        On a missing variable, a wrong dimension, or values that are not finite.
+        On a missing variable, a wrong dimension, or values that are no numbers or not finite.
     """
     require(isinstance(ds, xr.Dataset), f"expected targets as an xarray.Dataset, got "
             f"{type(ds).__name__}; build them with workbench.targets_from_table or "
@@ -104,7 +108,7 @@ def check_targets(ds: xr.Dataset) -> xr.Dataset:
         require(name in ds, f"the targets lack {name!r}; build them with "
                             "workbench.targets_from_table or workbench.unmatch")
         require(ds[name].dims == dims, f"{name} must have dims {dims}, got {ds[name].dims}")
-        _finite(ds, name)
+        require_finite(ds, name)
     if "noise_variance" in ds:
         require(ds["noise_variance"].dims == (TARGET,), "noise_variance of targets must have dims "
                 f"{(TARGET,)}, got {ds['noise_variance'].dims}")
@@ -170,17 +174,6 @@ def statistic(ds: xr.Dataset) -> str:
                   STATISTICS)
 
 
-def _finite(ds: xr.Dataset, name: str) -> None:
-    values = np.asarray(ds[name].values, dtype=float)
-    bad = ~np.isfinite(values)
-    if bad.any():
-        first = np.argwhere(bad)[0]
-        raise InputError(
-            f"{name} has {int(bad.sum())} values that are not finite, the first at index "
-            f"{tuple(int(i) for i in first)}; drop or fill them by a named treatment before bagging"
-        )
-
-
 def _positive_weights(ds: xr.Dataset) -> None:
     weight = ds["weight"].values
     if (weight <= 0).any():
@@ -225,8 +218,8 @@ def _values(ds: xr.Dataset) -> None:
         spread = ds["sample_variance"].values
         bad = np.flatnonzero(~(np.isfinite(spread) & (spread >= 0)))
         require(bad.size == 0, f"{bad.size} sample variances are missing or negative (first: bag "
-                f"{ds[BAG].values[bad[:1]].tolist()}); give zero or more for every bag, or drop "
-                "the variable")
+                f"{ds[BAG].values[bad[:1]].tolist()}); give zero or more for every bag (of "
+                "one observation it is 0, as the divisor is their number), or drop the variable")
     if "trials" in ds:
         _trials(ds)
 
@@ -236,7 +229,7 @@ def _trials(ds: xr.Dataset) -> None:
             "a dataset with trials holds positives out of trials, counts whose share is a weighted "
             "mean over the bag: set value.attrs['kind'] = 'count' and value.attrs['aggregation'] = "
             "'mean', or drop the trials")
-    _finite(ds, "trials")
+    require_finite(ds, "trials")
     trials, value, names = ds["trials"].values, ds["value"].values, ds[BAG].values
     wrong = np.flatnonzero((trials < 0) | (trials != np.round(trials)))
     require(wrong.size == 0, f"{wrong.size} numbers of trials are negative or not whole (first: "

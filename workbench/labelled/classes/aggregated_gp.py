@@ -54,6 +54,7 @@ class AggregatedGP(LabelledModel):
     --------
     >>> import workbench as wb
     >>> ds = wb.load("swiss-roll", n_bags=20, mean_size=10, size_std=4)
+    >>> ds["value"] = ds["value"].assign_attrs(kind="continuous")
     >>> fit = wb.AggregatedGP(kernel="rbf", max_steps=5).fit(ds)
     >>> fit.at(ds).mean.dims
     ('individual',)

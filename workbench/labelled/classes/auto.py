@@ -26,6 +26,7 @@ from workbench.labelled.candidates import (
 )
 from workbench.labelled.caveats import warn_of_extrapolation, warn_of_one_area, warn_of_totals
 from workbench.labelled.classes.base import LabelledModel
+from workbench.labelled.classes.constant import Constant
 from workbench.labelled.classes.vbagg import VBAgg
 from workbench.labelled.fit import Fit
 from workbench.labelled.source import Converted, to_source
@@ -143,7 +144,8 @@ class Auto(LabelledModel):
             try:
                 weighing = weigh({name: fit.model for name, fit in fits.items()}, ds, effort,
                                  self.options.seed, workers, progress, part_of(callback, 0.4, 1.0),
-                                 {name: fit.hyperparameters for name, fit in fits.items()})
+                                 {name: fit.hyperparameters for name, fit in fits.items()},
+                                 Constant())
             except (Cancelled, KeyboardInterrupt):
                 cancelled = True
                 notes.append("weighing the candidates was cancelled")

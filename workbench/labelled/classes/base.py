@@ -16,7 +16,7 @@ from workbench import schema
 from workbench.bagging import looked_at
 from workbench.checks import choose
 from workbench.gp.models.retired import refuse_retired
-from workbench.labelled.caveats import warn_of_fit
+from workbench.labelled.caveats import warn_of_fit, warn_of_normal
 from workbench.labelled.fit import Fit
 from workbench.labelled.source import Converted, to_source
 
@@ -90,10 +90,17 @@ class LabelledModel:
         -------
         Fit
             Also when cancelled (``fit.cancelled``).
+
+        Warns
+        -----
+        FitWarning
+            Where counts of 100 or less are taken for Normal, or a default of ``noise`` passes over
+            variances that the data state; and of other things that the data cannot support.
         """
         data = self._learnable(ds)
         fit = Fit(self._inner.fit(data.source(), progress=progress, callback=callback), self, data)
         warn_of_fit(fit, data)
+        warn_of_normal(fit, {"": data.ds})
         return fit
 
     def condition(self, ds: xr.Dataset, hyperparameters: Mapping) -> Fit:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 import xarray as xr
 
 from workbench.gp.models.keeping import Kept
+from workbench.labelled.caveats import warn_of_normal
 from workbench.labelled.classes.base import LabelledModel
 from workbench.labelled.several import SourcesFit
 from workbench.labelled.sources import Several, converted, to_sources
@@ -34,10 +35,18 @@ class MultiSourceModel(LabelledModel):
         -------
         SourcesFit
             Also when cancelled (``fit.cancelled``).
+
+        Warns
+        -----
+        FitWarning
+            Where counts of 100 or less are taken for Normal, or a default of ``noise`` passes over
+            variances that the data state; and of other things that the data cannot support.
         """
         found = converted(data)
         inner = self._inner.fit(to_sources(found, trust), progress=progress, callback=callback)
-        return SourcesFit(inner, self, found)
+        fit = SourcesFit(inner, self, found)
+        warn_of_normal(fit, {name: one.ds for name, one in found.items()})
+        return fit
 
     def starting_values(self, data: Several, trust: Mapping[str, float] | None = None
                         ) -> dict[str, dict]:

@@ -16,7 +16,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from workbench.checks import InputError, require
+from workbench.checks import InputError, option, require, warn
 from workbench.gp.data.bags import Bags, Source
 from workbench.gp.data.inputs import fit_inputs
 from workbench.gp.fields.exact import ExactField
@@ -35,6 +35,7 @@ from workbench.gp.optimisation.training import History, maximise_evidence
 _LARGE = 5_000      # areas above which iterative solvers are the default
 # Areas from which a quarter of them is fitted first, but not fewer nor many more than are enough.
 _PILOT, _ENOUGH = 600, (150, 500)
+_DROPPED = 0.05     # share of areas left out at an end of the range that is worth a warning
 
 
 class QuasiState(EvidenceState):
@@ -43,6 +44,7 @@ class QuasiState(EvidenceState):
     def __init__(self, model: Model, source: Source):
         self.options, self.given, options = model.options, source, model.options
         self.notes: list[str] = []
+        self._selected = ""     # what to warn of areas that were left out by their outcome
         self.likelihood = _chosen(options, source)
         self.link = self.likelihood.link
         # Everything is per unit of weight; totals of sums are taken at the end.
@@ -147,6 +149,8 @@ class QuasiState(EvidenceState):
             self.evidence, self.hyperparameters, self.options, tolerance=self._tolerance(),
             progress=progress, callback=callback, metric=self._pilot())
         history.notes[:0] = self.notes
+        if self._selected:
+            warn(self._selected)
         self.compute_posterior()
         return history
 
@@ -180,14 +184,29 @@ class QuasiState(EvidenceState):
         if self.options.boundary == "refuse":
             raise InputError(
                 f"{told} (first: {shown}), where the {self.likelihood.name} likelihood has no "
-                "finite observation of f; boundary='half' moves them inside by half an event, "
-                "boundary='drop' leaves these areas out")
+                f"finite observation of f. {option('boundary', 'half')} moves them inside by half "
+                f"an event, {option('boundary', 'drop')} leaves these areas out, by their outcome; "
+                "where the outcome is rare both make the map too high, and dropping more so. "
+                f"{self._instead()}")
         if self.options.boundary == "drop":
             require(len(where) < len(statistic), f"{told}; nothing is left to learn from")
             self.notes.append(f"{told} and were left out: {shown}")
+            if len(where) > _DROPPED * len(statistic):
+                self._selected = (f"{told} and were left out, by their outcome: if it is rare, the "
+                                  f"map is too high. {self._instead()}")
             return statistic[~edge], ~edge
         self.notes.append(f"{told} and were moved inside by half an event: {shown}")
         return self.likelihood.half_an_event(statistic, self.count), kept
+
+    def _instead(self) -> str:
+        """The model that has no such ends: of the events themselves, at the same places."""
+        given, python, flags = (
+            ("positives and trials", "trials=...", "--trials NAME") if self.likelihood.proportions
+            else ("counts and their exposure", "kind='count', weight=...",
+                  "--kind count --weight NAME"))
+        return (f"Exact is a model of {given}, wb.VBAgg of wb.bag_points(table, value, {python}); "
+                f"in the shell workbench disaggregate --points FILE --value NAME {flags} --model "
+                "vbagg")
 
     def _noises(self, scale: float) -> list[Hyperparameter]:
         like, items = self.observed, []
