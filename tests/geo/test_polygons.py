@@ -11,8 +11,10 @@ from rasterio.transform import from_origin
 
 from workbench import schema
 from workbench.bagging import merge
+from workbench.bagging.findings import listing
 from workbench.checks import InputError
 from workbench.geo import bag_polygons, polygon_places
+from workbench.preflight.totals import totals_of
 
 CRS = "EPSG:32633"
 SHAPE = (8, 10)  # rows, columns of 100 m, the north-west corner at (1000, 2000)
@@ -83,6 +85,29 @@ def test_weights_of_areas_and_outside_add_up_to_the_raster():
     assert "lies outside all areas" in ds.attrs["treatments"]
     with pytest.raises(InputError, match="lies outside all areas; pass outside='report'"):
         bagged(outside="error")
+
+
+def test_weight_of_areas_that_are_left_out_is_not_outside_all_areas():
+    whole, weight = bagged(), people()
+    given = areas(cases=[10.0, np.nan, 3.0])
+    with listing() as found:
+        ds = bagged(given, missing_value="drop")
+    assert ds.attrs["outside_weight"] == pytest.approx(whole.attrs["outside_weight"], rel=1e-9)
+    in_it = whole["weight"].values[whole["membership"].values == 1].sum()
+    assert ds.attrs["left_out_weight"] == pytest.approx(in_it, rel=1e-6)
+    assert f"{in_it:,.6g} of the weight" in ds.attrs["treatments"]
+    assert "lies in areas that were left out" in ds.attrs["treatments"]
+    marked = {one.code: one.cells for one in found}
+    inside, outside = (set(zip(one.x, one.y, strict=True)) for one in (
+        marked["left-out"], marked["outside"]))
+    assert (1650, 1650) in inside and (1650, 1650) not in outside       # amid the second area
+    row = totals_of(ds, found.counted).loc["weight"]
+    assert row["left out"] == pytest.approx(in_it, rel=1e-6)
+    assert row["outside"] == pytest.approx(whole.attrs["outside_weight"])
+    later = totals_of(ds, {}).loc["weight"]                             # of data bagged before
+    assert later["read"] == pytest.approx(weight.sum().item(), rel=1e-6)
+    assert later["left out"] == pytest.approx(in_it, rel=1e-6)
+    assert "left_out_weight" not in whole.attrs
 
 
 def test_individuals_carry_the_values_of_their_pixel():

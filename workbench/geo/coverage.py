@@ -8,6 +8,7 @@ import xarray as xr
 from workbench.bagging.cells import cells_of
 from workbench.bagging.findings import NOTE, WARNING, counted, refuse
 from workbench.checks import option, package
+from workbench.geo.globe import projected
 from workbench.geo.treatments import CleaningOptions, Record
 
 SLIVERS = 1e-3      # share of the weight: shared borders drawn twice overlap by as little
@@ -55,12 +56,39 @@ def coverage_fractions(areas, grid: xr.DataArray) -> tuple[np.ndarray, np.ndarra
     return area[inside], cell[inside], coverage[inside]
 
 
+def covered_by(areas, grid: xr.DataArray) -> np.ndarray:
+    """What of each cell some areas cover together.
+
+    Parameters
+    ----------
+    areas : geopandas.GeoDataFrame
+        Polygons with a CRS; there may be none.
+    grid : xr.DataArray
+        As of `coverage_fractions`.
+
+    Returns
+    -------
+    np.ndarray (cell,)
+        Sums of fractions: more than one where areas overlap.
+    """
+    there = areas[~(areas.geometry.isna() | areas.geometry.is_empty)]
+    if not len(there):
+        return np.zeros(grid.size)
+    if there.crs != grid.rio.crs:
+        there = projected(there, grid.rio.crs)
+    _, cell, coverage = coverage_fractions(there, grid)
+    return np.bincount(cell, weights=coverage, minlength=grid.size)
+
+
 def account(
     weight: np.ndarray, cell: np.ndarray, coverage: np.ndarray, options: CleaningOptions,
     record: Record, made: bool = False, owner: np.ndarray | None = None,
-    grid: xr.DataArray | None = None,
+    grid: xr.DataArray | None = None, dropped: np.ndarray | None = None,
 ) -> dict[str, float]:
     """Compare the raster's total weight with what the areas cover: overlaps and the outside.
+
+    Outside is what lies in no area that was given; what lies in those that were left out, for
+    they have no value, is counted by itself.
 
     Both are counted pixel by pixel: areas overlap by what they cover beyond the whole of a pixel,
     so an overlap within a pixel that they do not fill is taken off what lies outside.
@@ -81,11 +109,13 @@ def account(
         Id of the area of each entry of ``cell``, to say which ones overlap.
     grid : xr.DataArray, optional
         Raster of the weight, for a check to show which pixels are meant.
+    dropped : np.ndarray, optional
+        What of each cell areas cover that were left out, from `covered_by`.
 
     Returns
     -------
     dict of str to float
-        outside_weight and outside_share.
+        outside_weight and outside_share; left_out_weight where areas were left out.
 
     Raises
     ------
@@ -117,19 +147,30 @@ def account(
                         effect="totals of areas add up to more than is there",
                         fix="correct the borders, or check for one area inside another",
                         severity=NOTE if few else WARNING)
-    outside = 0.0 if made else float((flat * np.clip(1 - covered, 0, 1)).sum())
+    free = np.clip(1 - covered, 0, 1)           # of no area that is kept
+    beyond = free if dropped is None else np.clip(free - dropped, 0, 1)
+    outside = 0.0 if made else float((flat * beyond).sum())
+    lost = 0.0 if made else float((flat * (free - beyond)).sum())
+    if lost <= ROUNDING * total:
+        lost = 0.0
+    else:
+        cells = (free - beyond > ROUNDING) & (flat > 0)
+        record.note(f"{lost:,.6g} of the weight ({lost / total:.2%}) lies in areas that were left "
+                    "out", code="left-out", where=["weight"], count=int(cells.sum()),
+                    cells=cells_of(grid, cells), effect="it is not on the map")
     share = outside / total if total else 0.0
     counted(outside=outside)
     if share > 1e-6:
         sentence = f"{outside:,.6g} of the weight ({share:.2%}) lies outside all areas"
-        left = (covered < 1 - 1e-6) & (flat > 0)
+        left = (beyond > 1e-6) & (flat > 0)
         pixels, cells = int(left.sum()), cells_of(grid, left)
         if options.outside == "error":
             refuse(sentence, f"pass {option('outside', 'report')} to go on without it",
                    code="outside", where=["weight"], count=pixels, cells=cells)
         else:
             record.note(sentence, count=pixels, cells=cells, **about_outside(share))
-    return {"outside_weight": outside, "outside_share": float(share)}
+    found = {"outside_weight": outside, "outside_share": float(share)}
+    return found | ({"left_out_weight": lost} if lost else {})
 
 
 def about_outside(share: float) -> dict[str, object]:

@@ -13,7 +13,7 @@ from workbench.bagging.findings import counted, part
 from workbench.checks import choose, option, require
 from workbench.geo.areas import label_columns, numeric_column, read_areas
 from workbench.geo.classes import with_classes, without_absent
-from workbench.geo.coverage import account, coverage_fractions
+from workbench.geo.coverage import account, coverage_fractions, covered_by
 from workbench.geo.derived import with_derived
 from workbench.geo.grids import CELLS, is_word, made_weight
 from workbench.geo.grids import weight_units as units_of
@@ -144,7 +144,8 @@ def bag_polygons(
     -------
     xr.Dataset
         A bagged dataset with row, column and coverage of the individuals, bag_geometry, and the
-        attributes grid_transform, grid_shape, outside_weight, outside_share and treatments.
+        attributes grid_transform, grid_shape, outside_weight, outside_share (of what lies in no
+        area that was given), left_out_weight (in areas that were left out) and treatments.
 
     Raises
     ------
@@ -213,7 +214,7 @@ def bag_polygons(
             require(bool(kept.any()), f"no area with a value has a population in {population!r}")
             people, persons = population, numeric_column(areas, population, "population")
         weight = "area" if weight is None else weight
-    areas, values = areas[kept], values[kept]
+    dropped, areas, values = areas[~kept], areas[kept], values[kept]
     if grid is None:                        # a check goes on with areas where a raster is unusable
         named = layers if wanted is None else {grid_of: wanted}
         grid = made_weight(weight if is_word(weight) else "area", named, areas, record,
@@ -225,7 +226,7 @@ def bag_polygons(
 
     area, cell, coverage = coverage_fractions(areas, grid)
     outside = account(grid.values, cell, coverage, options, record, is_word(weight),
-                      areas.index.to_numpy()[area], grid)
+                      areas.index.to_numpy()[area], grid, covered_by(dropped, grid))
     counted(individuals=cell.size)
     area, cell, coverage = weighted(grid, area, cell, coverage, options, record)
     matrix, whole = pixel_covariates(

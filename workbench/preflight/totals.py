@@ -40,7 +40,7 @@ def totals_of(ds: xr.Dataset, counted: Mapping[str, float]) -> pd.DataFrame:
     for name, after in kept.items():
         before, outside = counted.get(name, np.nan), float(lost.get(name, 0.0))
         if name == "weight" and np.isnan(before) and not np.isnan(outside):
-            before = after + outside
+            before = after + outside + float(ds.attrs.get("left_out_weight", 0.0))
         twice = counted.get("twice", 0.0) if name == "weight" else np.nan
         # Merging areas leaves none out.
         left = counted.get("bagged", after) if name == "areas" else after

@@ -13,6 +13,8 @@ from markupsafe import Markup
 
 from workbench.checks import InputError
 from workbench.checks.figures import figure
+from workbench.evaluation.evidence import SURE
+from workbench.evaluation.judgement import Verdict as Judged
 from workbench.labelled.card import CARD
 from workbench.pipeline.base import BaseSpec
 from workbench.pipeline.own_files import POLYGONS
@@ -30,13 +32,16 @@ _STYLE = re.compile(r"<style[^>]*>.*?</style>", re.DOTALL | re.IGNORECASE)
 
 
 def content_of(maps: xr.Dataset, check, compare, recover, sections: Mapping[str, Any], log: bool,
-               axes: tuple[str, str], title: str | None) -> dict[str, Any]:
+               axes: tuple[str, str], title: str | None, judged: Judged | None = None
+               ) -> dict[str, Any]:
     """What the page shows, by the names that its template has.
 
     Parameters
     ----------
     maps, check, compare, recover, sections, log, axes, title
         As of `workbench.report`.
+    judged : Verdict, optional
+        What was said of the map before.
 
     Returns
     -------
@@ -53,7 +58,7 @@ def content_of(maps: xr.Dataset, check, compare, recover, sections: Mapping[str,
     content = {
         "title": title, "subtitle": _subtitle(maps, card), "assumed": ASSUMED,
         "verdict": verdict_of(maps, card, compared=None if compare is None else compare.data,
-                              recovered=recover),
+                              recovered=recover, judged=judged), "sure": f"{SURE:g}",
         "facts": data_facts(maps, card), "treatments": _lines(maps, "treatments"),
         "oddities": _lines(maps, "sanity"), "check": embedded(check), "still": still,
         "undrawn": undrawn, "areas": areas, "distribution": maps.attrs.get("distribution", ""),

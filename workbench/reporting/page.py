@@ -11,6 +11,7 @@ import xarray as xr
 
 from workbench import geo
 from workbench.checks import package, require
+from workbench.evaluation.judgement import Verdict as Judged
 from workbench.outputs import check_output, write_bytes
 from workbench.pipeline.base import existing
 from workbench.reporting.content import content_of
@@ -63,7 +64,8 @@ class Report:
 def report(maps: xr.Dataset | str | Path, path: str | Path | None = None, *, check=None,
            compare=None, recover: xr.Dataset | None = None,
            sections: Mapping[str, Any] | None = None, log: bool = False,
-           axes: tuple[str, str] = ("x", "y"), title: str | None = None) -> Report:
+           axes: tuple[str, str] = ("x", "y"), title: str | None = None,
+           verdict: Judged | None = None) -> Report:
     """Everything that is known of a map on one page: data, model, convergence, maps, scores, code.
 
     Parameters
@@ -87,6 +89,8 @@ def report(maps: xr.Dataset | str | Path, path: str | Path | None = None, *, che
         Coordinates that make the map, for data without geography.
     title : str, optional
         Of the page; by default that of the data.
+    verdict : workbench.evaluation.judgement.Verdict, optional
+        What was said of the map before, such as by the app: the report says the same.
 
     Returns
     -------
@@ -122,7 +126,8 @@ def report(maps: xr.Dataset | str | Path, path: str | Path | None = None, *, che
         maps = geo.read(existing("map", maps))
     require("mean" in maps or "bag_mean" in maps, "the dataset is no map: it has neither 'mean' "
             "nor 'bag_mean'; give what `workbench disaggregate` or fit.to_dataset made")
-    content = content_of(maps, check, compare, recover, sections or {}, log, axes, title)
+    content = content_of(maps, check, compare, recover, sections or {}, log, axes, title,
+                         verdict)
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(Path(__file__).parent), autoescape=True,
         undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True)

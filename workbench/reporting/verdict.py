@@ -19,8 +19,9 @@ from workbench.evaluation.evidence import (
     TOO_NARROW,
     WIDE,
     of_recovery,
-    standing_of,
 )
+from workbench.evaluation.judgement import AMBER, GREEN, OPEN, RED, judge
+from workbench.evaluation.judgement import Verdict as Judged
 from workbench.labelled.caveats import FAR_OFF, far_off
 from workbench.pipeline.base import FIRST
 from workbench.pipeline.scoring import is_scored, scores
@@ -29,6 +30,7 @@ from workbench.schema import counts_add_up
 GOOD, CARE, BAD = "good", "care", "bad"
 ASSUMED = ("No test of totals can see inside the areas: the map takes for granted that what tells "
            "areas apart tells places inside them apart in the same way.")
+_LIGHTS = {GREEN: GOOD, AMBER: CARE, RED: BAD, OPEN: CARE}
 _MARKS = {GOOD: "✓", CARE: "!", BAD: "✗"}
 
 
@@ -55,7 +57,7 @@ class Verdict:
 
 
 def verdict_of(maps: xr.Dataset, card: dict[str, Any], *, compared: xr.Dataset | None = None,
-               recovered: xr.Dataset | None = None) -> Verdict:
+               recovered: xr.Dataset | None = None, judged: Judged | None = None) -> Verdict:
     """Whether a map can be relied on, by what was tested and what is known to be wrong.
 
     Parameters
@@ -68,6 +70,8 @@ def verdict_of(maps: xr.Dataset, card: dict[str, Any], *, compared: xr.Dataset |
         ``data`` of a `Comparison`.
     recovered : xr.Dataset, optional
         From `workbench.recover`.
+    judged : workbench.evaluation.judgement.Verdict, optional
+        What the app said of the map: the report says it in the same words, with the same light.
 
     Returns
     -------
@@ -75,8 +79,10 @@ def verdict_of(maps: xr.Dataset, card: dict[str, Any], *, compared: xr.Dataset |
         Bad if the fit failed or a simple map predicts as well; good if a test speaks for the map
         and nothing against it; with care otherwise.
     """
+    if judged is not None:
+        return Verdict(_LIGHTS[judged.light], judged.sentence, _beside(judged, maps, card))
     tests = [*_held_out(maps), *_weighed(card), *_compared(compared, card),
-             *_recovered(recovered, card)]
+             *_recovered(maps, recovered, card)]
     tested = any(point.kind == GOOD for point in tests)
     points = [*_training(maps, card), *tests]
     if not tests:
@@ -93,6 +99,14 @@ def verdict_of(maps: xr.Dataset, card: dict[str, Any], *, compared: xr.Dataset |
     things = "one thing" if cares == 1 else f"{cares} things"
     start = "The tests speak for this map, but know" if tested else "Use this map with care: know"
     return Verdict(CARE, f"{start} {things} first.", points)
+
+
+def _beside(judged: Judged, maps: xr.Dataset, card: dict[str, Any]) -> list[Point]:
+    """What a verdict says against the map, and what is known beside what it rests on."""
+    if judged.light == OPEN:
+        return [*_training(maps, card), *_weighed(card), *_limits(maps, card)]
+    found = [Point(CARE, f"{one[:1].upper()}{one[1:]}.") for one in judged.reasons]
+    return [*found, *_odd(maps)]
 
 
 def can_be_scored(maps: xr.Dataset) -> bool:
@@ -200,21 +214,20 @@ def _compared(data: xr.Dataset | None, card: dict[str, Any]) -> list[Point]:
     return [Point(kind, text), *covered]
 
 
-def _recovered(data: xr.Dataset | None, card: dict[str, Any]) -> list[Point]:
+def _recovered(maps: xr.Dataset, data: xr.Dataset | None, card: dict[str, Any]) -> list[Point]:
     """The map's model beside the others that found known areas from merged ones."""
     if data is None or not data.attrs.get("sentence"):
         return []
-    text = f"Areas recovered from merged ones: {data.attrs['sentence']}"
     mine = _mine([str(name) for name in data["model"].values], card)
     if not mine:
-        return [Point(CARE, f"{text} The model of this map is not among them.")]
-    found = of_recovery(data, mine)
-    stands = standing_of(found)
-    if not np.isfinite(found.ours) or not stands.known:
-        return [Point(CARE, text)]
-    kind = BAD if stands.better else CARE if stands.tied or stands.unsure or (
-        stands.alone) else GOOD
-    return [Point(kind, text), *_covered(found.coverage, "of them")]
+        return [Point(CARE, f"Areas recovered from merged ones: {data.attrs['sentence']} "
+                            "The model of this map is not among them.")]
+    beyond = maps.get("extrapolation")
+    outside = float((beyond > 1e-9).mean()) if beyond is not None and beyond.size else 0.0
+    found = judge(of_recovery(data, mine), outside)
+    said = f" But {'; '.join(found.reasons)}." if found.reasons else ""
+    return [Point(_LIGHTS[found.light],
+                  f"Areas recovered from merged ones: {found.sentence}{said}")]
 
 
 def _mine(names: list[str], card: dict[str, Any]) -> str:
@@ -237,6 +250,11 @@ def _limits(maps: xr.Dataset, card: dict[str, Any]) -> list[Point]:
         found.append(Point(CARE, f"{areas} areas are too few to test what a map says inside them."))
     elif areas < FEW and areas:
         found.append(Point(CARE, f"{areas} areas make a weak test of any map."))
+    return [*found, *_odd(maps)]
+
+
+def _odd(maps: xr.Dataset) -> list[Point]:
+    found = []
     sanity = str(maps.attrs.get("sanity", "none"))
     if sanity not in ("none", "not looked at", ""):
         for line in filter(None, (re.sub(r"^[-•]\s*", "", one) for one in sanity.split("\n"))):

@@ -203,9 +203,9 @@ def test_points_and_polygons_scores_and_a_narrow_page(page, apps_url):
     expect(status(page)).to_contain_text("50 areas")
     points = fingerprint(page)
     assert points[0] != 0
-    expect(page.get_by_role("row", name=re.compile("^Constant rate"))).to_be_visible(timeout=WAIT)
+    expect(page.get_by_role("row", name=re.compile("^One rate"))).to_be_visible(timeout=WAIT)
     press(page, "bars")
-    expect(page.get_by_role("row", name=re.compile("^Constant rate"))).to_be_hidden()
+    expect(page.get_by_role("row", name=re.compile("^One rate"))).to_be_hidden()
     page.wait_for_function("""() => [...Bokeh.documents[0]._all_models.values()].filter(
         m => m.type === 'Figure' && m.title?.text?.includes('lower is better')).length === 2""",
                            timeout=WAIT)

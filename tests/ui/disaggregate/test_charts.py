@@ -27,7 +27,7 @@ def test_no_scores_of_other_data_are_shown(one_thread):
     session = Session(state)
     charts = Charts(session.settled())
     of, table = charts._coverage.object, charts.scores.table.object
-    assert of is not None and "Constant" in table and not charts.waiting.visible
+    assert of is not None and ">One " in table and not charts.waiting.visible
     with param.parameterized.discard_events(session.store):
         session.store.scores = None         # other settings of the same data: they only fade
     charts._scored()
@@ -56,10 +56,10 @@ def test_held_out_areas_are_the_calibration_of_data_without_a_fine_truth(one_thr
     assert charts.target.value == HELD_OUT and not charts._sized[1].visible
     lines = {one.label: one.data.values.tolist() for one in charts._coverage.object
              if isinstance(one, hv.Curve)}
-    assert lines["Constant rate"] == [list(one) for one in zip((0.5, 0.8, 0.95), covered,
+    assert lines["One flat rate"] == [list(one) for one in zip((0.5, 0.8, 0.95), covered,
                                                                strict=True)]
     assert "Population split" in lines and not any("GLM" in label for label in lines)
-    assert "Constant rate" in charts._legend.object and "standard" not in charts._legend.object
+    assert "One flat rate" in charts._legend.object and "standard" not in charts._legend.object
     # What pictures of the page have of it: words, and lines that are gradients.
     assert charts._legend.css_classes == [DRAWN] and "linear-gradient" in charts._legend.object
     assert not charts.seen.visible and "In-sample" in charts.scores.table.object
@@ -103,7 +103,7 @@ def test_nothing_of_former_data_is_judged_or_taken_away_while_others_are_fitted(
     session = Session(state)
     store = session.settled()
     exports, maps, strip = Exports(store), Maps(store), Strip(store)
-    assert verdict_of(store).sentence and exporting.bundle(store, "") and not store.stale
+    assert verdict_of(store).sentence and exporting.bundle(store) and not store.stale
     assert strip._panel.visible and maps._row.styles["opacity"] == "1"
     store.close()
     store._spec = State(dataset="korea").spec()         # as when Fit is pressed at once

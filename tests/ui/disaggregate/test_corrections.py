@@ -21,7 +21,7 @@ from workbench.ui.disaggregate.remedies import remedies
 from workbench.ui.disaggregate.state import AUTO, STEPS, State
 from workbench.ui.disaggregate.steps import BUSY, DONE, DOUBT, NEXT, WRONG, steps_of
 from workbench.ui.disaggregate.store import Store
-from workbench.ui.disaggregate.verdict import GREEN, OPEN, RED, Verdict
+from workbench.ui.disaggregate.verdict import AMBER, GREEN, OPEN, RED, Verdict
 from workbench.ui.disaggregate.views.banner import Banner
 from workbench.ui.disaggregate.views.checks import Checks
 from workbench.ui.disaggregate.views.maps import Maps
@@ -163,7 +163,9 @@ def test_own_data_are_corrected_in_the_dialog_and_again_when_they_are_in_use(bro
         assert not view.corrections.cells.data["xs"]
 
         pressed(view, "Leave these areas out")
-        assert checked(store, view)["value-missing"].severity == WARNING
+        assert checked(store, view)["value-missing"].severity == NOTE       # it was dealt with
+        left = {one.code for one in store.own.of(WARNING)}
+        assert left == {"outside", "extrapolation"} and "1 error, 2 warnings" in view.told.object
         said = [row[0].html for row in view.corrections.column]
         assert any("Done: leave these areas out" in one and "2 areas without a value were dropped"
                    in one for one in said)
@@ -243,7 +245,13 @@ def test_steps_say_where_one_is_and_are_in_the_url():
     assert preview.kind == "start"
     store.answer = replace(preview, kind="learnt")
     assert marks(GREEN)["map"] == DONE and marks(RED)["map"] == WRONG
-    assert marks()["model"] in (DONE, DOUBT) and marks()["report"] == DONE
+    assert marks()["model"] in (DONE, DOUBT) and marks(AMBER)["report"] == DONE
+    told = {one.name: one.told for one in steps_of(store, Verdict(OPEN, ""))}
+    assert marks()["report"] == NEXT and told["report"] == told["map"] == "not yet tested"
+    store.testing = (3, 12)
+    assert marks()["report"] == BUSY
+    store.param.update(testing=(0, 0), untested=messages.STOPPED_TEST)      # by Cancel
+    assert marks()["report"] == NEXT
     store.answer = replace(preview, kind="stopped")
     assert marks()["model"] == DOUBT
     store.check = Check("data", [Finding("odd", "odd", severity=ERROR)], None, {}, None)

@@ -273,3 +273,28 @@ def test_a_session_whose_fit_is_of_other_data_is_refused(begin):
 def test_keys_tell_fits_apart():
     fits = {Fitted(), Fitted(FITTED), Fitted(FITTED, "a:1"), Fitted(CANCELLED, "a:1")}
     assert len(fits) == 4 and engine.ready(State().spec(), Fitted(FITTED, "a:1")) is None
+
+
+def cards(store):
+    """Hyperparameters by candidate, or of the one model, as files that are taken away have them."""
+    answer, scene = store.answer, store.scene
+    for maps in (exporting.maps_of(answer, scene, 4.0), exporting.bundle(store).maps()):
+        card = json.loads(maps.attrs["model_card"])
+        for one in card.get("candidates", [card]):
+            yield from one["hyperparameters"]
+
+
+def test_what_was_learnt_is_told_as_learnt_and_only_what_a_slider_fixed_as_fixed(begin, mixture):
+    learnt = list(cards(mixture.store))
+    assert learnt and not any(one["fixed"] or one["prior"] == "fixed" for one in learnt)
+    assert any(one["prior"].startswith("PC: ") for one in learnt)
+    report = exporting.bundle(mixture.store).report()
+    assert "fixed by the user" not in report and "prefers small" in report
+    again = begin(mixture.state.query())            # made at the values of its address
+    again.maps()
+    assert not any(one["fixed"] for one in cards(again.store))
+    session = fitted(begin, SMALL + "&nugget=0.1")
+    session.state.variance = stops(session.state)[1]
+    session.settled()
+    assert {one["name"] for one in cards(session.store) if one["fixed"]} == {
+        "linear.variance", "nugget.std"}

@@ -13,7 +13,7 @@ from bokeh.models import ColorBar, LinearColorMapper, LogColorMapper, Row
 
 from tests.ui.disaggregate.sessions import SMALL, Session, outcome
 from workbench.ui.base.views.figures import chart, hover
-from workbench.ui.disaggregate import engine, messages
+from workbench.ui.disaggregate import engine, messages, names
 from workbench.ui.disaggregate.state import State
 from workbench.ui.disaggregate.store import Store
 from workbench.ui.disaggregate.views import map_figures
@@ -198,9 +198,14 @@ def test_scores_are_a_table_or_bars():
     assert view.table.visible and view.bars[0].object is None       # not drawn unseen
     body = view.table.object
     assert "CRPS (count / point)" in body or "CRPS (count per point)" in body
-    assert all(f">{name}</th>" in body for name in ("VBAgg", "Constant rate"))
+    assert all(f">{name}</th>" in body for name in ("VBAgg", "One rate + area effects"))
     assert "which the model has not seen" in body
     assert "NaN" not in body
+    # What is called so reproduces the totals that it has seen; without effects it cannot.
+    flat = engine._FLAT.peek(engine.data_spec(state.spec()))
+    assert "area.std" in flat.hyperparameters and result.attrs[names.EFFECTS]
+    plain = Scores(Store(state), scores=result.assign_attrs({names.EFFECTS: False}), target="bag")
+    assert ">One flat rate</th>" in plain.table.object
     view.shape.value = "bars"
     assert not view.table.visible
     titles = [pane.object.opts.get("plot").kwargs.get("title") or

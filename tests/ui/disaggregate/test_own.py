@@ -66,6 +66,8 @@ def test_dropped_files_become_a_dataset_that_is_mapped_and_tested(contents):
     (lambda c: {"areas.parquet": b"PAR1"}, "areas.parquet is of a kind that is not read here"),
     (lambda c: c | {"more.geojson": b"{}"}, "drop one file of areas"),
     (lambda c: {"people.tif": c["people.tif"]}, "the areas are missing"),
+    (lambda c: {"people.tif": c["people.tif"][:-300]},
+     "people.tif cannot be read .*export or copy it again. Besides, the areas are missing"),
     (lambda c: {"areas.gpkg": b"nonsense"}, "areas.gpkg cannot be read"),
     (lambda c: {"areas.gpkg": bytes(16_000_000)}, "more than 15")])
 def test_what_cannot_be_used_is_said(contents, change, said):

@@ -214,6 +214,8 @@ def test_a_zip_from_a_mac_is_read_with_the_names_of_its_areas(tmp_path, encoding
     (lambda p: p | {"C:\\x.shx": b""}, "leads out of the zip"),
     (lambda p: p | {"b/Other.shp": p["a/Ämter.shp"]}, "2 shapefiles .a/Ämter.shp, b/Other.shp"),
     (lambda p: p | {"b/Ämter.dbf": p["a/Ämter.dbf"]}, "a part of its shapefile twice"),
+    (lambda p: {"a.shp": p["a/Ämter.shp"]}, "z.zip lacks .shx and .dbf of its shapefile"),
+    (lambda p: {n: c for n, c in p.items() if ".dbf" not in n}, "z.zip lacks .dbf of its"),
     (lambda p: p | {"a/run.exe": b"x"}, "holds a/run.exe"),
     (lambda p: {"a/.DS_Store": b"x"}, "holds 0 shapefiles")])
 def test_a_zip_of_anything_else_is_refused(tmp_path, change, said):

@@ -1,5 +1,6 @@
 """The verdict: never green where a simple map is as good, or intervals do not hold."""
 
+import json
 from dataclasses import replace
 
 import numpy as np
@@ -12,7 +13,8 @@ from workbench.evaluation.area_scores import clustered_error
 from workbench.evaluation.baselines import GLM, SPLIT
 from workbench.evaluation.evidence import SURE, Evidence, of_recovery
 from workbench.labelled import candidates
-from workbench.ui.disaggregate import engine, recovery
+from workbench.reporting.verdict import verdict_of as reported
+from workbench.ui.disaggregate import engine, exporting, recovery
 from workbench.ui.disaggregate.fitted import Fitted
 from workbench.ui.disaggregate.state import State
 from workbench.ui.disaggregate.store import Store
@@ -267,3 +269,45 @@ def test_a_test_can_be_stopped_and_what_stops_it_is_not_kept(preview):
         recovery.recover(other, scene.plain, stop)
     assert recovery.ready(other) is None
     assert isinstance(recovery.recover(answer, scene.plain, stop), xr.Dataset)     # kept before
+
+
+@pytest.mark.parametrize("scores", [(2, 10, 12), (2, 2.1, 12), (2, 1.99, 12), (3, 1, 12)])
+def test_a_report_says_what_the_page_says(preview, scores):
+    ours, split, flat = scores
+    gaps = np.subtract.outer(scores, scores)
+    found = xr.Dataset(
+        {"scores": (("model", "score"), [[one, one, 0.94] for one in (ours, split, flat)]),
+         "difference": (("model", "other", "score"), np.stack([gaps] * 3, -1)),
+         "difference_error": (("model", "other", "score"), np.full((3, 3, 3), 0.1))},
+        {"model": ["vbagg", SPLIT, FLAT], "other": ["vbagg", SPLIT, FLAT],
+         "score": ["crps", "deviance", "coverage_95"],
+         "score_title": ("score", ["CRPS", "deviance", "95 %"])}, {"headline": "crps"})
+    store = shown(preview, recovered=found)
+    page, answer = verdict_of(store), store.answer
+    maps = exporting.maps_of(answer, store.scene, 4.0)
+    card = json.loads(maps.attrs["model_card"])
+    report = reported(maps, card, judged=page)
+    assert report.sentence == page.sentence
+    assert report.kind == {GREEN: "good", AMBER: "care", RED: "bad"}[page.light]
+    told = " ".join(point.text.lower() for point in report.points)
+    assert all(reason.lower() in told for reason in page.reasons)
+    # without the page the same rule has the last word on the same areas
+    alone = next(point for point in reported(maps, card, recovered=found.assign_attrs(
+        sentence="told.")).points if point.text.startswith("Areas recovered"))
+    opening = judge(of_recovery(found, "vbagg"), answer.fit.outside_share).sentence
+    assert opening in alone.text
+    store.close()
+
+
+def test_what_nothing_has_tested_is_reported_as_on_the_page(preview):
+    store = shown(preview)
+    page = verdict_of(store)
+    report = reported(exporting.maps_of(store.answer, store.scene, 4.0), {}, judged=page)
+    assert page.light == OPEN and (report.sentence, report.kind) == (page.sentence, "care")
+    store.close()
+
+
+def test_a_fit_that_failed_is_red_whatever_its_scores():
+    found = judge(GOOD, 0.0, ("d",), ("the optimisation failed",))
+    assert (found.light, found.sentence) == (
+        RED, "Do not rely on this map: the optimisation failed.") and found.reasons == ("d",)

@@ -7,6 +7,7 @@ import pandas as pd
 import xarray as xr
 
 from workbench.evaluation.area_scores import clustered_error, headline, relative
+from workbench.evaluation.evidence import surely
 from workbench.evaluation.recovery.trend import extrapolate
 
 CAVEAT = (
@@ -194,6 +195,7 @@ def _sentence(out: xr.Dataset) -> str:
     for name in scores.index[1:]:
         gap = float(out["difference"].sel(model=name, other=best, score=main))
         error = float(out["difference_error"].sel(model=name, other=best, score=main))
-        sure = "" if gap > 2 * error else ", which may be chance"
-        others.append(f"{name} is worse by {gap:.2g} ± {error:.1g}{sure}")
+        sure = "" if surely(gap, error) else ", which may be chance"
+        told = "" if others else " (one standard error)"
+        others.append(f"{name} is worse by {gap:.2g} ± {error:.1g}{told}{sure}")
     return f"{said}{': ' if others else ''}{'; '.join(others)}."

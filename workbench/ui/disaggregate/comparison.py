@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import numpy as np
 
+from workbench.evaluation import judgement_words as words
 from workbench.evaluation.evidence import SPLIT, Evidence, surely
 from workbench.plots import ColourScale, colour_scale
 from workbench.ui.disaggregate import labels
-from workbench.ui.disaggregate import verdict_words as words
 from workbench.ui.disaggregate.scenes import Scene
 
 LABEL = "estimate − population split"

@@ -19,7 +19,7 @@ from workbench.checks import require
 from workbench.pipeline.spec import Spec
 from workbench.ui.base.cache import Cache
 from workbench.ui.base.fitted import CANCELLED, FITTED
-from workbench.ui.disaggregate import mixtures
+from workbench.ui.disaggregate import given, mixtures
 from workbench.ui.disaggregate.fitted import UNFITTED, Fitted
 from workbench.ui.disaggregate.scenes import Scene, data_spec, frozen, ready_scene, scene
 from workbench.ui.disaggregate.verdict import with_split
@@ -215,7 +215,7 @@ def scores(answer: Answer) -> xr.Dataset:
         if "constant" not in fits:
             fits["constant"] = _FLAT.get(data_spec(answer.spec),
                                          lambda: make_model("constant").fit(data))
-        return with_split(evaluate(fits, data, samples=SAMPLES), data, SAMPLES)
+        return with_split(evaluate(fits, data, samples=SAMPLES), data, SAMPLES, fits["constant"])
 
     return _SCORES.get((answer.spec, answer.fitted), make) if answer.again else make()
 
@@ -294,7 +294,7 @@ def answer_of(spec: Spec, fit: Fit, kind: str, fitted: Fitted) -> Answer:
 
 def _answer(spec: Spec, fit: Fit, data: xr.Dataset, kind: str, started: float,
             fitted: Fitted = UNFITTED) -> Answer:
-    predictive = fit.at(data)
+    predictive = given.told(fit, spec.hyperparameters).at(data)
     mean, std = frozen(predictive.mean.values), frozen(predictive.std.values)
     return Answer(spec, fit, predictive, mean, std, kind, time.perf_counter() - started,
                   fitted=fitted)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import xarray as xr
 
+from workbench.evaluation.judgement import OPEN
 from workbench.ui.base.views.bundle import Bundle, places
 from workbench.ui.disaggregate import engine, exports, labels, layers, messages, mixtures, own
 from workbench.ui.disaggregate.state import AUTO
@@ -15,6 +16,7 @@ from workbench.ui.disaggregate.state import AUTO
 if TYPE_CHECKING:
     import pandas as pd
 
+    from workbench.evaluation.judgement import Verdict
     from workbench.preflight import Check
     from workbench.ui.disaggregate.engine import Answer, Scene
     from workbench.ui.disaggregate.layers import Layer
@@ -48,7 +50,8 @@ def maps_of(answer: Answer, scene: Scene, threshold: float) -> xr.Dataset:
 
 
 def report(answer: Answer, scene: Scene, threshold: float, *, check: Check | None,
-           recovered: xr.Dataset | None, axes: tuple[str, str]) -> str:
+           recovered: xr.Dataset | None, axes: tuple[str, str],
+           verdict: Verdict | None = None) -> str:
     """The report of a map as one page of HTML, see `workbench.report`.
 
     Parameters
@@ -60,23 +63,26 @@ def report(answer: Answer, scene: Scene, threshold: float, *, check: Check | Non
         From `recovery.recover`.
     axes : (str, str)
         Coordinates that make the map.
+    verdict : Verdict, optional
+        What the page says of the map, which the report then says, too.
     """
     from workbench.reporting import report
 
     return report(maps_of(answer, scene, threshold), check=check, recover=recovered,
-                  axes=axes).to_html()
+                  axes=axes, verdict=verdict).to_html()
 
 
-def bundle(store: Store, verdict: str = "") -> Bundle | None:
+def bundle(store: Store, verdict: Verdict | None = None) -> Bundle | None:
     """What can be taken away of a store; None while there is no map of the present settings.
 
     Parameters
     ----------
     store : Store
-    verdict : str
+    verdict : Verdict, optional
         What the page says of the map.
     """
     answer, scene, state = store.answer, store.scene, store.state
+    said = [] if verdict is None or verdict.light == OPEN else [verdict.sentence]
     if answer is None or scene is None or store.stale or answer.rough:
         return None
     layer = store.layer if store.layer is not None and store.layer.name == state.beside else None
@@ -85,14 +91,14 @@ def bundle(store: Store, verdict: str = "") -> Bundle | None:
     drawn = places(scene.data)
     return Bundle(
         exports.file_name("disaggregated", exports.subject(answer.spec), answer, ""), title,
-        (f"{status}.", *filter(None, [verdict]), labels.NATURAL.format(unit=scene.unit)),
+        (f"{status}.", *said, labels.NATURAL.format(unit=scene.unit)),
         {"model": spec.model, "status": status, "threshold": f"{store.threshold:g} {scene.unit}"},
         lambda: program(answer, spec.threshold, scene, layer, state.choice.axes),
         lambda: table(exports.maps(answer, scene, state, layer), state.choice.axes),
         lambda: exports.maps(answer, scene, state, layer), (*drawn, ".nc"),
-        " ".join([f"{title}. {status}.", *filter(None, [verdict])]),
+        " ".join([f"{title}. {status}.", *said]),
         lambda: report(answer, scene, spec.threshold, check=store.check,
-                       recovered=store.recovered, axes=state.choice.axes))
+                       recovered=store.recovered, axes=state.choice.axes, verdict=verdict))
 
 
 def table(maps: xr.Dataset, axes: tuple[str, str]) -> pd.DataFrame:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from workbench.ui.disaggregate import verdict_words as words
+from workbench.evaluation import judgement_words as words
 
 # why a choice is not offered
 NORMAL_ONLY = "the exact model always has the identity link and Normal errors"

@@ -1,5 +1,6 @@
 """Every sentence that the disaggregation app shows, so that words can be read in one place."""
 
+from workbench.evaluation.judgement_words import beyond
 from workbench.ui.base.messages import signed
 
 TITLE = "Disaggregate: from totals of areas to a fine map"
@@ -43,8 +44,10 @@ CHARTS = {
     "training": "The line rises and levels off when the fit has converged; where it begins anew "
                 "it is another start or model. With many individuals it is of clusters of them, "
                 "the diamond of all.",
-    "scores": "A model has skill where its CRPS and RMSE are lower than those of the constant rate "
-              "(dashed in the bars); coverage should equal its level.",
+    "scores": "Lower CRPS and RMSE are better; coverage should equal its level. A model has skill "
+              "where they are lower than those of simple maps for held-out areas or fine values. "
+              "Dashed in the bars is one rate everywhere; its area effects, of counts, reproduce "
+              "the totals that it has seen, so that low in-sample scores of it are no skill.",
 }
 
 
@@ -143,18 +146,11 @@ STOPPED_TEST = "Not tested: the test was stopped."
 HELD_OUT_COVERAGE = "Coverage, held-out areas"
 NO_SCORES_YET = "Calibration and scores of these data follow their map."
 SCORING = "Verdict to follow: the map is being scored."
-NO_SCORES = "No verdict: the map and the simple maps could not all be scored."
 TEST, TEST_STOP = "Test it", "Stop the test"
 TESTED_HOW = (
     "Neighbouring areas are merged into groups, and the model, with its fitted hyperparameters, "
     "predicts each area from its group's total. This tests nothing inside the areas."
 )
-
-
-def beyond(share: float) -> str:
-    """How much of the map is extrapolated."""
-    return (f"{100 * share:.3g} % of the places extrapolate." if share > 0
-            else "No place extrapolates.")
 
 
 def testing(done: int, total: int) -> str:

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
 from workbench.evaluation.evidence import SPLIT
 from workbench.plots.theme import OWN_BAG
 
+if TYPE_CHECKING:
+    import xarray as xr
+
 _MODELS = {"auto": "Auto", "vbagg": "VBAgg", "aggregated-gp": "Aggregated GP",
-           "centre-point": "Centre-point GP", "constant": "Constant rate",
+           "centre-point": "Centre-point GP", "constant": "One flat rate",
            OWN_BAG: "Own area's rate", SPLIT: "Population split", "one flat rate": "One flat rate"}
+EFFECTS = "flat_has_area_effects"       #: attribute of scores beside the flat model
+WITH_EFFECTS = "One rate + area effects"
 _KERNELS = {"matern12": "Matérn 1/2", "matern32": "Matérn 3/2", "matern52": "Matérn 5/2",
             "rbf": "RBF", "linear": "regression", "constant": "constant", "ard-": "ARD ",
             "(coordinates)": " of place", "(covariates)": " of covariates", "(time)": " of time",
@@ -36,6 +42,20 @@ def model(name: str) -> str:
     ('VBAgg', 'mine')
     """
     return _MODELS.get(name, name)
+
+
+def scored(name: str, scores: xr.Dataset) -> str:
+    """A model by its name on screen, of scores of areas whose totals it has seen.
+
+    Of counts the flat model has effects of areas, which reproduce these totals.
+
+    Parameters
+    ----------
+    name : str
+    scores : xr.Dataset
+        From `engine.scores`.
+    """
+    return WITH_EFFECTS if name == "constant" and scores.attrs.get(EFFECTS) else model(name)
 
 
 def term(name: str) -> str:

@@ -16,6 +16,7 @@ from workbench.ui.disaggregate.catalogue import OWN
 from workbench.ui.disaggregate.columns import is_number_of_row
 from workbench.ui.disaggregate.offering import choice_of
 from workbench.ui.disaggregate.portable import needed, portable
+from workbench.ui.disaggregate.remedies import settled
 from workbench.ui.disaggregate.roles import (
     layers_of,
     not_names,
@@ -26,10 +27,12 @@ from workbench.ui.disaggregate.roles import (
 from workbench.ui.disaggregate.tables import TABLES, Table, alone, is_grid, table_of
 from workbench.ui.disaggregate.uploads import (
     bare,
+    broken,
     check_content,
     check_driver,
     check_parts,
     coarse,
+    read_areas,
     unpacked_size,
     unreadable,
 )
@@ -41,8 +44,7 @@ if TYPE_CHECKING:
     from workbench.preflight import Check
 
 __all__ = ["Files", "check", "choice_of", "kept", "needed", "options_of", "portable",
-           "require_room",
-           "title_of", "unused"]
+           "require_room", "title_of", "unused"]
 
 POLYGONS = (".gpkg", ".geojson", ".json", ".zip", ".shp")
 RASTERS = (".tif", ".tiff", ".nc")
@@ -192,12 +194,13 @@ def _looked_at(folder: tempfile.TemporaryDirectory, contents: Mapping[str, bytes
     if not areas:
         if totals:
             raise InputError(alone(totals[0]))
-        require(len(paths) == 1 and next(iter(paths)).endswith(".nc"), "the areas are missing: "
-                f"drop polygons ({', '.join(POLYGONS)}) with the rasters, or one bagged .nc")
+        require(len(paths) == 1 and next(iter(paths)).endswith(".nc"),
+                f"{broken(rasters)}the areas are missing: drop polygons ({', '.join(POLYGONS)}) "
+                "with the rasters, or one bagged .nc")
         return Files(None, rasters, folder=folder)
     require(len(totals) <= 1, "drop one table of totals, got "
             f"{' and '.join(path.name for path in totals)}: remove what is too many")
-    frame = _areas(areas[0])
+    frame = read_areas(areas[0])
     numeric = tuple(map(str, frame.select_dtypes("number").columns))
     texts = frame.drop(columns=[frame.geometry.name, *numeric])
     names = tuple(str(name) for name in texts if texts[name].is_unique)
@@ -232,20 +235,6 @@ def _check(path: Path) -> None:
         raise
     except Exception as error:      # whatever a broken file makes the readers raise
         raise unreadable(path, error) from error
-
-
-def _areas(path: Path) -> GeoDataFrame:
-    import geopandas
-
-    try:
-        frame = geopandas.read_file(path)
-    except Exception as error:      # whatever a broken file makes the readers raise
-        raise unreadable(path, error, " as areas") from error
-    require(len(frame) > 0, f"{path.name} has no areas in it; export it again with all its rows")
-    require(isinstance(frame, geopandas.GeoDataFrame) and bool(frame.geometry.notna().any()),
-            f"{path.name} is a table without shapes; join its columns to polygons, e.g. in QGIS, "
-            "and drop these")
-    return frame
 
 
 def unused(files: Files, options: Mapping) -> tuple[str, ...]:
@@ -284,9 +273,9 @@ def check(dataset: str, options: Mapping, columns: tuple[str, ...] = ()) -> Chec
     texts = ("what", "fix", "flag", "effect", "told", "joint")
     idle = [Finding("column-unused", labels.unused(columns), labels.UNUSED_FIX, severity=NOTE)
             ] if columns else []
-    return replace(found, findings=[
-        replace(one, **{name: bare(getattr(one, name), folder) for name in texts})
-        for one in found.findings] + idle)
+    said = [replace(one, **{name: bare(getattr(one, name), folder) for name in texts})
+            for one in found.findings]
+    return replace(found, findings=settled(said, options) + idle)
 
 
 def title_of(files: Files) -> str:

@@ -9,10 +9,11 @@ from __future__ import annotations
 import re
 from ast import literal_eval
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from workbench.bagging.findings import NOTE, WARNING
 from workbench.ui.disaggregate import labels
 
 if TYPE_CHECKING:
@@ -26,6 +27,11 @@ _IDS = ("duplicate-id", "id-missing")
 _NO_MAP = "one-dimensional"         # said of a variable that is no map
 _MOST = 4                   # remedies of one finding
 DEGREES = "EPSG:4326"
+#: Of findings that are still told once they are treated: the option that treats them.
+_TREATED = {"area-empty": "empty", "covariate-missing": "missing", "duplicate-id": "duplicates",
+            "nodata-mark": "marks", "outside": "outside", "overlap": "overlap",
+            "value-fractional": "fractional", "value-missing": "missing_value",
+            "weight-zero": "zero_weight"}
 
 
 @dataclass(frozen=True)
@@ -94,6 +100,26 @@ def remedies(found: Finding, options: Mapping, crs: str = "", people: tuple[str,
         made += [Remedy(labels.weigh_by(name), found.code, (("population", name),))
                  for name in columns]
     return made[:_MOST]
+
+
+def settled(findings: list[Finding], options: Mapping) -> list[Finding]:
+    """Findings of which those are notes that somebody has chosen a treatment for.
+
+    Parameters
+    ----------
+    findings : list of Finding
+        Of a check.
+    options : Mapping
+        What the files were read with.
+
+    Returns
+    -------
+    list of Finding
+        Notes last; errors are what no treatment has done away with.
+    """
+    made = [replace(one, severity=NOTE) if one.severity == WARNING
+            and _TREATED.get(one.code) in options else one for one in findings]
+    return sorted(made, key=lambda one: one.severity == NOTE)
 
 
 def stated(found: Finding, crs: str) -> Remedy:

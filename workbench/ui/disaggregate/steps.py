@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from workbench.evaluation.evidence import FEW
 from workbench.ui.disaggregate import labels
-from workbench.ui.disaggregate.verdict import AMBER, GREEN, RED, Verdict
+from workbench.ui.disaggregate.verdict import AMBER, GREEN, OPEN, RED, Verdict
 
 if TYPE_CHECKING:
     from workbench.ui.disaggregate.store import Store
@@ -49,7 +49,7 @@ def steps_of(store: Store, verdict: Verdict) -> tuple[Step, ...]:
         In the order of `state.STEPS`.
     """
     return (_data(store), _check(store), _areas(store), _model(store), _map(store, verdict),
-            _report(store))
+            _report(store, verdict))
 
 
 def _data(store: Store) -> Step:
@@ -95,7 +95,10 @@ def _map(store: Store, verdict: Verdict) -> Step:
     return Step("map", _LIGHTS.get(verdict.light, NEXT), labels.STEP_LIGHTS[verdict.light])
 
 
-def _report(store: Store) -> Step:
-    fitted = store.answer is not None and not store.reading and store.answer.kind != "start"
-    return Step("report", DONE if fitted else NEXT,
-                labels.STEP_REPORT if fitted else labels.STEP_AFTER_FIT)
+def _report(store: Store, verdict: Verdict) -> Step:
+    if store.answer is None or store.reading or store.answer.kind == "start":
+        return Step("report", NEXT, labels.STEP_AFTER_FIT)
+    if verdict.light == OPEN:       # a report says what the map is worth, which nobody knows yet
+        busy = bool(store.testing[1]) or bool(store.work)
+        return Step("report", BUSY if busy else NEXT, labels.STEP_LIGHTS[OPEN])
+    return Step("report", DONE, labels.STEP_REPORT)

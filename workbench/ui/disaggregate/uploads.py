@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 import zipfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,7 +19,7 @@ from workbench.checks import InputError, require
 from workbench.ui.disaggregate.zips import parts_of
 
 if TYPE_CHECKING:
-    from geopandas import GeoSeries
+    from geopandas import GeoDataFrame, GeoSeries
 
 _COARSE = 300           # pixels along a map for which outlines are simplified
 _DRIVERS = {".gpkg": "GPKG", ".geojson": "GeoJSON", ".json": "GeoJSON", ".shp": "ESRI Shapefile",
@@ -105,6 +106,50 @@ def unreadable(path: Path, error: Exception, what: str = "") -> InputError:
     why = re.split(r" failed: |; ", bare(str(error), path.parent))[-1].strip(" .")[:200]
     return InputError(f"{path.name} cannot be read{what}{f' ({why})' if why else ''}: it may be "
                       "damaged or cut off; export or copy it again")
+
+
+def read_areas(path: Path) -> GeoDataFrame:
+    """The areas in a file, or why there are none; after `check_content`.
+
+    Parameters
+    ----------
+    path : Path
+    """
+    import geopandas
+
+    try:
+        frame = geopandas.read_file(path)
+    except Exception as error:      # whatever a broken file makes the readers raise
+        raise unreadable(path, error, " as areas") from error
+    require(len(frame) > 0, f"{path.name} has no areas in it; export it again with all its rows")
+    require(isinstance(frame, geopandas.GeoDataFrame) and bool(frame.geometry.notna().any()),
+            f"{path.name} is a table without shapes; join its columns to polygons, e.g. in QGIS, "
+            "and drop these")
+    return frame
+
+
+def broken(rasters: Mapping[str, Path]) -> str:
+    """What is said of rasters that are cut off before something else is; empty if none is.
+
+    The header says whether a file is a raster, and only its last pixels whether it is whole.
+
+    Parameters
+    ----------
+    rasters : Mapping of str to Path
+    """
+    import rasterio
+    from rasterio.windows import Window
+
+    said = []
+    for path in rasters.values():
+        if path.suffix not in (".tif", ".tiff"):
+            continue            # others are read when they are opened
+        try:
+            with rasterio.open(path, driver="GTiff") as file:
+                file.read(window=Window(file.width - 1, file.height - 1, 1, 1))
+        except Exception as error:      # whatever a broken file makes the readers raise
+            said.append(f"{unreadable(path, error.__cause__ or error)}. Besides, ")
+    return "".join(said)
 
 
 def coarse(shapes: GeoSeries) -> GeoSeries:

@@ -1,113 +1,27 @@
-"""The verdict on a map: whether it beats simple maps and its intervals cover what they say.
-
-A light is green only where a test was run, no simple map is as good, the difference is more than
-chance, and the intervals cover what they say. It is red where a simple map is better by more than
-chance, or intervals cover far too little.
-"""
+"""What the app's verdict on a map rests on: scores, doubts and faults of its fit."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 import xarray as xr
 
-from workbench.evaluation.evidence import (
-    FEW,
-    MOSTLY,
-    NARROW,
-    SPLIT,
-    TOO_NARROW,
-    WIDE,
-    Evidence,
-    standing_of,
-)
+from workbench.evaluation import judgement_words as words
+from workbench.evaluation.evidence import FEW, SPLIT, Evidence
+from workbench.evaluation.judgement import AMBER, GREEN, OPEN, RED, Verdict, judge
 from workbench.labelled.verdict import standing
 from workbench.plots.theme import OWN_BAG
 from workbench.schema import counts_add_up
-from workbench.ui.disaggregate import messages
-from workbench.ui.disaggregate import verdict_words as words
+from workbench.ui.disaggregate import names
 
 if TYPE_CHECKING:
     from workbench.labelled import Fit
 
-GREEN, AMBER, RED, OPEN = "green", "amber", "red", "open"
+__all__ = ["AMBER", "FLAT", "GREEN", "OPEN", "RED", "Verdict", "doubts_of", "doubts_of_mixture",
+           "faults_of", "fine_target", "judge", "of_scores", "with_split"]
+
 FLAT = "one flat rate"
-
-
-@dataclass(frozen=True)
-class Verdict:
-    """A traffic light, one sentence, and what kept the light from green.
-
-    Parameters
-    ----------
-    light : {"green", "amber", "red", "open"}
-        Open: nothing has tested the map yet.
-    sentence : str
-    reasons : tuple of str
-    """
-
-    light: str
-    sentence: str
-    reasons: tuple[str, ...] = ()
-
-
-def judge(found: Evidence, outside: float, doubts: tuple[str, ...] = ()) -> Verdict:
-    """The verdict on a map that was tested.
-
-    Parameters
-    ----------
-    found : Evidence
-    outside : float
-        Share of the individuals for which the map extrapolates.
-    doubts : tuple of str
-        What else speaks against trusting it.
-    """
-    doubts, light = list(doubts), GREEN
-    known, better, tied, unsure, alone = standing_of(found)
-    if not np.isfinite(found.ours) or not np.isfinite(found.coverage) or not known:
-        return Verdict(AMBER, messages.NO_SCORES, tuple(doubts))
-    if unscored := [name for name in found.rivals if name not in known]:
-        doubts.insert(0, words.not_scored(unscored))
-    if alone:
-        doubts.insert(0, words.maps_alone(alone))
-    if found.coverage < NARROW:
-        doubts.append(words.TOO_NARROW)
-    elif found.coverage > WIDE:
-        doubts.append(words.WIDER)
-    if outside > MOSTLY:
-        doubts.append(words.MOSTLY_BEYOND)
-    if better or found.coverage < TOO_NARROW:
-        light = RED
-    elif doubts or tied or unsure:
-        light = AMBER
-    first, say = _opening(light, known, better, tied, unsure)
-    for names, opens, told in ((unsure, words.unsure, words.may_be_chance),
-                               (tied, words.no_better, words.as_good_within_error)):
-        others = [name for name in names if say is not opens or name != first]
-        if not better and others:
-            doubts.insert(0, told(others))
-    change = words.gap(found.ours, known[first][0])
-    sentence = (f"{say(first, found.score, change)} {words.covers(found.coverage, found.where)} "
-                f"{messages.beyond(outside)}")
-    return Verdict(light, sentence, tuple(doubts))
-
-
-def _opening(light: str, known: Mapping, better: list[str], tied: list[str],
-             unsure: list[str]) -> tuple[str, Callable[[str, str, str], str]]:
-    """The simple map that a verdict names, and how it opens: never better than its light."""
-    if better:
-        return better[0], words.as_good
-    usual = SPLIT if SPLIT in known else next(iter(known))
-    if light == RED:
-        return usual, words.unreliable
-    if tied:
-        return tied[0], words.no_better
-    if unsure:
-        return usual if usual in unsure else unsure[0], words.unsure
-    return usual, words.beats if light == GREEN else words.better
 
 
 def of_scores(scores: xr.Dataset, model: str) -> Evidence:
@@ -138,7 +52,7 @@ def of_scores(scores: xr.Dataset, model: str) -> Evidence:
         float(at.sel(score="coverage_95")) / 100, words.WHERE[target])
 
 
-def with_split(scores: xr.Dataset, data: xr.Dataset, samples: int) -> xr.Dataset:
+def with_split(scores: xr.Dataset, data: xr.Dataset, samples: int, flat: Fit) -> xr.Dataset:
     """Scores, and beside them those of the population split with intervals of its own.
 
     Parameters
@@ -149,17 +63,20 @@ def with_split(scores: xr.Dataset, data: xr.Dataset, samples: int) -> xr.Dataset
         What was scored.
     samples : int
         Draws.
+    flat : Fit
+        Of the flat model, which is scored with the effects of areas that it has.
 
     Returns
     -------
     xr.Dataset
-        With ``membership`` and, of totals of counts whose truth is known, ``split_crps``, both
-        (individual,).
+        With the attribute `names.EFFECTS`, ``membership`` and, of totals of counts whose truth is
+        known, ``split_crps``, both (individual,).
     """
     from workbench.evaluation.baselines import PopulationSplit
     from workbench.evaluation.units import crps_of
 
     scores = scores.assign(membership=("individual", data["membership"].values))
+    scores.attrs[names.EFFECTS] = "area.std" in flat.hyperparameters
     fine = [str(t) for t in scores["target"].values if t != "bag"]
     if not fine or not counts_add_up(data):
         return scores
@@ -193,6 +110,19 @@ def doubts_of(kind: str, areas: int, converged: bool) -> tuple[str, ...]:
     if areas < FEW:
         said.append(words.few(areas))
     return tuple(said)
+
+
+def faults_of(fit: Fit) -> tuple[str, ...]:
+    """What makes a fit useless whatever its scores.
+
+    Parameters
+    ----------
+    fit : Fit
+    """
+    from workbench.labelled.caveats import FAR_OFF
+
+    failed = (words.FAILED,) if fit.inner.history.failed else ()
+    return (*failed, *(note for note in fit.notes if note.startswith(FAR_OFF)))
 
 
 def doubts_of_mixture(fit: Fit) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ from pathlib import Path, PurePosixPath
 from workbench.checks import require
 
 PARTS = (".shx", ".dbf", ".prj", ".cpg")        # that belong to a .shp
+NEEDED = (".shx", ".dbf")       # without which a .shp says nothing
 PACKED = (".shp", *PARTS, ".sbn", ".sbx", ".qpj", ".xml")
 _CLUTTER = (".ds_store", "thumbs.db", "desktop.ini")
 _MACOS = "__MACOSX"
@@ -55,8 +56,17 @@ def flatten(path: Path) -> None:
     ----------
     path : Path
         After `parts_of`, and of a size that may be read.
+
+    Raises
+    ------
+    InputError
+        If the shapefile lacks a part that it needs.
     """
     found, flat = parts_of(path), path.with_suffix(".flat")
+    there = {PurePosixPath(name).suffix.lower() for name in found}
+    lacking = [one for one in NEEDED if one not in there]
+    require(not lacking, f"{path.name} lacks {' and '.join(lacking)} of its shapefile, without "
+            "which it cannot be read; zip the .shp together with its .shx, .dbf and .prj")
     with zipfile.ZipFile(path) as given, zipfile.ZipFile(
             flat, "w", zipfile.ZIP_DEFLATED) as made:
         for name, alone in found.items():

@@ -8,6 +8,7 @@ import numpy as np
 import panel as pn
 import panel_material_ui as pmui
 
+from workbench.evaluation.judgement_words import beyond
 from workbench.schema import counts_add_up
 from workbench.ui.base.views.readout import Readout
 from workbench.ui.base.views.text import note, paragraph
@@ -90,7 +91,7 @@ class Numbers(Readout):
         if answer is None:
             self.facts.object = ""
             return
-        judged = messages.beyond(answer.fit.outside_share) in verdict_of(self.store).sentence
+        judged = beyond(answer.fit.outside_share) in verdict_of(self.store).sentence
         self.facts.object = paragraph(facts(answer, judged))
 
     def _numbers(self, *events) -> None:

@@ -8,6 +8,7 @@ from html import escape
 
 import panel as pn
 import panel_material_ui as pmui
+import xarray as xr
 from bokeh.plotting import figure
 
 from workbench.plots import pit_histogram, reliability_curve
@@ -142,7 +143,7 @@ class Charts(View):
             self._coverage.object = reliability_curve(scores, target).opts(
                 **size, show_legend=False,      # it would cover the curves
                 title=messages.charted("Coverage", count, target))
-            self._legend.object = _legend([str(m) for m in scores["model"].values])
+            self._legend.object = _legend([str(m) for m in scores["model"].values], scores)
             self._pit.object = pit_histogram(scores, name, target).opts(
                 **size, title=messages.charted("Calibration (PIT)", count, target))
             self.scores.param.update(scores=scores, target=target)
@@ -153,7 +154,7 @@ class Charts(View):
             self.seen.visible = False
             self._coverage.object = held_out_coverage(recovered).opts(
                 **size, show_legend=False, title=messages.HELD_OUT_COVERAGE)
-            self._legend.object = _legend(models_of(recovered), band=False)
+            self._legend.object = _legend(models_of(recovered))
             self.scores.param.update(scores=self.store.scores, target="bag")
 
     def _learn(self, *events) -> None:
@@ -221,12 +222,16 @@ def apart(steps: Sequence[int], values: Sequence[float]) -> tuple[list, list]:
     return found
 
 
-def _legend(models: list[str], band: bool = True) -> str:
-    """Models beside their lines, as HTML that pictures of the page have, too."""
-    lines = [_beside(3, colour, name == OWN_BAG, escape(names.model(name)))
+def _legend(models: list[str], seen: xr.Dataset | None = None) -> str:
+    """Models beside their lines, as HTML that pictures of the page have, too.
+
+    With a band of errors of what was seen; held-out areas have none.
+    """
+    lines = [_beside(3, colour, name == OWN_BAG, escape(
+                names.model(name) if seen is None else names.scored(name, seen)))
              for name, colour in colours_of(models).items()]
     errors = _beside(9, f"{NEUTRAL}66", False, "±2 standard errors")
-    return f"<p class='wb-legend'>{''.join(lines)}{errors if band else ''}</p>"
+    return f"<p class='wb-legend'>{''.join(lines)}{'' if seen is None else errors}</p>"
 
 
 def _beside(high: int, colour: str, dotted: bool, words: str) -> str:

@@ -13,7 +13,6 @@ from workbench.ui.disaggregate import exporting, exports, labels
 from workbench.ui.disaggregate.catalogue import OWN
 from workbench.ui.disaggregate.portable import needed, portable
 from workbench.ui.disaggregate.store import Store
-from workbench.ui.disaggregate.verdict import OPEN
 from workbench.ui.disaggregate.views.stepper import target
 from workbench.ui.disaggregate.views.verdict import verdict_of
 
@@ -23,7 +22,7 @@ class Exports(base.Exports):
 
     def __init__(self, store: Store, **params):
         super().__init__(
-            store, lambda: exporting.bundle(store, _said(store)),
+            store, lambda: exporting.bundle(store, verdict_of(store)),
             {store: ("answer", "exceedance")}, kinds=(".tif", ".gpkg", ".nc"), **params)
         self._panel.param.update(margin=(6, 0), css_classes=[target("report")])
         self.settings = base.download("Settings (JSON)", self._settings)
@@ -65,9 +64,3 @@ class Exports(base.Exports):
         about = exports.subject(state.spec() if answer is None else answer.spec)
         return (exports.file_name("settings", about, answer, ".json"),
                 io.StringIO(exports.settings(answer, state)))
-
-
-def _said(store: Store) -> str:
-    """The verdict in words, once the map was tested."""
-    verdict = verdict_of(store)
-    return "" if verdict.light == OPEN else verdict.sentence

@@ -67,7 +67,7 @@ class Scores(View):
             return
         if self.target not in scores["target"].values:
             return
-        titles = {str(name): names.model(str(name)) for name in scores["model"].values}
+        titles = {str(name): names.scored(str(name), scores) for name in scores["model"].values}
         with pn.io.hold():
             if as_bars:
                 for pane, score in zip(self.bars, BARS, strict=True):
@@ -84,7 +84,7 @@ def _html(scores: xr.Dataset, target: str) -> str:
     known = [s for s in SCORES if s in scores["score"].values]
     frame = table(scores, target, known)
     return _headed(messages.SCORED[target], list(map(str, frame.columns)), [
-        [names.model(str(model)), *map(_number, row)]
+        [names.scored(str(model), scores), *map(_number, row)]
         for model, row in zip(frame.index, frame.to_numpy(), strict=True)])
 
 

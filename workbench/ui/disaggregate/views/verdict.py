@@ -18,6 +18,7 @@ from workbench.ui.disaggregate.verdict import (
     Verdict,
     doubts_of,
     doubts_of_mixture,
+    faults_of,
     judge,
     of_scores,
 )
@@ -50,7 +51,7 @@ def verdict_of(store: Store) -> Verdict:
     doubts = doubts_of(answer.kind, scene.data.sizes["bag"], answer.fit.converged)
     doubts += doubts_of_mixture(answer.fit)
     if found is not None:
-        return judge(found, outside, doubts)
+        return judge(found, outside, doubts, faults_of(answer.fit))
     if scene.known is not None:
         return Verdict(OPEN, messages.SCORING)
     if store.testing[1]:

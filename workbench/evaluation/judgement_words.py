@@ -7,8 +7,11 @@ TOO_NARROW = "its intervals are too narrow: do not rely on them"
 WIDER = "its intervals are wider than they need to be"
 MOSTLY_BEYOND = "it extrapolates at more than half of the places, where no total tests it"
 STOPPED = "learning was stopped early"
+FAILED = ("the optimisation failed: a simpler model, which this one includes, explains the data "
+          "better")
 NOT_CONVERGED = "training has not converged"
 GIVEN = "its weights are those of its address: the test that they rest on was not repeated here"
+NO_SCORES = "No verdict: the map and the simple maps could not all be scored."
 NOT_WEIGHED = "its candidate models were not tested, so a simple map may be as good"
 
 
@@ -108,3 +111,14 @@ def gap(ours: float, theirs: float) -> str:
 def covers(share: float, where: str) -> str:
     """What intervals cover."""
     return f"95 % intervals cover {100 * share:.0f} % {where}."
+
+
+def beyond(share: float) -> str:
+    """How much of the map is extrapolated."""
+    return (f"{100 * share:.3g} % of the places extrapolate." if share > 0
+            else "No place extrapolates.")
+
+
+def do_not_rely(fault: str) -> str:
+    """The fit itself is at fault, whatever a test says."""
+    return f"Do not rely on this map: {fault}."
