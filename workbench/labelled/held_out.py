@@ -17,7 +17,7 @@ from workbench.evaluation.tasks import Task, attempt, fitted, outcomes
 from workbench.schema import BAG
 
 HOW = "Predicting areas that were held out"
-FOLDS, _EACH = 10, 3        # most folds, and areas that one holds at least
+_MOST, _EACH = 10, 3        # folds, and areas that one holds at least
 _WHAT = ("mean CRPS of shares of positives on the scale where their noise is even (√n asin √p), "
          "areas predicted while they were held out")
 
@@ -50,7 +50,7 @@ def held_out_draws(models: Mapping[str, object], ds: xr.Dataset, *, samples: int
         The dataset with its values on that scale.
     """
     names, areas = list(models), ds.sizes[BAG]
-    fold = folds(ds, max(2, min(FOLDS, areas // _EACH)), "random", seed).values
+    fold = folds(ds, max(2, min(_MOST, areas // _EACH)), "random", seed).values
     numbers = np.unique(fold).tolist()
     draws = np.full((len(names), 1, 1, samples, areas), np.nan)
     errors = np.full((len(names), 1, 1), "", dtype=object)

@@ -29,7 +29,6 @@ from workbench.labelled.classes.base import LabelledModel
 from workbench.labelled.classes.constant import Constant
 from workbench.labelled.classes.vbagg import VBAgg
 from workbench.labelled.fit import Fit
-from workbench.labelled.held_out import FOLDS
 from workbench.labelled.source import Converted, to_source
 from workbench.labelled.weighing import GIVEN, Weighing, equal_weights, weigh
 
@@ -246,7 +245,7 @@ class Auto(LabelledModel):
 
         effort, source = effort_named(self.options.effort), to_source(ds)
         workers = self._workers(ds)
-        groupings = FOLDS if "trials" in ds else len(effort.shares) * effort.draws
+        groupings = len(effort.shares) * effort.draws
         each = [evaluation_seconds(model._inner, source) for model in self.candidates(ds).values()]
         fits = _EVALUATIONS * sum(each) * (1 + 0.3 * int(effort.average or 0))
         share = 1 if effort.average else min(workers, len(each))    # see `fit_candidates`
