@@ -218,3 +218,11 @@ def test_merged_areas_are_looked_at_anew(ds, tmp_path):
     with pytest.warns(DataWarning):
         found = pipeline.data_of(Spec(dataset=str(tmp_path / "areas.nc"), areas=15))
     assert found.attrs["sanity"] != "none"
+
+
+def test_a_crs_that_nobody_knows_is_not_in_degrees(ds):
+    x = np.linspace(0, 30, ds.sizes["individual"])
+    x[-3:] += 270                       # a gap of more than 180
+    for crs, told in (("local grid", False), ("EPSG:4326", True)):
+        said = oddities(placed(ds, x, crs=crs))
+        assert any("around the globe" in one for one in said) == told

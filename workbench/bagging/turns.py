@@ -28,12 +28,12 @@ def over_a_seam(ds: xr.Dataset) -> list[Finding]:
     list of Finding
         At most one, a warning.
     """
-    if "x" not in ds.coords or np.ptp(ds["x"].values) <= _HALF or not _in_degrees(ds):
+    if "x" not in ds.coords or np.ptp(ds["x"].values) <= _HALF:
         return []
     seen = np.unique(ds["x"].values)
     widest = int(np.argmax(np.diff(seen)))
     west, east = float(seen[widest]), float(seen[widest + 1])
-    if east - west <= _HALF:
+    if east - west <= _HALF or not _in_degrees(ds):
         return []
     turn = ("add 360 to the negative longitudes" if west < 0
             else f"subtract 360 from the longitudes from {east:.4g} on")
@@ -57,4 +57,11 @@ def _in_degrees(ds: xr.Dataset) -> bool:
     crs = str(ds.attrs.get("crs", ""))
     if not crs:
         return str(ds["x"].attrs.get("units", "")).startswith("degree")
-    return package("pyproj", extra="geo").CRS.from_user_input(crs).is_geographic
+    try:
+        pyproj = package("pyproj", extra="geo")
+    except ImportError:
+        return False            # nobody can tell without it, and a fit does not need to know
+    try:
+        return pyproj.CRS.from_user_input(crs).is_geographic
+    except pyproj.exceptions.CRSError:
+        return False            # a name of the user's own

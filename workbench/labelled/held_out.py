@@ -1,7 +1,8 @@
 """Draws of areas that each model would have given from the others: for positives out of trials.
 
 These cannot be drawn given those of their union, so that areas are held out in turns, some from all
-over the map at a time, where others are merged and recovered.
+over the map at a time, where others are merged and recovered. Whether
+a model saw them when its hyperparameters were learnt is for the caller: those of `Auto` did.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ _WHAT = ("mean CRPS of shares of positives on the scale where their noise is eve
 
 def held_out_draws(models: Mapping[str, object], ds: xr.Dataset, *, samples: int, seed: int,
                    workers: int, progress: bool | Callable) -> tuple[xr.Dataset, xr.Dataset]:
-    """Draws of positives out of trials, of each area by models that did not see it.
+    """Draws of positives out of trials, of each area by models fitted to the others.
 
     Parameters
     ----------

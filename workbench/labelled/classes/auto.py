@@ -49,7 +49,8 @@ class Auto(LabelledModel):
     fitted to the merged totals alone, stand beside it: the population split and a GLM on
     the totals. The fit warns where one of them recovers the areas better. Positives out of trials,
     which cannot be drawn given those of their union, are predicted while some areas in turns are
-    held out, beside one share for all of them.
+    held out, beside one share for all of them; hyperparameters are those of the fit to all areas,
+    so that with few areas this favours the mixture.
 
     Parameters
     ----------

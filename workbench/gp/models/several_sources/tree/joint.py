@@ -5,6 +5,9 @@ fixed hyperparameters natural gradients find the best q of one parent with the o
 in turns. What is left is an objective of the hyperparameters alone, some tens at most, whose
 gradient is the partial one at those q.
 
+With several tasks a parent may be a mixture. The q of its experts are those of their own data, and
+what rests on the mixture is not in the gradient of their hyperparameters.
+
 References
 ----------
 Hamelijnck et al. 2019, section 4.3: the bound, of which all layers are learnt jointly; Khan and Lin
