@@ -11,13 +11,15 @@ from workbench.checks import Cancelled, InputError
 from workbench.gp.data.bags import Bags, Columns, Source, Targets
 from workbench.gp.kernels.operators import OPERATORS
 from workbench.gp.models.exact.bagged_gp import AggregatedGP
+from workbench.gp.models.several_sources.tree import joint as joint_module
 from workbench.gp.models.several_sources.tree.cascade import MRCascade, resolution_order
 from workbench.gp.models.several_sources.tree.draws import Draws
-from workbench.gp.models.several_sources.tree.joint import Joint
+from workbench.gp.models.several_sources.tree.joint import Joint, rested_on
 from workbench.gp.models.several_sources.tree.mixture import hierarchy
 from workbench.gp.models.several_sources.tree.mr_dgp import MRDGP
 from workbench.gp.models.several_sources.tree.support import in_support, keep_bags
 from workbench.gp.models.vbagg.model import VBAgg
+from workbench.gp.optimisation import search
 from workbench.gp.predictive import Normal
 
 # Few steps and few areas are enough for what is tested here.
@@ -409,21 +411,35 @@ def together(sources):
     return MRDGP(**options | {"joint_steps": 300, "deep_inputs": "f"}).fit(sources)
 
 
-def test_learning_all_gps_at_once_converges(together):
+@pytest.fixture(scope="module")
+def two_together(two_tasks):
+    """The same of two tasks: what rests on them sees mixtures of their experts."""
+    options = OPTIONS | {"inducing": 8, "max_steps": 10, "tolerance": 1e-2, "samples": 8}
+    return MRDGP(**options | {"joint_steps": 3, "deep_inputs": "f"}).fit(two_tasks)
+
+
+#: Fits, and how many GPs others rest on in them.
+JOINT = pytest.mark.parametrize("fit_of, count", [("together", 2), ("two_together", 4)])
+
+
+def test_learning_all_gps_at_once_converges(together, sources):
     assert together.history.converged and not together.history.notes
+    options = OPTIONS | {"inducing": 10, "max_steps": 60, "tolerance": 1e-6, "samples": 8}
+    before = MRDGP(**options | {"deep_inputs": "f"}).fit(sources).history.objective
+    assert together.history.objective[:len(before)] == pytest.approx(before)
     with torch.no_grad():
         reached = together.objective + float(together.state.hyperparameters.log_prior())
-    assert reached == pytest.approx(together.history.objective[-1], abs=0.01)
+    assert reached == pytest.approx(max(together.history.objective[len(before):]), abs=1e-3)
 
 
-def test_no_other_q_of_a_parent_has_a_higher_objective(together):
-    state, generator = together.state, torch.Generator().manual_seed(1)
-    joint = Joint(state.nodes, state.draws)
-    parents = [node for node in state.nodes if node.variable is not None]
-    assert len(parents) == 2
+@JOINT
+def test_no_other_q_of_a_parent_has_a_higher_objective(fit_of, count, request):
+    state, generator = request.getfixturevalue(fit_of).state, torch.Generator().manual_seed(1)
+    joint, parents = Joint(state.nodes, state.draws), rested_on(state.nodes)
+    assert len(set(parents)) == count
     with torch.no_grad():
         best = float(joint._sum(0, lambda: None))
-        for node in parents:
+        for node in set(parents):
             mean, covariance = node.field.q_mean, node.field.q_covariance
             root = torch.linalg.cholesky(covariance)
             for size in (0.3, 0.03):
@@ -432,29 +448,33 @@ def test_no_other_q_of_a_parent_has_a_higher_objective(together):
                     turn = torch.randn(*covariance.shape, generator=generator).to(mean)
                     factor = root @ (torch.eye(len(mean)).to(mean) + 0.1 * size * turn)
                     node.field.set_q(mean + size * root @ step, factor @ factor.mT)
-                    assert float(joint._sum(0, lambda: None)) < best + 1e-4
+                    assert float(joint._sum(0, lambda: None)) < best + 1e-3
             node.field.set_q(mean, covariance)
 
 
-def test_the_gradient_at_the_best_q_is_that_of_the_profiled_objective(together):
-    joint = Joint(together.state.nodes, together.state.draws)
+@pytest.mark.parametrize("fit_of, name", [
+    ("together", "lo1.deep.rbf.lengthscale"), ("together", "lo2.rbf.variance"),
+    ("two_together", "no2.noise.variance"), ("two_together", "no2.rbf.variance"),
+    ("two_together", "hi.rbf.variance")])
+def test_the_gradient_at_the_best_q_is_that_of_the_profiled_objective(fit_of, name, request):
+    state = request.getfixturevalue(fit_of).state
+    joint = Joint(state.nodes, state.draws)
     start, kept = joint.items.vector(), joint.q()
 
-    def value(vector, of=None):
+    def value(vector, backward=False):
         joint.items.assign(vector)
         joint._best, joint._start = -np.inf, kept
         found = joint.evaluate(lambda: None)
-        if of is not None:
+        if backward:
             found.backward()
         return float(found.detach())
 
-    name = "lo1.deep.rbf.lengthscale"
     place = [item.name for item in joint.items.free].index(name)
     away = start.copy()
     away[place] += 0.3                  # at the optimum the gradient is zero
     for item in joint.items.free:
         item.raw.grad = None
-    value(away, of=name)
+    value(away, backward=True)
     gradient, step = joint.items.gradient()[place], np.zeros_like(start)
     step[place] = 0.05
     numeric = (value(away + step) - value(away - step)) / 0.1
@@ -463,20 +483,27 @@ def test_the_gradient_at_the_best_q_is_that_of_the_profiled_objective(together):
     joint.put(kept)
 
 
-def test_a_cancelled_joint_step_leaves_a_whole_tree(sources):
-    calls = []
+@pytest.mark.parametrize("at_the_end", [False, True])
+def test_a_cancelled_joint_step_leaves_a_whole_tree(at_the_end, sources, monkeypatch):
+    held, made = [], Joint.__init__
+
+    def remember(self, nodes, draws):
+        made(self, nodes, draws)
+        held.append(self.items.free)
 
     def stop(step, objective, fraction):
-        calls.append(fraction)
-        if fraction > 0.9:              # the last of the stages
+        # Within an evaluation no gradients of hyperparameters are computed.
+        if held and (fraction == 1.0 or not at_the_end) and not held[0][0].raw.requires_grad:
             raise Cancelled
 
+    for module in (search, joint_module):
+        monkeypatch.setattr(module, "_PULSE_SECONDS", 0.0)
+    monkeypatch.setattr(Joint, "__init__", remember)
     options = OPTIONS | {"inducing": 8, "max_steps": 10, "tolerance": 1e-2, "samples": 8}
     tree = MRDGP(**options | {"joint_steps": 50}).fit(sources, callback=stop)
-    assert tree.history.cancelled and len(calls) > 5
+    assert tree.history.cancelled and len(held) == 1
     assert torch.isfinite(tree.at(points([0.0, 8.0])).mean).all()
-    free = [item for node in tree.state.nodes for item in node.items if not item.fixed]
-    assert free and all(item.raw.requires_grad for item in free)
+    assert all(item.raw.requires_grad for item in held[0])
 
 
 def test_cancelled_fits_answer(sources):

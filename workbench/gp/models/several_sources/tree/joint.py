@@ -5,8 +5,7 @@ fixed hyperparameters natural gradients find the best q of one parent with the o
 in turns. What is left is an objective of the hyperparameters alone, some tens at most, whose
 gradient is the partial one at those q.
 
-With several tasks a parent may be a mixture. The q of its experts are those of their own data, and
-what rests on the mixture is not in the gradient of their hyperparameters.
+Where a mixture is the parent, as between tasks, its experts are the GPs that are rested on.
 
 References
 ----------
@@ -16,15 +15,16 @@ Hamelijnck et al. 2019, section 4.3: the bound, of which all layers are learnt j
 
 from __future__ import annotations
 
+import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from workbench.checks import ConvergenceWarning, warn
+from workbench.checks import Cancelled, ConvergenceWarning, warn
 from workbench.gp.models.several_sources.tree.draws import Draws
 from workbench.gp.models.several_sources.tree.nodes import DeepNode, GPNode
 from workbench.gp.optimisation.hyperparameters import HyperparameterSet
@@ -34,6 +34,8 @@ from workbench.gp.optimisation.training import History, maximise
 _NATS = 1e-5                # that may be left of a q at one setting of the hyperparameters
 _STEPS, _TURNS = 20, 5      # of natural gradients for one q, and of all parents
 _RESTARTS = 5               # of L-BFGS, while something is left to gain
+_PULSE_SECONDS = 0.5
+_UNCONVERGED = "not converged"      # how the note of a search begins
 _LAST, _LEFT = 100, 1e-2    # steps at the end, and nats that are worth a word
 
 
@@ -50,7 +52,8 @@ class Joint:
     def __init__(self, nodes: list[GPNode], draws: Draws):
         self.nodes, self.draws = nodes, draws
         self.items = HyperparameterSet([item for node in nodes for item in node.items])
-        self._parents = [k for k, node in enumerate(nodes) if node.variable is not None]
+        below = rested_on(nodes)
+        self._parents = [k for k, node in enumerate(nodes) if node in below]
         self._best, self._start = -np.inf, self.q()
 
     def q(self) -> list[tuple[Tensor, Tensor]]:
@@ -73,16 +76,29 @@ class Joint:
             self._best, self._start = float(value.detach()), self.q()
         return value
 
-    def finish(self, history: History) -> None:
-        """Bring every q to its optimum, and say of those that are not there."""
-        if not history.cancelled:
-            for node, found in self._settle(_LAST, lambda: None).items():
-                if found.decrement > _LEFT:
-                    history.converged = False
-                    history.notes.append(
-                        f"q of {node} is not at its optimum: to second order "
-                        f"{found.decrement:.3g} nats of the objective are left. Likely what rests "
-                        "on it is not Normal given so few draws: raise samples")
+    def finish(self, pulse) -> str:
+        """Bring every q to its optimum; what is said if that was not reached, else nothing.
+
+        Whatever ends it, each GP answers afterwards, with the q that it has.
+        """
+        try:
+            gain, found = self._settle(_LAST, pulse)
+        finally:
+            self.answer()
+        far = {name: one.decrement for name, one in found.items() if one.decrement > _LEFT}
+        if far:
+            name = max(far, key=far.__getitem__)
+            return (f"q of {name} is not at its optimum: to second order {far[name]:.3g} nats of "
+                    "the objective are left. Likely what rests on it is not Normal given so few "
+                    "draws: raise samples")
+        if gain > _LEFT:
+            return (f"the q of {', '.join(found)} are not at their joint optimum: the last of "
+                    f"{_TURNS} turns still gained {gain:.3g} nats. Likely sources overlap little: "
+                    "raise joint_steps, or fix what tells them apart")
+        return ""
+
+    def answer(self) -> None:
+        """Let what rests on parents follow their q, and keep the posteriors of all."""
         with torch.no_grad():
             for k, node in enumerate(self.nodes):
                 if isinstance(node, DeepNode):
@@ -90,21 +106,24 @@ class Joint:
                 if k not in self._parents:
                     node.compute_posterior()
 
-    def _settle(self, steps: int, pulse) -> dict[str, Optimum]:
-        """Bring the q of all parents to their optimum, with the others as they are, in turns."""
-        found, before = {}, -np.inf
+    def _settle(self, steps: int, pulse) -> tuple[float, dict[str, Optimum]]:
+        """Bring the q of all parents to their optimum, with the others as they are, in turns.
+
+        Returns what the last turn gained, in nats, and where each of them ended.
+        """
+        found, before, gain = {}, -np.inf, 0.0
         with held(self.items):
-            for _ in range(_TURNS):
+            for _ in range(_TURNS if len(self._parents) > 1 else len(self._parents)):
                 for k in self._parents:
                     found[self.nodes[k].name] = self._settle_one(k, steps, pulse)
                 if len(self._parents) == 1:
                     break
                 with torch.no_grad():
                     value = float(self._sum(0, pulse))
-                if value - before < len(self._parents) * _NATS:
+                gain, before = value - before, value
+                if gain < len(self._parents) * _NATS:
                     break
-                before = value
-        return found
+        return gain, found
 
     def _settle_one(self, k: int, steps: int, pulse) -> Optimum:
         field = self.nodes[k].field
@@ -130,6 +149,17 @@ class Joint:
             total = total + (node.bound() if k in self._parents else node.evidence())
             pulse()
         return total
+
+
+def rested_on(nodes: list[GPNode]) -> list[GPNode]:
+    """GPs of which another one sees draws: parents, and the experts of parents that are mixtures.
+
+    Parameters
+    ----------
+    nodes : list of GPNode
+    """
+    parents = [node.parent for node in nodes if isinstance(node, DeepNode)]
+    return [one for parent in parents for one in getattr(parent, "experts", (parent,))]
 
 
 @contextmanager
@@ -171,10 +201,35 @@ def learn_jointly(nodes: list[GPNode], draws: Draws, options, progress: bool, ca
                 max_steps=options.joint_steps, tolerance=options.tolerance, progress=progress,
                 callback=callback, restarts=_RESTARTS)
     except BaseException:
-        joint.finish(History(cancelled=True))
+        joint.answer()
         raise
     history.notes = [note.replace("max_steps", "joint_steps") for note in history.notes]
-    joint.finish(history)
-    if not history.converged and not history.cancelled:
-        warn(history.notes[-1], ConvergenceWarning)
+    if history.cancelled:
+        joint.answer()
+        return history
+    left = [note for note in history.notes if not history.converged and
+            note.startswith(_UNCONVERGED)]
+    try:
+        left += filter(None, [joint.finish(_pulse(history, callback))])
+    except (Cancelled, KeyboardInterrupt):
+        history.cancelled = True
+        history.notes.append("cancelled while the q of all GPs were brought to their optimum")
+        return history
+    history.notes += [note for note in left if note not in history.notes]
+    history.converged &= not left
+    if left:
+        warn(left[-1], ConvergenceWarning)
     return history
+
+
+def _pulse(history: History, callback) -> Callable[[], None]:
+    """Repeat the last progress now and then, so that what follows the search can be cancelled."""
+    told = time.perf_counter()
+
+    def pulse() -> None:
+        nonlocal told
+        if callback is not None and time.perf_counter() - told > _PULSE_SECONDS:
+            told = time.perf_counter()
+            callback(len(history.objective), history.objective[-1], 1.0)
+
+    return pulse
