@@ -33,8 +33,7 @@ def rows(ds: xr.Dataset) -> pd.DataFrame:
     fit = wb.Auto().fit(ds)
     weight, y = ds["weight"].values, ds["individual_value"].values
     anew = weigh({name: one.model for name, one in fit.candidates.items()}, ds, EFFORTS["normal"],
-                 seed=0, workers=2, progress=False, callback=None, values=None,
-                 flat=wb.Constant())
+                 seed=0, workers=2, progress=False, callback=None, values=None)
     found = {}
     for name, one in fit.candidates.items():
         pinned = rescale_to_totals(ds, one.at(ds, area_effect=False).mean.values * weight).values

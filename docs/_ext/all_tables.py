@@ -7,7 +7,8 @@ import law2018
 import measured
 import serving
 import shikuri2025
+import surveys
 from tables import TABLES
 
 __all__ = ["TABLES", "chau2021", "goals", "hamelijnck2019", "law2018", "measured", "serving",
-           "shikuri2025"]
+           "shikuri2025", "surveys"]

@@ -212,6 +212,27 @@ def summaries() -> pd.DataFrame:
         "RMSE": ("rmse", digits(3))}, "areas, solver")
 
 
+@stored("devices", "devices.csv", command="python benchmarks/devices.py")
+def devices() -> pd.DataFrame:
+    """A GPU beside the cores of its machine: seconds of a fit and of a map."""
+    raw = pd.read_csv(RESULTS / "devices.csv")
+    wide = raw.pivot(index=["pixels", "compress"], columns="way").sort_index(
+        ascending=[True, False])
+    out = pd.DataFrame({
+        "fit, CPU": wide["fit_seconds", "cpu"], "fit, GPU": wide["fit_seconds", "gpu"],
+        "times": wide["fit_seconds", "cpu"] / wide["fit_seconds", "gpu"],
+        "map, CPU": wide["map_seconds", "cpu"], "map, GPU": wide["map_seconds", "gpu"],
+        "largest": wide["difference", "gpu"]})
+    out.index = [f"{n:,}, {'all of them' if most == 0 else f'at most {most} clusters an area'}"
+                 for n, most in out.index]
+    return pick(out, None, {
+        "fit, s: 16 cores": ("fit, CPU", digits(2)), "fit, s: GPU": ("fit, GPU", digits(2)),
+        "times faster": ("times", digits(1)), "map, s: 16 cores": ("map, CPU", digits(3)),
+        "map, s: GPU": ("map, GPU", digits(3)),
+        "largest relative difference of maps": ("largest", "{:.0e}".format)},
+        "pixels, learnt from")
+
+
 @stored("peers", "peers.csv", command="python benchmarks/peers.py")
 def peers() -> pd.DataFrame:
     """Processor time beside other libraries, by turns in one process."""

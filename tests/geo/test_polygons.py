@@ -108,6 +108,10 @@ def test_weight_of_areas_that_are_left_out_is_not_outside_all_areas():
     assert later["read"] == pytest.approx(weight.sum().item(), rel=1e-6)
     assert later["left out"] == pytest.approx(in_it, rel=1e-6)
     assert "left_out_weight" not in whole.attrs
+    (told,) = (one for one in found if one.code == "left-out")
+    assert told.severity == "warning" and "outline" in told.fix         # it is more than 5 %
+    with pytest.raises(InputError, match="in areas that were left out; pass outside='report'"):
+        bagged(given, missing_value="drop", outside="error")
 
 
 def test_individuals_carry_the_values_of_their_pixel():

@@ -14,9 +14,8 @@ from workbench.evaluation.baselines import GLM, SPLIT
 from workbench.gp.models.vbagg.model import VBAgg
 from workbench.labelled import candidates, verdict
 from workbench.labelled.candidates import CANDIDATES, EFFORTS, candidates_for
-from workbench.labelled.held_out import HOW, even, held_out_draws
+from workbench.labelled.held_out import HOW, ONE_SHARE, OneShare, even, hold_out
 from workbench.labelled.verdict import MIXTURE
-from workbench.labelled.weighing import ONE_SHARE
 
 BY_NAME = {one.name: one for one in CANDIDATES}
 AREAS, SIZE = 24, 4                        # merged into eight groups
@@ -185,39 +184,70 @@ def trials(ds):
     return out.assign(value=("bag", positives, {"kind": "count", "aggregation": "mean"}))
 
 
-def test_held_out_draws_are_of_models_that_did_not_see_the_area(ds):
-    surveyed = trials(ds)
-    seen, told = [], []
+class Share:
+    """Everybody's share, which notes the areas that it was learnt from, and those it predicts."""
 
-    class Share:
-        """Everybody's share, which tells in which areas it was fitted."""
+    def __init__(self, fails_on=()):
+        self.fails_on, self.told = set(fails_on), []
 
-        def fit(self, part):
-            seen.append(set(part["bag"].values.tolist()))
-            self.share = float(part["value"].sum() / part["trials"].sum())
-            return self
-
-        def simulate(self, part, samples, seed):
-            assert not seen[-1] & set(part["bag"].values.tolist())
-            told.extend(part["bag"].values.tolist())
-            drawn = np.random.default_rng(seed).binomial(
-                part["trials"].values.astype(int), self.share, (samples, part.sizes["bag"]))
-            return xr.DataArray(drawn, dims=("sample", "bag"))
-
-    class Fails:
-        def fit(self, part):
+    def fit(self, part):
+        if self.fails_on - set(part["bag"].values.tolist()):
             raise ValueError("no luck")
+        self.seen = set(part["bag"].values.tolist())
+        self.share = float(part["value"].sum() / part["trials"].sum())
+        return self
 
-    found, scaled = held_out_draws({"share": Share(), "fails": Fails()}, surveyed, samples=400,
-                                   seed=0, workers=1, progress=False)
-    assert sorted(told) == sorted(surveyed["bag"].values.tolist())
-    one = found["draws"].sel(model="share").isel(level=0, draw=0)
-    np.testing.assert_allclose(one.std("sample"), 0.5, atol=0.08)       # whatever n and share
-    assert found["draws"].sel(model="fails").isnull().all()
-    assert "no luck" in found["error"].sel(model="fails").item()
-    np.testing.assert_allclose(scaled["value"], found["observed"])
-    np.testing.assert_allclose(even(np.array([0.0, 3, 3]), np.array([0.0, 3, 12])),
+    def simulate(self, part, samples, seed):
+        areas = part["bag"].values.tolist()
+        assert not self.seen & set(areas)
+        self.told.extend(areas)
+        drawn = np.random.default_rng(seed).binomial(
+            part["trials"].values.astype(int), self.share, (samples, part.sizes["bag"]))
+        return xr.DataArray(drawn, dims=("sample", "bag"))
+
+
+def test_held_out_areas_are_predicted_by_models_that_did_not_see_them(ds):
+    surveyed, names = trials(ds), ds["bag"].values.tolist()
+    surveyed["trials"][3] = surveyed["value"][3] = 0            # nobody was tested
+    share, fails = Share(), Share(names[:1])
+    found = hold_out({"share": share, "fails": fails}, surveyed, 5, samples=400, seed=0, workers=1,
+                     progress=False)
+    assert sorted(share.told) == sorted(set(names) - {names[3]})
+    np.testing.assert_allclose(found.draws["share"].std(0), 0.5, atol=0.08)   # whatever n and share
+    # A fold that fails takes its areas along, and not the model.
+    (name, _), = found.errors
+    assert name == "fails" and "no luck" in found.errors.popitem()[1]
+    weights = dict(zip(("share", "fails"), found.weights(["share", "fails"], np.inf), strict=True))
+    assert weights["fails"] > 0.1
+    scored = found.scored(weights)
+    error = scored["error"].mean("grouping")
+    assert float(error.sel(model=MIXTURE)) <= float(error.sel(model="fails")) + 1e-9
+    # Both have one share, and so has what stands beside them.
+    assert abs(scored["difference"].item()) < 3 * scored["difference_error"].item() + 0.02
+    np.testing.assert_allclose(even([0, 3, 3], [4, 3, 12]),
                                [0, np.sqrt(3) * np.pi / 2, np.sqrt(12) * np.pi / 6])
+
+
+def test_one_share_has_the_posterior_of_a_binomial_share(ds):
+    surveyed = trials(ds)
+    surveyed["value"][:] = 0.0
+    drawn = OneShare().fit(surveyed).simulate(surveyed, 4000, 1)
+    n = float(surveyed["trials"].sum())
+    expected = surveyed["trials"].values * 0.5 / (n + 1)        # positives are none, not the share
+    np.testing.assert_allclose(drawn.mean("sample"), expected, atol=5 * np.sqrt(expected.max()
+                                                                              / 4000))
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::workbench.checks.FitWarning")
+def test_noise_is_not_surely_mapped(ds, two):
+    surveyed, sure = trials(ds), 0
+    for seed in range(6):
+        drawn = np.random.default_rng(seed).binomial(surveyed["trials"].values, 0.3).astype(float)
+        noise = surveyed.assign(value=("bag", drawn, surveyed["value"].attrs))
+        stands = verdict.standing(quick().fit(noise).recovery)
+        sure += ONE_SHARE not in (*stands.better, *stands.tied, *stands.unsure, *stands.alone)
+    assert sure == 0
 
 
 def means(ds):

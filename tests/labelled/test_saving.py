@@ -4,7 +4,6 @@ import io
 import json
 import warnings
 import zipfile
-from dataclasses import fields
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +11,7 @@ import pytest
 import xarray as xr
 
 import workbench as wb
+from tests.labelled.small_fits import learnt, made
 from workbench import checks
 from workbench.checks import InputError
 from workbench.gp.models.registry import ENTRIES
@@ -20,41 +20,6 @@ from workbench.labelled.stored.archive import FACTS, TENSORS, read_archive, writ
 from workbench.labelled.stored.datasets import decode, encode
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
-OPTIONS = {"inducing": 6, "max_steps": 8, "tolerance": 1e-2, "boundary": "half", "samples": 8,
-           "composite": "none"}
-
-
-def made(areas=6, seed=0, kind="count") -> xr.Dataset:
-    """Areas side by side, with coordinates and one covariate."""
-    rng, size = np.random.default_rng(seed), 4
-    n, member = areas * size, np.repeat(np.arange(areas), size)
-    x, y = 10.0 * member + rng.uniform(0, 9, n), rng.uniform(0, 20, n)
-    slope = np.sin(x / 15)
-    weight = rng.uniform(5, 20, n)
-    total = np.bincount(member, weight * np.exp(0.5 * slope))
-    value = rng.poisson(total) if kind == "count" else (
-        total / np.bincount(member, weight) + 0.05 * rng.normal(size=areas))
-    attrs = {"kind": kind, "aggregation": "sum" if kind == "count" else "mean", "units": "cases"}
-    return xr.Dataset(
-        {"covariates": (("individual", "covariate"),
-                        slope[:, None] + 0.1 * rng.normal(size=(n, 1))),
-         "weight": ("individual", weight, {"units": "people"}),
-         "membership": ("individual", member), "value": ("bag", value.astype(float), attrs)},
-        {"covariate": ["slope"], "bag": [f"area {k}" for k in range(areas)],
-         "x": ("individual", x), "y": ("individual", y)}, {"title": "made"})
-
-
-def learnt(name: str, **extra):
-    """A tiny fit of a model, and what it is asked about."""
-    if name == "auto":
-        return wb.Auto(effort="quick", workers=1).fit(made()), made(5, 3)
-    entry = ENTRIES[name]
-    allowed = {f.name for f in fields(entry.load().options_type)}
-    model = wb.make_model(name, **{k: v for k, v in (OPTIONS | extra).items() if k in allowed})
-    data = made(kind="continuous" if entry.several and name != "mr-vbagg" else "count")
-    if entry.several:
-        data = {"one": data, "two": made(4, 5, "continuous")}
-    return model.fit(data), made(5, 3)
 
 
 @pytest.fixture(autouse=True)

@@ -48,6 +48,34 @@ def test_korea_tables_say_which_scores_are_of_pinned_maps(level):
     assert list(shown.index) == list(stored.index)
 
 
+def test_what_the_pages_say_of_surveys_is_what_is_stored():
+    raw = pd.read_csv(ROOT / "data" / "results" / "surveys.csv")
+    noise, maps = raw[raw["kind"] == "noise"], raw[raw["kind"] != "noise"]
+    changes = " ".join((ROOT / "CHANGELOG.md").read_text(encoding="utf-8").split())
+    by_map = maps.pivot(index=["kind", "seed"], columns="method", values=["rmse", "crps"])
+    for score in ("rmse", "crps"):
+        assert (by_map[score]["auto"] < by_map[score]["VBAgg"]).all()
+    assert len(by_map) == 8 and "On eight simulated surveys" in changes
+    assert len(noise) == 24 and not noise["surely"].astype(bool).any()
+    assert "of 24 surveys of pure noise it calls none surely better" in changes
+    covered = maps.groupby(["kind", "method"])[["cover_50", "cover_95"]].mean().dropna()
+    assert (covered["cover_95"] > 0.95).all() and (covered["cover_50"] > 0.5).all()
+    assert "The 95 % intervals are too wide, the 50 % intervals more so." in _said("cases")
+    assert maps.groupby("kind").size().eq(16).all()
+    assert "means over four maps each" in _said("cases")
+
+
+def test_what_the_page_says_of_gpus_is_what_is_stored():
+    raw = pd.read_csv(ROOT / "data" / "results" / "devices.csv")
+    assert raw["pixels"].max() == 100_000
+    assert "A million pixels were to be measured and were not" in _said("cost")
+    assert raw["difference"].max() < 1e-9 and "Maps are the same to rounding." in _said("cost")
+    assert set(raw["device"]) == {"cpu", "NVIDIA H200"} and set(raw["threads"]) == {16}
+    assert (raw["evaluations"] == 6).all()      # the first, and five steps
+    shown = tables.TABLES["devices"].make()
+    assert list(shown["times faster"]) == ["1.9", "2.4", "2.8", "6.3"]
+
+
 def _said(page: str) -> str:
     return " ".join((DOCS / "results" / f"{page}.md").read_text(encoding="utf-8").split())
 

@@ -14,6 +14,7 @@ from workbench.geo.treatments import CleaningOptions, Record
 SLIVERS = 1e-3      # share of the weight: shared borders drawn twice overlap by as little
 ROUNDING = 1e-6     # coverage fractions come in single precision
 MUCH = 0.05         # share of the weight outside all areas that is worth a look
+LEFT_OUT = "lies in areas that were left out"
 
 
 def coverage_fractions(areas, grid: xr.DataArray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -120,7 +121,7 @@ def account(
     Raises
     ------
     InputError
-        If areas overlap, or weight lies outside, where that was not allowed.
+        If areas overlap, or weight lies outside those that are kept, where that was not allowed.
     """
     flat = np.nan_to_num(weight.ravel())
     total = flat.sum()
@@ -155,9 +156,15 @@ def account(
         lost = 0.0
     else:
         cells = (free - beyond > ROUNDING) & (flat > 0)
-        record.note(f"{lost:,.6g} of the weight ({lost / total:.2%}) lies in areas that were left "
-                    "out", code="left-out", where=["weight"], count=int(cells.sum()),
-                    cells=cells_of(grid, cells), effect="it is not on the map")
+        sentence = f"{lost:,.6g} of the weight ({lost / total:.2%}) {LEFT_OUT}"
+        about = {"code": "left-out", "where": ["weight"], "count": int(cells.sum()),
+                 "cells": cells_of(grid, cells)}
+        if options.outside == "error":
+            refuse(sentence, f"pass {option('outside', 'report')} to go on without it", **about)
+        record.note(sentence, **about, effect="it is not on the map and gets no part of any total",
+                    fix="give these areas a value, or remove polygons that lie over others, such "
+                        "as an outline of the whole country",
+                    severity=WARNING if lost > MUCH * total else NOTE)
     share = outside / total if total else 0.0
     counted(outside=outside)
     if share > 1e-6:

@@ -225,8 +225,10 @@ def bag_polygons(
     areas = onto(areas, grid, options, record)
 
     area, cell, coverage = coverage_fractions(areas, grid)
-    outside = account(grid.values, cell, coverage, options, record, is_word(weight),
-                      areas.index.to_numpy()[area], grid, covered_by(dropped, grid))
+    made = is_word(weight)
+    outside = account(grid.values, cell, coverage, options, record, made,
+                      areas.index.to_numpy()[area], grid,
+                      None if made or dropped.empty else covered_by(dropped, grid))
     counted(individuals=cell.size)
     area, cell, coverage = weighted(grid, area, cell, coverage, options, record)
     matrix, whole = pixel_covariates(

@@ -94,6 +94,8 @@ class Effort:
         Sizes of the groupings by which candidates are weighted, as shares of the areas.
     draws : int
         Groupings of each size.
+    folds : int
+        Parts of the areas that are held out in turns, where they cannot be merged and recovered.
     average : int
         Settings of the hyperparameters that each candidate is averaged over.
     """
@@ -101,13 +103,14 @@ class Effort:
     cheap: bool
     shares: tuple[float, ...]
     draws: int
+    folds: int
     average: int | str
 
 
 EFFORTS = {
-    "quick": Effort(True, (1 / 3,), 1, 0),
-    "normal": Effort(False, (1 / 4, 1 / 3), 2, 0),
-    "thorough": Effort(False, (1 / 6, 1 / 4, 1 / 3), 4, 16),
+    "quick": Effort(True, (1 / 3,), 1, 5, 0),
+    "normal": Effort(False, (1 / 4, 1 / 3), 2, 5, 0),
+    "thorough": Effort(False, (1 / 6, 1 / 4, 1 / 3), 4, 10, 16),
 }
 
 

@@ -1,99 +1,181 @@
-"""Draws of areas that each model would have given from the others: for positives out of trials.
+"""Candidates weighed by areas that they did not see: for positives out of trials.
 
-These cannot be drawn given those of their union, so that areas are held out in turns, some from all
-over the map at a time, where others are merged and recovered. Whether
-a model saw them when its hyperparameters were learnt is for the caller: those of `Auto` did.
+These cannot be drawn given those of their union, so that some areas from all over the map are held
+out in turns, and predicted by models that are learnt anew from the others.
+
+References
+----------
+Anscombe 1948 (√n asin √p, on which the noise of every share has the sd 1/2).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
 import numpy as np
 import xarray as xr
 
+from workbench.checks import InputError, require
 from workbench.evaluation.folding import folds, subset
 from workbench.evaluation.recovery.draws import Recovery
+from workbench.evaluation.stacking import cross_scores, stack
 from workbench.evaluation.tasks import Task, attempt, fitted, outcomes
+from workbench.labelled.verdict import MIXTURE
 from workbench.schema import BAG
 
 HOW = "Predicting areas that were held out"
-_MOST, _EACH = 10, 3        # folds, and areas that one holds at least
+ONE_SHARE = "share of all areas"        # the simple map of a survey
+_EACH = 3                               # areas that a fold holds at least
 _WHAT = ("mean CRPS of shares of positives on the scale where their noise is even (√n asin √p), "
-         "areas predicted while they were held out")
+         "areas predicted by models learnt without them")
 
 
-def held_out_draws(models: Mapping[str, object], ds: xr.Dataset, *, samples: int, seed: int,
-                   workers: int, progress: bool | Callable) -> tuple[xr.Dataset, xr.Dataset]:
-    """Draws of positives out of trials, of each area by models fitted to the others.
+class OneShare:
+    """One share for everybody: what a map of a survey has to beat.
+
+    Its posterior is that of a binomial share with the prior of Jeffreys.
+    """
+
+    def fit(self, ds: xr.Dataset) -> OneShare:
+        """Count positives and trials; ``ds`` is a bagged dataset with ``trials``."""
+        positives, trials = float(ds["value"].sum()), float(ds["trials"].sum())
+        self._beta = positives + 0.5, trials - positives + 0.5
+        return self
+
+    def simulate(self, ds: xr.Dataset, samples: int, seed: int) -> xr.DataArray:
+        """Draws of positives (sample, bag)."""
+        rng = np.random.default_rng(seed)
+        share = rng.beta(*self._beta, (samples, 1))
+        return xr.DataArray(rng.binomial(ds["trials"].values.astype(int), share),
+                            dims=("sample", BAG))
+
+
+@dataclass(frozen=True)
+class HeldOut:
+    """What was drawn of areas that were held out.
+
+    Parameters
+    ----------
+    draws : dict of str to array (sample, area)
+        By model, on the scale √n asin √p; NaN where its fold failed.
+    observed : array (area,)
+        On the same scale.
+    errors : dict of (str, int) to str
+        What went wrong, by model and fold.
+    """
+
+    draws: dict[str, np.ndarray]
+    observed: np.ndarray
+    errors: dict[tuple[str, int], str]
+
+    def weights(self, names: list[str], shrink: str | float) -> np.ndarray:
+        """Of candidates by name, by stacking over the areas that all who finished any predicted.
+
+        Raises
+        ------
+        InputError
+            If there are fewer than two such areas.
+        """
+        ever, seen = self._shared(names)
+        out = np.zeros(len(names))
+        out[[names.index(name) for name in ever]] = stack(
+            [self.draws[name][:, seen] for name in ever], self.observed[seen], shrink=shrink)
+        return out
+
+    def scored(self, weights: Mapping[str, float]) -> xr.Dataset:
+        """Errors of candidates, share and mixture, as of `workbench.labelled.verdict.scored`."""
+        ever, seen = self._shared(list(weights))
+        simple, y = list(set(self.draws) - set(weights)), self.observed[seen]
+        shown = [*ever, *simple]
+        draws = [self.draws[name][:, seen] for name in shown]
+        forms = cross_scores(draws, y)
+        w = np.array([weights.get(name, 0.0) for name in shown])
+        errors = dict(zip(shown, np.diagonal(forms, axis1=1, axis2=2).T, strict=True))
+        errors[MIXTURE] = np.einsum("i,uij,j->u", w, forms, w)
+        means = dict(zip(shown, (one.mean(0) for one in draws), strict=True))
+        means[MIXTURE] = sum(share * means[name] for share, name in zip(w, shown, strict=True))
+        squares = {name: (mean - y) ** 2 for name, mean in means.items()}
+        order = [*self.draws, MIXTURE]
+
+        def grid(scores: dict) -> np.ndarray:
+            return np.array([[scores[name].mean() if name in scores else np.nan]
+                             for name in order])
+
+        gaps = {what: [scores[MIXTURE] - scores[name] for name in simple]
+                for what, scores in (("", errors), ("deviance_", squares))}
+        found = {f"{what}difference": ("simple", [one.mean() for one in each])
+                 for what, each in gaps.items()}
+        found |= {f"{what}difference_error": ("simple", [
+            one.std(ddof=1) / np.sqrt(one.size) for one in each]) for what, each in gaps.items()}
+        return xr.Dataset(
+            {"error": (("model", "grouping"), grid(errors), {"long_name": _WHAT}),
+             "deviance": (("model", "grouping"), grid(squares)), **found},
+            {"model": order, "simple": simple}, {"how": HOW})
+
+    def _shared(self, names: list[str]) -> tuple[list[str], np.ndarray]:
+        done = {name: np.isfinite(self.draws[name]).all(0) for name in names}
+        ever = [name for name in names if done[name].any()]
+        seen = np.all([done[name] for name in ever], 0) if ever else np.zeros(0, bool)
+        if seen.sum() < 2:
+            raise InputError("no area was predicted by every model that predicted any")
+        return ever, seen & np.isfinite(self.observed)
+
+
+def hold_out(models: Mapping[str, object], ds: xr.Dataset, parts: int, *, samples: int, seed: int,
+             workers: int, progress: bool | Callable) -> HeldOut:
+    """Draw positives of each area by models that are learnt from the others, and by one share.
 
     Parameters
     ----------
     models : mapping of str to model
         With ``fit``, to fits with ``simulate``.
     ds : xr.Dataset
-        Bagged dataset with ``trials``.
+        Bagged dataset with ``trials``. Areas where nobody was tested tell nothing, and are left
+        out.
+    parts : int
+        Folds at most; each has at least three areas.
     samples, seed : int
         Draws, and their seed.
     workers : int
         Processes.
     progress : bool or callable
         As of `workbench.evaluation.tasks.outcomes`.
-
-    Returns
-    -------
-    recovered : xr.Dataset
-        ``draws`` (model, level, draw, sample, area), one level and one draw, NaN of models that
-        failed; ``observed`` (area); ``group`` (level, draw, area), the fold; ``error`` (model,
-        level, draw). As `workbench.evaluation.recovery.draws.recover_draws`, but on the scale √n
-        asin √p, on which the noise of every share has the sd 1/2.
-    scaled : xr.Dataset
-        The dataset with its values on that scale.
     """
-    names, areas = list(models), ds.sizes[BAG]
-    fold = folds(ds, max(2, min(_MOST, areas // _EACH)), "random", seed).values
-    numbers = np.unique(fold).tolist()
-    draws = np.full((len(names), 1, 1, samples, areas), np.nan)
-    errors = np.full((len(names), 1, 1), "", dtype=object)
+    ds = subset(ds, np.flatnonzero(ds["trials"].values > 0))
+    areas = ds.sizes[BAG]
+    require(areas >= 2 * _EACH, f"{areas} areas with trials are too few to hold some out")
+    fold = folds(ds, min(parts, areas // _EACH), "random", seed).values
+    numbers, everyone = np.unique(fold).tolist(), {**models, ONE_SHARE: OneShare()}
     tasks = [Task(f"{name}, areas held out {k + 1} of {len(numbers)}", None,
                   ((name, 0, k), model, ds, fold == k, samples, seed + k))
-             for k in numbers for name, model in models.items()]
-    for one in outcomes(_hold_out, Recovery, tasks, workers, progress):
-        place = names.index(one.model)
+             for k in numbers for name, model in everyone.items()]
+    draws, errors = {name: np.full((samples, areas), np.nan) for name in everyone}, {}
+    for one in outcomes(_predict, Recovery, tasks, workers, progress):
         if one.error:
-            errors[place] = one.error
+            errors[one.model, one.draw] = one.error
         else:
-            draws[place, 0, 0][:, fold == one.draw] = one.draws
-    trials = ds["trials"].values.astype(float)
-    observed = even(ds["value"].values.astype(float), trials)
-    attrs = dict(ds["value"].attrs)
-    recovered = xr.Dataset(
-        {"draws": (("model", "level", "draw", "sample", "area"), draws, attrs),
-         "observed": ("area", observed),
-         "group": (("level", "draw", "area"), fold[None, None].astype(int)),
-         "error": (("model", "level", "draw"), errors.astype(str))},
-        {"model": names, "level": [len(numbers)]}, {"how": HOW, "what": _WHAT})
-    return recovered, ds.assign(value=(BAG, observed, attrs))
+            draws[one.model][:, fold == one.draw] = one.draws
+    return HeldOut(draws, even(ds["value"].values, ds["trials"].values), errors)
 
 
 def even(positives: np.ndarray, trials: np.ndarray) -> np.ndarray:
-    """√n asin √(k/n): the sd of its noise is 1/2 whatever the share; 0 where nobody was tested.
+    """√n asin √(k/n), of k positives out of n trials: the sd of its noise is 1/2.
 
     Parameters
     ----------
     positives, trials : array
-        k and n.
+        k and n, which is above zero.
     """
-    share = np.divide(positives, trials, out=np.zeros(np.broadcast(positives, trials).shape),
-                      where=trials > 0)
-    return np.sqrt(trials) * np.arcsin(np.sqrt(share))
+    positives, trials = np.asarray(positives, float), np.asarray(trials, float)
+    return np.sqrt(trials) * np.arcsin(np.sqrt(positives / trials))
 
 
-def _hold_out(place: tuple[str, int, int], model, ds: xr.Dataset, held: np.ndarray, samples: int,
-              seed: int) -> Recovery:
+def _predict(place: tuple[str, int, int], model, ds: xr.Dataset, held: np.ndarray, samples: int,
+             seed: int) -> Recovery:
     done = Recovery(*place)
     with attempt(done):
         fit, left_out = fitted(model, subset(ds, ~held), done), subset(ds, held)
         drawn = fit.simulate(left_out, samples=samples, seed=seed).transpose("sample", BAG)
-        done.draws = even(drawn.values.astype(float), left_out["trials"].values.astype(float))
+        done.draws = even(drawn.values, left_out["trials"].values)
     return done

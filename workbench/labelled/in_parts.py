@@ -23,6 +23,7 @@ FAR = 20            # times its areas' own extents, beyond which a window is div
 #: Options of `bag_polygons` that look at all areas at once.
 TOGETHER = ("time", "totals", "join", "classes", "class_labels", "duplicates")
 DROPPING = ("missing_value", "empty", "missing")
+_SHARE = r"of the weight \([\d.]+%\) lies "      # of a window's weight, which means nothing
 
 
 def bag_in_parts(polygons: object, covariates: object = None, weight: object = None,
@@ -76,6 +77,7 @@ def bag_in_parts(polygons: object, covariates: object = None, weight: object = N
     """
     from workbench.geo import bag_polygons  # here: a fit alone needs no geospatial packages
     from workbench.geo.areas import read_polygons, require_column
+    from workbench.geo.coverage import LEFT_OUT
     from workbench.geo.treatments import Record
     from workbench.geo.windows import windows_alone
 
@@ -117,7 +119,12 @@ def bag_in_parts(polygons: object, covariates: object = None, weight: object = N
                 f"{np.asarray(ids)[left[0]]}): {empty[0][1]}")
         warn(said, DataWarning)
         notes.append(said)
-    return _together(found, dict(zip(map(str, ids), range(len(ids)), strict=True)), notes)
+    ds = _together(found, dict(zip(map(str, ids), range(len(ids)), strict=True)), notes)
+    lost = sum(part.attrs.get("left_out_weight", 0.0) for _, part in found)
+    if lost and not empty:      # of windows without an area nobody has counted it
+        ds.attrs |= {"left_out_weight": lost, "treatments": ds.attrs["treatments"] +
+                     f"\n{lost:,.6g} of the weight {LEFT_OUT}"}
+    return ds
 
 
 def _refuse(covariates: object, weight: object, options: dict) -> None:
@@ -224,7 +231,7 @@ def _together(found: list[tuple[int, xr.Dataset]], positions: dict[str, int], no
     ds["membership"] = schema.INDIVIDUAL, np.sort(members)
     lost = re.search(r", without (.*)", first.attrs["condensed"])
     ds.attrs = {name: value for name, value in first.attrs.items()
-                if not name.startswith("outside_")} | {
+                if not name.startswith(("outside_", "left_out_"))} | {
         "condensed": told(sum(count for count, _ in found), len(members),
                           lost[1].split(", ") if lost else []),
         "treatments": _noted(notes, len(parts))}
@@ -235,7 +242,7 @@ def _noted(notes: list[str], parts: int) -> str:
     """Notes of all parts, those that differ in their numbers alone as one, with an example."""
     kinds: dict[str, list[str]] = {}
     for note in (one for text in notes for one in text.split("\n")):
-        if note and note != "none" and "outside all areas" not in note:
+        if note and note != "none" and not re.search(_SHARE, note):
             kinds.setdefault(re.sub(r"[\d.,%]+", "#", note), []).append(note)
     told_of = [same[0] if len(same) == 1 else f"{same[0]} (and so in {len(same)} of {parts} parts)"
                for same in kinds.values()]

@@ -41,9 +41,8 @@ def scored(recovered: xr.Dataset, weights: dict[str, float], ds: xr.Dataset, see
             errors.append({name: (*both, group) for name, both in scores.items()})
     order = [*names, MIXTURE]
     grid = np.array([[row.get(name, (np.nan, np.nan)) for row in rows] for name in order])
-    what = recovered.attrs.get("what") or (
-        "mean CRPS of square roots of counts, areas predicted from totals of merged areas"
-        if counts else "mean CRPS, areas predicted from means of merged areas")
+    what = ("mean CRPS of square roots of counts, areas predicted from totals of merged areas"
+            if counts else "mean CRPS, areas predicted from means of merged areas")
     simple = [name for name in names if name not in weights]
     by_error, by_deviance = ({name: difference(errors, name, which) for name in simple}
                              for which in (0, 1))
@@ -57,7 +56,7 @@ def scored(recovered: xr.Dataset, weights: dict[str, float], ds: xr.Dataset, see
                                  {"long_name": "the same of the maps alone"}),
          "deviance_difference_error": ("simple", [by_deviance[n][1] for n in simple])},
         coords={"model": order, "simple": simple},
-        attrs={"how": recovered.attrs.get("how", HOW)})
+        attrs={"how": HOW})
 
 
 def mixed(draws: dict[str, np.ndarray], weights: dict[str, float], seed: int) -> np.ndarray:

@@ -11,11 +11,10 @@ import xarray as xr
 
 from workbench.checks import InputError
 from workbench.labelled.candidates import Effort
-from workbench.labelled.held_out import held_out_draws
+from workbench.labelled.held_out import hold_out
 from workbench.labelled.verdict import scored, verdict
 from workbench.schema import BAG, INDIVIDUAL
 
-ONE_SHARE = "share of all areas"       # the simple map of a survey
 GIVEN = "weights were given"           # the verdict on a mixture whose weights the user chose
 _SAMPLES, _BUDGET = 400, 20_000_000     # joint draws of areas, and of individuals at once
 _PRIOR = 5.0            # groups that the weights of all that is plausible are worth
@@ -66,12 +65,12 @@ def equal_weights(names: list[str], why: str = "the candidates were not tested")
 
 
 def weigh(models: Mapping[str, object], ds: xr.Dataset, effort: Effort, seed: int, workers: int,
-          progress: bool, callback: Callable | None, values: Mapping[str, Mapping] | None,
-          flat: object) -> Weighing:
+          progress: bool, callback: Callable | None, values: Mapping[str, Mapping] | None
+          ) -> Weighing:
     """Let candidates and two simple maps recover the areas from merged ones; weights by stacking.
 
-    Positives out of trials, which cannot be drawn given those of their union, are predicted while
-    they are held out instead, beside the share of all areas.
+    Positives out of trials, which cannot be drawn given those of their union, are predicted by
+    models that are learnt anew without some of the areas, beside one share for all of them.
 
     Parameters
     ----------
@@ -86,13 +85,8 @@ def weigh(models: Mapping[str, object], ds: xr.Dataset, effort: Effort, seed: in
     values : mapping of str to mapping, or None
         Hyperparameters of the fits to the areas, at which merged ones are conditioned on; None to
         learn them again (``benchmarks/recovery.py`` compares the two).
-    flat : model
-        Stands beside candidates of surveys: one share for all areas.
     """
-    from workbench.evaluation.baselines import simple_maps
-    from workbench.evaluation.grouping import FEWEST_AREAS, fewest_groups, groupings
-    from workbench.evaluation.recovery.draws import recover_draws
-    from workbench.evaluation.recovery.weights import recovery_weights
+    from workbench.evaluation.grouping import FEWEST_AREAS, fewest_groups
 
     names, areas = list(models), ds.sizes[BAG]
     if not ds.sizes["covariate"] and "x" not in ds:
@@ -100,46 +94,76 @@ def weigh(models: Mapping[str, object], ds: xr.Dataset, effort: Effort, seed: in
     if areas < FEWEST_AREAS:
         return equal_weights(names, f"{areas} area{'s are' if areas != 1 else ' is'} too few to "
                              "merge some and recover them; nothing tells which of them is right")
-    surveys = "trials" in ds
-    fewest = fewest_groups(ds)
-    if fewest >= areas and not surveys:
+    if "trials" not in ds and fewest_groups(ds) >= areas:
         return equal_weights(names, "there is one area in each period, so that none can be merged "
                              "with a neighbour and recovered")
-    tested = dict(models) if values is None else {
-        name: AsFitted(model, values[name]) for name, model in models.items()}
-    everyone = tested | ({ONE_SHARE: flat} if surveys else simple_maps(ds))
 
     def show(done: int, total: int, what: str) -> None:
         if callback is not None:
             callback(done, float("nan"), done / total)
 
-    samples = max(100, min(_SAMPLES, _BUDGET // ds.sizes[INDIVIDUAL]))
-    options = {"samples": samples, "seed": seed, "workers": workers,
-               "progress": True if progress else show}
+    options = {"samples": max(100, min(_SAMPLES, _BUDGET // ds.sizes[INDIVIDUAL])), "seed": seed,
+               "workers": workers, "progress": True if progress else show}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")     # of fits to few areas
-        if surveys:
-            recovered, ds = held_out_draws(everyone, ds, **options)
-        else:
-            levels = sorted({max(fewest, round(share * areas)) for share in effort.shares})
-            recovered = recover_draws(
-                everyone, ds, groupings(ds, levels, effort.draws, seed), **options)
+        if "trials" in ds:
+            return _held_out(models, ds, effort, options)
+        return _recovered(models, ds, effort, options, values)
+
+
+def _held_out(models: Mapping[str, object], ds: xr.Dataset, effort: Effort, options: dict
+              ) -> Weighing:
+    names = list(models)
     try:
-        found, plausible = (recovery_weights(recovered.sel(model=names), shrink)
+        found = hold_out(models, ds, effort.folds, **options)
+        freely, plausible = (found.weights(names, shrink) for shrink in ("auto", np.inf))
+    except InputError as error:
+        return equal_weights(names, str(error))
+    notes = tuple(f"{name}, areas held out {k + 1}: {error}"
+                  for (name, k), error in found.errors.items())
+    weights = _shrunk(names, freely, plausible, found.observed.size)
+    return _judged(weights, found.scored(weights), found.observed.size, notes)
+
+
+def _recovered(models: Mapping[str, object], ds: xr.Dataset, effort: Effort, options: dict,
+               values: Mapping[str, Mapping] | None) -> Weighing:
+    from workbench.evaluation.baselines import simple_maps
+    from workbench.evaluation.grouping import fewest_groups, groupings
+    from workbench.evaluation.recovery.draws import recover_draws
+    from workbench.evaluation.recovery.weights import recovery_weights
+
+    names, areas, seed = list(models), ds.sizes[BAG], options["seed"]
+    levels = sorted({max(fewest_groups(ds), round(share * areas)) for share in effort.shares})
+    groups = groupings(ds, levels, effort.draws, seed)
+    tested = dict(models) if values is None else {
+        name: AsFitted(model, values[name]) for name, model in models.items()}
+    everyone = tested | simple_maps(ds)
+    recovered = recover_draws(everyone, ds, groups, **options)
+    try:
+        found, plausible = (recovery_weights(recovered.sel(model=names), shrink).values
                             for shrink in ("auto", np.inf))
     except InputError as error:
         why = next((text for text in recovered["error"].values.ravel().tolist() if text), "")
         return equal_weights(names, f"{error} (the first: {why})" if why else str(error))
     # Groups are the units that tell the models apart, and they are not the map's own step.
-    trust = float(recovered["group"].max()) + 1
-    trust = trust / (trust + _PRIOR)
-    shrunk = trust * found + (1 - trust) * plausible
-    shrunk = shrunk.where(shrunk >= _LEAST, 0.0)
-    weights = {name: float(shrunk.sel(model=name) / shrunk.sum()) for name in names}
+    weights = _shrunk(names, found, plausible, float(recovered["group"].max()) + 1)
     notes = tuple(f"{name}, {level} groups, draw {draw}: {error}" for name in everyone
                   for level in recovered["level"].values for draw in recovered["draw"].values
                   if (error := recovered["error"].sel(model=name, level=level, draw=draw).item()))
-    recovery = scored(recovered, weights, ds, seed)
+    return _judged(weights, scored(recovered, weights, ds, seed), areas, notes)
+
+
+def _shrunk(names: list[str], found: np.ndarray, plausible: np.ndarray, units: float
+            ) -> dict[str, float]:
+    """Weights that few units move little away from those of all that is plausible."""
+    trust = units / (units + _PRIOR)
+    shrunk = trust * found + (1 - trust) * plausible
+    shrunk = np.where(shrunk >= _LEAST, shrunk, 0.0)
+    return dict(zip(names, (shrunk / shrunk.sum()).tolist(), strict=True))
+
+
+def _judged(weights: dict[str, float], recovery: xr.Dataset, areas: int, notes: tuple[str, ...]
+            ) -> Weighing:
     told, simple_wins = verdict(recovery, areas)
     return Weighing(weights, recovery, told, notes, simple_wins)
 

@@ -11,7 +11,7 @@ from workbench.checks import InputError
 
 
 def require_numbers(ds: xr.Dataset, name: str) -> np.ndarray:
-    """The values of a variable, if all are numbers; missing ones are.
+    """The values of a variable, if all are numbers; NaN is one, None is not.
 
     Parameters
     ----------

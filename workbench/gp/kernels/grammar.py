@@ -263,7 +263,7 @@ def _positive() -> Positive:
 def _base(factor: Factor, x: Inputs, seed: int) -> gpytorch.kernels.Kernel:
     if factor.name == "constant":
         kernel = gpytorch.kernels.ConstantKernel().to(x)
-        kernel.constant = torch.ones(1)
+        kernel.constant = torch.ones(1).to(x)
         return _frozen(kernel)
     common = dict(active_dims=factor.columns)
     if factor.name == "linear":

@@ -26,7 +26,6 @@ from workbench.labelled.candidates import (
 )
 from workbench.labelled.caveats import warn_of_extrapolation, warn_of_one_area, warn_of_totals
 from workbench.labelled.classes.base import LabelledModel
-from workbench.labelled.classes.constant import Constant
 from workbench.labelled.classes.vbagg import VBAgg
 from workbench.labelled.fit import Fit
 from workbench.labelled.source import Converted, to_source
@@ -48,9 +47,8 @@ class Auto(LabelledModel):
     that are not certainly worse than the best; a weight below 2 % is set to zero. Two simple maps,
     fitted to the merged totals alone, stand beside it: the population split and a GLM on
     the totals. The fit warns where one of them recovers the areas better. Positives out of trials,
-    which cannot be drawn given those of their union, are predicted while some areas in turns are
-    held out, beside one share for all of them; hyperparameters are those of the fit to all areas,
-    so that with few areas this favours the mixture.
+    which cannot be drawn given those of their union, are predicted by candidates learnt anew
+    without some of the areas, in turns, beside one share for all of them.
 
     Parameters
     ----------
@@ -145,8 +143,7 @@ class Auto(LabelledModel):
             try:
                 weighing = weigh({name: fit.model for name, fit in fits.items()}, ds, effort,
                                  self.options.seed, workers, progress, part_of(callback, 0.4, 1.0),
-                                 {name: fit.hyperparameters for name, fit in fits.items()},
-                                 Constant())
+                                 {name: fit.hyperparameters for name, fit in fits.items()})
             except (Cancelled, KeyboardInterrupt):
                 cancelled = True
                 notes.append("weighing the candidates was cancelled")
@@ -250,7 +247,8 @@ class Auto(LabelledModel):
         each = [evaluation_seconds(model._inner, source) for model in self.candidates(ds).values()]
         fits = _EVALUATIONS * sum(each) * (1 + 0.3 * int(effort.average or 0))
         share = 1 if effort.average else min(workers, len(each))    # see `fit_candidates`
-        return fits / share + groupings * _WEIGHING * fits / min(workers, len(each) * groupings)
+        turns = effort.folds if "trials" in ds else groupings * _WEIGHING
+        return fits / share + turns * fits / min(workers, len(each) * groupings)
 
     def _workers(self, ds: xr.Dataset) -> int:
         if self.options.device != "cpu":

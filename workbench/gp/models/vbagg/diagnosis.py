@@ -16,7 +16,7 @@ from workbench.gp.numerics.recent import ResultCache
 
 # Nats by which a fit may lie below the flat model: priors keep variances away from zero.
 _BELOW = 10.0
-_EACH = 4               # areas for an inducing input, above which there may be too few of them
+_EACH, _MOST = 4, 20_000    # areas for an inducing input, beyond which there may be too few; most
 _NOTHING = 1e-8         # of a term's variance, of a term that is as good as left out
 # Standard deviations by which half the totals may miss; of a right model it is 0.67.
 _MISS = 2.0
@@ -63,7 +63,8 @@ def _note_few_inducing(fit) -> None:
     if most == state.options.inducing and areas > _EACH * most:      # else there are no more places
         fit.history.notes.append(
             f"{most} inducing inputs stand for {areas:,} areas, so that the map may be smoother "
-            f"than the totals tell: try inducing={areas // _EACH}")
+            f"than the totals tell: try inducing={min(areas // _EACH, _MOST):,}, whose cost grows "
+            "with the square of their number, or look whether wb.recover prefers it")
 
 
 def _tell(history, text: str, kind: type[Warning]) -> None:

@@ -1,0 +1,30 @@
+"""Tables of `auto` on simulated surveys."""
+
+from __future__ import annotations
+
+import pandas as pd
+from tables import RESULTS, digits, percent, pick, stored
+
+
+@stored("surveys", "surveys.csv", command="python benchmarks/surveys.py")
+def surveys() -> pd.DataFrame:
+    """Errors of pixels by the way of mapping a survey, means over seeds."""
+    raw = pd.read_csv(RESULTS / "surveys.csv").query("kind != 'noise'")
+    both = raw.groupby(["kind", "method"], sort=False)[
+        ["rmse", "crps", "cover_50", "cover_95", "processor"]].mean()
+    both.index = both.index.map(": ".join)
+    return pick(both, None, {
+        "RMSE": ("rmse", digits(3)), "CRPS": ("crps", digits(4)),
+        "50 % intervals cover, %": ("cover_50", percent), "95 %": ("cover_95", percent),
+        "processor s": ("processor", digits(0))}, "map: method")
+
+
+@stored("surveys-noise", "surveys.csv", command="python benchmarks/surveys.py")
+def surveys_noise() -> pd.DataFrame:
+    """What `auto` says where one share holds everywhere."""
+    raw = pd.read_csv(RESULTS / "surveys.csv").query("kind == 'noise'")
+    both = raw.groupby("areas").agg(trials=("seed", "size"), surely=("surely", "sum"),
+                                    flat=("flat", "mean"), rmse=("rmse", "mean"))
+    return pick(both, None, {
+        "surveys": ("trials", digits(0)), '"surely" better than one share': ("surely", digits(0)),
+        "weight of the flat map": ("flat", digits(2)), "RMSE": ("rmse", digits(3))}, "areas")
