@@ -14,6 +14,7 @@ from workbench.bagging import merge
 from workbench.bagging.findings import listing
 from workbench.checks import InputError
 from workbench.geo import bag_polygons, polygon_places
+from workbench.geo.coverage import coverage_fractions
 from workbench.preflight.totals import totals_of
 
 CRS = "EPSG:32633"
@@ -112,6 +113,22 @@ def test_weight_of_areas_that_are_left_out_is_not_outside_all_areas():
     assert told.severity == "warning" and "outline" in told.fix         # it is more than 5 %
     with pytest.raises(InputError, match="in areas that were left out; pass outside='report'"):
         bagged(given, missing_value="drop", outside="error")
+
+
+@pytest.mark.parametrize("over", [1e-3, 1e-6, 1e-10, -1e-10])
+def test_a_border_that_misses_the_edge_of_pixels_by_rounding_adds_none(over):
+    grid = people()
+    left, bottom, right, top = grid.rio.bounds()
+    side = (right - left) / grid.sizes["x"]
+    box = shapely.box(left, top - 2 * side, left + 2 * side + over * side, top)
+    area, cell, coverage = coverage_fractions(
+        gpd.GeoDataFrame(geometry=[box], crs=grid.rio.crs), grid)
+    assert len(cell) == (4 if abs(over) < 1e-9 else 6)
+    assert coverage.sum() == pytest.approx(4 + 2 * over, rel=1e-6) and (area == 0).all()
+    tiny = shapely.box(left, top - 1e-6 * side, left + 1e-6 * side, top)     # is all of its area
+    _, cell, coverage = coverage_fractions(
+        gpd.GeoDataFrame(geometry=[tiny], crs=grid.rio.crs), grid)
+    assert cell.tolist() == [0] and coverage[0] > 0
 
 
 def test_individuals_carry_the_values_of_their_pixel():

@@ -8,6 +8,7 @@ import geopandas as gpd
 import numpy as np
 import pytest
 import rasterio
+import shapely
 import xarray as xr
 
 import workbench as wb
@@ -55,6 +56,30 @@ def test_a_table_of_pixels_is_a_raster(tmp_path):
     # A pixel without a row is missing, as any other is.
     frame.iloc[1:].to_csv(path, index=False)
     assert "1 gaps were filled" in bagged(path, raster_crs=CRS, variable="height").treatments
+
+
+@pytest.mark.parametrize("said", [
+    ({"units": "degrees_north"}, {"units": "degrees_east"}),
+    ({"units": "degrees", "standard_name": "latitude"},
+     {"units": "degrees", "standard_name": "longitude"})])
+def test_degrees_by_the_conventions_of_climate_files_need_no_crs(tmp_path, said):
+    west = gpd.GeoDataFrame({"cases": [3.0, 4.0]}, crs="EPSG:4326", geometry=[
+        shapely.box(10, 48.5, 11, 50), shapely.box(11, 48.5, 12, 50)])
+    rain = xr.DataArray(np.arange(12.0).reshape(3, 4), dims=("lat", "lon"), name="rain", coords={
+        "lat": ("lat", 49.75 - 0.5 * np.arange(3), said[0]),
+        "lon": ("lon", 10.25 + 0.5 * np.arange(4), said[1])})
+    rain.to_netcdf(tmp_path / "rain.nc")
+    for source in (rain, rain.to_dataset(), tmp_path / "rain.nc"):
+        ds = wb.bag_polygons(west, source, "uniform", "cases")
+        assert ds.crs == "EPSG:4326" and "taken as EPSG:4326" in ds.attrs["treatments"]
+        assert sorted(ds["covariates"].values[:, 0]) == list(range(12))
+    # Degrees of which nobody says that they are, such as rows called "lat", are not guessed.
+    bare = rain.assign_coords(lat=rain["lat"].values, lon=rain["lon"].values)
+    with pytest.raises(InputError, match="raster 'rain' has no CRS; state it with raster_crs"):
+        wb.bag_polygons(west, bare, "uniform", "cases")
+    stated = wb.bag_polygons(west.set_crs("EPSG:4258", allow_override=True), rain, "uniform",
+                             "cases", raster_crs="EPSG:4258")
+    assert stated.crs == "EPSG:4258"
 
 
 def test_a_table_in_degrees_states_its_crs(tmp_path):

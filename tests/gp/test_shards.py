@@ -12,7 +12,7 @@ import pytest
 
 import workbench as wb
 from workbench.checks import InputError
-from workbench.gp.inference import shards
+from workbench.gp.inference import parts, shards
 from workbench.gp.models.vbagg.model import VBAgg
 from workbench.gp.models.vbagg.state import VariationalState
 from workbench.labelled.source import to_source
@@ -141,9 +141,10 @@ def test_other_data_in_one_process_are_refused_by_all(found):
 @pytest.mark.parametrize("processes", [1, 2, 3, 7, 12])
 def test_every_bag_belongs_to_one_process(processes):
     sizes = np.array([400, 1, 1, 1, 30, 30, 2, 2, 2, 1, 1, 900])
-    runs = [shards._run(sizes, rank, processes) for rank in range(processes)]
-    assert [run.start for run in runs] == [0, *(run.stop for run in runs[:-1])]
-    assert runs[-1].stop == len(sizes) and all(run.stop > run.start for run in runs)
+    found = parts.runs(sizes, processes)
+    assert len(found) == processes and [run.start for run in found] == [
+        0, *(run.stop for run in found[:-1])]
+    assert found[-1].stop == len(sizes) and all(run.stop > run.start for run in found)
 
 
 def test_parts_of_a_geometry_have_its_clusters(monkeypatch):
@@ -152,7 +153,7 @@ def test_parts_of_a_geometry_have_its_clusters(monkeypatch):
     model = VBAgg(kernel="rbf", inducing=10, compress=0)
     whole = VariationalState(model, to_source(ds)).learning
     assert whole.clusters is not None
-    found = [shards.part(whole, slice(0, 4)), shards.part(whole, slice(4, 9))]
+    found = [parts.part(whole, slice(0, 4)), parts.part(whole, slice(4, 9))]
     seen, clusters = 0, 0
     for one in found:
         end, last = seen + len(one.x), clusters + len(one.clusters.bags.x)

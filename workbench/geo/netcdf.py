@@ -15,7 +15,10 @@ _STANDARD = {
     "y": ("latitude", "projection_y_coordinate", "grid_latitude"),
     "x": ("longitude", "projection_x_coordinate", "grid_longitude"),
 }
-_DEGREES = ("degrees_north", "degree_north", "degrees_east", "degree_east")
+_NORTH = ("degrees_north", "degree_north", "degrees_N", "degree_N", "degreesN", "degreeN")
+_EAST = ("degrees_east", "degree_east", "degrees_E", "degree_E", "degreesE", "degreeE")
+_DEGREES = (*_NORTH, *_EAST)
+DEGREES_CRS = "EPSG:4326"       # longitude and latitude of a file that names no ellipsoid
 _CLASSIC = (b"CDF\x01", b"CDF\x02")
 
 
@@ -129,6 +132,33 @@ def axis_names(array: xr.DataArray | xr.Dataset) -> dict[str, str]:
         if axis and axis not in found.values():
             found[dim] = axis
     return found
+
+
+def in_degrees(array: xr.DataArray | xr.Dataset) -> bool:
+    """Whether coordinates are longitudes and latitudes by their own word, as files of climate say.
+
+    Parameters
+    ----------
+    array : xr.DataArray or xr.Dataset
+        With coordinates of y and x, or without.
+
+    Returns
+    -------
+    bool
+        By units such as degrees_north, or a standard name in degrees. Names of dimensions tell
+        nothing: ``lat`` may be a row.
+
+    References
+    ----------
+    CF Metadata Conventions 1.11, sections 4.1 and 4.2.
+    """
+    said = {}
+    for dim, axis in axis_names(array).items():
+        attrs = array[dim].attrs if dim in array.coords else {}
+        unit, north = attrs.get("units"), axis == "y"
+        named = attrs.get("standard_name") == ("latitude" if north else "longitude")
+        said[axis] = unit in (_NORTH if north else _EAST) or named and unit in ("degree", "degrees")
+    return len(said) == 2 and all(said.values())
 
 
 def _axis(array: xr.DataArray | xr.Dataset, dim: str) -> str | None:

@@ -14,7 +14,7 @@ from workbench.checks import InputError, option, package, reading, require
 from workbench.geo.axes import laid_out
 from workbench.geo.csv_grids import read_csv_grid
 from workbench.geo.marks import undeclared_mark
-from workbench.geo.netcdf import axis_names, open_netcdf, rasters_in
+from workbench.geo.netcdf import DEGREES_CRS, axis_names, in_degrees, open_netcdf, rasters_in
 from workbench.geo.shapes import check_degrees, usable_crs, without_crs
 from workbench.geo.treatments import Record
 from workbench.geo.windows import Extent, cropped
@@ -216,6 +216,7 @@ def _clean(
     name: str, band: xr.DataArray, record: Record, crs: str | None, nodata: Nodata, marks: str,
     within: Extent | None = None,
 ) -> xr.DataArray:
+    degrees = band.rio.crs is None and crs is None and in_degrees(band)
     band = band.rename({d: axis for d, axis in axis_names(band).items() if d != axis})
     require(
         set(band.dims) == {"y", "x"},
@@ -224,6 +225,10 @@ def _clean(
         f"{option('variable')}",
     )
     band = laid_out(name, band.transpose("y", "x"))
+    if degrees:
+        band = band.rio.write_crs(DEGREES_CRS)
+        record.note(f"raster {name!r}: coordinates in degrees_north and degrees_east and no CRS "
+                    f"were taken as {DEGREES_CRS}", code="crs-missing", where=[name])
     if band.rio.crs is None:
         if crs is None:
             crs = without_crs(f"raster {name!r} has", "raster_crs", name,

@@ -16,7 +16,7 @@ import numpy as np
 import xarray as xr
 
 from workbench.checks import package
-from workbench.geo.netcdf import axis_names
+from workbench.geo.netcdf import DEGREES_CRS, axis_names, in_degrees
 from workbench.geo.treatments import Record
 
 LARGE = 4_000_000       # pixels from which a raster is cut
@@ -82,7 +82,7 @@ def cropped(raster: xr.DataArray | xr.Dataset, within: Extent | None, crs: objec
         most of it, they do not meet, or nobody can tell.
     """
     found = {axis: name for name, axis in axis_names(raster).items() if name in raster.coords}
-    own = raster.rio.crs or crs
+    own = raster.rio.crs or crs or (DEGREES_CRS if in_degrees(raster) else None)
     if within is None or own is None or set(found) != {"x", "y"}:
         return raster
     axes = found["x"], found["y"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 
 import torch
@@ -9,6 +10,7 @@ import xarray as xr
 
 from workbench.gp.data.bags import Source
 from workbench.gp.fields.geometry import MOST_PAIRS
+from workbench.gp.inference.parts import ENTRIES, in_parts, seen_in_learning
 from workbench.gp.models.vbagg.design import learns_on_clusters
 from workbench.gp.models.vbagg.model import VBAgg
 from workbench.gp.models.vbagg.state import MOST_FEATURES, VariationalState
@@ -18,6 +20,7 @@ _EVALUATIONS = 300      # of the objective in a typical fit
 # Memory is measured by benchmarks/fit_memory.py: entries of each size that are held at once.
 _WHOLE = 8.6            # features of individuals, where hyperparameters are learnt on all of them
 _CLUSTERS, _MAP = 5.2, 4.2      # of clusters, where on these; and of individuals, for the map
+_KEPT = 2.3             # of all, where a part of them is worked on at a time
 _PAIRS, _BAG, _COLUMN = 1.2, 11_000, 5      # pairs inside bags; of each bag; of each covariate
 _GRAMS = 2.3             # pairs of features of each bag, under the square link
 _FIXED = 2e7            # bytes of whatever else
@@ -39,7 +42,7 @@ def evaluation_cost(model, source: Source) -> tuple[float, VariationalState]:
         What it would be fitted to.
     """
     state = VariationalState(model, source)
-    seen = state.project(state.learning).detach()
+    seen = seen_in_learning(state).detach()
     mean, covariance = (part.requires_grad_() for part in state.narrow())
     state.objective(seen, mean, covariance).backward()      # what is loaded once is not counted
     started = time.perf_counter()
@@ -70,7 +73,7 @@ def cost(model, ds: xr.Dataset) -> tuple[float, float] | None:
     return _EVALUATIONS * seconds, _bytes(
         len(whole.x), whole.x.shape[1], len(state.field.q_mean), bags,
         None if learning is whole else len(learning.x), _pairs(learning.operator.bags.sizes),
-        whole.x.element_size(), state.link.name == "square")
+        whole.x.element_size(), state.link.name == "square", in_parts(state))
 
 
 def auto_bytes(ds: xr.Dataset) -> float:
@@ -90,10 +93,13 @@ def _pairs(sizes: torch.Tensor) -> float:
 
 
 def _bytes(individuals: int, columns: int, features: int, bags: int, clusters: int | None,
-           pairs: float, size: int, square: bool = False) -> float:
+           pairs: float, size: int, square: bool = False, parts: bool = True) -> float:
     """Most bytes that a fit and its map hold at once, beside the packages and the data."""
     seen = min(individuals * features, MOST_FEATURES)
-    held = _WHOLE * seen if clusters is None else _CLUSTERS * clusters * features + _MAP * seen
+    learnt = seen if clusters is None else clusters * features
+    count = math.ceil(learnt / ENTRIES) if parts else 1
+    held = (_WHOLE if clusters is None else _CLUSTERS) * learnt / max(count, 1)
+    held += _KEPT * learnt * (count > 1) + _MAP * seen * (clusters is not None)
     held += _GRAMS * bags * features**2 * square
     held += _PAIRS * pairs + _BAG * bags + _COLUMN * individuals * columns
     return _FIXED + size * held

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor, nn
 
-from workbench.gp.kernels.grammar import Term
+from workbench.gp.kernels.grammar import JointTerm, Term
 from workbench.gp.kernels.operators import AggregationOperator
 from workbench.gp.numerics.linalg import cholesky, left
 from workbench.gp.numerics.shapes import (
@@ -160,3 +160,9 @@ class InducingField(nn.Module):
     def set_q(self, mean: InducingMean, covariance: InducingCovariance) -> None:
         """Replace q."""
         self.q_mean, self.q_covariance = mean.detach(), covariance.detach()
+
+
+def scale_of(term: Term | JointTerm) -> Tensor:
+    """Standard deviation of a term (); one of joint terms, sums, and bare kernels of users."""
+    found = getattr(getattr(term, "kernel", None), "outputscale", None)
+    return torch.ones(()) if found is None else found.detach().sqrt()

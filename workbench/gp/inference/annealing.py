@@ -15,6 +15,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from workbench.gp.inference.parts import seen_in_learning
 from workbench.gp.numerics.linalg import FactorisationError
 from workbench.gp.optimisation.natural_gradient import optimise
 from workbench.gp.optimisation.training import History, scaled_callback
@@ -46,7 +47,7 @@ def powers(state) -> list[float]:
     """
     if any(item.name == "area.std" for item in state.hyperparameters.free):
         return []
-    away = _away(state, state.project(state.learning).detach())
+    away = _away(state, seen_in_learning(state).detach())
     if away < _HARD:
         return []
     return [10.0**-k for k in range(math.ceil(math.log10(away / _EASY)), 0, -1)]

@@ -11,7 +11,7 @@ import hashlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -19,7 +19,7 @@ import torch.distributed as dist
 from torch import Tensor
 
 from workbench.checks import Cancelled, require
-from workbench.gp.fields.geometry import Geometry
+from workbench.gp.inference.parts import part, runs
 from workbench.gp.numerics.linalg import FactorisationError
 from workbench.gp.numerics.shapes import PerBag
 from workbench.gp.optimisation.checkpoint import unkept
@@ -142,7 +142,7 @@ def shared_out(state) -> Iterator[list[str]]:
     require(processes <= len(sizes), f"{processes} processes cannot share {len(sizes)} areas; "
             "start at most as many")
     _require_alike(state)
-    bags = _run(sizes, dist.get_rank(), processes)
+    bags = runs(sizes, processes)[dist.get_rank()]
     state.shard = Shard(bags, processes, state.x.device)
     state.learning, state.hyperparameters.gathered = part(whole, bags), _summed
     state.hyperparameters.together = state.shard.together
@@ -152,22 +152,6 @@ def shared_out(state) -> Iterator[list[str]]:
     finally:
         state.shard, state.learning, state.hyperparameters.gathered = None, whole, None
         del state.hyperparameters.together
-
-
-def part(whole: Geometry, bags: slice) -> Geometry:
-    """A run of bags of a geometry, with the clusters that they have in it."""
-    ends = np.r_[0, whole.operator.bags.sizes.long().cumsum(0).cpu().numpy()]
-    rows = slice(int(ends[bags.start]), int(ends[bags.stop]))
-    own = whole.operator.bags.run(bags, rows)
-    clusters = whole.clusters
-    if clusters is not None:
-        marks = np.r_[0, clusters.bags.sizes.long().cumsum(0).cpu().numpy()]
-        inside = slice(int(marks[bags.start]), int(marks[bags.stop]))
-        clusters = replace(clusters, bags=clusters.bags.run(bags, inside),
-                           of=clusters.of[rows] - inside.start,
-                           partner=clusters.partner[rows] - rows.start)
-    kept = None if whole.concentration is None else whole.concentration[rows]
-    return Geometry(whole.x[rows], type(whole.operator)(own), clusters, kept)
 
 
 def _require_alike(state) -> None:
@@ -182,17 +166,6 @@ def _require_alike(state) -> None:
     dist.all_gather_object(all_told, told.hexdigest())
     require(len(set(all_told)) == 1, "processes that share a fit must be given the same data, "
             "options and versions, but these have others: each must call fit with all of the data")
-
-
-def _run(sizes: np.ndarray, rank: int, processes: int) -> slice:
-    """Bags of a process: neighbours in order, about as many individuals as the others have."""
-    ends = np.searchsorted(np.cumsum(sizes), sizes.sum() * np.arange(1, processes) / processes) + 1
-    edges = np.r_[0, ends, len(sizes)]
-    for k in range(1, processes):           # at least one bag each, from either end
-        edges[k] = max(edges[k], edges[k - 1] + 1)
-    for k in range(processes - 1, 0, -1):
-        edges[k] = min(edges[k], edges[k + 1] - 1)
-    return slice(int(edges[rank]), int(edges[rank + 1]))
 
 
 def _summed(gradient: np.ndarray, like: PerBag) -> np.ndarray:

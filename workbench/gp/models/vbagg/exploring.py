@@ -16,6 +16,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from workbench.gp.inference.parts import seen_in_learning
 from workbench.gp.models.vbagg.proposal import SplitT
 from workbench.gp.numerics.linalg import FactorisationError
 
@@ -71,7 +72,7 @@ class Explorer:
         state.restart(*self._q)
         try:
             with torch.no_grad():
-                found = state.optimise_q(state.project(state.learning), nats=_NATS)
+                found = state.optimise_q(seen_in_learning(state), nats=_NATS)
                 value = float(found.value + state.hyperparameters.log_prior())
         except (FactorisationError, torch.linalg.LinAlgError):
             value = -np.inf

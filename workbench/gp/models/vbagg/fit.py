@@ -13,6 +13,7 @@ from workbench.gp.data.bags import Bags
 from workbench.gp.data.runs import split
 from workbench.gp.expectations import bound_named, prediction_named
 from workbench.gp.fields.projected import ProjectedData, with_effects
+from workbench.gp.inference.parts import seen_in_learning
 from workbench.gp.likelihoods import BagMoments
 from workbench.gp.likelihoods.preserving import Groups
 from workbench.gp.models.fits import ModelFit, prior_of
@@ -62,7 +63,7 @@ class VariationalFit(ModelFit):
         with torch.no_grad():
             seen = state.trained_data
             if seen is None:
-                seen = state.project() if state.fits else state.project(state.learning)
+                seen = state.project() if state.fits else seen_in_learning(state)
             return float(state.objective(seen, state.field.q_mean, state.field.q_covariance))
 
     def with_hyperparameters(self, values: Mapping) -> VariationalFit:

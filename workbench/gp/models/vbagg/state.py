@@ -13,9 +13,10 @@ from workbench.checks import require
 from workbench.gp.data.bags import Bags, Source
 from workbench.gp.expectations import Bound, bound_named
 from workbench.gp.fields.geometry import Geometry, geometry
-from workbench.gp.fields.inducing import InducingField
+from workbench.gp.fields.inducing import InducingField, scale_of
 from workbench.gp.fields.projected import ProjectedData, project_data
 from workbench.gp.inference.objectives import elbo, expected_log_likelihood
+from workbench.gp.inference.parts import Parts, seen_in_learning
 from workbench.gp.inference.scattered import scatter
 from workbench.gp.inference.shards import Shard, shared_out
 from workbench.gp.inference.trainers import ascend, train
@@ -166,27 +167,31 @@ class VariationalState(Recalled):
         self.design = replace(self.design, inducing=list(self.field.inducing))
         self.trained_data = self.project().detach() if self.fits else None
 
-    def objective(self, seen: ProjectedData, mean: Tensor, covariance: Tensor, pulse=None
-                  ) -> Tensor:
-        """The evidence lower bound (or its named approximation) of the source."""
+    def objective(self, seen: ProjectedData | Parts, mean: Tensor, covariance: Tensor, pulse=None,
+                  anew: bool = False) -> Tensor:
+        """The evidence lower bound, or its named approximation, of all bags.
+
+        Of parts it is differentiable in q, or, with ``anew``, in the hyperparameters.
+        """
+        def one(data: ProjectedData, y: Tensor, m: Tensor, s: Tensor) -> Tensor:
+            return expected_log_likelihood(data, self.bound, self.likelihood, y, m, s,
+                                           self.source.trust * self.tempering)
+
         def expected(bags: slice, m: Tensor, s: Tensor) -> Tensor:
             if pulse is not None:
                 pulse()
-            return expected_log_likelihood(
-                seen, self.bound, self.likelihood, self.source.targets.value[bags], m, s,
-                self.source.trust * self.tempering)
+            given = self.source.targets.value[bags], m, s
+            return seen.total(one, *given, anew) if isinstance(seen, Parts) else one(seen, *given)
 
         found = (expected(slice(None), mean, covariance) if self.shard is None
                  else self.shard.total(expected, mean, covariance))
         return elbo([found], mean, covariance)
 
-    def optimise_q(self, seen: ProjectedData, steps: int = 200, nats: float = 1e-7,
+    def optimise_q(self, seen: ProjectedData | Parts, steps: int = 200, nats: float = 1e-7,
                    pulse=None) -> Optimum:
-        """Bring q to its optimum at fixed hyperparameters, starting from the present one.
+        """Bring q to its optimum at fixed hyperparameters, from the present or the narrow start.
 
         ``pulse`` is called before every evaluation; what it raises ends the search.
-
-        Where the present q has no finite objective the narrow start is tried, too.
         """
         fixed = seen.detach()
 
@@ -200,13 +205,13 @@ class VariationalState(Recalled):
         self.field.set_q(found.mean, found.covariance)
         return found
 
-    def _carried(self, seen: ProjectedData) -> tuple[Tensor, Tensor]:
+    def _carried(self, seen: ProjectedData | Parts) -> tuple[Tensor, Tensor]:
         """The present q, or the same function f where scales of terms have changed under it.
 
         In whitened coordinates a term that the data determine moves with its scale.
         """
         scales = torch.cat([
-            _scale_of(term).to(self.x).expand(stop - start)
+            scale_of(term).to(self.x).expand(stop - start)
             for term, (start, stop) in zip(
                 self.field.terms, self.field.blocks().values(), strict=True)
         ])
@@ -222,9 +227,9 @@ class VariationalState(Recalled):
 
     def profile(self, pulse=None) -> Tensor:
         """Objective at the best q plus log prior, differentiable in the free hyperparameters."""
-        seen = self.project(self.learning)
+        seen = seen_in_learning(self)
         self.optimise_q(seen, self.steps_of_q, _PROFILE, pulse)
-        value = self.objective(seen, self.field.q_mean, self.field.q_covariance)
+        value = self.objective(seen, self.field.q_mean, self.field.q_covariance, anew=True)
         prior = self.hyperparameters.log_prior()
         return value + (prior if self.shard is None else self.shard.once(prior))
 
@@ -232,7 +237,7 @@ class VariationalState(Recalled):
         """Bring q to its optimum on what is learnt on, and keep no view of all individuals."""
         started, self.rough = time.perf_counter(), True
         with torch.no_grad():
-            found = self.optimise_q(self.project(self.learning), nats=_ROUGH)
+            found = self.optimise_q(seen_in_learning(self), nats=_ROUGH)
         least = reachable(found.value, LEFT, self.x.dtype)
         return History([found.value], converged=found.decrement <= least,
                        elapsed=time.perf_counter() - started)
@@ -261,7 +266,8 @@ class VariationalState(Recalled):
             return history
         with torch.no_grad():
             self.trained_data = self.project().detach()
-            found = self.optimise_q(self.trained_data, *((_FEW, _ROUGH) if clustered else ()))
+            found = self.optimise_q(seen_in_learning(self, self.trained_data),
+                                    *((_FEW, _ROUGH) if clustered else ()))
         note_left(history, found, self.x.dtype)
         return history
 
@@ -292,9 +298,3 @@ class VariationalState(Recalled):
     def sees(self, bags: Bags) -> bool:
         """Whether these (model) bags are the ones that were trained on."""
         return self.bags.same_as(bags)
-
-
-def _scale_of(term: Term | JointTerm) -> Tensor:
-    """Standard deviation of a term (); one of joint terms, sums, and bare kernels of users."""
-    variance = getattr(getattr(term, "kernel", None), "outputscale", None)
-    return torch.ones(()) if variance is None else variance.detach().sqrt()
