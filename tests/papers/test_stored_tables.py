@@ -11,6 +11,7 @@ import pytest
 from tests.docs.pages import DOCS
 from tests.reference import country
 from workbench.evaluation import correlation, rescale_to_totals, rmse
+from workbench.papers import frame, read_results
 
 ROOT = Path(__file__).parents[2]
 
@@ -63,6 +64,21 @@ def test_what_the_pages_say_of_surveys_is_what_is_stored():
     assert "The 95 % intervals are too wide, the 50 % intervals more so." in _said("cases")
     assert maps.groupby("kind").size().eq(16).all()
     assert "means over four maps each" in _said("cases")
+
+
+def test_what_the_page_says_of_pm25_is_what_is_stored():
+    runs = frame(read_results(ROOT / "data" / "results" / "inter_task.nc"))
+    wide = runs.pivot(index=["hours", "gap"], columns="model", values="mse")
+    others = wide[["single GP", "centre-point", "mr-gprn"]]
+    means = wide.groupby("hours").mean()
+    assert (means["mr-dgp"] < means[others.columns].min(axis=1)).all()
+    best = (wide["mr-dgp"] < others.min(axis=1)).groupby("hours").sum()
+    said = _said("hamelijnck2019")
+    assert best.sum() == 11 and best[10] == 1 and "it is best in 11 of 20, at 10 h in one" in said
+    deep = runs[runs["model"] == "mr-dgp"]
+    assert deep["converged"].all() and (deep["code"] != "").all()
+    assert (runs[runs["model"] == "mr-dgp (f, x)"]["code"] == "").all()     # of before
+    assert "`mr-dgp (f, x)` of PM2.5, were run before that was so" in said
 
 
 def test_what_the_page_says_of_gpus_is_what_is_stored():

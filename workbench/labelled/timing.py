@@ -97,10 +97,10 @@ def _bytes(individuals: int, columns: int, features: int, bags: int, clusters: i
     """Most bytes that a fit and its map hold at once, beside the packages and the data."""
     seen = min(individuals * features, MOST_FEATURES)
     learnt = seen if clusters is None else clusters * features
-    count = math.ceil(learnt / ENTRIES) if parts else 1
-    held = (_WHOLE if clusters is None else _CLUSTERS) * learnt / max(count, 1)
+    count = max(math.ceil(learnt / ENTRIES), 1) if parts else 1
+    held = (_WHOLE if clusters is None else _CLUSTERS) * learnt / count
     held += _KEPT * learnt * (count > 1) + _MAP * seen * (clusters is not None)
-    held += _GRAMS * bags * features**2 * square
+    held += _GRAMS * bags / count * features**2 * square
     held += _PAIRS * pairs + _BAG * bags + _COLUMN * individuals * columns
     return _FIXED + size * held
 
