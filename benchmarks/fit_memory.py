@@ -38,9 +38,10 @@ CASES: dict[str, tuple[int, int, dict]] = {
     "50,000 in 100 areas, 300 features": (50_000, 100, {"inducing": 300}),
     "200,000 in 200 areas": (200_000, 200, {}),
     "60,000 in 3,000 areas, link square": (60_000, 3_000, PLAIN | {"link": "square"}),
-    # The factors of the estimate were found on those above, not on these:
     "10,000 in 1,000 areas, 500 features": (10_000, 1_000, {"inducing": 500}),
+    # The factors of the estimate were found on those above, not on these:
     "30,000 in 2,000 areas, link square": (30_000, 2_000, PLAIN | {"link": "square"}),
+    "100,000 in 10,000 areas, all learnt on": (100_000, 10_000, {"compress": 0}),
 }
 GIB = 2**30
 

@@ -1,6 +1,6 @@
 """Surveys with known shares: `auto` beside VBAgg and plain shares, and what it says of pure noise.
 
-    python benchmarks/surveys.py                # eight maps and 24 of noise; 15 minutes
+    python benchmarks/surveys.py                # eight maps and 24 of noise; half an hour
     python benchmarks/surveys.py --seeds 2
 
 Areas of 900 pixels, up to 120 people tested in each. ``smooth``: logits are a smooth field;

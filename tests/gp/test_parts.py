@@ -51,6 +51,23 @@ def test_value_gradient_and_fit_are_those_of_all_bags(ds, monkeypatch, name):
     np.testing.assert_allclose(other.at(ds).mean, fit.at(ds).mean, rtol=1e-3)
 
 
+def test_inducing_inputs_are_learnt_in_parts_as_well(ds, monkeypatch):
+    options = {"kernel": "rbf", "inducing": 8, "max_steps": 6, "inducing_inputs": "learnt"}
+    fit = wb.VBAgg(**options).fit(ds)
+    monkeypatch.setattr(parts, "ENTRIES", 1_000)
+    again = wb.VBAgg(**options).fit(ds)
+    assert again.objective == pytest.approx(fit.objective, abs=1e-3)
+    for one, other in zip(again.inner.state.field.inducing, fit.inner.state.field.inducing,
+                          strict=True):
+        torch.testing.assert_close(one, other, rtol=1e-3, atol=1e-3)
+
+
+def test_sampled_moments_are_seen_together(ds, monkeypatch):
+    monkeypatch.setattr(parts, "ENTRIES", 1_000)
+    state = VariationalState(VBAgg(kernel="rbf", bound="monte-carlo"), to_source(ds))
+    assert not isinstance(parts.seen_in_learning(state), parts.Parts)
+
+
 def test_what_a_part_needs_is_freed_before_the_next():
     x, alive, most = torch.ones(3, requires_grad=True), [], []
 

@@ -238,6 +238,11 @@ def test_a_part_of_which_nothing_is_left_is_said_where_areas_may_be_dropped(file
         parts = wb.bag_in_parts(*given, at_once=1, missing_value="drop")
     assert parts.sizes["bag"] == 7
     assert "2 areas were left out" in parts.attrs["treatments"]
+    assert "left_out_weight" not in parts.attrs                 # windows of their own: not counted
+    both = wb.bag_in_parts(*given, at_once=9, missing_value="drop")
+    one = wb.bag_polygons(*given, missing_value="drop", outside="report")
+    assert both.attrs["left_out_weight"] == pytest.approx(one.attrs["left_out_weight"])
+    assert "in areas that were left out" in both.attrs["treatments"]
     with pytest.raises(InputError, match="missing"):
         wb.bag_in_parts(*given, at_once=1)
 

@@ -56,6 +56,7 @@ TREES = ("mr-cascade", "mr-dgp")
 def test_every_model_learns_the_same_on_a_gpu(name):
     here, new = learnt(name)
     there, _ = learnt(name, device="cuda")
+    assert there.objective == pytest.approx(here.objective, rel=1e-6)
     if name == "auto":
         alike(here, there, new, 1e-3)
         return

@@ -60,8 +60,11 @@ def test_what_the_pages_say_of_surveys_is_what_is_stored():
     assert len(noise) == 24 and not noise["surely"].astype(bool).any()
     assert "of 24 surveys of pure noise it calls none surely better" in changes
     covered = maps.groupby(["kind", "method"])[["cover_50", "cover_95"]].mean().dropna()
-    assert (covered["cover_95"] > 0.95).all() and (covered["cover_50"] > 0.5).all()
-    assert "The 95 % intervals are too wide, the 50 % intervals more so." in _said("cases")
+    assert (covered["cover_95"] > 0.97).all()
+    wide = covered["cover_50"] > 0.55
+    assert wide.drop(("covariate", "VBAgg")).all() and not wide["covariate", "VBAgg"]
+    assert "too wide, and so are the 50 % intervals but for VBAgg's of the covariate" in _said(
+        "cases")
     assert maps.groupby("kind").size().eq(16).all()
     assert "means over four maps each" in _said("cases")
 
@@ -85,7 +88,7 @@ def test_what_the_page_says_of_gpus_is_what_is_stored():
     raw = pd.read_csv(ROOT / "data" / "results" / "devices.csv")
     assert raw["pixels"].max() == 100_000
     assert "A million pixels were to be measured and were not" in _said("cost")
-    assert raw["difference"].max() < 1e-9 and "Maps are the same to rounding." in _said("cost")
+    assert raw["difference"].max() < 1e-9 and "are the same to rounding." in _said("cost")
     assert set(raw["device"]) == {"cpu", "NVIDIA H200"} and set(raw["threads"]) == {16}
     assert (raw["evaluations"] == 6).all()      # the first, and five steps
     shown = tables.TABLES["devices"].make()

@@ -12,7 +12,7 @@ from workbench.geo.globe import projected
 from workbench.geo.treatments import CleaningOptions, Record
 
 SLIVERS = 1e-3      # share of the weight: shared borders drawn twice overlap by as little
-TRACE = 1e-9        # share of an area: borders along pixels' edges miss them by rounding
+TRACE = 1e-9        # of a pixel, or of a smaller area: borders along edges miss them by rounding
 ROUNDING = 1e-6     # coverage fractions come in single precision
 MUCH = 0.05         # share of the weight outside all areas that is worth a look
 LEFT_OUT = "lies in areas that were left out"
@@ -34,7 +34,7 @@ def coverage_fractions(areas, grid: xr.DataArray) -> tuple[np.ndarray, np.ndarra
         Positions of areas and cells.
     coverage : np.ndarray
         Fraction of the cell inside the area, in (0, 1]; cells of which an area has less than a
-        billionth of its own extent are not in it.
+        billionth, or a billionth of its own extent, are not in it.
     """
     exactextract = package("exactextract", extra="geo")
     raster = package("exactextract.raster", extra="geo")
@@ -56,7 +56,7 @@ def coverage_fractions(areas, grid: xr.DataArray) -> tuple[np.ndarray, np.ndarra
     cell = np.concatenate(found["cell_id"].to_list()).astype(np.int64)
     coverage = np.concatenate(found["coverage"].to_list()).astype(float)
     extent = np.bincount(area, weights=coverage, minlength=len(areas))
-    inside = coverage > TRACE * extent[area]
+    inside = coverage > TRACE * np.minimum(extent[area], 1.0)
     return area[inside], cell[inside], coverage[inside]
 
 

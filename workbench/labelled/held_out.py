@@ -83,10 +83,14 @@ class HeldOut:
             [self.draws[name][:, seen] for name in ever], self.observed[seen], shrink=shrink)
         return out
 
+    def areas(self, names: list[str]) -> int:
+        """How many tell candidates apart."""
+        return int(self._shared(names)[1].sum())
+
     def scored(self, weights: Mapping[str, float]) -> xr.Dataset:
         """Errors of candidates, share and mixture, as of `workbench.labelled.verdict.scored`."""
         ever, seen = self._shared(list(weights))
-        simple, y = list(set(self.draws) - set(weights)), self.observed[seen]
+        simple, y = [n for n in self.draws if n not in weights], self.observed[seen]
         shown = [*ever, *simple]
         draws = [self.draws[name][:, seen] for name in shown]
         forms = cross_scores(draws, y)

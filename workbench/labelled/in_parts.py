@@ -121,9 +121,10 @@ def bag_in_parts(polygons: object, covariates: object = None, weight: object = N
         notes.append(said)
     ds = _together(found, dict(zip(map(str, ids), range(len(ids)), strict=True)), notes)
     lost = sum(part.attrs.get("left_out_weight", 0.0) for _, part in found)
-    if lost and not empty:      # of windows without an area nobody has counted it
-        ds.attrs |= {"left_out_weight": lost, "treatments": ds.attrs["treatments"] +
-                     f"\n{lost:,.6g} of the weight {LEFT_OUT}"}
+    if lost:                    # of windows without an area nobody has counted it
+        ds.attrs |= {"treatments": f"{ds.attrs['treatments']}\n{'at least ' if empty else ''}"
+                                   f"{lost:,.6g} of the weight {LEFT_OUT}"}
+        ds.attrs |= {} if empty else {"left_out_weight": lost}
     return ds
 
 

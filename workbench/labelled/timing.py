@@ -8,6 +8,7 @@ import time
 import torch
 import xarray as xr
 
+from workbench import schema
 from workbench.gp.data.bags import Source
 from workbench.gp.fields.geometry import MOST_PAIRS
 from workbench.gp.inference.parts import ENTRIES, in_parts, seen_in_learning
@@ -23,6 +24,7 @@ _CLUSTERS, _MAP = 5.2, 4.2      # of clusters, where on these; and of individual
 _KEPT = 2.3             # of all, where a part of them is worked on at a time
 _PAIRS, _BAG, _COLUMN = 1.2, 11_000, 5      # pairs inside bags; of each bag; of each covariate
 _GRAMS = 2.3             # pairs of features of each bag, under the square link
+_SQUARE = 40            # pairs of features
 _FIXED = 2e7            # bytes of whatever else
 
 
@@ -73,7 +75,8 @@ def cost(model, ds: xr.Dataset) -> tuple[float, float] | None:
     return _EVALUATIONS * seconds, _bytes(
         len(whole.x), whole.x.shape[1], len(state.field.q_mean), bags,
         None if learning is whole else len(learning.x), _pairs(learning.operator.bags.sizes),
-        whole.x.element_size(), state.link.name == "square", in_parts(state))
+        whole.x.element_size(), in_parts(state), int(learning.operator.bags.sizes.max()),
+        state.link.name == "square")
 
 
 def auto_bytes(ds: xr.Dataset) -> float:
@@ -84,7 +87,9 @@ def auto_bytes(ds: xr.Dataset) -> float:
     clusters = sizes.clamp_max(options.compress)
     large = learns_on_clusters(sizes, options.compress)
     return _bytes(individuals, columns + 2, 2 * options.inducing, len(sizes),
-                  int(clusters.sum()) if large else None, _pairs(clusters if large else sizes), 8)
+                  int(clusters.sum()) if large else None, _pairs(clusters if large else sizes), 8,
+                  "trials" not in ds and schema.counts_add_up(ds),
+                  int((clusters if large else sizes).max()))
 
 
 def _pairs(sizes: torch.Tensor) -> float:
@@ -93,15 +98,17 @@ def _pairs(sizes: torch.Tensor) -> float:
 
 
 def _bytes(individuals: int, columns: int, features: int, bags: int, clusters: int | None,
-           pairs: float, size: int, square: bool = False, parts: bool = True) -> float:
+           pairs: float, size: int, parts: bool, largest: int, square: bool = False) -> float:
     """Most bytes that a fit and its map hold at once, beside the packages and the data."""
     seen = min(individuals * features, MOST_FEATURES)
     learnt = seen if clusters is None else clusters * features
-    count = max(math.ceil(learnt / ENTRIES), 1) if parts else 1
-    held = (_WHOLE if clusters is None else _CLUSTERS) * learnt / count
-    held += _KEPT * learnt * (count > 1) + _MAP * seen * (clusters is not None)
-    held += _GRAMS * bags / count * features**2 * square
-    held += _PAIRS * pairs + _BAG * bags + _COLUMN * individuals * columns
+    count = min(max(math.ceil(learnt / ENTRIES), 1), bags) if parts else 1
+    # A run has one bag at least, however large.
+    run = min(max(learnt / count, largest * features), learnt)
+    held = (_WHOLE if clusters is None else _CLUSTERS) * run + _KEPT * learnt * (count > 1)
+    held = max(held, _MAP * seen) if clusters is None else held + _MAP * seen
+    held += _GRAMS * bags / count * features**2 * square + _SQUARE * features**2
+    held += _PAIRS * pairs + _BAG * bags / count + _COLUMN * individuals * columns
     return _FIXED + size * held
 
 

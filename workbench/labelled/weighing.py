@@ -121,8 +121,9 @@ def _held_out(models: Mapping[str, object], ds: xr.Dataset, effort: Effort, opti
         return equal_weights(names, str(error))
     notes = tuple(f"{name}, areas held out {k + 1}: {error}"
                   for (name, k), error in found.errors.items())
-    weights = _shrunk(names, freely, plausible, found.observed.size)
-    return _judged(weights, found.scored(weights), found.observed.size, notes)
+    areas = found.areas(names)
+    weights = _shrunk(names, freely, plausible, areas)
+    return _judged(weights, found.scored(weights), areas, notes)
 
 
 def _recovered(models: Mapping[str, object], ds: xr.Dataset, effort: Effort, options: dict,

@@ -171,13 +171,23 @@ def test_the_glossary_is_searched_by_keys_alone_while_work_goes_on(page, toy):
     expect(words).to_be_hidden()
 
 
-def test_bad_addresses_take_one_short_toast(page, toy):
-    begin(page, toy + "?number=99&colour=mauve&shape=round&size=9&weight=heavy")
-    toast = page.get_by_text("Not offered here:")
-    expect(toast).to_have_count(1, timeout=WAIT)
-    expect(toast).to_have_text("Not offered here: number=99 (0 taken); colour=mauve (red taken); "
-                               "shape (no such setting); and 2 more.")
+@pytest.mark.parametrize("width", [390, 1280])
+def test_bad_addresses_take_one_short_line_that_covers_nothing_and_can_be_closed(page, toy, width):
+    page.set_viewport_size({"width": width, "height": 800})
+    page.goto(toy + "?number=99&colour=mauve&shape=round&size=9&weight=heavy", timeout=WAIT)
+    expect(status(page)).to_have_text("twice is 0", timeout=WAIT)       # a phone hides the slider
+    idle(page)
+    notice = page.get_by_text("Not offered here:")
+    expect(notice).to_have_count(1, timeout=WAIT)
+    expect(notice).to_have_text("Not offered here: number=99 (0 taken); colour=mauve (red taken); "
+                                "shape (no such setting); and 2 more.")
     url(page, r"\?number=0&colour=red$")
+    said, below = notice.bounding_box(), status(page).bounding_box()
+    assert page.locator("header").bounding_box()["height"] <= said["y"]
+    assert said["y"] + said["height"] <= below["y"]
+    press(page, "Close")
+    expect(notice).to_be_hidden()
+    assert status(page).bounding_box()["y"] < below["y"]
 
 
 def test_names_of_files_and_columns_are_no_part_of_the_page(page, toy):

@@ -11,7 +11,7 @@ from bokeh.plotting import figure
 
 from tests.ui.base.test_glossary import unexplained
 from tests.ui.kit import settled
-from workbench.ui.base.views.readout import LiveText
+from workbench.ui.base.live_text import LiveText
 from workbench.ui.compare.state import SOURCES
 from workbench.ui.compare.views.page import APP as COMPARE
 from workbench.ui.disaggregate import engine

@@ -24,7 +24,7 @@ def test_a_leaderboard_is_there_and_models_engines_and_papers_are_a_click_away(p
     url(page, "vbagg=no")
     expect(status(page)).not_to_contain_text("Use VBAgg", timeout=WAIT)
     with page.expect_download(timeout=WAIT) as given:
-        page.get_by_text("JSON", exact=True).click(timeout=WAIT)    # no toast lies over it
+        page.get_by_text("JSON", exact=True).click(timeout=WAIT)    # nothing lies over it
     told = json.loads(given.value.path().read_text())
     assert "vbagg=no" in told["address"] and len(told["scores"]) == 6
     with page.expect_download(timeout=WAIT) as drawn:

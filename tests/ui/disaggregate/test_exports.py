@@ -7,7 +7,7 @@ import pytest
 import xarray as xr
 
 import workbench as wb
-from tests.ui.disaggregate.sessions import SMALL, Session, stops
+from tests.ui.disaggregate.sessions import SMALL, Session, outcome, stops
 from tests.ui.kit import ran, restored
 from workbench.checks import InputError
 from workbench.ui.base.fitted import CANCELLED, FITTED, PREVIEW
@@ -17,6 +17,8 @@ from workbench.ui.disaggregate.engine import _ANSWERS, _SCORES, _WITHOUT_EFFECT
 from workbench.ui.disaggregate.fitted import UNFITTED, Fitted
 from workbench.ui.disaggregate.state import State
 from workbench.ui.disaggregate.views.lengthscale import Lengthscale
+from workbench.ui.disaggregate.views.report import Report
+from workbench.ui.disaggregate.views.scores import Scores
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("one_thread")]
 MIXTURE = SMALL.replace("vbagg", "auto")
@@ -282,6 +284,16 @@ def cards(store):
         card = json.loads(maps.attrs["model_card"])
         for one in card.get("candidates", [card]):
             yield from one["hyperparameters"]
+
+
+def test_each_of_two_tests_of_a_mixture_is_said_to_be_which(begin, mixture):
+    for session, both in ((mixture, True), (begin(SMALL), False)):
+        store = session.maps()
+        assert ("by which Auto weighed its models" in Report(store)._text.object) == both
+        store.recovered = outcome({"crps": "CRPS"}, auto=[1.0], flat=[2.0])
+        told = Scores(store).held_out.object
+        store.recovered = None
+        assert "the test of the verdict" in told and ("a test before this one" in told) == both
 
 
 def test_what_was_learnt_is_told_as_learnt_and_only_what_a_slider_fixed_as_fixed(begin, mixture):

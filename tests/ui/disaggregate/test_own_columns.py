@@ -139,8 +139,12 @@ def test_a_table_of_pixels_is_a_raster(areas):
 
 @pytest.mark.parametrize("contents, said", [
     ({"centres.csv": b"lon,lat,n\n9.1,53.4,1\n9.25,53.9,2\n9.31,53.7,2\n"},
-     "centres.csv is a table .lon, lat, n. without outlines .* --points centres.csv"),
-    ({"z.csv": csv(pandas.DataFrame({"name": ["x", "y"], "n": [1, 2]}))}, "without outlines"),
+     "centres.csv is a table of points .lon, lat.* --points centres.csv --value n`"),
+    ({"z.csv": csv(pandas.DataFrame({"code": ["x", "y"], "n": [1, 2]}))},
+     "no outlines of its areas .only code, n.: drop the polygons, too .* both have, here code. If "
+     "its rows are points, name the columns of their coordinates lon and lat"),
+    ({"z.csv": csv(pandas.DataFrame({"kind": ["x", "x"], "n": [1, 2]}))},
+     "which none of its columns seems to be"),
     ({"a.gpkg": None, "z.csv": csv(pandas.DataFrame({"name": ["x", "y"], "n": [1, 2]}))},
      "no column of z.csv .name, n. has the names or numbers of the areas, which are in"),
     ({"a.gpkg": None, "z.csv": b"name;n\nSued;\"1,5\"\n"}, "no column of numbers"),

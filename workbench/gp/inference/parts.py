@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import torch
 from torch import Tensor
+from torch.autograd.function import once_differentiable
 
 from workbench.gp.fields.geometry import Geometry
 from workbench.gp.fields.projected import ProjectedData
@@ -42,15 +43,15 @@ class Parts:
         From a geometry to its data at the hyperparameters, differentiable in these.
     fixed : list of ProjectedData
         Of each run, without gradients.
-    hyperparameters : list of Tensor
-        Free ones, as raw values.
+    free : list of Tensor
+        What is learnt: raw hyperparameters, and inducing inputs where these are.
     """
 
     bags: list[slice]
     geometries: list[Geometry]
     project: Callable[[Geometry], ProjectedData]
     fixed: list[ProjectedData]
-    hyperparameters: list[Tensor]
+    free: list[Tensor]
 
     def detach(self) -> Parts:
         """Itself: q is sought on what has no gradients."""
@@ -75,13 +76,13 @@ class Parts:
             return summed([lambda run=run, seen=seen: expected(
                 self.project(seen), y[run], mean, covariance)
                 for run, seen in zip(self.bags, self.geometries, strict=True)],
-                self.hyperparameters)
+                self.free)
         return summed([lambda run=run, seen=seen: expected(seen, y[run], mean, covariance)
                        for run, seen in zip(self.bags, self.fixed, strict=True)],
                       [mean, covariance])
 
 
-def seen_in_learning(state, whole: ProjectedData | None = None) -> ProjectedData | Parts:
+def seen_in_learning(state, whole: bool = False) -> ProjectedData | Parts:
     """What a state learns on, at its present hyperparameters: in parts where there is much of it.
 
     What cannot be divided (`in_parts`) is seen together.
@@ -90,25 +91,30 @@ def seen_in_learning(state, whole: ProjectedData | None = None) -> ProjectedData
     ----------
     state : VariationalState
         Not changed.
-    whole : ProjectedData, optional
-        All its individuals without gradients, to see these instead.
+    whole : bool
+        Whether to see all its individuals instead.
     """
-    seen = state.learning if whole is None else state.geometry
+    seen = state.geometry if whole else state.learning
     sizes = seen.operator.bags.sizes.cpu().numpy()
     count = min(math.ceil(len(seen.x) * len(state.field.q_mean) / ENTRIES), len(sizes))
     if count < 2 or not in_parts(state):
-        return state.project(seen) if whole is None else whole
+        return state.project(seen)
     bags = runs(sizes, count)
     found = [part(seen, one) for one in bags]
     with torch.no_grad():
         fixed = [state.project(one).detach() for one in found]
+    learnt = [z for z in state.field.inducing if z is not None and z.requires_grad]
     return Parts(bags, found, state.project, fixed,
-                 [item.raw for item in state.hyperparameters.free])
+                 [item.raw for item in state.hyperparameters.free] + learnt)
 
 
 def in_parts(state) -> bool:
-    """Whether bags can be seen some at a time: none has a noise or trials of its own."""
-    return not state.likelihood.has_noise and state.source.bags.trials is None
+    """Whether bags can be seen some at a time.
+
+    Not where one has a noise or trials of its own, nor by sampling, whose draws are of all.
+    """
+    return (not state.likelihood.has_noise and state.source.bags.trials is None
+            and state.bound.name != "monte-carlo")
 
 
 def summed(terms: Sequence[Callable[[], Tensor]], inputs: Sequence[Tensor]) -> Tensor:
@@ -182,5 +188,6 @@ class _Sum(torch.autograd.Function):
         return total
 
     @staticmethod
+    @once_differentiable
     def backward(ctx, gradient: Tensor) -> tuple:
         return None, None, *(gradient * one for one in ctx.saved_tensors)

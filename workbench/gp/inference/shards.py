@@ -19,7 +19,7 @@ import torch.distributed as dist
 from torch import Tensor
 
 from workbench.checks import Cancelled, require
-from workbench.gp.inference.parts import part, runs
+from workbench.gp.inference.parts import in_parts, part, runs
 from workbench.gp.numerics.linalg import FactorisationError
 from workbench.gp.numerics.shapes import PerBag
 from workbench.gp.optimisation.checkpoint import unkept
@@ -133,7 +133,7 @@ def shared_out(state) -> Iterator[list[str]]:
     if processes == 1:
         yield []
         return
-    if state.likelihood.has_noise or state.source.bags.trials is not None:
+    if not in_parts(state):
         yield [f"each of {processes} processes computed with all areas: only counts without "
                "trials, and exponential values, are shared out"]
         return

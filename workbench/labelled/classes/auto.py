@@ -247,8 +247,8 @@ class Auto(LabelledModel):
         each = [evaluation_seconds(model._inner, source) for model in self.candidates(ds).values()]
         fits = _EVALUATIONS * sum(each) * (1 + 0.3 * int(effort.average or 0))
         share = 1 if effort.average else min(workers, len(each))    # see `fit_candidates`
-        turns = effort.folds if "trials" in ds else groupings * _WEIGHING
-        return fits / share + turns * fits / min(workers, len(each) * groupings)
+        draws, cost = (effort.folds, 1.0) if "trials" in ds else (groupings, _WEIGHING)
+        return fits / share + draws * cost * fits / min(workers, len(each) * draws)
 
     def _workers(self, ds: xr.Dataset) -> int:
         if self.options.device != "cpu":

@@ -23,6 +23,7 @@ from workbench.ui.base.browser import COOKIE, Browser
 from workbench.ui.base.glossary import Glossary
 from workbench.ui.base.jobs import PAGE_DRAWN, Run
 from workbench.ui.base.memory import TIDY
+from workbench.ui.base.notice import Notice
 from workbench.ui.base.session_file import SessionFile
 from workbench.ui.base.state import State
 from workbench.ui.base.store import Store
@@ -33,7 +34,6 @@ TEMPLATE = Path(__file__).with_name("page.html")
 HEADING = """@media (max-width: 599.95px) {.title {font-size: 17px !important; max-width: 38vw;
   overflow: hidden; white-space: nowrap; text-overflow: ellipsis; line-height: 1.3 !important;}}"""
 TOAST = "top-center"            # in the header: at the bottom it would lie over exports
-SHOWN = 0           # milliseconds that a toast about the URL stays: until it is closed
 
 
 @dataclass(frozen=True)
@@ -78,8 +78,8 @@ def show(app: App, about: str | None = None) -> None:
     """
     prepare()
     keep_until_connected(pn.state.curdoc)
-    state = app.state()
-    browser = follow(state, lambda: store.escape())
+    state, notice = app.state(), Notice()
+    browser = follow(state, lambda: store.escape(), notice)
     store = app.store(state, session_scheduler(), pn.io.hold)
     store.dark = browser.dark
     browser.param.watch(lambda event: setattr(store, "dark", event.new), "dark")
@@ -88,8 +88,8 @@ def show(app: App, about: str | None = None) -> None:
     store.refresh()
     with _let_go():
         made = page(app.title, [app.controls(store), SessionFile(store)],
-                    [part for view in app.views for part in view(store).parts], browser,
-                    purpose(about))
+                    [notice, *(part for view in app.views for part in view(store).parts)],
+                    browser, purpose(about))
     if app.frame is not None:
         app.frame(made, store)
     pn.state.curdoc.template_variables["loading_words"] = messages.LOADING_WORDS
@@ -198,7 +198,7 @@ def _hearers() -> list[param.parameterized.Watcher]:
             for one in some]
 
 
-def follow(state: State, escape: Callable[[], None]) -> Browser:
+def follow(state: State, escape: Callable[[], None], notice: Notice) -> Browser:
     """Read the state from the URL, say what could not be used, and keep history and URL current.
 
     Parameters
@@ -207,6 +207,8 @@ def follow(state: State, escape: Callable[[], None]) -> Browser:
         Of the session.
     escape : callable
         Called when Escape is pressed.
+    notice : Notice
+        Says what could not be used.
 
     Returns
     -------
@@ -214,8 +216,15 @@ def follow(state: State, escape: Callable[[], None]) -> Browser:
         To be put on the page.
     """
     browser = Browser(dark=dark_before())
+
+    def read(query: str) -> None:
+        problems = state.read(query)
+        notice.tell(problems)
+        if problems:
+            _LOG.warning("URL: %s", "; ".join(problems))
+
     if pn.state.location is not None:
-        _tell(state.read(pn.state.location.search or ""))
+        read(pn.state.location.search or "")
     browser.query, going_back = state.query(), False
 
     def write(*events) -> None:
@@ -228,7 +237,7 @@ def follow(state: State, escape: Callable[[], None]) -> Browser:
         going_back = True
         try:
             with pn.io.hold():
-                _tell(state.read(event.new["query"]))
+                read(event.new["query"])
             browser.query = state.query()
         finally:
             going_back = False
@@ -242,15 +251,6 @@ def follow(state: State, escape: Callable[[], None]) -> Browser:
     browser.param.watch(reset, "resets")
     browser.param.watch(lambda _: escape(), "escapes")
     return browser
-
-
-def _tell(problems: list[str]) -> None:
-    """Say in one toast what of a URL could not be used, once the page is there."""
-    if not problems:
-        return
-    _LOG.warning("URL: %s", "; ".join(problems))
-    text = messages.not_offered(problems)
-    pn.state.onload(lambda: pn.state.notifications.warning(text, duration=SHOWN))
 
 
 def dark_before() -> bool:

@@ -114,8 +114,8 @@ def base_spec(spec: Spec) -> Spec:
 
 
 def fit_spec(spec: Spec) -> Spec:
-    """A Spec without what does not change its fit: the threshold, and leaving area effects out."""
-    return replace(spec, threshold=None, area_effect=True)
+    """A Spec without what does not change its fit, such as the threshold: what maps are made of."""
+    return replace(spec, threshold=None, area_effect=True, rescale_to_totals=False)
 
 
 def ready(spec: Spec, fitted: Fitted = UNFITTED) -> Answer | None:

@@ -10,7 +10,16 @@ import xarray as xr
 
 from workbench.evaluation.judgement import OPEN
 from workbench.ui.base.views.bundle import Bundle, places
-from workbench.ui.disaggregate import engine, exports, labels, layers, messages, mixtures, own
+from workbench.ui.disaggregate import (
+    engine,
+    exports,
+    labels,
+    layers,
+    messages,
+    mixtures,
+    own,
+    totals,
+)
 from workbench.ui.disaggregate.state import AUTO
 
 if TYPE_CHECKING:
@@ -27,7 +36,7 @@ _COLUMNS = ("weight", "observed", "known", "mean", "std", "exceedance", "extrapo
 _ENDS = {"low": 0.05, "high": 0.95}
 
 
-def maps_of(answer: Answer, scene: Scene, threshold: float) -> xr.Dataset:
+def maps_of(answer: Answer, scene: Scene, threshold: float, rescale: bool = False) -> xr.Dataset:
     """The map as `workbench.run` would store it, and whether it was fitted.
 
     Its Spec learns what was learnt, and has the hyperparameters of what no fit has found.
@@ -38,11 +47,14 @@ def maps_of(answer: Answer, scene: Scene, threshold: float) -> xr.Dataset:
     scene : Scene
     threshold : float
         Natural units.
+    rescale : bool
+        Whether the map is to add up to the areas' totals.
     """
     spec = own.portable(
-        replace(answer.spec, threshold=threshold, area_effect=answer.area_effect)
-        if answer.relearnt else exports.as_shown(answer, threshold))
-    maps = answer.fit.to_dataset(scene.data, threshold=threshold, area_effect=answer.area_effect)
+        replace(answer.spec, threshold=threshold, area_effect=answer.area_effect,
+                rescale_to_totals=rescale)
+        if answer.relearnt else exports.as_shown(answer, threshold, rescale))
+    maps = exports.mapped(answer, scene, spec)
     said = {"spec": spec.to_json(indent=None), "spec_key": spec.key, "summary": answer.summary}
     if answer.kind != "learnt":
         said["partial"] = messages.KINDS[answer.kind]
@@ -51,7 +63,7 @@ def maps_of(answer: Answer, scene: Scene, threshold: float) -> xr.Dataset:
 
 def report(answer: Answer, scene: Scene, threshold: float, *, check: Check | None,
            recovered: xr.Dataset | None, axes: tuple[str, str],
-           verdict: Verdict | None = None) -> str:
+           verdict: Verdict | None = None, rescale: bool = False) -> str:
     """The report of a map as one page of HTML, see `workbench.report`.
 
     Parameters
@@ -65,10 +77,12 @@ def report(answer: Answer, scene: Scene, threshold: float, *, check: Check | Non
         Coordinates that make the map.
     verdict : Verdict, optional
         What the page says of the map, which the report then says, too.
+    rescale : bool
+        As of `maps_of`.
     """
     from workbench.reporting import report
 
-    return report(maps_of(answer, scene, threshold), check=check, recover=recovered,
+    return report(maps_of(answer, scene, threshold, rescale), check=check, recover=recovered,
                   axes=axes, verdict=verdict).to_html()
 
 
@@ -91,14 +105,16 @@ def bundle(store: Store, verdict: Verdict | None = None) -> Bundle | None:
     drawn = places(scene.data)
     return Bundle(
         exports.file_name("disaggregated", exports.subject(answer.spec), answer, ""), title,
-        (f"{status}.", *said, labels.NATURAL.format(unit=scene.unit)),
+        (f"{status}.", *said, labels.NATURAL.format(unit=scene.unit),
+         *filter(None, [totals.said(answer, scene, state.rescale)])),
         {"model": spec.model, "status": status, "threshold": f"{store.threshold:g} {scene.unit}"},
-        lambda: program(answer, spec.threshold, scene, layer, state.choice.axes),
+        lambda: program(answer, spec.threshold, scene, layer, state.choice.axes, state.rescale),
         lambda: table(exports.maps(answer, scene, state, layer), state.choice.axes),
         lambda: exports.maps(answer, scene, state, layer), (*drawn, ".nc"),
         " ".join([f"{title}. {status}.", *said]),
         lambda: report(answer, scene, spec.threshold, check=store.check,
-                       recovered=store.recovered, axes=state.choice.axes, verdict=verdict))
+                       recovered=store.recovered, axes=state.choice.axes, verdict=verdict,
+                       rescale=state.rescale))
 
 
 def table(maps: xr.Dataset, axes: tuple[str, str]) -> pd.DataFrame:
@@ -126,7 +142,8 @@ def _numbers(maps: xr.Dataset) -> list[str]:
 
 
 def program(answer: Answer, threshold: float | None, scene: Scene | None = None,
-            layer: Layer | None = None, axes: tuple[str, str] = ("x", "y")) -> str:
+            layer: Layer | None = None, axes: tuple[str, str] = ("x", "y"),
+            rescale: bool = False) -> str:
     """The Python that makes the map of an answer again.
 
     A fit of one model is learnt again; a mixture, which takes longest, and what no fit has found,
@@ -141,6 +158,8 @@ def program(answer: Answer, threshold: float | None, scene: Scene | None = None,
         What is shown; with them it ends with ``table``, the numbers of the page.
     axes : (str, str)
         Coordinates that make the map.
+    rescale : bool
+        Whether the map is to add up to the areas' totals.
 
     Returns
     -------
@@ -149,7 +168,8 @@ def program(answer: Answer, threshold: float | None, scene: Scene | None = None,
     """
     from workbench.reporting.code import model_call, steps_of
 
-    spec = replace(own.portable(answer.spec), threshold=threshold, area_effect=answer.area_effect)
+    spec = replace(own.portable(answer.spec), threshold=threshold, area_effect=answer.area_effect,
+                   rescale_to_totals=rescale)
     steps = steps_of(spec)
     model, fit = steps.model, steps.fit
     mixture = spec.model == AUTO and answer.kind != "start"

@@ -25,7 +25,7 @@ STATUS = {
 }
 
 
-def as_shown(answer: Answer, threshold: float | None = None) -> Spec:
+def as_shown(answer: Answer, threshold: float | None = None, rescale: bool = False) -> Spec:
     """The Spec that makes the maps of an answer again on the command line, nothing learnt.
 
     Parameters
@@ -34,8 +34,11 @@ def as_shown(answer: Answer, threshold: float | None = None) -> Spec:
         What is shown.
     threshold : float, optional
         Rate whose exceedance is shown, natural units.
+    rescale : bool
+        Whether the map is to add up to the areas' totals.
     """
-    spec = replace(own.portable(answer.spec), threshold=threshold, area_effect=answer.area_effect)
+    spec = replace(own.portable(answer.spec), threshold=threshold, area_effect=answer.area_effect,
+                   rescale_to_totals=rescale)
     if spec.model == AUTO and answer.kind == "start":
         spec = replace(spec, model=answer.fit.model.name, options={})   # it stands in
     return replace(spec, hyperparameters=mixtures.plain(answer.fit.hyperparameters))
@@ -78,7 +81,7 @@ def settings(answer: Answer | None, state: State) -> str:
     """
     spec, kind = own.portable(state.spec()), "start"
     if answer is not None:
-        spec, kind = as_shown(answer, spec.threshold), answer.kind
+        spec, kind = as_shown(answer, spec.threshold, state.rescale), answer.kind
     files = own.needed(state.spec() if answer is None else answer.spec)
     return json.dumps({"status": STATUS[kind][0]} | ({"files": files} if files else {})
                       | json.loads(spec.to_json()), indent=2)
@@ -102,9 +105,8 @@ def maps(answer: Answer, scene: Scene, state: State, layer: Layer | None = None)
         As of `Fit.to_dataset`, in natural units; with the rate of each individual's area as
         ``observed``, the fine rate as ``known`` where there is one, and the layer's maps.
     """
-    spec = as_shown(answer, state.spec().threshold)
-    made = answer.fit.to_dataset(scene.data, threshold=spec.threshold,
-                                 area_effect=answer.area_effect)
+    spec = as_shown(answer, state.spec().threshold, state.rescale)
+    made = mapped(answer, scene, spec)
     about = {"units": made["mean"].attrs.get("units", "")}
     beside = {"observed": scene.observed[scene.data["membership"].values]}
     beside |= {} if scene.known is None else {"known": scene.known}
@@ -116,6 +118,21 @@ def maps(answer: Answer, scene: Scene, state: State, layer: Layer | None = None)
     if shown and not state.dataset.startswith(own.NAME):    # which this session alone knows
         made.attrs["address"] = f"disaggregate?{state.query()}"
     return made
+
+
+def mapped(answer: Answer, scene: Scene, spec: Spec) -> xr.Dataset:
+    """The map of an answer as of `Fit.to_dataset`, where the Spec says so adding up to the totals.
+
+    Parameters
+    ----------
+    answer, scene
+        What is shown.
+    spec : Spec
+        With the threshold, and whether totals are kept.
+    """
+    return answer.fit.to_dataset(
+        scene.data, threshold=spec.threshold, area_effect=answer.area_effect,
+        preserve_totals=spec.rescale_to_totals, seed=spec.seed)
 
 
 def columns(layer: Layer | None) -> dict[str, np.ndarray]:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 
 from workbench.evaluation import judgement_words as words
+from workbench.ui.base.messages import plainly
 
 # why a choice is not offered
 NORMAL_ONLY = "the exact model always has the identity link and Normal errors"
@@ -65,6 +66,20 @@ UNUSED_FIX = ("drop a raster (GeoTIFF, NetCDF) of what a column measures to have
 LEARN_AGAIN = "model.fit(ds) learns weights and hyperparameters again."
 NATURAL = ("Files and programs hold rates for one unit of weight; the page shows them in {unit}.")
 
+RESCALE = "Rescale to totals"
+RESCALED = ("Exported expected counts (mean × weight) add up to each area's observed total; maps "
+            "on the page are not rescaled.")
+ADDS_UP = "Exported expected counts (mean × weight) add up to each area's observed total."
+
+
+def does_not_add_up(area: str, expected: float, observed: float) -> str:
+    """How far an exported map is from the areas' totals at most."""
+    return ("Exported expected counts (mean × weight) do not add up to the areas' observed totals: "
+            f"they differ by up to {plainly(abs(expected - observed))} ({area}: "
+            f"{plainly(expected)} expected, {plainly(observed)} observed). \"{RESCALE}\" makes "
+            "them add up.")
+
+
 def text_column(column: str, file: str, wrong: list[str]) -> str:
     """That a column of numbers is text, and which entries made it so."""
     why = f" ({', '.join(wrong)})" if wrong else ""
@@ -95,6 +110,26 @@ def no_numbers(file: str) -> str:
     """That areas have no column that could be totals."""
     return (f"{file} has no column of numbers, which the totals of its areas are; add one, or drop "
             "a CSV of totals with it.")
+
+
+def table_alone(file: str, columns: list[str], key: str, value: str) -> str:
+    """What to drop with a table of areas that came without them."""
+    joined = f"here {key}" if key else "which none of its columns seems to be"
+    return (f"{file} has no outlines of its areas (only {', '.join(columns)}): drop the polygons, "
+            "too (GPKG, GeoJSON, or a zipped shapefile). The table is joined to them by a column "
+            f"of names or codes that both have, {joined}. If its rows are points, name the columns "
+            f"of their coordinates lon and lat, and {_by_command(file, value)}.")
+
+
+def points_alone(file: str, axes: list[str], value: str) -> str:
+    """What to do with a table of points, which the page has no map of."""
+    return (f"{file} is a table of points ({', '.join(axes)}), and this page maps totals of areas: "
+            "drop polygons with a column of totals instead, or "
+            f"{_by_command(file, value)}.")
+
+
+def _by_command(file: str, value: str) -> str:
+    return f"map them by `workbench disaggregate --points {file} --value {value}`"
 
 
 def taken_as(areas: str, table: str, people: str, covariates: list[str]) -> str:

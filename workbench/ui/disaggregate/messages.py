@@ -63,7 +63,12 @@ IN_SAMPLE = (
     "In-sample: the model has seen the totals of these areas. This is no validation; for that, "
     "look at held-out areas or, where they are known, fine values."
 )
-HELD_OUT = "Held out: areas predicted from the totals of merged groups"
+HELD_OUT = "Held out: areas predicted from the totals of merged groups, the test of the verdict"
+OTHER_TEST = ("Auto weighed its models by a test before this one; its errors stand under \"What "
+              "was fitted\".")
+WEIGHED = ("The recovery errors below are those by which Auto weighed its models: areas merged in "
+           "one way, on which the weights were chosen. The verdict and the table of held-out areas "
+           "test the finished map again, with areas merged in further ways: their numbers differ.")
 SCORED = {
     "bag": "In-sample: areas whose totals the model has seen",
     "individual": "Fine values, which the model has not seen",
@@ -89,6 +94,8 @@ KINDS = {
 NO_CURVE = "Nothing learnt yet: press Fit."
 OPENING = "opening the session"
 READING = "reading the data"
+MAKING = "The map is being made. A verdict comes with the fit: press Fit."
+MAKING_MAPS = "Maps and scores follow."
 READ = "The chosen data are being read; until then the former ones are shown, dimmed."
 FORMER = "Former: "
 LET_GO = "Shown when the slider is released."
@@ -115,16 +122,23 @@ def badge(exact: bool, kind: str, seconds: float, steps: int, area_effect: bool)
     return f"{how} · {took}{learnt} · {KINDS[kind]}{without}"
 
 
-def data_line(areas: int, individuals: int) -> str:
+def individuals(count: int, pixels: int | None = None) -> str:
+    """What a map is of; where areas share pixels also how many these are."""
+    return f"{count:,} individuals" if pixels is None else (
+        f"{pixels:,} pixels ({count:,} individuals: each area has its own part of a pixel that "
+        "areas share)")
+
+
+def data_line(areas: int, individuals: str) -> str:
     """The data in one sentence, before there is a map."""
-    return f"{areas:,} areas → {individuals:,} individuals. No fine map yet."
+    return f"{areas:,} areas → {individuals}. No fine map yet."
 
 
-def headline(areas: int, individuals: int, mean: float, low: float, high: float, sd: float,
+def headline(areas: int, individuals: str, mean: float, low: float, high: float, sd: float,
              above: float, threshold: float, unit: str) -> str:
     """The map in some sentences of numbers."""
     return (
-        f"{areas:,} areas → {individuals:,} individuals. Mean rate {mean:.3g} {unit}; fine map "
+        f"{areas:,} areas → {individuals}. Mean rate {mean:.3g} {unit}; fine map "
         f"from {low:.3g} to {high:.3g} (1st to 99th percentile); typical sd {sd:.3g}; "
         f"{100 * above:.1f} % of the weight is more likely than not above {threshold:g}."
     )
@@ -196,7 +210,8 @@ SHOW_AREAS = "Show on the map"
 
 def checked(summary: str) -> str:
     """What the check of the data found, in one line."""
-    return f"Check of the data: {summary.rstrip('.')}"
+    none = "0 errors, 0 warnings, 0 notes: "
+    return f"Check of the data: {summary.rstrip('.').replace(none, 'no findings; ')}"
 
 
 def refused(why: str) -> str:

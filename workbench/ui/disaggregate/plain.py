@@ -48,8 +48,10 @@ _TERMS = (
     (r"\bsplit by weight", "population split"),
     (r"% of the weight\b", "% of the population, or of the area where none is given,"),
     (r"\b(the|The|no|No|a|A) weight\b", r"\1 population"),
-    (r"\bindividuals\b", "places"), (r"\bindividual\b", "place"),
 )
+_PLACES = ((r"\bindividuals\b", "places"), (r"\bindividual\b", "place"))
+_PARTS = ((r"\bindividuals\b", "pixels and parts of pixels"),
+          (r"\bindividual\b", "pixel or part of one"))
 _ONE = re.compile(r"(?<![\d.,])\b1 (area|place|pixel|polygon|value|count|point)s\b"
                   r"(?:([^.;:,]{0,60}?) (have|were|are)\b)?")
 _VERBS = {"have": "has", "were": "was", "are": "is"}
@@ -81,12 +83,14 @@ def where(name: str) -> str:
     return _WHERE.get(name, name)
 
 
-def words(text: str) -> str:
+def words(text: str, parts: bool = False) -> str:
     """A text of a check without the terms of the program.
 
     Parameters
     ----------
     text : str
+    parts : bool
+        Whether areas share pixels, so that individuals are also parts of them.
 
     Examples
     --------
@@ -94,10 +98,12 @@ def words(text: str) -> str:
     '3 places without population were dropped'
     >>> words("the weight raster 'weight.tif' has 2 negative pixels")
     "the population raster 'weight.tif' has 2 negative pixels"
+    >>> words("a fit to 1,707 individuals", parts=True)
+    'a fit to 1,707 pixels and parts of pixels'
     >>> words("1 areas have no value"), words("1 areas without a CRS were kept")
     ('1 area has no value', '1 area without a CRS was kept')
     """
-    for pattern, plain in _TERMS:
+    for pattern, plain in (*_TERMS, *(_PARTS if parts else _PLACES)):
         text = re.sub(pattern, plain, text)
     return _ONE.sub(_single, text)
 

@@ -108,6 +108,8 @@ class State(state.State):
         "nearer to known rates inside the areas. Off: the smooth map that covariates and "
         "neighbours explain, as of an area without a total.")
 
+    rescale = param.Boolean(
+        False, doc="Exported maps add up to every area's observed total; those shown do not.")
     status = param.Selector(objects=STATUSES, doc="Whether hyperparameters were learnt.")
     at = param.String("", doc="Hyperparameters of the fit that is shown; sliders come before them.")
 
@@ -284,6 +286,7 @@ class State(state.State):
             threshold=float(f"{self.threshold / self.choice.factor:.12g}"),
             area_effect=self.model != FLAT and (
                 self.area_effect or bool(self.inapplicable("area_effect"))),
+            rescale_to_totals=self.rescale,
         )
 
     def neighbours(self) -> list[Spec]:

@@ -28,7 +28,7 @@ from workbench.ui.disaggregate.state import State
 UPDATING = "updating the maps"
 #: Choices of the views, not of the answer.
 SHOWN_ONLY = ("colours", "log_colours", "beside", "swipe", "step", "summand", "scored", "scores_as",
-              "place")
+              "place", "rescale")
 
 
 class Store(Insights):

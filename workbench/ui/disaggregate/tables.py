@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from workbench.checks import InputError, require
-from workbench.ui.disaggregate.columns import is_number_of_row
+from workbench.ui.disaggregate import labels
+from workbench.ui.disaggregate.columns import is_name, is_number_of_row, totals_first
 from workbench.ui.disaggregate.roles import not_numbers
 from workbench.ui.disaggregate.uploads import bare
 
@@ -128,17 +129,33 @@ def other_than_a_number(name: str, areas: DataFrame) -> bool:
 
 
 def alone(path: Path) -> str:
-    """Why a CSV without areas is not taken.
+    """Why a CSV without areas is not taken, and what to drop with it.
 
     Parameters
     ----------
     path : Path
+
+    Returns
+    -------
+    str
+        Names the column that probably has the areas' names; or of a table of points the command
+        that maps these.
     """
+    from workbench.geo.csv_grids import axis_column
+
     frame, _ = _read(path)
-    return (f"{path.name} is a table ({', '.join(map(str, frame.columns[:6]))}) without outlines "
-            "of areas, which this app needs: drop it together with one file of areas that has a "
-            "column of the same names. Points with values are mapped by `workbench disaggregate "
-            f"--points {path.name} --value COLUMN`")
+    try:
+        axes = [axis_column(frame, axis, path.name) for axis in ("x", "y")]
+    except InputError:
+        axes = []
+    numbers = [str(one) for one in frame.select_dtypes("number") if str(one) not in axes]
+    value = next(iter(totals_first(numbers)), "COLUMN")
+    if axes:
+        return labels.points_alone(path.name, axes, value)
+    names = [str(one) for one in frame if frame[one].is_unique and (
+        str(one) not in numbers or is_number_of_row(str(one)) or is_name(str(one)))]
+    return labels.table_alone(path.name, [str(one) for one in frame][:6],
+                              next(iter(names), ""), value)
 
 
 def _read(path: Path) -> tuple[DataFrame, str]:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from workbench.labelled import Fit
 
 __all__ = ["AMBER", "FLAT", "GREEN", "OPEN", "RED", "Verdict", "doubts_of", "doubts_of_mixture",
-           "faults_of", "fine_target", "judge", "of_scores", "with_split"]
+           "faults_of", "fine_target", "judge", "of_scores", "weighed_here", "with_split"]
 
 FLAT = "one flat rate"
 
@@ -123,6 +123,19 @@ def faults_of(fit: Fit) -> tuple[str, ...]:
 
     failed = (words.FAILED,) if fit.inner.history.failed else ()
     return (*failed, *(note for note in fit.notes if note.startswith(FAR_OFF)))
+
+
+def weighed_here(fit: Fit) -> bool:
+    """Whether a fit is of a mixture that has the test by which its models were weighed.
+
+    Parameters
+    ----------
+    fit : Fit
+        Of any model.
+    """
+    from workbench.labelled import AutoFit
+
+    return isinstance(fit, AutoFit) and fit.recovery is not None
 
 
 def doubts_of_mixture(fit: Fit) -> tuple[str, ...]:

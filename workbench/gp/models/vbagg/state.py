@@ -265,9 +265,9 @@ class VariationalState(Recalled):
                                      "individuals would not fit into memory")
             return history
         with torch.no_grad():
-            self.trained_data = self.project().detach()
-            found = self.optimise_q(seen_in_learning(self, self.trained_data),
-                                    *((_FEW, _ROUGH) if clustered else ()))
+            seen = seen_in_learning(self, whole=True).detach()
+            found = self.optimise_q(seen, *((_FEW, _ROUGH) if clustered else ()))
+            self.trained_data = seen if isinstance(seen, ProjectedData) else self.project().detach()
         note_left(history, found, self.x.dtype)
         return history
 

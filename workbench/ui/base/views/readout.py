@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import panel as pn
 import panel_material_ui as pmui
-import param
 
 from workbench.ui.base import messages
+from workbench.ui.base.live_text import LiveText
 from workbench.ui.base.store import Store
 from workbench.ui.base.views.layout import View, lower, stretched, wrapping
 
@@ -19,28 +18,10 @@ WHOLE = {"height": "auto", "minHeight": "24px",
 JUDGED = {**WHOLE, "&.MuiChip-colorError": {"backgroundColor": "#c62828", "color": "#fff"},
           "&.MuiChip-colorWarning": {"backgroundColor": "#ffa726", "color": "#212121"}}
 
-
-class LiveText(pn.custom.JSComponent):
-    """Text that screen readers speak when it changes, shown as it is.
-
-    Alerts and typography of panel-material-ui take their text for Markdown and HTML, so that the
-    name of a file or a column would become part of the page.
-    """
-
-    text = param.String()
-    role = param.String("status")
-
-    _esm = """
-    export function render({model, el}) {
-      const line = document.createElement('div')
-      line.setAttribute('role', model.role)
-      line.setAttribute('aria-live', model.role === 'alert' ? 'assertive' : 'polite')
-      const show = () => { line.textContent = model.text }
-      model.on('text', show)
-      show()
-      return line
-    }
-    """
+ROW, WIDE = 37, 1400        # pixels of a row of chips, and of a window that has one row of them
+KEPT = """:host {{min-height: {0}px;}}
+@media (max-width: {1}px) {{:host {{min-height: {2}px;}}}}
+@media (max-width: 599.95px) {{:host {{min-height: {3}px;}}}}"""
 
 
 class Readout(View):
@@ -61,6 +42,8 @@ class Readout(View):
 
     #: Chips that the app fills in.
     chips: ClassVar[tuple[str, ...]] = ("verdict", "cost")
+    #: Rows that they take once there are numbers, on a wide page and on a phone: these are kept.
+    rows: ClassVar[tuple[int, int]] = (1, 2)
 
     def __init__(self, store: Store, beside: tuple = (), under: tuple = (), over: tuple = (),
                  lines: int = 1, **params):
@@ -79,11 +62,13 @@ class Readout(View):
         self._wrong = LiveText(role="note", sizing_mode="stretch_width")
         self.error = pmui.Alert(self._wrong, severity="error", visible=False, margin=(4, 10),
                                 sizing_mode="stretch_width")
-        row = wrapping(*(getattr(self, name) for name in self.chips), *beside, self.doing,
-                       self.bar, self.stop, min_height=36)
+        self.row = wrapping(*(getattr(self, name) for name in self.chips), *beside, self.doing,
+                            self.bar, self.stop)
+        self._loose = self.row.stylesheets
+        self.keep_rows(True)
         for words in (self.text, *over, *under):
             lower(words)
-        self._parts = [self.error, self.text, *over, row, *under]
+        self._parts = [self.error, self.text, *over, self.row, *under]
         self._panel = stretched(*self._parts)
 
     @property
@@ -105,6 +90,11 @@ class Readout(View):
     def present(self) -> str:
         """What is being worked on, in words."""
         return self.results.work or messages.READY
+
+    def keep_rows(self, whether: bool) -> None:
+        """Keep room for all rows of chips, so that nothing moves when they come, or not."""
+        kept = KEPT.format(ROW, WIDE, *(ROW * n for n in self.rows))
+        self.row.stylesheets = [*self._loose, kept] if whether else self._loose
 
     def judge(self, verdict: tuple[str, str], visible: bool = True) -> None:
         """Show what the setting means: a label and a colour."""

@@ -10,12 +10,14 @@ class Room(pn.custom.JSComponent):
     """How much room a page has, told by the browser as it changes.
 
     What a page says, or is told, while it is still connecting is lost: it says it again until it
-    is heard, and is heard when it has loaded.
+    is heard, and is heard when it has loaded. Until then the page has a class, by which its first
+    frame stays: parts that find their places would jump about.
     """
 
     told = param.String("", doc="across, down, and how often they were told")
     heard = param.String("", doc="the first two of them as they were heard last")
     room = param.Tuple((0, 0), doc="pixels of the column, and down the window")
+    waits = param.String("wb-arranging", constant=True, doc="class of a page not yet arranged")
 
     _rename = {**pn.custom.JSComponent._rename, "room": None}
     _esm = """
@@ -30,7 +32,10 @@ class Room(pn.custom.JSComponent):
         if (frame.clientWidth > 0 && now !== model.heard) model.told = `${now} ${count++}`
       }
       const timer = setInterval(tell, 400)
-      model.on('remove', () => clearInterval(timer))
+      const arranged = () => document.body.classList.remove(model.waits)
+      if (!model.heard) document.body.classList.add(model.waits)
+      model.on('heard', arranged)
+      model.on('remove', () => { clearInterval(timer); arranged() })
       return line
     }
     """
@@ -48,5 +53,5 @@ class Room(pn.custom.JSComponent):
         if not self._loaded:
             return
         across, down, _ = map(int, self.told.split())
+        self.room = across, down                # all that lies in it is arranged
         self.heard = f"{across} {down}"
-        self.room = across, down

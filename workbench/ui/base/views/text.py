@@ -35,19 +35,22 @@ table.wb-table th:first-child {text-align: left;}
 """
 # Panel leaves the least width of a pane at what its width was before.
 NARROWS = ":host, :host > div {min-width: 0 !important;}"
+# Panel shows a text once it is set, also in a page that is not yet to be seen.
+HIDES = ":host > div {visibility: inherit !important;}"
 
 
 def note(text: str = "", width: int | None = None, html: bool = False, inset: int = 5
          ) -> pn.pane.HTML:
     """One quiet sentence, as wide as said or as the page, so many pixels from its sides."""
     size = {"width": width} if width else {"sizing_mode": "stretch_width"}
-    return pn.pane.HTML(paragraph(text, html), margin=(0, inset), stylesheets=[NOTE, NARROWS],
-                        **size)
+    return pn.pane.HTML(paragraph(text, html), margin=(0, inset),
+                        stylesheets=[NOTE, NARROWS, HIDES], **size)
 
 
 def block(content: str = "") -> pn.pane.HTML:
     """A piece of HTML, such as a table."""
-    return pn.pane.HTML(content, margin=(0, 5), stylesheets=[NOTE], sizing_mode="stretch_width")
+    return pn.pane.HTML(content, margin=(0, 5), stylesheets=[NOTE, HIDES],
+                        sizing_mode="stretch_width")
 
 
 def paragraph(text: str, html: bool = False) -> str:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import panel as pn
 import panel_material_ui as pmui
 
+from workbench.ui.base.live_text import LiveText
 from workbench.ui.base.views.controls import small_button
 from workbench.ui.base.views.layout import View, wrapping
-from workbench.ui.base.views.readout import LiveText
 from workbench.ui.disaggregate.fixes import apply, fix_of, wrong
 from workbench.ui.disaggregate.store import Store
 

@@ -14,6 +14,7 @@ from workbench.ui.base.views.readout import Readout
 from workbench.ui.base.views.text import note, paragraph
 from workbench.ui.disaggregate import messages
 from workbench.ui.disaggregate.facts import facts
+from workbench.ui.disaggregate.pixels import in_words
 from workbench.ui.disaggregate.rules import FLAT
 from workbench.ui.disaggregate.state import AUTO
 from workbench.ui.disaggregate.store import Store
@@ -40,7 +41,7 @@ class Numbers(Readout):
         self.facts = note()
         self.facts.styles = {"flex": "1 1 260px"}       # else on a phone one word wide
         self.bar.param.update(width=110, margin=(18, 8, 0, 8))
-        self.doing.margin = (2, 5)
+        self.doing.param.update(margin=(2, 5), align="center")
         self.cost.styles = {"max-width": "calc(100vw - 24px)"}
         self.top = pn.Row(self.fit, self.doing, self.bar, self.stop, margin=0,
                           sizing_mode="stretch_width", styles=STICKY, stylesheets=[WRAP],
@@ -101,14 +102,14 @@ class Numbers(Readout):
             return
         if answer is None:
             self.text.text = messages.data_line(scene.data.sizes["bag"],
-                                                scene.data.sizes["individual"])
+                                                in_words(scene.data))
             return
         weight = scene.data["weight"].values
         # The flat model is shown without effects, which nobody can switch on.
         includes = answer.area_effect or answer.spec.model == FLAT
         low, high = np.quantile(answer.mean, [0.01, 0.99]) * scene.factor
         self.text.text = messages.headline(
-            scene.data.sizes["bag"], scene.data.sizes["individual"],
+            scene.data.sizes["bag"], in_words(scene.data),
             float(np.average(answer.mean, weights=weight)) * scene.factor, low, high,
             float(np.median(answer.std)) * scene.factor,
             float(weight[store.exceedance > 0.5].sum() / weight.sum()),

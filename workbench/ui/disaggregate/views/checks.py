@@ -12,6 +12,7 @@ from workbench.bagging.findings import Finding
 from workbench.ui.base.views.layout import View
 from workbench.ui.base.views.text import block
 from workbench.ui.disaggregate import labels, messages, plain
+from workbench.ui.disaggregate.pixels import in_parts
 from workbench.ui.disaggregate.remedies import remedies
 from workbench.ui.disaggregate.store import Store
 from workbench.ui.disaggregate.views.finding import button, card
@@ -41,7 +42,7 @@ class Checks(View):
         with pn.io.hold():
             self._mark([], None)
             self.cards = [self._card(finding) for finding in check.findings]
-            told = escape(plain.words(check.cost()))
+            told = escape(plain.words(check.cost(), in_parts(check.data)))
             cost = [block(f"<p class='wb-note'>{told}</p>")] if told else []
             self._panel.param.update(
                 title=escape(messages.checked(check.summary())), objects=[*self.cards, *cost],
@@ -52,7 +53,7 @@ class Checks(View):
             self._panel.collapsed = False
 
     def _card(self, found: Finding) -> pn.Row:
-        store, state = self.store, self.store.state
+        store, state, parts = self.store, self.store.state, in_parts(self.store.check.data)
         areas = set(store.scene.data["bag"].values.astype(str)) if store.scene else set()
         here = [one for one in found.where if one in areas]
         beside = []
@@ -66,10 +67,10 @@ class Checks(View):
                                  lambda: setattr(state, "granularity", merged)))
         if here or found.cells is not None:
             return card(found, *beside, press=lambda: self._seek(here, found.cells),
-                        look=lambda: self._mark(here, found.cells))
+                        look=lambda: self._mark(here, found.cells), parts=parts)
         if found.code == EXTRAPOLATION:
-            return card(found, *beside, press=self._beyond, look=lambda: None)
-        return card(found, *beside)
+            return card(found, *beside, press=self._beyond, look=lambda: None, parts=parts)
+        return card(found, *beside, parts=parts)
 
     def _mark(self, areas: list[str], cells: Cells | None) -> None:
         self.store.param.update(marked=areas, pointed=cells)

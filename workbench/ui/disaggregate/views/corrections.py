@@ -16,6 +16,7 @@ from workbench.plots.theme import NEUTRAL
 from workbench.ui.base.views.figures import chart
 from workbench.ui.base.views.layout import dim, stretched
 from workbench.ui.disaggregate import labels
+from workbench.ui.disaggregate.pixels import in_parts
 from workbench.ui.disaggregate.remedies import Remedy, remedies
 from workbench.ui.disaggregate.views.finding import button, card
 from workbench.ui.disaggregate.views.map_figures import MARKED, add_cells, cornered
@@ -104,6 +105,7 @@ class Corrections(pn.viewable.Viewer):
             there = here or (found.cells is not None and self._shapes is not None)
             cards.append(card(found, *buttons,
                               press=self._pointer(here, found.cells) if there else None,
+                              parts=in_parts(check.data),
                               done=" and ".join(one.label for one in mine)))
         for one in done:
             if id(one) in traced:
@@ -112,6 +114,7 @@ class Corrections(pn.viewable.Viewer):
             cards.insert(0, card(gone, button(labels.UNDO, lambda one=one: self._undo(one)),
                                  done=one.label))
         self.column.objects, self.marked = cards, []
+        self.column.visible = bool(cards)       # else the map would stand beside nothing
 
     def _here(self, found: Finding) -> list[str]:
         known = set() if self._shapes is None else set(self._shapes.index)

@@ -9,7 +9,9 @@ import panel_material_ui as pmui
 
 from workbench.ui.base import handover
 from workbench.ui.base.views import exports as base
-from workbench.ui.disaggregate import exporting, exports, labels
+from workbench.ui.base.views.layout import wrapping
+from workbench.ui.base.views.text import note, paragraph
+from workbench.ui.disaggregate import exporting, exports, labels, totals
 from workbench.ui.disaggregate.catalogue import OWN
 from workbench.ui.disaggregate.portable import needed, portable
 from workbench.ui.disaggregate.store import Store
@@ -31,10 +33,27 @@ class Exports(base.Exports):
                                    target="_blank", margin=(2, 2), visible=False,
                                    on_click=lambda _: self._offer())
         self.row.append(self.compare)
+        self.rescale = pmui.Checkbox.from_param(
+            store.state.param.rescale, label=labels.RESCALE, size="small", margin=(0, 5),
+            width=170)
+        self.told = note()
+        self.told.styles = {"flex": "1 1 300px", "min-width": "0"}
+        self.totals = wrapping(self.rescale, self.told, visible=False)
+        self.totals.styles = {"align-items": "center"}
+        self._panel.insert(1, self.totals)
         self._names: list[str] = []
         self._of = None
         self.follow(self._offer, "scene", "work")
+        self.follow(self._add_up, "scene", "answer", "work")
+        store.state.param.watch(self._add_up, "rescale")
         store.on_leave(self._withdraw)
+
+    def _add_up(self, *events) -> None:
+        """Say whether exports add up to the areas' totals, where these can be added up."""
+        store = self.store
+        told = "" if store.stale else totals.said(store.answer, store.scene, store.state.rescale)
+        self.told.object = paragraph(told)
+        self.totals.visible = bool(told)
 
     def _offer(self, *events) -> None:
         """Offer own data to the app that compares models, under a name that is good for one use."""

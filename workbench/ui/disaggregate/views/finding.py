@@ -53,7 +53,7 @@ class Text(pn.custom.JSComponent):
 
 
 def card(found: Finding, *beside, press: Callable[[], None] | None = None,
-         look: Callable[[], None] | None = None, done: str = "") -> pn.Row:
+         look: Callable[[], None] | None = None, done: str = "", parts: bool = False) -> pn.Row:
     """A finding as a card in the colour of its severity.
 
     Parameters
@@ -65,9 +65,12 @@ def card(found: Finding, *beside, press: Callable[[], None] | None = None,
         Called when the card is pressed, or focused.
     done : str
         What was done about it.
+    parts : bool
+        As of `plain.words`.
     """
     colour = CORRECTED if done else COLOURS[found.severity]
-    text = Text(html=told(found, done, press is not None, bool(beside)), points=press is not None,
+    text = Text(html=told(found, done, press is not None, bool(beside), parts),
+                points=press is not None,
                 stylesheets=[LOOK, NARROWING], sizing_mode="stretch_width", margin=(0, 5),
                 styles={"flex": "1 1 340px"})
 
@@ -92,7 +95,8 @@ def button(label: str, click: Callable[[], None]):
     return small_button(label, click, margin=(4, 6))
 
 
-def told(found: Finding, done: str = "", points: bool = False, buttons: bool = False) -> str:
+def told(found: Finding, done: str = "", points: bool = False, buttons: bool = False,
+         parts: bool = False) -> str:
     """A finding as HTML: severity and kind, what, where, what follows, how to fix it.
 
     Parameters
@@ -104,6 +108,8 @@ def told(found: Finding, done: str = "", points: bool = False, buttons: bool = F
         Whether a press shows it on the map.
     buttons : bool
         Whether buttons stand beside it, which say what to do.
+    parts : bool
+        As of `plain.words`.
 
     Returns
     -------
@@ -112,7 +118,7 @@ def told(found: Finding, done: str = "", points: bool = False, buttons: bool = F
     what = _LONG.sub(_short, found.what) if found.code in _OF_WEIGHT else found.what
     what = _FIRST.sub("", what) if found.where else what        # which is named below
     lines = [f"<b>{found.severity.capitalize()}</b> · {escape(plain.kind(found.code))}",
-             escape(plain.words(what))]
+             escape(plain.words(what, parts))]
     lines = [line for line in lines if line]
     if done:
         lines[0] = f"<b>✓ {escape(labels.corrected(done))}</b>"
@@ -122,9 +128,9 @@ def told(found: Finding, done: str = "", points: bool = False, buttons: bool = F
         names += f" and {more} more" if more > 0 else ""
         lines.append(f"<i>Where:</i> {names}")
     if found.effect:
-        lines.append(f"<i>What follows:</i> {escape(plain.words(found.effect))}")
+        lines.append(f"<i>What follows:</i> {escape(plain.words(found.effect, parts))}")
     if found.fix and not done and not (buttons and found.fix.startswith("pass ")):
-        todo = plain.words(labels.on_page(found.fix))
+        todo = plain.words(labels.on_page(found.fix), parts)
         lines.append(f"<i>What to do:</i> {escape(todo)}")
     if points and found.cells is not None:
         lines.append(f"<i>On the map:</i> {labels.drawn(found.cells.x.size, found.cells.count)}")

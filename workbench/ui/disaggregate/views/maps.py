@@ -38,7 +38,8 @@ class Maps(View):
         self.told, self._picking = note(), False
         self.highest = small_button(labels.EXPLAIN_HIGHEST, self._explain_highest,
                                     margin=(0, 5, 6, 5))
-        self._left, self._right = pn.Column(margin=0), pn.Column(margin=0)
+        self._left = pn.Column(note(messages.MAKING_MAPS), margin=0)
+        self._right = pn.Column(margin=0)
         self._row, self._caption = wrapping(self._left, self._right, gap=10), note()
         self._panel = stretched(self._row, self._caption)
         store.state.param.watch(lambda *_: self._colour(), ["colours", "log_colours"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from html import escape
 from typing import TYPE_CHECKING
 
@@ -192,7 +193,8 @@ class Own(View):
 
     def _say(self, text: str, style: str = "") -> None:
         role = "alert" if style else "status"
-        said = f"<p role='{role}' style='margin: 4px 0; {style}'>{escape(text)}</p>"
+        marked = re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(text))     # commands
+        said = f"<p role='{role}' style='margin: 4px 0; {style}'>{marked}</p>"
         self.told.object = text and said
 
     def _refuse(self, text: str) -> None:

@@ -11,6 +11,7 @@ from workbench.ui.base.views.layout import View
 from workbench.ui.base.views.text import block, paragraph
 from workbench.ui.disaggregate import messages
 from workbench.ui.disaggregate.store import Store
+from workbench.ui.disaggregate.verdict import weighed_here
 
 
 class Report(View):
@@ -29,7 +30,11 @@ class Report(View):
         if answer is not None and answer.rough:     # its objective takes longer than its map
             self._text.object = paragraph(messages.LET_GO)
             return
-        self._text.object = "" if answer is None else f"<pre>{escape(said(answer.summary))}</pre>"
+        if answer is None:
+            self._text.object = ""
+            return
+        tests = paragraph(messages.WEIGHED) if weighed_here(answer.fit) else ""
+        self._text.object = f"{tests}<pre>{escape(said(answer.summary))}</pre>"
 
 
 def said(summary: str) -> str:

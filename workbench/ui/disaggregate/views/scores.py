@@ -17,6 +17,7 @@ from workbench.ui.base.views.layout import View, stretched, wrapping
 from workbench.ui.base.views.text import block, note, paragraph
 from workbench.ui.disaggregate import messages, names
 from workbench.ui.disaggregate.store import Store
+from workbench.ui.disaggregate.verdict import weighed_here
 
 SCORES = ["crps", "rmse", "correlation", "coverage_50", "coverage_80", "coverage_95"]
 BARS = ["crps", "rmse", "coverage_95"]
@@ -54,7 +55,9 @@ class Scores(View):
         store = self.store
         known = store.scene is None or store.scene.known is not None
         if store.recovered is not None:
-            self.held_out.object = recovered_table(store.recovered)
+            weighed = store.answer is not None and weighed_here(store.answer.fit)
+            self.held_out.object = recovered_table(store.recovered) + (
+                paragraph(messages.OTHER_TEST) if weighed else "")
         else:
             self.held_out.object = "" if known else paragraph(messages.NOT_HELD_OUT)
 

@@ -24,6 +24,7 @@ NARROW = 620                # pixels below which maps stand below each other, an
 WORTH = 0.6                 # share of their size that maps give up at most for docked charts
 LOOSE = {"max-height": "none", "min-width": "0"}
 ABOVE, LEAST = 425, 250                 # pixels that are not map, least height of a map
+FACTS = 36                  # pixels of the line of facts, which comes with the map
 BETWEEN, GAP = 30, 16       # pixels between maps below each other, and beside docked charts
 
 
@@ -45,7 +46,7 @@ class Screen(View):
         self._left = stretched(self.maps, self.charts.rest)
         self._right = stretched(self.charts)
         self._row = wrapping(self._left, self._right, gap=GAP)
-        self._facts = wrapping(self.numbers.cost, self.numbers.facts)
+        self._facts = wrapping(self.numbers.cost, self.numbers.facts, min_height=FACTS)
         self._above = stretched(self._facts, self.maps.choice)
         self._panel = stretched(
             self.numbers.top, self.room, Banner(store), Strip(store), self._above, self._row,
@@ -61,6 +62,9 @@ class Screen(View):
             return
         with pn.io.hold():
             self._panel.styles = {**LOOSE, "max-width": f"{across + 8}px"}
+            # What stands below maps that are still being made would jump when they come.
+            there = self.maps.atlas is not None
+            self._row.min_height, self._right.visible = 0 if there else down, there
             needed = fit(self.maps, across, max(LEAST, down - ABOVE))
             docked = needed < across - 8
             beside = across - needed - GAP - 12 if docked else across - 8

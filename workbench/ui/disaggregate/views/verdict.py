@@ -5,9 +5,9 @@ from __future__ import annotations
 import panel as pn
 
 from workbench.evaluation.evidence import Evidence, of_recovery
+from workbench.ui.base.live_text import LiveText
 from workbench.ui.base.views.controls import small_button
 from workbench.ui.base.views.layout import View
-from workbench.ui.base.views.readout import LiveText
 from workbench.ui.disaggregate import messages
 from workbench.ui.disaggregate.store import Store
 from workbench.ui.disaggregate.verdict import (
@@ -100,15 +100,17 @@ class Strip(View):
     def _update(self, *events) -> None:
         store, found = self.store, verdict_of(self.store)
         mark, colour = LOOKS[found.light]
+        # From the beginning, so that nothing below it moves when there is a verdict.
+        sentence = found.sentence or (messages.MAKING if store.work else "")
         said = f"But {'; '.join(found.reasons)}." if found.reasons else ""
         if store.testing[1]:
             said = messages.TESTED_HOW
         with pn.io.hold():
             self.light = found.light
             self._light.object = f"<div style='background: rgb({colour})'>{mark}</div>"
-            self.text.text = found.sentence
+            self.text.text = sentence
             self.reasons.param.update(text=said, visible=bool(said))
-            self._panel.param.update(visible=bool(found.sentence), styles={
+            self._panel.param.update(visible=bool(sentence), styles={
                 "border-left": f"5px solid rgb({colour})", "border-radius": "4px",
                 "background": f"rgba({colour}, 0.10)"})
             self.stop.visible = bool(store.testing[1])

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import panel_material_ui as pmui
 
+from workbench.ui.base.live_text import LiveText
 from workbench.ui.base.shell import App
 from workbench.ui.base.views.exports import Exports
 from workbench.ui.base.views.layout import ByTab, lower
-from workbench.ui.base.views.readout import LiveText, Readout
+from workbench.ui.base.views.readout import Readout
 from workbench.ui.granularity import exporting, messages
 from workbench.ui.granularity.engine import NINETY
 from workbench.ui.granularity.state import LINE, MAP, State
@@ -23,6 +24,8 @@ from workbench.ui.granularity.views.window import Window
 
 class Numbers(Readout):
     """The setting in a live region, the number that matters, and what the last event cost."""
+
+    rows = (2, 3)
 
     def __init__(self, store: Store, **params):
         self.ratio = pmui.Chip("", variant="outlined", color="default", size="small",
@@ -67,6 +70,7 @@ class Numbers(Readout):
         super()._work()
         store, self.bar.visible = self.store, False
         self.doing.visible = not store.state.lecture
+        self.keep_rows(not store.state.lecture)
         if store.tick is not None:
             self.cost.param.update(visible=not store.state.lecture, label=messages.tick(
                 store.tick.milliseconds, store.tick.evaluations, store.answer.model.likelihood))

@@ -31,6 +31,8 @@ class About(View):
 class Numbers(Readout):
     """What the setting shows in a live region, and what is going on."""
 
+    rows = (1, 3)
+
     def __init__(self, store: Store, **params):
         self.learnt = note()
         self.full = small_button(messages.FULL, store.whole, margin=(2, 5), icon="grid_on")
