@@ -17,7 +17,8 @@ from workbench.ui.disaggregate.store import Store
 PAGE = "/disaggregate?dataset=swiss-roll&granularity=10&model=constant&step=data"
 FORMATS = ("GeoPackage and GeoTIFF", "GeoJSON", "zipped shapefile", "loose shapefile",
            "CSV of totals", "CSV of pixels", "NetCDF raster", "bagged NetCDF")
-QUICK = FORMATS[:4]         # whose check other tests run, without a browser
+# Whose check other tests run, without a browser.
+QUICK = (*FORMATS[:5], "NetCDF raster")
 BROKEN = ("truncated", "text", "bomb", "climbing", "empty", "no column", "no areas", "no CRS",
           "apart", "something else", "HTML")
 
@@ -34,7 +35,7 @@ def wrong(tmp_path_factory):
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("removed", "one_thread")
-@pytest.mark.parametrize("name", ["GeoJSON", "NetCDF raster", "bagged NetCDF"])
+@pytest.mark.parametrize("name", ["GeoJSON", "CSV of totals", "NetCDF raster", "bagged NetCDF"])
 def test_files_of_a_kind_are_checked_and_mapped(made, name):
     files = own.kept(made[name])
     given = own.options_of(files, "cases", next(iter(likely(files.rasters)), ""),
