@@ -38,7 +38,8 @@ WHY = {
     "evaluation/folding.py": (1, "trials of zero have no positives either"),
     "evaluation/residuals.py": (1, ENDS),
     "evaluation/stacking.py": (1, "the prior's mean, as documented"),
-    "geo/coverage.py": (4, "a pixel without weight has none; overlaps and gaps are told"),
+    "geo/coverage.py": (5, "a pixel without weight has none; overlaps and gaps are told; a "
+                           "billionth of a pixel is rounding"),
     "geo/derived.py": (1, ENDS),
     "geo/globe.py": (1, SIZE),
     "geo/grids.py": (1, "edges of pixels at a pole"),

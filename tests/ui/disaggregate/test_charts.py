@@ -11,7 +11,7 @@ from tests.ui.disaggregate.sessions import Session, outcome
 from workbench.checks import InputError
 from workbench.ui.base.views.pictures import DRAWN
 from workbench.ui.disaggregate import exporting
-from workbench.ui.disaggregate.messages import adds_up
+from workbench.ui.disaggregate.messages import MAKING, adds_up
 from workbench.ui.disaggregate.state import State
 from workbench.ui.disaggregate.views.bar import Numbers
 from workbench.ui.disaggregate.views.charts import HELD_OUT, Charts
@@ -109,7 +109,7 @@ def test_nothing_of_former_data_is_judged_or_taken_away_while_others_are_fitted(
     store._spec = State(dataset="korea").spec()         # as when Fit is pressed at once
     store.work = "learning hyperparameters"
     assert store.of_other_data and store.stale and verdict_of(store).sentence == ""
-    assert not strip._panel.visible and maps._row.styles["opacity"] != "1"
+    assert strip.text.text == MAKING and maps._row.styles["opacity"] != "1"
     assert exports.csv.disabled
     with pytest.raises(InputError, match="nothing to export yet"):
         exports.csv.callback()              # pressed before the page heard of it

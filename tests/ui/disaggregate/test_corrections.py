@@ -165,7 +165,8 @@ def test_own_data_are_corrected_in_the_dialog_and_again_when_they_are_in_use(bro
         pressed(view, "Leave these areas out")
         assert checked(store, view)["value-missing"].severity == NOTE       # it was dealt with
         left = {one.code for one in store.own.of(WARNING)}
-        assert left == {"extrapolation"} and "1 error, 1 warning," in view.told.object
+        # The areas that are left out have more than 5 % of the people.
+        assert left == {"extrapolation", "left-out"} and "1 error, 2 warnings," in view.told.object
         said = [row[0].html for row in view.corrections.column]
         assert any("Done: leave these areas out" in one and "2 areas without a value were dropped"
                    in one for one in said)
