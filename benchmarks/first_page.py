@@ -29,7 +29,9 @@ APPS = ("disaggregate", "granularity", "mediated", "sources", "compare")
 MAPS = """() => window.Bokeh && Bokeh.documents.some(doc => [...doc._all_models.values()].some(m =>
   m.type === 'ColumnDataSource' && [...(m.data.get?.('mean') ?? m.data['mean'] ?? [])].some(part =>
     [...(part.length === undefined ? [part] : part)].some(Number.isFinite))))"""
-IDLE = "() => window.Bokeh && Bokeh.documents.length && Bokeh.documents[0].is_idle"
+# Before that the page lies hidden under its first frame, and takes neither clicks nor keys.
+IDLE = """() => window.Bokeh && Bokeh.documents.length && Bokeh.documents[0].is_idle
+  && !document.querySelector('#first-frame, body > [inert]')"""
 WORDS = "() => performance.getEntriesByName('first-contentful-paint').length"
 FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking"]
 WAIT = 90_000           # milliseconds
@@ -91,7 +93,7 @@ def visit(page: Page, app: str, laps: Laps, drawn: str = MAPS) -> None:
     laps.lap("answer")
     page.wait_for_function(WORDS, timeout=WAIT)
     laps.lap("words")
-    page.wait_for_selector("main button", timeout=WAIT)
+    page.wait_for_selector("main button:visible", timeout=WAIT)
     laps.lap("controls")
     page.wait_for_function(drawn, timeout=WAIT)
     page.wait_for_function(IDLE, timeout=WAIT)

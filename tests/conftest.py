@@ -223,10 +223,11 @@ def panel_server(tmp_path_factory) -> Iterator[Callable[..., str]]:
 @pytest.fixture(scope="session")
 def apps_url(panel_server) -> str:
     """URL of a server of all apps and their first page; add ``"/disaggregate"`` for one of them."""
-    from workbench.ui.serving import LANDING, PICTURES
+    from workbench.ui.serving import LANDING, PICTURES, TELLS_ROOM
 
     return panel_server(*sorted((REPOSITORY / "apps").glob("*.py")), more=(
-        "--index", str(LANDING), "--static-dirs", f"{PICTURES}={REPOSITORY / 'apps' / PICTURES}"))
+        "--plugins", TELLS_ROOM, "--index", str(LANDING),
+        "--static-dirs", f"{PICTURES}={REPOSITORY / 'apps' / PICTURES}"))
 
 
 def _wait_until_alive(server: subprocess.Popen, url: str, log: Path, seconds: float = 90) -> None:

@@ -16,7 +16,7 @@ DRAWN = "() => !document.getElementById('first-frame')"
 
 
 @pytest.mark.parametrize("app, width", [("disaggregate", 390), ("disaggregate", 1280),
-                                        ("sources", 390), ("compare", 390)])
+                                        ("mediated", 1280), ("sources", 390), ("compare", 390)])
 def test_what_is_seen_first_stays_where_it_is(page, apps_url, app, width):
     page.set_viewport_size({"width": width, "height": 844})
     page.add_init_script(f"({RECORD})()")

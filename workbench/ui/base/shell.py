@@ -17,9 +17,9 @@ import param
 from panel.io.state import set_curdoc
 from panel.links import Callback
 
-from workbench.ui.base import messages
+from workbench.ui.base import first_room, messages
 from workbench.ui.base.arrival import keep_until_connected
-from workbench.ui.base.browser import COOKIE, Browser
+from workbench.ui.base.browser import COOKIE, PHONE, Browser
 from workbench.ui.base.glossary import Glossary
 from workbench.ui.base.jobs import PAGE_DRAWN, Run
 from workbench.ui.base.memory import TIDY
@@ -33,6 +33,7 @@ TEMPLATE = Path(__file__).with_name("page.html")
 # On a phone, where it would be broken into lines that cover the top of the page.
 HEADING = """@media (max-width: 599.95px) {.title {font-size: 17px !important; max-width: 38vw;
   overflow: hidden; white-space: nowrap; text-overflow: ellipsis; line-height: 1.3 !important;}}"""
+SIDEBAR = 310                   # pixels
 TOAST = "top-center"            # in the header: at the bottom it would lie over exports
 
 
@@ -92,7 +93,10 @@ def show(app: App, about: str | None = None) -> None:
                     browser, purpose(about))
     if app.frame is not None:
         app.frame(made, store)
-    pn.state.curdoc.template_variables["loading_words"] = messages.LOADING_WORDS
+    context = pn.state.curdoc.session_context
+    pn.state.curdoc.template_variables.update(
+        loading_words=messages.LOADING_WORDS, phone=PHONE, sidebar=SIDEBAR,
+        session=context.id if context and first_room.SERVED else "")
     made.servable()
 
 
@@ -278,7 +282,7 @@ def page(title: str, sidebar: list, main: list, browser: Browser, about: str = "
     made = pmui.Page(
         title=title, sidebar=sidebar, main=[column],
         header=[pn.layout.HSpacer(), Glossary(), browser],
-        sidebar_width=310, dark_theme=browser.dark, busy_indicator=None,
+        sidebar_width=SIDEBAR, dark_theme=browser.dark, busy_indicator=None,
         theme_config={"typography": {"fontSize": 13}}, template=TEMPLATE, meta_description=about,
         stylesheets=[HEADING],
     )

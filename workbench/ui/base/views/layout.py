@@ -91,18 +91,24 @@ def lower(part: pn.viewable.Viewable) -> None:
 
 
 class ByTab(Part):
-    """A column of views for each tab; only that of the tab which a state has open is seen."""
+    """A column of views for each tab; only that of the tab which a state has open is seen.
+
+    What no tab has shown yet is not on the page: a browser would draw what nobody sees, too.
+    """
 
     def __init__(self, state: State, views: Mapping[str, list], **params):
         super().__init__(**params)
         self._state = state
-        self._columns = {tab: stretched(*parts) for tab, parts in views.items()}
+        self._views = dict(views)
+        self._columns = {tab: stretched() for tab in views}
         state.param.watch(self._update, "tab")
         self._update()
 
     def _update(self, *events) -> None:
         for tab, column in self._columns.items():
             column.visible = tab == self._state.tab
+            if column.visible and tab in self._views:
+                column.extend(self._views.pop(tab))
 
     def __panel__(self):
         return stretched(*self._columns.values())

@@ -5,13 +5,17 @@ from __future__ import annotations
 import panel as pn
 import param
 
+from workbench.ui.base.first_room import when_told
+
 
 class Room(pn.custom.JSComponent):
     """How much room a page has, told by the browser as it changes.
 
-    What a page says, or is told, while it is still connecting is lost: it says it again until it
-    is heard, and is heard when it has loaded. Until then the page has a class, by which its first
-    frame stays: parts that find their places would jump about.
+    The page has said before it connects how much it will have, see `first_room`. Where that is
+    not so, as under `panel serve`, it says it once it is there: what it says, or is told, while it
+    is still connecting is lost, so that it says it again until it is heard, and is heard when it
+    has loaded. Until then it has a class, by which its first frame stays: parts that find their
+    places would jump about.
     """
 
     told = param.String("", doc="across, down, and how often they were told")
@@ -44,6 +48,7 @@ class Room(pn.custom.JSComponent):
         super().__init__(**params)
         self._loaded = False
         pn.state.onload(self._load)
+        when_told(pn.state.curdoc, self._arrange)
 
     def _load(self) -> None:
         self._loaded = True
@@ -53,5 +58,8 @@ class Room(pn.custom.JSComponent):
         if not self._loaded:
             return
         across, down, _ = map(int, self.told.split())
+        self._arrange(across, down)
+
+    def _arrange(self, across: int, down: int) -> None:
         self.room = across, down                # all that lies in it is arranged
         self.heard = f"{across} {down}"

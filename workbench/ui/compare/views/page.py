@@ -123,13 +123,14 @@ class Stage(View):
             sizing_mode="stretch_width", max_width=620)
         self.numbers = Numbers(store)
         self.charts = self.maps = self.engines = self.papers = None
-        self._tabs = {tab: stretched() for tab in (MODELS, BETWEEN, PAPERS)}
+        self._tabs, self._loaded = {tab: stretched() for tab in (MODELS, BETWEEN, PAPERS)}, False
         self.room = Room(sizing_mode="stretch_width", height=1, margin=0)
         self._panel = stretched(
             wrapping(self.tab), self.room, self.numbers,
             ByTab(store.state, {tab: [column] for tab, column in self._tabs.items()}),
             Exports(store), styles=LOOSE)
         self._open()
+        pn.state.onload(self._complete)
         self.room.param.watch(self._arrange, "room")
         store.state.param.watch(self._open, "tab")
 
@@ -157,6 +158,10 @@ class Stage(View):
                 column.append(self.papers)
         self._arrange()
 
+    def _complete(self) -> None:
+        self._loaded = True
+        self._arrange()
+
     def _arrange(self, *events) -> None:
         across, down = self.room.room
         if not across:
@@ -167,7 +172,8 @@ class Stage(View):
                 self.charts.fit_into(across - 8)
                 self.maps.fit_into(across - 8, down)
                 column = self._tabs[MODELS]
-                if len(column) == 1:        # maps of another size would be laid out twice
+                # Maps of another size would be laid out twice, and hold up what stands above them.
+                if len(column) == 1 and self._loaded:
                     column.extend([self.maps, self.charts.table])
             elif self.store.state.tab == BETWEEN:
                 self.engines.fit_into(across - 8, down)

@@ -50,6 +50,8 @@ class Charts(View):
         self.scores = Scores(store)
         self._steps, self._end = (source(step=[], objective=[]) for _ in range(2))
         self._training, self._empty = self._training_figure(), note(messages.NO_CURVE, SIZE)
+        self._curve = pn.pane.Bokeh(self._training, margin=(0, 2))
+        self._learnt = pn.Column(self._empty, margin=0)     # a curve is drawn once there is one
         self.reached = note(width=SIZE + NOTE)
         self._sized = [
             shown(self._coverage, self._legend, note(messages.CHARTS["coverage"]),
@@ -61,7 +63,7 @@ class Charts(View):
         self._panel = stretched(self.target, self.seen, self.waiting, self._row)
         #: Scores and training, which stand below the charts or below the maps.
         self.rest = stretched(self.scores, shown(
-            self._training, self._empty, self.reached,
+            self._learnt, self.reached,
             note(messages.CHARTS["training"], SIZE + NOTE)))
         self.follow(self._scored, "scores", "scene", "recovered")
         self.follow(self._dim, "work", "answer")
@@ -170,7 +172,9 @@ class Charts(View):
             low = sorted(values)[len(values) // 20]      # the first steps would flatten the rest
             pad = 0.05 * max(max(values) - low, 1e-9)
             self._training.y_range.update(start=low - pad, end=max(values) + pad)
-        self._training.visible, self._empty.visible = bool(values), not values
+        seen = [self._curve if values else self._empty]
+        if self._learnt.objects != seen:
+            self._learnt.objects = seen
         self.reached.object = paragraph(self._ends())
 
     @property

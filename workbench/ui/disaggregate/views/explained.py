@@ -34,14 +34,14 @@ class Explained(View):
         self._figure = self._drawn()
         self._plot = pn.pane.Bokeh(self._figure, height=TALL, width=WIDTH - 30,
                                    sizing_mode="fixed", styles={"flex": "none"})
-        self._told = note()
+        self._told, self._chart = note(), pn.Column(margin=0)   # drawn once there is something
         close = small_button("Close the explanation", self._close, margin=(10, 10))
         self.arrows = Arrows(margin=(0, 10), sizing_mode="stretch_width")
         self.arrows.param.watch(self._moved, "asked")
         self.arrows.param.watch(lambda _: self._close(), "closes")
         self.drawer = pmui.Drawer(
             pn.Column(pn.Spacer(height=64), close, self.arrows, self._numbers,
-                      self._plot, self._told, self._areas,
+                      self._chart, self._told, self._areas,
                       width=WIDTH - 20, margin=(0, 10)),
             anchor="right", size=WIDTH, variant="persistent", open=False)
         self._panel = self.drawer
@@ -79,7 +79,8 @@ class Explained(View):
 
     def _summands(self, found: xr.Dataset) -> None:
         there = "component_mean" in found
-        self._plot.visible = there
+        if there != bool(len(self._chart)):
+            self._chart.objects = [self._plot] if there else []
         link = found["component_mean"].attrs.get("link", "") if there else ""
         self._told.object = f"<p class='wb-note'>{escape(messages.summands(link, there))}</p>"
         if not there:

@@ -52,8 +52,14 @@ class Screen(View):
             self.numbers.top, self.room, Banner(store), Strip(store), self._above, self._row,
             self.numbers.text, Exports(store), Checks(store), Report(store), Explained(store), own,
             styles=LOOSE)
+        self._loaded = False
+        pn.state.onload(self._complete)
         self.room.param.watch(self._arrange, "room")
         self.follow(self._arrange, "scene")
+
+    def _complete(self) -> None:
+        self._loaded = True
+        self._arrange()
 
     def _arrange(self, *events) -> None:
         """Maps as large as the window allows; charts beside them where there is room."""
@@ -62,9 +68,10 @@ class Screen(View):
             return
         with pn.io.hold():
             self._panel.styles = {**LOOSE, "max-width": f"{across + 8}px"}
-            # What stands below maps that are still being made would jump when they come.
-            there = self.maps.atlas is not None
-            self._row.min_height, self._right.visible = 0 if there else down, there
+            # What stands below maps that are still being made would jump when they come; charts
+            # would hold up the page, with its maps, if they came along with it.
+            there = self.maps.atlas is not None and self._loaded
+            self._row.min_height = 0 if there else down
             needed = fit(self.maps, across, max(LEAST, down - ABOVE))
             docked = needed < across - 8
             beside = across - needed - GAP - 12 if docked else across - 8
@@ -78,6 +85,8 @@ class Screen(View):
                 above, between = [], self.maps.alone(across)
                 columns[0].extend([] if between else [self.maps.choice])
                 columns[1].insert(0, self._facts)
+            if not there:
+                columns = [self.maps], []
             for column, parts in zip((self._above, self._left, self._right), (above, *columns),
                                      strict=True):
                 if column.objects != parts:

@@ -29,6 +29,8 @@ LIGHT = """
 div {width: 26px; height: 26px; border-radius: 50%; color: white; font-weight: bold;
   font-size: 15px; line-height: 26px; text-align: center;}
 """
+# That most sentences take on a phone: what is below stays where it is when another one comes.
+TWO_LINES = "@media (max-width: 599.95px) {:host {min-height: 2.6em;}}"
 
 
 def verdict_of(store: Store) -> Verdict:
@@ -83,6 +85,7 @@ class Strip(View):
         super().__init__(store, **params)
         self._light = pn.pane.HTML("", width=26, height=26, margin=(6, 10), stylesheets=[LIGHT])
         self.text = LiveText(role="note", sizing_mode="stretch_width", margin=(5, 4),
+                             stylesheets=[TWO_LINES],
                              styles={"font-size": "15px", "font-weight": "500",
                                      "line-height": "1.3"})
         self.reasons = LiveText(role="note", sizing_mode="stretch_width", margin=(0, 4, 5, 4),

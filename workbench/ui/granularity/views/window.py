@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import panel as pn
 import param
 
+from workbench.ui.base.first_room import when_told
 from workbench.ui.base.views.layout import View
 from workbench.ui.granularity.store import Store
 
@@ -93,12 +94,15 @@ class Window(View):
         super().__init__(store, **params)
         self.listener = Listener(lecture=store.state.lecture, sizing_mode="stretch_width", height=1,
                                  margin=0)
-        self.listener.param.watch(
-            lambda event: setattr(store, "room", tuple(map(int, event.new))), "room")
+        self.listener.param.watch(lambda event: self._fit(*event.new), "room")
+        when_told(pn.state.curdoc, self._fit)
         self.listener.param.watch(lambda event: self.press(str(event.new[-1])), "pressed")
         store.state.param.watch(lambda event: setattr(self.listener, "lecture", event.new),
                                 "lecture")
         self._panel = self.listener
+
+    def _fit(self, across: float, down: float) -> None:
+        self.store.room = int(across), int(down)
 
     def press(self, key: str) -> None:
         """Do what a key is for."""

@@ -66,6 +66,11 @@ class Maps(View):
         self.room = Room(sizing_mode="stretch_width", height=1, margin=0)
         below = stretched(self._rows[1], note(messages.MAPS_NOTE))
         lower(below)
+        # Axes of nothing would be seen until there are data, and move when these come.
+        self._empty = [*self._rows[0], below]
+        for part in self._empty:
+            part.visible = False
+        self._rows[0].min_height = ROOM[1]
         self._parts = [self.room, self._rows[0], below]
         self._panel = stretched(*self._parts)
         self.room.param.watch(lambda event: self.fit_into(*event.new), "room")
@@ -133,6 +138,9 @@ class Maps(View):
                        "error": answer.squared_error}
             self.pixels.data.update({name: [image(answer.data, v)]
                                      for name, v in columns.items()})
+            self._rows[0].min_height = 0
+            while self._empty:
+                self._empty.pop().visible = True
 
     def _dim(self, *events) -> None:
         for row in self._rows:

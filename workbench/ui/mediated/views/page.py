@@ -36,7 +36,7 @@ class Numbers(Readout):
     def __init__(self, store: Store, **params):
         self.learnt = note()
         self.full = small_button(messages.FULL, store.whole, margin=(2, 5), icon="grid_on")
-        super().__init__(store, (self.full,), (self.learnt,), **params)
+        super().__init__(store, (self.full,), (self.learnt,), lines=2, **params)
         self.follow_answer(self._numbers)
         self.follow(self._work, "work", "fraction", "error", "stale")
         self.follow(self._work, "at", of=store.state)

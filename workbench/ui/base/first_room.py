@@ -1,0 +1,75 @@
+"""The room that a page has, told by the browser before it has read the page's scripts.
+
+A document is made before anything is known of the window that it will be shown in. Arranged only
+once it is shown, it would be drawn twice and jump about; here the page's first lines say how large
+it will be, while its scripts are still being read, and the document is arranged before it is sent.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+
+from bokeh.document import Document
+from bokeh.protocol.exceptions import ProtocolError
+from panel.io.state import set_curdoc
+from tornado.web import HTTPError, RequestHandler
+
+LARGEST = 20_000        # pixels of any window
+#: Whether the server has the route: `panel serve` has only if given ``--plugins`` with this module.
+SERVED = __name__ in sys.argv
+_TOLD = "workbench-room"
+
+
+def when_told(document: Document | None, hear: Callable[[int, int], None]) -> None:
+    """Have a document told how much room its page will have, if that is known in time.
+
+    Parameters
+    ----------
+    document : Document or None
+        Being built; None outside of a server, where nothing is told.
+    hear : callable
+        Called with the pixels of the main column, and down the window.
+    """
+    if document is not None:
+        document.on_message(_TOLD, lambda room: hear(*room))
+
+
+def tell(document: Document, across: int, down: int) -> None:
+    """Tell a document how much room its page will have.
+
+    Parameters
+    ----------
+    document : Document
+        That no page has fetched yet.
+    across, down : int
+        Pixels of the main column, and down the window.
+    """
+    with set_curdoc(document):
+        document.apply_json_patch({"events": [
+            {"kind": "MessageSent", "msg_type": _TOLD, "msg_data": [across, down]}]})
+
+
+class FirstRoom(RequestHandler):
+    """Takes `session across down`, as text, of a session of an app that is not yet connected."""
+
+    async def post(self, app: str) -> None:
+        """Arrange the document of a session."""
+        try:
+            name, *sizes = self.request.body.decode("ascii").split()
+            across, down = map(int, sizes)
+            session = self.application.get_session(f"/{app}", name)
+        except (ValueError, ProtocolError) as error:    # the latter of a session that is gone
+            raise HTTPError(400) from error
+        if not (0 < across <= LARGEST and 0 < down <= LARGEST):
+            raise HTTPError(400)
+
+        def hear() -> None:     # what is changed while a page fetches its document is lost on it
+            if not session.connection_count:
+                tell(session.document, across, down)
+
+        await session.with_document_locked(hear)
+        self.set_status(204)
+
+
+ROUTES = [(r"/([^/]+)/room", FirstRoom)]
