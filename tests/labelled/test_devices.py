@@ -1,26 +1,16 @@
 """Fits on a GPU give what they give on the CPU. Skipped where there is none."""
 
-import warnings
-
 import numpy as np
 import pytest
 import torch
 
 import workbench as wb
 from tests.labelled.small_fits import ENTRIES, data_of, learnt, made
-from workbench import checks
 
-pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no CUDA device")
-
+# Few steps do not converge, and few areas warn, which is not what is tested here.
+pytestmark = [pytest.mark.filterwarnings("ignore::workbench.checks.WorkbenchWarning"),
+              pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no CUDA device")]
 DRAWS = 2000
-
-
-@pytest.fixture(autouse=True)
-def few_steps():
-    """Few steps do not converge, and few areas warn, which is not what is tested here."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", checks.WorkbenchWarning)
-        yield
 
 
 def same(one, other, tolerance=1e-6):

@@ -19,15 +19,9 @@ from workbench.labelled import data_hash
 from workbench.labelled.stored.archive import FACTS, TENSORS, read_archive, write_archive
 from workbench.labelled.stored.datasets import decode, encode
 
+# Few steps do not converge, and few areas warn, which is not what is tested here.
+pytestmark = pytest.mark.filterwarnings("ignore::workbench.checks.WorkbenchWarning")
 FIXTURES = Path(__file__).parents[1] / "fixtures"
-
-
-@pytest.fixture(autouse=True)
-def few_steps():
-    """Few steps do not converge, and few areas warn, which is not what is tested here."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", checks.WorkbenchWarning)
-        yield
 
 
 def same(one, other, tolerance=1e-10):

@@ -25,7 +25,8 @@ def counted(ds: xr.Dataset) -> int | None:
     if not all(name in ds.coords and ds[name].dims == ("individual",) for name in
                ("row", "column")):
         return None
-    return len(np.unique(np.stack([ds["row"].values, ds["column"].values]), axis=1).T)
+    row, column = (ds[name].values.astype(np.int64) for name in ("row", "column"))
+    return len(np.unique(row * (column.max(initial=0) + 1) + column))
 
 
 def in_parts(ds: xr.Dataset | None) -> bool:

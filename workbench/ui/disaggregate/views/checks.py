@@ -41,8 +41,9 @@ class Checks(View):
             return
         with pn.io.hold():
             self._mark([], None)
-            self.cards = [self._card(finding) for finding in check.findings]
-            told = escape(plain.words(check.cost(), in_parts(check.data)))
+            parts = in_parts(check.data)
+            self.cards = [self._card(finding, parts) for finding in check.findings]
+            told = escape(plain.words(check.cost(), parts))
             cost = [block(f"<p class='wb-note'>{told}</p>")] if told else []
             self._panel.param.update(
                 title=escape(messages.checked(check.summary())), objects=[*self.cards, *cost],
@@ -52,8 +53,8 @@ class Checks(View):
         if self.store.state.step == "check":
             self._panel.collapsed = False
 
-    def _card(self, found: Finding) -> pn.Row:
-        store, state, parts = self.store, self.store.state, in_parts(self.store.check.data)
+    def _card(self, found: Finding, parts: bool) -> pn.Row:
+        store, state = self.store, self.store.state
         areas = set(store.scene.data["bag"].values.astype(str)) if store.scene else set()
         here = [one for one in found.where if one in areas]
         beside = []

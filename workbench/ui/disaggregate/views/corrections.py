@@ -92,7 +92,7 @@ class Corrections(pn.viewable.Viewer):
         """
         self._draw(shapes)
         crs = str(check.data.attrs.get("crs", "")) if check.data is not None else ""
-        cards, traced = [], set()
+        cards, traced, parts = [], set(), in_parts(check.data)
         for found in check.findings:
             mine = [one for one in done if one.code == found.code and found.severity != "error"]
             traced |= set(map(id, mine))
@@ -105,7 +105,7 @@ class Corrections(pn.viewable.Viewer):
             there = here or (found.cells is not None and self._shapes is not None)
             cards.append(card(found, *buttons,
                               press=self._pointer(here, found.cells) if there else None,
-                              parts=in_parts(check.data),
+                              parts=parts,
                               done=" and ".join(one.label for one in mine)))
         for one in done:
             if id(one) in traced:
