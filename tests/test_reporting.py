@@ -196,6 +196,10 @@ def test_an_auto_fit_shows_its_candidates(stored):
     assert "<h3>Candidates</h3>" in page and "Yao" in page
     for name in fit.candidates:
         assert f"<td>{name}</td>" in page
+    assert "was tested again" not in page       # the test of the weights is the only one
+    found = wb.recover({"flat": wb.Constant(max_steps=5)}, ds, levels=[8], draws=1)
+    again = wb.report(fit.to_dataset(ds), recover=found).to_html()
+    assert "was tested again" in again and again.count('<a href="#recovered">') == 2
 
 
 def verdict(maps, **card):
