@@ -8,6 +8,9 @@ skipped loudly; with WORKBENCH_REQUIRE_BROWSER=1, as in CI, its absence is an er
 import os
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")   # before torch: several test processes, few cores
+# Where a test asks for more, threads that wait must not take the cores from those that work: on
+# two busy cores spinning makes a fit of three seconds one of minutes.
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 # Chains of tests are short: to compile them takes longer than to run them.
 os.environ.setdefault("JAX_DISABLE_MOST_OPTIMIZATIONS", "1")
 
