@@ -226,10 +226,10 @@ def panel_server(tmp_path_factory) -> Iterator[Callable[..., str]]:
 @pytest.fixture(scope="session")
 def apps_url(panel_server) -> str:
     """URL of a server of all apps and their first page; add ``"/disaggregate"`` for one of them."""
-    from workbench.ui.serving import LANDING, PICTURES, TELLS_ROOM
+    from workbench.ui.serving import LANDING, PICTURES, ROOM_PLUGIN
 
     return panel_server(*sorted((REPOSITORY / "apps").glob("*.py")), more=(
-        "--plugins", TELLS_ROOM, "--index", str(LANDING),
+        "--plugins", ROOM_PLUGIN, "--index", str(LANDING),
         "--static-dirs", f"{PICTURES}={REPOSITORY / 'apps' / PICTURES}"))
 
 

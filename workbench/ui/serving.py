@@ -20,7 +20,7 @@ PAGE = Path("build", "docs", "index.html")
 PLACES = (Path(workbench.__file__).parents[1], Path())      # that the documentation is built in
 HOW_TO_BUILD = "make docs"
 LANDING = Path(__file__).with_name("landing.html")
-TELLS_ROOM = "workbench.ui.base.first_room"     # loaded by Panel, after it is configured
+ROOM_PLUGIN = "workbench.ui.base.first_room"     # loaded by Panel, after it is configured
 PICTURES = "pictures"       # folder beside the apps' files, and its address
 
 
@@ -159,7 +159,7 @@ def _settings(port: int, address: str, origins: list[str], pictures: Path) -> li
     return [
         "--address", address, "--port", str(port), "--liveness", "--index", str(LANDING),
         *(["--static-dirs", *static] if static else []),
-        "--plugins", TELLS_ROOM, "--unused-session-lifetime", "15000",
+        "--plugins", ROOM_PLUGIN, "--unused-session-lifetime", "15000",
         *[f"--allow-websocket-origin={origin}" for origin in allowed],
     ]
 

@@ -1,6 +1,7 @@
 """The room that a page has is told before the page connects."""
 
 import urllib.error
+import urllib.parse
 import urllib.request
 from pathlib import Path
 
@@ -15,6 +16,9 @@ TOY = Path(__file__).parent / "toy_app.py"
 TOLD = """() => [...Bokeh.documents[0]._all_models.values()].filter(
   one => one.data?.waits === 'wb-arranging').map(one => [one.data.told, one.data.heard])"""
 
+MEASURED = """() => [...Bokeh.documents[0]._all_models.values()].find(
+  one => one.data?.pressed !== undefined && one.data.room !== undefined)?.data.room ?? []"""
+
 
 def test_a_document_is_told_what_room_its_page_will_have():
     document, heard = Document(), []
@@ -24,12 +28,33 @@ def test_a_document_is_told_what_room_its_page_will_have():
     when_told(None, print)              # outside of a server nobody is told
 
 
+def told(apps_url, said):
+    """The status of what a server answers."""
+    try:
+        with urllib.request.urlopen(f"{apps_url}/compare/room", said, timeout=60) as answer:
+            return answer.status
+    except urllib.error.HTTPError as error:
+        return error.code
+
+
 @pytest.mark.ui
-@pytest.mark.parametrize("said", [b"", b"nobody 958 844", b"nobody 0 844", b"nobody a b",
-                                  b"\xff\xfe", b"one two 3 4"])
-def test_only_a_session_is_told(apps_url, said):
-    with pytest.raises(urllib.error.HTTPError, match="400"):
-        urllib.request.urlopen(f"{apps_url}/disaggregate/room", said, timeout=60)
+def test_only_a_session_is_told_and_only_what_can_be_room(apps_url):
+    with urllib.request.urlopen(f"{apps_url}/compare?bokeh-session-id=one", timeout=60) as page:
+        assert '"one" + ` ${across}' in page.read().decode()
+    for refused in (b"", b"nobody 958 844", b"one 958", b"one a b", b"one 1 2 3", b"\xff\xfe",
+                    b"one 0 844", b"one 958 -1", b"one 20001 844"):
+        assert told(apps_url, refused) == 400
+    assert told(apps_url, b"one 958 844" + 300 * b" ") == 413
+    assert told(apps_url, b"one 958 844") == 204
+
+
+@pytest.mark.ui
+@pytest.mark.parametrize("name", ["`+alert(1)+`", "${alert(1)}", "</script><script>alert(1)"])
+def test_a_session_that_an_address_names_is_no_script(apps_url, name):
+    address = f"{apps_url}/compare?bokeh-session-id={urllib.parse.quote(name)}"
+    with urllib.request.urlopen(address, timeout=60) as page:
+        text = page.read().decode()
+    assert "alert(1)" not in text and "/room" not in text
 
 
 @pytest.mark.ui
@@ -42,6 +67,18 @@ def test_a_page_is_arranged_when_it_comes(page, apps_url):
     idle(page)
     page.wait_for_timeout(1_000)        # in which it would say how much room it has
     assert page.evaluate(TOLD) == [["", "778 700"]]
+
+
+@pytest.mark.ui
+@pytest.mark.parametrize("query, across", [("", 778), ("?lecture=yes", 1088)])
+def test_a_page_measures_what_it_has_told(page, apps_url, query, across):
+    page.set_viewport_size({"width": 1100, "height": 700})
+    with page.expect_request(lambda request: request.url.endswith("/room")) as asked:
+        page.goto(f"{apps_url}/granularity{query}", timeout=WAIT)
+    idle(page)
+    page.wait_for_function(f"() => ({MEASURED})().length", timeout=WAIT)
+    assert page.evaluate(MEASURED) == [across, 700]
+    assert asked.value.post_data.split()[1:] == [str(across), "700"]
 
 
 @pytest.mark.ui

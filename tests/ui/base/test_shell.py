@@ -139,7 +139,7 @@ def test_what_changes_twice_at_a_short_interval_is_as_it_was_left(page, toy):
             expect(offers.nth(k)).to_be_enabled(timeout=WAIT)
         move(page, "Number", "ArrowRight")
         shows(page, 19)
-    assert not any("another version of Panel" in text for text in warned)
+    assert not any("another version of" in text for text in warned)
 
 
 def test_the_glossary_is_searched_by_keys_alone_while_work_goes_on(page, toy):

@@ -1,9 +1,11 @@
-"""A session is kept until its page has connected, however many are opened at once."""
+"""A session is kept until its page has connected; and what waits until the page has loaded."""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 
+import panel as pn
 from bokeh.document import Document
 from bokeh.server.session import ServerSession
 
@@ -45,3 +47,18 @@ def keep_until_connected(document: Document) -> None:
     if settle is not None:
         document.session_context._set_session = begin
         document.add_next_tick_callback(look)
+
+
+def when_loaded(function: Callable[[], None]) -> None:
+    """Call a function of the session being built once its page has loaded, in the session's turn.
+
+    Parameters
+    ----------
+    function : callable
+        Called at once outside of a server.
+    """
+    document = pn.state.curdoc
+    if document is None or document.session_context is None:
+        function()
+    else:                           # Panel may call back in another thread
+        pn.state.onload(lambda: document.add_next_tick_callback(function))

@@ -7,6 +7,7 @@ it will be, while its scripts are still being read, and the document is arranged
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable
 
@@ -16,9 +17,30 @@ from panel.io.state import set_curdoc
 from tornado.web import HTTPError, RequestHandler
 
 LARGEST = 20_000        # pixels of any window
-#: Whether the server has the route: `panel serve` has only if given ``--plugins`` with this module.
-SERVED = __name__ in sys.argv
+LONGEST = 300           # bytes that are taken
+_ID = re.compile(r"[A-Za-z0-9_-]+")
+# Read here: while an app is run, and imports this if the server has not, Bokeh hides them.
+_SERVED = any(__name__ in word for word in sys.argv)
 _TOLD = "workbench-room"
+
+
+def session(document: Document) -> str:
+    """The session that a page is to tell its room, if it can.
+
+    Parameters
+    ----------
+    document : Document
+        Being built.
+
+    Returns
+    -------
+    str
+        Its id; empty if the server has no route for it, as `panel serve` has it only if given
+        ``--plugins`` with this module, or if the id, which an address may contain, is none that
+        Bokeh makes.
+    """
+    context = document.session_context
+    return context.id if _SERVED and context and _ID.fullmatch(context.id) else ""
 
 
 def when_told(document: Document | None, hear: Callable[[int, int], None]) -> None:
@@ -55,6 +77,8 @@ class FirstRoom(RequestHandler):
 
     async def post(self, app: str) -> None:
         """Arrange the document of a session."""
+        if len(self.request.body) > LONGEST:
+            raise HTTPError(413)
         try:
             name, *sizes = self.request.body.decode("ascii").split()
             across, down = map(int, sizes)

@@ -93,10 +93,9 @@ def show(app: App, about: str | None = None) -> None:
                     browser, purpose(about))
     if app.frame is not None:
         app.frame(made, store)
-    context = pn.state.curdoc.session_context
     pn.state.curdoc.template_variables.update(
-        loading_words=messages.LOADING_WORDS, phone=PHONE, sidebar=SIDEBAR,
-        session=context.id if context and first_room.SERVED else "")
+        loading_words=messages.LOADING_WORDS, session=first_room.session(pn.state.curdoc),
+        phone=PHONE, sidebar=SIDEBAR if made.sidebar_open else 0)
     made.servable()
 
 

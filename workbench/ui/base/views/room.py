@@ -11,11 +11,11 @@ from workbench.ui.base.first_room import when_told
 class Room(pn.custom.JSComponent):
     """How much room a page has, told by the browser as it changes.
 
-    The page has said before it connects how much it will have, see `first_room`. Where that is
-    not so, as under `panel serve`, it says it once it is there: what it says, or is told, while it
-    is still connecting is lost, so that it says it again until it is heard, and is heard when it
-    has loaded. Until then it has a class, by which its first frame stays: parts that find their
-    places would jump about.
+    The page says before it connects how much it will have, see `first_room`. Where that did not
+    come in time, or nobody hears it, as under `panel serve`, it says it once it is there: what it
+    says, or is told, while it is still connecting is lost, so that it says it again until it is
+    heard, and is heard when it has loaded. Until then it has a class, by which its first frame
+    stays: parts that find their places would jump about.
     """
 
     told = param.String("", doc="across, down, and how often they were told")

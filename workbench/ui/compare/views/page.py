@@ -6,7 +6,7 @@ import numpy as np
 import panel as pn
 import panel_material_ui as pmui
 
-from workbench.ui.base.browser import PHONE
+from workbench.ui.base.arrival import when_loaded
 from workbench.ui.base.jobs import Run
 from workbench.ui.base.shell import App
 from workbench.ui.base.views.layout import ByTab, View, stretched, wrapping
@@ -130,18 +130,9 @@ class Stage(View):
             ByTab(store.state, {tab: [column] for tab, column in self._tabs.items()}),
             Exports(store), styles=LOOSE)
         self._open()
-        pn.state.onload(self._complete)
+        when_loaded(self._complete)
         self.room.param.watch(self._arrange, "room")
         store.state.param.watch(self._open, "tab")
-
-    def placed(self, page: pmui.Page) -> None:
-        """Close the controls of the page on a phone, which shows the chart first."""
-        def close(*events) -> None:
-            (_, _, before), (_, _, now) = events[0].old, events[0].new
-            if (before >= PHONE or not before) and now < PHONE:
-                page.sidebar_open = False
-
-        self.room.param.watch(close, "room")
 
     def _open(self, *events) -> None:
         """Make what a tab shows when it is first opened: every figure costs the browser time."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import panel as pn
 
+from workbench.ui.base.arrival import when_loaded
 from workbench.ui.base.views.layout import View, stretched, wrapping
 from workbench.ui.base.views.room import Room
 from workbench.ui.disaggregate.store import Store
@@ -43,8 +44,7 @@ class Screen(View):
         self.numbers.top.extend([own.open, self.stepper])
         self.room = Room(sizing_mode="stretch_width", height=1, margin=0,
                          css_classes=[target("map")])
-        self._left = stretched(self.maps, self.charts.rest)
-        self._right = stretched(self.charts)
+        self._left, self._right = stretched(self.maps), stretched()
         self._row = wrapping(self._left, self._right, gap=GAP)
         self._facts = wrapping(self.numbers.cost, self.numbers.facts, min_height=FACTS)
         self._above = stretched(self._facts, self.maps.choice)
@@ -53,7 +53,7 @@ class Screen(View):
             self.numbers.text, Exports(store), Checks(store), Report(store), Explained(store), own,
             styles=LOOSE)
         self._loaded = False
-        pn.state.onload(self._complete)
+        when_loaded(self._complete)
         self.room.param.watch(self._arrange, "room")
         self.follow(self._arrange, "scene")
 
