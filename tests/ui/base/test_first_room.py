@@ -9,7 +9,7 @@ import pytest
 from bokeh.document import Document
 
 from tests.ui.kit import WAIT, idle
-from workbench.ui.base.first_room import tell, when_told
+from workbench.ui.base.first_room import LARGEST, tell, when_told
 
 TOY = Path(__file__).parent / "toy_app.py"
 # How often the server was told how much room there is once the page was there.
@@ -24,6 +24,8 @@ def test_a_document_is_told_what_room_its_page_will_have():
     document, heard = Document(), []
     when_told(document, lambda across, down: heard.append((across, down)))
     tell(document, 378, 844)
+    tell(document, 0, 844)
+    tell(document, 378, LARGEST + 1)
     assert heard == [(378, 844)]
     when_told(None, print)              # outside of a server nobody is told
 

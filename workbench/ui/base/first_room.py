@@ -53,8 +53,12 @@ def when_told(document: Document | None, hear: Callable[[int, int], None]) -> No
     hear : callable
         Called with the pixels of the main column, and down the window.
     """
+    def bounded(room: list[int]) -> None:       # a browser can send this message itself
+        if all(isinstance(size, int) and 0 < size <= LARGEST for size in room):
+            hear(*room)
+
     if document is not None:
-        document.on_message(_TOLD, lambda room: hear(*room))
+        document.on_message(_TOLD, bounded)
 
 
 def tell(document: Document, across: int, down: int) -> None:
@@ -88,7 +92,9 @@ class FirstRoom(RequestHandler):
         if not (0 < across <= LARGEST and 0 < down <= LARGEST):
             raise HTTPError(400)
 
-        def hear() -> None:     # what is changed while a page fetches its document is lost on it
+        # What is changed while a page fetches its document is lost on it. Panel makes most changes
+        # in callbacks of their own, queued here and so before those of a page that connects.
+        def hear() -> None:
             if not session.connection_count:
                 tell(session.document, across, down)
 

@@ -70,7 +70,7 @@ class Maps(View):
         self._empty = [*self._rows[0], below]
         for part in self._empty:
             part.visible = False
-        self._keep(ROOM[1])
+        self._keep()
         self._parts = [self.room, self._rows[0], below]
         self._panel = stretched(*self._parts)
         self.room.param.watch(lambda event: self.fit_into(*event.new), "room")
@@ -78,7 +78,7 @@ class Maps(View):
         store.state.param.watch(self._covariate, "covariate")
         self.follow_answer(self._update)
         self.follow(self._dim, "stale")
-        store.param.watch(self._failed, "error")
+        store.param.watch(self._keep, "error")
 
     @property
     def parts(self) -> list:
@@ -91,16 +91,12 @@ class Maps(View):
             self._room = across, down
             with pn.io.hold():
                 self._size()
-                if self._empty:
-                    self._keep(down)
+                self._keep()
 
-    def _keep(self, down: int) -> None:
-        """Keep so many pixels for maps that are still to come."""
-        self._rows[0].min_height = down
-
-    def _failed(self, event) -> None:
-        if event.new and self._empty:       # no maps will come
-            self._keep(0)
+    def _keep(self, *events) -> None:
+        """Keep room for maps that are still to come, if they will."""
+        waits = self._empty and not self.store.error
+        self._rows[0].min_height = self._room[1] if waits else 0
 
     def _size(self) -> None:
         across, down = self._room
@@ -149,9 +145,9 @@ class Maps(View):
                        "error": answer.squared_error}
             self.pixels.data.update({name: [image(answer.data, v)]
                                      for name, v in columns.items()})
-            self._keep(0)
             while self._empty:
                 self._empty.pop().visible = True
+            self._keep()
 
     def _dim(self, *events) -> None:
         for row in self._rows:
