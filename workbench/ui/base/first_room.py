@@ -53,8 +53,8 @@ def when_told(document: Document | None, hear: Callable[[int, int], None]) -> No
     hear : callable
         Called with the pixels of the main column, and down the window.
     """
-    def bounded(room: list[int]) -> None:       # a browser can send this message itself
-        if all(isinstance(size, int) and 0 < size <= LARGEST for size in room):
+    def bounded(room: object) -> None:          # a browser can send this message itself
+        if _is_room(room):
             hear(*room)
 
     if document is not None:
@@ -76,6 +76,12 @@ def tell(document: Document, across: int, down: int) -> None:
             {"kind": "MessageSent", "msg_type": _TOLD, "msg_data": [across, down]}]})
 
 
+def _is_room(room: object) -> bool:
+    """Whether something is two sizes that a window may have."""
+    return isinstance(room, list) and len(room) == 2 and all(
+        isinstance(size, int) and 0 < size <= LARGEST for size in room)
+
+
 class FirstRoom(RequestHandler):
     """Takes `session across down`, as text, of a session of an app that is not yet connected."""
 
@@ -85,18 +91,18 @@ class FirstRoom(RequestHandler):
             raise HTTPError(413)
         try:
             name, *sizes = self.request.body.decode("ascii").split()
-            across, down = map(int, sizes)
+            room = [int(size) for size in sizes]
             session = self.application.get_session(f"/{app}", name)
         except (ValueError, ProtocolError) as error:    # the latter of a session that is gone
             raise HTTPError(400) from error
-        if not (0 < across <= LARGEST and 0 < down <= LARGEST):
+        if not _is_room(room):
             raise HTTPError(400)
 
         # What is changed while a page fetches its document is lost on it. Panel makes most changes
         # in callbacks of their own, queued here and so before those of a page that connects.
         def hear() -> None:
             if not session.connection_count:
-                tell(session.document, across, down)
+                tell(session.document, *room)
 
         await session.with_document_locked(hear)
         self.set_status(204)
