@@ -21,6 +21,12 @@ FITS = f"""([name, width, height, least]) => {{
   }} catch {{ return false }}       // not drawn yet
 }}"""
 
+COUNT = """() => {
+  const root = Bokeh.index.roots[0], own = root.compute_layout
+  root.compute_layout = function () { window.arranged++; return own.call(this) }
+}"""
+MOST = 10           # times that a page is arranged for a new window; 20 to 40 if for each property
+
 
 def unscrolled(page, name, window, least):
     """Pixels of a figure once it is seen whole, and at rest, in a window that nothing leaves."""
@@ -37,11 +43,14 @@ def test_a_page_fits_any_window_and_fills_a_large_one(page, apps_url, app):
     page.set_viewport_size({"width": LAPTOP[0], "height": LAPTOP[1]})
     page.goto(f"{apps_url}/{app}", timeout=WAIT)
     idle(page)
+    page.evaluate(COUNT)
     for button, name in APPS[app].items():
         if button:
             press(page, button)
         across, down = unscrolled(page, name, LAPTOP, least=250)
+        page.evaluate("window.arranged = 0")
         assert unscrolled(page, name, SCREEN, least=1.3 * across)[1] >= down
+        assert 0 < page.evaluate("window.arranged") < MOST
         unscrolled(page, name, PHONE, least=0.8 * PHONE[0])
 
 

@@ -65,15 +65,16 @@ def logistic_centre(probability: Tensor, variance: Tensor) -> Tensor:
     """The m for which E σ(v) = probability, v ~ N(m, variance), elementwise."""
     wanted, s = torch.logit(probability), variance
     with torch.no_grad():
-        m = wanted.clone()
+        m, std = wanted.clone(), s.clamp_min(0).sqrt()
         for _ in range(60):
-            step = (wanted - _log_odds(m, s)[0]) / _log_odds(m, s)[1]
+            value, slope = _logistic_mean(m, std)
+            step = (wanted - torch.logit(value)) * value * (1 - value) / slope
             m = m + step
             if float(step.abs().max()) < 1e-12 * (1 + float(m.abs().max())):
                 break
-        slope = _log_odds(m, s)[1]
     # One more Newton step, with gradients: by the implicit function theorem they are exact.
-    return m + (wanted - _log_odds(m, s)[0]) / slope
+    value, slope, _ = logistic_moments(m, s)
+    return m + (wanted - torch.logit(value)) * (value * (1 - value) / slope).detach()
 
 
 def gamma_log_bias(relative_variance: Tensor) -> Tensor:
@@ -86,12 +87,6 @@ def gamma_log_bias(relative_variance: Tensor) -> Tensor:
     w, k = torch.where(small, v, 0.01), torch.where(small, 100.0, v).reciprocal()
     series = -w / 2 - w.square() / 12 + w.pow(4) / 120 - w.pow(6) / 252
     return torch.where(small, series, torch.digamma(k) - k.log())
-
-
-def _log_odds(m: Tensor, s: Tensor) -> tuple[Tensor, Tensor]:
-    """logit E σ(v) and its derivative in m."""
-    a, slope, _ = logistic_moments(m, s)
-    return torch.logit(a), slope / (a * (1 - a))
 
 
 def _double_factorials() -> np.ndarray:
@@ -186,6 +181,18 @@ class _LogisticMoments(torch.autograd.Function):
         by_variance = (of_value * bend / 2 + of_slope * third / 2
                        + of_spread * (squared + with_bend))
         return by_mean, by_variance
+
+
+def _logistic_mean(mean: Tensor, std: Tensor) -> tuple[Tensor, Tensor]:
+    """E σ and E σ' alone, elementwise."""
+    parts = []
+    for one, spread in zip(mean.reshape(-1).split(_CHUNK), std.reshape(-1).split(_CHUNK),
+                           strict=True):
+        s = torch.sigmoid(one + torch.as_tensor(_POINTS).to(one)[:, None] * spread)
+        weights = torch.as_tensor(_WEIGHTS).to(one)
+        parts.append(torch.stack([weights @ s, weights @ (s * (1 - s))]))
+    value, slope = torch.cat(parts, 1).reshape(2, *mean.shape)
+    return value, slope
 
 
 def _logistic_expectations(mean: Tensor, std: Tensor) -> Tensor:
