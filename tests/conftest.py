@@ -14,6 +14,7 @@ os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 # Chains of tests are short: to compile them takes longer than to run them.
 os.environ.setdefault("JAX_DISABLE_MOST_OPTIMIZATIONS", "1")
 
+import gc
 import shutil
 import signal
 import socket
@@ -29,6 +30,9 @@ from urllib.parse import urlparse
 import pytest
 
 from tests.kit import NO_ZARR
+
+# Packages make a million objects that stay, which are to be looked through less often.
+gc.set_threshold(20_000, 20, 20)
 
 REPOSITORY = Path(__file__).parents[1]
 APPS = Path(__file__).parent / "ui"

@@ -23,17 +23,20 @@ CASES = {
     "square": {"link": "square", "overdispersion": "none", "nugget": 0.0},
     "negative binomial": {"link": "exp", "likelihood": "negative-binomial"},
     "normal": {"link": "identity", "likelihood": "normal"},         # is not shared out
+    "in parts": {"link": "exp", "overdispersion": "area", "nugget": "learn"},
 }
 #: What one process finds of each case; run by each of several.
 PROGRAM = """
 import json, sys, warnings
 import torch, torch.distributed as dist
 import workbench as wb
+from workbench.gp.inference import parts
 from workbench.gp.inference.shards import shared_out
 from workbench.gp.models.vbagg.model import VBAgg
 from workbench.gp.models.vbagg.state import VariationalState
 from workbench.labelled.source import to_source
 
+usual = parts.ENTRIES
 warnings.simplefilter("ignore")
 torch.set_num_threads(1)
 if sys.argv[2] == "shared":
@@ -41,15 +44,19 @@ if sys.argv[2] == "shared":
 ds, found = wb.load("swiss-roll", n_bags=31, mean_size=20, size_std=8), {}
 for name, options in json.loads(sys.argv[1]).items():
     given = {"kernel": "linear+rbf", "inducing": 15, **options}
+    # Some bags of a share at a time, which one process sees all together.
+    parts.ENTRIES = 1_500 if name == "in parts" and sys.argv[2] == "shared" else usual
     state = VariationalState(VBAgg(**given), to_source(ds))
     with shared_out(state):
         individuals = len(state.learning.x)
+        runs = len(getattr(parts.seen_in_learning(state), "bags", [0]))
         value = state.profile()
         value.backward()
         gradient = state.hyperparameters.gradient().tolist()
     fit = wb.VBAgg(**given).fit(ds)
     found[name] = {
-        "individuals": individuals, "value": float(value.detach()), "gradient": gradient,
+        "individuals": individuals, "runs": runs, "value": float(value.detach()),
+        "gradient": gradient,
         "objective": fit.objective, "notes": fit.notes, "mean": fit.at(ds).mean.values.tolist()}
 if sys.argv[2] == "shared":
     from workbench.checks import Cancelled, InputError
@@ -112,6 +119,7 @@ def test_two_processes_find_what_one_does(found, name):
     assert sum(one["individuals"] for one in both) == whole * (1 if shared else 2)
     assert min(one["individuals"] for one in both) > 0.3 * whole
     for one in both:
+        assert (one["runs"] > 1) == (name == "in parts")
         assert one["value"] == pytest.approx(alone["value"], rel=1e-9)
         np.testing.assert_allclose(one["gradient"], alone["gradient"], rtol=1e-5, atol=1e-6)
         assert one["objective"] == pytest.approx(alone["objective"], abs=1e-4)

@@ -59,6 +59,8 @@ class Card:
         Query of an address at which the app shows something else worth seeing, and what.
     picture : Path or None
         Of the app at work.
+    moving : Path or None
+        The same while one of its controls is moved.
     own : tuple of str
         Query of an address at which the app takes data of one's own, and what to call it.
     """
@@ -69,11 +71,12 @@ class Card:
     audience: str = ""
     example: tuple[str, str] | None = None
     picture: Path | None = None
+    moving: Path | None = None
     own: tuple[str, str] | None = None
 
 
 def about(name: str) -> Card:
-    """What the docstring of an app's file says of it, line by line, and its picture.
+    """What the docstring of an app's file says of it, line by line, and its pictures.
 
     Parameters
     ----------
@@ -89,14 +92,15 @@ def about(name: str) -> Card:
                      ).splitlines()
     title, _, purpose = first.partition(": ")
     told = {key: value for key, found, value in (line.partition(": ") for line in lines) if found}
-    picture = file.parent / PICTURES / f"{name}.png"
+    still, moving = (one if one.is_file() else None for one in (
+        file.parent / PICTURES / f"{name}.{kind}" for kind in ("png", "webp")))
 
     def address(key: str) -> tuple[str, str] | None:
         query, _, what = told.get(key, "").partition(" ")
         return (query, what) if query else None
 
     return Card(title, purpose.rstrip("."), told.get("Question", ""), told.get("For", ""),
-                address("Example"), picture if picture.is_file() else None, address("Own data"))
+                address("Example"), still, moving, address("Own data"))
 
 
 @cache

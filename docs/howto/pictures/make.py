@@ -1,8 +1,9 @@
 """Pictures of the apps at work: `make pictures`, or `docs/howto/pictures/make.py [NAME ...]`.
 
 It needs a Chromium. Those of the documentation are stored beside this script; small ones, for the
-first page of `workbench serve`, beside the apps. By name alone those of reports: ``report``, and
-``madagascar``, which needs WORKBENCH_DATA.
+first page of `workbench serve`, beside the apps, and with them what is seen while one control is
+moved through its values and back. By name alone those of reports: ``report``, and ``madagascar``,
+which needs WORKBENCH_DATA.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import io
 import os
+import re
 import shutil
 import socket
 import subprocess
@@ -21,7 +23,7 @@ from pathlib import Path
 from PIL import Image, ImageOps
 from playwright.sync_api import Page, sync_playwright
 
-from workbench.ui.serving import apps
+from workbench.ui.serving import PICTURES, apps
 
 HERE = Path(__file__).parent
 SIZE, SMALL = (1280, 800), (640, 256)
@@ -29,6 +31,14 @@ SIZE, SMALL = (1280, 800), (640, 256)
 SEEN = {"compare": (318, 232, 820, 444), "disaggregate": (312, 298, 870, 752),
         "granularity": (318, 205, 1278, 522), "mediated": (312, 212, 1256, 664),
         "sources": (320, 250, 1250, 578)}
+#: What is moved for the small moving picture: a control by its role and label, the number of its
+#: values that are seen, and how many of them lie before the one it has.
+MOVED = {"compare": ("combobox", "Ranked by", 3, 0),
+         "disaggregate": ("slider", "Lengthscale", 8, 4),
+         "granularity": ("slider", "Cells m", 8, 3),
+         "mediated": ("slider", "Block size", 5, 1),
+         "sources": ("slider", "Composite weight", 8, 4)}
+FRAME, QUALITY = 350, 60        # milliseconds that one of its pictures is seen; of WebP
 PATIENCE = 300_000      # milliseconds
 #: Reports: options of `workbench disaggregate`, width and height, and the heading to begin at.
 REPORTS = {"report": (["--dataset", "simulated-country", "--model", "vbagg", "--cv", "5"],
@@ -61,8 +71,23 @@ def server():
 
 
 def picture(page: Page, address: str, name: str) -> None:
-    """Open an app, fit where it has to be asked for it, and store what is seen."""
-    page.goto(f"{address}/{name}", timeout=PATIENCE)
+    """Store what is seen of an app, and of it while a control is moved."""
+    visit(page, f"{address}/{name}", name)
+    seen = _seen(page)
+    seen.quantize(256, **PALETTE).save(HERE / f"{name}.png", optimize=True)
+    folder = apps()[name].parent / PICTURES
+    _small(seen, name).quantize(160, **PALETTE).save(folder / f"{name}.png", optimize=True)
+    if name == "disaggregate":          # of one model, for `auto` has no one lengthscale
+        visit(page, f"{address}/{name}?model=vbagg", name)
+    frames = moved(page, name)
+    there_and_back = [*frames, *frames[-2:0:-1]]
+    there_and_back[0].save(folder / f"{name}.webp", save_all=True, loop=0, duration=FRAME,
+                           append_images=there_and_back[1:], quality=QUALITY, method=6)
+
+
+def visit(page: Page, address: str, name: str) -> None:
+    """Open an app, fit where it has to be asked for it, and wait until all is there."""
+    page.goto(address, timeout=PATIENCE)
     page.locator("canvas").locator("visible=true").first.wait_for(timeout=PATIENCE)
     page.wait_for_function(IDLE, timeout=PATIENCE)
     if name == "disaggregate":
@@ -72,23 +97,48 @@ def picture(page: Page, address: str, name: str) -> None:
         cancel = page.get_by_role("button", name="Cancel", exact=True)
         cancel.wait_for(timeout=PATIENCE)
         cancel.wait_for(state="hidden", timeout=PATIENCE)
-        page.get_by_text("scoring", exact=True).wait_for(state="hidden", timeout=PATIENCE)
     if name == "compare":           # its maps come once it knows how large they can be
         page.get_by_text("Truth (withheld)").wait_for(timeout=PATIENCE)
     page.wait_for_timeout(4000)     # what is computed after the first maps
-    page.wait_for_function(IDLE, timeout=PATIENCE)
+    _settle(page, name)
     page.mouse.move(5, 5)
+
+
+def moved(page: Page, name: str) -> list[Image.Image]:
+    """What is seen at each of the values that a control is moved through."""
+    role, label, count, before = MOVED[name]
+    control = page.get_by_role(role, name=re.compile(f"^{re.escape(label)}"))
+    for _ in range(before):
+        control.press("ArrowLeft")
+        _settle(page, name)
+    frames = []
+    for number in range(count):
+        if number and role == "slider":
+            control.press("ArrowRight")
+        elif number:
+            control.click()
+            page.get_by_role("menuitem").nth(number).click()
+        page.wait_for_timeout(1000)
+        _settle(page, name)
+        frames.append(_small(_seen(page), name))
+    return frames
+
+
+def _settle(page: Page, name: str) -> None:
+    if name != "compare":           # which has no line that says so
+        ready = page.get_by_role("note").filter(has_text=re.compile("^ready$"))
+        ready.first.wait_for(timeout=PATIENCE)
+    page.wait_for_function(IDLE, timeout=PATIENCE)
+
+
+def _seen(page: Page) -> Image.Image:
     with Image.open(io.BytesIO(page.screenshot())) as image:
-        seen = image.convert("RGB")
-    seen.quantize(256, **PALETTE).save(HERE / f"{name}.png", optimize=True)
-    store_small(seen, name)
+        return image.convert("RGB")
 
 
-def store_small(seen: Image.Image, name: str) -> None:
-    """Cut what the first page shows of an app out of its picture."""
-    small = ImageOps.pad(seen.crop(SEEN[name]), SMALL, Image.Resampling.LANCZOS, "white")
-    folder = apps()[name].parent / "pictures"
-    small.quantize(160, **PALETTE).save(folder / f"{name}.png", optimize=True)
+def _small(seen: Image.Image, name: str) -> Image.Image:
+    """What the first page of the server shows of an app, cut out of all of it."""
+    return ImageOps.pad(seen.crop(SEEN[name]), SMALL, Image.Resampling.LANCZOS, "white")
 
 
 def report(page: Page, name: str) -> None:
