@@ -10,6 +10,7 @@ import urllib.request
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import expect
 
 from workbench.checks import InputError
 from workbench.ui import serving
@@ -69,6 +70,24 @@ def test_the_landing_page_leads_to_the_apps_and_the_documentation(monkeypatch, t
         assert (DOCS / f"{link}.md").is_file(), link
     assert f"documentation={page.parent.resolve()}" in serving._settings(
         5006, "127.0.0.1", [], serving.about("granularity").picture.parent)
+
+
+@pytest.mark.ui
+def test_a_card_moves_where_it_is_pointed_at_and_never_for_who_wants_none(page, apps_url):
+    page.goto(apps_url)
+    card = page.locator(".card:has(.moving)").first
+    for motion, moves in (("no-preference", True), ("reduce", False)):
+        page.emulate_media(reduced_motion=motion)
+        page.mouse.move(1, 1)
+        expect(card.locator(".still")).to_be_visible()
+        expect(card.locator(".moving")).to_be_hidden()
+        card.hover()
+        expect(card.locator(".moving")).to_be_visible(visible=moves)
+        expect(card.locator(".still")).to_be_visible(visible=not moves)
+    for name in serving.apps():
+        assert serving.about(name).picture is not None
+    assert page.evaluate("""() => [...document.images].filter(one => !one.closest('.moving')
+        && getComputedStyle(one).display !== 'none').every(one => one.naturalWidth > 0)""")
 
 
 @pytest.mark.ui

@@ -1,9 +1,9 @@
 """Pictures of the apps at work: `make pictures`, or `docs/howto/pictures/make.py [NAME ...]`.
 
 It needs a Chromium. Those of the documentation are stored beside this script; small ones, for the
-first page of `workbench serve`, beside the apps, and with them what is seen while one control is
-moved through its values and back. By name alone those of reports: ``report``, and ``madagascar``,
-which needs WORKBENCH_DATA.
+first page of `workbench serve`, beside the apps, and with them, for some, what is seen while a
+control is moved through its values and back. By name alone those of reports: ``report``, and
+``madagascar``, which needs WORKBENCH_DATA.
 """
 
 from __future__ import annotations
@@ -28,16 +28,20 @@ from workbench.ui.serving import PICTURES, apps
 HERE = Path(__file__).parent
 SIZE, SMALL = (1280, 800), (640, 256)
 #: What the small picture shows: left, top, right and bottom of charts that are not cut.
-SEEN = {"compare": (318, 232, 820, 444), "disaggregate": (312, 298, 870, 752),
-        "granularity": (318, 205, 1278, 522), "mediated": (312, 212, 1256, 664),
+SEEN = {"compare": (318, 232, 820, 444), "disaggregate": (312, -2, 870, 452),
+        "granularity": (318, 243, 1278, 560), "mediated": (312, 235, 1256, 698),
         "sources": (320, 250, 1250, 578)}
+# Where the map of disaggregate begins down the page: what stands above it changes its height.
+TOP = """() => {
+  const map = Bokeh.documents.flatMap(one => [...one._all_models.values()])
+    .filter(one => one.type === 'Figure' && one.name === 'mean').at(-1)
+  return Math.round(Bokeh.index.find_one_by_id(map.id).el.getBoundingClientRect().top)
+}"""
 #: What is moved for the small moving picture: a control by its role and label, the number of its
 #: values that are seen, and how many of them lie before the one it has.
-MOVED = {"compare": ("combobox", "Ranked by", 3, 0),
-         "disaggregate": ("slider", "Lengthscale", 8, 4),
+MOVED = {"compare": ("combobox", "Ranked by", 2, 0),
          "granularity": ("slider", "Cells m", 8, 3),
-         "mediated": ("slider", "Block size", 5, 1),
-         "sources": ("slider", "Composite weight", 8, 4)}
+         "mediated": ("slider", "Block size", 5, 1)}
 FRAME, QUALITY = 350, 60        # milliseconds that one of its pictures is seen; of WebP
 PATIENCE = 300_000      # milliseconds
 #: Reports: options of `workbench disaggregate`, width and height, and the heading to begin at.
@@ -71,14 +75,14 @@ def server():
 
 
 def picture(page: Page, address: str, name: str) -> None:
-    """Store what is seen of an app, and of it while a control is moved."""
+    """Store what is seen of an app, and of some while a control is moved."""
     visit(page, f"{address}/{name}", name)
     seen = _seen(page)
     seen.quantize(256, **PALETTE).save(HERE / f"{name}.png", optimize=True)
     folder = apps()[name].parent / PICTURES
-    _small(seen, name).quantize(160, **PALETTE).save(folder / f"{name}.png", optimize=True)
-    if name == "disaggregate":          # of one model, for `auto` has no one lengthscale
-        visit(page, f"{address}/{name}?model=vbagg", name)
+    _small(page, seen, name).quantize(160, **PALETTE).save(folder / f"{name}.png", optimize=True)
+    if name not in MOVED:
+        return
     frames = moved(page, name)
     there_and_back = [*frames, *frames[-2:0:-1]]
     there_and_back[0].save(folder / f"{name}.webp", save_all=True, loop=0, duration=FRAME,
@@ -118,16 +122,16 @@ def moved(page: Page, name: str) -> list[Image.Image]:
         elif number:
             control.click()
             page.get_by_role("menuitem").nth(number).click()
-        page.wait_for_timeout(1000)
+        page.wait_for_timeout(1500)
         _settle(page, name)
-        frames.append(_small(_seen(page), name))
+        frames.append(_small(page, _seen(page), name))
     return frames
 
 
 def _settle(page: Page, name: str) -> None:
-    if name != "compare":           # which has no line that says so
-        ready = page.get_by_role("note").filter(has_text=re.compile("^ready$"))
-        ready.first.wait_for(timeout=PATIENCE)
+    if name == "disaggregate":      # the others say what they work on, and nothing when they rest
+        page.get_by_text("ready", exact=True).locator("visible=true").first.wait_for(
+            timeout=PATIENCE)
     page.wait_for_function(IDLE, timeout=PATIENCE)
 
 
@@ -136,9 +140,12 @@ def _seen(page: Page) -> Image.Image:
         return image.convert("RGB")
 
 
-def _small(seen: Image.Image, name: str) -> Image.Image:
+def _small(page: Page, seen: Image.Image, name: str) -> Image.Image:
     """What the first page of the server shows of an app, cut out of all of it."""
-    return ImageOps.pad(seen.crop(SEEN[name]), SMALL, Image.Resampling.LANCZOS, "white")
+    left, top, right, bottom = SEEN[name]
+    down = page.evaluate(TOP) if name == "disaggregate" else 0
+    cut = seen.crop((left, top + down, right, bottom + down))
+    return ImageOps.pad(cut, SMALL, Image.Resampling.LANCZOS, "white")
 
 
 def report(page: Page, name: str) -> None:
