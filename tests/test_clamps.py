@@ -84,7 +84,7 @@ WHY = {
     "gp/models/vbagg/influence.py": (1, LOGS),
     "gp/models/vbagg/proposal.py": (3, ENDS),
     "gp/numerics/linalg.py": (4, "is the one place that reports"),
-    "gp/numerics/special.py": (6, "arguments of the branch that is not taken, and " + ZERO),
+    "gp/numerics/special.py": (7, "arguments of the branch that is not taken, and " + ZERO),
     "gp/optimisation/natural_gradient.py": (1, SEARCH),
     "gp/optimisation/pilot.py": (1, SEARCH),
     "gp/predictive/base.py": (1, LOGS),
