@@ -36,7 +36,7 @@ def evaluated(ds, options):
 @pytest.mark.parametrize("name", CASES)
 def test_value_gradient_and_fit_are_those_of_all_bags(ds, monkeypatch, name):
     state, value, gradient = evaluated(ds, CASES[name])
-    few = GIVEN | CASES[name] | {"max_steps": 5}
+    few = GIVEN | CASES[name] | {"max_steps": 12}
     fit = wb.VBAgg(**few).fit(ds)
     assert not isinstance(parts.seen_in_learning(state), parts.Parts)
     monkeypatch.setattr(parts, "ENTRIES", 1_000)

@@ -48,11 +48,12 @@ def test_every_seed_is_the_same_model(individuals):
 
 @pytest.mark.filterwarnings("ignore::workbench.checks.ConvergenceWarning")
 @pytest.mark.slow
-@pytest.mark.parametrize("total", [1e1, 1e3])         # what binds is in test_huge_totals.py
+@pytest.mark.parametrize("total", [1e1, 1e3, 1e7])     # 1e5 is in test_huge_totals.py
 def test_seeds_agree_or_the_fit_says_that_it_is_not_sure(total):
     source, reached, surely = crowd(MANY, total), [], []
-    for seed in SEEDS:
-        fit = model(seed).fit(source)
+    binds = total > 1e3         # half a minute each, and what more steps find is told as unsure
+    for seed in SEEDS[:2] if binds else SEEDS:
+        fit = model(seed, 20 if binds else 300).fit(source)
         history = fit.history
         assert history.converged != any(
             "not converged" in note or "not at its optimum" in note for note in history.notes)
@@ -60,5 +61,5 @@ def test_seeds_agree_or_the_fit_says_that_it_is_not_sure(total):
         if history.converged and not any(n.startswith(SEVERAL_OPTIMA) for n in history.notes):
             surely.append(reached[-1])
     assert np.ptp(reached) < 0.1, reached           # unsure or not
-    assert len(surely) == len(SEEDS)
-    assert np.ptp(surely) < 1e-3, surely
+    assert len(surely) == len(SEEDS) or binds
+    assert len(surely) < 2 or np.ptp(surely) < 1e-3, surely

@@ -55,17 +55,19 @@ def test_the_wheel_scrolls_and_a_dark_page_stays_dark(page, apps_url, app):
 
 
 def test_a_lost_server_disables_the_controls_and_says_so(page, serve, port):
-    server = serve("-m", "workbench", "serve", "mediated", "--port", str(port))
+    server = serve("-m", "workbench", "serve", *APPS, "--port", str(port))
     server.wait(lambda: server.url in server.printed and server.listens())
-    address, name = APPS["mediated"]
-    open_app(page, f"{server.url}/{address}", name)
-    fit = page.get_by_role("button", name=re.compile("^Fit")).first
-    assert fit.evaluate(FOCUSED)
+    pages = [page, page.context.new_page()]
+    for one, (address, name) in zip(pages, APPS.values(), strict=True):
+        open_app(one, f"{server.url}/{address}", name)
+    fits = [one.get_by_role("button", name=re.compile("^Fit")).first for one in pages]
+    assert [fit.evaluate(FOCUSED) for fit in fits] == [True, True]
     server.stop(signal.SIGKILL)
-    expect(page.get_by_role("alert").filter(has_text="The server has gone")).to_be_visible()
-    assert page.evaluate("""() => [...document.body.children].every(
-        child => child.inert || child.getAttribute('role') === 'alert')""")
-    fit.evaluate("one => one.blur()")
-    assert not fit.evaluate(FOCUSED)
-    expect(page.get_by_role("button", name="Reload")).to_be_enabled()
-    expect(page.get_by_text("Server connection lost")).to_be_hidden()
+    for one, fit in zip(pages, fits, strict=True):
+        expect(one.get_by_role("alert").filter(has_text="The server has gone")).to_be_visible()
+        assert one.evaluate("""() => [...document.body.children].every(
+            child => child.inert || child.getAttribute('role') === 'alert')""")
+        fit.evaluate("one => one.blur()")
+        assert not fit.evaluate(FOCUSED)
+        expect(one.get_by_role("button", name="Reload")).to_be_enabled()
+        expect(one.get_by_text("Server connection lost")).to_be_hidden()

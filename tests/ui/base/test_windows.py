@@ -21,11 +21,21 @@ FITS = f"""([name, width, height, least]) => {{
   }} catch {{ return false }}       // not drawn yet
 }}"""
 
-COUNT = """() => {
+# How often a page is arranged once all its figures have asked for that in one turn, and how many
+# figures these are.
+ARRANGED = """async () => {
   const root = Bokeh.index.roots[0], own = root.compute_layout
-  root.compute_layout = function () { window.arranged++; return own.call(this) }
+  const figures = Bokeh.documents.flatMap(one => [...one._all_models.values()])
+    .filter(one => one.type === 'Figure').map(one => Bokeh.index.find_one_by_id(one.id))
+    .filter(one => one)
+  let count = 0
+  root.compute_layout = function () { count++; return own.call(this) }
+  for (const one of figures) one.invalidate_layout()
+  const before = count
+  await Promise.resolve()
+  root.compute_layout = own
+  return [before, count, figures.length]
 }"""
-MOST = 25           # times that a page is arranged for a new window; was 42 in `compare`
 
 
 def unscrolled(page, name, window, least):
@@ -43,14 +53,13 @@ def test_a_page_fits_any_window_and_fills_a_large_one(page, apps_url, app):
     page.set_viewport_size({"width": LAPTOP[0], "height": LAPTOP[1]})
     page.goto(f"{apps_url}/{app}", timeout=WAIT)
     idle(page)
-    page.evaluate(COUNT)
     for button, name in APPS[app].items():
         if button:
             press(page, button)
         across, down = unscrolled(page, name, LAPTOP, least=250)
-        page.evaluate("window.arranged = 0")
         assert unscrolled(page, name, SCREEN, least=1.3 * across)[1] >= down
-        assert 0 < page.evaluate("window.arranged") < MOST
+        before, once, figures = page.evaluate(ARRANGED)
+        assert (before, once) == (0, 1) and figures > 2
         unscrolled(page, name, PHONE, least=0.8 * PHONE[0])
 
 
