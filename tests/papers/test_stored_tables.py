@@ -79,9 +79,14 @@ def test_what_the_page_says_of_pm25_is_what_is_stored():
     said = _said("hamelijnck2019")
     assert best.sum() == 11 and best[10] == 1 and "it is best in 11 of 20, at 10 h in one" in said
     deep = runs[runs["model"] == "mr-dgp"]
-    assert deep["converged"].all() and (deep["code"] != "").all()
-    assert (runs[runs["model"] == "mr-dgp (f, x)"]["code"] == "").all()     # of before
-    assert "`mr-dgp (f, x)` of PM2.5, were run before that was so" in said
+    assert deep["converged"].all() and (runs["code"] != "").all()
+    printed = runs[runs["model"] == "mr-dgp (f, x)"]
+    share = printed.groupby("hours")["of_constant"].mean()
+    assert printed["converged"].all()
+    assert f"at 2 and 5 h ({share[2]:.2f} and {share[5]:.2f} of a constant)" in said
+    assert f"At 10 and 24 h ({share[10]:.2f} and {share[24]:.2f}) it is no better than" in said
+    alone = runs[runs["model"] == "single GP"].groupby("hours")["of_constant"].mean()
+    assert (abs(share[[10, 24]] - alone[[10, 24]]) < 0.03).all()
 
 
 def test_what_the_page_says_of_gpus_is_what_is_stored():
