@@ -40,6 +40,22 @@ def test_no_scores_of_other_data_are_shown(one_thread):
     session.store.close()
 
 
+def test_charts_are_drawn_once_for_what_comes_at_once(one_thread):
+    state = State()
+    state.read("?dataset=swiss-roll&granularity=10&model=constant")
+    session = Session(state)
+    charts, drawn = Charts(session.settled()), []
+    charts._coverage.param.watch(drawn.append, "object")
+    session.store.recovered = outcome({"crps_sqrt": "CRPS", "coverage_95": "95 % coverage"},
+                                      constant=[0.2, 0.9])
+    assert charts.target.value == HELD_OUT and len(drawn) == 1
+    charts.target.value = "bag"
+    assert state.scored == "bag" and len(drawn) == 2
+    state.scored = HELD_OUT
+    assert charts.target.value == HELD_OUT and len(drawn) == 3
+    session.store.close()
+
+
 def test_held_out_areas_are_the_calibration_of_data_without_a_fine_truth(one_thread):
     state = State()
     state.read("?dataset=swiss-roll&granularity=10&model=constant")

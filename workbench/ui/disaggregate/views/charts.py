@@ -70,7 +70,7 @@ class Charts(View):
         self.follow(self._learn, "history", "answer")
         self._picking = False
         self.target.param.watch(self._picked, "value")
-        store.state.param.watch(lambda _: self._pick(self.target.options), "scored")
+        store.state.param.watch(self._choose, "scored")
 
     def dock(self, width: int) -> bool:
         """Stand in a column of so many pixels; returns whether charts stand beside each other."""
@@ -110,10 +110,13 @@ class Charts(View):
         finally:
             self._picking = False
 
-    def _picked(self, event) -> None:
-        if not self._picking:
-            self.store.state.scored = event.new
+    def _choose(self, *events) -> None:
+        self._pick(self.target.options)
         self._draw()
+
+    def _picked(self, event) -> None:
+        if not self._picking:           # whoever picks draws, too
+            self.store.state.scored = event.new
 
     def _dim(self, *events) -> None:
         """Fade what is of other settings or data than those chosen."""
