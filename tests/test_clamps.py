@@ -85,7 +85,7 @@ WHY = {
     "gp/models/vbagg/proposal.py": (3, ENDS),
     "gp/numerics/linalg.py": (4, "is the one place that reports"),
     "gp/numerics/special.py": (7, "arguments of the branch that is not taken, and " + ZERO),
-    "gp/optimisation/natural_gradient.py": (1, SEARCH),
+    "gp/optimisation/natural_gradient.py": (2, SEARCH),
     "gp/optimisation/pilot.py": (1, SEARCH),
     "gp/predictive/base.py": (1, LOGS),
     "gp/predictive/distributions.py": (3, LOGS),

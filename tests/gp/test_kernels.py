@@ -1,5 +1,7 @@
 """The kernel grammar, groups of columns, and hyperparameters of every kernel."""
 
+import subprocess
+import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -222,3 +224,36 @@ def test_two_threads_may_ask_one_kernel():
         torch.testing.assert_close(first.result(), expected)
         torch.testing.assert_close(second.result(), expected)
         torch.testing.assert_close(diagonal, torch.ones(5).double())
+
+
+@pytest.mark.parametrize("name", [
+    "ard-rbf", "periodic", "rbf*periodic", "linear*rbf", "constant*rq", "linear", "constant",
+    "matern32(place)*matern12(a)"])
+def test_kernels_at_once_are_those_on_demand(name):
+    """What GPyTorch makes of the same kernel: values, diagonals and gradients."""
+    x = torch.randn(7, 3, generator=torch.manual_seed(2), dtype=torch.float64)
+    z = torch.cat([x[:2], x[2:5] + 0.3])
+    term = build(name, Columns(("a", "x", "y"), (1, 2), ("", "km", "km")), x)[0]
+    for one, other in ((x, z), (x, x), (x, x.clone())):
+        found, expected = term(one, other), term.kernel(one, other).to_dense()
+        assert isinstance(found, torch.Tensor)
+        torch.testing.assert_close(found, expected)
+        free = [p for p in term.parameters() if p.requires_grad]
+        for ours, theirs in zip(*(torch.autograd.grad(m.square().sum(), free, allow_unused=True)
+                                  for m in (found, expected)), strict=True):
+            assert (ours is None) == (theirs is None)
+            if ours is not None:
+                torch.testing.assert_close(ours, theirs)
+    torch.testing.assert_close(term.diagonal(x), term(x, x).diagonal())
+
+
+def test_stationary_kernels_do_not_load_sympy():
+    code = """import sys, torch
+from workbench.gp.data.bags import Columns
+from workbench.gp.kernels.grammar import build
+x = torch.randn(5, 2).double()
+for term in build("rbf*periodic+matern32", Columns(("a", "b"), (), ("", "")), x):
+    term(x, x[:2]), term(x, x), term.diagonal(x)
+print("sympy" in sys.modules)"""
+    assert subprocess.run([sys.executable, "-c", code], text=True, check=True,
+                          capture_output=True).stdout.strip() == "False"

@@ -82,6 +82,19 @@ def test_a_file_of_other_runs_is_refused(counted, tmp_path):
         read_results(tmp_path / "none.nc")
 
 
+def test_what_is_read_is_a_copy_and_of_the_file_as_it_is(counted, tmp_path):
+    experiment, _ = counted
+    out = tmp_path / "made.nc"
+    run_experiment(experiment, out=out)
+    first = read_results(out)
+    kept = first["seconds"].values.copy()
+    first["seconds"][:] = -1.0
+    first.attrs.clear()
+    assert (read_results(out)["seconds"].values == kept).all() and read_results(out).attrs
+    first.assign_attrs(experiment="other").to_netcdf(out, engine="h5netcdf")
+    assert (read_results(out)["seconds"].values == -1.0).all()
+
+
 def test_the_best_run_by_each_rule():
     runs = pd.DataFrame({
         "model": ["a", "a", "b"], "seed": 0, "val_nll": [2.0, 1.0, np.nan],

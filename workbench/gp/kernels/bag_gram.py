@@ -15,7 +15,8 @@ from torch import Tensor
 from torch.utils.checkpoint import checkpoint
 
 from workbench.gp.data.bags import Bags
-from workbench.gp.kernels.grammar import Matern, Term
+from workbench.gp.kernels.grammar import Term
+from workbench.gp.kernels.parts import Matern, Scaled
 from workbench.gp.numerics.shapes import Inputs, PerIndividual
 
 _ENTRIES = 150_000          # pairs that are worked on at once: few enough to stay in the cache
@@ -123,7 +124,7 @@ def _checkpointed(term: Term, x: Inputs, bags: Bags, coefficients: PerIndividual
 def profile_of(term: Term):
     """A term as (variance, x -> u, name) of variance * φ(|u - u'|²), None where it is not one."""
     kernel = term.kernel
-    if type(kernel) is not gpytorch.kernels.ScaleKernel:
+    if type(kernel) not in (Scaled, gpytorch.kernels.ScaleKernel):
         return None
     base = kernel.base_kernel           # a ScaleKernel takes over the columns of its base ...
     if type(base) is gpytorch.kernels.RBFKernel:
@@ -146,7 +147,7 @@ def profile_of(term: Term):
 
 
 def _precise(u: Tensor, name: str) -> Tensor:
-    """Matérn 1/2 in double precision: see `workbench.gp.kernels.grammar.Matern`."""
+    """Matérn 1/2 in double precision: see `workbench.gp.kernels.parts.Matern`."""
     return u.double() if name == "matern12" else u
 
 

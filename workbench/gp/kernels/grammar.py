@@ -23,6 +23,7 @@ from torch import Tensor, nn
 
 from workbench.checks import InputError, choose
 from workbench.gp.data.bags import Columns
+from workbench.gp.kernels.parts import Matern, Product, Scaled, dense
 from workbench.gp.numerics.recent import ResultCache
 from workbench.gp.numerics.shapes import Inputs
 
@@ -55,8 +56,8 @@ class Factor:
     columns: tuple[int, ...]
 
 
-# GPyTorch takes a kernel's columns away while its matrix is computed: another thread that asks the
-# same kernel meanwhile (two sessions of an app with one fit) would get that of other columns.
+# GPyTorch takes a user's kernel's columns away while its matrix is computed: another thread that
+# asks it meanwhile (two sessions of an app with one fit) would get that of other columns.
 _GUARD, _LOCKS = threading.Lock(), weakref.WeakKeyDictionary()
 
 
@@ -85,6 +86,8 @@ class Term(nn.Module):
 
     def forward(self, x1: Inputs, x2: Inputs) -> Tensor:
         """Dense kernel matrix between standardised inputs, (..., n, m)."""
+        if isinstance(self.kernel, Scaled):
+            return dense(self.kernel, x1, x2)
         with _alone(self.kernel):
             return self.kernel(x1, x2).to_dense()
 
@@ -103,18 +106,6 @@ class Term(nn.Module):
         if self.name.startswith("constant"):
             return root * torch.ones(len(x), 1).to(x)
         return root * x[:, list(self.columns)]
-
-
-class Matern(gpytorch.kernels.MaternKernel):
-    """GPyTorch's Matérn kernel with distances taken in double precision.
-
-    Squared distances are differences of squares, right to 1e-7 in single precision: between two
-    inputs at one place that is a distance of 3e-4 and more, by which Matérn 1/2 falls linearly.
-    """
-
-    def covar_dist(self, x1: Tensor, x2: Tensor, **options) -> Tensor:
-        """Distances between inputs, in the inputs' own precision."""
-        return super().covar_dist(x1.double(), x2.double(), **options).to(x1.dtype)
 
 
 class JointTerm(Term):
@@ -181,8 +172,8 @@ def build(kernel: str | gpytorch.kernels.Kernel, columns: Columns, x: Inputs,
         used[name] = used.get(name, 0) + 1
         label = name if used[name] == 1 else f"{name}_{used[name]}"
         product = [_base(f, x, seed) for f in factors]
-        base = product[0] if len(product) == 1 else gpytorch.kernels.ProductKernel(*product)
-        scaled = gpytorch.kernels.ScaleKernel(base, outputscale_constraint=_positive())
+        base = product[0] if len(product) == 1 else Product(*product)
+        scaled = Scaled(base, outputscale_constraint=_positive())
         where = tuple(sorted({c for f in factors for c in f.columns}))
         # All terms start with the same share of a prior variance of f of one; a linear kernel has
         # that of one column in each of its columns.

@@ -18,6 +18,8 @@ Naylor and Smith 1982 (adaptive Gauss-Hermite); Trefethen and Weideman 2014 (tra
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 import torch
 from torch import Tensor
@@ -104,12 +106,16 @@ def _nodes(y: Tensor, log_rate: Tensor, variance: Tensor) -> tuple[Tensor, Tenso
     largest = float(variance.max()) if variance.numel() else 0.0
     for most, count in _FEW:
         if largest <= most:
-            points, weights = (torch.as_tensor(p).to(mode)
-                               for p in np.polynomial.hermite_e.hermegauss(count))
+            points, weights = (torch.as_tensor(p).to(mode) for p in _hermite(count))
             scale = precision.rsqrt()[..., None]
             return mode[..., None] + scale * points, (
                 weights.log() + 0.5 * points.square() + scale.log())
     return _wide(mode, log_rate, variance)
+
+
+@cache
+def _hermite(count: int) -> tuple[np.ndarray, np.ndarray]:
+    return np.polynomial.hermite_e.hermegauss(count)
 
 
 def _wide(mode: Tensor, log_rate: Tensor, variance: Tensor) -> tuple[Tensor, Tensor]:

@@ -2,10 +2,11 @@
 
 The fixed point S⁻¹ = I - 2 ∂E/∂S, S⁻¹m = S⁻¹m + ∂E/∂m - m (E the expected log-likelihood, prior
 N(0, I)) is reached in one step for the Normal likelihood. Elsewhere plain steps oscillate or crawl;
-Anderson acceleration over the last few natural parameters cures both. Every step is safeguarded:
-the objective never falls, and where E is not concave the precision that a step leads to is lifted
-to the nearest one that is positive definite, so that there is always a step to take. Where steps
-still crawl L-BFGS over mean and covariance takes over for a while.
+Anderson acceleration over the last few natural parameters, in the Fisher metric of the last q,
+cures both. Every step is safeguarded: the objective never falls, and where E is not concave the
+precision that a step leads to is lifted to one whose eigenvalues are at least a tenth of the
+prior's. Where no step gains, or steps still crawl, L-BFGS over mean and covariance takes over for a
+while.
 
 What counts as converged is the *decrement*, half the squared length of the natural gradient in the
 Fisher metric of q: the gain in nats that is left, to second order.
@@ -18,7 +19,7 @@ acceleration for fixed-point iterations; Boyd and Vandenberghe 2004, section 9.5
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -30,8 +31,10 @@ from workbench.gp.numerics.linalg import FactorisationError
 from workbench.gp.optimisation.lbfgs import polish
 
 Objective = Callable[[Tensor, Tensor], Tensor]
-_RATES = (1.0, 0.5, 0.25, 0.1, 0.03, 0.01, 1e-3, 1e-4)
 _DEPTH = 6
+# Shortest of plain steps, how much longer than the last the next may be, and the least share of
+# its length that one which failed is shortened to.
+_LEAST, _LONGER, _SHORTER = 1e-4, 2.5, 0.1
 # Smallest eigenvalue of a precision that a safeguarded step leads to; the prior's are one.
 _FLOOR = 0.1
 # Steps in a row that gain little of what they should after which L-BFGS takes over, and for how
@@ -55,6 +58,7 @@ class _State:
 
     mean: Tensor
     covariance: Tensor
+    root: Tensor            # any with root @ root.mT the covariance
     value: float
     decrement: float
     natural: Tensor
@@ -104,7 +108,7 @@ def optimise(objective: Objective, mean: Tensor, covariance: Tensor, steps: int 
         left -= 1
         return objective(m, s)
 
-    state = _evaluate(counted, mean.detach(), covariance.detach())
+    state = _state_of(counted, mean.detach(), covariance.detach())
     if state is None:
         raise FactorisationError("the objective is not finite at the starting q")
     history: list[_State] = []
@@ -121,7 +125,7 @@ def optimise(objective: Objective, mean: Tensor, covariance: Tensor, steps: int 
             before, poor, history = state.value, 0, []
             found = polish(counted, state.mean, state.covariance, _POLISH,
                            nats / (1 + abs(before)) / 10)
-            state = _evaluate(counted, *found[:2]) or state
+            state = _state_of(counted, *found[:2]) or state
             # Polishing twice in vain: what is left is beyond the precision of the objective.
             stalled = stalled + 1 if state.value - before <= nats else 0
             if stalled == 2:
@@ -131,56 +135,100 @@ def optimise(objective: Objective, mean: Tensor, covariance: Tensor, steps: int 
 
 def _step(objective: Objective, history: list[_State], rate: float
           ) -> tuple[_State | None, float]:
-    """The first candidate whose objective is no lower, or None, and the rate to go on with."""
-    last = history[-1]
-    for natural, taken in _candidates(history, rate):
-        reached = _at(objective, natural, len(last.mean))
-        if reached is not None and reached.value >= last.value - 1e-11 * abs(last.value):
-            return reached, rate if taken is None else min(1.0, 2 * taken)
+    """The first candidate whose objective is no lower, or None, and the rate to go on with.
+
+    First the accelerated one, then plain steps of at most ``rate``: where the last had to be short,
+    the next will have to. One that fails is shortened to the top of a parabola through it.
+    """
+    last, size = history[-1], len(history[-1].mean)
+    least = last.value - 1e-11 * abs(last.value)
+    accelerated = _accelerated(history)
+    if accelerated is not None:
+        reached = _at(objective, accelerated, size)
+        if reached is not None and reached.value >= least:
+            return reached, rate
+    change, precision = last.residual, _precision(last.natural + last.residual, size)
+    if torch.linalg.cholesky_ex(precision - _FLOOR * torch.eye(size).to(precision)).info:
+        reached = _at(objective, last.natural + change, size) if rate == 1.0 else None
+        if reached is not None and reached.value >= least:
+            return reached, rate
+        change = _lifted(last, precision) - last.natural
+    while rate > _LEAST:
+        reached = _at(objective, last.natural + rate * change, size)
+        if reached is not None and reached.value >= least:
+            return reached, min(1.0, _LONGER * rate)
+        slope = 2 * last.decrement * rate   # of such a step at its start; of a lifted one, about
+        fall = np.inf if reached is None else last.value - reached.value
+        rate *= max(_SHORTER, slope / 2 / (slope + fall))
     return None, 1.0
 
 
-def _candidates(history: list[_State], first: float) -> Iterator[tuple[Tensor, float | None]]:
-    """Natural parameters to try and their rate: accelerated (no rate), then ever shorter steps.
+def _accelerated(history: list[_State]) -> Tensor | None:
+    """Natural parameters that Anderson's acceleration leads to, None where it leads nowhere.
 
-    Rates above ``first`` are left out: where the last step had to be short, the next will have to.
+    What is left of the residuals is small in the Fisher metric of the last q: in that of the
+    parameters themselves a precision of thousands would outweigh those of what the data hardly
+    determine, where plain steps go too far.
     """
+    if len(history) == 1:
+        return None
     last, size = history[-1], len(history[-1].mean)
-    if len(history) > 1:
-        residuals = torch.stack([s.residual for s in history], 1).diff(dim=1)
-        positions = torch.stack([s.natural for s in history], 1).diff(dim=1)
-        # Least squares by normal equations with a whisper of ridge: at most five columns.
-        gram = residuals.mT @ residuals
-        gram = gram + 1e-12 * gram.diagonal().mean() * torch.eye(len(gram)).to(gram)
-        mix, info = torch.linalg.solve_ex(gram, residuals.mT @ last.residual)
-        if not info and torch.isfinite(mix).all():
-            yield last.natural + last.residual - (positions + residuals) @ mix, None
-    wanted = last.natural + last.residual
-    precision = wanted[size:].reshape(size, size)
-    values, vectors = torch.linalg.eigh((precision + precision.mT) / 2)
-    if float(values[0]) < _FLOOR:
-        if float(values[0]) > 0 and first == 1.0:
-            yield wanted, 1.0
-        lifted = (vectors * values.clamp_min(_FLOOR)) @ vectors.mT
-        # The same change of the mean per unit of gradient, through the lifted precision.
-        gradient = wanted[:size] - precision @ last.mean
-        wanted = torch.cat([lifted @ last.mean + gradient, lifted.reshape(-1)])
-    for rate in _RATES:
-        if rate <= first:
-            yield last.natural + rate * (wanted - last.natural), rate
+    residuals = torch.stack([s.residual for s in history], 1)
+    steps = residuals.diff(dim=1)
+    changes = torch.cat([steps, last.residual[:, None]], 1).mT
+    precisions = changes[:, size:].reshape(-1, size, size)
+    means = (changes[:, :size] - precisions @ last.mean) @ last.root
+    spreads = (last.root.mT @ precisions @ last.root).flatten(1) / 2**0.5
+    whitened = torch.cat([means, spreads], 1)
+    # Least squares by normal equations with a whisper of ridge: at most five columns, of which one
+    # that is zero, as the same residual came twice, has no share.
+    gram, precise = whitened[:-1] @ whitened.mT, torch.finfo(whitened.dtype)
+    scale = gram.diagonal().sqrt().clamp_min(precise.tiny)
+    ridge = max(1e-12, 4 * precise.eps) * torch.eye(len(scale)).to(scale)
+    unit = gram[:, :-1] / scale / scale[:, None] + ridge
+    mix, info = torch.linalg.solve_ex(unit, gram[:, -1] / scale)
+    if info or not torch.isfinite(mix).all():
+        return None
+    positions = torch.stack([s.natural for s in history], 1).diff(dim=1)
+    return last.natural + last.residual - (positions + steps) @ (mix / scale)
+
+
+def _lifted(last: _State, precision: Tensor) -> Tensor:
+    """Where a step leads once the precision it leads to is lifted to a positive definite one."""
+    values, vectors = torch.linalg.eigh(precision)
+    lifted = (vectors * values.clamp_min(_FLOOR)) @ vectors.mT
+    # The same change of the mean per unit of gradient, through the lifted precision.
+    gradient = (last.natural + last.residual)[:len(last.mean)] - precision @ last.mean
+    return torch.cat([lifted @ last.mean + gradient, lifted.reshape(-1)])
+
+
+def _precision(natural: Tensor, size: int) -> Tensor:
+    precision = natural[size:].reshape(size, size)
+    return (precision + precision.mT) / 2
 
 
 def _at(objective: Objective, natural: Tensor, size: int) -> _State | None:
-    precision = natural[size:].reshape(size, size)
-    root, info = torch.linalg.cholesky_ex((precision + precision.mT) / 2)
+    """The state at natural parameters; None where they are of no Gaussian, or it is not finite."""
+    precision = _precision(natural, size)
+    lower, info = torch.linalg.cholesky_ex(precision)
     if info:
         return None
-    covariance = torch.cholesky_inverse(root)
-    covariance = (covariance + covariance.mT) / 2
-    return _evaluate(objective, covariance @ natural[:size], covariance)
+    eye = torch.eye(size).to(precision)
+    root = torch.linalg.solve_triangular(lower, eye, upper=False).mT
+    covariance = root @ root.mT
+    return _evaluate(objective, covariance @ natural[:size], covariance, root, precision)
 
 
-def _evaluate(objective: Objective, mean: Tensor, covariance: Tensor) -> _State | None:
+def _state_of(objective: Objective, mean: Tensor, covariance: Tensor) -> _State | None:
+    """The state at a mean and a covariance; None where they are of no Gaussian."""
+    root, info = torch.linalg.cholesky_ex(covariance)
+    if info:
+        return None
+    return _evaluate(objective, mean, covariance, root, torch.cholesky_inverse(root))
+
+
+def _evaluate(objective: Objective, mean: Tensor, covariance: Tensor, root: Tensor,
+              precision: Tensor) -> _State | None:
     """Objective, gradient and natural-gradient target; None where it is not finite."""
     try:
         with torch.enable_grad():
@@ -191,10 +239,6 @@ def _evaluate(objective: Objective, mean: Tensor, covariance: Tensor) -> _State 
             grad_m, grad_s = torch.autograd.grad(value, (m, s))
     except FactorisationError:
         return None
-    root, info = torch.linalg.cholesky_ex(covariance)
-    if info:
-        return None
-    precision = torch.cholesky_inverse(root)
     # Both halves of S are free for autograd, hence the sum with the transpose.
     both = grad_s + grad_s.mT
     change = covariance @ both
@@ -205,4 +249,5 @@ def _evaluate(objective: Objective, mean: Tensor, covariance: Tensor) -> _State 
     wanted = torch.cat([target @ mean + grad_m, target.reshape(-1)])
     if not np.isfinite(decrement) or not torch.isfinite(wanted).all():
         return None
-    return _State(mean, covariance, float(value.detach()), decrement, natural, wanted - natural)
+    return _State(mean, covariance, root, float(value.detach()), decrement, natural,
+                  wanted - natural)

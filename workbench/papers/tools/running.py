@@ -6,6 +6,7 @@ import json
 import time
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
+from functools import lru_cache
 from pathlib import Path
 
 import pandas as pd
@@ -117,9 +118,15 @@ def read_results(path: str | Path) -> xr.Dataset:
     path = Path(path)
     require(path.is_file(), f"there are no results at {path}; make them with workbench run "
             "--experiment NAME --preset paper --out FILE.nc")
-    results = xr.load_dataset(path, engine="h5netcdf")
+    now = path.stat()
+    results = _read(path.resolve(), (now.st_mtime_ns, now.st_size, now.st_ino)).copy(deep=True)
     require("experiment" in results.attrs, f"{path} holds no results of an experiment")
     return results
+
+
+@lru_cache(maxsize=64)      # a tenth of a second each, and tables read them time and again
+def _read(path: Path, state: tuple[int, ...]) -> xr.Dataset:
+    return xr.load_dataset(path, engine="h5netcdf")
 
 
 def frame(results: xr.Dataset) -> pd.DataFrame:

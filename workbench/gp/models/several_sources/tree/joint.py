@@ -31,7 +31,7 @@ from workbench.gp.optimisation.hyperparameters import HyperparameterSet
 from workbench.gp.optimisation.natural_gradient import Optimum, optimise
 from workbench.gp.optimisation.training import History, maximise
 
-_NATS = 1e-5                # that may be left of a q at one setting of the hyperparameters
+_NATS = 1e-6                # that may be left of a q at one setting of the hyperparameters
 _STEPS, _TURNS = 20, 5      # of natural gradients for one q, and of all parents
 _RESTARTS = 5               # of L-BFGS, while something is left to gain
 _PULSE_SECONDS = 0.5
