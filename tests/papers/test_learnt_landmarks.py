@@ -16,13 +16,14 @@ def _wide(score: str):
     return RUNS.pivot(index=["landmarks", "seed"], columns="where", values=score)
 
 
-def test_the_bound_rises_and_searches_do_not_end():
+def test_the_bound_rises_and_searches_hardly_end():
     gain = _wide("objective").diff(axis=1)["learnt"]
     assert (gain > 0).all()
     few, many = gain.groupby("landmarks").mean()
     assert f"rises by {few:.0f} nats with 15 landmarks and by {many:.0f} with 30" in SAID
     steps = RUNS.loc[RUNS["where"] == "learnt", "converged"]
-    assert len(steps) == 10 and steps.sum() == 0 and "No search of learnt landmarks had" in SAID
+    assert len(steps) == 10 and steps.sum() == 1
+    assert "Of ten searches of learnt landmarks one had converged" in SAID
 
 
 @pytest.mark.parametrize("score", ["nll_stirling", "mse"])

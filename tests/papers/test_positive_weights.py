@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.docs.pages import said
 from workbench.papers.hamelijnck2019.positive_weights import (
     ONE,
     across_hours,
@@ -12,6 +13,7 @@ from workbench.papers.hamelijnck2019.positive_weights import (
 )
 from workbench.papers.status.results import Results
 
+SAID = said("results")
 RUNS = Results(Path(__file__).parents[2] / "data" / "results").runs("positive-weights")
 
 
@@ -27,15 +29,21 @@ def test_two_pollutants_do_not_decide(score):
         assert gaps.min() < 0.5 * gaps.sum()
 
 
-def test_one_task_is_slightly_worse():
+def test_one_task_is_hardly_worse():
     gap, runs = one_task(RUNS, "of_constant"), RUNS[RUNS["case"] == ONE]
-    assert gap["mean"] > 2 * gap["sem"]
+    assert 0 < gap["mean"] < 2 * gap["sem"]
     plain = runs.loc[runs["weights"] == "gp", "of_constant"].mean()
-    assert gap["mean"] / plain == pytest.approx(0.005, abs=0.001)
-    assert differences(RUNS, "of_constant").loc[ONE, "lower"] == 1
+    assert f"{100 * gap['mean'] / plain:.1f} % of the error" in SAID
+    assert differences(RUNS, "of_constant").loc[ONE, "lower"] == 2
+    assert "worse in eight of ten data sets" in SAID
+    wide = runs.pivot(index="seed", columns="weights", values=["of_constant", "converged"])
+    ahead = (wide["of_constant", "exp"] - wide["of_constant", "gp"]).idxmin()
+    ended = wide["converged", "exp"] == 0
+    assert ended.sum() == 1 and ended[ahead]
 
 
 def test_the_bound_of_exp_is_higher_and_its_fits_converge():
     assert (differences(RUNS, "objective")["lower"] == 0).all() and len(RUNS) == 60
-    share = RUNS.groupby("weights")["converged"].mean()
-    assert share["exp"] == 1 and share["gp"] < 1
+    done = RUNS.groupby("weights")["converged"].sum()
+    assert done["exp"] == 29 and done["gp"] == 20
+    assert "Of the fits with W a third do not converge" in SAID

@@ -94,6 +94,23 @@ def test_a_missing_file_is_told_of_in_the_row(monkeypatch, tmp_path):
     assert "InputError" in message and "marylebone" in message
 
 
+def test_every_model_of_the_hourly_city_learns_its_kernel(monkeypatch):
+    monkeypatch.setitem(city_air.WORLDS, city_air.HOURLY,
+                        {"stations": 6, "hours": 6, "every": 1, "points": 2})
+    for name, (kind, options) in city_air.ARD_MODELS.items():
+        small = {"max_steps": 3} | ({"inducing": 10} if "inducing" in options else {})
+        small |= {"joint_steps": 2} if kind == "mr-dgp" else {}
+        monkeypatch.setitem(city_air.ARD_MODELS, name, (kind, options | small))
+    rows = {name: city_air.HOURLY_CITY.score(
+        {"world": city_air.HOURLY, "seed": 1, "model": name}) for name in city_air.ARD_MODELS}
+    for name, row in rows.items():
+        assert np.isfinite([row["station_rmse"], row["crps"], row["cover_reading"]]).all(), name
+        assert any(k.startswith("learnt ") and k.endswith("rbf.variance") for k in row), name
+    errors = {name: round(row["station_rmse"], 6) for name, row in rows.items()}
+    assert len(set(errors.values())) == len(errors), errors
+
+
+
 def test_stations_of_the_small_city():
     results = run_experiment(city_air.CITY)
     assert set(results["error"].values) == {""}

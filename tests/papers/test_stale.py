@@ -225,6 +225,7 @@ CHEAP = {
     "biased-sources": {"variant": "released", "model": "truth", "seed": 4},
     "inter-task": {"model": "constant", "hours": 2, "gap": 0},
     "city-air": {"model": "station mean", "seed": 1},
+    "city-air-hourly": {"model": "station mean", "seed": 1},
     "positive-weights": {"case": "one task", "seed": 4, "weights": "exp"},
     "learnt-landmarks": {"landmarks": 15, "seed": 1, "where": "held"},
 }

@@ -29,7 +29,8 @@ _ALL = (swiss_roll.VARY_BAGS, swiss_roll.VARY_SIZE, swiss_roll.REPEATED, normal.
         mediated_roll.ROLL, temperature.TEMPERATURE,
         minibatches.MINIBATCHES, ablation.ABLATION, rates.RATES, dependent_sources.DEPENDENT,
         biased_sources.BIASED, inter_task.INTER, city_air.CITY,
-        positive_weights.POSITIVE_WEIGHTS, landmarks.LEARNT_LANDMARKS)
+        city_air.HOURLY_CITY, positive_weights.POSITIVE_WEIGHTS,
+        landmarks.LEARNT_LANDMARKS)
 
 
 def experiments() -> dict[str, Experiment]:

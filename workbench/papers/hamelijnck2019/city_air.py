@@ -35,10 +35,29 @@ MODELS = {
     "mr-dgp": ("mr-dgp", {**_TREE, "deep_inputs": f"rbf(parent)*{PLACE}"}),
     "mr-dgp (f)": ("mr-dgp", {**_TREE, "deep_inputs": "f"}),
 }
+#: In the hourly world every model learns the paper's kernel: one ARD squared exponential of all
+#: inputs.
+_ARD = "ard-rbf"
+_ARD_PLACE = "rbf(road_length)*rbf(canyon_ratio)*rbf(green_area)*ard-rbf(coordinates)"
+_ARD_SPARSE = {"kernel": _ARD, "inducing": 100, "max_steps": 200}
+_ARD_NETWORK = {**_ARD_SPARSE, "weight_kernel": _ARD}
+_ARD_TREE = {**_ARD_SPARSE, "samples": 8}
+ARD_MODELS = {
+    "single GP": ("mr-gp", {"kernel": _ARD}),
+    "centre-point GP": ("mr-gp", _ARD_SPARSE),
+    "centre-point": ("centre-point-gprn", _ARD_NETWORK),
+    "vbagg-normal": ("mr-gp", _ARD_SPARSE),
+    "mr-gprn": ("mr-gprn", _ARD_NETWORK),
+    "mr-gprn (weights)": ("mr-gprn", {**_ARD_NETWORK, "composite": "ribatet"}),
+    "mr-dgp": ("mr-dgp", {**_ARD_TREE, "deep_inputs": f"rbf(parent)*{_ARD_PLACE}"}),
+    "mr-dgp (f)": ("mr-dgp", {**_ARD_TREE, "deep_inputs": "f"}),
+}
 #: Options of the dataset; a small world's models have less time, too.
-#: Seed 0 is left out: the kernel was chosen on it.
+#: Seed 0 is left out: the kernel of the first world was chosen on it.
 SEEDS = (1, 2, 3)
-WORLDS = {"city": {"points": 4}, "small": {"stations": 8, "hours": 12, "points": 2}}
+HOURLY = "hourly"
+WORLDS = {"city": {"points": 4}, HOURLY: {"stations": 41, "hours": 24, "every": 1, "points": 4},
+          "small": {"stations": 8, "hours": 12, "points": 2}}
 _SMALL = {"max_steps": 6, "inducing": 12}
 _PAPER = {
     "single GP": "20.55 ± 9.44, 0.80 ± 0.16", "centre-point": "18.74 ± 12.65, 0.65 ± 0.21",
@@ -61,6 +80,16 @@ _NOTES = (
     "the field alone. 'centre-point GP' is the released code's single GP on cells' centres, "
     "'centre-point' the network of the paper.")
 
+_HOURLY_NOTES = (
+    "The paper's setting as far as it is printed: every model learns one ARD squared exponential "
+    "of all inputs (W of MR-GPRN, too), the satellite is read every hour, 41 stations for a day, "
+    "the day after with the satellite alone. A simulation stands for London: compare models, not "
+    "numbers. The city has 30 cells with 4 x 4 points, 1,440 values and 23,040 points; the paper "
+    "196 values of 10 x 10, 19,600 points. 100 inducing inputs (the paper: 100 to 400), 200 "
+    "evaluations at most; the layers of mr-dgp are learnt together until they converge. In mr-dgp "
+    "the deep GP sees the satellite's field, place and features, but no time, as in the released "
+    "code; (f): the field alone.")
+
 
 def _score(settings: Settings) -> Row:
     tree = load_sources("simulated-city", seed=settings["seed"], **WORLDS[settings["world"]])
@@ -69,7 +98,7 @@ def _score(settings: Settings) -> Row:
     if settings["model"] == STATION_MEAN:
         return by_station(target, _station_means(both[STATIONS], target)) | {
             "rmse": scores.error_scores(observed, _station_means(both[STATIONS], target))["rmse"]}
-    kind, options = MODELS[settings["model"]]
+    kind, options = (ARD_MODELS if settings["world"] == HOURLY else MODELS)[settings["model"]]
     if settings["world"] == "small":
         options = {**options, **_SMALL}
     fit = scores.fitted(kind, options, _data(settings["model"], both))
@@ -142,6 +171,12 @@ def _runs(preset: str) -> list[Settings]:
     return sorted(runs, key=lambda run: run["model"] == "mr-gprn (weights)")    # the slowest last
 
 
+def _hourly_runs(preset: str) -> list[Settings]:
+    seeds, models = ((SEEDS[:1], (STATION_MEAN, "single GP", "centre-point GP"))
+                     if preset == "quick" else (SEEDS, (STATION_MEAN, *ARD_MODELS)))
+    return [{"world": HOURLY, "seed": seed, "model": model} for seed in seeds for model in models]
+
+
 def _table(results: xr.Dataset) -> pd.DataFrame:
     """Errors over stations (table 2, left), means over seeds; coverage and CRPS of readings."""
     groups = frame(results).groupby(["world", "model"], sort=False)
@@ -170,3 +205,7 @@ def _table(results: xr.Dataset) -> pd.DataFrame:
 CITY = Experiment(
     "city-air", "NO2 at stations of a simulated city when the satellite alone observes",
     "Hamelijnck et al. 2019, table 2 (left) and figure 4", _runs, _score, _table, _PAPER, _NOTES)
+HOURLY_CITY = Experiment(
+    "city-air-hourly", "NO2 at stations of a simulated city, read hourly, every kernel learnt",
+    "Hamelijnck et al. 2019, table 2 (left) and appendix C.2", _hourly_runs, _score, _table, _PAPER,
+    _HOURLY_NOTES)
