@@ -6,6 +6,8 @@ JOBS   ?= 2
 
 BIN   := $(VENV)/bin
 PIP   := $(BIN)/python -m pip --disable-pip-version-check
+# What is used is compiled when it first is: to compile all takes as long as to install it.
+INSTALL := $(PIP) install --no-compile -c constraints.txt
 PINS  := pyproject.toml constraints.txt
 READY := $(VENV)/.installed-all
 TESTED := $(VENV)/.installed-test
@@ -64,15 +66,15 @@ clean: ## Remove the environment and every cache
 
 # The stamps make later runs start at once; changed pins or dependencies install again.
 $(READY): $(PINS) | $(BIN)/python
-	$(PIP) install -c constraints.txt -e ".[all]"
+	$(INSTALL) -e ".[all]"
 	@touch $@
 
 $(TESTED): $(PINS) | $(BIN)/python
-	$(PIP) install -c constraints.txt -e ".[all,docs,test,scale]"
+	$(INSTALL) -e ".[all,docs,test,scale]"
 	@touch $(READY) $(WRITTEN) $@
 
 $(WRITTEN): $(PINS) | $(BIN)/python
-	$(PIP) install -c constraints.txt -e ".[all,docs]"
+	$(INSTALL) -e ".[all,docs]"
 	@touch $(READY) $@
 
 $(BIN)/python:

@@ -44,7 +44,7 @@ _FEW = 30
 # saw the fine truth they did by a log-sd of 0.18 to 0.31, in six cases (the oracle's log-sd in
 # data/results/cases.csv): P(std > 0.6) = 5 % has its mode, of the logarithm, at 0.2.
 _NUGGET = 0.6
-# Decrement of q in nats: at which searches of hyperparameters are shortest, and where an answer must
+# Decrement of q in nats: at which searches of hyperparameters are short, and where an answer must
 # come at once.
 _PROFILE, _ROUGH = 1e-6, 1e-3
 
