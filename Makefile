@@ -6,16 +6,15 @@ JOBS   ?= 2
 
 BIN   := $(VENV)/bin
 PIP   := $(BIN)/python -m pip --disable-pip-version-check
-# What is used is compiled when it first is: to compile all takes as long as to install it.
-INSTALL := $(PIP) install --no-compile -c constraints.txt
 PINS  := pyproject.toml constraints.txt
 READY := $(VENV)/.installed-all
 TESTED := $(VENV)/.installed-test
 WRITTEN := $(VENV)/.installed-docs
 SITE  := build/docs
 
-# One thread for each test process: the processes, not the threads, share the cores.
-TEST_ENV := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
+# One thread for each test process: the processes, not the threads, share the cores. And what one
+# process has compiled is not compiled again by the next, also where that is switched off.
+TEST_ENV := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE=
 # A module's fixtures are made once, in one process; modules are handed out as tests/conftest.py
 # orders them.
 PYTEST := $(TEST_ENV) $(BIN)/python -m pytest -n $(JOBS) --dist loadscope --no-loadscope-reorder \
@@ -66,15 +65,15 @@ clean: ## Remove the environment and every cache
 
 # The stamps make later runs start at once; changed pins or dependencies install again.
 $(READY): $(PINS) | $(BIN)/python
-	$(INSTALL) -e ".[all]"
+	$(PIP) install -c constraints.txt -e ".[all]"
 	@touch $@
 
 $(TESTED): $(PINS) | $(BIN)/python
-	$(INSTALL) -e ".[all,docs,test,scale]"
+	$(PIP) install -c constraints.txt -e ".[all,docs,test,scale]"
 	@touch $(READY) $(WRITTEN) $@
 
 $(WRITTEN): $(PINS) | $(BIN)/python
-	$(INSTALL) -e ".[all,docs]"
+	$(PIP) install -c constraints.txt -e ".[all,docs]"
 	@touch $(READY) $@
 
 $(BIN)/python:
