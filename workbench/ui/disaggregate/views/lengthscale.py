@@ -22,6 +22,7 @@ from workbench.ui.disaggregate.store import Store
 MARKED = {"& .MuiSlider-mark": {"height": "14px", "width": "3px", "opacity": 1}}
 HELD = 5.0              # seconds after a move that scores wait for the handle to be let go
 BACK = 1.0              # at the stop where it was last let go: a browser does not tell it again
+LONGEST = 18            # letters below the chart that leave room for what grey is
 _FOLLOWED = ("lengthscale", "dataset", "model", "kernel", "status", "at")
 
 
@@ -95,7 +96,9 @@ class Lengthscale(View):
         self.slider.param.update(options=options, value=found.value,
                                  marks=[{"value": at, "label": found.mark}])
         self.switch.value = found.fixed
-        self.curves.push(found.reach, found.width, f"distance ({found.unit}); grey: one area",
+        unit = f"distance ({found.unit})"
+        grey = "\ngrey: one area" if len(unit) > LONGEST else "; grey: one area"
+        self.curves.push(found.reach, found.width, unit + grey,
                          k=lambda r: found.correlation(r, found.value),
                          fit=lambda r: found.correlation(r, found.reference))
 
