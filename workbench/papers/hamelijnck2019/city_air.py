@@ -84,9 +84,9 @@ _HOURLY_NOTES = (
     "The paper's setting as far as it is printed: every model learns one ARD squared exponential "
     "of all inputs (W of MR-GPRN, too), the satellite is read every hour, 41 stations for a day, "
     "the day after with the satellite alone. A simulation stands for London: compare models, not "
-    "numbers. The city has 30 cells with 4 x 4 points, 1,440 values and 23,040 points; the paper "
-    "196 values of 10 x 10, 19,600 points. 100 inducing inputs (the paper: 100 to 400), 200 "
-    "evaluations at most; the layers of mr-dgp are learnt together until they converge. In mr-dgp "
+    "numbers. The satellite's 30 cells of 4 x 4 points have 1,440 values and 23,040 points over "
+    "both days; the paper's 196 values of 10 x 10, 19,600 points. 100 inducing inputs (the paper: "
+    "100 to 400), 200 evaluations at most, and as many of the layers of mr-dgp together, which converge. In mr-dgp "
     "the deep GP sees the satellite's field, place and features, but no time, as in the released "
     "code; (f): the field alone.")
 

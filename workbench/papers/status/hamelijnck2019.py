@@ -9,7 +9,7 @@ import pandas as pd
 import xarray as xr
 
 from workbench.datasets.several_sources.simulated_city import load as simulated_city
-from workbench.papers.hamelijnck2019.city_air import WORLDS
+from workbench.papers.hamelijnck2019.city_air import HOURLY, WORLDS
 from workbench.papers.hamelijnck2019.positive_weights import across_hours, one_task
 from workbench.papers.registry import experiment_named
 from workbench.papers.status.costs import larger_runs
@@ -205,7 +205,7 @@ ITEMS = (
     Item(PAPER, "Table 2 (left), appendix C.2", "NO2 over a city, hourly, with the paper's kernel",
          HOURLY_CITY, findings=lambda r: _city(r, HOURLY_CITY), sizes=(
              Size("cities", 1, distinct(HOURLY_CITY, "seed", model="mr-dgp")),
-             Size("points of a cell", 100, lambda r: WORLDS["hourly"]["points"] ** 2, _CELLS,
+             Size("points of a cell", 100, lambda r: WORLDS[HOURLY]["points"] ** 2, _CELLS,
                   larger_runs(HOURLY_CITY))),
          why=f"{_SIMULATED}. Every model learns one ARD squared exponential of all inputs"),
     Item(PAPER, "Figure 5, appendix B.5", "full Bayes of the composite likelihood",
