@@ -87,8 +87,8 @@ _HOURLY_NOTES = (
     "numbers. The satellite's 30 cells of 4 x 4 points have 1,440 values and 23,040 points over "
     "both days; the paper's 196 values of 10 x 10, 19,600 points. 100 inducing inputs (the paper: "
     "100 to 400), 200 evaluations at most, and as many of the layers of mr-dgp together, which "
-    "converge. In mr-dgp the deep GP sees the satellite's field, place and features, but no time, as in the released "
-    "code; (f): the field alone.")
+    "converge. In mr-dgp the deep GP sees the satellite's field, place and features, but no time, "
+    "as in the released code; (f): the field alone.")
 
 
 def _score(settings: Settings) -> Row:
