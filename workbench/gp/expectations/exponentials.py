@@ -14,6 +14,7 @@ from workbench.gp.expectations.inside import (
 from workbench.gp.fields.projected import ProjectedData
 from workbench.gp.kernels.operators import blocks, restore_order
 from workbench.gp.likelihoods import BagMoments
+from workbench.gp.numerics.linalg import quadratic_forms
 
 
 def gaussian(view: ProjectedData, mean: Tensor, covariance: Tensor) -> BagMoments:
@@ -78,7 +79,7 @@ def _pairwise(view: ProjectedData, covariance: Tensor, share: Tensor) -> Tensor:
             inside = inside + torch.diag_embed(residual.diagonal[index])
         else:
             inside = inside + residual.pairs[number]
-        sums.append(torch.einsum("bi,bij,bj->b", s, inside.expm1(), s))
+        sums.append(quadratic_forms(s, inside.expm1()))
     return restore_order(bags, sums)
 
 

@@ -21,6 +21,7 @@ from workbench.gp.data.compression import Clusters
 from workbench.gp.fields.geometry import Geometry
 from workbench.gp.fields.inducing import InducingField, Projection
 from workbench.gp.kernels.operators import blocks, restore_order
+from workbench.gp.numerics.linalg import quadratic_forms
 from workbench.gp.numerics.shapes import Features, PerBag, PerIndividual
 
 # Entries of draws and of covariances that are worked on at once: 8 MB in float64.
@@ -144,7 +145,7 @@ class Residual:
         sums = []
         for (index, mask), pair in zip(blocks(bags), pairs, strict=True):
             w = weight[index] * mask
-            sums.append(torch.einsum("bi,bij,bj->b", w, pair, w))
+            sums.append(quadratic_forms(w, pair))
         return restore_order(bags, sums)
 
     def _between(self, bags: Bags, left: Tensor, right: Tensor) -> PerBag:

@@ -13,6 +13,7 @@ from workbench.checks import reject
 from workbench.gp.data.bags import Bags
 from workbench.gp.kernels.bag_gram import bag_cross, bag_gram
 from workbench.gp.kernels.grammar import Term
+from workbench.gp.numerics.linalg import quadratic_forms
 
 # Pairs of individuals evaluated at once inside one bag; bounds the memory of `quad_diag`.
 _PAIRS = 4_000_000
@@ -93,7 +94,7 @@ class AggregationOperator(ABC):
         parts = []
         for index, mask in blocks(self.bags):
             a = coefficients[index] * mask
-            parts.append(torch.einsum("bi,bij,bj->b", a, kernel(x[index], x[index]), a))
+            parts.append(quadratic_forms(a, kernel(x[index], x[index])))
         return restore_order(self.bags, parts)
 
 

@@ -1,4 +1,4 @@
-"""Cholesky that reports its jitter, and the divergence of a Gaussian from the standard normal."""
+"""Cholesky that reports its jitter, the divergence from the standard normal, quadratic forms."""
 
 from __future__ import annotations
 
@@ -253,3 +253,12 @@ def standard_normal_kl(
     root = factor(covariance, "variational covariance")
     log_determinant = 2 * root.diagonal().log().sum()
     return 0.5 * (covariance.diagonal().sum() + mean @ mean - len(mean) - log_determinant)
+
+
+def quadratic_forms(vectors: Float[Tensor, "B N"], matrices: Float[Tensor, "B N N"]
+                    ) -> Float[Tensor, " B"]:
+    """aᵀ K a of each row a of ``vectors`` and its matrix K.
+
+    An einsum of three operands takes ten times as long on small bags, for the order it seeks.
+    """
+    return ((matrices @ vectors[..., None])[..., 0] * vectors).sum(-1)

@@ -13,8 +13,8 @@ Fisher metric of q: the gain in nats that is left, to second order.
 
 References
 ----------
-Khan and Lin 2017, Conjugate-computation variational inference; Walker and Ni 2011, Anderson
-acceleration for fixed-point iterations; Boyd and Vandenberghe 2004, section 9.5.1 (the decrement).
+Khan and Lin 2017, Conjugate-computation variational inference; Boyd and Vandenberghe 2004, section
+9.5.1 (the decrement).
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ import torch
 from torch import Tensor
 
 from workbench.gp.numerics.linalg import FactorisationError
+from workbench.gp.optimisation.acceleration import DEPTH, mixed, whitened
 from workbench.gp.optimisation.lbfgs import polish
 
 Objective = Callable[[Tensor, Tensor], Tensor]
-_DEPTH = 6
 # Shortest of plain steps, how much longer than the last the next may be, and the least share of
 # its length that one which failed is shortened to.
 _LEAST, _LONGER, _SHORTER = 1e-4, 2.5, 0.1
@@ -116,7 +116,7 @@ def optimise(objective: Objective, mean: Tensor, covariance: Tensor, steps: int 
     for _ in range(steps):
         if state.done(nats) or left < 0:
             break
-        history = [*history[-(_DEPTH - 1):], state]
+        history = [*history[-(DEPTH - 1):], state]
         following, rate = _step(counted, history, rate)
         gain = 0.0 if following is None else following.value - state.value
         poor = 0 if gain > 0.1 * state.decrement else poor + 1
@@ -164,33 +164,11 @@ def _step(objective: Objective, history: list[_State], rate: float
 
 
 def _accelerated(history: list[_State]) -> Tensor | None:
-    """Natural parameters that Anderson's acceleration leads to, None where it leads nowhere.
-
-    What is left of the residuals is small in the Fisher metric of the last q: in that of the
-    parameters themselves a precision of thousands would outweigh those of what the data hardly
-    determine, where plain steps go too far.
-    """
-    if len(history) == 1:
-        return None
-    last, size = history[-1], len(history[-1].mean)
-    residuals = torch.stack([s.residual for s in history], 1)
-    steps = residuals.diff(dim=1)
-    changes = torch.cat([steps, last.residual[:, None]], 1).mT
-    precisions = changes[:, size:].reshape(-1, size, size)
-    means = (changes[:, :size] - precisions @ last.mean) @ last.root
-    spreads = (last.root.mT @ precisions @ last.root).flatten(1) / 2**0.5
-    whitened = torch.cat([means, spreads], 1)
-    # Least squares by normal equations with a whisper of ridge: at most five columns, of which one
-    # that is zero, as the same residual came twice, has no share.
-    gram, precise = whitened[:-1] @ whitened.mT, torch.finfo(whitened.dtype)
-    scale = gram.diagonal().sqrt().clamp_min(precise.tiny)
-    ridge = max(1e-12, 4 * precise.eps) * torch.eye(len(scale)).to(scale)
-    unit = gram[:, :-1] / scale / scale[:, None] + ridge
-    mix, info = torch.linalg.solve_ex(unit, gram[:, -1] / scale)
-    if info or not torch.isfinite(mix).all():
-        return None
-    positions = torch.stack([s.natural for s in history], 1).diff(dim=1)
-    return last.natural + last.residual - (positions + steps) @ (mix / scale)
+    """Natural parameters that Anderson's acceleration leads to, None where it leads nowhere."""
+    last = history[-1]
+    return mixed(torch.stack([s.natural for s in history]),
+                 torch.stack([s.residual for s in history]),
+                 lambda changes: whitened(changes, last.mean, last.root))
 
 
 def _lifted(last: _State, precision: Tensor) -> Tensor:

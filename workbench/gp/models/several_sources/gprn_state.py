@@ -218,7 +218,7 @@ class GPRNState(SourcesState):
         projections = [self.projections(s) for s in self.learning]
         with torch.no_grad():
             fixed = [{g: v.detach() for g, v in one.items()} for one in projections]
-            updates.optimise_q(self, self.learning, fixed, pulse, updates.ROUNDS, 1e-6)
+            updates.optimise_q(self, self.learning, fixed, pulse, updates.ROUNDS)
         return self.bound(self.learning, self.q, projections) + self.hyperparameters.log_prior()
 
     def train(self, progress: bool, callback) -> History:

@@ -24,6 +24,7 @@ from torch import Tensor
 from workbench.gp.data.bags import Bags
 from workbench.gp.fields.inducing import InducingField
 from workbench.gp.kernels.operators import AggregationOperator, blocks, restore_order
+from workbench.gp.numerics.linalg import quadratic_forms
 from workbench.gp.numerics.shapes import Inputs
 
 
@@ -154,9 +155,7 @@ def bag_variance(pairs: Pairs, weights: list[Moments], basis: list[Moments]) -> 
 
 def _variance(a: Tensor, w: Tensor, cw: Tensor, m: Tensor, cf: Tensor) -> Tensor:
     am, aw = a * m, a * w
-    return (torch.einsum("bi,bij,bj->b", a, cw * cf, a)
-            + torch.einsum("bi,bij,bj->b", am, cw, am)
-            + torch.einsum("bi,bij,bj->b", aw, cf, aw))
+    return (quadratic_forms(a, cw * cf) + quadratic_forms(am, cw) + quadratic_forms(aw, cf))
 
 
 def best_factor(pairs: Pairs, projection: BagProjection, other: Moments, target: Tensor,

@@ -12,16 +12,23 @@ import torch
 from torch import Tensor
 
 from workbench.checks import Cancelled
-from workbench.gp.models.several_sources.products import bag_mean, best_factor, moments
+from workbench.gp.models.several_sources.products import (
+    Moments,
+    bag_mean,
+    best_factor,
+    moments,
+)
 from workbench.gp.numerics.linalg import factor, standard_normal_kl
-from workbench.gp.optimisation.natural_gradient import optimise
+from workbench.gp.optimisation.acceleration import Rounds
+from workbench.gp.optimisation.natural_gradient import optimise, reachable
 from workbench.gp.optimisation.starts import scan_lengthscales
 
-_GAIN = 3e-7            # relative gain of a round that counts as none
-_MOST_ROUNDS = 200      # that bring q to its best
-#: Most rounds in one evaluation: W and f are so coupled that more cost time and gain little.
-ROUNDS = 8
-_STEPS, _NATS = 10, 1e-4    # of natural gradients of an exponent in one round, and what ends them
+_NATS = 1e-6            # gain of a round that counts as none; two in a row end them
+_IN_VAIN = 2
+_MOST_ROUNDS = 500      # that bring q to its best
+#: Most rounds in one evaluation, and for each initial value that is tried.
+ROUNDS, FIRST_ROUNDS = 100, 20
+_STEPS, _INNER = 10, 1e-4   # of natural gradients of an exponent in one round, and what ends them
 
 
 def start(state) -> list[tuple[Tensor, Tensor]]:
@@ -53,7 +60,7 @@ def choose_start(state) -> None:
     def value():
         state.q = start(state)
         optimise_q(state, state.learning, [state.projections(s) for s in state.learning],
-                   rounds=ROUNDS)
+                   rounds=FIRST_ROUNDS)
         return state.bound(state.learning, state.q)
 
     scan_lengthscales(state.basis_items, value, set(state.options.initial))
@@ -61,14 +68,16 @@ def choose_start(state) -> None:
 
 
 @torch.no_grad()
-def optimise_q(state, seen, projections, pulse=None, rounds: int = _MOST_ROUNDS,
-               gain: float = _GAIN) -> float:
-    """Rounds of updates of every latent function, until they gain no more; the bound reached.
+def optimise_q(state, seen, projections, pulse=None, rounds: int = _MOST_ROUNDS) -> bool:
+    """Rounds of updates of every latent function, accelerated, until they gain no more.
+
+    After a round q goes to where Anderson's acceleration leads, if the bound is higher there: W and
+    f are so coupled that plain rounds crawl.
 
     Parameters
     ----------
     state : GPRNState
-        Its q is moved.
+        Its q is moved; the bound never falls.
     seen : list of ProjectedSource
         What q is learnt on.
     projections : list of dict of int to BagProjection
@@ -77,31 +86,43 @@ def optimise_q(state, seen, projections, pulse=None, rounds: int = _MOST_ROUNDS,
         Called before every update; what it raises leaves q as it is then.
     rounds : int
         Most rounds.
-    gain : float
-        Relative gain of a round that counts as none.
 
     Returns
     -------
-    float
-        The bound reached.
+    bool
+        Whether rounds gained no more.
 
     Raises
     ------
     FactorisationError
         If the precision of a latent function is not positive definite.
     """
-    found = [{g: moments(v, *state.q[g]) for g, v in one.items()} for one in projections]
+    found = _moments(projections, state.q)
     value = float(state.bound_of(seen, state.q, found))
+    past, in_vain = Rounds(), 0
     for _ in range(rounds):
-        before = value
+        before, start = value, list(state.q)
         for g in range(len(state.fields)):
             if pulse is not None:
                 pulse()
             update(state, seen, projections, found, g, pulse)
         value = float(state.bound_of(seen, state.q, found))
-        if value - before < gain * max(1.0, abs(value)):
-            break
-    return value
+        proposed = past.proposal(start, state.q)
+        if proposed is not None:
+            there = _moments(projections, proposed)
+            reached = float(state.bound_of(seen, proposed, there))
+            if reached >= value:
+                state.q, found, value = proposed, there, reached
+        none = value - before < reachable(value, _NATS, state.sources.x.dtype)
+        in_vain = in_vain + 1 if none else 0
+        if in_vain == _IN_VAIN:
+            return True
+    return False
+
+
+def _moments(projections, q) -> list[dict[int, Moments]]:
+    """Moments of latent functions under q, by source."""
+    return [{g: moments(v, *q[g]) for g, v in one.items()} for one in projections]
 
 
 def pulse_of(callback, history):
@@ -116,12 +137,17 @@ def pulse_of(callback, history):
 def optimise_q_on_all_data(state, callback, history) -> bool:
     """Bring q to its best on all individuals; whether nobody cancelled on the way."""
     try:
-        optimise_q(state, state.full, [state.projections(s) for s in state.full],
-                   pulse_of(callback, history))
+        rested = optimise_q(state, state.full, [state.projections(s) for s in state.full],
+                            pulse_of(callback, history))
     except (Cancelled, KeyboardInterrupt):
         history.cancelled = True
         history.notes.append("cancelled while q was brought to its best on all individuals")
         return False
+    if not rested:
+        history.converged = False
+        history.notes.append(f"q is not at its optimum: {_MOST_ROUNDS} rounds of updates of the "
+                             "latent functions still raise the bound; fix hyperparameters of "
+                             "the weights, or use weights='constant'")
     return True
 
 
@@ -160,7 +186,7 @@ def _best_exponent(state, seen, projections, found, g: int, pulse) -> tuple[Tens
                 for s, v, known in own]
         return sum(each) - standard_normal_kl(mean, covariance)
 
-    return optimise(objective, *state.q[g], steps=_STEPS, nats=_NATS)[:2]
+    return optimise(objective, *state.q[g], steps=_STEPS, nats=_INNER)[:2]
 
 
 def _best_factor(state, seen, projections, found, g: int, correct) -> tuple[Tensor, Tensor]:
