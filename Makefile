@@ -6,6 +6,9 @@ JOBS   ?= 2
 
 BIN   := $(VENV)/bin
 PIP   := $(BIN)/python -m pip --disable-pip-version-check
+# What is installed is compiled by all cores afterwards: pip would do it with one, where it does.
+INSTALL := $(PIP) install --no-compile -c constraints.txt -e
+COMPILE := $(BIN)/python -m compileall -qq -j 0 -x '/tests/' $(VENV)/lib || true
 PINS  := pyproject.toml constraints.txt
 READY := $(VENV)/.installed-all
 TESTED := $(VENV)/.installed-test
@@ -65,15 +68,18 @@ clean: ## Remove the environment and every cache
 
 # The stamps make later runs start at once; changed pins or dependencies install again.
 $(READY): $(PINS) | $(BIN)/python
-	$(PIP) install -c constraints.txt -e ".[all]"
+	$(INSTALL) ".[all]"
+	@$(COMPILE)
 	@touch $@
 
 $(TESTED): $(PINS) | $(BIN)/python
-	$(PIP) install -c constraints.txt -e ".[all,docs,test,scale]"
+	$(INSTALL) ".[all,docs,test,scale]"
+	@$(COMPILE)
 	@touch $(READY) $(WRITTEN) $@
 
 $(WRITTEN): $(PINS) | $(BIN)/python
-	$(PIP) install -c constraints.txt -e ".[all,docs]"
+	$(INSTALL) ".[all,docs]"
+	@$(COMPILE)
 	@touch $(READY) $@
 
 $(BIN)/python:

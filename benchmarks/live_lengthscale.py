@@ -15,7 +15,9 @@ Each of the four ways writes rows of its own to data/results/live_lengthscale.cs
 
 from __future__ import annotations
 
+import contextlib
 import os
+import queue
 import re
 import tempfile
 import time
@@ -59,12 +61,13 @@ def own_file(folder: Path) -> Path:
 
 def drag(state: State) -> tuple[np.ndarray, np.ndarray]:
     """Milliseconds by the clock and of the processor, of every move."""
-    store = Store(state)
+    turns: queue.Queue = queue.Queue()      # as in a server, where one thread alone draws
+    store = Store(state, turns.put)
     controls, screen = Controls(store), Screen(store)
     store.refresh()
-    _until(lambda: store.work == "")
+    _until(lambda: store.work == "", turns)
     store.fit()
-    _until(lambda: store.work == "" and store.testing == (0, 0))
+    _until(lambda: store.work == "" and store.testing == (0, 0), turns)
     if store.error:
         raise SystemExit(store.error)
     slider, rng = controls.lengthscale.slider, np.random.default_rng(0)
@@ -78,7 +81,7 @@ def drag(state: State) -> tuple[np.ndarray, np.ndarray]:
         store.held_until = np.inf
         slider.value = value
         _until(lambda before=before: screen.maps.atlas.fine.source.data["mean"] is not before
-               and store.work == "scoring")
+               and store.work == "scoring", turns)
         walls.append(1e3 * (time.perf_counter() - wall))
         cpus.append(1e3 * (time.process_time() - cpu))
     store.leave()
@@ -138,12 +141,14 @@ def _at_rest(page: Page) -> None:
     page.wait_for_function(IDLE)
 
 
-def _until(done, seconds: float = 300) -> None:
+def _until(done, turns: queue.Queue, seconds: float = 300) -> None:
+    """Draw what comes until something is done."""
     deadline = time.monotonic() + seconds
     while not done():
         if time.monotonic() > deadline:
             raise SystemExit("the app did not answer")
-        time.sleep(0.002)
+        with contextlib.suppress(queue.Empty):
+            turns.get(timeout=0.002)()
 
 
 def main(own_data: bool = typer.Option(False, "--own", help="a file of some 5,000 places"),

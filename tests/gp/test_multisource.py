@@ -330,6 +330,17 @@ def test_rounds_never_lower_the_bound(pair):
     assert reached[-1] > reached[0] + 10
 
 
+def test_a_search_comes_back_from_a_poor_q(pair):
+    """With both factors at zero neither has anything to learn: rounds stay there."""
+    state = GPRNState(MRGPRN(kernel="rbf", inducing=15), pair)
+    reached = float(state.profile().detach())
+    state.q = [(torch.zeros_like(mean), covariance) for mean, covariance in state.q]
+    projections = [state.projections(seen) for seen in state.full]
+    optimise_q(state, state.full, projections)
+    assert float(state.bound(state.full, state.q).detach()) < reached - 10
+    assert float(state.profile().detach()) >= reached - 1e-6
+
+
 # --- composite weights -----------------------------------------------------------------------
 
 

@@ -13,6 +13,15 @@ pytestmark = pytest.mark.ui
 MAP = ("/disaggregate?dataset=korea&granularity=60&model=centre-point&nugget=0"
        "&kernel=matern32(coordinates)")         # quickly learnt
 LEARNT = r"lengthscale=learnt&.*status=fitted"
+# Counts in `arranged` how often something asks for the page to be arranged anew, which takes longer
+# than to draw a map.
+WATCH = """() => {
+  let view = Bokeh.Models.get('Column').prototype.default_view.prototype
+  while (!Object.hasOwn(view, 'invalidate_layout')) view = Object.getPrototypeOf(view)
+  const own = view.invalidate_layout
+  window.arranged = 0
+  view.invalidate_layout = function () { window.arranged++; return own.call(this) }
+}"""
 
 
 def handle(page):
@@ -65,8 +74,10 @@ def test_maps_follow_the_handle_and_scores_its_release(page, apps_url):
     x, y = handle(page)
     shown = [learnt]
     for step in (30, 60):                       # the handle is held all the while
+        page.evaluate(WATCH)
         page.mouse.move(x + step, y, steps=6)
         shown.append(moved_from(page, shown[-1]))
+    assert page.evaluate("window.arranged") == 0
     expect(to_follow).to_be_visible()
     page.mouse.up()
     settled(page)

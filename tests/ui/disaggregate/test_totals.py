@@ -13,7 +13,7 @@ from workbench.pipeline.spec import Spec
 from workbench.ui.disaggregate import engine, exporting, exports, labels, messages, own, totals
 from workbench.ui.disaggregate.pixels import counted, in_parts, in_words
 from workbench.ui.disaggregate.state import State
-from workbench.ui.disaggregate.store import Store
+from workbench.ui.disaggregate.store import UPDATING, Store
 from workbench.ui.disaggregate.views.exports import Exports
 
 pytestmark = pytest.mark.usefixtures("removed", "one_thread")
@@ -77,6 +77,21 @@ def test_exports_say_how_far_they_are_from_the_totals_and_can_be_made_to_add_up(
     np.testing.assert_allclose(again["mean"], page["mean"], rtol=0.02)
     sums = (again["mean"] * again["weight"]).groupby(again["area"]).sum()[observed.index]
     assert np.abs(sums - observed).max() < 1e-8 * observed.max()
+
+
+def test_what_is_said_of_totals_fades_and_stays_while_maps_follow_a_slider(shared):
+    """Hidden, it would have the page arranged twice for each step of the slider."""
+    view = Exports(shared)
+    said = view.told.object
+    assert view.totals.visible and view.told.styles["opacity"] == "1"
+    shared.work = UPDATING
+    assert shared.stale and view.totals.visible and view.told.object == said
+    assert view.told.styles["opacity"] == "0.55"
+    shared.work = ""
+    assert view.told.object == said and view.told.styles["opacity"] == "1"
+    shared._spec = State().spec()           # other data are chosen
+    shared.work = UPDATING
+    assert shared.of_other_data and not view.totals.visible
 
 
 def test_whether_exports_are_rescaled_is_in_the_address():

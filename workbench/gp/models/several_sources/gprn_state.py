@@ -74,6 +74,7 @@ class GPRNState(SourcesState):
         self.learning = self.full if few is None else [
             self.see(p, *clusters) for p, clusters in zip(self.sources, few, strict=True)]
         self.q: Q = updates.start(self)
+        self._best: tuple[float, Q] | None = None   # the highest profile so far, and q there
 
     def _latent_functions(self) -> None:
         """f_1 ... f_Q, then W_11, W_12 ... W_PQ."""
@@ -218,8 +219,15 @@ class GPRNState(SourcesState):
         projections = [self.projections(s) for s in self.learning]
         with torch.no_grad():
             fixed = [{g: v.detach() for g, v in one.items()} for one in projections]
+            # A step too far may leave q at a poor optimum, from which it would not come back.
+            if self._best is not None and self.bound(self.learning, self._best[1], fixed) > (
+                    self.bound(self.learning, self.q, fixed)):
+                self.q = list(self._best[1])
             updates.optimise_q(self, self.learning, fixed, pulse, updates.ROUNDS)
-        return self.bound(self.learning, self.q, projections) + self.hyperparameters.log_prior()
+        value = self.bound(self.learning, self.q, projections) + self.hyperparameters.log_prior()
+        if self._best is None or float(value.detach()) > self._best[0]:
+            self._best = float(value.detach()), list(self.q)
+        return value
 
     def train(self, progress: bool, callback) -> History:
         """Composite weights, then hyperparameters at the best q, then q on all individuals."""

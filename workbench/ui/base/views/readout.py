@@ -18,6 +18,7 @@ WHOLE = {"height": "auto", "minHeight": "24px",
 JUDGED = {**WHOLE, "&.MuiChip-colorError": {"backgroundColor": "#c62828", "color": "#fff"},
           "&.MuiChip-colorWarning": {"backgroundColor": "#ffa726", "color": "#212121"}}
 
+_DOING = 118            # pixels of most of what is worked on, so that its words move nothing
 ROW, WIDE = 37, 1400        # pixels of a row of chips, and of a window that has one row of them
 KEPT = """:host {{min-height: {0}px;}}
 @media (max-width: {1}px) {{:host {{min-height: {2}px;}}}}
@@ -53,7 +54,8 @@ class Readout(View):
         chip = {"size": "small", "margin": (4, 5), "visible": False, "sx": WHOLE}
         self.verdict = pmui.Chip("", variant="filled", **chip | {"sx": JUDGED})
         self.cost = pmui.Chip("", variant="outlined", **chip)
-        self.doing = LiveText(role="note", margin=(6, 5), styles={"font-size": "13px"})
+        self.doing = LiveText(role="note", margin=(6, 5), min_width=_DOING,
+                              styles={"font-size": "13px"})
         self.bar = pmui.LinearProgress(value=0, variant="determinate", margin=(14, 10, 0, 5),
                                        width=150)
         self.stop = pmui.Button(label=messages.CANCEL, color="error", variant="outlined",

@@ -18,6 +18,8 @@ from workbench.ui.disaggregate.store import Store
 from workbench.ui.disaggregate.views.stepper import target
 from workbench.ui.disaggregate.views.verdict import verdict_of
 
+_TOLD = {"flex": "1 1 300px", "min-width": "0"}
+
 
 class Exports(base.Exports):
     """Pictures, maps, table, report, program and notebook of the map, and its settings."""
@@ -37,7 +39,7 @@ class Exports(base.Exports):
             store.state.param.rescale, label=labels.RESCALE, size="small", margin=(0, 5),
             width=170)
         self.told = note()
-        self.told.styles = {"flex": "1 1 300px", "min-width": "0"}
+        self.told.styles = _TOLD
         self.totals = wrapping(self.rescale, self.told, visible=False)
         self.totals.styles = {"align-items": "center"}
         self._panel.insert(1, self.totals)
@@ -50,8 +52,13 @@ class Exports(base.Exports):
 
     def _add_up(self, *events) -> None:
         """Say whether exports add up to the areas' totals, where these can be added up."""
-        store = self.store
-        told = "" if store.stale else totals.said(store.answer, store.scene, store.state.rescale)
+        store, former = self.store, self.store.of_other_data
+        # What is said of the maps before fades, but stays: hidden, it would have the page arranged
+        # anew at every step of a slider.
+        self.told.styles = {**_TOLD, "opacity": "0.55" if store.stale else "1"}
+        if store.stale and not former:
+            return
+        told = "" if former else totals.said(store.answer, store.scene, store.state.rescale)
         self.told.object = paragraph(told)
         self.totals.visible = bool(told)
 
