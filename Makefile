@@ -6,7 +6,8 @@ JOBS   ?= 2
 
 BIN   := $(VENV)/bin
 PIP   := $(BIN)/python -m pip --disable-pip-version-check
-# What is installed is compiled by all cores afterwards: pip would do it with one, where it does.
+# pip compiles with one core; here all do, and packages' own tests are left out. Files that are no
+# Python of this version are no failure.
 INSTALL := $(PIP) install --no-compile -c constraints.txt -e
 COMPILE := $(BIN)/python -m compileall -qq -j 0 -x '/tests/' $(VENV)/lib || true
 PINS  := pyproject.toml constraints.txt
@@ -27,7 +28,7 @@ NBVAL := $(if $(NOTEBOOKS),--nbval-lax --nbval-current-env --nbval-cell-timeout=
          --nbval-kernel-startup-timeout=120 notebooks)
 
 .DEFAULT_GOAL := help
-.PHONY: help serve test fast lint signatures notebooks lab docs pictures clean
+.PHONY: help serve test installed fast lint signatures notebooks lab docs pictures clean
 
 help: ## Show this list
 	@echo "Targets (PYTHON=$(PYTHON) VENV=$(VENV) PORT=$(PORT) JOBS=$(JOBS)):"
@@ -39,6 +40,8 @@ serve: $(READY) ## Install if needed, then serve all apps on 127.0.0.1:$(PORT)
 test: $(TESTED) ## Install if needed, then run ruff, pytest, the notebooks and the browser tests
 	$(BIN)/ruff check .
 	$(PYTEST) tests $(NBVAL)
+
+installed: $(TESTED) ## Install what the tests need, if needed
 
 fast: $(TESTED) ## Run the tests that are neither slow nor in a browser
 	$(PYTEST) -m "not slow and not ui" tests

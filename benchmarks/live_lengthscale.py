@@ -147,8 +147,11 @@ def _until(done, turns: queue.Queue, seconds: float = 300) -> None:
     while not done():
         if time.monotonic() > deadline:
             raise SystemExit("the app did not answer")
+        turn = None
         with contextlib.suppress(queue.Empty):
-            turns.get(timeout=0.002)()
+            turn = turns.get(timeout=0.002)
+        if turn is not None:
+            turn()
 
 
 def main(own_data: bool = typer.Option(False, "--own", help="a file of some 5,000 places"),

@@ -74,9 +74,11 @@ def test_maps_follow_the_handle_and_scores_its_release(page, apps_url):
     x, y = handle(page)
     shown = [learnt]
     for step in (30, 60):                       # the handle is held all the while
-        page.evaluate(WATCH)
         page.mouse.move(x + step, y, steps=6)
         shown.append(moved_from(page, shown[-1]))
+        if step == 30:      # the first step shows that there is work
+            page.evaluate(WATCH)
+    page.wait_for_timeout(500)
     assert page.evaluate("window.arranged") == 0
     expect(to_follow).to_be_visible()
     page.mouse.up()

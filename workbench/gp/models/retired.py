@@ -110,7 +110,8 @@ RETIRED = (
     Retired("mean", ("quasi-likelihood",), "leave it out; it is that of the statistics, unless "
             "hyperparameters={'mean': ...} gives it", ("statistic",)),
     Retired("components", ("mr-gprn", "centre-point-gprn"), _FIXED + "one Gaussian", (1,)),
-    Retired("sweeps", ("mr-gprn", "centre-point-gprn"), _FIXED + "8 rounds of updates", (8,)),
+    Retired("sweeps", ("mr-gprn", "centre-point-gprn"),
+            _FIXED + "as many rounds as gain something", (8,)),
     Retired("weights", ("mr-gprn", "centre-point-gprn"),
             "use weights='gp', or 'constant'", values=("positive",)),
     Retired("composite", _COMPOSITE, "use composite='lyddon' or 'ribatet'; the weight of the "

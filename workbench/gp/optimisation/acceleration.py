@@ -12,23 +12,28 @@ Walker and Ni 2011, Anderson acceleration for fixed-point iterations.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from math import isqrt
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
 DEPTH = 6       # positions that are mixed, the last among them
+SHARES = (1.0, 0.3, 0.1)    # of the way to a mixture, which are tried until one gains
+MOST = 5_000_000            # natural parameters, of which twelve vectors are kept
+
+Q = list[tuple[Tensor, Tensor]]
 
 
 def mixed(positions: Tensor, residuals: Tensor, whiten: Callable[[Tensor], Tensor]
           ) -> Tensor | None:
-    """Where the mixture of the last steps leads.
+    """Natural parameters that the mixture of the last steps leads to.
 
     Parameters
     ----------
     positions : Tensor (k, n)
-        The last natural parameters, the present ones in the end.
+        The last natural parameters, the present ones last.
     residuals : Tensor (k, n)
         Where a plain step from each leads, less the position.
     whiten : callable
@@ -83,59 +88,81 @@ class Rounds:
 
     def __init__(self) -> None:
         self._history: list[tuple[Tensor, Tensor]] = []
+        self._known: dict[int, _Known] = {}
 
-    def proposal(self, before: list[tuple[Tensor, Tensor]], after: list[tuple[Tensor, Tensor]]
-                 ) -> list[tuple[Tensor, Tensor]] | None:
-        """Take up a round, and propose the q that the mixture of the last rounds leads to.
+    def proposals(self, before: Q, after: Q) -> Iterator[Q]:
+        """Take up a round, and propose q between its end and where the mixture of rounds leads.
 
         Parameters
         ----------
         before, after : list of (Tensor (M,), Tensor (M, M))
             Mean and covariance of each function before and after the round.
 
-        Returns
-        -------
-        list of (Tensor, Tensor), optional
-            None where there is none yet, or where it is of no Gaussians.
+        Yields
+        ------
+        list of (Tensor, Tensor)
+            The whole way first, then shares of it; none where a single round is known, where they
+            are of no Gaussians, and where q has so many entries that to keep rounds is too much.
         """
-        start, end = _natural(before), _natural(after)
-        if start is None or end is None:
-            return None
-        self._history = [*self._history[-(DEPTH - 1):], (start, end - start)]
-        positions, residuals = (torch.stack(one) for one in zip(*self._history, strict=True))
         sizes = [len(mean) + len(mean)**2 for mean, _ in after]
+        if sum(sizes) > MOST:
+            return
+        start, end = self._all_known(before), self._all_known(after)
+        if start is None or end is None:
+            return
+        self._known = {id(one.gaussian): one for one in end}
+        origin, reached = (torch.cat([one.natural for one in side]) for side in (start, end))
+        self._history = [*self._history[-(DEPTH - 1):], (origin, reached - origin)]
+        positions, residuals = (torch.stack(one) for one in zip(*self._history, strict=True))
 
         def whiten(changes: Tensor) -> Tensor:
-            return torch.cat([
-                whitened(part, mean, torch.linalg.cholesky_ex(covariance).L)
-                for part, (mean, covariance) in zip(changes.split(sizes, 1), after, strict=True)
-            ], 1)
+            return torch.cat([whitened(part, one.gaussian[0], one.root)
+                              for part, one in zip(changes.split(sizes, 1), end, strict=True)], 1)
 
         found = mixed(positions, residuals, whiten)
-        return None if found is None else _gaussians(found.split(sizes))
+        for share in SHARES if found is not None else ():
+            moved = (reached + share * (found - reached)).split(sizes)
+            proposed = [_gaussian(natural) for natural in moved]
+            if all(one is not None for one in proposed):
+                self._known |= {id(one.gaussian): one for one in proposed}
+                yield [one.gaussian for one in proposed]
+
+    def _all_known(self, q: Q) -> list[_Known] | None:
+        """Each function's natural parameters, which most often are those of the last round."""
+        out = []
+        for gaussian in q:
+            one = self._known.get(id(gaussian))
+            if one is None or one.gaussian is not gaussian:
+                one = _known(gaussian)
+            if one is None:
+                return None
+            out.append(one)
+        return out
 
 
-def _natural(q: list[tuple[Tensor, Tensor]]) -> Tensor | None:
-    """Natural parameters of all functions, one after the other."""
-    out = []
-    for mean, covariance in q:
-        root, info = torch.linalg.cholesky_ex(covariance)
-        if info:
-            return None
-        precision = torch.cholesky_inverse(root)
-        out += [precision @ mean, precision.reshape(-1)]
-    return torch.cat(out)
+class _Known(NamedTuple):
+    gaussian: tuple[Tensor, Tensor]
+    natural: Tensor
+    root: Tensor            # lower triangular, of the covariance
 
 
-def _gaussians(naturals: tuple[Tensor, ...]) -> list[tuple[Tensor, Tensor]] | None:
-    """Mean and covariance of each function; None where one is no Gaussian."""
-    out = []
-    for natural in naturals:
-        size = isqrt(1 + 4 * len(natural)) // 2
-        precision = natural[size:].reshape(size, size)
-        root, info = torch.linalg.cholesky_ex((precision + precision.mT) / 2)
-        if info:
-            return None
-        covariance = torch.cholesky_inverse(root)
-        out.append((covariance @ natural[:size], covariance))
-    return out
+def _known(gaussian: tuple[Tensor, Tensor]) -> _Known | None:
+    """Natural parameters of a Gaussian; None where it is none."""
+    mean, covariance = gaussian
+    root, info = torch.linalg.cholesky_ex(covariance)
+    if info:
+        return None
+    precision = torch.cholesky_inverse(root)
+    return _Known(gaussian, torch.cat([precision @ mean, precision.reshape(-1)]), root)
+
+
+def _gaussian(natural: Tensor) -> _Known | None:
+    """The Gaussian of natural parameters; None where they, or rounding, make it none."""
+    size = isqrt(1 + 4 * len(natural)) // 2
+    precision = natural[size:].reshape(size, size)
+    root, info = torch.linalg.cholesky_ex((precision + precision.mT) / 2)
+    if info:
+        return None
+    covariance = torch.cholesky_inverse(root)
+    root, info = torch.linalg.cholesky_ex(covariance)
+    return None if info else _Known((covariance @ natural[:size], covariance), natural, root)

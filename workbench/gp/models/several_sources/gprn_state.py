@@ -220,9 +220,9 @@ class GPRNState(SourcesState):
         with torch.no_grad():
             fixed = [{g: v.detach() for g, v in one.items()} for one in projections]
             # A step too far may leave q at a poor optimum, from which it would not come back.
-            if self._best is not None and self.bound(self.learning, self._best[1], fixed) > (
-                    self.bound(self.learning, self.q, fixed)):
-                self.q = list(self._best[1])
+            if self._best is not None:
+                self.q = list(max(self.q, self._best[1],
+                                  key=lambda q: float(self.bound(self.learning, q, fixed))))
             updates.optimise_q(self, self.learning, fixed, pulse, updates.ROUNDS)
         value = self.bound(self.learning, self.q, projections) + self.hyperparameters.log_prior()
         if self._best is None or float(value.detach()) > self._best[0]:
@@ -236,6 +236,7 @@ class GPRNState(SourcesState):
             self.weights = self.given_weights * self.estimate.weights
         if self.hyperparameters.free:
             updates.choose_start(self)
+        self._best = None       # of other weights of the sources
         history = maximise(
             self.profile, self.hyperparameters, snapshot=lambda: list(self.q),
             restore=self._restore, max_steps=self.options.max_steps,

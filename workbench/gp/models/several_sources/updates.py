@@ -1,8 +1,8 @@
 """The posterior of a GP regression network: closed-form updates of one factor given the others.
 
 Given the moments of all else the bound is quadratic in each latent function, whose best q(u) is
-Gaussian and known; rounds of such updates never lower the bound. In a weight that enters as exp(W)
-it is not: natural gradients find its q, and never lower the bound either.
+Gaussian and known; rounds of such updates never lower the bound, and are accelerated. In a weight
+that enters as exp(W) it is not: natural gradients find its q, and never lower the bound either.
 """
 
 from __future__ import annotations
@@ -11,13 +11,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from workbench.checks import Cancelled
-from workbench.gp.models.several_sources.products import (
-    Moments,
-    bag_mean,
-    best_factor,
-    moments,
-)
+from workbench.checks import Cancelled, ConvergenceWarning, warn
+from workbench.gp.models.several_sources.products import Moments, bag_mean, best_factor, moments
 from workbench.gp.numerics.linalg import factor, standard_normal_kl
 from workbench.gp.optimisation.acceleration import Rounds
 from workbench.gp.optimisation.natural_gradient import optimise, reachable
@@ -25,10 +20,11 @@ from workbench.gp.optimisation.starts import scan_lengthscales
 
 _NATS = 1e-6            # gain of a round that counts as none; two in a row end them
 _IN_VAIN = 2
+_LEFT = 1e-2            # nats that the last round may gain of a fit that has converged
 _MOST_ROUNDS = 500      # that bring q to its best
 #: Most rounds in one evaluation, and for each initial value that is tried.
 ROUNDS, FIRST_ROUNDS = 100, 20
-_STEPS, _INNER = 10, 1e-4   # of natural gradients of an exponent in one round, and what ends them
+_STEPS = 10             # most natural gradients of an exponent in one round
 
 
 def start(state) -> list[tuple[Tensor, Tensor]]:
@@ -68,11 +64,11 @@ def choose_start(state) -> None:
 
 
 @torch.no_grad()
-def optimise_q(state, seen, projections, pulse=None, rounds: int = _MOST_ROUNDS) -> bool:
+def optimise_q(state, seen, projections, pulse=None, rounds: int = _MOST_ROUNDS) -> float:
     """Rounds of updates of every latent function, accelerated, until they gain no more.
 
-    After a round q goes to where Anderson's acceleration leads, if the bound is higher there: W and
-    f are so coupled that plain rounds crawl.
+    After a round q goes to where Anderson's acceleration leads, or a share of the way, if the bound
+    is higher there: W and f are so coupled that plain rounds crawl.
 
     Parameters
     ----------
@@ -89,8 +85,8 @@ def optimise_q(state, seen, projections, pulse=None, rounds: int = _MOST_ROUNDS)
 
     Returns
     -------
-    bool
-        Whether rounds gained no more.
+    float
+        What the last round gained, in nats.
 
     Raises
     ------
@@ -99,25 +95,26 @@ def optimise_q(state, seen, projections, pulse=None, rounds: int = _MOST_ROUNDS)
     """
     found = _moments(projections, state.q)
     value = float(state.bound_of(seen, state.q, found))
-    past, in_vain = Rounds(), 0
+    past, gain, in_vain = Rounds(), 0.0, 0
     for _ in range(rounds):
-        before, start = value, list(state.q)
+        before, former = value, list(state.q)
         for g in range(len(state.fields)):
             if pulse is not None:
                 pulse()
             update(state, seen, projections, found, g, pulse)
         value = float(state.bound_of(seen, state.q, found))
-        proposed = past.proposal(start, state.q)
-        if proposed is not None:
+        for proposed in past.proposals(former, state.q):
             there = _moments(projections, proposed)
             reached = float(state.bound_of(seen, proposed, there))
             if reached >= value:
                 state.q, found, value = proposed, there, reached
-        none = value - before < reachable(value, _NATS, state.sources.x.dtype)
-        in_vain = in_vain + 1 if none else 0
+                break
+        gain = value - before
+        at_rest = gain < reachable(value, _NATS, state.sources.x.dtype)
+        in_vain = in_vain + 1 if at_rest else 0
         if in_vain == _IN_VAIN:
-            return True
-    return False
+            break
+    return gain
 
 
 def _moments(projections, q) -> list[dict[int, Moments]]:
@@ -135,19 +132,22 @@ def pulse_of(callback, history):
 
 @torch.no_grad()
 def optimise_q_on_all_data(state, callback, history) -> bool:
-    """Bring q to its best on all individuals; whether nobody cancelled on the way."""
+    """Bring q to its best on all individuals, and say where it is not; whether nobody cancelled."""
     try:
-        rested = optimise_q(state, state.full, [state.projections(s) for s in state.full],
-                            pulse_of(callback, history))
+        left = optimise_q(state, state.full, [state.projections(s) for s in state.full],
+                          pulse_of(callback, history))
     except (Cancelled, KeyboardInterrupt):
         history.cancelled = True
         history.notes.append("cancelled while q was brought to its best on all individuals")
         return False
-    if not rested:
+    if left > _LEFT:
+        remedy = ("fewer basis functions (latent)" if state.options.weights == "constant" else
+                  "weights='constant', or fix the hyperparameters of the weights")
         history.converged = False
-        history.notes.append(f"q is not at its optimum: {_MOST_ROUNDS} rounds of updates of the "
-                             "latent functions still raise the bound; fix hyperparameters of "
-                             "the weights, or use weights='constant'")
+        history.notes.append(
+            f"q is not at its optimum: the last of {_MOST_ROUNDS} rounds of updates of the latent "
+            f"functions still raised the bound by {left:.2g} nats; use {remedy}")
+        warn(history.notes[-1], ConvergenceWarning)
     return True
 
 
@@ -186,7 +186,7 @@ def _best_exponent(state, seen, projections, found, g: int, pulse) -> tuple[Tens
                 for s, v, known in own]
         return sum(each) - standard_normal_kl(mean, covariance)
 
-    return optimise(objective, *state.q[g], steps=_STEPS, nats=_INNER)[:2]
+    return optimise(objective, *state.q[g], steps=_STEPS, nats=_NATS)[:2]
 
 
 def _best_factor(state, seen, projections, found, g: int, correct) -> tuple[Tensor, Tensor]:

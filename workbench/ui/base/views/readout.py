@@ -18,7 +18,7 @@ WHOLE = {"height": "auto", "minHeight": "24px",
 JUDGED = {**WHOLE, "&.MuiChip-colorError": {"backgroundColor": "#c62828", "color": "#fff"},
           "&.MuiChip-colorWarning": {"backgroundColor": "#ffa726", "color": "#212121"}}
 
-_DOING = 118            # pixels of most of what is worked on, so that its words move nothing
+_DOING = 118            # width of most texts on what is being worked on, so that they move nothing
 ROW, WIDE = 37, 1400        # pixels of a row of chips, and of a window that has one row of them
 KEPT = """:host {{min-height: {0}px;}}
 @media (max-width: {1}px) {{:host {{min-height: {2}px;}}}}

@@ -9,7 +9,7 @@ import panel_material_ui as pmui
 
 from workbench.ui.base import handover
 from workbench.ui.base.views import exports as base
-from workbench.ui.base.views.layout import wrapping
+from workbench.ui.base.views.layout import dim, wrapping
 from workbench.ui.base.views.text import note, paragraph
 from workbench.ui.disaggregate import exporting, exports, labels, totals
 from workbench.ui.disaggregate.catalogue import OWN
@@ -17,8 +17,6 @@ from workbench.ui.disaggregate.portable import needed, portable
 from workbench.ui.disaggregate.store import Store
 from workbench.ui.disaggregate.views.stepper import target
 from workbench.ui.disaggregate.views.verdict import verdict_of
-
-_TOLD = {"flex": "1 1 300px", "min-width": "0"}
 
 
 class Exports(base.Exports):
@@ -39,7 +37,7 @@ class Exports(base.Exports):
             store.state.param.rescale, label=labels.RESCALE, size="small", margin=(0, 5),
             width=170)
         self.told = note()
-        self.told.styles = _TOLD
+        self.told.styles = {"flex": "1 1 300px", "min-width": "0"}
         self.totals = wrapping(self.rescale, self.told, visible=False)
         self.totals.styles = {"align-items": "center"}
         self._panel.insert(1, self.totals)
@@ -52,13 +50,12 @@ class Exports(base.Exports):
 
     def _add_up(self, *events) -> None:
         """Say whether exports add up to the areas' totals, where these can be added up."""
-        store, former = self.store, self.store.of_other_data
         # What is said of the maps before fades, but stays: hidden, it would have the page arranged
         # anew at every step of a slider.
-        self.told.styles = {**_TOLD, "opacity": "0.55" if store.stale else "1"}
-        if store.stale and not former:
-            return
-        told = "" if former else totals.said(store.answer, store.scene, store.state.rescale)
+        store = self.store
+        dim(self.told, store.stale)
+        told = "" if store.of_other_data else totals.said(
+            store.answer, store.scene, store.state.rescale)
         self.told.object = paragraph(told)
         self.totals.visible = bool(told)
 
