@@ -9,9 +9,10 @@ import pytest
 import torch
 
 from tests.gp import made
-from workbench.checks import InputError
+from workbench.checks import ConvergenceWarning, InputError
 from workbench.gp.data.bags import Bags, Columns, Source, Targets
 from workbench.gp.models.registry import MODELS
+from workbench.gp.models.several_sources import updates
 from workbench.gp.models.several_sources.gprn import MRGPRN
 from workbench.gp.models.several_sources.gprn_state import GPRNState, at
 from workbench.gp.models.several_sources.magnitude import CompositeWarning, magnitudes
@@ -339,6 +340,17 @@ def test_a_search_comes_back_from_a_poor_q(pair):
     optimise_q(state, state.full, projections)
     assert float(state.bound(state.full, state.q).detach()) < reached - 10
     assert float(state.profile().detach()) >= reached - 1e-6
+
+
+@pytest.mark.parametrize(("weights", "remedy"), [
+    ("gp", "fix the hyperparameters of the weights"), ("constant", "fewer basis functions")])
+def test_a_q_that_is_not_at_rest_is_told_and_counts_as_not_converged(
+        pair, weights, remedy, monkeypatch):
+    monkeypatch.setattr(updates, "_LEFT", -1.0)
+    model = MRGPRN(kernel="rbf", inducing=8, max_steps=3, weights=weights)
+    with pytest.warns(ConvergenceWarning, match="q is not at its optimum"):
+        history = model.fit(pair).history
+    assert not history.converged and any(remedy in note for note in history.notes)
 
 
 # --- composite weights -----------------------------------------------------------------------

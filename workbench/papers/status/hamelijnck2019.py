@@ -200,8 +200,8 @@ ITEMS = (
              Size("points of a cell", 100, _points, _CITIES, larger_runs(CITY)),
              Size("readings a day", 24, _readings, _CITIES, larger_runs(CITY))),
          why=f"{_SIMULATED}. One kernel made by hand, best for the single GP, is shared by all: "
-             "the order depends on it (with an ARD kernel that all learn it is the paper's, see "
-             f"below). {_OPTIMISER}"),
+             "the order depends on it (with an ARD kernel that all learn it is the paper's but for "
+             f"CENTER-POINT's, see below). {_OPTIMISER}"),
     Item(PAPER, "Table 2 (left), appendix C.2", "NO2 over a city, hourly, with the paper's kernel",
          HOURLY_CITY, findings=lambda r: _city(r, HOURLY_CITY), sizes=(
              Size("cities", 1, distinct(HOURLY_CITY, "seed", model="mr-dgp")),
