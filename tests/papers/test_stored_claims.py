@@ -463,8 +463,12 @@ def test_data_that_are_not_shipped_come_with_the_call_that_reads_them():
 
 def test_maps_follow_the_slider_as_said():
     table = pd.read_csv(RESULTS / "live_lengthscale.csv")
-    assert (table.loc[table["where"] == "Chromium", "median_ms"] < 300).all()
-    assert "most moves take less than 300 ms" in said("howto")
+    table = table[table["where"] == "Chromium"].set_index("data")["median_ms"] / 1000
+    own, example = (table[table.index.str.contains(name)].item() for name in ("own", "example"))
+    assert own < 0.3 < example      # the aim is 0.3 s
+    assert (f"half of the moves take at most {example:.2f} s from the move of the handle to the "
+            f"drawn map, of own data of half the size {own:.2f} s (300 ms were the aim)") in said(
+                "howto")
 
 
 def test_load_is_borne_as_said():
