@@ -32,6 +32,7 @@ from workbench.gp.optimisation.training import maximise
 # Where a matrix may be factorised by other means, and what becomes of a failure there.
 OWN = {
     "gp/numerics/linalg.py": "is the one place",
+    "gp/optimisation/acceleration.py": "nothing is proposed",
     "gp/optimisation/natural_gradient.py": "the step is not taken",
     "gp/expectations/samples.py": "batches; the jitter is reported",
     "gp/models/several_sources/tree/places.py": "batches; the jitter is reported",
