@@ -9,7 +9,7 @@ import panel_material_ui as pmui
 
 from workbench.ui.base import handover
 from workbench.ui.base.views import exports as base
-from workbench.ui.base.views.layout import dim, wrapping
+from workbench.ui.base.views.layout import wrapping
 from workbench.ui.base.views.text import note, paragraph
 from workbench.ui.disaggregate import exporting, exports, labels, totals
 from workbench.ui.disaggregate.catalogue import OWN
@@ -50,10 +50,9 @@ class Exports(base.Exports):
 
     def _add_up(self, *events) -> None:
         """Say whether exports add up to the areas' totals, where these can be added up."""
-        # What is said of the maps before fades, but stays: hidden, it would have the page arranged
-        # anew at every step of a slider.
+        # It is said of the maps that are shown, also while others are worked on: to hide it would
+        # have the page arranged anew at every step of a slider.
         store = self.store
-        dim(self.told, store.stale)
         told = "" if store.of_other_data else totals.said(
             store.answer, store.scene, store.state.rescale)
         self.told.object = paragraph(told)
