@@ -14,10 +14,10 @@ from workbench.gp.data.bags import Bags, Columns, Source, Targets
 from workbench.gp.models.registry import MODELS
 from workbench.gp.models.several_sources import updates
 from workbench.gp.models.several_sources.gprn import MRGPRN
-from workbench.gp.models.several_sources.gprn_state import GPRNState, at
+from workbench.gp.models.several_sources.gprn_state import GPRNState
 from workbench.gp.models.several_sources.magnitude import CompositeWarning, magnitudes
 from workbench.gp.models.several_sources.mr_gp import MRGP
-from workbench.gp.models.several_sources.products import bag_mean, bag_variance
+from workbench.gp.models.several_sources.products import at, bag_mean, bag_variance
 from workbench.gp.models.several_sources.updates import optimise_q
 
 # Few steps and few areas are enough for what is tested here.

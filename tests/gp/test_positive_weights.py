@@ -8,9 +8,10 @@ import torch
 
 from tests.gp.test_multisource import X, brute_draws, noisy, points, random_q, source
 from workbench.gp.models.several_sources.gprn import MRGPRN
-from workbench.gp.models.several_sources.gprn_state import GPRNState, at
+from workbench.gp.models.several_sources.gprn_state import GPRNState
 from workbench.gp.models.several_sources.products import (
     Moments,
+    at,
     bag_mean,
     bag_variance,
     exponential,

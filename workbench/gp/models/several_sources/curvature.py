@@ -30,7 +30,7 @@ from workbench.checks import warn
 from workbench.gp.models.several_sources import updates
 from workbench.gp.models.several_sources.magnitude import CompositeWarning, Weights
 from workbench.gp.models.several_sources.overlap import overlap
-from workbench.gp.models.several_sources.products import moments
+from workbench.gp.models.several_sources.products import at
 from workbench.gp.models.several_sources.sandwich import Sandwich, sandwich
 
 _CHUNK = 200_000        # pairs of individuals at a time
@@ -158,7 +158,7 @@ class Correction:
         """Bring q to the fixed point of the corrected updates."""
         state = self.state
         seen, projections = state.full, [state.projections(s) for s in state.full]
-        found = [{g: moments(v, *state.q[g]) for g, v in one.items()} for one in projections]
+        found = [at(one, state.q) for one in projections]
         for _ in range(_ROUNDS):
             before = [mean for mean, _ in state.q]
             for g in range(len(state.fields)):

@@ -16,9 +16,9 @@ from workbench.gp.data.runs import split
 from workbench.gp.kernels.operators import OPERATORS, Identity
 from workbench.gp.models.options import cast_bags
 from workbench.gp.models.several_sources.base import MultiSourceModel, SourcesFit, white_draws
-from workbench.gp.models.several_sources.gprn_state import GPRNState, at
+from workbench.gp.models.several_sources.gprn_state import GPRNState
 from workbench.gp.models.several_sources.options import MRGPRNOptions
-from workbench.gp.models.several_sources.products import bag_mean, bag_variance
+from workbench.gp.models.several_sources.products import at, bag_mean, bag_variance
 from workbench.gp.models.several_sources.sources import StandardisedSource
 from workbench.gp.numerics.linalg import factor
 from workbench.gp.predictive import Normal

@@ -23,11 +23,11 @@ from workbench.gp.models.several_sources.products import (
     BagProjection,
     Moments,
     Pairs,
+    at,
     bag_mean,
     bag_variance,
     constant,
     exponential,
-    moments,
     pairs_of,
     project,
 )
@@ -268,11 +268,6 @@ class GPRNState(SourcesState):
 
     def _restore(self, q: Q) -> None:
         self.q = list(q)
-
-
-def at(projections: dict[int, BagProjection], q: Q) -> dict[int, Moments]:
-    """Moments of every latent function at a source under q."""
-    return {g: moments(seen, *q[g]) for g, seen in projections.items()}
 
 
 def composite_weights(state: GPRNState, callback=None):

@@ -108,6 +108,12 @@ def moments(projection: BagProjection, mean: Tensor, covariance: Tensor) -> Mome
          for f, r in zip(projection.features, projection.unexplained, strict=True)])
 
 
+def at(projections: dict[int, BagProjection], q: list[tuple[Tensor, Tensor]]
+       ) -> dict[int, Moments]:
+    """Moments of every latent function at a source under q."""
+    return {g: moments(seen, *q[g]) for g, seen in projections.items()}
+
+
 def constant(pairs: Pairs, value: Tensor) -> Moments:
     """Moments of a known number."""
     return Moments(

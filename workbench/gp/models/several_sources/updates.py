@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from workbench.checks import Cancelled, ConvergenceWarning, warn
-from workbench.gp.models.several_sources.products import Moments, bag_mean, best_factor, moments
+from workbench.gp.models.several_sources.products import at, bag_mean, best_factor, moments
 from workbench.gp.numerics.linalg import factor, standard_normal_kl
 from workbench.gp.optimisation.acceleration import Rounds
 from workbench.gp.optimisation.natural_gradient import optimise, reachable
@@ -93,7 +93,7 @@ def optimise_q(state, seen, projections, pulse=None, rounds: int = _MOST_ROUNDS)
     FactorisationError
         If the precision of a latent function is not positive definite.
     """
-    found = _moments(projections, state.q)
+    found = [at(one, state.q) for one in projections]
     value = float(state.bound_of(seen, state.q, found))
     past, gain, in_vain = Rounds(), 0.0, 0
     for _ in range(rounds):
@@ -104,7 +104,7 @@ def optimise_q(state, seen, projections, pulse=None, rounds: int = _MOST_ROUNDS)
             update(state, seen, projections, found, g, pulse)
         value = float(state.bound_of(seen, state.q, found))
         for proposed in past.proposals(former, state.q):
-            there = _moments(projections, proposed)
+            there = [at(one, proposed) for one in projections]
             reached = float(state.bound_of(seen, proposed, there))
             if reached >= value:
                 state.q, found, value = proposed, there, reached
@@ -115,11 +115,6 @@ def optimise_q(state, seen, projections, pulse=None, rounds: int = _MOST_ROUNDS)
         if in_vain == _IN_VAIN:
             break
     return gain
-
-
-def _moments(projections, q) -> list[dict[int, Moments]]:
-    """Moments of latent functions under q, by source."""
-    return [{g: moments(v, *q[g]) for g, v in one.items()} for one in projections]
 
 
 def pulse_of(callback, history):
