@@ -142,6 +142,17 @@ def test_what_changes_twice_at_a_short_interval_is_as_it_was_left(page, toy):
     assert not any("another version of" in text for text in warned)
 
 
+def test_of_two_changes_in_one_turn_the_later_one_stays(page, toy):
+    """Bokeh sends at the end of the turn what was changed past Panel before Panel's own change."""
+    begin(page, f"{toy}?number=19", 19)
+    expect(page.get_by_text("as drawn")).to_be_visible(timeout=WAIT)
+    move(page, "Number", "ArrowRight")
+    shows(page, 20)
+    expect(page.get_by_text("newer")).to_be_visible(timeout=WAIT)
+    page.wait_for_timeout(500)          # in which the older one would arrive
+    expect(page.get_by_text("newer")).to_be_visible()
+
+
 def test_the_glossary_is_searched_by_keys_alone_while_work_goes_on(page, toy):
     begin(page, toy + "?number=13", 13)
     words, shown = page.get_by_role("dialog", name="Glossary"), page.locator("dl > div:visible")

@@ -1,13 +1,16 @@
 """Doubles: an app as small as can be, to test what all apps share.
 
 13 takes for ever, 14 ends the server, 15 works on a file whose name is HTML, and fails, 17 is
-what only a session file keeps, and while 18 is worked on buttons come and go.
+what only a session file keeps, while 18 is worked on buttons come and go, and with 20 a figure is
+changed past Panel and once more by way of it.
 """
 
 import os
 
+import panel as pn
 import panel_material_ui as pmui
 import param
+from bokeh.models import Div
 
 from workbench.ui.base.shell import App, show
 from workbench.ui.base.state import State
@@ -71,6 +74,15 @@ class Controls(View):
                                 widget(store.state, "colour", "Colour", pmui.Select),
                                 note("Doubles have no CRPS."), *self._offers)
         self.follow(self._offer, "offered")
+        self.figure = Div(text="as drawn")
+        self._panel.append(pn.pane.Bokeh(self.figure))
+        self.follow(self._redraw, "double")
+
+    def _redraw(self, *events):
+        if self.store.double == 40:
+            self.figure.text = "older"
+            with pn.io.hold():
+                self.figure.text = "newer"
 
     def _offer(self, *events):
         for one in self._offers:

@@ -37,16 +37,40 @@ def keep_until_connected(document: Document) -> None:
 
     def begin(made: ServerSession) -> None:
         nonlocal session, begun
-        settle(made)
         session, begun = made, time.monotonic()
         session.block_expiration()
 
-    # There is no event for it: a callback of the document comes after other sessions' turns, and in
-    # that time the session may be gone. Outside of a server there is no session to keep.
-    settle = getattr(document.session_context, "_set_session", None)
-    if settle is not None:
-        document.session_context._set_session = begin
+    if when_made(document, begin):
         document.add_next_tick_callback(look)
+
+
+def when_made(document: Document, function: Callable[[ServerSession], None]) -> bool:
+    """Call a function with the session of a document once it is there.
+
+    Parameters
+    ----------
+    document : Document
+        Being built.
+    function : callable
+        Called before any callback of the document.
+
+    Returns
+    -------
+    bool
+        False outside of a server, where there is no session.
+    """
+    # There is no event for it: a callback of the document comes after other sessions' turns, and in
+    # that time the session may be gone.
+    settle = getattr(document.session_context, "_set_session", None)
+    if settle is None:
+        return False
+
+    def begin(made: ServerSession) -> None:
+        settle(made)
+        function(made)
+
+    document.session_context._set_session = begin
+    return True
 
 
 def when_loaded(function: Callable[[], None]) -> None:

@@ -18,9 +18,10 @@ from panel.io.state import set_curdoc
 from panel.links import Callback
 
 from workbench.ui.base import first_room, messages
-from workbench.ui.base.arrival import keep_until_connected
+from workbench.ui.base.arrival import keep_until_connected, when_made
 from workbench.ui.base.browser import COOKIE, PHONE, Browser
 from workbench.ui.base.glossary import Glossary
+from workbench.ui.base.in_order import send_in_order
 from workbench.ui.base.jobs import PAGE_DRAWN, Run
 from workbench.ui.base.memory import TIDY
 from workbench.ui.base.notice import Notice
@@ -79,6 +80,7 @@ def show(app: App, about: str | None = None) -> None:
     """
     prepare()
     keep_until_connected(pn.state.curdoc)
+    when_made(pn.state.curdoc, send_in_order)
     state, notice = app.state(), Notice()
     browser = follow(state, lambda: store.escape(), notice)
     store = app.store(state, session_scheduler(), pn.io.hold)
@@ -134,7 +136,8 @@ def session_scheduler() -> Callable:
         built.set()
         PAGE_DRAWN.set()
         while waiting and not connecting():
-            with set_curdoc(document):      # Panel may still have another session's
+            # Panel may still have another session's; figures are changed outside of Panel.
+            with set_curdoc(document), pn.io.hold():
                 try:
                     waiting.popleft()()
                 except Exception as error:  # Panel's handler sees no callbacks of the document

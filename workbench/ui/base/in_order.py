@@ -1,0 +1,51 @@
+"""Changes of a session reach its page in the order in which they were made.
+
+Panel sends what it changes at once or, while the connection is busy, a little later; Bokeh sends
+what is changed past Panel, such as data of figures, at the end of the callback. Side by side a
+change could overtake the message that tells the page of the model it is made to, or a newer change
+of the same, which the older one then replaced. Here all go Panel's way.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+from bokeh.document import Document
+from bokeh.document.events import DocumentPatchedEvent
+from bokeh.server.connection import ServerConnection
+from bokeh.server.session import ServerSession
+from panel.io import document as panel_document
+
+
+def send_in_order(session: ServerSession) -> None:
+    """Send all changes of a session the same way.
+
+    Parameters
+    ----------
+    session : ServerSession
+        That no page is connected to yet.
+    """
+    subscribe = session.subscribe
+
+    def subscribed(connection: ServerConnection) -> None:
+        connection.send_patch_document = partial(_send, connection)
+        subscribe(connection)
+
+    session.subscribe = subscribed
+
+
+async def _send_nothing_more() -> None:
+    """What Bokeh waits for at the end of the callback."""
+
+
+def _send(connection: ServerConnection, event: DocumentPatchedEvent):
+    document = connection.session.document
+    busy = _waiting(document) or connection._socket.write_lock._block._value == 0
+    way = panel_document.schedule_write_events if busy else panel_document.write_events
+    way(document, [connection], [event])
+    return _send_nothing_more()
+
+
+def _waiting(document: Document) -> bool:
+    """Whether former changes have not been sent yet: Panel has no public name for it."""
+    return document in panel_document._WRITE_MSGS or document in panel_document._WRITE_BLOCK
