@@ -12,7 +12,7 @@ from workbench.gp.models.vbagg.state import VariationalState
 
 SEEDS, DISTINCT, AREAS, KERNEL = (0, 1, 2), 16, 4, "matern32"
 # Above a thousand individuals the first lengthscale is that of a random subsample.
-FEW, MANY = DISTINCT, 1500
+FEW, MANY = DISTINCT, 1100
 
 
 def crowd(individuals: int, total: float) -> Source:
