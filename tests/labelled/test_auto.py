@@ -11,6 +11,7 @@ import workbench as wb
 from tests.reference import country
 from workbench.checks import FitWarning, InputError
 from workbench.evaluation.baselines import GLM, SPLIT
+from workbench.evaluation.evidence import FLAT_MAP
 from workbench.gp.models.vbagg.model import VBAgg
 from workbench.labelled import candidates, verdict
 from workbench.labelled.candidates import CANDIDATES, EFFORTS, candidates_for
@@ -257,6 +258,21 @@ def means(ds):
         value=("bag", value, {"kind": "continuous", "aggregation": "mean", "units": "K"}))
 
 
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::workbench.checks.FitWarning")
+def test_means_that_are_noise_are_not_surely_mapped(ds, two):
+    sure = 0
+    for seed in range(4):
+        drawn = np.random.default_rng(seed).lognormal(2.0, 0.4, ds.sizes["bag"])
+        noise = means(ds).assign(value=("bag", drawn, {
+            "kind": "continuous", "aggregation": "mean", "units": "K"}))
+        fit = quick().fit(noise)
+        stands = verdict.standing(fit.recovery)
+        sure += FLAT_MAP not in (*stands.better, *stands.tied, *stands.unsure, *stands.alone)
+        assert "flat map" in fit.verdict
+    assert sure == 0
+
+
 def fractional(ds):
     return ds.assign(value=ds["value"] + 0.25)
 
@@ -278,8 +294,10 @@ def test_other_kinds_of_values(ds, kind, two):
         assert float(fit.weights.sel(model="slopes")) > 0.7
         assert float(np.corrcoef(total, made["value"] / made["trials"])[0, 1]) > 0.5
     elif kind is means:
-        # Nothing simple stands beside it: both simple maps are of counts.
-        assert fit.recovery["model"].values.tolist() == ["flat", "slopes", MIXTURE]
+        # The simple maps of counts have no meaning here: a flat map stands beside it.
+        assert fit.recovery["model"].values.tolist() == ["flat", "slopes", FLAT_MAP, MIXTURE]
+        stands = verdict.standing(fit.recovery)
+        assert FLAT_MAP not in (*stands.better, *stands.tied, *stands.unsure, *stands.alone)
         assert float(mean.min()) < 0 and "merged ones the mixture has an error of" in fit.verdict
         assert float(fit.weights.sel(model="slopes")) > 0.7     # the values are the covariate
     else:

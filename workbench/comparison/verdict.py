@@ -3,7 +3,8 @@
 In each test a model must be better than the simple map by more than chance (the 95 % interval of
 the paired difference excludes zero); the best of those is used, else the simple map. Fine truth
 decides where there is one, else coarsen and recover, the user's own change of support, else areas
-held out at random, else whatever test there is. Where other tests say otherwise it is said.
+held out at random, else whatever test there is. Between models that it does not tell apart the next
+test decides that does. Where other tests say otherwise it is said.
 """
 
 from __future__ import annotations
@@ -65,10 +66,31 @@ def verdict(data: xr.Dataset) -> tuple[str, str]:
     if not order:
         return "", ("No test has scores of two models, so that nothing can be compared; the notes "
                     "say why.")
-    first = found[order[0]]
-    said = [_use(data, first), _evidence(data, first.test), _coverage(data, first)]
+    first, settled = _settled(data, [found[test] for test in order])
+    said = [_use(data, first), settled, _evidence(data, first.test), _coverage(data, first)]
     said += [_agreement(data, first, [found[t] for t in order[1:]]), _by_map(data, first)]
     return first.use, " ".join(filter(None, said))
+
+
+def _settled(data: xr.Dataset, found: list[Standing]) -> tuple[Standing, str]:
+    """What the first test says, its tie broken by the next test that does, and that in words."""
+    first, *others = found
+    main, base = data.attrs["headline"], data.attrs["baseline"]
+    if first.use == base:
+        return first, ""
+    at = data.sel(test=first.test, score=main)
+    alike = [name for name in first.tied if name != base and not (
+        base in data["model"].values and float(at["upper"].sel(model=name, other=base)) >= 0)]
+    for one in others:
+        if one.use in alike and float(data["lower"].sel(
+                test=one.test, score=main, model=first.use, other=one.use)) > 0:
+            lower = at["lower"].sel(other=one.use).to_series()
+            tied = [n for n in (first.use, *first.tied) if n != one.use and not lower[n] > 0]
+            phrase = str(data["phrase"].sel(test=one.test).item())
+            return (dataclasses.replace(first, use=one.use, tied=tuple(tied)),
+                    f"Between the two {phrase} decide: there {first.use} is worse "
+                    f"({interval(data, one.test, first.use, one.use, main)}).")
+    return first, ""
 
 
 def interval(data: xr.Dataset, test: str, model: str, other: str, score: str) -> str:

@@ -14,6 +14,8 @@ import xarray as xr
 
 #: Names of the simple maps of totals of counts, see `workbench.evaluation.baselines.simple_maps`.
 SPLIT, GLM = "population split", "GLM on totals"
+#: That of means and other values, for which those have no meaning: all areas are alike.
+FLAT_MAP = "flat map"
 #: Standard errors by which a map must be ahead of a simple one to be called surely better.
 SURE = 3.0
 #: Coverage of 95 % intervals that are too narrow to rely on, too narrow, and wider than need be.

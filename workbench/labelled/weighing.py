@@ -10,6 +10,7 @@ import numpy as np
 import xarray as xr
 
 from workbench.checks import InputError
+from workbench.evaluation.evidence import FLAT_MAP
 from workbench.labelled.candidates import Effort
 from workbench.labelled.held_out import hold_out
 from workbench.labelled.verdict import scored, verdict
@@ -67,7 +68,7 @@ def equal_weights(names: list[str], why: str = "the candidates were not tested")
 def weigh(models: Mapping[str, object], ds: xr.Dataset, effort: Effort, seed: int, workers: int,
           progress: bool, callback: Callable | None, values: Mapping[str, Mapping] | None
           ) -> Weighing:
-    """Let candidates and two simple maps recover the areas from merged ones; weights by stacking.
+    """Let candidates and simple maps recover the areas from merged ones; weights by stacking.
 
     Positives out of trials, which cannot be drawn given those of their union, are predicted by
     models that are learnt anew without some of the areas, beside one share for all of them.
@@ -132,13 +133,16 @@ def _recovered(models: Mapping[str, object], ds: xr.Dataset, effort: Effort, opt
     from workbench.evaluation.grouping import fewest_groups, groupings
     from workbench.evaluation.recovery.draws import recover_draws
     from workbench.evaluation.recovery.weights import recovery_weights
+    from workbench.labelled.classes.registry import make_model
 
     names, areas, seed = list(models), ds.sizes[BAG], options["seed"]
     levels = sorted({max(fewest_groups(ds), round(share * areas)) for share in effort.shares})
     groups = groupings(ds, levels, effort.draws, seed)
     tested = dict(models) if values is None else {
         name: AsFitted(model, values[name]) for name, model in models.items()}
-    everyone = tested | simple_maps(ds)
+    # What a map of values that are no counts has to beat is that all areas are alike.
+    flat = tested.get("flat") or make_model("constant")
+    everyone = tested | (simple_maps(ds) or {FLAT_MAP: flat})
     recovered = recover_draws(everyone, ds, groups, **options)
     try:
         found, plausible = (recovery_weights(recovered.sel(model=names), shrink).values

@@ -46,7 +46,8 @@ class Auto(LabelledModel):
     the mixture there (stacking), shrunk, the more the fewer the areas, towards equal weights of all
     that are not certainly worse than the best; a weight below 2 % is set to zero. Two simple maps,
     fitted to the merged totals alone, stand beside it: the population split and a GLM on
-    the totals. The fit warns where one of them recovers the areas better. Positives out of trials,
+    the totals; beside means and other values that are no counts, a flat map. The fit warns where
+    one of them recovers the areas better. Positives out of trials,
     which cannot be drawn given those of their union, are predicted by candidates learnt anew
     without some of the areas, in turns, beside one share for all of them.
 
