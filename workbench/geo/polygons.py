@@ -27,6 +27,7 @@ from workbench.geo.spreading import inhabited, spread
 from workbench.geo.totals import index_by, joined, positives, with_trials
 from workbench.geo.treatments import Record, treatments_from
 from workbench.geo.windows import extent_of
+from workbench.geo.zero_weight import extents, record_of
 
 UNREAD = "without polygons there is nothing more to look at"
 
@@ -145,7 +146,8 @@ def bag_polygons(
     xr.Dataset
         A bagged dataset with row, column and coverage of the individuals, bag_geometry, and the
         attributes grid_transform, grid_shape, outside_weight, outside_share (of what lies in no
-        area that was given), left_out_weight (in areas that were left out) and treatments.
+        area that was given), left_out_weight (in areas that were left out), area_pixels
+        (extent of the areas), zero_weight_pixels (of it, what was dropped for that) and treatments.
 
     Raises
     ------
@@ -230,6 +232,7 @@ def bag_polygons(
                       areas.index.to_numpy()[area], grid,
                       None if made or dropped.empty else covered_by(dropped, grid))
     counted(individuals=cell.size)
+    sizes, given_ids = extents(grid.values, area, cell, coverage, len(areas)), areas.index
     area, cell, coverage = weighted(grid, area, cell, coverage, options, record)
     matrix, whole = pixel_covariates(
         layers, cell, grid.values.ravel()[cell] * coverage, options, record
@@ -280,7 +283,7 @@ def bag_polygons(
     if trials is not None:
         ds = with_trials(ds, areas, trials)
     ds["individual"] = np.arange(cell.size)
-    ds.attrs |= dict(attrs or {}) | outside | {
+    ds.attrs |= dict(attrs or {}) | outside | record_of(sizes, given_ids.isin(areas.index)) | {
         "crs": grid.rio.crs.to_string(),
         "grid_transform": [float(v) for v in tuple(transform)[:6]],
         "grid_shape": [int(n) for n in grid.shape],
