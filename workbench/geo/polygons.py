@@ -220,7 +220,7 @@ def bag_polygons(
     if grid is None:                        # a check goes on with areas where a raster is unusable
         named = layers if wanted is None else {grid_of: wanted}
         grid = made_weight(weight if is_word(weight) else "area", named, areas, record,
-                           people, grid_size)
+                           people, grid_size, "mean" if trials else aggregation)
     layers = aligned(layers, grid, options, record, coded)
     with part("raster", "distance_to"):
         layers = with_derived(layers, grid, distance_to, None, record)
