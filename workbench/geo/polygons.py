@@ -230,7 +230,7 @@ def bag_polygons(
     made = is_word(weight)
     outside = account(grid.values, cell, coverage, options, record, made,
                       areas.index.to_numpy()[area], grid,
-                      None if made or dropped.empty else covered_by(dropped, grid))
+                      None if dropped.empty else covered_by(dropped, grid))
     counted(individuals=cell.size)
     sizes, given_ids = extents(grid.values, area, cell, coverage, len(areas)), areas.index
     area, cell, coverage = weighted(grid, area, cell, coverage, options, record)
@@ -245,7 +245,7 @@ def bag_polygons(
     if people is not None:
         held = spread(numeric_column(areas, people, "population"), area, held)
         held_of, held_in = people, weight_units or "persons"
-        counted(weight=np.nansum(persons), twice=0)
+        counted(weight=np.nansum(persons), outside=0, twice=0)
         record.note(f"the population of each area, column {people!r}, was spread over its pixels "
                     f"{'evenly' if is_word(weight) else f'in proportion to {grid.name!r}'}")
 
