@@ -24,7 +24,7 @@ from workbench.geo.rasters import read_rasters
 from workbench.geo.resampling import aligned, grid_named, summed
 from workbench.geo.shapes import coordinate_units
 from workbench.geo.spreading import inhabited, spread
-from workbench.geo.totals import index_by, joined, positives, with_trials
+from workbench.geo.totals import index_by, joined, positives, require_joined, with_trials
 from workbench.geo.treatments import Record, treatments_from
 from workbench.geo.windows import extent_of
 from workbench.geo.zero_weight import extents, record_of
@@ -207,11 +207,13 @@ def bag_polygons(
         with part("polygons", "polygons"):
             areas = areas_read(polygon_crs or grid.rio.crs.to_string())
     require(areas is not None, UNREAD)
-    values, kept = np.zeros(len(areas)), np.ones(len(areas), dtype=bool)
+    values, kept, tested = np.zeros(len(areas)), np.ones(len(areas), dtype=bool), None
     with part("value", value):
-        values, kept = positives(areas, value, trials, kind, options, record)
+        values, kept = positives(areas, value, trials, kind, options, record, totals)
+        tested = trials                     # None in a check of trials that cannot be used
     if population is not None:
         with part("value", population):
+            require_joined(areas, population, "population", totals)
             kept = kept & inhabited(areas, population, options, record)
             require(bool(kept.any()), f"no area with a value has a population in {population!r}")
             people, persons = population, numeric_column(areas, population, "population")
@@ -280,8 +282,8 @@ def bag_polygons(
         value_attrs={"long_name": value, "units": value_units, "kind": kind,
                      "aggregation": "mean" if trials else aggregation},
     )
-    if trials is not None:
-        ds = with_trials(ds, areas, trials)
+    if tested is not None:
+        ds = with_trials(ds, areas, tested)
     ds["individual"] = np.arange(cell.size)
     ds.attrs |= dict(attrs or {}) | outside | record_of(sizes, given_ids.isin(areas.index)) | {
         "crs": grid.rio.crs.to_string(),
