@@ -189,6 +189,11 @@ def test_a_spec_can_be_written_first_and_run_later(files):
     assert workbench("run", spec, "--out", out, "--quiet").exit_code == 0
     with xr.open_dataset(out) as maps:
         assert Spec.from_json(maps.attrs["spec"]) == Spec.read(spec)
+    made = out.read_bytes()
+    for name in (out, files / "later.cog.tif"):             # a map is never replaced by its Spec
+        refused = workbench("disaggregate", *arguments, "--spec-only", "--out", name)
+        assert f"give --out {name.with_suffix('.json')}" in error_of(refused)
+    assert out.read_bytes() == made and not (files / "later.cog.tif").exists()
 
 
 def test_treatments_are_flags(files):

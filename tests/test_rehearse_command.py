@@ -51,6 +51,8 @@ def test_a_spec_alone_is_written_and_maps_flags_are_refused(stored):
     folder, _ = stored
     assert workbench(*ROLL, "--spec-only", "--out", folder / "s.json").exit_code == 0
     assert wb.RehearseSpec.read(folder / "s.json").truths == 3
+    refused = workbench(*ROLL, "--spec-only", "--out", folder / "tables.txt")
+    assert refused.exit_code == 2 and "tables.json" in refused.output
     with pytest.raises(InputError, match="makes no map"):
         wb.RehearseSpec("swiss-roll", threshold=1.0)
     refused = workbench(*ROLL, "--out", folder / "map.xlsx")

@@ -62,7 +62,7 @@ def test_both_sides_of_the_antimeridian(ds):
     for about in ({"crs": "EPSG:4326"}, {}):
         assert oddities(placed(ds, east, **about)) == []
         only(oddities(placed(ds, fiji, **about)), "both ends are taken to be 359.", "+lon_0=180",
-             "add 360 to the negative longitudes")
+             "add 360 to the negative longitudes", "-r sum -ot Float32 for people")
     with pytest.warns(DataWarning, match="add 360 to the negative longitudes"):
         wb.Constant().fit(placed(ds, fiji, crs="EPSG:4326"))
     greenwich = rng.uniform(-8, 8, size) % 360

@@ -182,6 +182,18 @@ def test_a_filegdb_and_its_layers(tmp_path):
     assert bagged([height()], path, layer="cities", outside="report").sizes["bag"] == 4
 
 
+def test_what_it_means_that_no_weight_is_given():
+    """Of totals, of means, and of places whose values are not known."""
+    given = areas(**floats())
+    for ds in (wb.bag_polygons(given, [height()], value="cases"),
+               wb.polygon_places(given, [height()])):
+        assert "so that rates are per km²; give a raster of population, or" in ds.treatments
+    means = wb.bag_polygons(given, [height()], value="cases", aggregation="mean",
+                            kind="continuous").treatments
+    assert ("every km² counts alike in an area's mean; give a raster of population for means per "
+            "person") in means and "rates" not in means
+
+
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::workbench.checks.WorkbenchWarning")
 def test_from_the_command_line(tmp_path, monkeypatch):

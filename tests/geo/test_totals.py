@@ -63,7 +63,8 @@ def test_the_polygons_may_call_their_id_otherwise():
      "of an area"),
     (lambda t: t.assign(code=[None, *t["code"][1:]]), "1 rows of the table of totals have no id"),
     (lambda t: t.rename(columns={"code": "id"}), "the table of totals lacks columns ['code']"),
-    (lambda t: t.drop(columns="cases"), "no column 'cases'"),
+    (lambda t: t.drop(columns="cases"), "neither the table of totals nor the polygons have a "
+     "column 'cases' for the value; they have ["),
 ])
 def test_ids_without_a_partner_are_named(change, said):
     with pytest.raises(InputError) as refused:
@@ -92,6 +93,16 @@ def test_a_table_in_another_encoding_is_read_when_it_is_named(tmp_path):
 @pytest.fixture(scope="module")
 def survey():
     return bagged(value="positive", trials="tested", labels={"region": "region"})
+
+
+def test_a_column_of_trials_that_is_missing_is_missed_in_the_table(folder):
+    with pytest.raises(InputError, match="neither totals.csv nor the polygons have a column "
+                                         "'teste' for the trials; they have .*'tested'"):
+        bagged(folder / "totals.csv", value="positive", trials="teste")
+    with pytest.raises(InputError, match="neither totals.csv .*'inhabitants' for the population"):
+        bagged(folder / "totals.csv", population="inhabitants")
+    with pytest.raises(InputError, match="the polygons have no column 'teste' for the trials"):
+        wb.bag_polygons(areas(), [height()], people(), "code", trials="teste")
 
 
 @pytest.mark.slow

@@ -81,6 +81,41 @@ def test_totals_before_and_after_add_up(spoilt):
     assert balance == pytest.approx(weight["kept"], rel=1e-6)
 
 
+@pytest.mark.parametrize("weight", ["area", "uniform"])
+def test_what_a_made_weight_has_outside_all_areas_is_not_left_out_of_them(tmp_path, weight):
+    arguments = kit.write_kit(tmp_path)
+    areas = kit.frame().iloc[:-1].astype({"cases": float})      # the raster has a square more
+    areas.loc[0, "cases"] = np.nan
+    kit.write_areas(tmp_path, areas)
+    totals = kit.checked(arguments | {"weight": weight, "missing_value": "drop"}).totals
+    share = (totals.loc["weight"] / totals.loc["weight", "read"]).tolist()
+    assert share == pytest.approx([1, 1 / 12, 0, 1 / 12, 10 / 12], abs=1e-5)    # see COLUMNS
+    assert totals.loc["weight", "in several"] == 0              # not what rounding makes of it
+    ds = wb.bag_polygons(arguments["data"], arguments["covariates"], weight, "cases", id="code",
+                         missing_value="drop", outside="error")
+    assert ds.attrs["outside_weight"] == 0                      # it is nobody's
+
+
+def test_a_population_of_the_areas_has_nothing_outside(tmp_path):
+    arguments = kit.write_kit(tmp_path)
+    kit.write_areas(tmp_path, kit.frame(inhabitants=1000.0).iloc[:-1])
+    for weight in ("area", arguments["weight"]):
+        totals = kit.checked(arguments | {"weight": weight, "population": "inhabitants"}).totals
+        assert totals.loc["weight"].tolist() == [11_000, 0, 0, 0, pytest.approx(11_000)]
+
+
+def test_a_check_goes_on_where_a_survey_has_no_such_columns(tmp_path):
+    arguments = kit.write_kit(tmp_path)
+    table = pd.DataFrame({"code": kit.frame()["code"], "positive": 3, "tested": 9})
+    table.to_csv(tmp_path / "survey.csv", index=False)
+    survey = arguments | {"totals": tmp_path / "survey.csv", "join": "code"}
+    for value, trials in (("positive", "teste"), ("positiv", "tested"), ("positiv", "teste")):
+        found = kit.checked(survey | {"value": value, "trials": trials})
+        wrong = value if value == "positiv" else trials
+        assert f"neither survey.csv nor the polygons have a column {wrong!r}" in (
+            found.of("error")[0].what)
+
+
 def test_the_table_holds_every_finding(spoilt):
     found = kit.checked(spoilt)
     table = found.table()

@@ -141,7 +141,8 @@ FAULTS = {
                                  (45.0, 50.3)),
                 kit.write_raster(folder / "slope.tif", kit.slope(), "EPSG:4326", 0.01,
                                  (45.0, 50.3))]},
-        "crs-degrees", "warning", ("EPSG:4326",), None, "71 km", "-t_srs EPSG:32638",
+        "crs-degrees", "warning", ("EPSG:4326",), None, "71 km",
+        "-t_srs EPSG:32638 with -r sum -ot Float32 for people",
         correct=right),
     "polygons elsewhere": Fault(
         areas(lambda f: f.set_geometry(f.translate(9e5, 0))), "apart", "error",

@@ -6,6 +6,7 @@ import numpy as np
 import xarray as xr
 
 from workbench.bagging.findings import WARNING, Finding
+from workbench.bagging.warping import gdalwarp
 from workbench.checks import package
 
 _TURN = 360.0           # degrees
@@ -39,13 +40,14 @@ def over_a_seam(ds: xr.Dataset) -> list[Finding]:
             else f"subtract 360 from the longitudes from {east:.4g} on")
     span = float(seen[-1] - seen[0])
     middle = ((west + east + _TURN) / 2 + _HALF) % _TURN - _HALF
+    place = (f"'+proj=laea +lat_0={round(float(ds['y'].values.mean()))} +lon_0={round(middle)} "
+             "+datum=WGS84 +units=m'")
     return [Finding(
         "antimeridian", f"longitudes reach from {seen[0]:.4g} to {west:.4g} and from {east:.4g} to "
         f"{seen[-1]:.4g} degrees: both ends are taken to be {span:.4g} degrees apart, and are "
         f"{_TURN - span:.3g} apart around the globe",
-        f"{turn}, or use a projection of the place: gdalwarp -t_srs "
-        f"'+proj=laea +lat_0={round(float(ds['y'].values.mean()))} +lon_0={round(middle)} "
-        "+datum=WGS84 +units=m' on the rasters, which polygons follow by themselves",
+        f"{turn}, or use a projection of the place: {gdalwarp(f'-t_srs {place}')}; polygons follow "
+        "by themselves",
         where=("x",), severity=WARNING,
         effect="neighbours over this line teach the map nothing about each other")]
 

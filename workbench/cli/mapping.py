@@ -20,7 +20,7 @@ from workbench.cli.options import (
 )
 from workbench.cli.region import asked_at, flags_at, region_flags
 from workbench.cli.sharing import fields_of, takes
-from workbench.outputs import check_output, write_bytes
+from workbench.cli.specs import write_spec
 from workbench.pipeline.base import BaseSpec
 from workbench.pipeline.spec import (
     AggregateSpec,
@@ -171,8 +171,4 @@ def _make(spec: BaseSpec, out: Path, report: Path | None, spec_only: bool, save_
             "one of --spec-only and --save-fit")
     require(report is None, "--spec-only fits nothing that --report could be about; give one of "
             "the two, or run the Spec with workbench run SPEC --report FILE")
-    from workbench.pipeline.inputs import input_files
-
-    check_output(out, inputs=input_files(spec))
-    write_bytes(out, spec.to_json() + "\n")
-    typer.echo(f"wrote {out}; run it with: workbench run {out}")
+    write_spec(spec, out)

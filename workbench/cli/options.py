@@ -151,7 +151,7 @@ def output_flags(
         ".html.")] = None,
     spec_only: Annotated[bool, typer.Option(
         "--spec-only", rich_help_panel=OUTPUT,
-        help="Write the Spec to OUT as JSON; fit nothing.")] = False,
+        help="Write the Spec to OUT (.json); fit nothing.")] = False,
     save_fit: Annotated[Path | None, typer.Option(
         rich_help_panel=OUTPUT, help="Write the fit, too (.wbfit), for workbench predict.")] = None,
     quiet: Quiet = False,

@@ -24,7 +24,8 @@ from workbench.cli.options import (
 )
 from workbench.cli.region import flags_at
 from workbench.cli.sharing import fields_of, takes
-from workbench.outputs import check_output, unfinished, write_bytes
+from workbench.cli.specs import write_spec
+from workbench.outputs import check_output, unfinished
 from workbench.pipeline import flags
 from workbench.pipeline.spec import RehearseSpec
 
@@ -86,11 +87,7 @@ def rehearse(
         with computing_on(scheduler, workers) as many:
             make_rehearsal(spec, out, quiet, many, resume)
         return
-    from workbench.pipeline.inputs import input_files
-
-    check_output(out, inputs=input_files(spec))
-    write_bytes(out, spec.to_json() + "\n")
-    typer.echo(f"wrote {out}; run it with: workbench run {out}")
+    write_spec(spec, out)
 
 
 def _is_place(text: str) -> bool:

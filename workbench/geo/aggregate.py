@@ -45,8 +45,8 @@ def aggregate(maps: xr.Dataset, polygons: object, *, id: str | None = None,
         Along ``bag``, the new polygons: ``mean``, ``std``, ``value_quantile`` (quantile, bag) and
         ``exceedance`` of the total (or mean, where the areas' values are means), of several
         thresholds (threshold, bag), ``rate`` per unit of weight, ``weight``, ``covered`` (the share
-        of the polygon's area that the map covers; totals are of that part), and the draws
-        themselves, ``draw`` (sample, bag), which are joint.
+        of the polygon's area that the map covers, pixels of zero weight inside areas included;
+        totals are of that part), and the draws themselves, ``draw`` (sample, bag), which are joint.
 
     Raises
     ------

@@ -10,6 +10,7 @@ import numpy as np
 import xarray as xr
 
 from workbench.bagging.grids import UNEVEN
+from workbench.bagging.warping import RESAMPLING
 from workbench.checks import package, require
 
 _AXES = (("y", -1), ("x", 1))       # with the direction in which coordinates grow
@@ -43,7 +44,7 @@ def laid_out(name: str, band: xr.DataArray) -> xr.DataArray:
     known = _stored(band)
     require(known is None or known.b == known.d == 0,
             f"raster {name!r} is rotated (transform {tuple(known or ())[:6]}); warp it to a "
-            "north-up grid first, e.g. with gdalwarp")
+            f"north-up grid first: gdalwarp with {RESAMPLING}")
     bare = [axis for axis, _ in _AXES if axis not in band.coords]
     require(not bare or known is not None, f"raster {name!r} has no coordinates of its pixels "
             f"along {' and '.join(bare)}, and no transform: nobody can tell where it lies; assign "

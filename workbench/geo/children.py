@@ -149,7 +149,8 @@ def bag_children(
     if known is None:
         observed, kept = value_column(fine, value, kind, options, record)
         fine, observed = fine[kept], observed[kept]
-    fine, weight, units_of_weight = weighed(fine, weight, unit, record)
+    fine, weight, units_of_weight = weighed(
+        fine, weight, unit, record, "mean" if trials else aggregation)
     positive = _positive(fine, weight, options, record)
     fine = fine[positive]
     matrix, complete = _complete(fine, list(covariates), options, record)

@@ -108,7 +108,8 @@ def account(
     record : Record
         Receives what was found.
     made : bool
-        Whether the weight was made for these areas, so that what lies outside means nothing.
+        Whether the weight was made for these areas, so that what lies outside them or in areas that
+        were left out is counted by a check, and means nothing else.
     owner : np.ndarray, optional
         Id of the area of each entry of ``cell``, to say which ones overlap.
     grid : xr.DataArray, optional
@@ -153,7 +154,9 @@ def account(
                         severity=NOTE if few else WARNING)
     free = np.clip(1 - covered, 0, 1)           # of no area that is kept
     beyond = free if dropped is None else np.clip(free - dropped, 0, 1)
-    outside = 0.0 if made else float((flat * beyond).sum())
+    outside = float((flat * beyond).sum())
+    counted(outside=outside)
+    outside = 0.0 if made else outside
     lost = 0.0 if made else float((flat * (free - beyond)).sum())
     if lost <= ROUNDING * total:
         lost = 0.0
@@ -169,7 +172,6 @@ def account(
                         "as an outline of the whole country",
                     severity=WARNING if lost > MUCH * total else NOTE)
     share = outside / total if total else 0.0
-    counted(outside=outside)
     if share > 1e-6:
         sentence = f"{outside:,.6g} of the weight ({share:.2%}) lies outside all areas"
         left = (beyond > 1e-6) & (flat > 0)

@@ -16,6 +16,15 @@ _MOST = 2000
 _LATTICE = 50           # places along each side at which a projection's scale is computed
 
 
+def unweighted(aggregation: str) -> str:
+    """What it means that no weight was given, for values that are totals or means."""
+    if aggregation == "mean":
+        return ("no weight was given: every km² counts alike in an area's mean; give a raster of "
+                "population for means per person")
+    return ("no weight was given: every km² counts alike, so that rates are per km²; give a raster "
+            "of population, or a column of the areas with it, for rates per person")
+
+
 def is_word(weight: object) -> bool:
     """Whether a weight is one of the words, or not given, rather than a raster."""
     return weight is None or (isinstance(weight, str) and weight in WEIGHTS)
@@ -44,7 +53,8 @@ def weight_units(weight: object, units: str | None) -> str:
 
 
 def made_weight(weight: str | None, layers: dict[str, xr.DataArray], areas, record: Record,
-                people: str | None = None, cells: int = CELLS) -> xr.DataArray:
+                people: str | None = None, cells: int = CELLS, aggregation: str = "sum"
+                ) -> xr.DataArray:
     """A raster of weights on the grid of the first covariate, or on one laid over the areas.
 
     Parameters
@@ -61,6 +71,8 @@ def made_weight(weight: str | None, layers: dict[str, xr.DataArray], areas, reco
         Column of the areas whose population is spread over the pixels in these proportions.
     cells : int
         Square pixels along the longer side of the areas' extent, where a grid is laid over them.
+    aggregation : {"sum", "mean"}
+        What the areas' values are, to say what it means that no weight was given.
 
     Returns
     -------
@@ -80,9 +92,7 @@ def made_weight(weight: str | None, layers: dict[str, xr.DataArray], areas, reco
         told = (f"a grid of {grid.shape[0]} x {grid.shape[1]} pixels over the areas, as there are "
                 "no covariates: the map follows place alone")
     if weight is None:
-        record.note("no weight was given: every km² counts alike, so that rates are per km²; "
-                    "give a raster of population, or a column of the areas with it, for rates per "
-                    "person")
+        record.note(unweighted(aggregation))
     by = "their area in km²" if kind == "area" else "one each"
     record.note(f"individuals are {told}" + ("" if people else f", weighted by {by}"),
                 **about)

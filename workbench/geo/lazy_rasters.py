@@ -8,6 +8,7 @@ from pathlib import Path
 import xarray as xr
 
 from workbench.bagging.findings import part
+from workbench.bagging.warping import gdalwarp
 from workbench.checks import choose, package, reading, require
 from workbench.geo.axes import check_even
 from workbench.geo.netcdf import axis_names, netcdf_engine
@@ -70,7 +71,7 @@ def open_rasters(rasters: str | Path | Sequence[str | Path] | Mapping[str, str |
     first, grid = next(iter(found.items()))
     for name, band in found.items():
         require(same_grid(grid, band), f"raster {name!r} lies on another grid than {first!r}; "
-                "resample it to the same pixels first, e.g. with gdalwarp -te ... -ts ...")
+                f"bring it to the same pixels first: {gdalwarp('-te ... -ts ...')}")
     # Coordinates that agree to a fraction of a pixel are those of the first.
     same = {axis: grid[axis] for axis in ("y", "x")}
     ds = xr.Dataset({name: band.assign_coords(same) for name, band in found.items()})

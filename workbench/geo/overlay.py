@@ -8,9 +8,10 @@ from scipy.sparse import csr_array
 
 from workbench.checks import package, require
 from workbench.geo.areas import read_polygons, require_column
-from workbench.geo.coverage import coverage_fractions
+from workbench.geo.coverage import ROUNDING, coverage_fractions
 from workbench.geo.maps import to_raster
 from workbench.geo.treatments import Record
+from workbench.geo.zero_weight import gaps
 
 _COLLECTION = 7     # shapely's type id of geometries of several kinds
 
@@ -71,7 +72,9 @@ def shares_in(ds: xr.Dataset, zones) -> tuple[csr_array, np.ndarray]:
     shares : scipy.sparse.csr_array (zones, individuals)
         From 0 to 1.
     covered : array (zones,)
-        Share of each zone's area.
+        Share of each zone's area. Pixels of zero weight inside areas, which are no individuals, are
+        covered, too, if the dataset's record tells them from pixels of unknown weight or
+        covariates; where there are both, it is the least that can be covered.
 
     Raises
     ------
@@ -111,6 +114,9 @@ def _of_pixels(ds: xr.Dataset, zones) -> tuple[csr_array, np.ndarray]:
     # In the plane of the CRS, as pixels are, also where that is degrees: it is a share.
     whole = package("shapely", extra="geo").area(zones.geometry.to_numpy())
     covered = size * np.bincount(once["zone"], once["inside"], len(zones)) / whole
+    outlined = size * np.bincount(zone[piece], inside, len(zones)) / whole
+    if bagged and (outlined - covered > ROUNDING).any():
+        covered = np.maximum(covered, outlined - size * gaps(ds, grid, float(part.sum())) / whole)
     shares = (found["inside"] / found["part"]).clip(upper=1)    # single precision, and even mixing
     return csr_array((shares, (found["zone"], found["individual"])),
                      shape=(len(zones), own.size)), covered

@@ -16,7 +16,8 @@ from workbench.geo.treatments import CleaningOptions, Record
 _EQUAL_AREA = "EPSG:6933"
 
 
-def weighed(fine, weight: str | None, units: Mapping[str, str], record: Record):
+def weighed(fine, weight: str | None, units: Mapping[str, str], record: Record,
+            aggregation: str = "sum"):
     """Small polygons with a column of weights, its name and its units.
 
     Parameters
@@ -29,6 +30,8 @@ def weighed(fine, weight: str | None, units: Mapping[str, str], record: Record):
         As given.
     record : Record
         Receives what the weight is.
+    aggregation : {"sum", "mean"}
+        What the areas' values are.
 
     Returns
     -------
@@ -38,8 +41,8 @@ def weighed(fine, weight: str | None, units: Mapping[str, str], record: Record):
     if weight is not None and (weight in fine or weight not in WEIGHTS):
         return fine, weight, units.get(weight, "persons")
     kind = weight or "area"
-    record.note(("no weight was given: every km² counts alike, so that rates are per km²; "
-                 if weight is None else "")
+    per = "in an area's mean" if aggregation == "mean" else "so that rates are per km²"
+    record.note((f"no weight was given: every km² counts alike, {per}; " if weight is None else "")
                 + f"individuals are weighted by {'their area in km²' if kind == 'area' else 'one'}")
     km2 = fine.geometry.to_crs(_EQUAL_AREA).area / 1e6 if kind == "area" else 1.0
     return fine.assign(**{kind: km2}), kind, "km²" if kind == "area" else "polygons"

@@ -72,7 +72,8 @@ def bag_periods(bag: Callable[..., xr.Dataset], given: dict[str, Any]) -> xr.Dat
         warnings.simplefilter("ignore", DataWarning)
         static = bag(**{k: v for k, v in given.items() if k not in _OF_VALUES}, value=value,
                      totals=still, join=id, covariates=covariates, kind="continuous",
-                     weight=weight, aggregation="mean", **treatments)
+                     weight=weight, aggregation="mean" if trials else given["aggregation"],
+                     **treatments)
     record.extend(line for line in static.attrs.pop("treatments").split("\n")
                   if line != "none" and not line.startswith("look at this:"))
     static.attrs.pop("sanity", None)

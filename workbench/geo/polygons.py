@@ -24,9 +24,10 @@ from workbench.geo.rasters import read_rasters
 from workbench.geo.resampling import aligned, grid_named, summed
 from workbench.geo.shapes import coordinate_units
 from workbench.geo.spreading import inhabited, spread
-from workbench.geo.totals import index_by, joined, positives, with_trials
+from workbench.geo.totals import index_by, joined, positives, require_joined, with_trials
 from workbench.geo.treatments import Record, treatments_from
 from workbench.geo.windows import extent_of
+from workbench.geo.zero_weight import extents, record_of
 
 UNREAD = "without polygons there is nothing more to look at"
 
@@ -145,7 +146,8 @@ def bag_polygons(
     xr.Dataset
         A bagged dataset with row, column and coverage of the individuals, bag_geometry, and the
         attributes grid_transform, grid_shape, outside_weight, outside_share (of what lies in no
-        area that was given), left_out_weight (in areas that were left out) and treatments.
+        area that was given), left_out_weight (in areas that were left out), area_pixels
+        (extent of the areas), zero_weight_pixels (of it, what was dropped for that) and treatments.
 
     Raises
     ------
@@ -205,11 +207,13 @@ def bag_polygons(
         with part("polygons", "polygons"):
             areas = areas_read(polygon_crs or grid.rio.crs.to_string())
     require(areas is not None, UNREAD)
-    values, kept = np.zeros(len(areas)), np.ones(len(areas), dtype=bool)
+    values, kept, tested = np.zeros(len(areas)), np.ones(len(areas), dtype=bool), None
     with part("value", value):
-        values, kept = positives(areas, value, trials, kind, options, record)
+        values, kept = positives(areas, value, trials, kind, options, record, totals)
+        tested = trials                     # None in a check of trials that cannot be used
     if population is not None:
         with part("value", population):
+            require_joined(areas, population, "population", totals)
             kept = kept & inhabited(areas, population, options, record)
             require(bool(kept.any()), f"no area with a value has a population in {population!r}")
             people, persons = population, numeric_column(areas, population, "population")
@@ -218,7 +222,7 @@ def bag_polygons(
     if grid is None:                        # a check goes on with areas where a raster is unusable
         named = layers if wanted is None else {grid_of: wanted}
         grid = made_weight(weight if is_word(weight) else "area", named, areas, record,
-                           people, grid_size)
+                           people, grid_size, "mean" if trials else aggregation)
     layers = aligned(layers, grid, options, record, coded)
     with part("raster", "distance_to"):
         layers = with_derived(layers, grid, distance_to, None, record)
@@ -228,8 +232,9 @@ def bag_polygons(
     made = is_word(weight)
     outside = account(grid.values, cell, coverage, options, record, made,
                       areas.index.to_numpy()[area], grid,
-                      None if made or dropped.empty else covered_by(dropped, grid))
+                      None if dropped.empty else covered_by(dropped, grid))
     counted(individuals=cell.size)
+    sizes, given_ids = extents(grid.values, area, cell, coverage, len(areas)), areas.index
     area, cell, coverage = weighted(grid, area, cell, coverage, options, record)
     matrix, whole = pixel_covariates(
         layers, cell, grid.values.ravel()[cell] * coverage, options, record
@@ -242,7 +247,7 @@ def bag_polygons(
     if people is not None:
         held = spread(numeric_column(areas, people, "population"), area, held)
         held_of, held_in = people, weight_units or "persons"
-        counted(weight=np.nansum(persons), twice=0)
+        counted(weight=np.nansum(persons), outside=0, twice=0)
         record.note(f"the population of each area, column {people!r}, was spread over its pixels "
                     f"{'evenly' if is_word(weight) else f'in proportion to {grid.name!r}'}")
 
@@ -277,10 +282,10 @@ def bag_polygons(
         value_attrs={"long_name": value, "units": value_units, "kind": kind,
                      "aggregation": "mean" if trials else aggregation},
     )
-    if trials is not None:
-        ds = with_trials(ds, areas, trials)
+    if tested is not None:
+        ds = with_trials(ds, areas, tested)
     ds["individual"] = np.arange(cell.size)
-    ds.attrs |= dict(attrs or {}) | outside | {
+    ds.attrs |= dict(attrs or {}) | outside | record_of(sizes, given_ids.isin(areas.index)) | {
         "crs": grid.rio.crs.to_string(),
         "grid_transform": [float(v) for v in tuple(transform)[:6]],
         "grid_shape": [int(n) for n in grid.shape],

@@ -84,7 +84,7 @@ def polygon_places(
         warnings.simplefilter("ignore", DataWarning)
         ds = bag_polygons(
             areas.assign(**{_NONE: 0.0}), covariates, weight, _NONE, kind="continuous",
-            aggregation="mean", population=population, id=id, name=name, labels=labels,
+            aggregation="sum", population=population, id=id, name=name, labels=labels,
             weight_units=weight_units, raster_crs=raster_crs, nodata=nodata, variable=variable,
             classes=classes, class_labels=class_labels, grid_of=grid_of, distance_to=distance_to,
             slope_of=slope_of, weight_variable=weight_variable, grid_size=grid_size, attrs=attrs,

@@ -10,7 +10,7 @@ import xarray as xr
 from workbench import schema
 from workbench.bagging.tables import read_table, require_columns
 from workbench.checks import InputError, option, require
-from workbench.geo.areas import numeric_column, value_column
+from workbench.geo.areas import numeric_column, require_column, value_column
 from workbench.geo.treatments import CleaningOptions, Record
 
 
@@ -80,13 +80,41 @@ def table_with_ids(totals: object, join: str | None, encoding: str | None):
     """
     require(join is not None, "name the column of the table that has the areas' ids: "
             + option("join", "COLUMN"))
-    name = Path(totals).name if isinstance(totals, str | Path) else "the table of totals"
+    name = table_name(totals)
     frame = read_table(totals, text=[join], encoding=encoding)
     require_columns(frame, [join], name)
     absent = frame[join].isna()
     require(not absent.any(), f"{int(absent.sum())} rows of {name} have no id in column {join!r} "
             f"(first: row {np.flatnonzero(absent)[:1].tolist()}); fill or remove them")
     return frame.assign(**{join: frame[join].map(_plain)}), name
+
+
+def table_name(totals: object) -> str:
+    """What messages call a table of totals."""
+    return Path(totals).name if isinstance(totals, str | Path) else "the table of totals"
+
+
+def require_joined(areas, name: str, role: str, totals: object) -> None:
+    """Refuse a column that neither a table nor the polygons it was joined to have.
+
+    Parameters
+    ----------
+    areas : geopandas.GeoDataFrame
+        From `joined`, or polygons alone.
+    name, role : str
+        The column, and what it is for.
+    totals : DataFrame, str, Path or None
+        The table; without one the message is of the polygons alone.
+
+    Raises
+    ------
+    InputError
+        Naming the table, and the columns that there are.
+    """
+    if totals is None:
+        require_column(areas, name, role)
+    require(name in areas, f"neither {table_name(totals)} nor the polygons have a column {name!r} "
+            f"for the {role}; they have {[c for c in areas.columns if c != areas.geometry.name]}")
 
 
 def refuse_repeated(ids, name: str) -> None:
@@ -142,7 +170,7 @@ def partners(ids, areas, name: str, options: CleaningOptions, record: Record) ->
 
 
 def positives(areas, value: str, trials: str | None, kind: str, options: CleaningOptions,
-              record: Record) -> tuple[np.ndarray, np.ndarray]:
+              record: Record, totals: object = None) -> tuple[np.ndarray, np.ndarray]:
     """Values of areas, and which are kept; checked against their trials, where they have any.
 
     Parameters
@@ -155,6 +183,8 @@ def positives(areas, value: str, trials: str | None, kind: str, options: Cleanin
         Column of the numbers of trials; the values are then positives among them.
     kind, options, record
         As of `workbench.geo.areas.usable_values`.
+    totals : DataFrame, str or Path, optional
+        The table that was joined to the areas, where one was.
 
     Returns
     -------
@@ -167,9 +197,11 @@ def positives(areas, value: str, trials: str | None, kind: str, options: Cleanin
     InputError
         If a number of trials is missing, negative or not whole, or below the positives.
     """
+    require_joined(areas, value, "value", totals)
     values, kept = value_column(areas, value, kind, options, record)
     if trials is None:
         return values, kept
+    require_joined(areas, trials, "trials", totals)
     numbers = numeric_column(areas, trials, "trials")
     survey_errors(values, numbers, kept, areas.index.to_numpy(), kind, (value, trials), record)
     return values, kept

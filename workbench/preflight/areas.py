@@ -12,6 +12,7 @@ from workbench import schema
 from workbench.bagging import bag_values
 from workbench.bagging.findings import NOTE, WARNING, Finding
 from workbench.bagging.tables import read_table
+from workbench.bagging.warping import gdalwarp
 from workbench.checks import choose, option, package, require
 
 SMALL = 2.0                 # pixels below which an area has no inside
@@ -79,8 +80,8 @@ def degrees(ds: xr.Dataset) -> list[Finding]:
              f"{float(ds['y'].min()):.3g} to {float(ds['y'].max()):.3g}")
     return [Finding(
         "crs-degrees", f"coordinates are degrees (longitude {reach}): one of longitude is "
-        f"{111.3 * ratio:.0f} km, one of latitude 111 km", "reproject the rasters, e.g. with "
-        f"gdalwarp -t_srs {_projection(ds)}; polygons follow by themselves",
+        f"{111.3 * ratio:.0f} km, one of latitude 111 km", "reproject each raster as "
+        f"it needs: {gdalwarp(f'-t_srs {_projection(ds)}')}; polygons follow by themselves",
         where=(":".join(crs.to_authority() or ()) or crs.name,),
         severity=WARNING if ratio < _NARROW else NOTE,
         effect=f"distances east to west count {1 / ratio:.2f} times what they should beside those "

@@ -45,7 +45,8 @@ def totals_of(ds: xr.Dataset, counted: Mapping[str, float]) -> pd.DataFrame:
         # Merging areas leaves none out.
         left = counted.get("bagged", after) if name == "areas" else after
         missing = before - outside + np.nan_to_num(twice) - left
-        # Sums in another order differ by rounding.
-        missing = 0.0 if abs(missing) <= 1e-6 * abs(before) else missing
+        # Sums in another order differ by rounding, and so do fractions of pixels along borders.
+        outside, twice, missing = (0.0 if abs(one) <= 1e-6 * abs(before) else one
+                                   for one in (outside, twice, missing))
         rows[name] = (before, outside if name == "weight" else np.nan, twice, missing, after)
     return pd.DataFrame.from_dict(rows, orient="index", columns=list(COLUMNS))
