@@ -54,13 +54,22 @@ def test_large_counts_and_models_of_counts_need_no_word(counts, precise):
         assert not said(model.fit(ds), COUNTS)
 
 
-@pytest.mark.parametrize("model", [wb.VBAgg, wb.AggregatedGP, wb.MRGP])
-def test_known_variances_that_a_default_passes_over_are_said(precise, model):
-    with pytest.warns(FitWarning, match="noise=.(size|constant). does not look at.*noise='known'"):
-        fit = model(**QUICK).fit(precise)
+def test_known_variances_that_a_default_passes_over_are_said(precise):
+    with pytest.warns(FitWarning, match="noise=.constant. does not look at.*noise='known'"):
+        fit = wb.MRGP(**QUICK).fit(precise)
     assert said(fit, VARIANCE)
     with pytest.warns(FitWarning, match="--noise known"), named_as_flags():
-        model(**QUICK).fit(precise)
+        wb.MRGP(**QUICK).fit(precise)
+
+
+def test_known_variances_that_a_default_uses_need_no_word(precise, counts):
+    for model in (wb.VBAgg(**QUICK, link="identity"), wb.AggregatedGP(**QUICK)):
+        assert not said(model.fit(precise), VARIANCE)
+    # Variances of totals are not those of the rates that are made of them.
+    stated = counts.assign(value=counts["value"] * 0 + 101 + np.arange(12),
+                           noise_variance=precise["noise_variance"])
+    with pytest.warns(FitWarning, match="noise=.size. does not look at"):
+        wb.AggregatedGP(**QUICK).fit(stated)
 
 
 def test_known_variances_of_one_source_and_of_targets_are_said(precise):

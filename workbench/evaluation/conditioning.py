@@ -62,8 +62,25 @@ def coarsen(ds: xr.Dataset, groups: np.ndarray) -> xr.Dataset:
             "their union: how many were tested where is known, but not who was positive")
     width = len(str(groups.max()))
     names = np.array([f"group {g:0{width}d}" for g in groups])
+    ds = _with_noise_of_individuals(ds)
     marked = ds.assign_coords({_GROUP: (BAG, names), AREA: (INDIVIDUAL, ds["membership"].values)})
     return merge(marked, _GROUP).drop_vars(_GROUP)
+
+
+def _with_noise_of_individuals(ds: xr.Dataset) -> xr.Dataset:
+    """With the part of each individual in the noise of its area's value, where that is known.
+
+    What the total of a group has too much or too little then falls on its areas by how imprecise
+    each of them is.
+    """
+    if "noise_variance" not in ds:
+        return ds
+    members, weight = ds["membership"].values, ds["weight"].values
+    part = weight / np.bincount(members, weights=weight)[members]
+    squares = np.bincount(members, weights=(
+        part if aggregation(ds) == "mean" else np.ones(members.size))**2)
+    return ds.assign(individual_noise_variance=(
+        INDIVIDUAL, (ds["noise_variance"].values / squares)[members]))
 
 
 def area_draws(fit, merged: xr.Dataset, samples: int, seed: int) -> tuple[np.ndarray, str]:

@@ -27,7 +27,10 @@ from workbench.geo.parents import (
     weighed,
 )
 from workbench.geo.shapes import coordinate_units
+from workbench.geo.standard_errors import refuse_of_others, refuse_unusable, with_variances
 from workbench.geo.treatments import CleaningOptions, Record, must_stop, treatments_from
+
+_ERROR = "standard_error"
 
 
 def bag_children(
@@ -39,6 +42,7 @@ def bag_children(
     value: str | None = None,
     parent_values: Mapping[str, float] | None = None,
     trials: str | None = None,
+    standard_error: str | None = None,
     totals: object = None,
     join: str | None = None,
     encoding: str | None = None,
@@ -78,6 +82,9 @@ def bag_children(
     trials : str, optional
         Column, beside ``value``, with how many were tested in each larger area, of whom ``value``
         were positive.
+    standard_error : str, optional
+        Column, beside ``value``, with the standard error of each larger area's mean, as of
+        `bag_polygons`.
     totals : pandas.DataFrame, str or Path, optional
         Table with the values of the larger areas, one row each (CSV or Parquet).
     join : str, optional
@@ -134,9 +141,11 @@ def bag_children(
     """
     choose("aggregation", aggregation, schema.AGGREGATIONS)
     options, record, unit = treatments_from(treatments), Record(), dict(units or {})
+    refuse_of_others(standard_error, kind, aggregation, trials)
     fine = read_areas(fine_polygons, id, value, options, record, polygon_crs, layer)
     larger = read_parents(parent_polygons, parent_id, parent_layer, options, record)
-    known = parent_table(fine, larger, value, parent_values, trials, (totals, join, encoding),
+    beside = {role: c for role, c in (("trials", trials), (_ERROR, standard_error)) if c}
+    known = parent_table(fine, larger, value, parent_values, beside, (totals, join, encoding),
                          record)
     require_column(fine, parent, "parent")
     orphans = fine[parent].isna()
@@ -211,6 +220,10 @@ def bag_children(
     )
     if tested is not None:
         ds = schema.check(ds.assign(trials=(schema.BAG, tested, {"units": "trials"})))
+    if standard_error is not None:
+        errors = known.loc[bags, _ERROR].to_numpy()
+        refuse_unusable(errors, bags, standard_error)
+        ds = with_variances(ds, errors, standard_error)
     ds.attrs |= dict(attrs or {}) | {"crs": fine.crs.to_string(), "treatments": str(record)}
     return looked_at(ds)
 

@@ -14,6 +14,7 @@ from workbench.geo.totals import refuse_repeated, survey_errors, table_with_ids
 from workbench.geo.treatments import CleaningOptions, Record
 
 _EQUAL_AREA = "EPSG:6933"
+_MANY = {"trials": "trials", "standard_error": "standard errors"}
 
 
 def weighed(fine, weight: str | None, units: Mapping[str, str], record: Record,
@@ -61,17 +62,19 @@ def read_parents(polygons: object, id: str | None, layer: str | None, options: C
 
 
 def parent_table(fine, larger, value: str | None, given: Mapping[str, float] | None,
-                 trials: str | None, table: tuple, record: Record):
+                 beside: Mapping[str, str], table: tuple, record: Record):
     """What is known of the larger areas: a table by id, or None where the small ones have values.
 
     Parameters
     ----------
     fine, larger : geopandas.GeoDataFrame
         Small polygons, and the larger ones or None.
-    value, trials : str or None
-        Columns.
+    value : str or None
+        Column.
     given : mapping, optional
         Values by id.
+    beside : mapping of role to column
+        What else is known of the larger areas: ``trials``, or ``standard_error``.
     table : tuple
         totals, join and encoding of `workbench.bag_children`.
     record : Record
@@ -80,7 +83,7 @@ def parent_table(fine, larger, value: str | None, given: Mapping[str, float] | N
     Returns
     -------
     DataFrame or None
-        Columns value and, of a survey, trials.
+        Columns value and, where they are beside it, trials and standard_error.
 
     Raises
     ------
@@ -93,7 +96,8 @@ def parent_table(fine, larger, value: str | None, given: Mapping[str, float] | N
     require(not any(sources), "give either value (a column known for the small areas) or "
             "parent_values, or a table of totals")
     if given is not None:
-        require(trials is None, "trials are a column beside value; give both in totals")
+        require(not beside, f"{' and '.join(_MANY[role] for role in beside)} are a column beside "
+                "value; give both in totals")
         return pandas.DataFrame({"value": {str(k): float(v) for k, v in dict(given).items()}})
     require(value is not None, "give either value (a column known for the small areas) or "
             "parent_values, or a table of totals and the value in it")
@@ -102,8 +106,8 @@ def parent_table(fine, larger, value: str | None, given: Mapping[str, float] | N
         refuse_repeated(frame[join], name)
         frame = frame.set_index(join)
     elif value in fine:
-        require(trials is None, "trials are known of the larger areas; give them and the value as "
-                "a table: " + option("totals"))
+        require(not beside, f"{' and '.join(_MANY[role] for role in beside)} are known of the "
+                "larger areas; give them and the value as a table: " + option("totals"))
         return None
     else:
         frame, name = larger, "the larger polygons"
@@ -112,7 +116,7 @@ def parent_table(fine, larger, value: str | None, given: Mapping[str, float] | N
                 f"{'' if larger is None else ', the larger ones ' + str(list(larger.columns))}; "
                 "values of the larger areas come with " + option("totals") + " or "
                 + option("parent_polygons"))
-    columns = {"value": value} | ({"trials": trials} if trials else {})
+    columns = {"value": value, **beside}
     absent = [c for c in columns.values() if c not in frame]
     require(not absent, f"{name} lacks columns {absent}; it has {list(frame.columns)}")
     record.note(f"values are those of {name}, by column {value!r}")

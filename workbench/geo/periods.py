@@ -17,14 +17,15 @@ from workbench.bagging.tables import as_numbers, numbers_of, require_columns
 from workbench.checks import DataWarning, InputError, choose, option, require
 from workbench.geo.areas import usable_values
 from workbench.geo.period_weights import changes, mean_weight, weighed, weights_by_period
+from workbench.geo.standard_errors import refuse_of_others, refuse_unusable, with_variances
 from workbench.geo.totals import survey_errors, table_with_ids
 from workbench.geo.treatments import Record, treatments_from
 
 TIME, HOLE, _AT = "time", "{time}", "@"
 AREA, PERIOD = "area", "period"             # labels of the bags, and of the individuals
 _MOST = 30_000_000                          # individuals, times periods
-_OF_VALUES = ("totals", "join", "time", "trials", "value", "kind", "aggregation", "value_units",
-              "encoding", "covariates", "weight", "treatments")
+_OF_VALUES = ("totals", "join", "time", "trials", "standard_error", "value", "kind", "aggregation",
+              "value_units", "encoding", "covariates", "weight", "treatments")
 
 
 def bag_periods(bag: Callable[..., xr.Dataset], given: dict[str, Any]) -> xr.Dataset:
@@ -54,8 +55,9 @@ def bag_periods(bag: Callable[..., xr.Dataset], given: dict[str, Any]) -> xr.Dat
     require(given["totals"] is not None, "a column of periods is one of a table with a row for "
             "each area and period; give " + option("totals", "FILE"))
     frame, name = table_with_ids(given["totals"], given["join"], given["encoding"])
-    id, value, trials = given["join"], given["value"], given["trials"]
-    require_columns(frame, [given["time"], value, *([trials] if trials else [])], name)
+    id, value, trials, error = (given[c] for c in ("join", "value", "trials", "standard_error"))
+    refuse_of_others(error, given["kind"], given["aggregation"], trials, options.duplicates)
+    require_columns(frame, [given["time"], value, *(c for c in (trials, error) if c)], name)
     frame = frame.assign(**{PERIOD + _AT: [_text(p) for p in frame[given["time"]]]})
     periods, at, unit = _periods(frame, given["time"], name)
     bags = frame[id] + " " + frame[PERIOD + _AT]
@@ -87,6 +89,9 @@ def bag_periods(bag: Callable[..., xr.Dataset], given: dict[str, Any]) -> xr.Dat
     if tested is not None:
         survey_errors(values, tested, kept, bags, kind, (value, trials), record)
     frame, values, bags = frame[kept], values[kept], bags[kept]
+    errors = None if error is None else _numbers(frame, error, name)
+    if errors is not None:
+        refuse_unusable(errors, bags, error)
     position = pd.Index(names).get_indexer(frame[id])
     record.note(f"{len(bags)} of {names.size} x {len(periods)} areas and periods ({periods[0]} to "
                 f"{periods[-1]}) have a value; a pixel is an individual in each of them")
@@ -107,6 +112,8 @@ def bag_periods(bag: Callable[..., xr.Dataset], given: dict[str, Any]) -> xr.Dat
     made["individual"] = np.arange(made.sizes["individual"])
     if tested is not None:
         made = schema.check(made.assign(trials=(schema.BAG, tested[kept], {"units": "trials"})))
+    if errors is not None:
+        made = with_variances(made, errors, error)
     made.attrs |= static.attrs | {"treatments": str(record)}
     return looked_at(made)
 

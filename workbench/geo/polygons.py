@@ -24,6 +24,7 @@ from workbench.geo.rasters import read_rasters
 from workbench.geo.resampling import aligned, grid_named, summed
 from workbench.geo.shapes import coordinate_units
 from workbench.geo.spreading import inhabited, spread
+from workbench.geo.standard_errors import refuse_column, refuse_of_others, with_variances
 from workbench.geo.totals import index_by, joined, positives, require_joined, with_trials
 from workbench.geo.treatments import Record, treatments_from
 from workbench.geo.windows import extent_of
@@ -39,6 +40,7 @@ def bag_polygons(
     value: str | None = None,
     *,
     trials: str | None = None,
+    standard_error: str | None = None,
     population: str | None = None,
     totals: object = None,
     join: str | None = None,
@@ -88,6 +90,9 @@ def bag_polygons(
     trials : str, optional
         Column with how many were tested in each area, of whom ``value`` were positive (a survey):
         the likelihood is then binomial, and the map one of probabilities. Zero where nobody was.
+    standard_error : str, optional
+        Column with the standard error of each mean (``kind="continuous"``, ``aggregation="mean"``):
+        models then know how precise each is, by its square, the dataset's ``noise_variance``.
     population : str, optional
         Column with the population of each area, where no raster has it: the weights of an area's
         pixels add up to it, evenly over the ground, or in proportion to ``weight`` if given.
@@ -172,10 +177,11 @@ def bag_polygons(
         return bag_periods(bag_polygons, given)
     choose("aggregation", aggregation, schema.AGGREGATIONS)
     options, record = treatments_from(treatments), Record()
+    refuse_of_others(standard_error, kind, aggregation, trials, options.duplicates)
     require(value is not None, "name the column that was counted: value='...'")
     require(totals is not None or join is None, "there is no table to join; give "
             + option("totals", "FILE"))
-    added = tuple(c for c in (trials, population) if c)
+    added = tuple(c for c in (trials, population, standard_error) if c)
     columns = (None if join else value, () if join else added)
 
     def areas_read(crs: str | None):
@@ -218,6 +224,7 @@ def bag_polygons(
             require(bool(kept.any()), f"no area with a value has a population in {population!r}")
             people, persons = population, numeric_column(areas, population, "population")
         weight = "area" if weight is None else weight
+    refuse_column(areas[kept], standard_error)
     dropped, areas, values = areas[~kept], areas[kept], values[kept]
     if grid is None:                        # a check goes on with areas where a raster is unusable
         named = layers if wanted is None else {grid_of: wanted}
@@ -250,17 +257,14 @@ def bag_polygons(
         counted(weight=np.nansum(persons), outside=0, twice=0)
         record.note(f"the population of each area, column {people!r}, was spread over its pixels "
                     f"{'evenly' if is_word(weight) else f'in proportion to {grid.name!r}'}")
-
     counted(bagged=len(areas))
 
     row, column = np.divmod(cell, grid.shape[1])
     transform = grid.rio.transform()
     units = {"units": coordinate_units(grid.rio.crs)}
     individuals = xr.Dataset(
-        {
-            "covariates": ((schema.INDIVIDUAL, schema.COVARIATE), matrix),
-            "weight": (schema.INDIVIDUAL, held, {"long_name": held_of, "units": held_in}),
-        },
+        {"covariates": ((schema.INDIVIDUAL, schema.COVARIATE), matrix),
+         "weight": (schema.INDIVIDUAL, held, {"long_name": held_of, "units": held_in})},
         coords={
             "individual": np.arange(cell.size),
             "covariate": names,
@@ -284,6 +288,8 @@ def bag_polygons(
     )
     if tested is not None:
         ds = with_trials(ds, areas, tested)
+    if standard_error is not None:
+        ds = with_variances(ds, areas[standard_error], standard_error)
     ds["individual"] = np.arange(cell.size)
     ds.attrs |= dict(attrs or {}) | outside | record_of(sizes, given_ids.isin(areas.index)) | {
         "crs": grid.rio.crs.to_string(),

@@ -152,7 +152,7 @@ def _counts_as_normal(fit: Fit, learnt: Mapping[str, xr.Dataset]) -> str:
 
 
 def _unused_variances(fit: Fit, learnt: Mapping[str, xr.Dataset]) -> str:
-    options = fit.model.options
+    options, state = fit.model.options, fit.inner.state
     default = next((f.default for f in fields(options) if f.name == "noise"), None)
     if default is None or options.noise != default:
         return ""
@@ -162,8 +162,9 @@ def _unused_variances(fit: Fit, learnt: Mapping[str, xr.Dataset]) -> str:
               if item in held and item not in options.hyperparameters]
     if not unused:
         return ""
+    used = getattr(getattr(state, "options", options), "noise", default)
     return (f"the data state the variance of each value{_of(unused)} (noise_variance), which "
-            f"{option('noise', default)} does not look at: it learns one. Say "
+            f"{option('noise', used)} does not look at: it learns one. Say "
             f"{option('noise', 'known')} to use what is stated, or drop the variable")
 
 

@@ -158,7 +158,7 @@ def _mediators(ds: xr.Dataset, dtype: torch.dtype) -> dict:
 
 
 def to_bags(ds: xr.Dataset, dtype: torch.dtype = torch.float64) -> Bags:
-    """The individuals of a bagged dataset as `Bags`, with numbers of trials but without values.
+    """The individuals of a bagged dataset as `Bags`, with trials and known variances but no values.
 
     Parameters
     ----------
@@ -188,10 +188,9 @@ def to_bags(ds: xr.Dataset, dtype: torch.dtype = torch.float64) -> Bags:
         count=ds.sizes["bag"],
         columns=Columns(tuple(names), coordinates, tuple(units)),
         names=tuple(str(b) for b in ds["bag"].values),
-        trials=None if "trials" not in ds
-        else torch.as_tensor(ds["trials"].values.astype(float), dtype=dtype),
-        concentration=None if "concentration" not in ds
-        else torch.as_tensor(ds["concentration"].values.astype(float), dtype=dtype),
+        **{name: torch.as_tensor(ds[name].values.astype(float), dtype=dtype)
+           for name in ("trials", "noise_variance", "individual_noise_variance", "concentration")
+           if name in ds},
         **_mediators(ds, dtype),
     )
 

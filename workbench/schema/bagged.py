@@ -26,6 +26,7 @@ _OPTIONAL = {
     "individual_value": (INDIVIDUAL,),
     "concentration": (INDIVIDUAL,),
     "noise_variance": (BAG,),
+    "individual_noise_variance": (INDIVIDUAL,),
     "sample_variance": (BAG,),
     "trials": (BAG,),
     "x": (INDIVIDUAL,),
@@ -44,7 +45,8 @@ def check(ds: xr.Dataset, valued: bool = True) -> xr.Dataset:
         Dimensions individual, bag, covariate; variables covariates, weight, membership, value.
         Optional: ``truth``, ``individual_value`` and coordinates ``x``, ``y`` of individuals, and
         ``concentration`` where these are clusters (`workbench.condense`), above 0 and at most 1;
-        ``noise_variance`` of bags; ``sample_variance`` of bags, of the single observations behind
+        ``noise_variance`` of bags, known, and ``individual_noise_variance`` of individuals where
+        they have unlike parts in it; ``sample_variance`` of bags, of the single observations behind
         a value (divisor: their number); ``trials`` of bags, where values are positives out of so
         many trials (a survey): counts whose share is a weighted mean over the bag, so with the
         attributes kind "count" and aggregation "mean"; ``mediators`` (bag, mediator), covariates
@@ -72,7 +74,7 @@ def check(ds: xr.Dataset, valued: bool = True) -> xr.Dataset:
     for name in ("covariates", "weight", "value", "x", "y", "mediators"):
         if name in ds:
             require_finite(ds, name)
-    for name in ("noise_variance", "sample_variance", "concentration"):
+    for name in ("noise_variance", "individual_noise_variance", "sample_variance", "concentration"):
         if name in ds:
             require_numbers(ds, name)
     require(("x" in ds) == ("y" in ds), "give both x and y, or neither")

@@ -1,8 +1,8 @@
 """Pictures of the apps at work: `make pictures`, or `docs/howto/pictures/make.py [NAME ...]`.
 
 It needs a Chromium. Those of the documentation are stored beside this script; small ones, for the
-first page of `workbench serve`, beside the apps, and with them what is seen while a control is
-moved through its values and back. By name alone those of reports: ``report``, and
+first page of `workbench serve`, beside the apps, and with them, for some, what is seen while a
+control is moved through its values and back. By name alone those of reports: ``report``, and
 ``madagascar``, which needs WORKBENCH_DATA.
 """
 
@@ -40,12 +40,8 @@ TOP = """() => {
 #: What is moved for the small moving picture: a control by its role and label, the number of its
 #: values that are seen, and how many of them lie before the one it has.
 MOVED = {"compare": ("combobox", "Ranked by", 2, 0),
-         "disaggregate": ("slider", "Lengthscale", 7, 3),
          "granularity": ("slider", "Cells m", 8, 3),
-         "mediated": ("slider", "Block size", 5, 1),
-         "sources": ("slider", "Composite weight", 7, 3)}
-#: Where that control is, if not on the page as it opens: a mixture has no one lengthscale.
-MOVED_AT = {"disaggregate": "?model=vbagg"}
+         "mediated": ("slider", "Block size", 5, 1)}
 FRAME, QUALITY = 350, 60        # milliseconds that one of its pictures is seen; of WebP
 PATIENCE = 300_000      # milliseconds
 #: Reports: options of `workbench disaggregate`, width and height, and the heading to begin at.
@@ -85,8 +81,8 @@ def picture(page: Page, address: str, name: str) -> None:
     seen.quantize(256, **PALETTE).save(HERE / f"{name}.png", optimize=True)
     folder = apps()[name].parent / PICTURES
     _small(page, seen, name).quantize(160, **PALETTE).save(folder / f"{name}.png", optimize=True)
-    if name in MOVED_AT:
-        visit(page, f"{address}/{name}{MOVED_AT[name]}", name)
+    if name not in MOVED:
+        return
     frames = moved(page, name)
     there_and_back = [*frames, *frames[-2:0:-1]]
     there_and_back[0].save(folder / f"{name}.webp", save_all=True, loop=0, duration=FRAME,

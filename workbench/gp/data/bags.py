@@ -48,11 +48,8 @@ class Columns:
             return groups[name]
         if name in self.names:
             return (self.names.index(name),)
-        raise reject(
-            f"a group of columns ({', '.join(groups)}) or a column ({', '.join(self.names)})",
-            repr(name),
-            "name one of these in the kernel",
-        )
+        raise reject(f"a group of columns ({', '.join(groups)}) or a column "
+                     f"({', '.join(self.names)})", repr(name), "name one of these in the kernel")
 
 
 @dataclass(frozen=True)
@@ -76,6 +73,9 @@ class Bags:
     trials : Tensor (B,), optional
         Number of trials of each bag's survey, where values are positives out of trials. Known
         before they are: part of the design, as weights are.
+    noise_variance, individual_noise_variance : Tensor (B,) and (N,), optional
+        Known variance of an observation of each bag, on the scale of the values that a model
+        learns from (rates made from totals have none), and of each individual's part in it.
     mediators : Tensor (B, E), optional
         Covariates of each bag as a whole, y of Chau et al. 2021, in natural units.
     mediator_columns : Columns, optional
@@ -97,6 +97,8 @@ class Bags:
     columns: Columns
     names: tuple[str, ...] = ()
     trials: PerBag | None = None
+    noise_variance: PerBag | None = None
+    individual_noise_variance: PerIndividual | None = None
     mediators: Tensor | None = None
     mediator_columns: Columns | None = None
     concentration: PerIndividual | None = None
@@ -107,16 +109,13 @@ class Bags:
             part = getattr(self, name)
             got = rows if part is None else len(part)
             if got != rows:
-                raise reject(
-                    f"one {name} per individual ({rows})", f"{got} entries",
-                    f"pass {name} with as many entries as x has rows",
-                )
+                raise reject(f"one {name} per individual ({rows})", f"{got} entries",
+                             f"pass {name} with as many entries as x has rows")
         require(bool((self.membership.diff() >= 0).all()), "membership must be sorted ascending")
         if self.x.shape[1] != len(self.columns.names):
-            raise reject(
-                f"{len(self.columns.names)} input columns ({', '.join(self.columns.names)})",
-                f"x with {self.x.shape[1]} columns", "pass the columns the model was built for",
-            )
+            raise reject(f"{len(self.columns.names)} input columns "
+                         f"({', '.join(self.columns.names)})", f"x with {self.x.shape[1]} columns",
+                         "pass the columns the model was built for")
         if self.mediators is not None:
             expected = (self.count, len(self.mediator_columns.names))
             if tuple(self.mediators.shape) != expected:
@@ -153,7 +152,7 @@ class Bags:
         total = total.index_add(0, self.membership, self.weight[:, None] * self.x)
         return replace(self, x=total / self.totals[:, None], weight=self.totals,
                        membership=torch.arange(self.count, device=self.x.device),
-                       concentration=None)
+                       concentration=None, individual_noise_variance=None)
 
     def run(self, which: slice, rows: slice) -> Bags:
         """Bags one after the other, ``rows`` being their individuals."""
@@ -163,8 +162,9 @@ class Bags:
         return replace(
             self, x=self.x[rows], membership=self.membership[rows] - which.start,
             weight=self.weight[rows], count=which.stop - which.start, names=self.names[which],
-            trials=cut(self.trials, which), mediators=cut(self.mediators, which),
-            concentration=cut(self.concentration, rows))
+            **{name: cut(getattr(self, name), where) for name, where in (
+                ("trials", which), ("noise_variance", which), ("mediators", which),
+                ("concentration", rows), ("individual_noise_variance", rows))})
 
     def singletons(self) -> Bags:
         """Each individual as a bag of its own."""
@@ -240,9 +240,8 @@ class Source:
         if not self.matched:
             self._check_mediators()
         elif got != self.bags.count:
-            raise reject(
-                f"one value per bag ({self.bags.count})", f"{got} values", "pass one value per bag"
-            )
+            raise reject(f"one value per bag ({self.bags.count})", f"{got} values",
+                         "pass one value per bag")
         if self.bags.trials is not None:
             trials, value = known_trials(self.bags), self.targets.value
             bad = ((value < 0) | (value > trials)).nonzero()
@@ -281,7 +280,8 @@ class Source:
         totals, variance = self.bags.totals, self.targets.noise_variance
         scaled = None if variance is None else variance / totals.square()
         rates = Targets(self.targets.value / totals, scaled, self.targets.sample_variance)
-        return replace(self, targets=rates, aggregation="mean", kind="continuous")
+        return replace(self, targets=rates, aggregation="mean", kind="continuous",
+                       bags=replace(self.bags, noise_variance=None))
 
     @property
     def mean_rate(self) -> Tensor:

@@ -69,7 +69,8 @@ def compress(bags: Bags, most: int, seed: int = 0) -> Clusters:
                         bags.membership, bags.count, most, seed)
     x, weight, membership, of, partner = found
     return Clusters(most, replace(bags, x=x, weight=weight, membership=membership,
-                                   concentration=None), of, partner)
+                                   concentration=None, individual_noise_variance=None),
+                    of, partner)
 
 
 def _compressed(bags: Bags, most: int, seed: int) -> tuple[Tensor, ...]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import torch
 from torch import Tensor
 
@@ -25,6 +27,28 @@ def noise_factor(noise: str, bags: Bags, aggregation: str, reference: float) -> 
     return relative if aggregation == "sum" else 1 / relative
 
 
+def noise_convention(options, source: Source, given: Mapping | None = None) -> str:
+    """The convention that an option ``noise`` stands for: ``auto`` is known, or by size.
+
+    It is known where the bags state variances on the scale of their values, unless σ² is one of the
+    hyperparameters that somebody gave, which says that there is one.
+
+    Parameters
+    ----------
+    options : Options
+        With ``noise``, ``hyperparameters``, ``initial`` and ``priors``.
+    source : Source
+        What is learnt from, as the likelihood observes it.
+    given : mapping, optional
+        Hyperparameters of ``condition``, all of them.
+    """
+    if options.noise != "auto":
+        return options.noise
+    told = {*options.hyperparameters, *options.initial, *options.priors, *(given or ())}
+    stated = source.bags.noise_variance is not None
+    return "known" if stated and "noise.variance" not in told else "size"
+
+
 class NoiseModel:
     """Observation variance of bags under one of the named conventions.
 
@@ -44,6 +68,7 @@ class NoiseModel:
     def __init__(self, convention: str, source: Source):
         self.convention, self.aggregation = convention, source.aggregation
         self.known, self._names = source.targets.noise_variance, source.bags.names
+        self.stated = source.bags.noise_variance is not None
         self.reference = float(source.bags.totals.mean())
         self.items: list[Hyperparameter] = []
         if convention == "known":
@@ -70,13 +95,17 @@ class NoiseModel:
         Raises
         ------
         InputError
-            If the variances are known ones: those of other bags are not.
+            If the variances are known ones, and bags outside the training data state none.
         """
         if self.convention == "known":
+            own = bags.noise_variance if self.stated else None
+            if own is not None and bool((own > 0).all()):
+                return own.to(self.known).sqrt()
             if bags.names == self._names and len(self.known) == bags.count:
                 return self.known.sqrt()
             raise InputError(
-                "noise='known' gives no noise variance for bags outside the training data; "
+                "noise='known' gives no noise variance for bags outside the training data, unless "
+                "their dataset has a positive noise_variance for every one, nor for individuals; "
                 "predict the parameter with over() instead of observations"
             )
         factor = noise_factor(self.convention, bags, self.aggregation, self.reference)
@@ -86,7 +115,8 @@ class NoiseModel:
 def individual_noise(noise, bags: Bags) -> Tensor:
     """Standard deviation of an individual's Normal observation (N,).
 
-    Where only variances of bags are known, a bag's is spread evenly over its individuals.
+    Where only variances of bags are known, a bag's is spread evenly over its individuals, unless
+    the bags state it of each.
 
     Parameters
     ----------
@@ -97,6 +127,8 @@ def individual_noise(noise, bags: Bags) -> Tensor:
     """
     if getattr(noise, "convention", "") != "known":
         return noise.std(bags.singletons())
+    if noise.stated and bags.individual_noise_variance is not None:
+        return bags.individual_noise_variance.sqrt()
     members, variance = bags.membership, noise.std(bags).square()
     if noise.aggregation == "sum":
         return (variance / bags.sizes)[members].sqrt()

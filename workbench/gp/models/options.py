@@ -132,8 +132,9 @@ class AggregatedOptions(Options):
     """Options of the exact aggregated GP."""
 
     noise: str = option(
-        "size", "variance of a bag's observation: constant σ²; by size, σ²/N_a of a mean and "
-        "N_a σ² of a sum; by weight, σ² inversely to the bag's weight; known V_a", choices=NOISES)
+        "auto", "variance of a bag's observation: constant σ²; by size, σ²/N_a of a mean and "
+        "N_a σ² of a sum; by weight, σ² inversely to the bag's weight; known V_a; auto is known "
+        "where the data state V_a, else size", choices=("auto", *NOISES))
 
 
 @dataclass(frozen=True)
@@ -269,12 +270,13 @@ def non_defaults(options: Options) -> dict:
 def cast_bags(bags: Bags, options: Options) -> Bags:
     """The bags on the device and in the dtype of the options; themselves if that is so already."""
     device, dtype = torch.device(options.device), options.torch_dtype
-    parts = bags.x, bags.weight, bags.trials, bags.mediators, bags.concentration, bags.membership
+    names = ("x", "membership", "trials", "noise_variance", "individual_noise_variance",
+             "mediators", "concentration")
+    parts = [bags.weight, *(getattr(bags, name) for name in names)]
     if all(part is None or part.device == device and (
             part.dtype == dtype or not part.is_floating_point()) for part in parts):
         return bags
-    cast = {name: _to(getattr(bags, name), options)
-            for name in ("x", "membership", "trials", "mediators", "concentration")}
+    cast = {name: _to(getattr(bags, name), options) for name in names}
     return replace(bags, weight=_to(bags.weight, options, positive=True), **cast)
 
 
@@ -286,10 +288,8 @@ def cast_source(source: Source, options: Options) -> Source:
 
 
 def _to(value: Tensor | None, options: Options, positive: bool = False) -> Tensor | None:
-    if value is None:
-        return None
-    if not value.is_floating_point():
-        return value.to(options.device)
+    if value is None or not value.is_floating_point():
+        return None if value is None else value.to(options.device)
     cast = value.to(device=options.device, dtype=options.torch_dtype)
     if cast.dtype != value.dtype:
         lost = (cast.isfinite().to(value.device) != value.isfinite()).sum() + (

@@ -43,9 +43,10 @@ class AggregatedGP(LabelledModel):
         Floating point type.
     device : str, default "cpu"
         Torch device, such as cpu or cuda.
-    noise : {"constant", "size", "weight", "known"}, default "size"
+    noise : {"auto", "constant", "size", "weight", "known"}, default "auto"
         Variance of a bag's observation: constant σ²; by size, σ²/N_a of a mean and N_a σ² of a sum;
-        by weight, σ² inversely to the bag's weight; known V_a.
+        by weight, σ² inversely to the bag's weight; known V_a; auto is known where the data state
+        V_a, else size.
     hours : float, default 1
         Hours that a fit may take by its estimate; one of more is refused before it starts; from 0
         to 1e+06.
@@ -66,6 +67,6 @@ class AggregatedGP(LabelledModel):
                  extrapolation: str = "linear", hyperparameters: Mapping | None = None,
                  initial: Mapping | None = None, priors: Mapping | None = None,
                  max_steps: int = 100, tolerance: float = 1e-06, seed: int = 0,
-                 dtype: str = "float64", device: str = "cpu", noise: str = "size",
+                 dtype: str = "float64", device: str = "cpu", noise: str = "auto",
                  hours: float = 1.0) -> None:
         self._set(locals())

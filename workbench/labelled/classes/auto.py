@@ -49,7 +49,8 @@ class Auto(LabelledModel):
     the totals; beside means and other values that are no counts, a flat map. The fit warns where
     one of them recovers the areas better. Positives out of trials,
     which cannot be drawn given those of their union, are predicted by candidates learnt anew
-    without some of the areas, in turns, beside one share for all of them.
+    without some of the areas, in turns, beside one share for all of them. Known variances of means
+    (``noise_variance``) are used, and nothing is learnt beside them.
 
     Parameters
     ----------
@@ -125,9 +126,6 @@ class Auto(LabelledModel):
         ds = data.ds
         effort = effort_named(self.options.effort)
         chosen, workers = candidates_for(ds, effort), self._workers(ds)
-        if "noise_variance" in ds:
-            warn("auto learns the noise and does not look at noise_variance; a model with "
-                 "noise='known' does")
         if progress:
             from workbench.labelled.timing import auto_bytes, duration
 

@@ -37,9 +37,10 @@ class BagConstant(LabelledModel):
         Floating point type.
     device : str, default "cpu"
         Torch device, such as cpu or cuda.
-    noise : {"constant", "size", "weight", "known"}, default "size"
+    noise : {"auto", "constant", "size", "weight", "known"}, default "auto"
         Variance of a bag's observation: constant σ²; by size, σ²/N_a of a mean and N_a σ² of a sum;
-        by weight, σ² inversely to the bag's weight; known V_a.
+        by weight, σ² inversely to the bag's weight; known V_a; auto is known where the data state
+        V_a, else size.
     likelihood : {"auto", "poisson", "normal"}, default "auto"
         Distribution of a bag's observation; auto is Poisson for counts, else Normal.
 
@@ -61,6 +62,6 @@ class BagConstant(LabelledModel):
     def __init__(self, *, transform: str = "standardise", extrapolation: str = "linear",
                  hyperparameters: Mapping | None = None, initial: Mapping | None = None,
                  priors: Mapping | None = None, max_steps: int = 100, tolerance: float = 1e-06,
-                 seed: int = 0, dtype: str = "float64", device: str = "cpu", noise: str = "size",
+                 seed: int = 0, dtype: str = "float64", device: str = "cpu", noise: str = "auto",
                  likelihood: str = "auto") -> None:
         self._set(locals())

@@ -36,9 +36,10 @@ class BagPixel(EarlyStoppedModel):
         Floating point type.
     device : str, default "cpu"
         Torch device, such as cpu or cuda.
-    noise : {"constant", "size", "weight", "known"}, default "size"
+    noise : {"auto", "constant", "size", "weight", "known"}, default "auto"
         Variance of a bag's observation: constant σ²; by size, σ²/N_a of a mean and N_a σ² of a sum;
-        by weight, σ² inversely to the bag's weight; known V_a.
+        by weight, σ² inversely to the bag's weight; known V_a; auto is known where the data state
+        V_a, else size.
     likelihood : {"auto", "poisson", "normal"}, default "auto"
         Distribution of a bag's observation; auto is Poisson for counts, else Normal.
     link : {"exp", "square", "identity"}, default "exp"
@@ -74,7 +75,7 @@ class BagPixel(EarlyStoppedModel):
     def __init__(self, *, transform: str = "standardise", extrapolation: str = "linear",
                  hyperparameters: Mapping | None = None, initial: Mapping | None = None,
                  priors: Mapping | None = None, max_steps: int = 450, tolerance: float = 1e-06,
-                 seed: int = 0, dtype: str = "float64", device: str = "cpu", noise: str = "size",
+                 seed: int = 0, dtype: str = "float64", device: str = "cpu", noise: str = "auto",
                  likelihood: str = "auto", link: str = "exp", intercept: str = "none",
                  weight_penalty: float = 0.0, manifold_penalty: float = 0.0,
                  learning_rate: float = 0.01, hidden: int = 30) -> None:

@@ -33,9 +33,10 @@ class Constant(LabelledModel):
         Floating point type.
     device : str, default "cpu"
         Torch device, such as cpu or cuda.
-    noise : {"constant", "size", "weight", "known"}, default "size"
+    noise : {"auto", "constant", "size", "weight", "known"}, default "auto"
         Variance of a bag's observation: constant σ²; by size, σ²/N_a of a mean and N_a σ² of a sum;
-        by weight, σ² inversely to the bag's weight; known V_a.
+        by weight, σ² inversely to the bag's weight; known V_a; auto is known where the data state
+        V_a, else size.
     likelihood : str, default "auto"
         Distribution of a bag's observation; auto is binomial for positives out of trials, Poisson
         for other counts, else Normal; one of "auto", "poisson", "negative-binomial", "normal",
@@ -77,7 +78,7 @@ class Constant(LabelledModel):
     def __init__(self, *, transform: str = "standardise", extrapolation: str = "linear",
                  hyperparameters: Mapping | None = None, initial: Mapping | None = None,
                  priors: Mapping | None = None, max_steps: int = 100, tolerance: float = 1e-06,
-                 seed: int = 0, dtype: str = "float64", device: str = "cpu", noise: str = "size",
+                 seed: int = 0, dtype: str = "float64", device: str = "cpu", noise: str = "auto",
                  likelihood: str = "auto", link: str = "auto", bound: str = "default",
                  overdispersion: str = "auto", nugget: float | str = "auto", compress: int = 40,
                  average: int | str = 0) -> None:

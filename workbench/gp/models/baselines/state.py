@@ -21,7 +21,7 @@ nothing is penalised (``priors={"rbf.variance": "none", ...}`` gives the paper's
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
@@ -31,7 +31,7 @@ from workbench.gp.data.bags import Bags, Source
 from workbench.gp.data.inputs import fit_inputs
 from workbench.gp.fields.inducing import InducingField
 from workbench.gp.kernels.operators import OPERATORS
-from workbench.gp.likelihoods import Likelihood, likelihood_for
+from workbench.gp.likelihoods import Likelihood, likelihood_for, noise_convention
 from workbench.gp.models import assembly
 from workbench.gp.models.baselines.manifold import ManifoldPenalty, RandomFeatures
 from workbench.gp.models.keeping import Recalled
@@ -93,8 +93,9 @@ class PointState(Recalled):
     def __init__(self, model, source: Source):
         options, self.given = model.options, source
         kind = point_likelihood(options, source)
-        self.options, self.link = options, kind.link(options.link, source)
+        self.link = kind.link(options.link, source)
         self.source = cast_source(kind.observed(source), options)
+        self.options = options = replace(options, noise=noise_convention(options, self.source))
         self.rescaled = kind.rescales(source)
         self.reduce = model.reduce
         self.bags = self.reduce(self.source.bags)

@@ -9,6 +9,7 @@ the whole covariance A K Aᵀ between bags, block kriging's block-to-block covar
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 import torch
@@ -21,23 +22,29 @@ from workbench.gp.fields.exact import ExactField
 from workbench.gp.kernels.operators import OPERATORS
 from workbench.gp.likelihoods import Normal as NormalLikelihood
 from workbench.gp.likelihoods.links import link_named
+from workbench.gp.likelihoods.noise import noise_convention
 from workbench.gp.models import assembly
 from workbench.gp.models.base import EvidenceState, Model
 from workbench.gp.models.exact.cost import ExactOptions, exact_cost, refuse_beyond
 from workbench.gp.models.fits import ModelFit, prior_of, units_of
 from workbench.gp.models.joint import MOST_JOINT, gaussian, in_parts, sum_bags
+from workbench.gp.models.keeping import Kept
 from workbench.gp.models.options import cast_bags
 from workbench.gp.optimisation.hyperparameters import Hyperparameter
 from workbench.gp.predictive import Normal
 
 
 class ExactState(EvidenceState):
-    """An aggregated GP assembled for one source."""
+    """An aggregated GP assembled for one source.
 
-    def __init__(self, model: Model, source: Source):
-        self.options, self.link = model.options, link_named("identity")
-        self.given, options = source, self.options
-        self.source, self.rescaled = assembly.per_weight(source, options)
+    Hyperparameters that are all ``given`` say whether there is a noise variance to learn.
+    """
+
+    def __init__(self, model: Model, source: Source, given: Mapping | None = None):
+        self.given, self.link = source, link_named("identity")
+        self.source, self.rescaled = assembly.per_weight(source, model.options)
+        self.options = options = replace(
+            model.options, noise=noise_convention(model.options, self.source, given))
         bags = model.reduce(self.source.bags)
         self.transform = fit_inputs(self.source.bags, options.transform, options.extrapolation)
         x = self.transform(bags.x)
@@ -174,6 +181,14 @@ class AggregatedGP(Model):
             refuse_beyond(self.name, source.bags, self.pairs(source.bags), self.options)
         return super().fit(source, progress=progress, callback=callback)
 
+    def condition(self, source: Source, hyperparameters: Mapping) -> ModelFit:
+        """As `Model.condition`; the hyperparameters say whether there is a noise to learn."""
+        return self._conditioned(self.state_type(self, source, hyperparameters), hyperparameters)
+
+    def _blank(self, source: Source, kept: Kept) -> ExactState:
+        names = [name.removeprefix("hyperparameter/") for name in kept.tensors]
+        return self.state_type(self, source, dict.fromkeys(names))
+
     @torch.no_grad()
     def imagine(self, source: Source, values: Mapping, seed: int, posterior: bool = False
                 ) -> tuple[Tensor, Tensor]:
@@ -181,7 +196,7 @@ class AggregatedGP(Model):
         require(len(source.bags.x) <= MOST_JOINT, f"{self.name} draws a field of at most "
                 f"{MOST_JOINT:,} individuals, there are {len(source.bags.x):,}; use vbagg with "
                 "likelihood='normal'")
-        state = self._assemble(source)
+        state = self.state_type(self, source, values)
         state.hyperparameters.fix(values)
         state.hyperparameters.require_all(values)
         generator, bags = np.random.default_rng(seed), cast_bags(source.bags, self.options)

@@ -22,7 +22,7 @@ from workbench.gp.inference.shards import Shard, shared_out
 from workbench.gp.inference.trainers import ascend, train
 from workbench.gp.kernels.grammar import JointTerm, Term
 from workbench.gp.kernels.operators import OPERATORS
-from workbench.gp.likelihoods import Likelihood, likelihood_for
+from workbench.gp.likelihoods import Likelihood, likelihood_for, noise_convention
 from workbench.gp.models import assembly
 from workbench.gp.models.keeping import Recalled
 from workbench.gp.models.options import VariationalOptions, cast_bags, cast_source
@@ -61,10 +61,12 @@ class VariationalState(Recalled):
                  given: Mapping | None = None):
         kind = likelihood_for(model.options.likelihood, source)
         options: VariationalOptions = model.options.resolved(kind, given)
-        self.options, self.link, self.given = options, kind.link(options.link, source), source
+        self.link, self.given = kind.link(options.link, source), source
         kind.check(options, source)
         self.rescaled = kind.rescales(source)
         self.source = cast_source(kind.observed(source), options)
+        self.options = options = replace(
+            options, noise=noise_convention(options, self.source, given))
         self.reduce = model.reduce
         require(options.kernel == "constant" or self.source.bags.x.shape[1] > 0,
                 "the data have neither covariates nor coordinates, so that nothing tells "
@@ -89,10 +91,8 @@ class VariationalState(Recalled):
         return self.reduce(cast_bags(bags, self.options))
 
     def _kernel_terms(self) -> list[Term]:
-        out = []
-        for term in self.field.terms:
-            out.extend(term.parts if isinstance(term, JointTerm) else [term])
-        return out
+        return [part for term in self.field.terms
+                for part in (term.parts if isinstance(term, JointTerm) else [term])]
 
     def _hyperparameters(self, kind: type[Likelihood]) -> None:
         options, like = self.options, self.x

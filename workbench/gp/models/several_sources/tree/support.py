@@ -59,8 +59,9 @@ def keep_bags(source: Source, keep: Tensor) -> Source:
     rows, position = keep[bags.membership], keep.long().cumsum(0) - 1
     chosen = keep.nonzero().flatten().tolist()
     names = tuple(bags.names[i] for i in chosen) if bags.names else ()
+    known = None if bags.noise_variance is None else bags.noise_variance[keep]
     kept = replace(bags, x=bags.x[rows], membership=position[bags.membership[rows]],
-                   weight=bags.weight[rows], count=len(chosen), names=names)
+                   weight=bags.weight[rows], count=len(chosen), names=names, noise_variance=known)
     values = {name: None if getattr(targets, name) is None else getattr(targets, name)[keep]
               for name in ("value", "noise_variance", "sample_variance")}
     return replace(source, bags=kept, targets=Targets(**values))

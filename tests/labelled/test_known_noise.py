@@ -1,0 +1,208 @@
+"""Means whose variances are known: models use them by default, and maps are better for it."""
+
+import numpy as np
+import pytest
+import xarray as xr
+
+import workbench as wb
+from workbench.bagging import assemble
+from workbench.checks import InputError
+from workbench.evaluation.conditioning import area_draws, bare, coarsen
+
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::workbench.checks.ConvergenceWarning", "ignore::workbench.checks.ExtrapolationWarning",
+    "ignore::workbench.checks.FewAreasWarning", "ignore::workbench.checks.SimpleMapWarning")
+AREAS, EACH = 40, 6
+
+
+def made(seed: int = 0, variance=None) -> xr.Dataset:
+    """Means over areas of a smooth function of place, with standard errors from 0.05 to 2."""
+    rng = np.random.default_rng(seed)
+    count = AREAS * EACH
+    members = np.repeat(np.arange(AREAS), EACH)
+    centres = rng.uniform(0, 10, (AREAS, 2))
+    place = centres[members] + rng.uniform(-0.6, 0.6, (count, 2))
+    truth = 2 * np.sin(place[:, 0]) + np.cos(0.7 * place[:, 1])
+    weight = rng.uniform(0.5, 2, count)
+    if variance is None:
+        variance = np.exp(rng.uniform(np.log(0.05), np.log(2), AREAS))**2
+    individuals = xr.Dataset(
+        {"covariates": (("individual", "covariate"), np.zeros((count, 0))),
+         "weight": ("individual", weight), "truth": ("individual", truth)},
+        coords={"individual": np.arange(count), "covariate": np.array([], dtype=str),
+                "x": ("individual", place[:, 0]), "y": ("individual", place[:, 1])})
+    total = np.bincount(members, weights=weight)
+    mean = np.bincount(members, weights=weight * truth) / total
+    return assemble(
+        individuals, members, mean + np.sqrt(variance) * rng.standard_normal(AREAS),
+        np.arange(AREAS), noise_variance=variance,
+        value_attrs={"kind": "continuous", "aggregation": "mean", "units": "g"})
+
+
+def error(fit, ds) -> float:
+    """Root of the mean squared error of the map."""
+    return float(np.sqrt(((fit.at(ds).mean - ds["truth"])**2).mean()))
+
+
+THETA = {"mean": 0.3, "rbf.variance": 2.0, "rbf.lengthscale": 1.7}
+
+
+def test_at_fixed_hyperparameters_the_map_is_that_of_the_dense_formula():
+    ds = made()
+    x, weight = np.stack([ds["x"], ds["y"]], 1), ds["weight"].values
+    a = np.zeros((AREAS, len(weight)))
+    a[ds["membership"].values, np.arange(len(weight))] = weight
+    a /= a.sum(1, keepdims=True)
+    gram = 2.0 * np.exp(-((x[:, None] - x[None])**2).sum(-1) / (2 * 1.7**2))
+    solved = np.linalg.solve(a @ gram @ a.T + np.diag(ds["noise_variance"]),
+                             np.column_stack([ds["value"].values - 0.3, a @ gram]))
+    mean = 0.3 + gram @ a.T @ solved[:, 0]
+    variance = np.diag(gram) - np.einsum("ia,ai->i", gram @ a.T, solved[:, 1:])
+    exact = wb.AggregatedGP(kernel="rbf").condition(ds, THETA)
+    np.testing.assert_allclose(exact.at(ds).mean, mean, atol=1e-6)
+    np.testing.assert_allclose(exact.at(ds).std, np.sqrt(variance), atol=1e-6)
+    sparse = wb.VBAgg(kernel="rbf", inducing=240, link="identity").condition(ds, THETA)
+    np.testing.assert_allclose(sparse.at(ds).mean, mean, atol=1e-3)
+    constant = wb.AggregatedGP(kernel="rbf", noise="constant").condition(
+        ds, THETA | {"noise.variance": 0.5})
+    assert np.abs(constant.at(ds).mean - mean).max() > 0.1
+
+
+@pytest.mark.parametrize("model", [wb.VBAgg, wb.AggregatedGP, wb.CentrePointGP, wb.Constant])
+def test_the_default_is_known_where_the_data_state_it(model):
+    ds = made()
+    given = {} if model is wb.Constant else {"kernel": "rbf"}
+
+    def learns(ds, **options) -> bool:
+        fit = model(**given, max_steps=3, **options).fit(ds)
+        return "noise.variance" in fit.hyperparameters
+
+    assert not learns(ds) and learns(ds.drop_vars("noise_variance"))
+    assert learns(ds, noise="size") and not learns(ds, noise="known")
+    assert learns(ds, hyperparameters={"noise.variance": 0.2})      # who gives σ² has one
+    fitted = model(**given, max_steps=3, noise="size").fit(ds)
+    again = model(**given).condition(ds, fitted.hyperparameters)
+    np.testing.assert_allclose(again.at(ds).mean, fitted.at(ds).mean, atol=1e-4)
+    with pytest.raises(InputError, match="needs a positive noise_variance for every bag"):
+        model(**given).fit(ds.assign(noise_variance=0 * ds["noise_variance"]))
+
+
+@pytest.mark.parametrize("model", [wb.VBAgg(kernel="rbf", dtype="float32", max_steps=5),
+                                   wb.AggregatedGP(kernel="rbf", max_steps=5)])
+def test_a_fit_is_the_same_when_it_was_stored(model, tmp_path):
+    ds = made()
+    fit = model.fit(ds)
+    fit.save(tmp_path / "one.wbfit")
+    kept = wb.load_fit(tmp_path / "one.wbfit")
+    assert kept.at(ds).mean.equals(fit.at(ds).mean)
+
+
+def test_precise_areas_are_followed_and_imprecise_ones_are_not():
+    ds = made()
+    fit = wb.AggregatedGP(kernel="rbf").fit(ds)
+    gap, se = np.abs(fit.over(ds).mean - ds["value"]), np.sqrt(ds["noise_variance"])
+    order = np.argsort(se.values)
+    assert float(gap[order[:13]].mean()) < 0.3 * float(gap[order[-13:]].mean())
+    moved = ds["value"].copy()
+    moved[order[0]] += 1
+    moved[order[-1]] += 1
+    both = fit.model.condition(ds.assign(value=moved), fit.hyperparameters)
+    shift = both.over(ds).mean - fit.over(ds).mean
+    assert float(shift[order[0]]) > 0.8 and float(shift[order[-1]]) < 0.3
+
+
+@pytest.mark.slow
+def test_maps_are_better_with_standard_errors_than_without():
+    ratios, gains = [], []
+    for seed in range(5):
+        ds, unseen = made(seed), made(seed + 100)
+        known = wb.VBAgg(kernel="rbf", seed=seed).fit(ds)
+        learnt = wb.VBAgg(kernel="rbf", seed=seed).fit(ds.drop_vars("noise_variance"))
+        ratios.append(error(known, ds) / error(learnt, ds))
+        densities = [_log_density(fit, unseen, variance) for fit, variance in (
+            (known, unseen["noise_variance"].values),
+            (learnt, learnt.hyperparameters["noise.variance"]["value"] / EACH))]
+        gains.append(densities[0] - densities[1])
+    assert max(ratios) < 1 and np.exp(np.mean(np.log(ratios))) < 0.75
+    assert min(gains) > 0
+
+
+def _log_density(fit, ds, variance) -> float:
+    """Of the means of areas that were not seen, by moments."""
+    found = fit.over(ds)
+    variance = found.std**2 + variance
+    return float((-0.5 * ((ds["value"] - found.mean)**2 / variance + np.log(variance))).mean())
+
+
+def test_areas_outside_the_data_bring_their_own_variances():
+    ds = made()
+    fit = wb.AggregatedGP(kernel="rbf").condition(ds, THETA)
+    drawn = fit.simulate(ds, samples=4000).var("sample")
+    wanted = fit.over(ds).std**2 + ds["noise_variance"]
+    np.testing.assert_allclose(drawn, wanted, rtol=0.15)
+    other = made(3, variance=np.full(AREAS, 9.0)).assign_coords(
+        bag=[f"other {k}" for k in range(AREAS)])
+    drawn = fit.simulate(other, samples=4000).var("sample")
+    np.testing.assert_allclose(drawn, fit.over(other).std**2 + 9, rtol=0.15)
+    for unknown in (other.drop_vars("noise_variance"),
+                    other.assign(noise_variance=0 * other["noise_variance"])):
+        with pytest.raises(InputError, match="noise='known' gives no noise variance for bags"):
+            fit.simulate(unknown)
+    scores = wb.cross_validate(wb.VBAgg(kernel="rbf", max_steps=5), ds, folds=3)
+    assert (scores["error"] == "").all()
+
+
+def test_draws_that_preserve_totals_know_merged_variances():
+    ds = wb.merge_to(made(), 15)
+    fit = wb.VBAgg(kernel="rbf", max_steps=5).fit(ds)
+    assert "noise.variance" not in fit.hyperparameters
+    drawn = fit.sample(ds, 20, preserve_totals=True)
+    weight = ds["weight"].groupby(ds["membership"])
+    mean = (drawn * ds["weight"]).groupby(ds["membership"]).sum() / weight.sum()
+    np.testing.assert_allclose(mean.transpose("sample", ...),
+                               np.tile(ds["value"], (20, 1)), atol=1e-6)
+
+
+def test_areas_recovered_from_their_union_deviate_by_how_imprecise_they_are():
+    ds, groups = bare(made()), np.arange(AREAS) // 2
+    merged = coarsen(ds, groups)
+    share = merged["weight"].values / np.bincount(merged["membership"], merged["weight"])[
+        merged["membership"]]
+    np.testing.assert_allclose(
+        np.bincount(merged["membership"], share**2 * merged["individual_noise_variance"]),
+        merged["noise_variance"])
+    # Of f = 0 all of a union's value is noise.
+    fit = wb.AggregatedGP(kernel="rbf").condition(
+        merged, {"mean": 0.0, "rbf.variance": 1e-8, "rbf.lengthscale": 1.0})
+    drawn, how = area_draws(fit, merged, 4000, 0)
+    weight = np.bincount(ds["membership"], ds["weight"])
+    part, variance = weight / np.bincount(groups, weight)[groups], ds["noise_variance"].values
+    together = np.bincount(groups, part**2 * variance)
+    gain = part * variance / together[groups]
+    assert how == "sample"
+    left = variance - gain * part * variance
+    np.testing.assert_allclose(drawn.mean(0), gain * merged["value"].values[groups],
+                               atol=0.07 * np.sqrt(left.max()))
+    np.testing.assert_allclose(drawn.var(0), left, rtol=0.15)
+
+
+def test_a_likelihood_of_counts_has_no_use_for_them():
+    ds = wb.load("swiss-roll", n_bags=12, mean_size=8, size_std=3)
+    options = {"kernel": "rbf", "max_steps": 3}
+    plain = wb.VBAgg(**options).fit(ds)
+    stated = wb.VBAgg(**options).fit(ds.assign(noise_variance=("bag", np.full(12, 4.0))))
+    assert stated.at(ds).mean.equals(plain.at(ds).mean)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [0, 1])
+def test_auto_learns_from_them(seed):
+    ds = made(seed)
+    known = wb.Auto(effort="normal", workers=1).fit(ds)      # a FitWarning would be an error
+    assert known.recovery is not None and len(known.hyperparameters) > 1
+    for one in known.hyperparameters.values():
+        assert "noise.variance" not in one["hyperparameters"]
+    learnt = wb.Auto(effort="normal", workers=1).fit(ds.drop_vars("noise_variance"))
+    assert error(known, ds) < 0.9 * error(learnt, ds)
+    again = wb.Auto().condition(ds, known.hyperparameters)
+    np.testing.assert_allclose(again.at(ds).mean, known.at(ds).mean, atol=1e-3)
