@@ -43,7 +43,7 @@ def refuse_of_others(standard_error: str | None, kind: str, aggregation: str,
 
 
 def refuse_column(areas, standard_error: str | None) -> None:
-    """Refuse a column of standard errors of areas, if there is to be one, as `refuse_unusable` does.
+    """Refuse a column of standard errors, if there is to be one, as `refuse_unusable` does.
 
     Parameters
     ----------

@@ -133,7 +133,6 @@ def _recovered(models: Mapping[str, object], ds: xr.Dataset, effort: Effort, opt
     from workbench.evaluation.grouping import fewest_groups, groupings
     from workbench.evaluation.recovery.draws import recover_draws
     from workbench.evaluation.recovery.weights import recovery_weights
-    from workbench.labelled.classes.registry import make_model
 
     names, areas, seed = list(models), ds.sizes[BAG], options["seed"]
     levels = sorted({max(fewest_groups(ds), round(share * areas)) for share in effort.shares})
@@ -141,8 +140,8 @@ def _recovered(models: Mapping[str, object], ds: xr.Dataset, effort: Effort, opt
     tested = dict(models) if values is None else {
         name: AsFitted(model, values[name]) for name, model in models.items()}
     # What a map of values that are no counts has to beat is that all areas are alike.
-    flat = tested.get("flat") or make_model("constant")
-    everyone = tested | (simple_maps(ds) or {FLAT_MAP: flat})
+    alike = {FLAT_MAP: tested["flat"]} if "flat" in tested else {}
+    everyone = tested | (simple_maps(ds) or alike)
     recovered = recover_draws(everyone, ds, groups, **options)
     try:
         found, plausible = (recovery_weights(recovered.sel(model=names), shrink).values
