@@ -73,9 +73,6 @@ class Bags:
     trials : Tensor (B,), optional
         Number of trials of each bag's survey, where values are positives out of trials. Known
         before they are: part of the design, as weights are.
-    noise_variance, individual_noise_variance : Tensor (B,) and (N,), optional
-        Known variance of an observation of each bag, on the scale of the values that a model
-        learns from (rates made from totals have none), and of each individual's part in it.
     mediators : Tensor (B, E), optional
         Covariates of each bag as a whole, y of Chau et al. 2021, in natural units.
     mediator_columns : Columns, optional
@@ -83,6 +80,9 @@ class Bags:
     concentration : Tensor (N,), optional
         Where individuals stand for clusters of others: the sum of their members' squared shares of
         weight, which is what a cluster's mean keeps of the variance of white noise. None is one.
+    noise_variance, individual_noise_variance : Tensor (B,) and (N,), optional
+        Known variance of an observation of each bag, on the scale of the values that a model
+        learns from (rates made from totals have none), and of each individual's part in it.
 
     Raises
     ------
@@ -97,11 +97,11 @@ class Bags:
     columns: Columns
     names: tuple[str, ...] = ()
     trials: PerBag | None = None
-    noise_variance: PerBag | None = None
-    individual_noise_variance: PerIndividual | None = None
     mediators: Tensor | None = None
     mediator_columns: Columns | None = None
     concentration: PerIndividual | None = None
+    noise_variance: PerBag | None = None
+    individual_noise_variance: PerIndividual | None = None
 
     def __post_init__(self):
         rows = len(self.x)
