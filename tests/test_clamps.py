@@ -43,7 +43,7 @@ WHY = {
     "geo/derived.py": (1, ENDS),
     "geo/globe.py": (1, SIZE),
     "geo/grids.py": (1, "edges of pixels at a pole"),
-    "geo/overlay.py": (1, "coverage in single precision"),
+    "geo/overlay.py": (2, "coverage in single precision; of two lower bounds the greater"),
     "geo/points.py": (2, ENDS),
     "gp/data/compression.py": (1, ENDS),
     "gp/data/inputs.py": (3, "extrapolation='clamp', which the user asks for"),
