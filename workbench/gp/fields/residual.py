@@ -21,7 +21,7 @@ from workbench.gp.data.compression import Clusters
 from workbench.gp.fields.geometry import Geometry
 from workbench.gp.fields.inducing import InducingField, Projection
 from workbench.gp.kernels.operators import blocks, restore_order
-from workbench.gp.numerics.linalg import quadratic_forms
+from workbench.gp.numerics.linalg import products, quadratic_forms
 from workbench.gp.numerics.shapes import Features, PerBag, PerIndividual
 
 # Entries of draws and of covariances that are worked on at once: 8 MB in float64.
@@ -159,7 +159,7 @@ class Residual:
     def _blockwise(self, bags: Bags, values: Tensor) -> Tensor:
         out = torch.zeros_like(values)
         for (index, mask), pair in zip(blocks(bags), self.pairs, strict=True):
-            product = torch.einsum("bij,bj->bi", pair, values[index] * mask) * mask
+            product = products(pair, values[index] * mask) * mask
             out = out.index_add(0, index.reshape(-1), product.reshape(-1))
         return out
 

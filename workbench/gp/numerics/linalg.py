@@ -261,4 +261,13 @@ def quadratic_forms(vectors: Float[Tensor, "B N"], matrices: Float[Tensor, "B N 
 
     An einsum of three operands takes ten times as long on small bags, for the order it seeks.
     """
-    return ((matrices @ vectors[..., None])[..., 0] * vectors).sum(-1)
+    return (products(matrices, vectors) * vectors).sum(-1)
+
+
+def products(matrices: Float[Tensor, "B N N"], vectors: Float[Tensor, "B N"]
+             ) -> Float[Tensor, "B N"]:
+    """K a of each row a of ``vectors`` and its matrix K.
+
+    As aᵀKᵀ: a matrix times a single column takes up to six times as long on large bags.
+    """
+    return torch.bmm(vectors[:, None, :], matrices.mT)[:, 0]
