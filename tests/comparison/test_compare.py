@@ -394,8 +394,12 @@ def test_fine_truth_decides_and_the_others_are_heard():
 def test_between_models_that_a_test_does_not_tell_apart_the_next_one_decides():
     use, said = verdict(made({"recovered": [2.0, 1.0, 1.02], "random": [2.0, 1.5, 1.0]}))
     assert use == "b" and "The difference of a from it is within error" in said
-    assert "Between the two these areas decide: there a is worse" in said
+    assert "Between it and a these areas decide: there a is worse" in said
     assert "The same holds for these areas" in said and "But" not in said
+    # Not by a test after one that told the two apart the other way.
+    use, _ = verdict(made({"recovered": [2.0, 1.0, 1.02], "random": [2.0, 1.0, 1.5],
+                           "blocks": [2.0, 1.5, 1.0]}))
+    assert use == "a"
     # Not for one that the deciding test does not find surely better than the simple map.
     use, said = verdict(made({"recovered": [1.35, 1.0, 1.18], "random": [2.0, 1.5, 1.0]}))
     assert use == "a" and "But these areas speak for b" in said

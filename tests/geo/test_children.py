@@ -162,7 +162,7 @@ def test_weights_and_covariates_may_be_left_out():
     assert ds["weight"].attrs["units"] == "km²" and "every km² counts alike" in ds.treatments
     assert "so that rates are per km²" in ds.treatments
     means = bag_children(fine(), parent="parent", value="cases", aggregation="mean")
-    assert "counts alike, in an area's mean; " in means.treatments
+    assert "counts alike in an area's mean; " in means.treatments
     assert "rates" not in means.treatments
     even = bag_children(fine(), parent="parent", value="cases", weight="uniform")
     assert (even["weight"] == 1).all()

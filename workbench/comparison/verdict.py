@@ -78,18 +78,23 @@ def _settled(data: xr.Dataset, found: list[Standing]) -> tuple[Standing, str]:
     main, base = data.attrs["headline"], data.attrs["baseline"]
     if first.use == base:
         return first, ""
-    at = data.sel(test=first.test, score=main)
-    alike = [name for name in first.tied if name != base and not (
-        base in data["model"].values and float(at["upper"].sel(model=name, other=base)) >= 0)]
+
+    def surely(test: str, worse: str, better: str) -> bool:
+        at = data["lower"].sel(test=test, score=main, model=worse, other=better)
+        return bool(float(at) > 0)
+
+    there = base in data["model"].values
+    alike = [name for name in first.tied
+             if name != base and (not there or surely(first.test, base, name))]
     for one in others:
-        if one.use in alike and float(data["lower"].sel(
-                test=one.test, score=main, model=first.use, other=one.use)) > 0:
-            lower = at["lower"].sel(other=one.use).to_series()
-            tied = [n for n in (first.use, *first.tied) if n != one.use and not lower[n] > 0]
+        if one.use in alike and surely(one.test, first.use, one.use):
+            tied = [n for n in (first.use, *first.tied)
+                    if n != one.use and not surely(first.test, n, one.use)]
             phrase = str(data["phrase"].sel(test=one.test).item())
             return (dataclasses.replace(first, use=one.use, tied=tuple(tied)),
-                    f"Between the two {phrase} decide: there {first.use} is worse "
+                    f"Between it and {first.use} {phrase} decide: there {first.use} is worse "
                     f"({interval(data, one.test, first.use, one.use, main)}).")
+        alike = [name for name in alike if not surely(one.test, name, first.use)]
     return first, ""
 
 

@@ -16,13 +16,17 @@ _MOST = 2000
 _LATTICE = 50           # places along each side at which a projection's scale is computed
 
 
+def counts_alike(aggregation: str) -> str:
+    """What it means for values that are totals or means that no weight was given."""
+    return ("no weight was given: every km² counts alike"
+            + (" in an area's mean" if aggregation == "mean" else ", so that rates are per km²"))
+
+
 def unweighted(aggregation: str) -> str:
-    """What it means that no weight was given, for values that are totals or means."""
-    if aggregation == "mean":
-        return ("no weight was given: every km² counts alike in an area's mean; give a raster of "
-                "population for means per person")
-    return ("no weight was given: every km² counts alike, so that rates are per km²; give a raster "
-            "of population, or a column of the areas with it, for rates per person")
+    """The same, and what would give numbers per person."""
+    wanted = ("a raster of population for means" if aggregation == "mean" else
+              "a raster of population, or a column of the areas with it, for rates")
+    return f"{counts_alike(aggregation)}; give {wanted} per person"
 
 
 def is_word(weight: object) -> bool:

@@ -9,7 +9,7 @@ import numpy as np
 from workbench.bagging.findings import refuse
 from workbench.checks import InputError, option, options_named, package, require
 from workbench.geo.areas import label_columns, read_areas, usable_values
-from workbench.geo.grids import WEIGHTS
+from workbench.geo.grids import WEIGHTS, counts_alike
 from workbench.geo.totals import refuse_repeated, survey_errors, table_with_ids
 from workbench.geo.treatments import CleaningOptions, Record
 
@@ -42,8 +42,7 @@ def weighed(fine, weight: str | None, units: Mapping[str, str], record: Record,
     if weight is not None and (weight in fine or weight not in WEIGHTS):
         return fine, weight, units.get(weight, "persons")
     kind = weight or "area"
-    per = "in an area's mean" if aggregation == "mean" else "so that rates are per km²"
-    record.note((f"no weight was given: every km² counts alike, {per}; " if weight is None else "")
+    record.note((f"{counts_alike(aggregation)}; " if weight is None else "")
                 + f"individuals are weighted by {'their area in km²' if kind == 'area' else 'one'}")
     km2 = fine.geometry.to_crs(_EQUAL_AREA).area / 1e6 if kind == "area" else 1.0
     return fine.assign(**{kind: km2}), kind, "km²" if kind == "area" else "polygons"

@@ -82,7 +82,7 @@ KNOWN_DRIFT = {
         0.03, "with few landmarks the search seldom converges, and where it ends depends on the "
         "machine's rounding: scores move by up to 0.03", everywhere=False),
     "swiss-roll-tests": Drift(
-        0.01, "where a search ends depends on the machine's rounding: scores move by 0.003",
+        0.005, "where a search ends depends on the machine's rounding: scores move by 0.003",
         everywhere=False),
 }
 
