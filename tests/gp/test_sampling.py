@@ -1,5 +1,7 @@
 """The sampler against covariances, closed forms and variational posteriors."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -67,6 +69,20 @@ def test_likelihoods_of_draws_are_those_of_the_model(options):
     theirs = [float(torch.distributions.Poisson(torch.as_tensor(eta)).log_prob(
         source.targets.value).sum()) for eta in etas]
     assert ours[1] - ours[0] == pytest.approx(theirs[1] - theirs[0], rel=1e-9)
+
+
+@pytest.mark.filterwarnings("ignore::workbench.checks.ConvergenceWarning")
+@pytest.mark.parametrize("noise", ["known", "fay-herriot", "size"])
+def test_variances_of_observations_are_those_of_the_model(noise):
+    source = made.continuous(made.bags((4, 3, 6)), noise=0.1)
+    stated = torch.tensor([0.1, 0.4, 2.0], dtype=torch.float64)
+    source = replace(source, targets=replace(source.targets, noise_variance=stated))
+    state = VBAgg(kernel="rbf", likelihood="normal", noise=noise, max_steps=2).fit(source).state
+    with jax.enable_x64(True):
+        density = Density(state)
+        found = np.asarray(density.variance(density.start))
+    np.testing.assert_allclose(found, state.noise().detach(), rtol=1e-12)
+    assert ("area.variance" in state.hyperparameters) == (noise == "fay-herriot")
 
 
 @pytest.mark.slow

@@ -1,8 +1,12 @@
-"""Means whose variances are known: models use them by default, and maps are better for it."""
+"""Means whose variances are known: models use them by default, and maps are better for it.
+
+So is what areas differ by beyond them, by default: the model of Fay and Herriot, with a map.
+"""
 
 import numpy as np
 import pytest
 import xarray as xr
+from scipy.optimize import minimize_scalar
 
 import workbench as wb
 from workbench.bagging import assemble
@@ -58,7 +62,7 @@ def test_at_fixed_hyperparameters_the_map_is_that_of_the_dense_formula():
                              np.column_stack([ds["value"].values - 0.3, a @ gram]))
     mean = 0.3 + gram @ a.T @ solved[:, 0]
     variance = np.diag(gram) - np.einsum("ia,ai->i", gram @ a.T, solved[:, 1:])
-    exact = wb.AggregatedGP(kernel="rbf").condition(ds, THETA)
+    exact = wb.AggregatedGP(kernel="rbf").condition(ds, THETA)      # no τ² was given
     np.testing.assert_allclose(exact.at(ds).mean, mean, atol=1e-6)
     np.testing.assert_allclose(exact.at(ds).std, np.sqrt(variance), atol=1e-6)
     sparse = wb.VBAgg(kernel="rbf", inducing=240, link="identity").condition(ds, THETA)
@@ -68,21 +72,90 @@ def test_at_fixed_hyperparameters_the_map_is_that_of_the_dense_formula():
     assert np.abs(constant.at(ds).mean - mean).max() > 0.1
 
 
+def test_areas_differ_beside_their_errors_as_by_the_dense_formula():
+    """V + τ² of a mean; of a sum τ² is the variance of its rate, in units of the mean total."""
+    ds, between = made(), THETA | {"area.variance": 0.7}
+    wider = wb.AggregatedGP(kernel="rbf", noise="known").condition(
+        ds.assign(noise_variance=ds["noise_variance"] + 0.7), THETA)
+    exact = wb.AggregatedGP(kernel="rbf").condition(ds, between)
+    np.testing.assert_allclose(exact.at(ds).mean, wider.at(ds).mean, atol=1e-8)
+    np.testing.assert_allclose(exact.at(ds).std, wider.at(ds).std, atol=1e-8)
+    drawn = exact.simulate(ds, samples=4000).var("sample")
+    np.testing.assert_allclose(
+        drawn, exact.over(ds).std**2 + ds["noise_variance"] + 0.7, rtol=0.15)
+    sums = ds.assign(value=ds["value"].assign_attrs(aggregation="sum"))
+    totals = np.bincount(ds["membership"], weights=ds["weight"])
+    added = sums["noise_variance"] + 0.7 * (totals / totals.mean())**2
+    wider = wb.AggregatedGP(kernel="rbf", noise="known").condition(
+        sums.assign(noise_variance=added), THETA)
+    exact = wb.AggregatedGP(kernel="rbf").condition(sums, between)
+    np.testing.assert_allclose(exact.at(ds).mean, wider.at(ds).mean, atol=1e-8)
+
+
+@pytest.mark.parametrize("flat_prior", [False, True])
+def test_without_a_map_it_is_fay_and_herriot(flat_prior):
+    """The intercept alone: τ², μ and its standard error by maximum likelihood, and by REML."""
+    ds = made(5)
+    y, v = ds["value"].values, ds["noise_variance"].values
+
+    def estimate(log_between):
+        precision = 1 / (v + np.exp(log_between))
+        return (precision * y).sum() / precision.sum(), precision
+
+    def deviance(log_between):
+        mean, precision = estimate(log_between)
+        restricted = np.log(precision.sum()) if flat_prior else 0.0
+        return (precision * (y - mean)**2).sum() - np.log(precision).sum() + restricted
+
+    between = minimize_scalar(deviance, bounds=(-8, 8), method="bounded",
+                              options={"xatol": 1e-9}).x
+    mean, precision = estimate(between)
+    given = {"constant.variance": 1e5, "mean": 0.0} if flat_prior else {"constant.variance": 1e-9}
+    fit = wb.Constant(hyperparameters=given, tolerance=1e-10).fit(ds)
+    np.testing.assert_allclose(fit.hyperparameters["area.variance"]["value"], np.exp(between),
+                               rtol=1e-3)
+    np.testing.assert_allclose(fit.at(ds).mean, mean, atol=1e-3)
+    if flat_prior:
+        np.testing.assert_allclose(fit.at(ds).std, precision.sum()**-0.5, rtol=1e-3)
+
+
+@pytest.mark.slow
+def test_intervals_cover_whether_or_not_areas_differ_beside_their_errors():
+    """Of 40 areas, with effects of sd 0 and 1 beside errors from 0.05 to 2; six made sets each."""
+    for tau in (0.0, 1.0):
+        spread, cover = {"fay-herriot": [], "known": []}, []
+        for seed in range(6):
+            ds, rng = made(seed), np.random.default_rng(1000 + seed)
+            ds = ds.assign(value=ds["value"] + tau * rng.standard_normal(AREAS))
+            for noise, kept in spread.items():
+                found = wb.VBAgg(kernel="rbf", noise=noise, seed=seed).fit(ds).at(ds)
+                z = (ds["truth"] - found.mean) / found.std
+                kept.append(float(np.square(z).mean()))
+                if noise == "fay-herriot":
+                    cover.append(float((np.abs(z) < 1.96).mean()))
+        rms = {noise: np.sqrt(np.mean(kept)) for noise, kept in spread.items()}
+        assert 0.85 < np.mean(cover) < 1 and rms["fay-herriot"] < 1.4
+        assert tau == 0 or rms["fay-herriot"] < 0.75 * rms["known"]
+
+
 @pytest.mark.parametrize("model", [wb.VBAgg, wb.AggregatedGP, wb.CentrePointGP, wb.Constant])
 def test_the_default_is_known_where_the_data_state_it(model):
     ds = made()
     given = {} if model is wb.Constant else {"kernel": "rbf"}
 
-    def learns(ds, **options) -> bool:
+    def learns(ds, **options) -> set[str]:
         fit = model(**given, max_steps=3, **options).fit(ds)
-        return "noise.variance" in fit.hyperparameters
+        return {"noise.variance", "area.variance"} & set(fit.hyperparameters)
 
-    assert not learns(ds) and learns(ds.drop_vars("noise_variance"))
-    assert learns(ds, noise="size") and not learns(ds, noise="known")
-    assert learns(ds, hyperparameters={"noise.variance": 0.2})      # who gives σ² has one
-    fitted = model(**given, max_steps=3, noise="size").fit(ds)
-    again = model(**given).condition(ds, fitted.hyperparameters)
-    np.testing.assert_allclose(again.at(ds).mean, fitted.at(ds).mean, atol=1e-4)
+    between, one = {"area.variance"}, {"noise.variance"}
+    assert learns(ds) == between and learns(ds.drop_vars("noise_variance")) == one
+    assert learns(ds, noise="size") == one and learns(ds, noise="known") == set()
+    assert learns(ds, hyperparameters={"noise.variance": 0.2}) == one   # who gives σ² has one
+    assert learns(ds, initial={"area.variance": 0.2}) == between
+    sized = model(**given, max_steps=3, noise="size").fit(ds)
+    for fitted in (sized, model(**given, max_steps=3).fit(ds)):
+        again = model(**given).condition(ds, fitted.hyperparameters)
+        np.testing.assert_allclose(again.at(ds).mean, fitted.at(ds).mean, atol=1e-4)
     with pytest.raises(InputError, match="needs a positive noise_variance for every bag"):
         model(**given).fit(ds.assign(noise_variance=0 * ds["noise_variance"]))
 

@@ -128,7 +128,9 @@ def _observed(card: dict[str, Any]) -> tuple[list[str], list[Markup]]:
                  "size": "σ² by the number of individuals: smaller for means of many, larger for "
                          "sums of many",
                  "weight": "σ² inversely to the area's weight",
-                 "known": "as given with the data"}.get(str(card.get("noise")), "")
+                 "known": "as given with the data",
+                 "fay-herriot": "as given with the data, and τ² for what areas differ by beyond "
+                                "the map"}.get(str(card.get("noise")), "")
         sentences += [f"Its noise variance is {noise}."] if noise else []
     return sentences, lines
 

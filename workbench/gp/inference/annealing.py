@@ -154,5 +154,5 @@ def _scale(state, lengthscale: float, variance: float) -> None:
     """Multiply the free lengthscales and variances of the kernel's terms."""
     for item in state.hyperparameters.free:
         factor = {"lengthscale": lengthscale, "variance": variance}.get(item.name.split(".")[-1])
-        if factor is not None and item.name != "noise.variance":
+        if factor is not None and item.name not in ("noise.variance", "area.variance"):
             item.set((factor * item.natural.detach().reshape(-1)).tolist())

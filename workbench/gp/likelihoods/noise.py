@@ -1,4 +1,9 @@
-"""Observation noise of bags: one variance, shared out by a named convention, or known ones."""
+"""Observation noise of bags: one variance, shared out by a named convention, or known ones.
+
+Beside known variances V_a there is, under ``fay-herriot``, a learnt τ² for how much areas differ
+beyond what the map explains, as in Fay and Herriot (1979, doi:10.1080/01621459.1979.10482505),
+where the map stands in the place of their regression.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +15,10 @@ from torch import Tensor
 from workbench.checks import InputError
 from workbench.gp.data.bags import Bags, Source
 from workbench.gp.optimisation.hyperparameters import Hyperparameter, scalar_hyperparameter
+
+FAY_HERRIOT = "fay-herriot"
+#: The hyperparameter τ² beside known variances.
+BETWEEN = "area.variance"
 
 
 def noise_factor(noise: str, bags: Bags, aggregation: str, reference: float) -> Tensor:
@@ -28,10 +37,11 @@ def noise_factor(noise: str, bags: Bags, aggregation: str, reference: float) -> 
 
 
 def noise_convention(options, source: Source, given: Mapping | None = None) -> str:
-    """The convention that an option ``noise`` stands for: ``auto`` is known, or by size.
+    """The convention that an option ``noise`` stands for: ``auto`` is Fay-Herriot, or by size.
 
-    It is known where the bags state variances on the scale of their values, unless σ² is one of the
-    hyperparameters that somebody gave, which says that there is one.
+    It is the former where the bags state variances on the scale of their values, unless σ² is one
+    of the hyperparameters that somebody gave, which says that there is one. Where all of them are
+    given, there is a τ² if it is among them.
 
     Parameters
     ----------
@@ -45,8 +55,9 @@ def noise_convention(options, source: Source, given: Mapping | None = None) -> s
     if options.noise != "auto":
         return options.noise
     told = {*options.hyperparameters, *options.initial, *options.priors, *(given or ())}
-    stated = source.bags.noise_variance is not None
-    return "known" if stated and "noise.variance" not in told else "size"
+    if source.bags.noise_variance is None or "noise.variance" in told:
+        return "size"
+    return FAY_HERRIOT if given is None or BETWEEN in told else "known"
 
 
 class NoiseModel:
@@ -55,14 +66,14 @@ class NoiseModel:
     Parameters
     ----------
     convention : str
-        ``constant``, ``size``, ``weight`` or ``known`` (see the options).
+        ``constant``, ``size``, ``weight``, ``known`` or ``fay-herriot`` (see the options).
     source : Source
         The training source; its values scale the starting value.
 
     Raises
     ------
     InputError
-        If ``known`` but the source gives no variances, or not all are positive.
+        If they are to be known but the source gives no variances, or not all are positive.
     """
 
     def __init__(self, convention: str, source: Source):
@@ -71,23 +82,39 @@ class NoiseModel:
         self.stated = source.bags.noise_variance is not None
         self.reference = float(source.bags.totals.mean())
         self.items: list[Hyperparameter] = []
+        self.knows = convention in ("known", FAY_HERRIOT)
+        if self.knows and (self.known is None or not bool((self.known > 0).all())):
+            raise InputError(
+                f"noise={convention!r} needs a positive noise_variance for every bag in the dataset"
+            )
         if convention == "known":
-            if self.known is None or not bool((self.known > 0).all()):
-                raise InputError(
-                    "noise='known' needs a positive noise_variance for every bag in the dataset"
-                )
             return
-        self.factor = noise_factor(convention, source.bags, self.aggregation, self.reference)
+        self.factor = self._factor(source.bags)
         value = source.targets.value
         spread = value.var() if len(value) > 1 else value.square().mean()
         start = max(float(0.1 * spread / self.factor.median()), 1e-10)
-        self.items = [scalar_hyperparameter("noise.variance", start, "value²", None, value)]
+        name = BETWEEN if self.knows else "noise.variance"
+        self.items = [scalar_hyperparameter(name, start, "value²", None, value)]
+
+    def _factor(self, bags: Bags) -> Tensor:
+        """What the learnt variance is multiplied by (B,): a sum's effect is one of its rate."""
+        if not self.knows:
+            return noise_factor(self.convention, bags, self.aggregation, self.reference)
+        one = torch.ones(bags.count).to(bags.weight)
+        return (bags.totals / self.reference).square() if self.aggregation == "sum" else one
 
     def __call__(self) -> Tensor:
         """Variance of each training bag's observation (B,), differentiable."""
-        if self.convention == "known":
+        if not self.items:
             return self.known
-        return self.items[0].natural.reshape(()) * self.factor
+        learnt = self.items[0].natural.reshape(()) * self.factor
+        return self.known + learnt if self.knows else learnt
+
+    def learnt(self, bags: Bags) -> Tensor:
+        """The learnt part of the variance of an observation of each given bag (B,)."""
+        if not self.items:
+            return torch.zeros(bags.count).to(bags.weight)
+        return self.items[0].natural.detach().reshape(()) * self._factor(bags)
 
     def std(self, bags: Bags) -> Tensor:
         """Standard deviation of an observation of each given bag (B,).
@@ -97,19 +124,20 @@ class NoiseModel:
         InputError
             If the variances are known ones, and bags outside the training data state none.
         """
-        if self.convention == "known":
-            own = bags.noise_variance if self.stated else None
-            if own is not None and bool((own > 0).all()):
-                return own.to(self.known).sqrt()
-            if bags.names == self._names and len(self.known) == bags.count:
-                return self.known.sqrt()
-            raise InputError(
-                "noise='known' gives no noise variance for bags outside the training data, unless "
-                "their dataset has a positive noise_variance for every one, nor for individuals; "
-                "predict the parameter with over() instead of observations"
-            )
-        factor = noise_factor(self.convention, bags, self.aggregation, self.reference)
-        return (self.items[0].natural.detach().reshape(()) * factor).sqrt()
+        if not self.knows:
+            return self.learnt(bags).sqrt()
+        own = bags.noise_variance if self.stated else None
+        if own is None or not bool((own > 0).all()):
+            if bags.names != self._names or len(self.known) != bags.count:
+                raise InputError(
+                    f"noise={self.convention!r} gives no noise variance for bags outside the "
+                    "training data, unless their dataset has a positive noise_variance for every "
+                    "one, nor for individuals; predict the parameter with over() instead of "
+                    "observations"
+                )
+            own = self.known
+        own = own.to(self.known)
+        return (own + self.learnt(bags).to(own)).sqrt()
 
 
 def individual_noise(noise, bags: Bags) -> Tensor:
@@ -125,13 +153,12 @@ def individual_noise(noise, bags: Bags) -> Tensor:
     bags : Bags
         Whose individuals they are.
     """
-    if getattr(noise, "convention", "") != "known":
+    if not getattr(noise, "knows", False):
         return noise.std(bags.singletons())
-    if noise.stated and bags.individual_noise_variance is not None:
-        return bags.individual_noise_variance.sqrt()
-    members, variance = bags.membership, noise.std(bags).square()
-    if noise.aggregation == "sum":
-        return (variance / bags.sizes)[members].sqrt()
-    share = bags.weight / bags.totals[members]
+    members = bags.membership
+    share = bags.weight / bags.totals[members] if noise.aggregation == "mean" else (
+        torch.ones_like(bags.weight))
     squares = torch.zeros(bags.count).to(share).index_add(0, members, share.square())
-    return (variance / squares)[members].sqrt()
+    if noise.stated and bags.individual_noise_variance is not None:
+        return (bags.individual_noise_variance + (noise.learnt(bags) / squares)[members]).sqrt()
+    return (noise.std(bags).square() / squares)[members].sqrt()

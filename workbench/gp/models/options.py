@@ -132,9 +132,9 @@ class AggregatedOptions(Options):
     """Options of the exact aggregated GP."""
 
     noise: str = option(
-        "auto", "variance of a bag's observation: constant σ²; by size, σ²/N_a of a mean and "
-        "N_a σ² of a sum; by weight, σ² inversely to the bag's weight; known V_a; auto is known "
-        "where the data state V_a, else size", choices=("auto", *NOISES))
+        "auto", "variance of an observation: constant σ²; by size, σ²/N_a of a mean, N_a σ² of a "
+        "sum; by weight, σ² inversely to it; known V_a; fay-herriot, V_a + τ², the variance of "
+        "areas, learnt; auto is that with V_a, else size", choices=("auto", *NOISES, "fay-herriot"))
 
 
 @dataclass(frozen=True)

@@ -56,11 +56,7 @@ class Density:
         terms = [part for term in state.field.terms
                  for part in (term.parts if isinstance(term, JointTerm) else [term])]
         self._covariance = covariance(terms, x)
-        self._noise = None
-        if state.likelihood.has_noise:
-            model = state.noise
-            self._noise = (model.known if model.convention == "known" else model.factor).numpy(
-                force=True).astype(float)
+        self._noise = state.noise if state.likelihood.has_noise else None
         self.items = [] if fixed else [item for item in state.hyperparameters if not item.fixed]
         self.start = (np.concatenate([_raw(i) for i in self.items]) if self.items else np.zeros(0))
         self._fixed = {id(p): _raw(p) for term in terms for p in term.kernel.parameters()}
@@ -122,8 +118,11 @@ class Density:
 
     def variance(self, raws):
         """Variance of Normal observations (B,)."""
-        item = self._named.get("noise.variance")
-        return self._noise * (1.0 if item is None else self._natural(item, self._values(raws))[0])
+        known = self._noise.known.numpy(force=True).astype(float) if self._noise.knows else 0.0
+        for item in self._noise.items:
+            factor = self._noise.factor.numpy(force=True).astype(float)
+            known = known + factor * self._natural(item, self._values(raws))[0]
+        return known
 
     def log_likelihood(self, raws, z):
         """log p(y | z, hyperparameters) (), up to a constant."""

@@ -43,10 +43,10 @@ class AggregatedGP(LabelledModel):
         Floating point type.
     device : str, default "cpu"
         Torch device, such as cpu or cuda.
-    noise : {"auto", "constant", "size", "weight", "known"}, default "auto"
-        Variance of a bag's observation: constant σ²; by size, σ²/N_a of a mean and N_a σ² of a sum;
-        by weight, σ² inversely to the bag's weight; known V_a; auto is known where the data state
-        V_a, else size.
+    noise : {"auto", "constant", "size", "weight", "known", "fay-herriot"}, default "auto"
+        Variance of an observation: constant σ²; by size, σ²/N_a of a mean, N_a σ² of a sum; by
+        weight, σ² inversely to it; known V_a; fay-herriot, V_a + τ², the variance of areas, learnt;
+        auto is that with V_a, else size.
     hours : float, default 1
         Hours that a fit may take by its estimate; one of more is refused before it starts; from 0
         to 1e+06.

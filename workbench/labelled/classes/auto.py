@@ -50,7 +50,7 @@ class Auto(LabelledModel):
     one of them recovers the areas better. Positives out of trials,
     which cannot be drawn given those of their union, are predicted by candidates learnt anew
     without some of the areas, in turns, beside one share for all of them. Known variances of means
-    (``noise_variance``) are used, and nothing is learnt beside them.
+    (``noise_variance``) are used, and beside them one variance of what areas differ by is learnt.
 
     Parameters
     ----------

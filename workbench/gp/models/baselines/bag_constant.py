@@ -18,7 +18,7 @@ from workbench.gp.data.bags import Bags, Source
 from workbench.gp.data.inputs import fit_inputs
 from workbench.gp.kernels.operators import OPERATORS
 from workbench.gp.likelihoods.links import link_named
-from workbench.gp.likelihoods.noise import NoiseModel, noise_convention
+from workbench.gp.likelihoods.noise import FAY_HERRIOT, NoiseModel, noise_convention
 from workbench.gp.models import assembly
 from workbench.gp.models.base import Model
 from workbench.gp.models.baselines.fit import PointFit
@@ -45,7 +45,7 @@ class BagConstantState(Recalled):
         self.field = SimpleNamespace(terms=[])          # it looks at no input
         self.likelihood, self.noise = kind, None
         if kind.has_noise:
-            known = noise_convention(options, self.source) == "known"
+            known = noise_convention(options, self.source) in ("known", FAY_HERRIOT)
             self.noise = NoiseModel("known", self.source) if known else _NoNoise()
         mean = nn.Parameter(self.source.mean_rate.reshape(1).clone())
         if "mean" in options.priors:

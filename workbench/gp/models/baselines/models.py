@@ -102,7 +102,7 @@ class PointModel(Model):
         InputError
             If a hyperparameter has no value; the message lists those missing.
         """
-        state = PointState(self, source)
+        state = PointState(self, source, hyperparameters)
         state.hyperparameters.fix(hyperparameters)
         state.hyperparameters.require_all(
             {**dict.fromkeys(state.field.inferred), **hyperparameters})

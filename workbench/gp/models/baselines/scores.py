@@ -76,8 +76,9 @@ def _plugs_in(state) -> bool:
 def _noise_std(state, source: Source) -> Tensor:
     """Noise of other bags: known ones bring their own with them."""
     own = source.targets.noise_variance
-    if getattr(state.noise, "convention", "") == "known" and own is not None:
-        return (own / source.bags.totals.square() if state.rescaled else own).sqrt()
+    if getattr(state.noise, "knows", False) and own is not None:
+        own = own / source.bags.totals.square() if state.rescaled else own
+        return (own + state.noise.learnt(source.bags)).sqrt()
     return state.noise.std(source.bags)
 
 

@@ -21,6 +21,7 @@ nothing is penalised (``priors={"rbf.variance": "none", ...}`` gives the paper's
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import torch
@@ -88,14 +89,17 @@ class PointState(Recalled):
         Gives options, function and how bags are seen.
     source : Source
         Bags and targets.
+    given : mapping, optional
+        Hyperparameters of ``condition``, all of them.
     """
 
-    def __init__(self, model, source: Source):
+    def __init__(self, model, source: Source, given: Mapping | None = None):
         options, self.given = model.options, source
         kind = point_likelihood(options, source)
         self.link = kind.link(options.link, source)
         self.source = cast_source(kind.observed(source), options)
-        self.options = options = replace(options, noise=noise_convention(options, self.source))
+        self.options = options = replace(
+            options, noise=noise_convention(options, self.source, given))
         self.rescaled = kind.rescales(source)
         self.reduce = model.reduce
         self.bags = self.reduce(self.source.bags)

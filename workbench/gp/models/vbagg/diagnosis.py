@@ -96,7 +96,7 @@ def _flat_objective(model, source) -> float | None:
     options = model.options
     if options.kernel == "constant":
         return None
-    own = ("mean", "area.std", "nugget.std", "dispersion", "noise.variance")
+    own = ("mean", "area.std", "area.variance", "nugget.std", "dispersion", "noise.variance")
     mapped = {entry: {name: value for name, value in getattr(options, entry).items()
                       if name in own} for entry in ("hyperparameters", "initial", "priors")}
     flat = type(model).__new__(type(model))
