@@ -83,13 +83,32 @@ def evaluate(
     if "constant" not in named:
         flat = constant or flat_model()
         named["constant"] = flat.fit(ds if training is None else training)
+    return assemble(score_all(named, ds, samples, seed), ds, pinned=True)
+
+
+def score_all(fits: Mapping, ds: xr.Dataset, samples: int, seed: int = 0
+              ) -> dict[str, dict[str, xr.Dataset]]:
+    """Scores of each unit of fits by name, and of the areas' own rates where these add up.
+
+    Parameters
+    ----------
+    fits : mapping of str to Fit
+        What is scored.
+    ds, samples, seed
+        As of `evaluate`.
+
+    Returns
+    -------
+    dict of str to dict
+        By model and target, as `assemble` takes them.
+    """
     with converted_once():
         scored = {name: score_units(one, ds, targets(ds), samples, seed)
-                  for name, one in named.items()}
+                  for name, one in fits.items()}
     fine = [name for name in targets(ds) if name != "bag"]
     if fine and counts_add_up(ds):
         scored[OWN_BAG] = score_units(OwnBag().fit(ds), ds, fine, samples, seed)
-    return assemble(scored, ds, pinned=True)
+    return scored
 
 
 def flat_model():

@@ -202,7 +202,7 @@ def test_scores_are_a_table_or_bars():
     assert "which the model has not seen" in body
     assert "NaN" not in body
     # What is called so reproduces the totals that it has seen; without effects it cannot.
-    flat = engine._FLAT.peek(engine.data_spec(state.spec()))
+    flat = engine._BESIDE.peek(engine.data_spec(state.spec())).flat
     assert "area.std" in flat.hyperparameters and result.attrs[names.EFFECTS]
     plain = Scores(Store(state), scores=result.assign_attrs({names.EFFECTS: False}), target="bag")
     assert ">One flat rate</th>" in plain.table.object

@@ -22,7 +22,7 @@ from workbench.ui.base.fitted import CANCELLED, FITTED
 from workbench.ui.disaggregate import given, mixtures
 from workbench.ui.disaggregate.fitted import UNFITTED, Fitted
 from workbench.ui.disaggregate.scenes import Scene, data_spec, frozen, ready_scene, scene
-from workbench.ui.disaggregate.verdict import with_split
+from workbench.ui.disaggregate.verdict import beside, scores_of
 
 if TYPE_CHECKING:
     from workbench.labelled import Fit, LabelledPredictive
@@ -33,7 +33,7 @@ EXACT_LIMIT = 4_500     # individuals; the exact model holds all their pairs in 
 SAMPLES = 300
 
 # A fit holds up to some 70 MB; the answers without an effect share the fits of the others.
-_ANSWERS, _SCORES, _FLAT = Cache(14), Cache(24), Cache(6)
+_ANSWERS, _SCORES, _BESIDE = Cache(14), Cache(24), Cache(6)
 _WITHOUT_EFFECT = Cache(6)
 
 
@@ -207,15 +207,12 @@ def _kept(answer: Answer, learnt: bool) -> Answer:
 def scores(answer: Answer) -> xr.Dataset:
     """Scores and calibration of an answer beside the flat model (`workbench.evaluate`)."""
     def make() -> xr.Dataset:
-        from workbench.comparison import evaluate
         from workbench.labelled import make_model
 
         data = scene(answer.spec).plain
-        fits = {answer.fit.model.name: answer.fit}
-        if "constant" not in fits:
-            fits["constant"] = _FLAT.get(data_spec(answer.spec),
-                                         lambda: make_model("constant").fit(data))
-        return with_split(evaluate(fits, data, samples=SAMPLES), data, SAMPLES, fits["constant"])
+        others = _BESIDE.get(data_spec(answer.spec), lambda: beside(
+            data, make_model("constant").fit(data), SAMPLES))
+        return scores_of(answer.fit, data, others, SAMPLES)
 
     return _SCORES.get((answer.spec, answer.fitted), make) if answer.again else make()
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,8 +20,9 @@ from workbench.ui.disaggregate import names
 if TYPE_CHECKING:
     from workbench.labelled import Fit
 
-__all__ = ["AMBER", "FLAT", "GREEN", "OPEN", "RED", "Verdict", "doubts_of", "doubts_of_mixture",
-           "faults_of", "fine_target", "judge", "of_scores", "weighed_here", "with_split"]
+__all__ = ["AMBER", "FLAT", "GREEN", "OPEN", "RED", "Beside", "Verdict", "beside", "doubts_of",
+           "doubts_of_mixture", "faults_of", "fine_target", "judge", "of_scores", "scores_of",
+           "weighed_here"]
 
 FLAT = "one flat rate"
 
@@ -52,37 +55,72 @@ def of_scores(scores: xr.Dataset, model: str) -> Evidence:
         float(at.sel(score="coverage_95")) / 100, words.WHERE[target])
 
 
-def with_split(scores: xr.Dataset, data: xr.Dataset, samples: int, flat: Fit) -> xr.Dataset:
-    """Scores, and beside them those of the population split with intervals of its own.
+@dataclass(frozen=True)
+class Beside:
+    """What stands beside every fit of the same data, scored once for all of them.
 
     Parameters
     ----------
-    scores : xr.Dataset
-        From `workbench.evaluate`.
+    flat : Fit
+        Of the flat model.
+    scored : dict
+        Of the flat model and the areas' own rates: see `workbench.comparison.assessment.assemble`.
+    split : array (individual,), optional
+        CRPS of the population split with intervals of its own; of totals of counts whose truth is
+        known.
+    """
+
+    flat: Fit
+    scored: Mapping[str, dict[str, xr.Dataset]]
+    split: np.ndarray | None
+
+
+def beside(data: xr.Dataset, flat: Fit, samples: int) -> Beside:
+    """Score what needs no fit on data with so many draws, and the flat model's fit to them."""
+    from workbench.comparison.assessment import score_all
+    from workbench.evaluation.baselines import PopulationSplit
+    from workbench.evaluation.units import crps_of, targets
+
+    fine, split = [target for target in targets(data) if target != "bag"], None
+    if fine and counts_add_up(data):
+        fit = PopulationSplit().fit(data).given_totals()
+        split = crps_of(fit, data, fine_target(fine), samples, 0)
+    return Beside(flat, score_all({"constant": flat}, data, samples), split)
+
+
+def scores_of(fit: Fit, data: xr.Dataset, others: Beside, samples: int) -> xr.Dataset:
+    """Scores of a fit as of `workbench.evaluate`, and beside them those of the population split.
+
+    Parameters
+    ----------
+    fit : Fit
+        Scored with so many draws as the others.
     data : xr.Dataset
-        What was scored.
+        What is scored.
+    others : Beside
+        On the same data; the flat model's is left out where ``fit`` is one.
     samples : int
         Draws.
-    flat : Fit
-        Of the flat model, which is scored with the effects of areas that it has.
 
     Returns
     -------
     xr.Dataset
-        With the attribute `names.EFFECTS`, ``membership`` and, of totals of counts whose truth is
-        known, ``split_crps``, both (individual,).
+        With the attribute `names.EFFECTS`, whether the flat model has effects of areas,
+        ``membership`` and, of totals of counts whose truth is known, ``split_crps``, both
+        (individual,).
     """
-    from workbench.evaluation.baselines import PopulationSplit
-    from workbench.evaluation.units import crps_of
+    from workbench.comparison.assessment import assemble
+    from workbench.evaluation.units import score_units, targets
 
-    scores = scores.assign(membership=("individual", data["membership"].values))
+    name = fit.model.name
+    own = score_units(fit, data, targets(data), samples, 0)
+    scores = assemble({name: own} | {other: units for other, units in others.scored.items()
+                                     if other != name}, data, pinned=True)
+    flat = fit if name == "constant" else others.flat
     scores.attrs[names.EFFECTS] = "area.std" in flat.hyperparameters
-    fine = [str(t) for t in scores["target"].values if t != "bag"]
-    if not fine or not counts_add_up(data):
-        return scores
-    target = fine_target(fine)
-    split = PopulationSplit().fit(data).given_totals()
-    return scores.assign(split_crps=("individual", crps_of(split, data, target, samples, 0)))
+    scores = scores.assign(membership=("individual", data["membership"].values))
+    return scores if others.split is None else scores.assign(
+        split_crps=("individual", others.split))
 
 
 def fine_target(targets: list[str]) -> str:
