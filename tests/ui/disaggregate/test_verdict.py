@@ -10,8 +10,9 @@ import xarray as xr
 import workbench as wb
 from tests.reference import country
 from workbench.evaluation.area_scores import clustered_error
-from workbench.evaluation.baselines import GLM, SPLIT
+from workbench.evaluation.baselines import GLM, SPLIT, PopulationSplit
 from workbench.evaluation.evidence import SURE, Evidence, of_recovery
+from workbench.evaluation.units import crps_of
 from workbench.labelled import candidates
 from workbench.reporting.verdict import verdict_of as reported
 from workbench.ui.disaggregate import engine, exporting, recovery
@@ -216,6 +217,27 @@ def shown(preview, **given):
 def over(scores):
     """Mean over areas, then draws, then levels."""
     return float(scores.mean("area").mean("draw").mean("level"))
+
+
+def test_what_stands_beside_every_fit_is_scored_once(monkeypatch):
+    state = State()
+    assert state.read(
+        "dataset=swiss-roll&granularity=10&model=vbagg&kernel=linear") == []
+    answer = engine.quick(state.spec())
+    found, data = engine.scores(answer), engine.scene(answer.spec).plain
+    others = engine._BESIDE.peek(engine.data_spec(answer.spec))
+    wanted = wb.evaluate({"vbagg": answer.fit, "constant": others.flat}, data,
+                         samples=engine.SAMPLES)
+    xr.testing.assert_identical(found[list(wanted.data_vars)].drop_attrs().reset_coords(drop=True),
+                                wanted.drop_attrs().reset_coords(drop=True))
+    split = PopulationSplit().fit(data).given_totals()
+    np.testing.assert_array_equal(found["split_crps"],
+                                  crps_of(split, data, "rate", engine.SAMPLES, 0))
+    monkeypatch.setattr(engine, "beside", None)         # not made again for another fit
+    moved = engine.quick(replace(answer.spec, hyperparameters={"linear.variance": 0.3}))
+    again = engine.scores(moved)
+    assert found["scores"].sel(model="constant").equals(again["scores"].sel(model="constant"))
+    assert not found["scores"].sel(model="vbagg").equals(again["scores"].sel(model="vbagg"))
 
 
 def test_without_a_truth_areas_are_merged_and_found_again(preview):
