@@ -23,7 +23,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::workbench.checks.WorkbenchWarni
 
 @pytest.fixture(scope="module")
 def ds():
-    return wb.load("swiss-roll", n_bags=31, mean_size=20, size_std=8)
+    return wb.load("swiss-roll", n_bags=16, mean_size=20, size_std=8)
 
 
 def evaluated(ds, options):
