@@ -51,6 +51,11 @@ def test_a_spec_alone_is_written_and_maps_flags_are_refused(stored):
     folder, _ = stored
     assert workbench(*ROLL, "--spec-only", "--out", folder / "s.json").exit_code == 0
     assert wb.RehearseSpec.read(folder / "s.json").truths == 3
+    assert workbench(*ROLL, "--spec-only", "--out", folder / "s.json").exit_code == 0
+    tables = (folder / "again.json").read_text()
+    refused = workbench(*ROLL, "--spec-only", "--out", folder / "again.json")
+    assert refused.exit_code == 2 and "is no Spec: it may be a result" in refused.output
+    assert (folder / "again.json").read_text() == tables
     refused = workbench(*ROLL, "--spec-only", "--out", folder / "tables.txt")
     assert refused.exit_code == 2 and "tables.json" in refused.output
     with pytest.raises(InputError, match="makes no map"):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import typer
 
-from workbench.checks import require
+from workbench.checks import InputError, require
 from workbench.outputs import check_output, write_bytes
 from workbench.pipeline.base import BaseSpec
 
@@ -20,12 +20,13 @@ def write_spec(spec: BaseSpec, out: Path) -> None:
         What would be run.
     out : Path
         File to write; its name must end in .json, as one that ends otherwise may be a finished
-        map, which a Spec must not replace.
+        map, which a Spec must not replace. Nor does it replace JSON that is no Spec.
 
     Raises
     ------
     InputError
-        If the file has another ending, cannot be written, or is one that the Spec reads.
+        If the file has another ending, is there and is no Spec, cannot be written, or is one that
+        the Spec reads.
     """
     from workbench.pipeline.inputs import input_files
 
@@ -33,5 +34,15 @@ def write_spec(spec: BaseSpec, out: Path) -> None:
     require(out.suffix.lower() == ".json", f"--spec-only writes a Spec, which is JSON, and --out "
             f"{out} names a file of another format; give --out {out.with_suffix('.json')}, or "
             "leave out --spec-only to write the result itself")
+    require(not out.is_file() or _is_spec(out), f"{out} is there and is no Spec: it may be a "
+            "result, which a Spec would replace; give --out another name, or remove it first")
     write_bytes(out, spec.to_json() + "\n")
     typer.echo(f"wrote {out}; run it with: workbench run {out}")
+
+
+def _is_spec(path: Path) -> bool:
+    try:
+        BaseSpec.from_json(path.read_text(encoding="utf-8"))
+    except (InputError, UnicodeDecodeError):
+        return False
+    return True
