@@ -12,6 +12,7 @@ import workbench as wb
 from workbench.bagging import assemble
 from workbench.checks import InputError
 from workbench.evaluation.conditioning import area_draws, bare, coarsen
+from workbench.labelled.source import to_source
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore::workbench.checks.ConvergenceWarning", "ignore::workbench.checks.ExtrapolationWarning",
@@ -46,6 +47,11 @@ def made(seed: int = 0, variance=None) -> xr.Dataset:
 def error(fit, ds) -> float:
     """Root of the mean squared error of the map."""
     return float(np.sqrt(((fit.at(ds).mean - ds["truth"])**2).mean()))
+
+
+def noise_std(fit, ds):
+    """Standard deviations of observations of bags given the map."""
+    return fit.inner.state.noise.std(to_source(ds).bags).numpy()
 
 
 THETA = {"mean": 0.3, "rbf.variance": 2.0, "rbf.lengthscale": 1.7}
@@ -111,7 +117,8 @@ def test_without_a_map_it_is_fay_and_herriot(flat_prior):
                               options={"xatol": 1e-9}).x
     mean, precision = estimate(between)
     given = {"constant.variance": 1e5, "mean": 0.0} if flat_prior else {"constant.variance": 1e-9}
-    fit = wb.Constant(hyperparameters=given, tolerance=1e-10).fit(ds)
+    fit = wb.Constant(hyperparameters=given, tolerance=1e-10,
+                      priors={"area.variance": "none"}).fit(ds)
     np.testing.assert_allclose(fit.hyperparameters["area.variance"]["value"], np.exp(between),
                                rtol=1e-3)
     np.testing.assert_allclose(fit.at(ds).mean, mean, atol=1e-3)
@@ -139,7 +146,7 @@ def test_intervals_cover_whether_or_not_areas_differ_beside_their_errors():
 
 
 @pytest.mark.parametrize("model", [wb.VBAgg, wb.AggregatedGP, wb.CentrePointGP, wb.Constant])
-def test_the_default_is_known_where_the_data_state_it(model):
+def test_variances_that_the_data_state_are_known_by_default(model):
     ds = made()
     given = {} if model is wb.Constant else {"kernel": "rbf"}
 
@@ -161,13 +168,18 @@ def test_the_default_is_known_where_the_data_state_it(model):
 
 
 @pytest.mark.parametrize("model", [wb.VBAgg(kernel="rbf", dtype="float32", max_steps=5),
-                                   wb.AggregatedGP(kernel="rbf", max_steps=5)])
+                                   wb.AggregatedGP(kernel="rbf", max_steps=5),
+                                   wb.Nystrom(kernel="rbf", link="identity", max_steps=5)])
 def test_a_fit_is_the_same_when_it_was_stored(model, tmp_path):
     ds = made()
     fit = model.fit(ds)
-    fit.save(tmp_path / "one.wbfit")
-    kept = wb.load_fit(tmp_path / "one.wbfit")
-    assert kept.at(ds).mean.equals(fit.at(ds).mean)
+    plain = {name: one for name, one in fit.hyperparameters.items() if name != "area.variance"}
+    assert len(plain) == len(fit.hyperparameters) - 1
+    for number, one in enumerate((fit, model.condition(ds, plain))):    # as before there was a τ²
+        one.save(tmp_path / f"{number}.wbfit")
+        kept = wb.load_fit(tmp_path / f"{number}.wbfit")
+        assert kept.at(ds).mean.equals(one.at(ds).mean)
+        assert ("area.variance" in kept.hyperparameters) == (one is fit)
 
 
 def test_precise_areas_are_followed_and_imprecise_ones_are_not():
@@ -259,6 +271,37 @@ def test_areas_recovered_from_their_union_deviate_by_how_imprecise_they_are():
     np.testing.assert_allclose(drawn.var(0), left, rtol=0.15)
 
 
+@pytest.mark.parametrize("aggregation", ["mean", "sum"])
+def test_effects_of_areas_are_their_own_also_in_a_union(aggregation):
+    """f = 0 and hardly an error: areas have independent effects, given those of their union."""
+    ds, groups = bare(made(variance=np.full(AREAS, 1e-8))), np.arange(AREAS) // 4
+    ds = ds.assign(value=ds["value"].assign_attrs(aggregation=aggregation))
+    theta = {"mean": 0.0, "constant.variance": 1e-9, "area.variance": 1.0}
+    apart, merged = wb.Constant().condition(ds, theta), coarsen(ds, groups)
+    fit = wb.Constant().condition(merged, theta)
+    weight = np.bincount(ds["membership"], ds["weight"])
+    size = np.ones(AREAS) if aggregation == "mean" else weight / weight.mean()
+    np.testing.assert_allclose(noise_std(apart, ds), size, rtol=1e-6)
+    into = weight / np.bincount(groups, weight)[groups] if aggregation == "mean" else 1.0
+    together = np.bincount(groups, (into * size)**2)
+    np.testing.assert_allclose(noise_std(fit, merged), np.sqrt(together), rtol=1e-6)
+    drawn, _ = area_draws(fit, merged, 4000, 0)
+    gain = into * size**2 / together[groups]
+    np.testing.assert_allclose(drawn.mean(0), gain * merged["value"].values[groups], atol=0.07)
+    np.testing.assert_allclose(drawn.var(0), size**2 - gain * into * size**2, rtol=0.12)
+
+
+@pytest.mark.parametrize("aggregation", ["mean", "sum"])
+def test_what_is_particular_to_an_area_all_its_individuals_have(aggregation):
+    ds = made(variance=np.full(AREAS, 1e-8))
+    ds = ds.assign(value=ds["value"].assign_attrs(aggregation=aggregation))
+    fit = wb.Constant().condition(
+        ds, {"mean": 0.0, "constant.variance": 1e-9, "area.variance": 1.0})
+    drawn = fit.sample(ds, 50, preserve_totals=True)
+    rate = drawn if aggregation == "mean" else drawn / ds["weight"]
+    assert float(rate.groupby(ds["membership"]).std("individual").max()) < 1e-2
+
+
 def test_a_likelihood_of_counts_has_no_use_for_them():
     ds = wb.load("swiss-roll", n_bags=12, mean_size=8, size_std=3)
     options = {"kernel": "rbf", "max_steps": 3}
@@ -268,14 +311,19 @@ def test_a_likelihood_of_counts_has_no_use_for_them():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", [0, 1])
-def test_auto_learns_from_them(seed):
-    ds = made(seed)
-    known = wb.Auto(effort="normal", workers=1).fit(ds)      # a FitWarning would be an error
-    assert known.recovery is not None and len(known.hyperparameters) > 1
-    for one in known.hyperparameters.values():
-        assert "noise.variance" not in one["hyperparameters"]
-    learnt = wb.Auto(effort="normal", workers=1).fit(ds.drop_vars("noise_variance"))
-    assert error(known, ds) < 0.9 * error(learnt, ds)
-    again = wb.Auto().condition(ds, known.hyperparameters)
-    np.testing.assert_allclose(again.at(ds).mean, known.at(ds).mean, atol=1e-3)
+def test_auto_learns_from_them():
+    """Less than one model does, as a flat map with a τ² is not certainly bad: see the how-to."""
+    errors = {"stated": 0.0, "learnt": 0.0}
+    for seed in range(3):
+        ds = made(seed)
+        known = wb.Auto(effort="normal", workers=1).fit(ds)      # a FitWarning would be an error
+        assert known.recovery is not None and len(known.hyperparameters) > 1
+        for one in known.hyperparameters.values():
+            assert {"noise.variance", "area.variance"} & set(one["hyperparameters"]) == {
+                "area.variance"}
+        again = wb.Auto().condition(ds, known.hyperparameters)
+        np.testing.assert_allclose(again.at(ds).mean, known.at(ds).mean, atol=1e-3)
+        learnt = wb.Auto(effort="normal", workers=1).fit(ds.drop_vars("noise_variance"))
+        errors["stated"] += error(known, ds)
+        errors["learnt"] += error(learnt, ds)
+    assert errors["stated"] < 0.95 * errors["learnt"]

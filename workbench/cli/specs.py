@@ -34,15 +34,16 @@ def write_spec(spec: BaseSpec, out: Path) -> None:
     require(out.suffix.lower() == ".json", f"--spec-only writes a Spec, which is JSON, and --out "
             f"{out} names a file of another format; give --out {out.with_suffix('.json')}, or "
             "leave out --spec-only to write the result itself")
-    require(not out.is_file() or _is_spec(out), f"{out} is there and is no Spec: it may be a "
+    require(not out.is_file() or _may_go(out), f"{out} is there and is no Spec: it may be a "
             "result, which a Spec would replace; give --out another name, or remove it first")
     write_bytes(out, spec.to_json() + "\n")
     typer.echo(f"wrote {out}; run it with: workbench run {out}")
 
 
-def _is_spec(path: Path) -> bool:
+def _may_go(path: Path) -> bool:
+    """Whether a file is empty, or a Spec."""
     try:
-        BaseSpec.from_json(path.read_text(encoding="utf-8"))
-    except (InputError, UnicodeDecodeError):
+        text = path.read_text(encoding="utf-8")
+        return not text.strip() or isinstance(BaseSpec.from_json(text), BaseSpec)
+    except (InputError, UnicodeDecodeError, RecursionError):
         return False
-    return True

@@ -15,9 +15,8 @@ import xarray as xr
 from workbench.bagging import merge
 from workbench.checks import NotExact, require
 from workbench.evaluation.folding import subset
-from workbench.schema import BAG, INDIVIDUAL, aggregation, kind
+from workbench.schema import AREA, BAG, INDIVIDUAL, aggregation, kind
 
-AREA = "area_position"      # coordinate of the individuals: position of their area
 _GROUP = "recovery_group"
 _NEEDED = ("covariates", "weight", "membership", "value", "noise_variance", "sample_variance",
            "trials")

@@ -7,9 +7,12 @@ import hashlib
 import numpy as np
 import xarray as xr
 
+from workbench.schema import AREA
+
 #: What a model sees of a dataset: inputs, weights, bags, and what was observed.
 _SEEN = ("covariates", "x", "y", "weight", "membership", "value", "noise_variance",
-         "individual_noise_variance", "sample_variance", "trials", "mediators", "concentration")
+         "individual_noise_variance", "sample_variance", "trials", "mediators", "concentration",
+         AREA)
 #: Rounding of other processors, relative to the largest number of its column.
 ALIKE = 1e-9
 

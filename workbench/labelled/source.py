@@ -15,6 +15,7 @@ from workbench.checks import require
 from workbench.gp.data.bags import Bags, Columns, Source, Targets
 from workbench.gp.models.options import cast_bags
 from workbench.labelled.predictive import coords_of
+from workbench.schema import AREA
 
 
 def to_source(ds: xr.Dataset, targets: xr.Dataset | None = None,
@@ -191,6 +192,7 @@ def to_bags(ds: xr.Dataset, dtype: torch.dtype = torch.float64) -> Bags:
         **{name: torch.as_tensor(ds[name].values.astype(float), dtype=dtype)
            for name in ("trials", "noise_variance", "individual_noise_variance", "concentration")
            if name in ds},
+        areas=torch.as_tensor(ds[AREA].values.astype(np.int64)) if AREA in ds.coords else None,
         **_mediators(ds, dtype),
     )
 

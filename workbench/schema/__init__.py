@@ -2,6 +2,7 @@
 
 from workbench.schema.bagged import (
     AGGREGATIONS,
+    AREA,
     BAG,
     COVARIATE,
     GEOMETRY,
@@ -21,7 +22,7 @@ from workbench.schema.bagged import (
 )
 
 __all__ = [
-    "AGGREGATIONS", "BAG", "COVARIATE", "GEOMETRY", "INDIVIDUAL", "KINDS", "MEDIATOR",
+    "AGGREGATIONS", "AREA", "BAG", "COVARIATE", "GEOMETRY", "INDIVIDUAL", "KINDS", "MEDIATOR",
     "STATISTICS", "TARGET", "aggregation", "check", "check_learnable", "check_targets",
     "counts_add_up", "grouped", "kind", "statistic",
 ]

@@ -11,6 +11,8 @@ from workbench.schema.numeric import require_finite, require_numbers
 INDIVIDUAL, BAG, COVARIATE = "individual", "bag", "covariate"
 MEDIATOR, TARGET = "mediator", "target"
 GEOMETRY = ("bag_geometry", "individual_geometry")
+#: Coordinate of the individuals of merged areas: position of their area.
+AREA = "area_position"
 AGGREGATIONS = ("sum", "mean")
 KINDS = ("count", "continuous")
 STATISTICS = ("mean", "median", "proportion")

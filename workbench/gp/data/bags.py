@@ -71,8 +71,7 @@ class Bags:
     names : tuple of str
         Name of each bag; a model recognises the areas it was trained on by these.
     trials : Tensor (B,), optional
-        Number of trials of each bag's survey, where values are positives out of trials. Known
-        before they are: part of the design, as weights are.
+        Trials of each bag's survey, where values are positives out of them; known as weights are.
     mediators : Tensor (B, E), optional
         Covariates of each bag as a whole, y of Chau et al. 2021, in natural units.
     mediator_columns : Columns, optional
@@ -81,8 +80,9 @@ class Bags:
         Where individuals stand for clusters of others: the sum of their members' squared shares of
         weight, which is what a cluster's mean keeps of the variance of white noise. None is one.
     noise_variance, individual_noise_variance : Tensor (B,) and (N,), optional
-        Known variance of an observation of each bag, on the scale of the values that a model
-        learns from (rates made from totals have none), and of each individual's part in it.
+        Known variance of each bag's value (rates of totals have none) and individuals' parts in it.
+    areas : Tensor (N,) of int64, optional
+        Areas inside bags that are unions of them, whose effects there are; None is the bags.
 
     Raises
     ------
@@ -102,10 +102,11 @@ class Bags:
     concentration: PerIndividual | None = None
     noise_variance: PerBag | None = None
     individual_noise_variance: PerIndividual | None = None
+    areas: PerIndividual | None = None
 
     def __post_init__(self):
         rows = len(self.x)
-        for name in ("membership", "weight", "concentration"):
+        for name in ("membership", "weight", "concentration", "areas"):
             part = getattr(self, name)
             got = rows if part is None else len(part)
             if got != rows:
@@ -152,7 +153,7 @@ class Bags:
         total = total.index_add(0, self.membership, self.weight[:, None] * self.x)
         return replace(self, x=total / self.totals[:, None], weight=self.totals,
                        membership=torch.arange(self.count, device=self.x.device),
-                       concentration=None, individual_noise_variance=None)
+                       concentration=None, individual_noise_variance=None, areas=None)
 
     def run(self, which: slice, rows: slice) -> Bags:
         """Bags one after the other, ``rows`` being their individuals."""
@@ -164,7 +165,7 @@ class Bags:
             weight=self.weight[rows], count=which.stop - which.start, names=self.names[which],
             **{name: cut(getattr(self, name), where) for name, where in (
                 ("trials", which), ("noise_variance", which), ("mediators", which),
-                ("concentration", rows), ("individual_noise_variance", rows))})
+                ("concentration", rows), ("individual_noise_variance", rows), ("areas", rows))})
 
     def singletons(self) -> Bags:
         """Each individual as a bag of its own."""
@@ -202,7 +203,7 @@ class Targets:
     value : Tensor (B,) or (M,)
         The observed aggregates.
     noise_variance : Tensor (B,), optional
-        Known variance V_a of each observation, for ``noise="known"``.
+        Known variance V_a of each observation, for ``noise="known"`` and ``"fay-herriot"``.
     sample_variance : Tensor (B,), optional
         Variance of the single observations inside each bag, with their number as divisor.
     mediators : Tensor (M, E), optional

@@ -69,7 +69,7 @@ def compress(bags: Bags, most: int, seed: int = 0) -> Clusters:
                         bags.membership, bags.count, most, seed)
     x, weight, membership, of, partner = found
     return Clusters(most, replace(bags, x=x, weight=weight, membership=membership,
-                                   concentration=None, individual_noise_variance=None),
+                                   concentration=None, individual_noise_variance=None, areas=None),
                     of, partner)
 
 

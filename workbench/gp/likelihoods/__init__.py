@@ -28,7 +28,7 @@ from workbench.gp.likelihoods.moments import (
     SampledMoments,
     SampledOdds,
 )
-from workbench.gp.likelihoods.noise import noise_convention
+from workbench.gp.likelihoods.noise import FAY_HERRIOT, noise_convention
 
 LIKELIHOODS: dict[str, type[Likelihood]] = {
     one.name: one for one in (Poisson, NegativeBinomial, Normal, Exponential, Binomial)}
@@ -44,8 +44,9 @@ def likelihood_for(name: str, source: Source) -> type[Likelihood]:
 
 
 __all__ = [
-    "LIKELIHOODS", "BagMoments", "Binomial", "Exponential", "Likelihood", "NegativeBinomial",
-    "Normal", "OddsMoments", "Poisson", "ProbitMoments", "SampledMoments", "SampledOdds", "Units",
+    "FAY_HERRIOT", "LIKELIHOODS", "BagMoments", "Binomial", "Exponential", "Likelihood",
+    "NegativeBinomial", "Normal", "OddsMoments", "Poisson", "ProbitMoments", "SampledMoments",
+    "SampledOdds", "Units",
     "binomial_log_prob", "effect_mode", "effect_posterior", "exponential_lognormal",
     "likelihood_for", "noise_convention", "poisson_lognormal", "require_counts", "require_positive",
 ]

@@ -13,6 +13,7 @@ from workbench.checks import InputError, NotExact, require
 from workbench.gp.data.bags import Bags, Source
 from workbench.gp.likelihoods.links import Link, link_named
 from workbench.gp.likelihoods.moments import BagMoments
+from workbench.gp.likelihoods.noise import IndividualNoise
 from workbench.gp.numerics.shapes import PerBag
 from workbench.gp.optimisation.hyperparameters import Hyperparameter
 from workbench.gp.predictive import Predictive
@@ -36,6 +37,8 @@ class Units:
         Whether the model works per unit of weight of what are totals.
     noise_std : Tensor (units,), optional
         Standard deviation of the noise of an observation, where the likelihood has one.
+    individuals : IndividualNoise, optional
+        Of the individuals of bags whose totals are given, likewise.
     """
 
     bags: Bags
@@ -43,6 +46,7 @@ class Units:
     sums: bool
     rescaled: bool = False
     noise_std: Tensor | None = None
+    individuals: IndividualNoise | None = None
 
     @property
     def exposure(self) -> Tensor:

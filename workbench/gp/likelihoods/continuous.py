@@ -104,13 +104,14 @@ class Normal(Likelihood):
         bags, members = units.bags, units.bags.membership
         weight = bags.weight.to(rates)
         base = rates * weight if units.sums else rates
-        std = units.noise_std.to(rates)
-        std = std * weight if units.rescaled else std
+        noise = units.individuals.to(rates)
+        noise = noise.times(weight) if units.rescaled else noise
         into = (torch.ones_like(weight) if units.sums
                 else weight / bags.totals.to(rates)[members])
-        drawn = base + std * standard_normal(generator, base)
-        return (absorb(base, std, into, members, totals),
-                absorb(drawn, std, into, members, totals))
+        drawn = base + noise.drawn(lambda like: standard_normal(generator, like), base)
+        towards = noise.towards(into)
+        return (absorb(base, towards, into, members, totals),
+                absorb(drawn, towards, into, members, totals))
 
 
 class Exponential(Likelihood):

@@ -7,7 +7,8 @@ where the map stands in the place of their regression.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
@@ -15,6 +16,7 @@ from torch import Tensor
 from workbench.checks import InputError
 from workbench.gp.data.bags import Bags, Source
 from workbench.gp.optimisation.hyperparameters import Hyperparameter, scalar_hyperparameter
+from workbench.gp.optimisation.priors import PCStd
 
 FAY_HERRIOT = "fay-herriot"
 #: The hyperparameter τ² beside known variances.
@@ -68,40 +70,48 @@ class NoiseModel:
     convention : str
         ``constant``, ``size``, ``weight``, ``known`` or ``fay-herriot`` (see the options).
     source : Source
-        The training source; its values scale the starting value.
+        The training source; its values scale the starting value, and the prior of τ².
 
     Raises
     ------
     InputError
-        If they are to be known but the source gives no variances, or not all are positive.
+        If variances are to be known but the source gives none, or not all are positive.
     """
 
     def __init__(self, convention: str, source: Source):
         self.convention, self.aggregation = convention, source.aggregation
         self.known, self._names = source.targets.noise_variance, source.bags.names
         self.stated = source.bags.noise_variance is not None
-        self.reference = float(source.bags.totals.mean())
         self.items: list[Hyperparameter] = []
         self.knows = convention in ("known", FAY_HERRIOT)
         if self.knows and (self.known is None or not bool((self.known > 0).all())):
             raise InputError(
                 f"noise={convention!r} needs a positive noise_variance for every bag in the dataset"
             )
+        areas = _areas(source.bags)[0] if self.knows else source.bags.totals
+        self.reference = float(areas.mean())
         if convention == "known":
             return
         self.factor = self._factor(source.bags)
         value = source.targets.value
         spread = value.var() if len(value) > 1 else value.square().mean()
         start = max(float(0.1 * spread / self.factor.median()), 1e-10)
-        name = BETWEEN if self.knows else "noise.variance"
-        self.items = [scalar_hyperparameter(name, start, "value²", None, value)]
+        # Without a prior the posterior of a τ² near zero would have no end.
+        name, prior = (BETWEEN, PCStd(max(float(spread), 1e-10)**0.5, of_variance=True)) if (
+            self.knows) else ("noise.variance", None)
+        self.items = [scalar_hyperparameter(name, start, "value²", prior, value)]
 
     def _factor(self, bags: Bags) -> Tensor:
-        """What the learnt variance is multiplied by (B,): a sum's effect is one of its rate."""
+        """What the learnt variance is multiplied by (B,).
+
+        τ² is that of a mean, and of a sum over a mean area; of a union of areas with effects of
+        their own those of the areas add up.
+        """
         if not self.knows:
             return noise_factor(self.convention, bags, self.aggregation, self.reference)
-        one = torch.ones(bags.count).to(bags.weight)
-        return (bags.totals / self.reference).square() if self.aggregation == "sum" else one
+        size, of, _ = _areas(bags)
+        part = size / (bags.totals[of] if self.aggregation == "mean" else self.reference)
+        return torch.zeros(bags.count).to(part).index_add(0, of, part.square())
 
     def __call__(self) -> Tensor:
         """Variance of each training bag's observation (B,), differentiable."""
@@ -124,41 +134,108 @@ class NoiseModel:
         InputError
             If the variances are known ones, and bags outside the training data state none.
         """
-        if not self.knows:
-            return self.learnt(bags).sqrt()
+        learnt = self.learnt(bags)
+        return (self.stated_variance(bags) + learnt if self.knows else learnt).sqrt()
+
+    def stated_variance(self, bags: Bags) -> Tensor:
+        """Known variance of each given bag (B,), theirs or the training data's; see `std`."""
         own = bags.noise_variance if self.stated else None
-        if own is None or not bool((own > 0).all()):
-            if bags.names != self._names or len(self.known) != bags.count:
-                raise InputError(
-                    f"noise={self.convention!r} gives no noise variance for bags outside the "
-                    "training data, unless their dataset has a positive noise_variance for every "
-                    "one, nor for individuals; predict the parameter with over() instead of "
-                    "observations"
-                )
-            own = self.known
-        own = own.to(self.known)
-        return (own + self.learnt(bags).to(own)).sqrt()
+        if own is not None and bool((own > 0).all()):
+            return own.to(self.known)
+        if bags.names == self._names and len(self.known) == bags.count:
+            return self.known
+        raise InputError(
+            f"noise={self.convention!r} gives no noise variance for bags outside the training "
+            "data, unless their dataset has a positive noise_variance for every one, nor for "
+            "individuals; predict the parameter with over() instead of observations")
+
+    def individuals(self, bags: Bags) -> IndividualNoise:
+        """Noise of Normal observations of the individuals, per unit of weight of rates.
+
+        Where only variances of bags are known, a bag's is spread evenly over its individuals,
+        unless the bags state it of each. What areas differ by all their individuals have in common.
+        """
+        if not self.knows:
+            return IndividualNoise(self.std(bags.singletons()))
+        members, mean = bags.membership, self.aggregation == "mean"
+        if self.stated and bags.individual_noise_variance is not None:
+            own = bags.individual_noise_variance
+        else:
+            share = bags.weight / bags.totals[members] if mean else torch.ones_like(bags.weight)
+            squares = torch.zeros(bags.count).to(share).index_add(0, members, share.square())
+            own = (self.stated_variance(bags) / squares)[members]
+        if not self.items:
+            return IndividualNoise(own.sqrt())
+        common = self.items[0].natural.detach().reshape(()).sqrt() * (
+            torch.ones_like(bags.weight) if mean else bags.weight / self.reference)
+        return IndividualNoise(own.sqrt(), common.to(own), _areas(bags)[2])
 
 
-def individual_noise(noise, bags: Bags) -> Tensor:
-    """Standard deviation of an individual's Normal observation (N,).
-
-    Where only variances of bags are known, a bag's is spread evenly over its individuals, unless
-    the bags state it of each.
+@dataclass(frozen=True)
+class IndividualNoise:
+    """Noise of Normal observations of individuals: their own, and what those of an area share.
 
     Parameters
     ----------
-    noise : NoiseModel, or anything with its ``std``
-        Of the bags.
-    bags : Bags
-        Whose individuals they are.
+    std : Tensor (N,)
+        Standard deviation of each individual's own.
+    common : Tensor (N,), optional
+        What the standard normal effect of an area is multiplied by at each individual.
+    areas : Tensor (N,) of int64, optional
+        Whose effect that is.
     """
-    if not getattr(noise, "knows", False):
-        return noise.std(bags.singletons())
-    members = bags.membership
-    share = bags.weight / bags.totals[members] if noise.aggregation == "mean" else (
-        torch.ones_like(bags.weight))
-    squares = torch.zeros(bags.count).to(share).index_add(0, members, share.square())
-    if noise.stated and bags.individual_noise_variance is not None:
-        return (bags.individual_noise_variance + (noise.learnt(bags) / squares)[members]).sqrt()
-    return (noise.std(bags).square() / squares)[members].sqrt()
+
+    std: Tensor
+    common: Tensor | None = None
+    areas: Tensor | None = None
+
+    def __getitem__(self, individuals: slice) -> IndividualNoise:
+        """That of some of the individuals."""
+        if self.common is None:
+            return IndividualNoise(self.std[individuals])
+        return IndividualNoise(*(part[individuals] for part in (self.std, self.common, self.areas)))
+
+    def to(self, like: Tensor) -> IndividualNoise:
+        """In the dtype and on the device of a tensor."""
+        if self.common is None:
+            return IndividualNoise(self.std.to(like))
+        return IndividualNoise(self.std.to(like), self.common.to(like), self.areas.to(like.device))
+
+    def times(self, factor: Tensor) -> IndividualNoise:
+        """Multiplied by a factor (N,)."""
+        common = None if self.common is None else self.common * factor
+        return IndividualNoise(self.std * factor, common, self.areas)
+
+    def drawn(self, normal: Callable[[Tensor], Tensor], like: Tensor) -> Tensor:
+        """Draws (samples, N), given a source of standard normal numbers of a shape."""
+        own = self.std * normal(like)
+        if self.common is None:
+            return own
+        _, of = self.areas.unique(return_inverse=True)
+        effects = normal(like.new_empty(len(like), int(of.max()) + 1))
+        return own + self.common * effects[:, of]
+
+    def towards(self, into: Tensor) -> Tensor:
+        """Covariance of each individual's noise with that of the sum Σ into noise (N,).
+
+        Parameters
+        ----------
+        into : Tensor (N,)
+            Of sums over disjoint sets of individuals, of which no area lies in two.
+        """
+        own = into * self.std.square()
+        if self.common is None:
+            return own
+        _, of = self.areas.unique(return_inverse=True)
+        summed = torch.zeros(int(of.max()) + 1).to(own).index_add(0, of, into * self.common)
+        return own + self.common * summed[of]
+
+
+def _areas(bags: Bags) -> tuple[Tensor, Tensor, Tensor]:
+    """Areas that have effects (A,): their weights, their bags; and the area of each individual."""
+    if bags.areas is None:
+        return bags.totals, torch.arange(bags.count).to(bags.membership), bags.membership
+    _, of = bags.areas.unique(return_inverse=True)
+    count = int(of.max()) + 1
+    bag = torch.zeros(count).to(bags.membership).index_copy(0, of, bags.membership)
+    return torch.zeros(count).to(bags.weight).index_add(0, of, bags.weight), bag, of

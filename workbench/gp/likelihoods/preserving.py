@@ -6,9 +6,10 @@ bag's individuals are conditioned exactly on their total:
 - counts are multinomial: the total's units fall on individuals in proportion to expected counts;
 - positives out of trials likewise;
 - exponential values of one bag share their random factor, so each is its share of the total;
-- Normal values z = f + e with independent noise e become z + k (y - Σ a z), with
-  k = a var(e) / Σ a² var(e): the conditional distribution of e given f and Σ a z = y. That is exact
-  where the noise of a bag is that of its individuals, summed.
+- Normal values z = f + e become z + k (y - Σ a z), with k = cov(e, Σ a e) / var(Σ a e): the
+  conditional distribution of e given f and Σ a z = y. That is exact where the noise of a bag is
+  that of its individuals, summed: their own, and beside known variances what those of an area
+  have in common.
 
 How far the rates themselves are conditional on the totals is the posterior's affair: those of bags
 that the model was trained on are (q has seen their totals, and effects are drawn given them). Bags
@@ -27,6 +28,7 @@ from torch import Tensor
 from workbench.checks import require
 from workbench.gp.data.bags import Bags
 from workbench.gp.likelihoods.base import Units
+from workbench.gp.likelihoods.noise import IndividualNoise
 from workbench.gp.likelihoods.sharing import allocate
 
 
@@ -66,7 +68,7 @@ class Groups:
         return out.index_add(1, self.of, values)
 
 
-def preserve(state, rates: Tensor, bags: Bags, totals: Tensor, noise: Tensor | None,
+def preserve(state, rates: Tensor, bags: Bags, totals: Tensor, noise: IndividualNoise | None,
              generator: np.random.Generator) -> tuple[Tensor, Tensor]:
     """Expectations and observations of individuals, given rates and totals (samples, N) each.
 
@@ -80,9 +82,9 @@ def preserve(state, rates: Tensor, bags: Bags, totals: Tensor, noise: Tensor | N
         Where they are.
     totals : Tensor (B,)
         Observed values of the bags; means where values are means.
-    noise : Tensor (N,) or None
-        Standard deviation of a Normal observation of each individual, in units of the rate where
-        the state is ``rescaled``, else of the observation.
+    noise : IndividualNoise or None
+        Of Normal observations of the individuals, in units of the rate where the state is
+        ``rescaled``, else of the observation.
     generator : Generator
         Of the observations.
 
@@ -93,11 +95,11 @@ def preserve(state, rates: Tensor, bags: Bags, totals: Tensor, noise: Tensor | N
     """
     _require_one_per_bag(totals, bags)
     sums = state.source.aggregation == "sum" or state.rescaled
-    units = Units(bags, True, sums, state.rescaled, noise)
+    units = Units(bags, True, sums, state.rescaled, individuals=noise)
     return state.likelihood.given_totals(rates, units, totals.to(rates), generator)
 
 
-def summing(state, bags: Bags, totals: Tensor, noise: Tensor | None, groups: Groups,
+def summing(state, bags: Bags, totals: Tensor, noise: IndividualNoise | None, groups: Groups,
             generator: np.random.Generator) -> Callable[[Tensor], Tensor]:
     """From rates (samples, N) to draws of sums over groups (samples, G), given the bags' totals.
 

@@ -55,14 +55,17 @@ def shares(expected: Tensor, members: Tensor, count: int) -> Tensor:
     return expected / total
 
 
-def absorb(drawn: Tensor, std: Tensor, into: Tensor, members: Tensor, totals: Tensor) -> Tensor:
-    """Draws moved so that Σ into drawn is the total: conditioning of independent noise."""
+def absorb(drawn: Tensor, towards: Tensor, into: Tensor, members: Tensor, totals: Tensor
+           ) -> Tensor:
+    """Draws moved so that Σ into drawn is the total: conditioning of Normal noise.
+
+    ``towards`` (N,) is the covariance of each individual's noise with that of its bag's total.
+    """
     count = len(totals)
-    squares = (into * std).square()
-    norm = torch.zeros(count).to(drawn).index_add(0, members, squares)
+    norm = torch.zeros(count).to(drawn).index_add(0, members, into * towards)
     # Without any noise nothing tells where a gap should go: it goes evenly then.
     even = torch.zeros(count).to(drawn).index_add(0, members, into.square())
-    gain = torch.where(norm[members] > 0, into * std.square() / norm.clamp_min(1e-300)[members],
+    gain = torch.where(norm[members] > 0, towards / norm.clamp_min(1e-300)[members],
                        into / even[members])
     reached = torch.zeros(len(drawn), count).to(drawn).index_add(1, members, drawn * into)
     return drawn + gain * (totals - reached)[:, members]

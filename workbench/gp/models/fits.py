@@ -11,7 +11,7 @@ from torch import Tensor
 from workbench.checks import InputError, NotExact
 from workbench.gp.data.bags import Bags
 from workbench.gp.likelihoods import Units
-from workbench.gp.likelihoods.noise import individual_noise
+from workbench.gp.likelihoods.noise import IndividualNoise
 from workbench.gp.likelihoods.preserving import Groups, preserve
 from workbench.gp.models.keeping import Kept, keep_state
 from workbench.gp.models.options import cast_bags
@@ -43,9 +43,9 @@ def units_of(state, bags: Bags, individual: bool) -> Units:
     return Units(bags, individual, state.source.aggregation == "sum", state.rescaled, std)
 
 
-def noise_given_totals(state, bags: Bags) -> Tensor | None:
-    """Standard deviation of a Normal observation of each individual (N,); None of others."""
-    return individual_noise(state.noise, bags) if state.likelihood.has_noise else None
+def noise_given_totals(state, bags: Bags) -> IndividualNoise | None:
+    """Noise of Normal observations of the individuals; None of others."""
+    return state.noise.individuals(bags) if state.likelihood.has_noise else None
 
 
 @torch.no_grad()

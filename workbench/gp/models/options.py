@@ -19,7 +19,7 @@ from workbench.gp.data.bags import Bags, Source, Targets
 from workbench.gp.data.inputs import EXTRAPOLATIONS, TRANSFORMS
 from workbench.gp.expectations import BOUND_NAMES
 from workbench.gp.kernels.grammar import ALIASES, KERNELS
-from workbench.gp.likelihoods import LIKELIHOODS, Likelihood
+from workbench.gp.likelihoods import FAY_HERRIOT, LIKELIHOODS, Likelihood
 from workbench.gp.likelihoods.links import LINKS
 from workbench.gp.models.retired import refuse_retired
 
@@ -133,8 +133,8 @@ class AggregatedOptions(Options):
 
     noise: str = option(
         "auto", "variance of an observation: constant σ²; by size, σ²/N_a of a mean, N_a σ² of a "
-        "sum; by weight, σ² inversely to it; known V_a; fay-herriot, V_a + τ², the variance of "
-        "areas, learnt; auto is that with V_a, else size", choices=("auto", *NOISES, "fay-herriot"))
+        "sum; by weight, σ² over it of a mean; known V_a; fay-herriot, V_a and a learnt τ² between "
+        "areas; auto is this one with V_a, else size", choices=("auto", *NOISES, FAY_HERRIOT))
 
 
 @dataclass(frozen=True)
@@ -271,7 +271,7 @@ def cast_bags(bags: Bags, options: Options) -> Bags:
     """The bags on the device and in the dtype of the options; themselves if that is so already."""
     device, dtype = torch.device(options.device), options.torch_dtype
     names = ("x", "membership", "trials", "noise_variance", "individual_noise_variance",
-             "mediators", "concentration")
+             "mediators", "concentration", "areas")
     parts = [bags.weight, *(getattr(bags, name) for name in names)]
     if all(part is None or part.device == device and (
             part.dtype == dtype or not part.is_floating_point()) for part in parts):

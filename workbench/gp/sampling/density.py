@@ -118,11 +118,11 @@ class Density:
 
     def variance(self, raws):
         """Variance of Normal observations (B,)."""
-        known = self._noise.known.numpy(force=True).astype(float) if self._noise.knows else 0.0
+        variance = self._noise.known.numpy(force=True).astype(float) if self._noise.knows else 0.0
         for item in self._noise.items:
             factor = self._noise.factor.numpy(force=True).astype(float)
-            known = known + factor * self._natural(item, self._values(raws))[0]
-        return known
+            variance = variance + factor * self._natural(item, self._values(raws))[0]
+        return variance
 
     def log_likelihood(self, raws, z):
         """log p(y | z, hyperparameters) (), up to a constant."""

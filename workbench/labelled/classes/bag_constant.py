@@ -37,10 +37,9 @@ class BagConstant(LabelledModel):
         Floating point type.
     device : str, default "cpu"
         Torch device, such as cpu or cuda.
-    noise : {"auto", "constant", "size", "weight", "known", "fay-herriot"}, default "auto"
-        Variance of an observation: constant σ²; by size, σ²/N_a of a mean, N_a σ² of a sum; by
-        weight, σ² inversely to it; known V_a; fay-herriot, V_a + τ², the variance of areas, learnt;
-        auto is that with V_a, else size.
+    noise : {"auto", "constant", "size", "weight", "known"}, default "auto"
+        Variance of an observation, which this model does not learn: known V_a, or none where the
+        data state none.
     likelihood : {"auto", "poisson", "normal"}, default "auto"
         Distribution of a bag's observation; auto is Poisson for counts, else Normal.
 

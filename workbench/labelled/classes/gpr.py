@@ -40,7 +40,7 @@ class CentroidGP(LabelledModel):
     device : str, default "cpu"
         Torch device, such as cpu or cuda.
     noise : {"constant", "size", "weight", "known"}, default "constant"
-        Variance of a bag's observation, as of the aggregated GP.
+        Variance of a bag's observation, as of the exact GP; no τ².
 
     Examples
     --------

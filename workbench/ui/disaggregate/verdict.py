@@ -111,9 +111,11 @@ def scores_of(fit: Fit, data: xr.Dataset, others: Beside, samples: int) -> xr.Da
     """
     from workbench.comparison.assessment import assemble
     from workbench.evaluation.units import score_units, targets
+    from workbench.labelled.once import converted_once
 
     name = fit.model.name
-    own = score_units(fit, data, targets(data), samples, 0)
+    with converted_once():
+        own = score_units(fit, data, targets(data), samples, 0)
     scores = assemble({name: own} | {other: units for other, units in others.scored.items()
                                      if other != name}, data, pinned=True)
     flat = fit if name == "constant" else others.flat

@@ -8,6 +8,7 @@ Law et al. 2018, section 4 (constant): the rate of individual i of bag a is y_a 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from types import SimpleNamespace
 
 import torch
@@ -47,6 +48,8 @@ class BagConstantState(Recalled):
         if kind.has_noise:
             known = noise_convention(options, self.source) in ("known", FAY_HERRIOT)
             self.noise = NoiseModel("known", self.source) if known else _NoNoise()
+            if known:
+                self.options = replace(options, noise="known")
         mean = nn.Parameter(self.source.mean_rate.reshape(1).clone())
         if "mean" in options.priors:
             raise InputError("bag-constant takes mean from the totals and so has no prior of it; "

@@ -22,6 +22,7 @@ from workbench.gp.models.baselines.options import (
 )
 from workbench.gp.models.baselines.scores import bag_nll
 from workbench.gp.models.baselines.state import PointState
+from workbench.gp.models.keeping import Kept
 from workbench.gp.optimisation.training import History
 
 
@@ -75,6 +76,10 @@ class PointModel(Model):
         criterion = None if early_stop is None else lambda: bag_nll(fit, early_stop).exact
         fit.history = descend(state, criterion, progress=progress, callback=callback)
         return fit
+
+    def _blank(self, source: Source, kept: Kept) -> PointState:
+        names = [name.removeprefix("hyperparameter/") for name in kept.tensors]
+        return PointState(self, source, dict.fromkeys(names))
 
     def starting_values(self, source: Source) -> dict[str, dict]:
         """As `Model.starting_values`, without weights that `condition` finds."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from workbench.gp.models.options import LAYOUTS, AggregatedOptions, option
+from workbench.gp.models.options import LAYOUTS, NOISES, AggregatedOptions, option
 
 LIKELIHOODS = ("auto", "poisson", "normal")
 LINKS = ("exp", "square", "identity")
@@ -75,4 +75,6 @@ class BagConstantOptions(AggregatedOptions):
     """Options of the model that shares out each bag's own value."""
 
     kernel: ClassVar[str] = "none"
+    noise: str = option("auto", "variance of an observation, which this model does not learn: "
+                        "known V_a, or none where the data state none", choices=("auto", *NOISES))
     likelihood: str = option("auto", _LIKELIHOOD, choices=LIKELIHOODS)

@@ -22,7 +22,7 @@ from workbench.gp.predictive import Normal
 class CentroidOptions(AggregatedOptions):
     """Options of the GP on bag centroids."""
 
-    noise: str = option("constant", "variance of a bag's observation, as of the aggregated GP",
+    noise: str = option("constant", "variance of a bag's observation, as of the exact GP; no τ²",
                         choices=NOISES)
 
 

@@ -12,6 +12,7 @@ from workbench.checks import require
 from workbench.gp.data.bags import Bags
 from workbench.gp.kernels.operators import SegmentMean, blocks, restore_order
 from workbench.gp.likelihoods import preserving
+from workbench.gp.likelihoods.noise import IndividualNoise
 from workbench.gp.likelihoods.sharing import allocate
 from workbench.gp.models.fits import ModelFit, prior_of
 from workbench.gp.models.joint import gaussian, in_parts, sum_bags
@@ -188,7 +189,7 @@ class QuasiFit(ModelFit):
         drawn, generator = self.draw_rates(bags, trained, samples, seed), np.random.default_rng(
             [seed, 1])
         if not state.likelihood.counted:
-            noise = (state.scale_variance / self._exposure(bags)).sqrt()
+            noise = IndividualNoise((state.scale_variance / self._exposure(bags)).sqrt())
             return preserving.preserve(state, drawn, bags, totals, noise, generator)
         weight = bags.weight.to(drawn)
         whole = state.rescaled or bags.trials is not None
