@@ -11,7 +11,7 @@ from torch import Tensor
 from workbench.checks import InputError, NotExact
 from workbench.gp.data.bags import Bags
 from workbench.gp.likelihoods import Units
-from workbench.gp.likelihoods.noise import IndividualNoise
+from workbench.gp.likelihoods.noise import IndividualNoise, NoiseModel
 from workbench.gp.likelihoods.preserving import Groups, preserve
 from workbench.gp.models.keeping import Kept, keep_state
 from workbench.gp.models.options import cast_bags
@@ -45,7 +45,11 @@ def units_of(state, bags: Bags, individual: bool) -> Units:
 
 def noise_given_totals(state, bags: Bags) -> IndividualNoise | None:
     """Noise of Normal observations of the individuals; None of others."""
-    return state.noise.individuals(bags) if state.likelihood.has_noise else None
+    if not state.likelihood.has_noise:
+        return None
+    if isinstance(state.noise, NoiseModel):
+        return state.noise.individuals(bags)
+    return IndividualNoise(state.noise.std(bags.singletons()))
 
 
 @torch.no_grad()
