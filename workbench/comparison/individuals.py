@@ -13,7 +13,7 @@ from scipy.special import kl_div
 from workbench.checks import InputError, require
 from workbench.evaluation.accuracy import rescale_to_totals
 from workbench.evaluation.area_scores import COUNT_SCORES, VALUE_SCORES, score_areas
-from workbench.evaluation.conditioning import AREA, BUDGET, area_draws, bare
+from workbench.evaluation.conditioning import BUDGET, area_draws, bare
 from workbench.evaluation.folding import subset
 from workbench.evaluation.tasks import (
     Interrupted,
@@ -26,6 +26,8 @@ from workbench.evaluation.tasks import (
     outcomes,
 )
 from workbench.schema import BAG, INDIVIDUAL, counts_add_up
+
+_POSITION = "individual_position"      # coordinate: number of an individual among those drawn
 
 
 @dataclasses.dataclass
@@ -113,8 +115,8 @@ def _scores(fit, known: xr.Dataset, fine: np.ndarray, samples: int, seed: int):
     for number in np.unique(piece):
         mine = np.flatnonzero((piece == number)[known["membership"].values])
         part = known if piece[-1] == 0 else subset(known, piece == number)
-        marked = part.assign_coords({AREA: (INDIVIDUAL, np.arange(mine.size))})
-        draws, how = area_draws(fit, marked, samples, seed + int(number))
+        marked = part.assign_coords({_POSITION: (INDIVIDUAL, np.arange(mine.size))})
+        draws, how = area_draws(fit, marked, samples, seed + int(number), _POSITION)
         require(bool(np.isfinite(draws).all()), "draws of the individuals are not all finite")
         group, weight = part["membership"].values, part["weight"].values
         scored = score_areas(fine[mine], draws, group, weight, counts, seed)

@@ -82,7 +82,8 @@ def _with_noise_of_individuals(ds: xr.Dataset) -> xr.Dataset:
         INDIVIDUAL, (ds["noise_variance"].values / squares)[members]))
 
 
-def area_draws(fit, merged: xr.Dataset, samples: int, seed: int) -> tuple[np.ndarray, str]:
+def area_draws(fit, merged: xr.Dataset, samples: int, seed: int, by: str = AREA
+               ) -> tuple[np.ndarray, str]:
     """Joint draws of the values of areas given the values of their groups.
 
     A fit with ``sample(ds, n, preserve_totals=True, seed=...)`` is asked for them, for sums over
@@ -100,6 +101,8 @@ def area_draws(fit, merged: xr.Dataset, samples: int, seed: int) -> tuple[np.nda
     merged : xr.Dataset
         From `coarsen`.
     samples, seed : int
+    by : str
+        Coordinate of the individuals: position of what is drawn, by default of their areas.
 
     Returns
     -------
@@ -108,10 +111,10 @@ def area_draws(fit, merged: xr.Dataset, samples: int, seed: int) -> tuple[np.nda
     how : str
         "sample" or "simulate", whichever was used; "simulate" if that was for any part.
     """
-    areas = int(merged[AREA].values.max()) + 1
+    areas = int(merged[by].values.max()) + 1
     out, how = np.empty((samples, areas)), set()
     for number, part in enumerate(_pieces(merged, max(1, BUDGET // samples))):
-        positions, values, way = _one_piece(fit, part, samples, seed + number)
+        positions, values, way = _one_piece(fit, part, samples, seed + number, by)
         out[:, positions] = values
         how.add(way)
     return out, max(how)        # in the alphabet the approximate way is the last
@@ -125,13 +128,13 @@ def _pieces(ds: xr.Dataset, most: int):
         yield ds if numbers.size == 1 else subset(ds, piece == number)
 
 
-def _one_piece(fit, part: xr.Dataset, samples: int, seed: int):
-    positions, local = np.unique(part[AREA].values, return_inverse=True)
+def _one_piece(fit, part: xr.Dataset, samples: int, seed: int, by: str):
+    positions, local = np.unique(part[by].values, return_inverse=True)
     weight = np.bincount(local, weights=part["weight"].values)
     group = np.empty(positions.size, dtype=np.int64)
     group[local] = part["membership"].values
     mean = aggregation(part) == "mean"
-    areas, how = _drawn_by_area(fit, part, samples, seed), "sample"
+    areas, how = _drawn_by_area(fit, part, samples, seed, by), "sample"
     if areas is None:
         values, how = _individual_draws(fit, part, samples, seed)
         if mean:
@@ -156,12 +159,13 @@ def _one_piece(fit, part: xr.Dataset, samples: int, seed: int):
     return positions, areas, how
 
 
-def _drawn_by_area(fit, part: xr.Dataset, samples: int, seed: int) -> np.ndarray | None:
+def _drawn_by_area(fit, part: xr.Dataset, samples: int, seed: int, by: str
+                   ) -> np.ndarray | None:
     """Draws (sample, area) in ascending order of areas; None of a fit that has none of groups."""
     if "by" not in inspect.signature(getattr(fit, "sample", object)).parameters:
         return None
     try:
-        drawn = fit.sample(part, samples, preserve_totals=True, by=AREA, seed=seed)
+        drawn = fit.sample(part, samples, preserve_totals=True, by=by, seed=seed)
     except NotExact:
         return None
     return np.asarray(drawn.values, dtype=float)

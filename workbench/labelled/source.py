@@ -192,7 +192,7 @@ def to_bags(ds: xr.Dataset, dtype: torch.dtype = torch.float64) -> Bags:
         **{name: torch.as_tensor(ds[name].values.astype(float), dtype=dtype)
            for name in ("trials", "noise_variance", "individual_noise_variance", "concentration")
            if name in ds},
-        areas=torch.as_tensor(ds[AREA].values.astype(np.int64)) if AREA in ds.coords else None,
+        areas=torch.as_tensor(ds[AREA].values.astype(np.int64)) if AREA in ds else None,
         **_mediators(ds, dtype),
     )
 

@@ -33,6 +33,7 @@ _OPTIONAL = {
     "trials": (BAG,),
     "x": (INDIVIDUAL,),
     "y": (INDIVIDUAL,),
+    AREA: (INDIVIDUAL,),
     "mediators": (BAG, MEDIATOR),
 }
 _TARGETS = {"value": (TARGET,), "mediators": (TARGET, MEDIATOR)}
@@ -52,7 +53,8 @@ def check(ds: xr.Dataset, valued: bool = True) -> xr.Dataset:
         a value (divisor: their number); ``trials`` of bags, where values are positives out of so
         many trials (a survey): counts whose share is a weighted mean over the bag, so with the
         attributes kind "count" and aggregation "mean"; ``mediators`` (bag, mediator), covariates
-        of bags as a whole, x and y among them being coordinates.
+        of bags as a whole, x and y among them being coordinates; the coordinate ``area_position``
+        of individuals, where bags are unions of areas: a number of the area of each.
     valued : bool
         Whether the bags must have values. Of unmatched data they have none.
 
@@ -86,9 +88,21 @@ def check(ds: xr.Dataset, valued: bool = True) -> xr.Dataset:
         require(bool(((share > 0) & (share <= 1)).all()), "concentration must be above 0 and at "
                 "most 1: the sum of the squared shares of weight of a cluster's members")
     _membership(ds)
+    if AREA in ds:
+        _areas(ds)
     if "value" in ds:
         _values(ds)
     return ds
+
+
+def _areas(ds: xr.Dataset) -> None:
+    numbers, members = ds[AREA].values, ds["membership"].values
+    require(numbers.dtype.kind in "iu", f"{AREA} must be whole numbers of areas, got "
+            f"{numbers.dtype}")
+    pairs = np.unique(np.stack([numbers, members]), axis=1)
+    twice = pairs[0][1:][np.diff(pairs[0]) == 0]
+    require(twice.size == 0, f"{AREA}: each area must lie in one bag, area "
+            f"{twice[0] if twice.size else ''} lies in several")
 
 
 def check_targets(ds: xr.Dataset) -> xr.Dataset:

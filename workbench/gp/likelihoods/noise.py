@@ -96,10 +96,13 @@ class NoiseModel:
         value = source.targets.value
         spread = value.var() if len(value) > 1 else value.square().mean()
         start = max(float(0.1 * spread / self.factor.median()), 1e-10)
-        # Without a prior the posterior of a τ² near zero would have no end.
-        name, prior = (BETWEEN, PCStd(max(float(spread), 1e-10)**0.5, of_variance=True)) if (
-            self.knows) else ("noise.variance", None)
-        self.items = [scalar_hyperparameter(name, start, "value²", prior, value)]
+        if not self.knows:
+            self.items = [scalar_hyperparameter("noise.variance", start, "value²", None, value)]
+            return
+        # Without a prior the posterior of a τ² near zero would have no end: all that values differ
+        # by is more than what areas do, with probability 95 %.
+        prior = PCStd((10 * start)**0.5, of_variance=True)
+        self.items = [scalar_hyperparameter(BETWEEN, start, "value²", prior, value)]
 
     def _factor(self, bags: Bags) -> Tensor:
         """What the learnt variance is multiplied by (B,).
@@ -182,7 +185,7 @@ class IndividualNoise:
     common : Tensor (N,), optional
         What the standard normal effect of an area is multiplied by at each individual.
     areas : Tensor (N,) of int64, optional
-        Whose effect that is.
+        Whose effect that is, numbered from 0.
     """
 
     std: Tensor
@@ -193,7 +196,8 @@ class IndividualNoise:
         """That of some of the individuals."""
         if self.common is None:
             return IndividualNoise(self.std[individuals])
-        return IndividualNoise(*(part[individuals] for part in (self.std, self.common, self.areas)))
+        _, areas = self.areas[individuals].unique(return_inverse=True)
+        return IndividualNoise(self.std[individuals], self.common[individuals], areas)
 
     def to(self, like: Tensor) -> IndividualNoise:
         """In the dtype and on the device of a tensor."""
@@ -211,9 +215,8 @@ class IndividualNoise:
         own = self.std * normal(like)
         if self.common is None:
             return own
-        _, of = self.areas.unique(return_inverse=True)
-        effects = normal(like.new_empty(len(like), int(of.max()) + 1))
-        return own + self.common * effects[:, of]
+        effects = normal(like.new_empty(len(like), int(self.areas.max()) + 1))
+        return own + self.common * effects[:, self.areas]
 
     def towards(self, into: Tensor) -> Tensor:
         """Covariance of each individual's noise with that of the sum Σ into noise (N,).
@@ -226,9 +229,9 @@ class IndividualNoise:
         own = into * self.std.square()
         if self.common is None:
             return own
-        _, of = self.areas.unique(return_inverse=True)
-        summed = torch.zeros(int(of.max()) + 1).to(own).index_add(0, of, into * self.common)
-        return own + self.common * summed[of]
+        summed = torch.zeros(int(self.areas.max()) + 1).to(own)
+        summed = summed.index_add(0, self.areas, into * self.common)
+        return own + self.common * summed[self.areas]
 
 
 def _areas(bags: Bags) -> tuple[Tensor, Tensor, Tensor]:

@@ -170,4 +170,5 @@ class Draws:
         rows = torch.searchsorted(self._until, at).clamp(self._first[members], self._last[members])
         rows, members = rows.to(self.x.device), members.to(self.x.device)
         return SegmentMean(replace(bags, x=self.x[rows], membership=members,
-                                   weight=torch.ones(len(rows)).to(bags.weight)))
+                                   weight=torch.ones(len(rows)).to(bags.weight),
+                                   concentration=None, individual_noise_variance=None, areas=None))

@@ -61,7 +61,9 @@ def keep_bags(source: Source, keep: Tensor) -> Source:
     names = tuple(bags.names[i] for i in chosen) if bags.names else ()
     known = None if bags.noise_variance is None else bags.noise_variance[keep]
     kept = replace(bags, x=bags.x[rows], membership=position[bags.membership[rows]],
-                   weight=bags.weight[rows], count=len(chosen), names=names, noise_variance=known)
+                   weight=bags.weight[rows], count=len(chosen), names=names, noise_variance=known,
+                   **{name: None if (part := getattr(bags, name)) is None else part[rows]
+                      for name in ("concentration", "individual_noise_variance", "areas")})
     values = {name: None if getattr(targets, name) is None else getattr(targets, name)[keep]
               for name in ("value", "noise_variance", "sample_variance")}
     return replace(source, bags=kept, targets=Targets(**values))
