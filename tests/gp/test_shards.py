@@ -41,7 +41,7 @@ warnings.simplefilter("ignore")
 torch.set_num_threads(1)
 if sys.argv[2] == "shared":
     dist.init_process_group("gloo")
-ds, found = wb.load("swiss-roll", n_bags=31, mean_size=20, size_std=8), {}
+ds, found = wb.load("swiss-roll", n_bags=17, mean_size=20, size_std=8), {}
 for name, options in json.loads(sys.argv[1]).items():
     given = {"kernel": "linear+rbf", "inducing": 15, **options}
     # Some bags of a share at a time, which one process sees all together.
