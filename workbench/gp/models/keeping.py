@@ -38,6 +38,11 @@ class Kept:
     tensors: dict[str, Tensor]
     parts: dict[str, Kept] = field(default_factory=dict)
 
+    @property
+    def given(self) -> dict[str, None]:
+        """Names of the hyperparameters that there were, as of those given to a state."""
+        return dict.fromkeys(name.removeprefix("hyperparameter/") for name in self.tensors)
+
 
 class Recalled:
     """A state that can be put back as it was when its training had ended.

@@ -78,8 +78,7 @@ class PointModel(Model):
         return fit
 
     def _blank(self, source: Source, kept: Kept) -> PointState:
-        names = [name.removeprefix("hyperparameter/") for name in kept.tensors]
-        return PointState(self, source, dict.fromkeys(names))
+        return PointState(self, source, kept.given)
 
     def starting_values(self, source: Source) -> dict[str, dict]:
         """As `Model.starting_values`, without weights that `condition` finds."""

@@ -186,8 +186,7 @@ class AggregatedGP(Model):
         return self._conditioned(self.state_type(self, source, hyperparameters), hyperparameters)
 
     def _blank(self, source: Source, kept: Kept) -> ExactState:
-        names = [name.removeprefix("hyperparameter/") for name in kept.tensors]
-        return self.state_type(self, source, dict.fromkeys(names))
+        return self.state_type(self, source, kept.given)
 
     @torch.no_grad()
     def imagine(self, source: Source, values: Mapping, seed: int, posterior: bool = False

@@ -116,8 +116,7 @@ class VBAgg(Model):
         return AveragedFit(best, members, weights, **kept.facts)
 
     def _blank(self, source: Source, kept: Kept) -> VariationalState:
-        names = [name.removeprefix("hyperparameter/") for name in kept.tensors]
-        return VariationalState(self, source, given=dict.fromkeys(names))
+        return VariationalState(self, source, given=kept.given)
 
 
 class CentrePointGP(VBAgg):
