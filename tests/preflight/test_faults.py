@@ -195,7 +195,7 @@ FAULTS = {
         polygons(cases=[True, False] * 6), "truth-values", "warning", ("cases",), None,
         "true and false", "count how often", correct=right),
     "nothing counted": Fault(
-        polygons(cases=[0] * 12), "value", "error", ("value",), None, "all 12 counts are zero",
+        polygons(cases=[0] * 12), "value", "error", ("cases",), None, "all 12 counts are zero",
         "right column", correct=right),
     "one total like no other": Fault(
         polygons(cases=[9e5, *range(41, 52)]), "value-alone", "warning", ("c0",), 1,
@@ -312,6 +312,13 @@ def test_a_fault_is_named_located_counted_and_gone_once_corrected(name, files, t
     assert not [one for one in left.findings if one.code == fault.code
                 and one.severity == fault.severity and one.where == fault.where]
     assert left.ok
+
+
+def test_a_value_that_could_not_be_read_is_not_said_to_be_zero(files):
+    errors = [one for one in kit.checked(files | {"value": "deaths"}).findings
+              if one.severity == "error"]
+    assert [one.what for one in errors if "no column 'deaths'" not in one.what] == []
+    assert len(errors) == 1
 
 
 @pytest.mark.slow

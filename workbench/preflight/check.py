@@ -188,7 +188,8 @@ def _look(ds: xr.Dataset, found: Listing, parents: object, parent_label: str | N
             for finding in look():
                 found.add(finding)
     if "value" in ds:
-        with part("value", "value"):
+        # By the column: where that could not be used, zeros are in its place, which is no finding.
+        with part("value", ds["value"].attrs.get("long_name", "value")):
             schema.check_learnable(ds)
 
 
