@@ -47,6 +47,8 @@ CHROMIUM_FLAGS = [
     "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
     "--disable-background-networking", "--disable-component-update", "--disable-sync",
 ]
+# As `python -m panel`, which would look for garbage among all that it imports a hundred times.
+PANEL = "import gc; gc.set_threshold(20_000, 20, 20); from panel.command import main; main()"
 # Ports that Chromium refuses to open (ERR_UNSAFE_PORT), above the privileged ones.
 UNSAFE_PORTS = {1719, 1720, 1723, 2049, 3659, 4045, 4190, 5060, 5061, 6000, 6566, 6665, 6666, 6667,
                 6668, 6669, 6679, 6697, 10080}
@@ -207,7 +209,7 @@ def panel_server(tmp_path_factory) -> Iterator[Callable[..., str]]:
         port = free_port()
         log = tmp_path_factory.mktemp("server") / "log.txt"
         command = [
-            sys.executable, "-m", "panel", "serve", *map(str, scripts), "--liveness",
+            sys.executable, "-c", PANEL, "serve", *map(str, scripts), "--liveness",
             "--address", "127.0.0.1", "--port", str(port), "--num-threads", "4",
             "--allow-websocket-origin", f"127.0.0.1:{port}", *more,
         ]
