@@ -2,8 +2,7 @@
 
 To open JupyterLab, start a kernel and import takes longer than to draw. So the first cells of all
 notebooks that import hvplot, which loads scripts itself, are run one after the other in one of
-them, those of all others in a second; each is told of by its own test. Where models are fitted
-before the first plot, which the notebook's own run tests, a small plot stands for it.
+them, those of all others in a second; each is told of by its own test.
 """
 
 import os
@@ -20,8 +19,6 @@ from nbformat.v4 import new_code_cell, new_notebook
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 NOTEBOOKS = sorted((REPOSITORY / "notebooks").glob("*.ipynb"))
-#: A small plot for a notebook that fits models before its first plot.
-SMALL = "import holoviews\nholoviews.Curve([1, 2, 3])"
 #: A small plot for a notebook that uses hvplot further down than its first plot.
 HVPLOT = ("import hvplot.pandas, pandas as pd\n"
           "pd.DataFrame({'a': [1, 2, 3]}).hvplot.line()")
@@ -46,11 +43,10 @@ def drawn(cell) -> bool:
 
 
 def up_to_a_plot(path: Path) -> list[str]:
-    """Cells of a notebook up to the first that draws; if they fit a model the first, and a plot."""
+    """Cells of a notebook up to the first that draws."""
     cells = code_cells(path)
     last = next(number for number, cell in enumerate(cells) if drawn(cell))
-    sources = [cell.source for cell in cells[:last + 1]]
-    return [sources[0], SMALL] if any(".fit(" in source for source in sources) else sources
+    return [cell.source for cell in cells[:last + 1]]
 
 
 def with_hvplot(path: Path) -> bool:
