@@ -43,10 +43,19 @@ def test_bad_schemes_say_what_there_is():
         folds(ds, 3, "provnce")
     with pytest.raises(InputError, match="2 to 6"):
         folds(ds, 7)
-    with pytest.raises(InputError, match="bag_x"):
-        folds(ds.drop_vars(["bag_x", "bag_y"]), 3, "blocks")
+    with pytest.raises(InputError, match="need x and y"):
+        folds(ds.drop_vars(["bag_x", "bag_y", "x", "y"]), 3, "blocks")
     with pytest.raises(InputError, match="too few"):
         folds(country(bags=20).assign_coords(half=("bag", ["a", "b"] * 10)), 3, "half")
+
+
+def test_places_of_individuals_are_enough_for_blocks():
+    bare = country(bags=12).drop_vars(["bag_x", "bag_y"])
+    weight, area = bare["weight"].values, bare["membership"].values
+    centres = {f"bag_{axis}": ("bag", np.bincount(area, weight * bare[axis].values)
+                               / np.bincount(area, weight)) for axis in ("x", "y")}
+    np.testing.assert_array_equal(folds(bare, 3, "blocks"),
+                                  folds(bare.assign_coords(centres), 3, "blocks"))
 
 
 def test_subset_renumbers_and_keeps_every_individual():

@@ -354,15 +354,14 @@ def test_a_candidate_that_recovers_nothing_weighs_nothing(ds, monkeypatch):
             raise ArithmeticError("not of merged areas")
         return condition(self, source, values)
 
-    make = wb.Auto._model
+    make = wb.Auto._models
 
-    def note(self, ds, candidate, effort):
-        made = make(self, ds, candidate, effort)
-        if candidate.name == "flat, slopes":
-            fitted.append(made._inner)
+    def note(self, data, chosen, effort, link=""):
+        made = make(self, data, chosen, effort, link)
+        fitted.append(made["flat, slopes"]._inner)
         return made
 
-    monkeypatch.setattr(wb.Auto, "_model", note)
+    monkeypatch.setattr(wb.Auto, "_models", note)
     monkeypatch.setattr(VBAgg, "condition", refuse)
     fit = model.fit(ds)
     assert float(fit.weights.sel(model="flat, slopes")) == 0.0

@@ -185,6 +185,28 @@ def test_totals_make_the_map_better_inside_their_areas():
     assert ((before - 95).abs() > (after - 95).abs())[fell & (before >= 95)].all()
 
 
+def test_means_instead_of_counts():
+    raw = pd.read_csv(RESULTS / "means.csv")
+    crps = raw.pivot(index="case", columns="model", values="crps")
+    own = raw[raw["model"] == "auto"].set_index("case")
+    plain = 100 * (1 - crps["auto"] / crps["identity, no nugget"])
+    assert len(plain) == 11 and "in all eleven, by" in SAID
+    assert f"in all eleven, by {plain.min():.0f} to {plain.max():.0f} %" in SAID
+    taken = own["link"] == "exp"
+    assert (taken == (own["gain"] >= 2)).all() and taken.sum() == 6
+    other = 100 * (1 - crps["auto"] / crps["other link"])
+    low, high = other[taken].min(), other[taken].max()
+    assert (f"Where auto takes exp, in six, its CRPS is lower than by the identity with a nugget, "
+            f"by {low:.0f} to {high:.0f} %") in SAID.replace("`", "")
+    cover = 100 * own["cover"][~taken]
+    assert f"its 95 % intervals cover {cover.min():.0f} to {cover.max():.0f} % of the" in SAID
+    kept = other[~taken].dropna()
+    assert len(kept) == 4 and (kept < 0).sum() == 3 and kept.idxmax() == "italy"
+    assert "in three of the four where it was run, and the higher in Italy" in SAID
+    higher = crps["other link"]["italy"] / crps["auto"]["italy"] - 1
+    assert f"in Italy (by {100 * higher:.0f} %)" in SAID
+
+
 def test_california_the_reversed_headline_is_told():
     duels = tables.shikuri2025.duels()["0.4°"].str.split(", ", expand=True).astype(int)
     duels.columns = ["ahead", "level", "behind"]

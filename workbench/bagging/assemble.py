@@ -66,7 +66,7 @@ def assemble(
     ds = ds.assign_coords(bag=(schema.BAG, bags))
     for name, values in (bag_coords or {}).items():
         ds = ds.assign_coords({name: (schema.BAG, np.asarray(values))})
-    return schema.check(_with_centres(ds))
+    return schema.check(_centred(ds))
 
 
 def bag_values(
@@ -106,10 +106,19 @@ def _individuals_only(ds: xr.Dataset) -> xr.Dataset:
     return ds.drop_vars([*former, *({"membership"} & set(ds.variables))])
 
 
-def _with_centres(ds: xr.Dataset) -> xr.Dataset:
-    """Add weight-averaged coordinates of the bags."""
+def with_centres(ds: xr.Dataset) -> xr.Dataset:
+    """The dataset with coordinates of its bags: their own, else weighted means of individuals'."""
+    return ds if "bag_x" in ds.coords else _centred(ds)
+
+
+def located(ds: xr.Dataset) -> bool:
+    """Whether bags have coordinates, or individuals that `with_centres` can find them by."""
+    return "bag_x" in ds.coords or "x" in ds
+
+
+def _centred(ds: xr.Dataset) -> xr.Dataset:
     for axis in ("x", "y"):
-        if axis in ds.coords:
+        if axis in ds:
             centre = bag_values(
                 ds[axis].values, ds["weight"].values, ds["membership"].values,
                 ds.sizes[schema.BAG], "mean",

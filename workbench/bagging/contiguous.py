@@ -6,6 +6,7 @@ import numpy as np
 import xarray as xr
 
 from workbench import schema
+from workbench.bagging.assemble import with_centres
 from workbench.checks import package, require
 
 
@@ -18,7 +19,7 @@ def contiguous_groups(ds: xr.Dataset, areas: int, seed: int | None = None) -> np
     Parameters
     ----------
     ds : xr.Dataset
-        A bagged dataset with bag_x and bag_y.
+        A bagged dataset with x and y.
     areas : int
         How many groups.
     seed : int, optional
@@ -35,6 +36,7 @@ def contiguous_groups(ds: xr.Dataset, areas: int, seed: int | None = None) -> np
         If there are no coordinates, or the number of areas is not between 1 and the bags, or less
         than there are periods.
     """
+    ds = with_centres(ds)
     require("bag_x" in ds.coords, "merge_to needs coordinates: this dataset has no x, y; "
                                   "use bag_along or merge by a label")
     bags = ds.sizes[schema.BAG]

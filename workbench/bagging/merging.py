@@ -62,7 +62,7 @@ def merge_to(ds: xr.Dataset, areas: int, seed: int | None = None) -> xr.Dataset:
     Parameters
     ----------
     ds : xr.Dataset
-        A bagged dataset with bag_x and bag_y.
+        A bagged dataset with x and y.
     areas : int
         How many bags to end with, at most the present number.
     seed : int, optional

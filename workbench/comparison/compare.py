@@ -15,6 +15,7 @@ import xarray as xr
 from tqdm import tqdm
 
 from workbench.bagging import looked_at
+from workbench.bagging.assemble import located
 from workbench.checks import InputError, choose, require, whole
 from workbench.comparison import tests
 from workbench.comparison.clock import Clock
@@ -205,7 +206,7 @@ class _Run:
         if tests.RECOVERED in wanted:
             self._plan_recovery(known, levels, draws)
         for scheme in (w for w in wanted if w not in (tests.INDIVIDUALS, tests.RECOVERED)):
-            if scheme == tests.BLOCKS and "bag_x" not in ds.coords:
+            if scheme == tests.BLOCKS and not located(ds):
                 self.notes.append("spatial blocks are left out: the areas have no coordinates")
                 continue
             fold = make_folds(ds, folds, scheme, seed)

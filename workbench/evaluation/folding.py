@@ -9,6 +9,7 @@ from scipy.optimize import linear_sum_assignment
 from sklearn.cluster import KMeans
 from sklearn.model_selection import GroupKFold
 
+from workbench.bagging.assemble import located, with_centres
 from workbench.checks import choose, require
 from workbench.schema import BAG, INDIVIDUAL
 
@@ -73,7 +74,7 @@ def folds(ds: xr.Dataset, k: int = 10, scheme: str = "random", seed: int = 0) ->
         Number of folds.
     scheme : str
         ``"random"``; ``"blocks"``: k compact blocks of nearly equal size on the map (k-means on
-        bag_x, bag_y), which asks for prediction far from data; ``"stratified"``: bags sorted by
+        their centres), which asks for prediction far from data; ``"stratified"``: bags sorted by
         rate and dealt round, so that every fold spans the rates; or the name of a label
         coordinate of the bags ("province"), whose labels are never split.
     seed : int
@@ -124,10 +125,9 @@ def _stratified(ds: xr.Dataset, k: int, rng: np.random.Generator) -> np.ndarray:
 
 
 def _blocks(ds: xr.Dataset, k: int, seed: int) -> np.ndarray:
-    require(
-        "bag_x" in ds and "bag_y" in ds,
-        "spatial blocks need bag_x and bag_y; this dataset has no map, try scheme='random'",
-    )
+    require(located(ds), "spatial blocks need x and y, of bags or of individuals; this dataset has "
+                         "no map, try scheme='random'")
+    ds = with_centres(ds)
     x, y = (np.asarray(ds[name].values, dtype=float) for name in ("bag_x", "bag_y"))
     if str(ds["bag_x"].attrs.get("units", "")).startswith("degree"):
         x = x * np.cos(np.deg2rad(y.mean()))

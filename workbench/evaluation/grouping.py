@@ -9,6 +9,7 @@ import xarray as xr
 from sklearn.cluster import AgglomerativeClustering
 
 from workbench.bagging import contiguous_groups, periods_of
+from workbench.bagging.assemble import located
 from workbench.checks import InputError, choose, require, whole
 from workbench.schema import BAG, GEOMETRY, check
 
@@ -62,7 +63,7 @@ def groupings(ds: xr.Dataset, levels: Sequence[int | str] | None = None, draws: 
     Parameters
     ----------
     ds : xr.Dataset
-        Bagged dataset. Without bag_x and bag_y, neighbours are the areas whose mean covariates are
+        Bagged dataset. Without x and y, neighbours are the areas whose mean covariates are
         alike. Areas over time are grouped within each period.
     levels : sequence of int or str, optional
         Numbers of groups (contiguous, as `workbench.merge_to` makes them, differently in each
@@ -100,7 +101,7 @@ def groupings(ds: xr.Dataset, levels: Sequence[int | str] | None = None, draws: 
             out[at, 0] = _by_label(ds, level)
         else:
             count = whole("a level", level, least=2, most=areas - 1)
-            neighbours = contiguous_groups if "bag_x" in ds.coords else _alike
+            neighbours = contiguous_groups if located(ds) else _alike
             for draw in range(draws):
                 own = np.random.SeedSequence([seed, count, draw]).generate_state(1)[0]
                 out[at, draw] = neighbours(ds, count, int(own))

@@ -20,6 +20,13 @@ from workbench.labelled.summary import ASSUMED
 from workbench.labelled.verdict import standing
 from workbench.labelled.weighing import GIVEN
 
+# Why values that are no counts have the link that they have.
+_LINKS = {
+    "exp": "link: exp, as the areas' values are positive and clearly nearer to log-normal than to "
+           "normal; whatever a rate depends on changes it by a factor",
+    "identity": "link: identity, as the areas' values are not clearly nearer to log-normal than to "
+                "normal; whatever a rate depends on adds to it",
+}
 _WORTH = 0.05           # weight from which a candidate is worth a word
 
 
@@ -179,6 +186,9 @@ class AutoFit(Fit):
             lines += ["", f"recovery error: {self.recovery['error'].attrs['long_name']}; the "
                       "mixture's is on the areas that its weights were chosen on"]
         lines += ["", self.verdict]
+        link = next(iter(self.candidates.values())).model.options.link
+        if link in _LINKS:
+            lines += ["", _LINKS[link]]
         if self.outside_share > 0:
             lines += ["", f"extrapolation: {self.outside_share:.1%} of the individuals lie outside "
                       "the range of area means in some covariate that a candidate of some weight "

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import xarray as xr
 
 from workbench.bagging import periods_of
 from workbench.checks import choose
+from workbench.gp.likelihoods.links import LINKS
+from workbench.labelled.scale_of_values import DECISIVE, log_scale_gain
+from workbench.labelled.source import Converted
 from workbench.schema import COVARIATE, aggregation, kind
 
 
@@ -138,15 +142,48 @@ def candidates_for(ds: xr.Dataset, effort: Effort) -> list[Candidate]:
     return chosen
 
 
-def options_for(ds: xr.Dataset, candidate: Candidate, effort: Effort, seed: int) -> dict:
-    """Options of `workbench.VBAgg` for a candidate.
+def options_for(candidate: Candidate, effort: Effort, seed: int) -> dict:
+    """Options of `workbench.VBAgg` that are a candidate's own."""
+    return {"kernel": candidate.kernel, "transform": candidate.transform, "seed": seed,
+            "average": effort.average}
 
-    Counts have the exp link, an area effect and a nugget; positives out of trials the logit link;
-    other values the identity link, as they may be negative.
+
+def options_of_values(data: Converted, link: str = "") -> dict:
+    """Options of `workbench.VBAgg` that all candidates share, as the values ask for them.
+
+    Counts have the exp link, an area effect and a nugget, positives out of trials the logit link:
+    as `workbench.VBAgg` has by itself. Other values have a nugget, too, as individuals differ
+    whatever they are measured in, and the exp link where they are positive and clearly nearer to
+    log-normal, else the identity.
+
+    Parameters
+    ----------
+    data : Converted
+        Bagged dataset.
+    link : str
+        That hyperparameters which are given were learnt under; empty if there are none.
     """
-    continuous = kind(ds) != "count" and "trials" not in ds
-    options = {"kernel": candidate.kernel, "transform": candidate.transform, "seed": seed,
-               "average": effort.average}
-    if continuous or (kind(ds) == "count" and aggregation(ds) != "sum" and "trials" not in ds):
-        options |= {"link": "identity", "likelihood": "normal"}
-    return options
+    ds = data.ds
+    if "trials" in ds or (kind(ds) == "count" and aggregation(ds) == "sum"):
+        return {}
+    if not link:
+        link = "exp" if log_scale_gain(data.source()) >= DECISIVE else "identity"
+    return {"link": link, "likelihood": "normal", "nugget": "learn"}
+
+
+def link_told(hyperparameters: Mapping) -> str:
+    """The link that hyperparameters of candidates were learnt under, by the unit of their mean.
+
+    Parameters
+    ----------
+    hyperparameters : mapping
+        As of `workbench.Auto.condition`.
+
+    Returns
+    -------
+    str
+        Empty where they are plain numbers, which do not tell.
+    """
+    means = (given["hyperparameters"].get("mean") for given in hyperparameters.values())
+    units = {mean["unit"] for mean in means if isinstance(mean, Mapping) and "unit" in mean}
+    return next((name for name, link in LINKS.items() if link.unit in units), "")

@@ -20,6 +20,7 @@ import numpy as np
 import xarray as xr
 
 from workbench.bagging import contiguous_groups, periods_of
+from workbench.bagging.assemble import located
 from workbench.schema import BAG, aggregation
 
 _FEWEST_GROUPS = 4
@@ -64,7 +65,7 @@ def resolutions(ds: xr.Dataset) -> list[Resolution]:
     found, groups = [Resolution("areas", area, False)], areas // _PIECES
     periods = periods_of(ds)
     fewest = max(_FEWEST_GROUPS, 0 if periods is None else np.unique(periods).size)
-    while "bag_x" in ds.coords and groups >= fewest:
+    while located(ds) and groups >= fewest:
         found.append(Resolution(f"{groups} groups of areas", contiguous_groups(ds, groups)[area],
                                 False))
         groups //= _PIECES

@@ -22,7 +22,9 @@ from workbench.labelled.candidates import (
     Effort,
     candidates_for,
     effort_named,
+    link_told,
     options_for,
+    options_of_values,
 )
 from workbench.labelled.caveats import warn_of_extrapolation, warn_of_one_area, warn_of_totals
 from workbench.labelled.classes.base import LabelledModel
@@ -39,7 +41,9 @@ class Auto(LabelledModel):
     """A mixture of structurally different models, weighted by coarsen and recover.
 
     A few models are fitted: a flat rate, slopes of covariates, a smooth map, smooth functions of
-    covariates, and their combinations; counts with an effect of each area and of each individual.
+    covariates, and their combinations; counts with an effect of each area and of each individual,
+    other values with one of each individual, and with the exp link if they are positive and
+    clearly nearer to log-normal than to normal (Box and Cox), else the identity.
     Of areas over time (`workbench.bag_polygons` with ``time``) also maps that change from period to
     period. Each is then conditioned, with the hyperparameters of that fit, on totals of *merged*
     neighbouring areas and has to recover the known areas from them. Weights minimise the error of
@@ -75,7 +79,7 @@ class Auto(LabelledModel):
     References
     ----------
     Yao, Vehtari, Simpson and Gelman 2018, Using stacking to average Bayesian predictive
-    distributions.
+    distributions. Box and Cox 1964, An analysis of transformations.
 
     Examples
     --------
@@ -134,8 +138,8 @@ class Auto(LabelledModel):
                     f"{duration(self.estimate(ds))} and {workers * auto_bytes(ds) / 2**30:.1f} GiB")
             print(told, file=sys.stderr)
         fits, notes, cancelled = fit_candidates(
-            {one.name: self._model(ds, one, effort) for one in chosen}, data, workers,
-            bool(effort.average), progress, part_of(callback, 0.0, 0.4))
+            self._models(data, chosen, effort), data, workers, bool(effort.average), progress,
+            part_of(callback, 0.0, 0.4))
         require(bool(fits), "no candidate could be fitted: " + reasons(notes))
         weighing = None
         if not cancelled:
@@ -182,8 +186,9 @@ class Auto(LabelledModel):
         total = sum(weights.values())
         require(total > 0 and min(weights.values()) >= 0, "weights must not be negative, and one "
                 f"of them must be positive, got {weights}")
-        fits = {one.name: self._model(ds, one, effort).condition(
-            ds, hyperparameters[one.name]["hyperparameters"]) for one in chosen}
+        models = self._models(data, chosen, effort, link_told(hyperparameters))
+        fits = {name: model.condition(ds, hyperparameters[name]["hyperparameters"])
+                for name, model in models.items()}
         weights = {name: weight / total for name, weight in weights.items()}
         return self._mixed(data, chosen, fits, Weighing(weights, None, GIVEN, ()),
                            [], False, started)
@@ -223,7 +228,7 @@ class Auto(LabelledModel):
             By name, not fitted.
         """
         effort = effort_named(self.options.effort)
-        return {one.name: self._model(ds, one, effort) for one in candidates_for(ds, effort)}
+        return self._models(Converted(ds), candidates_for(ds, effort), effort)
 
     def estimate(self, ds: xr.Dataset) -> float:
         """Roughly how many seconds `fit` will take, from one evaluation of each candidate.
@@ -258,9 +263,12 @@ class Auto(LabelledModel):
         small = ds.sizes["individual"] < 1_000 or self.options.effort == "quick"
         return 1 if small else min(8, os.cpu_count() or 1)
 
-    def _model(self, ds: xr.Dataset, candidate: Candidate, effort: Effort) -> VBAgg:
-        return VBAgg(**options_for(ds, candidate, effort, self.options.seed),
-                     dtype=self.options.dtype, device=self.options.device)
+    def _models(self, data: Converted, chosen: list[Candidate], effort: Effort, link: str = ""
+                ) -> dict[str, VBAgg]:
+        shared = options_of_values(data, link) | {
+            "dtype": self.options.dtype, "device": self.options.device}
+        return {one.name: VBAgg(**options_for(one, effort, self.options.seed), **shared)
+                for one in chosen}
 
     def _mixed(self, data: Converted, chosen: list[Candidate], fits: dict[str, Fit],
                weighing: Weighing, notes: list[str], cancelled: bool, started: float) -> AutoFit:
