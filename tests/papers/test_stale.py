@@ -142,7 +142,7 @@ def test_stale_files_are_objected_to(counted, tmp_path):
     out = tmp_path / "made.nc"
     codes = run_experiment(experiment, "paper", out=out)["code"].values.astype(str)
     assert objections(experiment, tmp_path) == []
-    known = {"made": Missing({"seed": ("2",)}, "slow")}
+    known = {"made": Missing(({"seed": "2"},), "slow")}
     assert objections(experiment, tmp_path, known) == [
         "nothing is missing any more, but the list says: slow"]
     _rewrite(out, [codes[0], "another"])

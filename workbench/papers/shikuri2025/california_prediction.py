@@ -1,7 +1,8 @@
 """California housing, predictions: summaries against variational inference on complete data.
 
 Times are of learning and predicting, as the paper takes them, in seconds of processor time: beside
-each other, from one machine and one thread (OMP_NUM_THREADS=1), they say which is faster.
+each other, from one machine and one thread (OMP_NUM_THREADS=1), they say which is faster. GPy 1.13
+needs numpy below 2.
 """
 
 from __future__ import annotations
@@ -150,7 +151,7 @@ def _runs(preset: str) -> list[Settings]:
                  "model": model, "seed": 0}
                 for likelihood in LIKELIHOODS for model in MODELS[:4]]
     trials = {"summaries": 20, "summaries, no white noise": 20, "complete VI": 20,
-              "summarised VI": 20, "complete VI (GPy)": 1, "summarised VI (GPy)": 1}
+              "summarised VI": 20, "complete VI (GPy)": 5, "summarised VI (GPy)": 5}
     return [{"output": output, "likelihood": likelihood, "grid": grid, "n_train": 10_000,
              "model": model, "seed": seed}
             for model in trials for seed in range(trials[model]) for grid in (0.4, 0.8)
@@ -158,10 +159,16 @@ def _runs(preset: str) -> list[Settings]:
 
 
 def _table(results: xr.Dataset) -> pd.DataFrame:
-    """RMSE and seconds by grid, output, likelihood and model, the paper's own beside them."""
+    """RMSE and seconds by grid, output, likelihood and model, the paper's own beside them.
+
+    Seconds are of the trials that all models have, which are of one machine.
+    """
     runs = frame(results)
     where = ["grid", "output", "likelihood", "model"]
-    table = runs.groupby(where)[["rmse", "cpu_seconds"]].mean()
+    table = runs.groupby(where)[["rmse"]].mean()
+    everywhere = runs.groupby("seed")["model"].nunique() == runs["model"].nunique()
+    common = runs[runs["seed"].map(everywhere)]
+    table["cpu_seconds"] = common.groupby(where)["cpu_seconds"].mean()
     table["sd"] = runs.groupby(where)["rmse"].std()
     table["trials"] = runs.groupby(where).size()
     printed = [_printed(*index) for index in table.index]
@@ -182,7 +189,7 @@ PREDICTION = Experiment(
     "california-prediction", "California housing: predictions of summaries and of variational GPs",
     "Shikuri 2025, tables 3 and 5", _runs, _score, _table, {"all cells": "columns PAPER"},
     "RMSE at the test points, of g of the posterior mean, in sds of the test outputs; inducing "
-    "points are floor(sqrt(m^3/n)), as in the paper. The paper has 100 trials: here 20, and 1 of "
+    "points are floor(sqrt(m^3/n)), as in the paper. The paper has 100 trials: here 20, and 5 of "
     "GPy's variational GP. Our variational GP holds its "
     "inducing points at k-means++ seeds; GPy starts at random cell centres and moves them. Needs "
     "GPy (extra bench) and WORKBENCH_DATA.")

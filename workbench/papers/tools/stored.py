@@ -28,27 +28,32 @@ class Missing:
 
     Parameters
     ----------
-    only : Mapping
-        Settings that all of them have, as text; several values of one are alternatives.
+    only : tuple of Mapping
+        Settings that they have, as text; a run is missing that has all of one of these.
     reason : str
         Why they are not there.
     """
 
-    only: Mapping[str, tuple[str, ...]]
+    only: tuple[Mapping[str, str], ...]
     reason: str
 
     def holds_of(self, settings: Settings) -> bool:
         """Whether a run is one of them."""
-        return all(str(settings[name]) in values for name, values in self.only.items())
+        return any(all(str(settings[name]) == value for name, value in one.items())
+                   for one in self.only)
 
 
 #: The one list of what is known to be missing; an entry whose runs are all there is an objection.
 KNOWN_MISSING = {
     "california-prediction": Missing(
-        {"model": ("summarised VI (GPy)",), "output": ("MedInc",), "likelihood": ("poisson",),
-         "grid": ("0.4",)},
-        "GPy's summarised VI ends in NaN on this output and likelihood (FloatingPointError)"),
-    "cmp-minibatches": Missing({"form": ("minibatches, learnt inputs, features",)},
+        tuple({"model": f"{model} VI (GPy)", "output": output, "likelihood": "poisson",
+               "grid": "0.4", "seed": seed}
+              for model, output, seed in (
+                  ("complete", "MedValue", "1"), ("summarised", "AveBedrms", "1"),
+                  ("summarised", "Population", "2"), ("complete", "MedInc", "4"))),
+        "GPy stops where its expectations are not finite, in four of 280 fits (NameError, as it "
+        "does so by a name that is not defined)"),
+    "cmp-minibatches": Missing(({"form": "minibatches, learnt inputs, features"},),
                                "a run takes more than five minutes"),
 }
 
