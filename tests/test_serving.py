@@ -10,6 +10,7 @@ import urllib.request
 from pathlib import Path
 
 import pytest
+from PIL import Image
 from playwright.sync_api import expect
 
 from workbench.checks import InputError
@@ -70,6 +71,14 @@ def test_the_landing_page_leads_to_the_apps_and_the_documentation(monkeypatch, t
         assert (DOCS / f"{link}.md").is_file(), link
     assert f"documentation={page.parent.resolve()}" in serving._settings(
         5006, "127.0.0.1", [], serving.about("granularity").picture.parent)
+
+
+@pytest.mark.parametrize("name", serving.apps())
+def test_the_moving_picture_of_an_app_moves(name):
+    about = serving.about(name)
+    with Image.open(about.picture) as still, Image.open(about.moving) as moving:
+        assert still.size == moving.size == (640, 256)
+        assert moving.n_frames > 1
 
 
 @pytest.mark.ui

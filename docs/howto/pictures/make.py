@@ -23,27 +23,34 @@ from pathlib import Path
 from PIL import Image, ImageOps
 from playwright.sync_api import Page, sync_playwright
 
+from workbench.ui.disaggregate.messages import EXPLORE
 from workbench.ui.serving import PICTURES, apps
 
 HERE = Path(__file__).parent
 SIZE, SMALL = (1280, 800), (640, 256)
 #: What the small picture shows: left, top, right and bottom of charts that are not cut.
-SEEN = {"compare": (318, 232, 820, 444), "disaggregate": (312, -2, 870, 452),
+SEEN = {"compare": (318, 232, 820, 444), "disaggregate": (312, 2, 880, 456),
         "granularity": (318, 243, 1278, 560), "mediated": (312, 235, 1256, 698),
-        "sources": (320, 250, 1250, 578)}
-# Where the map of disaggregate begins down the page: what stands above it changes its height.
-TOP = """() => {
-  const map = Bokeh.documents.flatMap(one => [...one._all_models.values()])
-    .filter(one => one.type === 'Figure' && one.name === 'mean').at(-1)
-  return Math.round(Bokeh.index.find_one_by_id(map.id).el.getBoundingClientRect().top)
+        "sources": (320, 0, 1250, 328)}
+#: Figures from whose top it is counted down: what stands above them changes its height.
+BELOW = {"disaggregate": "mean", "sources": "line"}
+# Where the figure of a name begins down the page.
+TOP = """name => {
+  const figure = Bokeh.documents.flatMap(one => [...one._all_models.values()])
+    .filter(one => one.type === 'Figure' && one.name === name).at(-1)
+  return Math.round(Bokeh.index.find_one_by_id(figure.id).el.getBoundingClientRect().top)
 }"""
 #: What is moved for the small moving picture: a control by its role and label, the number of its
-#: values that are seen, and how many of them lie before the one it has.
-MOVED = {"compare": ("combobox", "Ranked by", 2, 0),
-         "granularity": ("slider", "Cells m", 8, 3),
-         "mediated": ("slider", "Block size", 5, 1)}
+#: values that are seen, how many of them lie before the one it has, and how many of the control's
+#: own steps lie between two of them.
+MOVED = {"compare": ("combobox", "Ranked by", 2, 0, 1),
+         "disaggregate": ("slider", "Lengthscale", 6, 3, 3),
+         "granularity": ("slider", "Cells m", 8, 3, 1),
+         "mediated": ("slider", "Block size", 5, 1, 1),
+         "sources": ("slider", "Bias: offset", 5, 0, 2)}
 FRAME, QUALITY = 350, 60        # milliseconds that one of its pictures is seen; of WebP
 PATIENCE = 300_000      # milliseconds
+LOOKS = 40
 #: Reports: options of `workbench disaggregate`, width and height, and the heading to begin at.
 REPORTS = {"report": (["--dataset", "simulated-country", "--model", "vbagg", "--cv", "5"],
                       (865, 772), ""),
@@ -110,22 +117,40 @@ def visit(page: Page, address: str, name: str) -> None:
 
 def moved(page: Page, name: str) -> list[Image.Image]:
     """What is seen at each of the values that a control is moved through."""
-    role, label, count, before = MOVED[name]
+    role, label, count, before, stride = MOVED[name]
     control = page.get_by_role(role, name=re.compile(f"^{re.escape(label)}"))
-    for _ in range(before):
-        control.press("ArrowLeft")
+
+    def press(key: str, times: int) -> None:
+        for _ in range(times):
+            control.press(key)
+            page.wait_for_timeout(1000)     # a page that is behind takes several for one
+            _settle(page, name)
+
+    if name == "disaggregate":      # a mixture has no lengthscale of its own
+        page.get_by_role("button", name=EXPLORE).click()
         _settle(page, name)
+    press("ArrowLeft", before * stride)
     frames = []
     for number in range(count):
         if number and role == "slider":
-            control.press("ArrowRight")
+            press("ArrowRight", stride)
         elif number:
             control.click()
             page.get_by_role("menuitem").nth(number).click()
+        frames.append(_small(page, _rested(page, name), name))
+    return frames
+
+
+def _rested(page: Page, name: str) -> Image.Image:
+    """What is seen once nothing changes any more: maps are dimmed before those of a value come."""
+    seen = None
+    for _ in range(LOOKS):
         page.wait_for_timeout(1500)
         _settle(page, name)
-        frames.append(_small(page, _seen(page), name))
-    return frames
+        last, seen = seen, _seen(page)
+        if last is not None and last.tobytes() == seen.tobytes():
+            return seen
+    raise SystemExit(f"{name} does not come to rest")
 
 
 def _settle(page: Page, name: str) -> None:
@@ -143,7 +168,7 @@ def _seen(page: Page) -> Image.Image:
 def _small(page: Page, seen: Image.Image, name: str) -> Image.Image:
     """What the first page of the server shows of an app, cut out of all of it."""
     left, top, right, bottom = SEEN[name]
-    down = page.evaluate(TOP) if name == "disaggregate" else 0
+    down = page.evaluate(TOP, BELOW[name]) if name in BELOW else 0
     cut = seen.crop((left, top + down, right, bottom + down))
     return ImageOps.pad(cut, SMALL, Image.Resampling.LANCZOS, "white")
 
