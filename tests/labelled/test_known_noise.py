@@ -362,3 +362,96 @@ def test_effects_of_areas_alone_do_not_mislead_auto(seed):
     value = ("bag", noise + rng.standard_normal(AREAS), ds["value"].attrs)
     ds = ds.assign(value=value, truth=0 * ds["truth"])
     assert error(wb.Auto(effort="normal", workers=1).fit(ds), ds) < 0.4
+
+
+# --- estimates of areas -------------------------------------------------------------------------
+
+BETWEEN = THETA | {"area.variance": 0.7}
+
+
+def of_area_and_map(ds, white=0.0, sums=False):
+    """Mean and variance of η + u of every area given all values, by one dense Gaussian."""
+    x, weight = np.stack([ds["x"], ds["y"]], 1), ds["weight"].values
+    a = np.zeros((AREAS, len(weight)))
+    a[ds["membership"].values, np.arange(len(weight))] = weight
+    total = a.sum(1)
+    a = a if sums else a / total[:, None]
+    gram = 2.0 * np.exp(-((x[:, None] - x[None])**2).sum(-1) / (2 * 1.7**2))
+    own = 0.7 * (total / total.mean())**2 if sums else np.full(AREAS, 0.7)
+    prior = a @ (gram + white * np.eye(len(weight))) @ a.T + np.diag(own)
+    mean = 0.3 * a.sum(1)
+    solved = np.linalg.solve(prior + np.diag(ds["noise_variance"]), np.column_stack(
+        [ds["value"].values - mean, prior]))
+    return mean + prior @ solved[:, 0], np.diag(prior) - np.einsum(
+        "ab,ba->a", prior, solved[:, 1:])
+
+
+@pytest.mark.parametrize("sums", [False, True])
+def test_estimates_of_areas_are_those_of_the_dense_formula(sums):
+    ds = made()
+    ds = ds.assign(value=ds["value"].assign_attrs(aggregation="sum")) if sums else ds
+    found = wb.AggregatedGP(kernel="rbf").condition(ds, BETWEEN).area_estimates(ds)
+    mean, variance = of_area_and_map(ds, sums=sums)
+    np.testing.assert_allclose(found["estimate"], mean, atol=1e-6)
+    np.testing.assert_allclose(found["estimate_std"], np.sqrt(variance), atol=1e-6)
+    share = found["shrinkage"].values
+    assert ((share > 0) & (share < 1)).all()
+    np.testing.assert_allclose(found["estimate"], share * found["direct"]
+                               + (1 - share) * found["synthetic"], atol=1e-10)
+    assert (found["estimate_std"] < found["direct_std"]).all()
+    assert (found["estimate_std"] < found["synthetic_std"]).all()
+
+
+def test_nuggets_of_an_areas_individuals_are_its_own():
+    ds = made()
+    fit = wb.VBAgg(kernel="rbf", inducing=240, link="identity", nugget="learn").condition(
+        ds, BETWEEN | {"nugget.std": 0.9})
+    found, (mean, variance) = fit.area_estimates(ds), of_area_and_map(ds, 0.81)
+    np.testing.assert_allclose(found["estimate"], mean, atol=2e-3)
+    np.testing.assert_allclose(found["estimate_std"], np.sqrt(variance), atol=2e-3)
+
+
+def test_areas_that_were_not_trained_on_have_what_the_map_says():
+    ds = made()
+    fit = wb.AggregatedGP(kernel="rbf").condition(ds.isel(
+        bag=slice(30), individual=slice(30 * EACH)), BETWEEN)
+    found, over = fit.area_estimates(ds).isel(bag=slice(30, None)), fit.over(ds)
+    np.testing.assert_allclose(found["estimate"], over.mean[30:], atol=1e-10)
+    np.testing.assert_allclose(found["estimate_std"], np.sqrt(over.std[30:]**2 + 0.7), atol=1e-8)
+    assert (found["shrinkage"] == 0).all()
+    assert (fit.area_estimates(ds).isel(bag=slice(30))["shrinkage"] > 0).all()
+
+
+def test_estimates_of_areas_are_nearer_than_their_values_and_than_the_map():
+    """Six made sets with effects of areas of sd 1: root mean squared error of areas' means."""
+    errors = []
+    for seed in range(6):
+        ds = made(seed)
+        effect = np.random.default_rng(100 + seed).standard_normal(AREAS)
+        ds = ds.assign(value=ds["value"] + effect)
+        truth = np.bincount(ds["membership"], ds["weight"] * ds["truth"]) / np.bincount(
+            ds["membership"], ds["weight"]) + effect
+        found = wb.AggregatedGP(kernel="rbf").fit(ds).area_estimates(ds)
+        errors.append([float(((found[name] - truth)**2).mean()) for name in (
+            "estimate", "direct", "synthetic")])
+    estimate, direct, synthetic = np.sqrt(np.mean(errors, 0))
+    assert estimate < 0.9 * min(direct, synthetic)
+
+
+def test_a_mixture_has_the_moments_of_its_members_and_models_without_errors_refuse():
+    ds = made()
+    fit = wb.Auto(effort="quick", workers=1).fit(ds)
+    found = fit.area_estimates(ds)
+    each = {name: one.area_estimates(ds) for name, one in fit.candidates.items()}
+    weights = {name: float(fit.weights.sel(model=name)) for name in each}
+    mean = sum(weights[name] * one["estimate"] for name, one in each.items())
+    np.testing.assert_allclose(found["estimate"], mean, atol=1e-10)
+    second = sum(weights[name] * (one["estimate"]**2 + one["estimate_std"]**2)
+                 for name, one in each.items())
+    np.testing.assert_allclose(found["estimate_std"]**2, second - mean**2, atol=1e-8)
+    plain = wb.VBAgg(kernel="rbf", link="identity", noise="size", max_steps=3).fit(ds)
+    with pytest.raises(InputError, match="standard errors of their values"):
+        plain.area_estimates(ds)
+    counts = wb.load("swiss-roll", n_bags=12, mean_size=6, size_std=3)
+    with pytest.raises(InputError, match="standard errors of their values"):
+        wb.VBAgg(max_steps=2).fit(counts).area_estimates(counts)

@@ -150,6 +150,9 @@ class AutoFit(Fit):
         return all(fit.converged for name, fit in self.candidates.items()
                    if self.inner.weight_of[name] >= _WORTH)
 
+    def _members(self) -> dict[Fit, float]:
+        return {fit: self.inner.weight_of[name] for name, fit in self.candidates.items()}
+
     def _beyond(self, data: Converted) -> xr.DataArray:
         parts = [float(weight) * self.candidates[str(name)].extrapolation(data)
                  for name, weight in zip(self.weights["model"].values, self.weights.values,

@@ -180,6 +180,53 @@ class Insight(Drawing):
             drawn.attrs, long_name="joint draw of the rate", draws="joint",
             aggregation=self._aggregation)
 
+    def area_estimates(self, ds: xr.Dataset) -> xr.Dataset:
+        """Estimates of areas with standard errors: between their own value and the map.
+
+        Of an area of the training data γ of its value and 1 - γ of what the map says of it, with
+        γ = τ²/(τ² + se²): a precise value counts for much, an imprecise one for little. `over` is
+        what the map says alone. Of areas without a value in the training data that is the estimate.
+
+        Parameters
+        ----------
+        ds : xr.Dataset
+            Bagged dataset with ``noise_variance``, see ``standard_error`` of `bag_polygons`.
+
+        Returns
+        -------
+        xr.Dataset (bag)
+            In the units of the values: direct and direct_std (the value and its standard error),
+            synthetic and synthetic_std (what the map says, and how far areas are from it), estimate
+            and estimate_std; shrinkage (γ).
+
+        Raises
+        ------
+        InputError
+            If the model knows no standard errors.
+
+        References
+        ----------
+        Fay and Herriot 1979; the map stands in the place of their regression.
+
+        Examples
+        --------
+        >>> import numpy as np, workbench as wb
+        >>> ds = wb.load("swiss-roll", n_bags=12, mean_size=8, size_std=3)
+        >>> means = ds["value"].assign_attrs(kind="continuous", aggregation="mean")
+        >>> ds = ds.assign(value=means, noise_variance=("bag", np.full(12, 4.0)))
+        >>> fit = wb.VBAgg(kernel="rbf", inducing=10, max_steps=5, link="identity").fit(ds)
+        >>> found = fit.area_estimates(ds)
+        >>> bool((found["estimate_std"] < found["direct_std"]).all())
+        True
+        """
+        from workbench.labelled.area_estimates import area_estimates
+
+        return area_estimates(self._members(), self._data(ds), self.value_units)
+
+    def _members(self) -> dict[Insight, float]:
+        """The models that it is made of, with their weights."""
+        return {self: 1.0}
+
     def coefficients(self) -> xr.Dataset:
         """Posterior mean and std of the slopes of linear terms, per standardised covariate.
 
