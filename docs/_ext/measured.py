@@ -146,14 +146,15 @@ def slopes() -> pd.DataFrame:
     return pick(raw, None, {title: (name, plain) for name, title in titles.items()}, "parameter")
 
 
-@stored("pixels", "pixels.csv", command="python benchmarks/pixels.py --compress 10 --threads 1 "
-                                        "[--overdispersion auto]")
+@stored("pixels", "pixels.csv", command="python benchmarks/pixels.py --compress 10 [or 40] "
+                                        "--threads 1 [--overdispersion auto]")
 def pixels() -> pd.DataFrame:
     """Time and memory against the number of pixels: plain Poisson as in the paper, the default."""
     raw = pd.read_csv(RESULTS / "pixels.csv")
     names = {"none": "plain Poisson", "auto": "effects of areas and pixels"}
-    raw.index = [f"{count:,}, {names[kind]}" for count, kind in zip(
-        raw["pixels"], raw["overdispersion"], strict=True)]
+    raw.index = [f"{count:,}, {names[kind]}" + ("" if most == 10 else f", {most} clusters")
+                 for count, kind, most in zip(
+                     raw["pixels"], raw["overdispersion"], raw["compress"], strict=True)]
     return pick(raw, None, {
         "fit, s": ("fit_seconds", digits(0)), "map, s": ("map_seconds", digits(1)),
         "peak memory, GiB": ("peak_gib", digits(2)),
