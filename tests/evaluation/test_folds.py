@@ -58,6 +58,12 @@ def test_places_of_individuals_are_enough_for_blocks():
                                   folds(bare.assign_coords(centres), 3, "blocks"))
 
 
+def test_centres_may_be_data_variables():
+    ds = country(bags=12)
+    loose = ds.reset_coords(["bag_x", "bag_y"]).drop_vars(["x", "y"])
+    np.testing.assert_array_equal(folds(loose, 3, "blocks"), folds(ds, 3, "blocks"))
+
+
 def test_subset_renumbers_and_keeps_every_individual():
     ds = country(bags=9, size=4)
     part = check(subset(ds, [7, 2, 5]))

@@ -356,8 +356,8 @@ def test_a_candidate_that_recovers_nothing_weighs_nothing(ds, monkeypatch):
 
     make = wb.Auto._models
 
-    def note(self, data, chosen, effort, link=""):
-        made = make(self, data, chosen, effort, link)
+    def note(self, data, chosen, effort, given=None):
+        made = make(self, data, chosen, effort, given)
         fitted.append(made["flat, slopes"]._inner)
         return made
 

@@ -1,6 +1,7 @@
 """Experiments: nothing done twice, nothing lost, nothing chosen by what it should not see."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -60,6 +61,21 @@ def test_runs_are_kept_and_not_done_again_unless_they_failed(counted, tmp_path):
     stored = read_results(out)
     assert json.loads(stored.attrs["settings"]) == ["seed", "model", "big"]
     assert len(frame(stored)) == 3
+
+
+def test_a_missing_package_does_not_replace_why_a_run_failed(counted, tmp_path):
+    experiment, _ = counted
+    out = tmp_path / "made.nc"
+    run_experiment(experiment, out=out)
+
+    def score(settings):
+        raise ImportError("this needs a package")
+
+    run_experiment(replace(experiment, score=score), out=out)
+    stored = read_results(out)["error"].values
+    assert sorted(stored) == ["", "", "", "ValueError: no luck"]
+    fresh = run_experiment(replace(experiment, score=score), out=tmp_path / "other.nc")
+    assert all(text.startswith("ImportError") for text in fresh["error"].values)
 
 
 def test_a_part_of_the_runs(counted):

@@ -108,12 +108,13 @@ def _individuals_only(ds: xr.Dataset) -> xr.Dataset:
 
 def with_centres(ds: xr.Dataset) -> xr.Dataset:
     """The dataset with coordinates of its bags: their own, else weighted means of individuals'."""
-    return ds if "bag_x" in ds.coords else _centred(ds)
+    return ds if {"bag_x", "bag_y"} <= set(ds.variables) else _centred(ds)
 
 
 def located(ds: xr.Dataset) -> bool:
     """Whether bags have coordinates, or individuals that `with_centres` can find them by."""
-    return "bag_x" in ds.coords or "x" in ds
+    there = set(ds.variables)
+    return {"bag_x", "bag_y"} <= there or {"x", "y"} <= there
 
 
 def _centred(ds: xr.Dataset) -> xr.Dataset:

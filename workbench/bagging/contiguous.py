@@ -37,7 +37,7 @@ def contiguous_groups(ds: xr.Dataset, areas: int, seed: int | None = None) -> np
         than there are periods.
     """
     ds = with_centres(ds)
-    require("bag_x" in ds.coords, "merge_to needs coordinates: this dataset has no x, y; "
+    require("bag_x" in ds.variables, "merge_to needs coordinates: this dataset has no x, y; "
                                   "use bag_along or merge by a label")
     bags = ds.sizes[schema.BAG]
     require(1 <= areas <= bags, f"areas must lie between 1 and {bags} (the bags there are), "

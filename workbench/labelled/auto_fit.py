@@ -190,7 +190,7 @@ class AutoFit(Fit):
                       "mixture's is on the areas that its weights were chosen on"]
         lines += ["", self.verdict]
         link = next(iter(self.candidates.values())).model.options.link
-        if link in _LINKS:
+        if link in _LINKS and self.verdict != GIVEN:
             lines += ["", _LINKS[link]]
         if self.outside_share > 0:
             lines += ["", f"extrapolation: {self.outside_share:.1%} of the individuals lie outside "

@@ -148,7 +148,7 @@ def options_for(candidate: Candidate, effort: Effort, seed: int) -> dict:
             "average": effort.average}
 
 
-def options_of_values(data: Converted, link: str = "") -> dict:
+def options_of_values(data: Converted, given: Mapping | None = None) -> dict:
     """Options of `workbench.VBAgg` that all candidates share, as the values ask for them.
 
     Counts have the exp link, an area effect and a nugget, positives out of trials the logit link:
@@ -160,15 +160,18 @@ def options_of_values(data: Converted, link: str = "") -> dict:
     ----------
     data : Converted
         Bagged dataset.
-    link : str
-        That hyperparameters which are given were learnt under; empty if there are none.
+    given : mapping, optional
+        Hyperparameters of candidates, as of `workbench.Auto.condition`: there is a nugget if one of
+        them has it, under the link that their units tell, if they do.
     """
     ds = data.ds
     if "trials" in ds or (kind(ds) == "count" and aggregation(ds) == "sum"):
         return {}
+    nugget = given is None or any("nugget.std" in one["hyperparameters"] for one in given.values())
+    link = link_told(given or {})
     if not link:
         link = "exp" if log_scale_gain(data.source()) >= DECISIVE else "identity"
-    return {"link": link, "likelihood": "normal", "nugget": "learn"}
+    return {"link": link, "likelihood": "normal", "nugget": "learn" if nugget else 0.0}
 
 
 def link_told(hyperparameters: Mapping) -> str:

@@ -14,13 +14,14 @@ from __future__ import annotations
 
 import math
 
-import torch
-from torch import Tensor
+import numpy as np
 
 from workbench.gp.data.bags import Source
 
 DECISIVE = 2.0          # nats: half of what a likelihood-ratio test of 5 % asks for, and a little
 _AREAS_PER_INPUT = 3    # fewer areas for each input than that: no regression, the mean alone
+_FEWEST_AREAS = 5       # fewer have no shape
+_RANK = 1e-9            # a column that differs by less, relative to its size, is constant
 
 
 def log_scale_gain(source: Source) -> float:
@@ -34,7 +35,8 @@ def log_scale_gain(source: Source) -> float:
     Returns
     -------
     float
-        Minus infinity where a value is zero or negative; zero where all are alike.
+        Minus infinity where a value is zero or negative; zero where all are alike, or fewer than
+        five.
 
     Examples
     --------
@@ -46,24 +48,27 @@ def log_scale_gain(source: Source) -> float:
     False
     """
     rates = source.as_rates()
-    y = rates.targets.value
-    if float(y.min()) <= 0:
+    y = rates.targets.value.cpu().numpy().astype(float)
+    if y.min() <= 0:
         return -math.inf
-    inputs = rates.bags.centres().x
-    design = torch.ones(len(y), 1).to(y)
-    if len(y) >= _AREAS_PER_INPUT * (inputs.shape[1] + 1):
-        spread = inputs.amax(0) - inputs.amin(0)
-        scaled = (inputs - inputs.mean(0)) / spread
-        design = torch.cat([design, scaled[:, spread > 0]], 1)
+    if y.size < _FEWEST_AREAS:
+        return 0.0
+    inputs = rates.bags.centres().x.cpu().numpy().astype(float)
+    design = np.ones((y.size, 1))
+    if y.size >= _AREAS_PER_INPUT * (inputs.shape[1] + 1):
+        spread = np.ptp(inputs, axis=0)
+        varying = spread > _RANK * np.abs(inputs).max(0)
+        design = np.column_stack([design, ((inputs - inputs.mean(0)) / np.where(
+            varying, spread, 1))[:, varying]])
     y = y / y.max()
-    logarithms = y.log()
+    logarithms = np.log(y)
     raw, logged = _residual(y, design), _residual(logarithms, design)
-    if min(raw, logged) <= torch.finfo(y.dtype).eps:
+    if min(raw, logged) <= np.finfo(float).eps:
         return 0.0          # nothing is left of either that would tell them apart
-    return float(len(y) * math.log(raw / logged) - logarithms.sum())
+    return float(y.size * math.log(raw / logged) - logarithms.sum())
 
 
-def _residual(y: Tensor, design: Tensor) -> float:
+def _residual(y: np.ndarray, design: np.ndarray) -> float:
     """Root mean square of what a regression leaves."""
-    fitted = design @ torch.linalg.lstsq(design, y[:, None]).solution[:, 0]
-    return float((y - fitted).square().mean().sqrt())
+    fitted = design @ np.linalg.lstsq(design, y, rcond=_RANK)[0]
+    return float(np.sqrt(np.mean((y - fitted)**2)))

@@ -9,6 +9,7 @@ from scipy.interpolate import LinearNDInterpolator, NearestNDInterpolator
 from scipy.ndimage import map_coordinates
 
 from workbench.bagging import bag_values
+from workbench.bagging.assemble import with_centres
 from workbench.checks import choose, require
 from workbench.schema import BAG, COVARIATE, INDIVIDUAL, aggregation
 
@@ -55,7 +56,8 @@ def bilinear_lapse(
         than the fit has unknowns.
     """
     require(aggregation(ds) == "mean", "bilinear_lapse interpolates means; these values are sums")
-    require("x" in ds and "bag_x" in ds, "bilinear_lapse needs coordinates x and y")
+    require("x" in ds, "bilinear_lapse needs coordinates x and y")
+    ds = with_centres(ds)
     require(0 <= degree <= 3, f"degree must be from 0 to 3, got {degree}")
     z = ds["value"].values if values is None else np.asarray(values, dtype=float)
     require(z.shape == (ds.sizes[BAG],), f"expected one value for each of {ds.sizes[BAG]} bags, "

@@ -22,7 +22,6 @@ from workbench.labelled.candidates import (
     Effort,
     candidates_for,
     effort_named,
-    link_told,
     options_for,
     options_of_values,
 )
@@ -162,7 +161,8 @@ class Auto(LabelledModel):
             Bagged dataset.
         hyperparameters : mapping
             ``{candidate: {"weight": w, "hyperparameters": {...}}}`` as `Fit.hyperparameters` of a
-            fitted `Auto` gives.
+            fitted `Auto` gives. Plain numbers, without units, are taken under the link that `fit`
+            would choose for these data.
 
         Returns
         -------
@@ -179,14 +179,15 @@ class Auto(LabelledModel):
         possible = {one.name: one for one in candidates_for(ds, effort_named("thorough"))}
         chosen = [possible[choose("candidate", name, possible)] for name in hyperparameters]
         for name, given in hyperparameters.items():
-            require(isinstance(given, Mapping) and {"weight", "hyperparameters"} <= given.keys(),
+            require(isinstance(given, Mapping) and {"weight", "hyperparameters"} <= given.keys()
+                    and isinstance(given["hyperparameters"], Mapping),
                     f"the candidate {name!r} needs a weight and hyperparameters, as "
                     "fit.hyperparameters has them")
         weights = {name: float(given["weight"]) for name, given in hyperparameters.items()}
         total = sum(weights.values())
         require(total > 0 and min(weights.values()) >= 0, "weights must not be negative, and one "
                 f"of them must be positive, got {weights}")
-        models = self._models(data, chosen, effort, link_told(hyperparameters))
+        models = self._models(data, chosen, effort, hyperparameters)
         fits = {name: model.condition(ds, hyperparameters[name]["hyperparameters"])
                 for name, model in models.items()}
         weights = {name: weight / total for name, weight in weights.items()}
@@ -228,7 +229,8 @@ class Auto(LabelledModel):
             By name, not fitted.
         """
         effort = effort_named(self.options.effort)
-        return self._models(Converted(ds), candidates_for(ds, effort), effort)
+        data = Converted(schema.check_learnable(ds))
+        return self._models(data, candidates_for(data.ds, effort), effort)
 
     def estimate(self, ds: xr.Dataset) -> float:
         """Roughly how many seconds `fit` will take, from one evaluation of each candidate.
@@ -263,9 +265,9 @@ class Auto(LabelledModel):
         small = ds.sizes["individual"] < 1_000 or self.options.effort == "quick"
         return 1 if small else min(8, os.cpu_count() or 1)
 
-    def _models(self, data: Converted, chosen: list[Candidate], effort: Effort, link: str = ""
-                ) -> dict[str, VBAgg]:
-        shared = options_of_values(data, link) | {
+    def _models(self, data: Converted, chosen: list[Candidate], effort: Effort,
+                given: Mapping | None = None) -> dict[str, VBAgg]:
+        shared = options_of_values(data, given) | {
             "dtype": self.options.dtype, "device": self.options.device}
         return {one.name: VBAgg(**options_for(one, effort, self.options.seed), **shared)
                 for one in chosen}

@@ -161,13 +161,13 @@ def _runs(preset: str) -> list[Settings]:
 def _table(results: xr.Dataset) -> pd.DataFrame:
     """RMSE and seconds by grid, output, likelihood and model, the paper's own beside them.
 
-    Seconds are of the trials that all models have, which are of one machine.
+    Seconds are of the trials in which all models have a fit, which are of one machine.
     """
     runs = frame(results)
     where = ["grid", "output", "likelihood", "model"]
     table = runs.groupby(where)[["rmse"]].mean()
-    everywhere = runs.groupby("seed")["model"].nunique() == runs["model"].nunique()
-    common = runs[runs["seed"].map(everywhere)]
+    fitted = runs.groupby(["grid", "output", "likelihood", "seed"])["model"].transform("nunique")
+    common = runs[fitted == runs["model"].nunique()]
     table["cpu_seconds"] = common.groupby(where)["cpu_seconds"].mean()
     table["sd"] = runs.groupby(where)["rmse"].std()
     table["trials"] = runs.groupby(where).size()

@@ -23,6 +23,7 @@ from workbench.papers.tools.texts import refresh_texts, texts_of
 
 RUN, ERROR, SECONDS, CODE, DATE = "run", "error", "seconds", "code", "date"
 MOST_LISTED = 20
+_NO_PACKAGE = ("ImportError", "ModuleNotFoundError")
 
 
 def run_experiment(
@@ -92,7 +93,8 @@ def run_experiment(
         finished = completed(_one, [(experiment, settings) for settings in left], workers,
                              limit=False)
         for number, (settings, row) in enumerate(finished, start=1):
-            found[key_of(settings)] = row
+            if key_of(settings) not in found or not row[ERROR].startswith(_NO_PACKAGE):
+                found[key_of(settings)] = row       # a missing package says nothing of the run
             bar.set_postfix_str(" ".join(str(v) for v in settings.values()))
             bar.update()
             if out is not None:
