@@ -63,6 +63,7 @@ def test_runs_are_kept_and_not_done_again_unless_they_failed(counted, tmp_path):
     assert len(frame(stored)) == 3
 
 
+@pytest.mark.filterwarnings("ignore::workbench.checks.DataWarning")     # of other code
 def test_a_missing_package_does_not_replace_why_a_run_failed(counted, tmp_path):
     experiment, _ = counted
     out = tmp_path / "made.nc"
