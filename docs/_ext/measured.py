@@ -94,23 +94,6 @@ def area_effects() -> pd.DataFrame:
         "default, cover": ("cover given totals", percent)}, "data, model")
 
 
-@stored("means", "means.csv", command="python benchmarks/means.py")
-def means() -> pd.DataFrame:
-    """Auto on area means beside the other link and the identity without a nugget, by dataset."""
-    raw = pd.read_csv(RESULTS / "means.csv")
-    wide = raw.pivot(index="case", columns="model", values=["rmse", "crps", "cover"])
-    wide.columns = [f"{score} {model}" for score, model in wide.columns]
-    own = raw[raw["model"] == "auto"].set_index("case")
-    table = wide.join(own[["gain", "link"]]).loc[list(dict.fromkeys(raw["case"]))]
-    return pick(table, None, {
-        "gain of logarithms, nats": ("gain", digits(1)), "link": ("link", str),
-        **{f"{title}, {said}": (f"{score} {name}", form)
-           for score, title, form in (("rmse", "RMSE", digits(2)), ("crps", "CRPS", digits(2)),
-                                      ("cover", "95 % cover", percent))
-           for name, said in (("auto", "auto"), ("other link", "other link"),
-                              ("identity, no nugget", "no nugget"))}}, "data")
-
-
 @stored("stacking", "stacking.csv", command="python benchmarks/stacking.py")
 def stacking() -> pd.DataFrame:
     """Excess CRPS of mixtures with weights learnt from few groups, mean over scenarios."""

@@ -1,4 +1,4 @@
-"""Tables of `auto` on simulated surveys."""
+"""Tables of `auto` on values that are no counts: simulated surveys, and means of areas."""
 
 from __future__ import annotations
 
@@ -28,3 +28,20 @@ def surveys_noise() -> pd.DataFrame:
     return pick(both, None, {
         "surveys": ("trials", digits(0)), '"surely" better than one share': ("surely", digits(0)),
         "weight of the flat map": ("flat", digits(2)), "RMSE": ("rmse", digits(3))}, "areas")
+
+
+@stored("means", "means.csv", command="python benchmarks/means.py")
+def means() -> pd.DataFrame:
+    """Auto on area means beside the other link and the identity without a nugget, by dataset."""
+    raw = pd.read_csv(RESULTS / "means.csv")
+    wide = raw.pivot(index="case", columns="model", values=["rmse", "crps", "cover"])
+    wide.columns = [f"{score} {model}" for score, model in wide.columns]
+    own = raw[raw["model"] == "auto"].set_index("case")
+    table = wide.join(own[["gain", "link"]]).loc[list(dict.fromkeys(raw["case"]))]
+    return pick(table, None, {
+        "gain of logarithms, nats": ("gain", digits(1)), "link": ("link", str),
+        **{f"{title}, {said}": (f"{score} {name}", form)
+           for score, title, form in (("rmse", "RMSE", digits(2)), ("crps", "CRPS", digits(2)),
+                                      ("cover", "95 % cover", percent))
+           for name, said in (("auto", "auto"), ("other link", "other link"),
+                              ("identity, no nugget", "no nugget"))}}, "data")

@@ -21,6 +21,8 @@ import torch
 import xarray as xr
 
 from workbench.checks import require
+from workbench.gp.data.bags import Bags
+from workbench.gp.kernels.operators import OPERATORS
 from workbench.labelled.predictive import coords_of
 
 if TYPE_CHECKING:
@@ -80,7 +82,7 @@ def _estimates(fit: Fit, data: Converted) -> dict[str, np.ndarray]:
             " noise_variance (standard_error of wb.bag_polygons), and noise='auto' or "
             "'fay-herriot'")
     error = noise.stated_variance(bags)
-    white = _white(state, bags, data)
+    white = _white(state, bags)
     synthetic = fit.inner.over(bags, trained, False)
     around = synthetic.variance - white             # what was learnt of the map
     between = noise.learnt(bags) + white
@@ -97,14 +99,9 @@ def _estimates(fit: Fit, data: Converted) -> dict[str, np.ndarray]:
     return {name: one.detach().cpu().numpy().astype(float) for name, one in found.items()}
 
 
-def _white(state, bags, data: Converted) -> torch.Tensor:
+def _white(state, bags: Bags) -> torch.Tensor:
     """Variance of the individuals' nuggets in each area's value (B,): an area's own, as u_a is."""
     nugget = getattr(state, "nugget_variance", None)
     if nugget is None or not state.link.linear:
         return torch.zeros(bags.count).to(bags.weight)
-    share = bags.weight / bags.totals[bags.membership]
-    if data.ds["value"].attrs.get("aggregation") == "sum":
-        share = bags.weight
-    squares = torch.zeros(bags.count).to(share).index_add(
-        0, bags.membership, share.square() * bags.unaveraged)
-    return nugget.detach() * squares
+    return nugget.detach() * OPERATORS[state.source.aggregation](bags).white_variance()

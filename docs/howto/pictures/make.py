@@ -84,7 +84,7 @@ def server():
 def picture(page: Page, address: str, name: str) -> None:
     """Store what is seen of an app, and of some while a control is moved."""
     visit(page, f"{address}/{name}", name)
-    seen = _seen(page)
+    seen = _rested(page, name)
     seen.quantize(256, **PALETTE).save(HERE / f"{name}.png", optimize=True)
     folder = apps()[name].parent / PICTURES
     _small(page, seen, name).quantize(160, **PALETTE).save(folder / f"{name}.png", optimize=True)
@@ -108,6 +108,8 @@ def visit(page: Page, address: str, name: str) -> None:
         cancel = page.get_by_role("button", name="Cancel", exact=True)
         cancel.wait_for(timeout=PATIENCE)
         cancel.wait_for(state="hidden", timeout=PATIENCE)
+        check = page.get_by_role("button", name="Check: under way")     # it runs beside the fit
+        check.wait_for(state="hidden", timeout=PATIENCE)
     if name == "compare":           # its maps come once it knows how large they can be
         page.get_by_text("Truth (withheld)").wait_for(timeout=PATIENCE)
     page.wait_for_timeout(4000)     # what is computed after the first maps

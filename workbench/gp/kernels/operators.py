@@ -43,6 +43,12 @@ class AggregationOperator(ABC):
         out = torch.zeros(*values.shape[:-1], self.bags.count).to(values)
         return out.index_add(-1, self.bags.membership, values * self.coefficients().to(values))
 
+    def white_variance(self) -> Float[Tensor, " B"]:
+        """Variance of the aggregate of unit white noise, of which clusters keep a share."""
+        squares = self.coefficients().square() * self.bags.unaveraged
+        return torch.zeros(self.bags.count).to(squares).index_add(
+            0, self.bags.membership, squares)
+
     def constant(self, value: Float[Tensor, " 1"]) -> Float[Tensor, " B"]:
         """Aggregate a field that is the same everywhere."""
         return self(value.expand(len(self.bags.x)))

@@ -117,9 +117,7 @@ class VariationalState(Recalled):
 
     def _white_noise(self) -> Callable[[], Tensor]:
         """Variance of the nugget in each bag's observation (B,)."""
-        squares = self.operator.coefficients().square() * self.bags.unaveraged
-        per_bag = torch.zeros(self.bags.count).to(squares).index_add(
-            0, self.bags.membership, squares)
+        per_bag = self.operator.white_variance()
         return lambda: self.nugget_variance * per_bag
 
     def _start_q(self) -> None:
