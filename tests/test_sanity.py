@@ -88,6 +88,19 @@ def test_rates_as_counts(ds):
     assert oddities(with_values(ds, 0.01 * ds["value"].values + 0.01)) == []
 
 
+def test_means_as_counts(ds):
+    rng = np.random.default_rng(1)
+    people = ds["weight"].values * rng.lognormal(0, 1.0, 20)[ds["membership"].values]   # towns
+    ds["weight"] = ds["weight"].copy(data=people)
+    totals = np.bincount(ds["membership"].values, people)
+    incomes = np.round(30_000 * rng.lognormal(0, 0.1, 20))      # whole, and above the population
+    only(oddities(with_values(ds, incomes)), "hardly differ between areas", "means or rates",
+         "aggregation='mean' and kind='continuous'")
+    assert oddities(with_values(ds, rng.poisson(0.02 * totals).astype(float))) == []
+    ds["weight"].attrs["units"] = "km²"        # wards of as many people each are no slip
+    assert oddities(with_values(ds, incomes)) == []
+
+
 def test_truth_values(ds):
     only(oddities(with_values(ds, ds["value"].values > ds["value"].values.mean())),
          "true and false")

@@ -148,6 +148,19 @@ def is_listing() -> bool:
     return _LISTING.get() is not None
 
 
+def suspicious(code: str, what: str, fix: str, where: Iterable, count: int | None = None,
+               effect: str = "", joint: str = ": ") -> Finding:
+    """A warning of what can be used but looks wrong.
+
+    Parameters
+    ----------
+    code, what, fix, where, count, effect, joint
+        As of `Finding`.
+    """
+    return Finding(code, what, fix, where=tuple(map(str, where)), count=count, effect=effect,
+                   severity=WARNING, joint=joint)
+
+
 def refuse(what: str, fix: str = "", *, code: str, where: Iterable = (), count: int | None = None,
            effect: str = STOPS, joint: str = "; ", cells: Cells | None = None,
            error: type[InputError] = InputError) -> None:

@@ -51,7 +51,7 @@ def bag_polygons(
     labels: Mapping[str, str] | None = None,
     aggregation: str = "sum",
     kind: str = "count",
-    value_units: str = "cases",
+    value_units: str | None = None,
     weight_units: str | None = None,
     polygon_crs: str | None = None,
     raster_crs: str | None = None,
@@ -114,8 +114,8 @@ def bag_polygons(
         Whether a value is the sum over the area or the weighted mean.
     kind : {"count", "continuous"}
         What the values are.
-    value_units, weight_units : str
-        Units, kept in attrs; of a weight persons, or what "area" or "uniform" has.
+    value_units, weight_units : str, optional
+        Units, kept in attrs; of counts cases, of a weight persons or what "area" or "uniform" has.
     polygon_crs, raster_crs : str, optional
         The CRS of input that does not state its own.
     nodata : float or sequence of float, optional
@@ -172,7 +172,7 @@ def bag_polygons(
     >>> ds.sizes["bag"], ds.sizes["individual"]
     (2, 32)
     """
-    given = dict(locals())
+    given = {**locals(), "value_units": value_units or schema.UNITS.get(kind)}
     if time is not None:
         return bag_periods(bag_polygons, given)
     choose("aggregation", aggregation, schema.AGGREGATIONS)
@@ -283,7 +283,7 @@ def bag_polygons(
         individuals, area, values, areas.index.to_numpy(),
         bag_coords={"bag_geometry": areas.geometry.to_numpy(dtype=object),
                     **label_columns(areas, named | dict(labels or {}))},
-        value_attrs={"long_name": value, "units": value_units, "kind": kind,
+        value_attrs={"long_name": value, "units": given["value_units"], "kind": kind,
                      "aggregation": "mean" if trials else aggregation},
     )
     if tested is not None:

@@ -12,7 +12,7 @@ import numpy as np
 import xarray as xr
 
 from workbench.bagging.findings import refuse
-from workbench.bagging.sanity import class_coded
+from workbench.bagging.odd_covariates import class_coded
 from workbench.checks import choose, option, package
 from workbench.geo.rasters import same_grid
 from workbench.geo.treatments import CleaningOptions, Record

@@ -29,7 +29,7 @@ _ALL = (swiss_roll.VARY_BAGS, swiss_roll.VARY_SIZE, swiss_roll.REPEATED, normal.
         mediated_roll.ROLL, temperature.TEMPERATURE,
         minibatches.MINIBATCHES, ablation.ABLATION, rates.RATES, dependent_sources.DEPENDENT,
         biased_sources.BIASED, inter_task.INTER, city_air.CITY,
-        city_air.HOURLY_CITY, positive_weights.POSITIVE_WEIGHTS,
+        city_air.HOURLY_CITY, city_air.NODES, positive_weights.POSITIVE_WEIGHTS,
         landmarks.LEARNT_LANDMARKS)
 
 

@@ -11,6 +11,7 @@ from workbench.schema.bagged import (
     MEDIATOR,
     STATISTICS,
     TARGET,
+    UNITS,
     aggregation,
     check,
     check_learnable,
@@ -23,6 +24,6 @@ from workbench.schema.bagged import (
 
 __all__ = [
     "AGGREGATIONS", "AREA", "BAG", "COVARIATE", "GEOMETRY", "INDIVIDUAL", "KINDS", "MEDIATOR",
-    "STATISTICS", "TARGET", "aggregation", "check", "check_learnable", "check_targets",
+    "STATISTICS", "TARGET", "UNITS", "aggregation", "check", "check_learnable", "check_targets",
     "counts_add_up", "grouped", "kind", "statistic",
 ]

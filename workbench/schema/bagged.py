@@ -15,6 +15,8 @@ GEOMETRY = ("bag_geometry", "individual_geometry")
 AREA = "area_position"
 AGGREGATIONS = ("sum", "mean")
 KINDS = ("count", "continuous")
+#: Of values whose unit nobody says.
+UNITS = {"count": "cases", "continuous": "value units"}
 STATISTICS = ("mean", "median", "proportion")
 
 _REQUIRED = {

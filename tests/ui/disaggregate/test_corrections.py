@@ -142,7 +142,7 @@ def test_own_data_are_corrected_in_the_dialog_and_again_when_they_are_in_use(bro
     try:
         view, checks = Own(store), Checks(store)
         view.drop.param.update(filename=list(broken), value=list(broken.values()))
-        view.value.value, view.weight.value = "cases", "people.tif"
+        view.values.column.value, view.weight.value = "cases", "people.tif"
         view._check()
         found = checked(store, view)
         assert {c for c, f in found.items() if f.severity == ERROR} == {

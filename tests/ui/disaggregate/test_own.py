@@ -224,7 +224,7 @@ def test_files_dropped_later_are_added_and_one_of_them_can_be_removed(contents, 
     dropped(view, {"people.tif": contents["people.tif"]})
     assert "MB together" in view.told.object and "people.tif" not in view._held
     removed_by(view, "Remove all")
-    assert view.check.disabled and not view.held.visible and not view.value.visible
+    assert view.check.disabled and not view.held.visible and not view.values.column.visible
     store.leave()
 
 
@@ -232,7 +232,7 @@ def checked(view, contents, value):
     """Drop files, say what is what, and wait for the check."""
     dropped(view, contents)
     assert not view.check.disabled and view.weight.options[0] == AREA
-    view.value.value, view.weight.value = value, "people.tif"
+    view.values.column.value, view.weight.value = value, "people.tif"
     view._check()
     deadline = time.monotonic() + 20
     while messages.CHECKING in view.told.object:

@@ -57,7 +57,7 @@ def test_a_population_column_is_guessed_used_and_kept_in_the_session(areas):
     try:
         view = Own(store)
         view.drop.param.update(filename=["kreise.gpkg"], value=[areas])
-        assert (view.value.value, view.names.value) == ("faelle", "gemeinde")
+        assert (view.values.column.value, view.names.value) == ("faelle", "gemeinde")
         assert view.weight.value == labels.OF_AREAS.format("einwohner")
         found = checked(view)
         assert found.ok and found.data["weight"].attrs["units"] == "persons"
@@ -93,7 +93,7 @@ def test_a_table_of_totals_is_joined_by_the_names_that_both_have(areas):
     try:
         view = Own(store)
         view.drop.param.update(filename=["kreise.gpkg", "zahlen.csv"], value=[areas, content])
-        assert view.value.value == "Fälle" and not view.names.visible
+        assert view.values.column.value == "Fälle" and not view.names.visible
         assert view.weight.value == labels.OF_AREAS.format("Einwohner")
         assert list(view.key.options.values()) == [("Nr", "ags"), ("Name", "gemeinde")]
         found = checked(view)

@@ -111,6 +111,7 @@ def test_files_are_added_and_removed_and_those_without_content_are_said(page, ap
     expect(refusal).to_have_count(0)
     expect(dialog).to_contain_text(
         "Taken as areas: districts.gpkg; population: people.tif; no covariates")
+    expect(dialog.get_by_role("combobox", name="The values are")).to_have_text("counts")
     expect(check).to_be_enabled()
 
     field = page.locator("label:has(input[type=file][multiple])")     # dropped, not chosen
@@ -155,7 +156,7 @@ def test_all_formats_are_taken_and_broken_files_are_explained_on_one_page(
         expect(page.locator("img[src=x]")).to_have_count(0)
         if name != BROKEN[-1]:
             remove(page)
-    expect(dialog.get_by_role("combobox", name="Column of the totals")).to_contain_text(EVIL)
+    expect(dialog.get_by_role("combobox", name="Column of the values")).to_contain_text(EVIL)
     for name in FORMATS:
         contents = made[name]
         remove(page)

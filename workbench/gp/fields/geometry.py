@@ -30,12 +30,16 @@ class Geometry:
     concentration : Tensor (N,) or None
         Where the individuals are themselves clusters: the sum of squared shares of their members,
         which is what is left in a cluster's mean of the variance of white noise. None is one.
+    shift : Tensor (N,) or None
+        Where the individuals are themselves clusters: what is added to f, so that their rates are
+        the means of their members'. None is zero.
     """
 
     x: Inputs
     operator: AggregationOperator
     clusters: Clusters | None
     concentration: PerIndividual | None = None
+    shift: PerIndividual | None = None
 
 
 def geometry(x: Inputs, operator: AggregationOperator,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
@@ -77,6 +77,8 @@ def project_data(field: InducingField, seen: Geometry, nugget_variance: Tensor,
          effect_std: Tensor | None) -> ProjectedData:
     """Project a source at the field's present hyperparameters, once per outer step."""
     projection = field.project(seen.x)
+    if seen.shift is not None:
+        projection = replace(projection, offset=projection.offset + seen.shift)
     residual = residual_of(field, projection, seen)
     return ProjectedData(projection, seen.operator, residual, nugget_variance, effect_std,
                 seen.concentration)

@@ -145,8 +145,9 @@ def part(whole: Geometry, bags: slice) -> Geometry:
         clusters = replace(clusters, bags=clusters.bags.run(bags, inside),
                            of=clusters.of[rows] - inside.start,
                            partner=clusters.partner[rows] - rows.start)
-    kept = None if whole.concentration is None else whole.concentration[rows]
-    return Geometry(whole.x[rows], type(whole.operator)(own), clusters, kept)
+    concentration, shift = (None if one is None else one[rows]
+                            for one in (whole.concentration, whole.shift))
+    return Geometry(whole.x[rows], type(whole.operator)(own), clusters, concentration, shift)
 
 
 def runs(sizes: np.ndarray, count: int) -> list[slice]:

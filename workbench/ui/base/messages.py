@@ -88,6 +88,11 @@ def true_minus(text: str) -> str:
     return re.sub(r"(?<!\w)-(?=\d)", "−", text)
 
 
+def sentence(text: str) -> str:
+    """A text that begins with a capital letter; the others stay, as those of units must."""
+    return text[:1].upper() + text[1:]
+
+
 def not_offered(problems: list[str]) -> str:
     """What of a URL could not be used, in one line."""
     more = f"; and {len(problems) - TOLD} more" if len(problems) > TOLD else ""

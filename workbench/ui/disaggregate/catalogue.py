@@ -77,6 +77,8 @@ class Choice:
         Whether individuals are too many for the exact model.
     known : bool
         Whether the data know fine rates, to be seen beside the map.
+    kind : str
+        What the values are, as of `kinds`.
     """
 
     title: str
@@ -93,6 +95,7 @@ class Choice:
     loader: Mapping = field(default_factory=dict)
     large: bool = False
     known: bool = True
+    kind: str = "count"
 
     @property
     def beside(self) -> dict[str, str]:
@@ -174,16 +177,16 @@ def a_lengthscale(choice: Choice, text: str) -> float | None:
 def variances(choice: Choice, link: str, stops: int = 17) -> list[float]:
     """Variances of the map term on a logarithmic grid, in the squared unit of the link's scale.
 
-    From a thousandth to ten times the square of a typical deviation: 1 under exp, where f is
-    the log of the rate, and that of the rate itself under identity.
+    From a thousandth to ten times the square of a typical deviation: 1 where f is the log of the
+    rate or of odds, and that of the rate itself under identity.
     """
-    one = {"exp": 1.0, "identity": choice.spread**2, "square": choice.spread}[link]
+    one = {"identity": choice.spread**2, "square": choice.spread}.get(link, 1.0)
     return _grid(1e-3 * one, 10 * one, stops)
 
 
 def nuggets(choice: Choice, link: str) -> list[float]:
     """Standard deviations of the nugget, none among them, on the scale of the link."""
-    one = {"exp": 1.0, "identity": choice.spread, "square": choice.spread**0.5}[link]
+    one = {"identity": choice.spread, "square": choice.spread**0.5}.get(link, 1.0)
     return [0.0] + [_rounded(one * share) for share in (0.1, 0.2, 0.3, 0.5)]
 
 

@@ -15,6 +15,9 @@ COUNTS = ("case", "count", "death", "total", "event", "value", "positive", "inci
 _NUMBERS = ("fid", "id", "gid", "ogc_fid", "objectid", "ags", "ars", "geoid", "code", "index")
 _NAMES = ("name", "nom", "namn", "navn", "label", "gemeinde", "kreis", "district", "municip",
           "commune", "comune", "county")
+#: Words in names of what stands beside a column: of standard errors, and of numbers tested.
+_BESIDE = {"standard_error": ("se", "stderr", "std", "error", "sd", "moe"),
+           "trials": ("tested", "trials", "examined", "sampled", "n", "size", "tests")}
 _SHAPES = ("area", "shape_area", "shape_leng", "shape_length", "perimeter", "km2", "sqkm")
 
 
@@ -61,6 +64,23 @@ def is_name(column: str) -> bool:
     (True, True, False)
     """
     return any(word in column.lower() for word in _NAMES)
+
+
+def beside(names: Iterable[str], option: str) -> list[str]:
+    """Columns that are called like standard errors, or like how many were tested.
+
+    Parameters
+    ----------
+    names : iterable of str
+    option : {"standard_error", "trials", ""}
+
+    Examples
+    --------
+    >>> beside(["income", "income_se", "tested"], "standard_error")
+    ['income_se']
+    """
+    words = set(_BESIDE.get(option, ()))
+    return [name for name in names if words & set(re.split(r"[^a-z]+", name.lower()))]
 
 
 def totals_first(columns: Sequence[str]) -> list[str]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import xarray as xr
 
 from workbench.evaluation.judgement import OPEN
+from workbench.ui.base.messages import sentence
 from workbench.ui.base.views.bundle import Bundle, places
 from workbench.ui.disaggregate import (
     engine,
@@ -182,7 +183,7 @@ def program(answer: Answer, threshold: float | None, scene: Scene | None = None,
         again = f" {labels.LEARN_AGAIN}" * mixture
         fit = f"# {exports.STATUS[answer.kind][1]}.{again}\nfit = model.condition(ds, {values})"
     files = own.needed(answer.spec)
-    said = [f"# {files[0].upper()}{files[1:]}."] if files else []
+    said = [f"# {sentence(files)}."] if files else []
     tables = [] if scene is None else ["from workbench.plots import observed_rate"]
     parts = ["\n".join([*said, "import workbench as wb", *tables]), steps.data,
              f"{model}\n{fit}", steps.maps]

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from workbench.evaluation import judgement_words as words
-from workbench.ui.base.messages import plainly
+from workbench.ui.base.messages import plainly, sentence
 
 # why a choice is not offered
 NORMAL_ONLY = "the exact model always has the identity link and Normal errors"
@@ -15,6 +15,10 @@ FLAT_MAP = "the flat model is shown as one rate everywhere"
 AUTO_ONLY = "Auto fits several kernels, with area effects and a nugget, and weights them"
 NEEDS_NORMAL = "identity lets rates be negative: choose the Normal likelihood first"
 NEEDS_POSITIVE = "counts need positive rates: choose the link exp or square first"
+OVERDISPERSED = "this likelihood is already overdispersed"
+NO_EFFECTS = "the binomial likelihood has no effects of areas or individuals"
+OWN_SD = "Normal errors have a standard deviation of their own"
+NEEDS_BINOMIAL = "positives of those tested need the binomial likelihood"
 TOO_MANY = "the exact model needs all pairs of individuals, which are too many in this dataset"
 NO_FINE = "no truth is known for these data, only the areas' totals"
 OWN_GONE = ("these are a user's own data: open the session file, or drop the files again; the "
@@ -35,9 +39,9 @@ REMOVE, REMOVE_ALL = "Remove {}", "Remove all"
 NOT_SAVED = "This session would have"
 OWN = (
     "Drop one file of areas (GPKG, GeoJSON, a shapefile with its parts or zipped) with a column of "
-    "totals, or together with a CSV of totals by area name. The population is a column "
-    "or a raster; covariates are rasters (GeoTIFF, NetCDF, a CSV of pixels). Or drop one bagged "
-    ".nc. Files go to the machine that serves this page and are deleted when your "
+    "counts, means, rates or amounts, or together with a CSV of these by area name. The population "
+    "is a column or a raster; covariates are rasters (GeoTIFF, NetCDF, a CSV of pixels). Or drop "
+    "one bagged .nc. Files go to the machine that serves this page and are deleted when your "
     "session ends. Up to 15 MB in all; the command line has no limit."
 )
 STEPS = {"data": "Data", "check": "Check", "areas": "Areas", "model": "Model", "map": "Map",
@@ -55,6 +59,10 @@ STEP_LIGHTS = {"green": "beats simple maps", "amber": "with doubts", "red": "do 
 STEP_REPORT, STEP_AFTER_FIT = "ready", "after the fit"
 
 
+COLUMN, KIND = "Column of the values", "The values are"
+STANDARD_ERRORS, TRIALS, NONE_KNOWN = "Standard errors", "How many were tested", "none known"
+UNIT = "Unit of the values"
+THESE_ARE = "These are {}"
 NO_RASTER, NUMBERED = "area (none given)", "numbers"
 OF_AREAS = "{}, spread evenly"      # a column of the areas
 OF_PIXELS = "{} of {}"              # a column of a CSV of pixels
@@ -174,7 +182,7 @@ def compared(rival: str, score: str, ours: float, theirs: float, where: str, sur
     name = words.listed([rival])
     numbers = f"{score} {where}: {ours:.3g} against {theirs:.3g} ({words.gap(ours, theirs)})"
     if ours >= theirs:
-        return f"{name[0].upper()}{name[1:]} is as good as the estimate or better. {numbers}."
+        return f"{sentence(name)} is as good as the estimate or better. {numbers}."
     if sure:
         return f"The estimate is better than {name}. {numbers}, more than chance."
     return f"The estimate is not surely better than {name}. {numbers}, which may be chance."
@@ -182,7 +190,7 @@ def compared(rival: str, score: str, ours: float, theirs: float, where: str, sur
 
 def not_compared(rival: str) -> str:
     """That nothing says which of two maps is better."""
-    return f"{words.listed([rival]).capitalize()} could not be scored on these data."
+    return f"{sentence(words.listed([rival]))} could not be scored on these data."
 
 
 def merge_to(label: str) -> str:
@@ -208,7 +216,6 @@ _REMEDIES = {
     ("overlap", "keep-slivers"): "Count slivers of overlap in each area",
     ("outside", "report"): "Go on without the weight outside",
     ("crs", "reproject"): "Reproject the polygons",
-    ("kind", "continuous"): "These are measurements, not counts",
     ("align", "nearest"): "Resample: nearest pixel",
     ("align", "bilinear"): "Resample: bilinear",
     ("align", "average"): "Resample: average",
@@ -234,7 +241,9 @@ _ADVICE = (
      "choose fewer under Areas seen, which joins small areas to their neighbours"),
     (r"state it with (polygon|raster)_crs='EPSG:\.\.\.'",
      "type its EPSG code into the field above"),
-    (r", or say kind='continuous'$", ""),
+    (r", or say (aggregation='mean' and )?kind='continuous'$", ""),
+    (r"^If they are, say aggregation='mean' and kind='continuous'$",
+     "If they are, say so by the button"),
 )
 
 

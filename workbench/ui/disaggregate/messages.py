@@ -1,12 +1,13 @@
 """Every sentence that the disaggregation app shows, so that words can be read in one place."""
 
 from workbench.evaluation.judgement_words import beyond
-from workbench.ui.base.messages import signed
+from workbench.ui.base.messages import sentence, signed
 
 TITLE = "Disaggregate: from totals of areas to a fine map"
 ABOUT = (
-    "The model sees one total per area, and the population (weight) and covariates of the "
-    "individuals inside it. It infers the rate of every individual, with its uncertainty."
+    "The model sees one value per area, a total or a mean, and the population (weight) and "
+    "covariates of the individuals inside it. It infers the rate of every individual, with its "
+    "uncertainty."
 )
 
 MAPS = {
@@ -14,7 +15,7 @@ MAPS = {
              "Look for detail inside areas: it comes from covariates and neighbours. Click a place "
              "to have it explained."),
     "known": ("Truth", "Compare with the estimate: same colours mean the same rate."),
-    "observed": ("Observed areas", "All that the model sees: one total per area, as a rate."),
+    "observed": ("Observed areas", "All that the model sees: one value per area, totals as rates."),
     "std": ("Uncertainty (posterior sd)",
             "Bright is uncertain: where rates are high or areas are large."),
     "exceedance": ("Exceedance",
@@ -282,5 +283,5 @@ def candidate(name: str, weight: float, lengths: list[str]) -> str:
 def facts(parts: list[str], outside: float | None) -> str:
     """What was fitted and, unless it is said elsewhere, how much of the map extrapolates."""
     fitted = "; ".join(parts)
-    fitted = f"{fitted[0].upper()}{fitted[1:]}. " if fitted else ""
+    fitted = f"{sentence(fitted)}. " if fitted else ""
     return fitted if outside is None else f"{fitted}{beyond(outside)}"

@@ -11,6 +11,7 @@ import numpy as np
 from workbench.checks import require
 from workbench.ui.disaggregate.catalogue import Choice, kernels_for
 from workbench.ui.disaggregate.engine import EXACT_LIMIT
+from workbench.ui.disaggregate.kinds import kind_of
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -56,7 +57,7 @@ def choice_of(ds: xr.Dataset, title: str, dataset: str, options: Mapping) -> Cho
         tuple(offered), offered[len(offered) // 2], factor, float(rate.std()) or 1.0,
         kernels=kernels_for(bool(ds.sizes["covariate"])), dataset=dataset, loader=dict(options),
         large=ds.sizes["individual"] > EXACT_LIMIT,
-        known="truth" in ds or "individual_value" in ds)
+        known="truth" in ds or "individual_value" in ds, kind=kind_of(ds))
 
 
 def _rounded(value: float) -> float:

@@ -246,7 +246,8 @@ def unused(files: Files, options: Mapping) -> tuple[str, ...]:
     options : Mapping
         As of `options_of`.
     """
-    named = {options.get(one) for one in ("value", "population", "id", "join")}
+    named = {options.get(one) for one in (
+        "value", "population", "id", "join", "standard_error", "trials")}
     return tuple(name for name in files.numbers
                  if name not in named and not is_number_of_row(name))
 

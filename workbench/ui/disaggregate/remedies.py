@@ -15,13 +15,14 @@ from typing import TYPE_CHECKING
 
 from workbench.bagging.findings import NOTE, WARNING
 from workbench.ui.disaggregate import labels
+from workbench.ui.disaggregate.kinds import AMOUNT, KINDS, MEAN
 
 if TYPE_CHECKING:
     from workbench.bagging.findings import Finding
 
 _VALUE = r"(?:'[^']*'|\([^()]*\)|-?\d[\d.e+-]*)"
 _OPTION = re.compile(rf"\b([a-z_]+)=({_VALUE}(?:(?:, | or ){_VALUE})*)")
-_MORE = ("nodata", "kind", "classes", "layer", "variable", "weight_variable", "grid_size")
+_MORE = ("nodata", "classes", "layer", "variable", "weight_variable", "grid_size")
 _REPEATED = ("constant", "collinear", "inseparable")      # of covariates that say nothing more
 _IDS = ("duplicate-id", "id-missing")
 _NO_MAP = "one-dimensional"         # said of a variable that is no map
@@ -86,6 +87,11 @@ def remedies(found: Finding, options: Mapping, crs: str = "", people: tuple[str,
         return []
     made = [Remedy(labels.remedy(name, value), found.code, ((name, value),))
             for name, value in _named(found) if options.get(name) != value]
+    if "kind='continuous'" in found.fix:
+        # rates are means; of other values that cannot be counts nobody knows
+        made += [Remedy(labels.THESE_ARE.format(one.label), found.code, one.options)
+                 for one in (KINDS[name] for name in (MEAN, *[AMOUNT] * (found.code != "rates")))
+                 if any(options.get(name) != value for name, value in one.options)]
     if found.code in _IDS and "id" in options:
         made.append(Remedy(labels.NUMBER_AREAS, found.code, (("id", None),)))
     if found.code == "crs-missing":

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from workbench.checks import InputError
+from workbench.ui.base.messages import sentence
 from workbench.ui.disaggregate import labels
 from workbench.ui.disaggregate.columns import is_name, is_number_of_row
 
@@ -123,7 +125,7 @@ def require_numbers(files: Files) -> None:
     """
     if files.polygons is not None and not files.numbers:
         raise InputError(" ".join([labels.no_numbers(files.polygons.name),
-                                   *(f"{one[0].upper()}{one[1:]}." for one in files.texts)]))
+                                   *(f"{sentence(one)}." for one in files.texts)]))
 
 
 def taken_as(files: Files, weight: str, layer: str = "") -> str:
@@ -151,14 +153,14 @@ def taken_as(files: Files, weight: str, layer: str = "") -> str:
 
 def options_of(files: Files, value: str, weight: str = "", name: str = "",
                population: str = "", key: tuple[str, str] | None = None,
-               layer: str = "") -> tuple[str, dict]:
+               layer: str = "", read: Mapping[str, str] | None = None) -> tuple[str, dict]:
     """Dataset and dataset options of a `Spec` of these files.
 
     Parameters
     ----------
     files : Files
     value : str
-        Column of the totals.
+        Column of the values.
     weight : str
         Name of the raster of the population; empty for area.
     name : str
@@ -170,10 +172,12 @@ def options_of(files: Files, value: str, weight: str = "", name: str = "",
         keys by default.
     layer : str
         Column of the population, in a CSV of pixels that has several.
+    read : mapping, optional
+        Options by which the values are read, as of `kinds.options_of`; none for counts.
     """
     if files.polygons is None:
         return str(next(iter(files.rasters.values()))), {}
-    found = {"polygons": str(files.polygons), "value": value}
+    found = {"polygons": str(files.polygons), "value": value, **(read or {})}
     covariates = [str(path) for name, path in files.rasters.items() if name != weight or layer]
     found |= {"covariates": covariates} if covariates else {}
     found |= {"weight": str(files.rasters[weight])} if weight else {}

@@ -5,13 +5,21 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from workbench.ui.disaggregate import labels
-from workbench.ui.disaggregate.catalogue import TRUTH, map_term
+from workbench.ui.disaggregate.catalogue import TRUTH, Choice, map_term
+from workbench.ui.disaggregate.kinds import TESTED
 from workbench.ui.disaggregate.mixtures import AUTO
 
 if TYPE_CHECKING:
     from workbench.ui.disaggregate.state import State
 
 EXACT, FLAT = "aggregated-gp", "constant"
+MODELS = {
+    "Auto: several models, weighted by what the areas can test": AUTO,
+    "VBAgg: GP on individuals, variational": "vbagg",
+    "Aggregated GP: exact, Normal errors": EXACT,
+    "Centre-point GP: areas as points": "centre-point",
+    "Constant: one flat rate": FLAT,
+}
 OF_ONE = ("kernel", "transform", "link", "likelihood", "overdispersion", "nugget")
 _POSITIVE = ("poisson", "negative-binomial")
 
@@ -28,8 +36,10 @@ def inapplicable(state: State, name: str) -> str:
         return labels.FLAT_MAP
     if name == "lengthscale" and map_term(state.kernel) == "linear":
         return "regression alone has no lengthscale"
+    if name in ("overdispersion", "nugget") and state.likelihood == "binomial":
+        return labels.NO_EFFECTS
     if name == "overdispersion" and state.likelihood != "poisson":
-        return "this likelihood is already overdispersed"
+        return labels.OWN_SD if state.likelihood == "normal" else labels.OVERDISPERSED
     if name == "area_effect" and not _has_effect(state):
         return labels.NO_EFFECT
     return ""
@@ -45,11 +55,20 @@ def impossible(state: State, name: str) -> dict[str, str]:
         return dict.fromkeys(_POSITIVE, labels.NEEDS_POSITIVE)
     if name == "beside" and not state.choice.known:
         return {TRUTH: labels.NO_FINE}
-    if name == "model" and state.choice.large:
-        return {EXACT: labels.TOO_MANY}
+    if name == "model":
+        reason = _without_exact(state.choice)
+        return {EXACT: reason} if reason else {}
     if name == "dataset" and state.model == EXACT:
-        return {key: labels.TOO_MANY for key, one in state.known.items() if one.large}
+        reasons = {key: _without_exact(one) for key, one in state.known.items()}
+        return {key: reason for key, reason in reasons.items() if reason}
     return {}
+
+
+def _without_exact(choice: Choice) -> str:
+    """Why the exact model cannot be had on data; empty if it can."""
+    if choice.kind == TESTED:
+        return labels.NEEDS_BINOMIAL
+    return labels.TOO_MANY if choice.large else ""
 
 
 def _has_effect(state: State) -> bool:
@@ -61,4 +80,4 @@ def _has_effect(state: State) -> bool:
     if state.likelihood == "negative-binomial":
         return True
     area = state.overdispersion == "area" and not inapplicable(state, "overdispersion")
-    return area or state.nugget != 0
+    return area or (state.nugget != 0 and not inapplicable(state, "nugget"))

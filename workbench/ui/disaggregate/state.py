@@ -28,17 +28,11 @@ from workbench.ui.disaggregate.catalogue import (
     variances,
 )
 from workbench.ui.disaggregate.fitted import UNFITTED, Fitted, read_mixture
-from workbench.ui.disaggregate.rules import AUTO, EXACT, FLAT
+from workbench.ui.disaggregate.kinds import KINDS
+from workbench.ui.disaggregate.rules import AUTO, EXACT, FLAT, MODELS
 
 #: Of the way from files to a report, in this order.
 STEPS = ("data", "check", "areas", "model", "map", "report")
-MODELS = {
-    "Auto: several models, weighted by what the areas can test": AUTO,
-    "VBAgg: GP on individuals, variational": "vbagg",
-    "Aggregated GP: exact, Normal errors": EXACT,
-    "Centre-point GP: areas as points": "centre-point",
-    "Constant: one flat rate": FLAT,
-}
 #: What calibration and scores can be of; the last where areas were merged and predicted.
 SCORED = ("finest", "bag", "individual", "rate", "held-out")
 #: Texts that a URL may have for choices that are no selection.
@@ -60,13 +54,9 @@ class State(state.State):
         "merged until so many are left.")
     model = param.Selector(objects=MODELS, doc="How the fine map is learnt from the totals.")
     link = param.Selector(
-        objects={"exp (log rate)": "exp", "square": "square", "identity": "identity"},
         doc="From the Gaussian process f to the rate: exp keeps it positive and multiplies "
-        "effects; identity needs the Normal likelihood.")
-    likelihood = param.Selector(
-        objects={"Poisson": "poisson", "negative binomial": "negative-binomial",
-                 "Normal": "normal"},
-        doc="Distribution of an area's count around its expectation.")
+        "effects; identity needs the Normal likelihood; logit keeps shares between 0 and 1.")
+    likelihood = param.Selector(doc="Distribution of an area's value around its expectation.")
     overdispersion = param.Selector(
         objects={"area effect (recommended)": "area", "none": "none"},
         doc="Counts of real areas vary more than Poisson: an iid effect of each area takes up "
@@ -116,7 +106,7 @@ class State(state.State):
     def __init__(self, **given):
         self._choices, self._fits = choices(), {}
         self.param.dataset.objects = {c.title: name for name, c in self._choices.items()}
-        self._offered_for = None
+        self._offered_for = self._kind = None
         super().__init__(dataset=given.pop("dataset", next(iter(self._choices))))
         self._refresh()
         self.choose(given)
@@ -146,9 +136,11 @@ class State(state.State):
 
     @param.depends("dataset", "model", "link", watch=True)
     def _refresh(self) -> None:
-        offered, link = self.choice, "identity" if self.model == EXACT else self.link
-        unit = "rate²" if link == "identity" else ""
+        offered = self.choice
         with param.parameterized.batch_call_watchers(self):     # watchers see all or nothing
+            self._offer_for(offered.kind)
+            link = "identity" if self.model == EXACT else self.link
+            unit = "rate²" if link == "identity" else ""
             self.offer("granularity", offered.granularities)
             same = self.dataset == self._offered_for
             self.offer("kernel", offered.kernels_with(self.kernel if same else ""))
@@ -162,6 +154,14 @@ class State(state.State):
             if not same:                            # the same number means nothing elsewhere
                 self._offered_for, self.threshold = self.dataset, offered.threshold
                 self.place = ""
+
+    def _offer_for(self, kind: str) -> None:
+        """Offer what goes with values of a kind; of another one than before, its defaults."""
+        for name, offered in (("link", KINDS[kind].links), ("likelihood", KINDS[kind].likelihoods)):
+            self.offer(name, offered)
+            if kind != self._kind:
+                setattr(self, name, next(iter(offered.values())))
+        self._kind = kind
 
     # what is fitted
 

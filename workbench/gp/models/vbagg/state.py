@@ -26,6 +26,7 @@ from workbench.gp.likelihoods import Likelihood, likelihood_for, noise_conventio
 from workbench.gp.models import assembly
 from workbench.gp.models.keeping import Recalled
 from workbench.gp.models.options import VariationalOptions, cast_bags, cast_source
+from workbench.gp.models.vbagg.correcting import correct
 from workbench.gp.models.vbagg.design import Design, design_of
 from workbench.gp.models.vbagg.doubts import LEFT, note_left
 from workbench.gp.models.vbagg.landmarks import learn_inducing_inputs
@@ -259,8 +260,7 @@ class VariationalState(Recalled):
                 "individuals (option compress); the map uses all individuals")
         if not self.fits:
             if clustered:
-                history.notes.append("q was found on the clusters, too: features of all "
-                                     "individuals would not fit into memory")
+                correct(self, history)
             return history
         with torch.no_grad():
             seen = seen_in_learning(self, whole=True).detach()
@@ -270,14 +270,14 @@ class VariationalState(Recalled):
         return history
 
     def _find_q(self, progress: bool, callback) -> History:
-        """Find q of all individuals at hyperparameters that are all given."""
+        """Find q of all individuals, if they fit, at hyperparameters that are all given."""
         with torch.no_grad():
             near = self.project(self.learning).detach()
             scatter(self, near)
             if self.learning is not self.geometry:      # clusters bring it near
                 self.optimise_q(near, nats=_ROUGH)
-                self.learning, near = self.geometry, self.project().detach()
-
+                if self.fits:
+                    self.learning, near = self.geometry, self.project().detach()
         def evaluate(pulse) -> Tensor:
             found = self.optimise_q(near, self.steps_of_q, _PROFILE, pulse)
             return torch.tensor(found.value, dtype=torch.float64)
@@ -286,6 +286,8 @@ class VariationalState(Recalled):
         if self.fits:       # as after learning, to the same digits
             self.trained_data = near
             note_left(history, self.optimise_q(near), self.x.dtype)
+        elif self.learning is not self.geometry:
+            correct(self, history)
         return history
 
     @property

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import panel_material_ui as pmui
 
+from workbench.ui.base.messages import sentence
 from workbench.ui.base.views.controls import SELECT, SLIDER, title, widget
 from workbench.ui.base.views.layout import View, stretched
 from workbench.ui.base.views.text import note
@@ -59,7 +60,7 @@ class Controls(View):
                 continue
             each.disabled = bool(reason)
             if hasattr(each, "description"):
-                each.description = reason.capitalize() or " ".join([
+                each.description = sentence(reason) or " ".join([
                     self.store.state.param[name].doc,
                     *(f"Not offered: {why}." for why in dict.fromkeys(barred.values()))])
             if hasattr(each, "disabled_options"):

@@ -6,6 +6,7 @@ import panel as pn
 import panel_material_ui as pmui
 from bokeh.events import Tap
 
+from workbench.ui.base.messages import sentence
 from workbench.ui.base.views.controls import small_button
 from workbench.ui.base.views.layout import WRAPS, View, dim, stretched, wrapping
 from workbench.ui.base.views.text import note, paragraph
@@ -232,7 +233,7 @@ class Maps(View):
         if self.beside == SPLIT and self.store.answer is not None:
             second = self.atlas.compare(self.store.answer.mean, stretched is not None)
         self._caption.object = paragraph(
-            f"{rate.caption.capitalize()} {second.caption.capitalize()}")
+            f"{sentence(rate.caption)} {sentence(second.caption)}")
 
     def _former(self, *events) -> None:
         """Say of maps that they are of former data, while others are being read."""

@@ -10,22 +10,24 @@ import panel as pn
 import panel_material_ui as pmui
 
 from workbench.checks import InputError
+from workbench.ui.base.messages import sentence
 from workbench.ui.base.views.controls import small_button
 from workbench.ui.base.views.layout import View, stretched, wrapping
 from workbench.ui.base.views.text import block, note, paragraph
 from workbench.ui.disaggregate import labels, messages, own
-from workbench.ui.disaggregate.columns import likely, totals_first
+from workbench.ui.disaggregate.columns import likely
 from workbench.ui.disaggregate.remedies import Remedy, stated
 from workbench.ui.disaggregate.roles import taken_as
 from workbench.ui.disaggregate.store import Store
+from workbench.ui.disaggregate.views.asking import ACROSS, Asking, select
 from workbench.ui.disaggregate.views.corrections import Corrections
 from workbench.ui.disaggregate.views.emptied import Emptied
+from workbench.ui.disaggregate.views.values import Values
 
 if TYPE_CHECKING:
     from workbench.bagging.findings import Finding
     from workbench.preflight import Check
 
-ACROSS = 250        # pixels of a choice, of which three are in a row
 AREA, NUMBERS = labels.NO_RASTER, labels.NUMBERED
 #: The field of a browser that takes files is hidden in a button, which shows its focus instead.
 FOCUSED = {"&:focus-within": {"outline": "3px solid #E6007E", "outlineOffset": "2px"}}
@@ -42,16 +44,13 @@ class Own(View):
         self._held: dict[str, bytes] = {}       # all that was dropped, by name
         self._people: dict[str, str] = {}
         self._layers: dict[str, tuple[str, str]] = {}
-        self._guessed: dict[pmui.Select, object] = {}
+        self._asking = Asking()
         self.drop = pmui.FileInput(label=labels.DROP, uploaded_label=labels.DROPPED, multiple=True,
                                    sizing_mode="stretch_width", sx=FOCUSED)
-        self.value = pmui.Select(label="Column of the totals", width=ACROSS, options=[],
-                                 visible=False)
-        self.weight = pmui.Select(label="Population (weight)", width=ACROSS, options=[AREA],
-                                  visible=False)
-        self.key = pmui.Select(label="Table joined by", width=ACROSS, options=[], visible=False)
-        self.names = pmui.Select(label="Names of the areas", width=ACROSS, options=[NUMBERS],
-                                 visible=False)
+        self.values = Values(self._asking, self._other)
+        self.weight = select("Population (weight)", options=[AREA])
+        self.key = select("Table joined by")
+        self.names = select("Names of the areas", options=[NUMBERS])
         self.check = small_button("Check", self._check, variant="contained", disabled=True)
         self.use = small_button("Use these data", self._use, color="success", variant="contained",
                                 visible=False)
@@ -61,7 +60,7 @@ class Own(View):
         self._done: list[Remedy] = []
         self.dialog = pmui.Dialog(
             stretched(note(labels.OWN), self.drop, self.held,
-                      wrapping(self.value, self.weight, self.names, self.key), self.taken,
+                      self.values.row, wrapping(self.weight, self.names, self.key), self.taken,
                       self.told, self.crs,
                       wrapping(self.check, self.use, small_button("Close", self._close)),
                       self.corrections,
@@ -71,7 +70,7 @@ class Own(View):
         self._panel = stretched(self.dialog, Emptied(
             lambda names: self._take(dict.fromkeys(names, b"")), height=1, margin=0))
         self.drop.param.watch(self._dropped, "value")
-        for each in (self.value, self.weight, self.names, self.key):
+        for each in (self.weight, self.names, self.key):
             each.param.watch(self._other, "value")
         self.crs.param.watch(self._state_crs, "value")
         self.follow(self._step, "step", of=store.state)
@@ -126,8 +125,9 @@ class Own(View):
             self._refuse(str(error))
         if self._files is not None:
             self._offer(self._files)
-        for each in (self.value, self.weight, self.names, self.key):
-            each.visible = each.visible and self._files is not None
+        if self._files is None:
+            for each in (*self.values.row, self.weight, self.names, self.key):
+                each.visible = False
         self._say_taken()
         self.check.disabled = self._files is None
 
@@ -147,10 +147,10 @@ class Own(View):
     def _offer(self, files: own.Files) -> None:
         """Say what is what, as far as names tell, where nobody has chosen otherwise."""
         polygons, table = files.polygons is not None, files.table
-        columns = totals_first(files.numbers)
-        self._ask(self.value, columns, next(iter(columns), None), polygons)
-        self._ask(self.names, [NUMBERS, *files.names], [*files.names, NUMBERS][0],
-                  polygons and table is None)
+        ask = self._asking.ask
+        self.values.offer(files.numbers, polygons)
+        ask(self.names, [NUMBERS, *files.names], [*files.names, NUMBERS][0],
+            polygons and table is None)
         self._people = {labels.OF_AREAS.format(name): name for name in files.numbers}
         self._layers = {labels.OF_PIXELS.format(one, name): (name, one)
                         for name, layers in files.layers.items() if len(layers) > 1
@@ -158,16 +158,9 @@ class Own(View):
         rasters = [name for name in files.rasters if len(files.layers.get(name, ())) < 2]
         rasters += self._layers
         guessed = [*likely(rasters), *likely(self._people), AREA]
-        self._ask(self.weight, [AREA, *rasters, *self._people], guessed[0], polygons)
+        ask(self.weight, [AREA, *rasters, *self._people], guessed[0], polygons)
         keys = {labels.KEY.format(*key): key[:2] for key in table.keys} if table else {}
-        self._ask(self.key, keys, next(iter(keys.values()), None), bool(keys))
-
-    def _ask(self, choice: pmui.Select, options: list | dict, guess: object, visible: bool) -> None:
-        """Offer options; what was chosen of former ones stays, a guess gives way to the next."""
-        chosen, offered = choice.value, options.values() if isinstance(options, dict) else options
-        stays = chosen != self._guessed.get(choice, chosen) and chosen in offered
-        self._guessed[choice] = guess
-        choice.param.update(options=options, visible=visible, value=chosen if stays else guess)
+        ask(self.key, keys, next(iter(keys.values()), None), bool(keys))
 
     def _weight(self) -> tuple[str, str]:
         """The raster chosen as population, and which of its columns; empty where there is none."""
@@ -181,7 +174,7 @@ class Own(View):
         files = self._files
         self.taken.object = "" if files is None else paragraph(
             " ".join([taken_as(files, *self._weight()),
-                      *(f"{one[0].upper()}{one[1:]}." for one in files.texts)]))
+                      *(f"{sentence(one)}." for one in files.texts)]))
 
     def _other(self, *events) -> None:
         """What was checked is not what is chosen now."""
@@ -206,8 +199,8 @@ class Own(View):
         name = "" if self.names.value == NUMBERS else self.names.value
         raster, layer = self._weight()
         dataset, options = own.options_of(
-            files, self.value.value, raster, name,
-            population=self._people.get(weight, ""), key=self.key.value, layer=layer)
+            files, self.values.column.value, raster, name, layer=layer, key=self.key.value,
+            population=self._people.get(weight, ""), read=self.values.options)
         for one in self._done:
             options = one.applied(options)
         self._given = dataset, options
@@ -216,7 +209,8 @@ class Own(View):
         self.store.check_own(dataset, options, own.unused(files, options))
 
     def _apply(self, remedy: Remedy) -> None:
-        self._done = [*self._done, remedy]
+        if not self.values.take(remedy):        # what the values are is chosen above
+            self._done = [*self._done, remedy]
         self._check()
 
     def _state_crs(self, event) -> None:

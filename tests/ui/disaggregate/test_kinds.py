@@ -1,0 +1,151 @@
+"""Values that are no counts: what is asked of them, what models take them, and how maps say it."""
+
+import time
+
+import geopandas
+import numpy as np
+import pytest
+
+from tests.ui.disaggregate.made_files import districts, grids, tif, written
+from tests.ui.disaggregate.sessions import Session
+from workbench.ui.disaggregate import labels, messages, own
+from workbench.ui.disaggregate.catalogue import Choice
+from workbench.ui.disaggregate.kinds import AMOUNT, COUNT, KINDS, MEAN, TESTED, options_of
+from workbench.ui.disaggregate.remedies import remedies
+from workbench.ui.disaggregate.state import State
+from workbench.ui.disaggregate.store import Store
+from workbench.ui.disaggregate.views.own import Own
+
+pytestmark = pytest.mark.usefixtures("removed", "one_thread")
+
+
+def surveyed() -> geopandas.GeoDataFrame:
+    """The districts with incomes and their standard errors, and with tests for a disease."""
+    frame, (height, people) = districts(), grids()
+    rng = np.random.default_rng(3)
+
+    def summed(values):
+        return values.reshape(3, 6, 4, 6).sum(axis=(1, 3)).ravel()
+
+    frame["mean_income"] = summed(people * 30_000 * np.exp(height / 200)) / summed(people)
+    frame["income_se"] = 0.01 * frame["mean_income"]
+    frame["per_100"] = np.round(100 * frame["cases"] / summed(people), 2)
+    frame["tested"] = rng.integers(50, 200, len(frame))
+    frame["positive"] = rng.binomial(frame["tested"], frame["cases"] / summed(people))
+    return frame
+
+
+@pytest.fixture
+def contents(tmp_path) -> dict[str, bytes]:
+    height, people = grids()
+    return {"districts.gpkg": written(surveyed(), tmp_path / "s.gpkg"),
+            "height.tif": tif(height, tmp_path), "people.tif": tif(people, tmp_path)}
+
+
+def used(contents, value: str, kind: str, column: str = "", unit: str = "") -> State:
+    """A state in which these files are the data."""
+    files = own.kept(contents)
+    given = own.options_of(files, value, "people.tif", "district",
+                           read=options_of(kind, column, unit))
+    found = own.check(*given)
+    assert found.ok and not found.of("warning")
+    state = State()
+    state.add("own-1", own.choice_of(found.data, own.title_of(files), *given))
+    return state
+
+
+def until_checked(view: Own) -> None:
+    """Wait for the check that is under way."""
+    deadline = time.monotonic() + 20
+    while messages.CHECKING in view.told.object:
+        assert time.monotonic() < deadline and not view.store.error, view.store.error
+        time.sleep(0.02)
+
+
+@pytest.mark.parametrize("value, kind, column, unit, shown", [
+    ("mean_income", MEAN, "income_se", "USD", "USD"), ("mean_income", MEAN, "", "", "value units"),
+    ("cases", AMOUNT, "", "t", "t per 1,000 persons"), ("positive", TESTED, "tested", "", "share")])
+def test_every_model_that_is_offered_maps_values_of_a_kind(
+        contents, value, kind, column, unit, shown):
+    state = used(contents, value, kind, column, unit)
+    assert state.choice.kind == kind
+    for model in state.param.model.objects:
+        state.model = model
+        if model in state.impossible("model"):
+            assert (kind, model) == (TESTED, "aggregated-gp")
+            continue
+        for link in state.param.link.objects:
+            if link in state.impossible("link") or state.inapplicable("link") and link != "exp":
+                continue
+            state.link = link
+            session = Session(state)
+            store = session.maps()
+            assert store.error == "", (model, link)
+            assert store.scene.unit == shown
+            assert np.isfinite(store.answer.mean).all() and np.isfinite(store.answer.std).all()
+            store.close()
+    rates = store.answer.mean
+    if kind == MEAN:
+        assert 10_000 < rates.min() and rates.max() < 100_000
+    if kind == TESTED:
+        assert 0 < rates.min() and rates.max() < 1
+
+
+def test_what_suits_counts_is_not_kept_for_other_values_nor_the_other_way():
+    state = State()
+    made = {"lengthscales": (1, 10), "unit": "km", "thresholds": (1,), "threshold": 1, "factor": 1,
+            "spread": 1.0, "granularities": {"all": "all"}}
+    state.param.update(model="vbagg", link="square", likelihood="negative-binomial")
+    state.add("own-1", Choice("incomes", kind=MEAN, **made))
+    assert (state.link, state.likelihood) == ("exp", "normal")
+    assert state.inapplicable("overdispersion") == labels.OWN_SD
+    state.add("own-2", Choice("tests", kind=TESTED, **made))
+    assert (state.link, state.likelihood) == ("logit", "binomial")
+    assert state.inapplicable("nugget") == state.inapplicable("overdispersion") == labels.NO_EFFECTS
+    state.dataset = "korea"
+    assert (state.link, state.likelihood, state.choice.kind) == ("exp", "poisson", COUNT)
+    state.model = "aggregated-gp"
+    assert state.impossible("dataset")["own-2"] == labels.NEEDS_BINOMIAL
+
+
+def test_the_dialog_asks_what_a_column_holds_and_guesses_by_its_name(contents):
+    view = Own(Store(State()))
+    try:
+        view.drop.param.update(filename=list(contents), value=list(contents.values()))
+        values = view.values
+        assert (values.column.value, values.kind.value) == ("cases", COUNT)
+        assert not values.second.visible and not values.unit.visible and values.options == {}
+        values.column.value = "mean_income"
+        assert values.kind.value == MEAN and values.second.visible and values.unit.visible
+        assert values.second.label == labels.STANDARD_ERRORS
+        assert values.options == options_of(MEAN, "income_se")
+        values.second.value, values.unit.value = "", " USD "
+        assert values.options == options_of(MEAN, "", "USD")
+        values.column.value, values.kind.value = "positive", TESTED
+        assert values.second.value == "tested" and not values.unit.visible
+        assert values.options == {"trials": "tested"}
+        values.column.value = "cases"           # what somebody chose stays
+        assert values.kind.value == TESTED
+    finally:
+        view.store.leave()
+
+
+def test_rates_that_were_taken_for_counts_are_taken_for_rates_at_a_press(contents):
+    store = Store(State())
+    view = Own(store)
+    try:
+        view.drop.param.update(filename=list(contents), value=list(contents.values()))
+        view.values.column.value = "per_100"
+        assert view.values.kind.value == COUNT          # its name does not tell
+        view._check()
+        until_checked(view)
+        [odd] = [one for one in store.own.findings if one.code == "rates"]
+        [press] = remedies(odd, view._given[1])
+        assert press.label == f"These are {KINDS[MEAN].label}"
+        view._apply(press)
+        assert view.values.kind.value == MEAN
+        until_checked(view)
+        assert store.own.ok and not store.own.of("warning")
+        assert store.own.data["value"].attrs["aggregation"] == "mean"
+    finally:
+        store.leave()
