@@ -2,104 +2,127 @@
 
 from dataclasses import replace
 
-import numpy as np
 import pytest
 import torch
 
 from tests.gp import made
-from workbench.gp.data.bags import Source, Targets
-from workbench.gp.models.vbagg.correcting import lacking
+from workbench.gp.models.vbagg import correcting
 from workbench.gp.models.vbagg.model import VBAgg
 
 pytestmark = pytest.mark.filterwarnings("ignore::workbench.checks.ConvergenceWarning")
 
-OPTIONS = {"kernel": "rbf(covariates)+matern32(coordinates)", "inducing": 30, "compress": 3}
-LINKS = {
-    "exp": {"likelihood": "poisson", "overdispersion": "none", "nugget": 0.0},
-    "square": {"likelihood": "poisson", "overdispersion": "none", "nugget": 0.0},
-    "identity": {"likelihood": "normal"},
-    "logit": {"likelihood": "binomial"},
-}
+OPTIONS = {"kernel": "rbf(covariates)+matern32(coordinates)", "inducing": 20}
+NARROW, WIDE = (2.0, 60.0), (0.1, 2.0)      # lengthscales, beside which clusters are that
+
+
+def values(link: str, lengthscales: tuple[float, float]) -> dict[str, float]:
+    """Hyperparameters at which rates are some 60, with much the same spread under both links."""
+    variance = 1.0 if link == "exp" else 9.0
+    return {"mean": 4.0 if link == "exp" else 9.0, "rbf.variance": variance,
+            "matern32.variance": variance, "rbf.lengthscale": lengthscales[0],
+            "matern32.lengthscale": lengthscales[1], "area.std": 0.05, "nugget.std": 0.05}
+
+
+@pytest.fixture(autouse=True)
+def learnt_on_clusters(monkeypatch):
+    """Of which few are enough, and features of all individuals too many."""
+    monkeypatch.setattr("workbench.gp.models.vbagg.design.SMALL", 10)
+    monkeypatch.setattr("workbench.gp.models.vbagg.design.FEW_PAIRS", 10)
+    monkeypatch.setattr("workbench.gp.models.vbagg.state.MOST_FEATURES", 100)
 
 
 @pytest.fixture(scope="module")
-def wide():
-    """Bags of thirty unlike individuals each."""
-    return made.bags((30,) * 40)
+def source():
+    """Bags of twenty unlike individuals each."""
+    return made.counts(made.bags((20,) * 30), scale=20.0)
 
 
-def observed(bags, link: str) -> Source:
-    if link == "identity":
-        return made.continuous(bags, aggregation="sum")
-    if link != "logit":
-        return made.counts(bags, scale=20.0)
-    rng, members = np.random.default_rng(3), bags.membership.numpy()
-    weight, share = bags.weight.numpy(), 1 / (1 + 2 / made.rates(bags))
-    mean = np.bincount(members, weight * share) / np.bincount(members, weight)
-    trials = np.full(bags.count, 400.0)
-    value = torch.as_tensor(rng.binomial(400, mean).astype(float))
-    return Source(replace(bags, trials=torch.as_tensor(trials)), Targets(value), "mean", "count")
+def fitted(source, link, lengthscales, compress):
+    model = VBAgg(link=link, compress=compress, overdispersion="area", nugget="learn", **OPTIONS)
+    return model.condition(source, values(link, lengthscales))
 
 
-@pytest.fixture(params=LINKS)
-def fits(request, wide, monkeypatch):
-    """On all individuals, on clusters as they are, and corrected, at the same hyperparameters."""
-    monkeypatch.setattr("workbench.gp.models.vbagg.design.SMALL", 10)
-    monkeypatch.setattr("workbench.gp.models.vbagg.design.FEW_PAIRS", 10)
-    source, link = observed(wide, request.param), request.param
-    options = {**OPTIONS, **LINKS[link], "link": link, "max_steps": 5}
+def without(monkeypatch, source, link, lengthscales):
+    """The fit to clusters as they are."""
     with monkeypatch.context() as patched:
-        patched.setattr("workbench.gp.models.vbagg.state.MOST_FEATURES", 100)
-        corrected = VBAgg(**options).fit(source)
         patched.setattr("workbench.gp.models.vbagg.state.correct", lambda *given: None)
-        plain = VBAgg(**options).fit(source)
-    values = made.values(corrected)
-    assert values == made.values(plain)
-    whole = VBAgg(**options | {"compress": 0}).condition(source, values)
-    return source, whole, plain, corrected
+        return fitted(source, link, lengthscales, 3)
 
 
-def test_maps_are_nearer_to_those_that_saw_all_individuals(fits):
-    source, whole, plain, corrected = fits
-    exact = whole.at(source.bags).mean
-    errors = [float((one.at(source.bags).mean - exact).square().mean().sqrt())
+@pytest.mark.parametrize("link", ["exp", "square"])
+def test_maps_are_nearer_to_those_that_saw_all_individuals(source, link, monkeypatch):
+    plain = without(monkeypatch, source, link, NARROW)
+    corrected, whole = (fitted(source, link, NARROW, most) for most in (3, 0))
+    exact = whole.at(source.bags).mean.log()
+    errors = [float((one.at(source.bags).mean.log() - exact).square().mean().sqrt())
               for one in (plain, corrected)]
-    assert errors[1] < 0.7 * errors[0], errors
-    assert any("mean rates of their members" in note for note in corrected.history.notes)
-    assert not any("members" in note for note in plain.history.notes)
+    assert errors[1] < 0.8 * errors[0], errors
+    gained = (correcting.on_all(corrected.state) - correcting.on_all(plain.state))
+    assert gained > 0 and f"{gained:.3g} nats" in corrected.history.notes[-1]
 
 
-def test_totals_of_clusters_are_those_of_their_members(fits):
-    source, _, _, corrected = fits
-    state = corrected.state
+@pytest.mark.parametrize("link", ["exp", "square"])
+def test_wide_clusters_are_left_as_they_are_where_that_is_better(source, link, monkeypatch):
+    plain = without(monkeypatch, source, link, WIDE)
+    fit = fitted(source, link, WIDE, 3)
+    assert fit.state.learning.shift is None
+    torch.testing.assert_close(fit.state.field.q_mean, plain.state.field.q_mean)
+    assert "wide beside the lengthscales" in fit.history.notes[-1]
+
+
+@pytest.mark.parametrize("link", ["exp", "square"])
+def test_mean_rates_of_clusters_are_those_of_their_members(source, link, monkeypatch):
+    state = without(monkeypatch, source, link, NARROW).state
     clusters = state.design.clusters
+    state.learning = replace(state.learning, shift=correcting.lacking(state))
     with torch.no_grad():
-        f = state.field.project(state.x).marginals(state.field.q_mean, state.field.q_covariance)
-        draws = f[0] + f[1].sqrt() * torch.randn(
-            20_000, len(state.x), generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+        q = state.field.q_mean, state.field.q_covariance
+        mean, variance = state.field.project(state.x).marginals(*q)
+        draws = mean + variance.sqrt() * torch.randn(
+            20_000, len(mean), generator=torch.Generator().manual_seed(0), dtype=torch.float64)
         rate = state.link.psi(draws).mean(0)
-        seen = state.project(state.learning).projection.marginals(
-            state.field.q_mean, state.field.q_covariance)
+        seen = state.project(state.learning).projection.marginals(*q)
         own = state.link.distribution(*seen).mean
+        before = state.link.distribution(
+            *state.field.project(clusters.bags.x).marginals(*q)).mean
     total = torch.zeros_like(own).index_add(0, clusters.of, state.bags.weight * rate)
-    torch.testing.assert_close(own, total / clusters.bags.weight, rtol=0.03, atol=0.03)
+    exact = total / clusters.bags.weight
+    torch.testing.assert_close(own, exact, rtol=0.02, atol=0)
+    assert float((before / exact - 1).abs().max()) > 0.05
 
 
-def test_given_hyperparameters_find_the_same(wide, monkeypatch):
-    monkeypatch.setattr("workbench.gp.models.vbagg.design.SMALL", 10)
-    monkeypatch.setattr("workbench.gp.models.vbagg.state.MOST_FEATURES", 100)
-    source = observed(wide, "exp")
-    fit = VBAgg(max_steps=5, **OPTIONS).fit(source)
-    again = VBAgg(**OPTIONS).condition(source, made.values(fit))
-    torch.testing.assert_close(again.at(wide).mean, fit.at(wide).mean, rtol=1e-3, atol=0)
-    assert again.history.notes[-1] == fit.history.notes[-1]
-
-
-def test_nothing_is_lacking_where_clusters_are_individuals(wide, monkeypatch):
-    monkeypatch.setattr("workbench.gp.models.vbagg.design.SMALL", 10)
-    monkeypatch.setattr("workbench.gp.models.vbagg.design.FEW_PAIRS", 10)
-    source = made.counts(replace(wide, x=wide.x[wide.membership * 30]))     # all alike in a bag
-    fit = VBAgg(max_steps=3, **OPTIONS | {"compress": 1}).fit(source)
-    assert fit.state.learning is not fit.state.geometry
+def test_the_objective_of_all_is_the_same_in_runs(source, monkeypatch):
+    fit = fitted(source, "exp", NARROW, 3)
+    monkeypatch.setattr(correcting, "ENTRIES", 20 * 45)     # some bags at a time
+    state = fit.state
     with torch.no_grad():
-        assert float(lacking(fit.state).abs().max()) < 1e-9
+        whole = float(state.objective(state.project(state.design.sketch), state.field.q_mean,
+                                      state.field.q_covariance))
+        assert correcting.on_all(state) == pytest.approx(whole, rel=1e-10)
+
+
+def test_learnt_and_given_hyperparameters_find_the_same(source):
+    model = VBAgg(compress=3, max_steps=2, initial=values("exp", NARROW), **OPTIONS)
+    fit = model.fit(source)
+    again = model.condition(source, made.values(fit))
+    torch.testing.assert_close(again.at(source.bags).mean, fit.at(source.bags).mean,
+                               rtol=1e-3, atol=0)
+    assert "mean rates of their members" in fit.history.notes[-1]
+    assert "mean rates of their members" in again.history.notes[-1]
+
+
+def test_nothing_is_lacking_where_members_are_alike(source):
+    bags = source.bags
+    alike = replace(source, bags=replace(bags, x=bags.x[bags.membership * 20]))
+    state = fitted(alike, "exp", NARROW, 1).state
+    assert state.learning is not state.geometry
+    with torch.no_grad():
+        assert float(correcting.lacking(state).abs().max()) < 1e-9
+
+
+def test_what_cannot_be_seen_in_runs_is_left_as_it_is(source):
+    means = made.continuous(source.bags, aggregation="mean")
+    fit = VBAgg(likelihood="normal", link="exp", compress=3, max_steps=2, **OPTIONS).fit(
+        replace(means, targets=replace(means.targets, value=means.targets.value.exp())))
+    assert fit.state.learning.shift is None
+    assert "q was found on the clusters, too" in fit.history.notes[-1]

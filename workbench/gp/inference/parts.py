@@ -42,7 +42,7 @@ class Parts:
     project : callable
         From a geometry to its data at the hyperparameters, differentiable in these.
     fixed : list of ProjectedData
-        Of each run, without gradients.
+        Of each run, without gradients; empty where every sum projects ``anew``.
     free : list of Tensor
         What is learnt: raw hyperparameters, and inducing inputs where these are.
     """
@@ -99,12 +99,25 @@ def seen_in_learning(state, whole: bool = False) -> ProjectedData | Parts:
     count = min(math.ceil(len(seen.x) * len(state.field.q_mean) / ENTRIES), len(sizes))
     if count < 2 or not in_parts(state):
         return state.project(seen)
-    bags = runs(sizes, count)
-    found = [part(seen, one) for one in bags]
+    found = divided(state, seen, count)
     with torch.no_grad():
-        fixed = [state.project(one).detach() for one in found]
+        return replace(found, fixed=[state.project(one).detach() for one in found.geometries])
+
+
+def divided(state, seen: Geometry, count: int) -> Parts:
+    """A geometry in so many runs of bags, none of them projected yet.
+
+    Parameters
+    ----------
+    state : VariationalState
+        Not changed.
+    seen : Geometry
+    count : int
+        Of runs, at most one for each bag.
+    """
+    bags = runs(seen.operator.bags.sizes.cpu().numpy(), count)
     learnt = [z for z in state.field.inducing if z is not None and z.requires_grad]
-    return Parts(bags, found, state.project, fixed,
+    return Parts(bags, [part(seen, one) for one in bags], state.project, [],
                  [item.raw for item in state.hyperparameters.free] + learnt)
 
 
