@@ -7,7 +7,9 @@
 Law et al. 2018, section 4.3: 957 areas, 1,044,683 pixels, 18 covariates and coordinates, 576
 landmarks (one for each training area there), the malaria kernel; Poisson counts as in the paper, or
 with the effects of areas and pixels that are the default (``--overdispersion auto``). Each size
-runs in a process of its own, so that the peak memory is its own. Writes data/results/pixels.csv.
+runs in a process of its own, so that the peak memory is its own. ``q_on`` is what q was found on:
+all pixels, clusters of them, or clusters with the mean rates of their pixels
+(`workbench.gp.models.vbagg.correcting`). Writes data/results/pixels.csv.
 """
 
 from __future__ import annotations
@@ -62,6 +64,7 @@ def one(pixels: int, inducing: int, compress: int, overdispersion: str, threads:
     return {
         "pixels": ds.sizes["individual"], "areas": ds.sizes["bag"], "inducing": inducing,
         "compress": compress, "overdispersion": overdispersion, "threads": threads,
+        "q_on": _q_on(fit.inner.state),
         "fit_seconds": fitted - started, "map_seconds": done - fitted,
         "evaluations": len(fit.history), "converged": fit.converged,
         "peak_gib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20,
@@ -70,6 +73,13 @@ def one(pixels: int, inducing: int, compress: int, overdispersion: str, threads:
         "coverage_95": float(np.mean((low <= truth) & (truth <= high))),
         "mean_std": float(std.mean()),
     }
+
+
+def _q_on(state) -> str:
+    """What q was found on."""
+    if state.learning is state.geometry or state.fits:
+        return "all"
+    return "clusters" if state.learning.shift is None else "corrected clusters"
 
 
 def main(pixels: list[int] = typer.Option(list(SIZES)), inducing: int = 576, compress: int = 40,
