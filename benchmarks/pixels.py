@@ -112,7 +112,7 @@ def _store(table: pd.DataFrame) -> None:
     if RESULTS.is_file():
         old = pd.read_csv(RESULTS)
         table = pd.concat([old, table]).drop_duplicates(
-            ["pixels", "compress", "overdispersion", "inducing", "threads"], keep="last")
+            ["pixels", "compress", "overdispersion", "inducing", "threads", "q_on"], keep="last")
     table = table.sort_values(["overdispersion", "compress", "pixels"],
                               ascending=[False, True, True])
     table.to_csv(RESULTS, index=False, float_format="%.6g")

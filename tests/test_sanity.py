@@ -95,7 +95,7 @@ def test_means_as_counts(ds):
     totals = np.bincount(ds["membership"].values, people)
     incomes = np.round(30_000 * rng.lognormal(0, 0.1, 20))      # whole, and above the population
     only(oddities(with_values(ds, incomes)), "hardly differ between areas", "means or rates",
-         "aggregation='mean' and kind='continuous'")
+         "say aggregation='mean'")
     assert oddities(with_values(ds, rng.poisson(0.02 * totals).astype(float))) == []
     ds["weight"].attrs["units"] = "km²"        # wards of as many people each are no slip
     assert oddities(with_values(ds, incomes)) == []

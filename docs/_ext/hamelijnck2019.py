@@ -108,6 +108,18 @@ def hourly_city() -> pd.DataFrame:
     return _cities("city-air-hourly", "hourly")
 
 
+@experiment("city-air-nodes")
+def nodes() -> pd.DataFrame:
+    """Errors at stations by the number of nodes that a cell's mean is taken of."""
+    raw = summary("city-air-nodes")["station_rmse"].unstack("seed")
+    runs = summary("city-air-hourly").loc["hourly"]
+    for model in raw.index.unique("model"):         # those at 4 x 4 nodes are among the runs above
+        raw.loc[(model, 4), :] = [runs.loc[model, f"rmse, seed {seed}"] for seed in raw]
+    raw, titles = raw.sort_index(), {name: title for title, name in CITY.items()}
+    raw.index = [f"{titles[model]}, {n} × {n}" for model, n in raw.index]
+    return pick(raw, None, {f"city {seed}": (seed, digits(1)) for seed in raw} , "model, nodes")
+
+
 def _cities(name: str, world: str) -> pd.DataFrame:
     raw = summary(name).loc[world].copy()
     raw["cities"] = [", ".join(f"{row[f'rmse, seed {seed}']:.1f}" for seed in (1, 2, 3))

@@ -139,8 +139,8 @@ def pixels() -> pd.DataFrame:
                  for count, kind, most in zip(
                      raw["pixels"], raw["overdispersion"], raw["compress"], strict=True)]
     return pick(raw, None, {
-        "fit, s": ("fit_seconds", digits(0)), "map, s": ("map_seconds", digits(1)),
-        "peak memory, GiB": ("peak_gib", digits(2)),
+        "q found on": ("q_on", plain), "fit, s": ("fit_seconds", digits(0)),
+        "map, s": ("map_seconds", digits(1)), "peak memory, GiB": ("peak_gib", digits(2)),
         "correlation of log rates": ("log_rate_correlation", digits(3)),
         "pixels in 95 % intervals, %": ("coverage_95", lambda v: f"{100 * v:.0f}")}, "pixels")
 

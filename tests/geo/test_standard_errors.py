@@ -49,6 +49,24 @@ def test_squares_of_a_column_are_the_variances_of_the_values():
     assert float(merged["noise_variance"].max()) < float(joined["noise_variance"].max())
 
 
+@pytest.mark.parametrize(("given", "aggregation", "kind", "units"), [
+    ({"standard_error": "se"}, "mean", "continuous", "value units"),
+    ({"aggregation": "mean"}, "mean", "continuous", "value units"),
+    ({"kind": "continuous"}, "sum", "continuous", "value units"),
+    ({"value_units": "t"}, "sum", "count", "t"), ({}, "sum", "count", "cases"),
+    ({"trials": "tested"}, "mean", "count", "positives")])
+def test_what_values_are_follows_from_what_is_said_of_them(given, aggregation, kind, units):
+    own = areas(mean=np.arange(1.0, 17), se=np.full(16, 0.5), tested=np.full(16, 40))
+    ds = wb.bag_polygons(own, [height()], people(), "mean", id="code", **given)
+    assert ds["value"].attrs["aggregation"] == aggregation
+    assert (ds["value"].attrs["kind"], ds["value"].attrs["units"]) == (kind, units)
+    periods = pd.concat([own.drop(columns="geometry").assign(year=year) for year in (2019, 2020)])
+    ds = wb.bag_polygons(areas(), [height()], people(), "mean", totals=periods, join="code",
+                         time="year", **given)
+    assert ds["value"].attrs["aggregation"] == aggregation
+    assert (ds["value"].attrs["kind"], ds["value"].attrs["units"]) == (kind, units)
+
+
 def test_areas_without_a_value_need_no_standard_error():
     frame = changed(**{"02002": np.nan})
     frame.loc[frame["code"] == "02002", "mean"] = np.nan
@@ -128,11 +146,10 @@ def test_from_the_command_line(tmp_path, monkeypatch):
     common = ["--polygons", "areas.gpkg", "--totals", "means.csv", "--join", "code", "--value",
               "mean", "--covariates", "height.tif", "--weight", "people.tif",
               "--standard-error", "se"]
-    means = ["--kind", "continuous", "--aggregation", "mean"]
-    maps = mapped(tmp_path / "map.nc", *common, *means, "--noise", "known")
+    maps = mapped(tmp_path / "map.nc", *common, "--noise", "known")
     spec = wb.Spec.from_json(maps.attrs["spec"])
     assert spec.dataset_options["standard_error"] == "se"
     assert wb.run(spec)["mean"].equals(maps["mean"])
-    without = mapped(tmp_path / "other.nc", *common[:-2], *means)
+    without = mapped(tmp_path / "other.nc", *common[:-2], "--aggregation", "mean")
     assert not np.allclose(without["mean"], maps["mean"])
-    assert "--kind continuous" in refusal(*common)
+    assert "--kind continuous" in refusal(*common, "--kind", "count")

@@ -6,8 +6,10 @@ import pytest
 import torch
 
 from tests.gp import made
+from workbench.gp.models.keeping import keep_state, recall_state
 from workbench.gp.models.vbagg import correcting
 from workbench.gp.models.vbagg.model import VBAgg
+from workbench.gp.models.vbagg.state import VariationalState
 
 pytestmark = pytest.mark.filterwarnings("ignore::workbench.checks.ConvergenceWarning")
 
@@ -109,6 +111,17 @@ def test_learnt_and_given_hyperparameters_find_the_same(source):
                                rtol=1e-3, atol=0)
     assert "mean rates of their members" in fit.history.notes[-1]
     assert "mean rates of their members" in again.history.notes[-1]
+
+
+def test_what_was_added_is_kept_and_carried_to_other_hyperparameters(source):
+    fit = fitted(source, "exp", NARROW, 3)
+    state = VariationalState(fit.model, source, given=values("exp", NARROW))
+    again = type(fit)(fit.model, state, recall_state(state, keep_state(fit.state, fit.history)))
+    assert again.objective == pytest.approx(fit.objective, rel=1e-12)
+    torch.testing.assert_close(again.at(source.bags).mean, fit.at(source.bags).mean)
+    same = fit.with_hyperparameters({})
+    torch.testing.assert_close(same.at(source.bags).mean, fit.at(source.bags).mean, rtol=1e-3,
+                               atol=0)
 
 
 def test_nothing_is_lacking_where_members_are_alike(source):

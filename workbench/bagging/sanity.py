@@ -184,7 +184,7 @@ def _rates(ds: xr.Dataset, value: np.ndarray, total: np.ndarray) -> list[Finding
         "rates", f"{int(broken.sum())} of {value.size} counts are not whole, all are below "
         f"{_SMALL:,.0f} (from {value.min():.3g} to {value.max():.3g}), and they do not grow "
         "with the weight: they look like rates or percentages", "If they are, multiply them by the "
-        f"population, or say {option('aggregation', 'mean')} and {option('kind', 'continuous')}",
+        f"population, or say {option('aggregation', 'mean')}",
         ds[schema.BAG].values[broken], int(broken.sum()),
         "rates are split over the pixels as if they were counts", ". ")]
 
@@ -200,7 +200,7 @@ def _means(ds: xr.Dataset, value: np.ndarray, total: np.ndarray) -> list[Finding
         "rates", f"the values hardly differ between areas (from {value.min():,.4g} to "
         f"{value.max():,.4g}), whose {ds['weight'].attrs['units']} differ far more (from "
         f"{total.min():,.4g} to {total.max():,.4g}): they look like means or rates", "If they are, "
-        f"say {option('aggregation', 'mean')} and {option('kind', 'continuous')}",
+        f"say {option('aggregation', 'mean')}",
         ds[schema.BAG].values, value.size,
         "means are split over the pixels as if they were counts", ". ")]
 

@@ -49,8 +49,8 @@ def bag_children(
     id: str | None = None,
     name: str | None = None,
     labels: Mapping[str, str] | None = None,
-    aggregation: str = "sum",
-    kind: str = "count",
+    aggregation: str | None = None,
+    kind: str | None = None,
     units: Mapping[str, str] | None = None,
     parent_polygons: object | None = None,
     parent_id: str | None = None,
@@ -95,10 +95,9 @@ def bag_children(
         Columns with the individuals' ids (the index if not given) and names.
     labels : mapping of coordinate to column, optional
         Labels of the bags for merging and display; constant within each parent.
-    aggregation : {"sum", "mean"}
-        Whether a value is the sum over the area or the weighted mean.
-    kind : {"count", "continuous"}
-        What the values are.
+    aggregation, kind : {"sum", "mean"}, {"count", "continuous"}, optional
+        Whether a value is the sum over the area or the weighted mean, and of what: as of
+        `bag_polygons`.
     units : mapping of column to str, optional
         Units of covariates, weight and value.
     parent_polygons : geopandas.GeoDataFrame, str or Path, optional
@@ -139,6 +138,7 @@ def bag_children(
     >>> ds["value"].values.tolist()
     [1.0, 4.0]
     """
+    aggregation, kind = schema.meant(aggregation, kind, standard_error, trials)
     choose("aggregation", aggregation, schema.AGGREGATIONS)
     options, record, unit = treatments_from(treatments), Record(), dict(units or {})
     refuse_of_others(standard_error, kind, aggregation, trials)
@@ -202,7 +202,8 @@ def bag_children(
             "individual_geometry": (schema.INDIVIDUAL, fine.geometry.to_numpy(dtype=object)),
         },
     )
-    described = {"long_name": value or "value", "units": unit.get(value or "value", "cases"),
+    described = {"long_name": value or "value", "units": unit.get(value or "value",
+                                                                 schema.UNITS[kind]),
                  "aggregation": aggregation, "kind": kind}
     if tested is not None:
         described |= {"aggregation": "mean", "units": unit.get(value, "positives")}

@@ -99,7 +99,8 @@ def bag_periods(bag: Callable[..., xr.Dataset], given: dict[str, Any]) -> xr.Dat
         periods, at, strict=True)), varying, unit)
     if weights is not None:
         ds = weighed(ds, weights, bags, record)
-    described = {"long_name": value, "units": given["value_units"], "kind": kind,
+    described = {"long_name": value, "kind": kind,
+                 "units": given["value_units"] or schema.UNITS[kind],
                  "aggregation": "mean" if trials else given["aggregation"]}
     if trials and described["units"] == "cases":
         described["units"] = "positives"

@@ -49,8 +49,8 @@ def bag_polygons(
     id: str | None = None,
     name: str | None = None,
     labels: Mapping[str, str] | None = None,
-    aggregation: str = "sum",
-    kind: str = "count",
+    aggregation: str | None = None,
+    kind: str | None = None,
     value_units: str | None = None,
     weight_units: str | None = None,
     polygon_crs: str | None = None,
@@ -110,10 +110,9 @@ def bag_polygons(
         Columns with the areas' ids (the index if not given) and names.
     labels : mapping of coordinate to column, optional
         Labels by which areas can later be merged, e.g. ``{"region": "Name_1"}``.
-    aggregation : {"sum", "mean"}
-        Whether a value is the sum over the area or the weighted mean.
-    kind : {"count", "continuous"}
-        What the values are.
+    aggregation, kind : {"sum", "mean"}, {"count", "continuous"}, optional
+        Whether a value is the sum over the area or the weighted mean, and of what. By default sums
+        of counts; values with standard errors are means, and means are continuous.
     value_units, weight_units : str, optional
         Units, kept in attrs; of counts cases, of a weight persons or what "area" or "uniform" has.
     polygon_crs, raster_crs : str, optional
@@ -172,7 +171,8 @@ def bag_polygons(
     >>> ds.sizes["bag"], ds.sizes["individual"]
     (2, 32)
     """
-    given = {**locals(), "value_units": value_units or schema.UNITS.get(kind)}
+    aggregation, kind = schema.meant(aggregation, kind, standard_error, trials)
+    given = dict(locals())
     if time is not None:
         return bag_periods(bag_polygons, given)
     choose("aggregation", aggregation, schema.AGGREGATIONS)
@@ -283,7 +283,7 @@ def bag_polygons(
         individuals, area, values, areas.index.to_numpy(),
         bag_coords={"bag_geometry": areas.geometry.to_numpy(dtype=object),
                     **label_columns(areas, named | dict(labels or {}))},
-        value_attrs={"long_name": value, "units": given["value_units"], "kind": kind,
+        value_attrs={"long_name": value, "units": value_units or schema.UNITS[kind], "kind": kind,
                      "aggregation": "mean" if trials else aggregation},
     )
     if tested is not None:

@@ -19,11 +19,12 @@ from workbench.schema.bagged import (
     counts_add_up,
     grouped,
     kind,
+    meant,
     statistic,
 )
 
 __all__ = [
     "AGGREGATIONS", "AREA", "BAG", "COVARIATE", "GEOMETRY", "INDIVIDUAL", "KINDS", "MEDIATOR",
     "STATISTICS", "TARGET", "UNITS", "aggregation", "check", "check_learnable", "check_targets",
-    "counts_add_up", "grouped", "kind", "statistic",
+    "counts_add_up", "grouped", "kind", "meant", "statistic",
 ]

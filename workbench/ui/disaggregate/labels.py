@@ -241,9 +241,8 @@ _ADVICE = (
      "choose fewer under Areas seen, which joins small areas to their neighbours"),
     (r"state it with (polygon|raster)_crs='EPSG:\.\.\.'",
      "type its EPSG code into the field above"),
-    (r", or say (aggregation='mean' and )?kind='continuous'$", ""),
-    (r"^If they are, say aggregation='mean' and kind='continuous'$",
-     "If they are, say so by the button"),
+    (r", or say (aggregation='mean'|kind='continuous')$", ""),
+    (r"^If they are, say aggregation='mean'$", "If they are, say so by the button"),
 )
 
 

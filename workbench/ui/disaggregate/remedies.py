@@ -87,11 +87,7 @@ def remedies(found: Finding, options: Mapping, crs: str = "", people: tuple[str,
         return []
     made = [Remedy(labels.remedy(name, value), found.code, ((name, value),))
             for name, value in _named(found) if options.get(name) != value]
-    if "kind='continuous'" in found.fix:
-        # rates are means; of other values that cannot be counts nobody knows
-        made += [Remedy(labels.THESE_ARE.format(one.label), found.code, one.options)
-                 for one in (KINDS[name] for name in (MEAN, *[AMOUNT] * (found.code != "rates")))
-                 if any(options.get(name) != value for name, value in one.options)]
+    made += _of_another_kind(found, options)
     if found.code in _IDS and "id" in options:
         made.append(Remedy(labels.NUMBER_AREAS, found.code, (("id", None),)))
     if found.code == "crs-missing":
@@ -106,6 +102,15 @@ def remedies(found: Finding, options: Mapping, crs: str = "", people: tuple[str,
         made += [Remedy(labels.weigh_by(name), found.code, (("population", name),))
                  for name in columns]
     return made[:_MOST]
+
+
+def _of_another_kind(found: Finding, options: Mapping) -> list[Remedy]:
+    """Take the values for what a finding says they are: means, or of what is no count either."""
+    named = [MEAN] * ("aggregation='mean'" in found.fix)
+    named = [MEAN, AMOUNT] if "kind='continuous'" in found.fix else named
+    return [Remedy(labels.THESE_ARE.format(one.label), found.code, one.options)
+            for one in (KINDS[name] for name in named)
+            if any(options.get(name) != value for name, value in one.options)]
 
 
 def settled(findings: list[Finding], options: Mapping) -> list[Finding]:

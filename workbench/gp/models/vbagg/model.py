@@ -99,6 +99,7 @@ class VBAgg(Model):
         state = VariationalState(self, fit.state.given, fit.state.design, values)
         state.hyperparameters.fix(values)
         state.field.set_q(fit.state.field.q_mean, fit.state.field.q_covariance)
+        state.recall_clusters(fit.state.learnt())
         return VariationalFit(self, state, state.compute_posterior())
 
     def recall(self, source: Source, kept: Kept) -> VariationalFit:

@@ -13,8 +13,9 @@ from workbench.checks import require
 from workbench.gp.data.bags import Bags, Source
 from workbench.gp.expectations import Bound, bound_named
 from workbench.gp.fields.geometry import Geometry, geometry
-from workbench.gp.fields.inducing import InducingField, scale_of
+from workbench.gp.fields.inducing import InducingField
 from workbench.gp.fields.projected import ProjectedData, project_data
+from workbench.gp.inference.carrying import carried
 from workbench.gp.inference.objectives import elbo, expected_log_likelihood
 from workbench.gp.inference.parts import Parts, seen_in_learning
 from workbench.gp.inference.scattered import scatter
@@ -161,8 +162,19 @@ class VariationalState(Recalled):
         """The one field."""
         return [self.field]
 
+    def learnt(self) -> dict[str, Tensor]:
+        """What is added to f of clusters, where q was found on these."""
+        shift = self.learning.shift
+        return {} if shift is None else {"shift": shift}
+
+    def recall_clusters(self, learnt: Mapping[str, Tensor]) -> None:
+        """Learn on clusters to which is added what was to those of another state."""
+        if "shift" in learnt:
+            self.learning = replace(self.learning, shift=learnt["shift"].to(self.x))
+
     def recall(self, learnt: Mapping[str, Tensor]) -> None:
         """Project the training data, where they fit."""
+        self.recall_clusters(learnt)
         self.design = replace(self.design, inducing=list(self.field.inducing))
         self.trained_data = self.project().detach() if self.fits else None
 
@@ -198,31 +210,11 @@ class VariationalState(Recalled):
             return self.objective(fixed, mean, covariance, pulse)
 
         try:
-            found = optimise(objective, *self._carried(fixed), steps, nats)
+            found = optimise(objective, *carried(self, fixed), steps, nats)
         except FactorisationError:
             found = optimise(objective, *self.narrow(), steps, nats)
         self.field.set_q(found.mean, found.covariance)
         return found
-
-    def _carried(self, seen: ProjectedData | Parts) -> tuple[Tensor, Tensor]:
-        """The present q, or the same function f where scales of terms have changed under it.
-
-        In whitened coordinates a term that the data determine moves with its scale.
-        """
-        scales = torch.cat([
-            scale_of(term).to(self.x).expand(stop - start)
-            for term, (start, stop) in zip(
-                self.field.terms, self.field.blocks().values(), strict=True)
-        ])
-        before, self.scales = self.scales, scales
-        q = self.field.q_mean, self.field.q_covariance
-        if before is None or torch.equal(before, scales):
-            return q
-        ratio = before / scales
-        moved = ratio * q[0], ratio[:, None] * q[1] * ratio
-        with torch.no_grad():
-            values = [float(self.objective(seen, *one)) for one in (q, moved)]
-        return moved if values[1] > values[0] else q
 
     def profile(self, pulse=None) -> Tensor:
         """Objective at the best q plus log prior, differentiable in the free hyperparameters."""
