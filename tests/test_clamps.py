@@ -58,7 +58,7 @@ WHY = {
     "gp/likelihoods/continuous.py": (1, LOGS),
     "gp/likelihoods/counts.py": (1, LOGS),
     "gp/likelihoods/effect_quadrature.py": (5, LOGS),
-    "gp/likelihoods/links.py": (1, ZERO),
+    "gp/likelihoods/links.py": (2, f"{ZERO}; a mean of f as near to a rate as there is"),
     "gp/likelihoods/moments.py": (3, LOGS),
     "gp/likelihoods/sharing.py": (1, LOGS),
     "gp/likelihoods/variance_functions.py": (1, "a proportion of a part of a trial is none"),

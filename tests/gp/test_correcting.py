@@ -6,10 +6,12 @@ import pytest
 import torch
 
 from tests.gp import made
+from workbench.gp.inference.parts import seen_in_learning
 from workbench.gp.models.keeping import keep_state, recall_state
 from workbench.gp.models.vbagg import correcting
 from workbench.gp.models.vbagg.model import VBAgg
 from workbench.gp.models.vbagg.state import VariationalState
+from workbench.gp.numerics.linalg import FactorisationError
 
 pytestmark = pytest.mark.filterwarnings("ignore::workbench.checks.ConvergenceWarning")
 
@@ -17,10 +19,10 @@ OPTIONS = {"kernel": "rbf(covariates)+matern32(coordinates)", "inducing": 20}
 NARROW, WIDE = (2.0, 60.0), (0.1, 2.0)      # lengthscales, beside which clusters are that
 
 
-def values(link: str, lengthscales: tuple[float, float]) -> dict[str, float]:
+def values(link: str, lengthscales: tuple[float, float], sign: int = 1) -> dict[str, float]:
     """Hyperparameters at which rates are some 60, with much the same spread under both links."""
     variance = 1.0 if link == "exp" else 9.0
-    return {"mean": 4.0 if link == "exp" else 9.0, "rbf.variance": variance,
+    return {"mean": 4.0 if link == "exp" else 9.0 * sign, "rbf.variance": variance,
             "matern32.variance": variance, "rbf.lengthscale": lengthscales[0],
             "matern32.lengthscale": lengthscales[1], "area.std": 0.05, "nugget.std": 0.05}
 
@@ -39,22 +41,22 @@ def source():
     return made.counts(made.bags((20,) * 30), scale=20.0)
 
 
-def fitted(source, link, lengthscales, compress):
+def fitted(source, link, lengthscales, compress, sign=1):
     model = VBAgg(link=link, compress=compress, overdispersion="area", nugget="learn", **OPTIONS)
-    return model.condition(source, values(link, lengthscales))
+    return model.condition(source, values(link, lengthscales, sign))
 
 
-def without(monkeypatch, source, link, lengthscales):
+def without(monkeypatch, source, link, lengthscales, sign=1):
     """The fit to clusters as they are."""
     with monkeypatch.context() as patched:
         patched.setattr("workbench.gp.models.vbagg.state.correct", lambda *given: None)
-        return fitted(source, link, lengthscales, 3)
+        return fitted(source, link, lengthscales, 3, sign)
 
 
-@pytest.mark.parametrize("link", ["exp", "square"])
-def test_maps_are_nearer_to_those_that_saw_all_individuals(source, link, monkeypatch):
-    plain = without(monkeypatch, source, link, NARROW)
-    corrected, whole = (fitted(source, link, NARROW, most) for most in (3, 0))
+@pytest.mark.parametrize(("link", "sign"), [("exp", 1), ("square", 1), ("square", -1)])
+def test_maps_are_nearer_to_those_that_saw_all_individuals(source, link, sign, monkeypatch):
+    plain = without(monkeypatch, source, link, NARROW, sign)
+    corrected, whole = (fitted(source, link, NARROW, most, sign) for most in (3, 0))
     exact = whole.at(source.bags).mean.log()
     errors = [float((one.at(source.bags).mean.log() - exact).square().mean().sqrt())
               for one in (plain, corrected)]
@@ -69,12 +71,12 @@ def test_wide_clusters_are_left_as_they_are_where_that_is_better(source, link, m
     fit = fitted(source, link, WIDE, 3)
     assert fit.state.learning.shift is None
     torch.testing.assert_close(fit.state.field.q_mean, plain.state.field.q_mean)
-    assert "wide beside the lengthscales" in fit.history.notes[-1]
+    assert "were not fitted better" in fit.history.notes[-1]
 
 
-@pytest.mark.parametrize("link", ["exp", "square"])
-def test_mean_rates_of_clusters_are_those_of_their_members(source, link, monkeypatch):
-    state = without(monkeypatch, source, link, NARROW).state
+@pytest.mark.parametrize(("link", "sign"), [("exp", 1), ("square", 1), ("square", -1)])
+def test_mean_rates_of_clusters_are_those_of_their_members(source, link, sign, monkeypatch):
+    state = without(monkeypatch, source, link, NARROW, sign).state
     clusters = state.design.clusters
     state.learning = replace(state.learning, shift=correcting.lacking(state))
     with torch.no_grad():
@@ -122,6 +124,33 @@ def test_what_was_added_is_kept_and_carried_to_other_hyperparameters(source):
     same = fit.with_hyperparameters({})
     torch.testing.assert_close(same.at(source.bags).mean, fit.at(source.bags).mean, rtol=1e-3,
                                atol=0)
+
+
+@pytest.mark.filterwarnings("ignore::workbench.checks.ApproximationWarning")
+def test_settings_that_are_averaged_over_are_corrected_as_the_best_one(source):
+    held = {name: value for name, value in values("exp", NARROW).items() if name != "area.std"}
+    fit = VBAgg(compress=3, average=3, max_steps=20, hyperparameters=held, **OPTIONS).fit(source)
+    best = fit.state.learning.shift
+    assert best is not None and len(fit.members) > 1
+    for member in fit.members:
+        torch.testing.assert_close(member.state.learning.shift, best)
+        before = member.state.field.q_mean.clone()
+        with torch.no_grad():
+            member.state.optimise_q(seen_in_learning(member.state))
+        torch.testing.assert_close(member.state.field.q_mean, before, atol=1e-3, rtol=1e-3)
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, FactorisationError])
+def test_what_was_found_before_is_kept_where_it_is_interrupted(source, error, monkeypatch):
+    def stop(state):
+        raise error("stop")
+
+    plain = without(monkeypatch, source, "exp", NARROW)
+    monkeypatch.setattr(correcting, "lacking", stop)
+    fit = fitted(source, "exp", NARROW, 3)
+    assert fit.state.learning.shift is None
+    torch.testing.assert_close(fit.at(source.bags).mean, plain.at(source.bags).mean)
+    assert fit.history.cancelled == (error is KeyboardInterrupt)
 
 
 def test_nothing_is_lacking_where_members_are_alike(source):

@@ -158,7 +158,7 @@ def test_urls_restore_states_sessions_are_apart_and_errors_are_said(page, apps_u
     normal = moved_from(page, mine)
     choose(page, "Link", "identity")
     moved_from(page, normal)
-    expect(page.get_by_text("Not offered: counts need positive rates")).to_have_count(0)
+    expect(page.get_by_text("Not offered: these likelihoods need positive rates")).to_have_count(0)
     combobox(page, "Likelihood").click()
     expect(page.get_by_role("menuitem", name="Poisson", exact=True)).to_be_disabled()
     page.keyboard.press("Escape")

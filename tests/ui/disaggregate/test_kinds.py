@@ -1,6 +1,8 @@
 """Values that are no counts: what is asked of them, what models take them, and how maps say it."""
 
+import tempfile
 import time
+from pathlib import Path
 
 import geopandas
 import numpy as np
@@ -10,6 +12,7 @@ from tests.ui.disaggregate.made_files import districts, grids, tif, written
 from tests.ui.disaggregate.sessions import Session
 from workbench.ui.disaggregate import labels, messages, own
 from workbench.ui.disaggregate.catalogue import Choice
+from workbench.ui.disaggregate.columns import beside
 from workbench.ui.disaggregate.kinds import AMOUNT, COUNT, KINDS, MEAN, TESTED, options_of
 from workbench.ui.disaggregate.remedies import remedies
 from workbench.ui.disaggregate.state import State
@@ -83,13 +86,51 @@ def test_every_model_that_is_offered_maps_values_of_a_kind(
             store = session.maps()
             assert store.error == "", (model, link)
             assert store.scene.unit == shown
-            assert np.isfinite(store.answer.mean).all() and np.isfinite(store.answer.std).all()
+            assert np.isfinite(store.answer.std).all()
+            data, rates = store.scene.data, store.answer.mean
+            total = np.average(rates, weights=data["weight"].values)
+            if kind == AMOUNT:
+                observed = float(data["value"].sum() / data["weight"].sum())
+            else:
+                people = np.bincount(data["membership"].values, data["weight"].values)
+                share = data["value"] / data["trials"] if kind == TESTED else data["value"]
+                observed = np.average(share, weights=people)
+            assert total == pytest.approx(observed, rel=0.15), (model, link)
+            assert state.inapplicable("area_effect"), (model, link)
             store.close()
-    rates = store.answer.mean
-    if kind == MEAN:
-        assert 10_000 < rates.min() and rates.max() < 100_000
-    if kind == TESTED:
-        assert 0 < rates.min() and rates.max() < 1
+
+
+def test_values_below_zero_are_followed_by_rates_that_can_be(contents):
+    frame = surveyed().assign(temp=np.linspace(-12.0, 3, 12))
+    with_temperature = contents | {"districts.gpkg": _packed(frame)}
+    state = used(with_temperature, "temp", MEAN)
+    assert state.choice.negative and list(state.param.link.objects) == ["identity"]
+    state.model = "vbagg"
+    session = Session(state)
+    assert session.maps().error == "" and session.maps().answer.mean.min() < 0
+    session.store.close()
+
+
+def _packed(frame) -> bytes:
+    with tempfile.TemporaryDirectory() as folder:
+        return written(frame, Path(folder) / "s.gpkg")
+
+
+def test_one_column_of_numbers_is_not_offered_as_positives_of_those_tested(contents):
+    alone = contents | {"districts.gpkg": _packed(surveyed()[["district", "cases", "geometry"]])}
+    view = Own(Store(State()))
+    try:
+        view.drop.param.update(filename=list(alone), value=list(alone.values()))
+        assert list(view.values.kind.options.values()) == [COUNT, MEAN, AMOUNT]
+    finally:
+        view.store.leave()
+
+
+@pytest.mark.parametrize(("names", "column", "expected"), [
+    (["income_se", "age_se"], "mean_income", ["income_se"]), (["se"], "income", ["se"]),
+    (["std_error"], "income", ["std_error"]), (["income_moe", "income_sd"], "income", [])])
+def test_standard_errors_are_those_of_the_column(names, column, expected):
+    assert beside(names, "standard_error", column) == expected
 
 
 def test_what_suits_counts_is_not_kept_for_other_values_nor_the_other_way():
@@ -125,8 +166,14 @@ def test_the_dialog_asks_what_a_column_holds_and_guesses_by_its_name(contents):
         values.column.value, values.kind.value = "positive", TESTED
         assert values.second.value == "tested" and not values.unit.visible
         assert values.options == {"trials": "tested"}
-        values.column.value = "cases"           # what somebody chose stays
-        assert values.kind.value == TESTED
+        values.column.value, values.unit.value = "mean_income", "USD"
+        values.column.value = "cases"           # another column is another kind, in another unit
+        assert values.kind.value == COUNT and values.unit.value == ""
+        values.kind.value = MEAN
+        view._take({"more.csv": b"district,x\nDistrict 1,2\n"})      # what was chosen stays
+        assert values.kind.value == MEAN
+        view._hold({})
+        assert values.kind.value == COUNT and values.options == {}
     finally:
         view.store.leave()
 

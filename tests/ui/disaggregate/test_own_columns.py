@@ -149,7 +149,7 @@ def test_a_table_of_pixels_is_a_raster(areas):
      "no column of z.csv .name, n. has the names or numbers of the areas, which are in"),
     ({"a.gpkg": None, "z.csv": b"name;n\nSued;\"1,5\"\n"}, "no column of numbers"),
     ({"a.gpkg": None, "z.csv": b"PK\x03\x04\0\0"}, "it is no text"),
-    ({"a.gpkg": None, "z.csv": b"a,n\n1,1\n", "y.csv": b"a,n\n1,1\n"}, "drop one table of totals"),
+    ({"a.gpkg": None, "z.csv": b"a,n\n1,1\n", "y.csv": b"a,n\n1,1\n"}, "drop one table of values"),
     ({"table.xlsx": b"PK\x03\x04"}, "table.xlsx is of a kind that is not read here")])
 def test_what_of_tables_cannot_be_used_is_said_in_the_dialog(areas, contents, said):
     given = {name: content or areas for name, content in contents.items()}

@@ -50,6 +50,13 @@ class Link:
         """
         return variance * share
 
+    def lacking(self, mean: Tensor, variance: Tensor, rate: Tensor) -> Tensor:
+        """What to add to v ~ N(mean, variance), so that the mean of ψ(v) is this rate.
+
+        Exact under exp and identity, where it does not depend on the variance.
+        """
+        return self.inverse(rate) - self.inverse(self.distribution(mean, variance).mean)
+
     @property
     def unit(self) -> str:
         """What f is in terms of the rate; logit and probit are called by their inverses."""
@@ -147,6 +154,14 @@ class Square(Link):
     def of_bags(self, moments) -> Gamma:
         """Gamma with the same mean and variance."""
         return Gamma(moments.mean, moments.variance)
+
+    def lacking(self, mean: Tensor, variance: Tensor, rate: Tensor) -> Tensor:
+        """Exactly, on the side of zero where v lies; where v varies by more than the rate, to zero.
+
+        The mean of v² is mean² + variance.
+        """
+        size = (rate - variance).clamp_min(0).sqrt()
+        return torch.where(mean < 0, -size, size) - mean
 
     def scale(self, source: Source) -> float:
         """√rate/2: d log f² = 2 df/f."""

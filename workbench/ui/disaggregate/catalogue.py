@@ -79,6 +79,8 @@ class Choice:
         Whether the data know fine rates, to be seen beside the map.
     kind : str
         What the values are, as of `kinds`.
+    negative : bool
+        Whether some of them are below zero.
     """
 
     title: str
@@ -96,6 +98,7 @@ class Choice:
     large: bool = False
     known: bool = True
     kind: str = "count"
+    negative: bool = False
 
     @property
     def beside(self) -> dict[str, str]:

@@ -16,8 +16,10 @@ _NUMBERS = ("fid", "id", "gid", "ogc_fid", "objectid", "ags", "ars", "geoid", "c
 _NAMES = ("name", "nom", "namn", "navn", "label", "gemeinde", "kreis", "district", "municip",
           "commune", "comune", "county")
 #: Words in names of what stands beside a column: of standard errors, and of numbers tested.
-_BESIDE = {"standard_error": ("se", "stderr", "std", "error", "sd", "moe"),
-           "trials": ("tested", "trials", "examined", "sampled", "n", "size", "tests")}
+#: A margin of error (moe) is another number, and a standard deviation that of individuals.
+_BESIDE = {"standard_error": ("se", "stderr", "error"),
+           "trials": ("tested", "trials", "examined", "sampled", "sample", "n", "size", "tests")}
+_STANDARD = {"standard", "std"}
 _SHAPES = ("area", "shape_area", "shape_leng", "shape_length", "perimeter", "km2", "sqkm")
 
 
@@ -66,21 +68,28 @@ def is_name(column: str) -> bool:
     return any(word in column.lower() for word in _NAMES)
 
 
-def beside(names: Iterable[str], option: str) -> list[str]:
+def beside(names: Iterable[str], option: str, column: str) -> list[str]:
     """Columns that are called like standard errors, or like how many were tested.
 
     Parameters
     ----------
     names : iterable of str
     option : {"standard_error", "trials", ""}
+    column : str
+        What they stand beside: standard errors that are called after another column are not its.
 
     Examples
     --------
-    >>> beside(["income", "income_se", "tested"], "standard_error")
+    >>> beside(["income_se", "age_se", "tested"], "standard_error", "mean_income")
     ['income_se']
     """
-    words = set(_BESIDE.get(option, ()))
-    return [name for name in names if words & set(re.split(r"[^a-z]+", name.lower()))]
+    words, own = set(_BESIDE.get(option, ())), _words(column)
+    return [name for name in names if words & _words(name) and (
+        option == "trials" or own & _words(name) or not _words(name) - words - _STANDARD)]
+
+
+def _words(name: str) -> set[str]:
+    return set(re.split(r"[^a-zà-ÿ]+", name.lower())) - {""}
 
 
 def totals_first(columns: Sequence[str]) -> list[str]:

@@ -12,7 +12,8 @@ from workbench.ui.disaggregate import labels
 if TYPE_CHECKING:
     import xarray as xr
 
-_POSITIVE = {"exp (log rate)": "exp", "square": "square", "identity": "identity"}
+_ANY = {"identity": "identity"}
+_POSITIVE = {"exp (log rate)": "exp", "square": "square", **_ANY}
 _WORDS = frozenset(
     "mean means avg average rate rates median ratio share percent percentage pct proportion "
     "prevalence incidence temperature temp density mittel mittelwert quote anteil taux moyenne "
@@ -62,6 +63,19 @@ KINDS = {
                  links={"logit (log odds)": "logit", "probit": "probit"},
                  likelihoods={"binomial": "binomial"}),
 }
+
+
+def links_of(kind: str, negative: bool) -> dict[str, str]:
+    """Links by label that go with values of a kind, the default first.
+
+    Parameters
+    ----------
+    kind : str
+        One of `KINDS`.
+    negative : bool
+        Whether some values are below zero, which positive rates cannot follow.
+    """
+    return _ANY if negative else KINDS[kind].links
 
 
 def guessed(column: str) -> str:

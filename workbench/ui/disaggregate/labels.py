@@ -14,13 +14,13 @@ FLAT_ONLY = "the flat model has no kernel"
 FLAT_MAP = "the flat model is shown as one rate everywhere"
 AUTO_ONLY = "Auto fits several kernels, with area effects and a nugget, and weights them"
 NEEDS_NORMAL = "identity lets rates be negative: choose the Normal likelihood first"
-NEEDS_POSITIVE = "counts need positive rates: choose the link exp or square first"
+NEEDS_POSITIVE = "these likelihoods need positive rates: choose the link exp or square first"
 OVERDISPERSED = "this likelihood is already overdispersed"
 NO_EFFECTS = "the binomial likelihood has no effects of areas or individuals"
 OWN_SD = "Normal errors have a standard deviation of their own"
 NEEDS_BINOMIAL = "positives of those tested need the binomial likelihood"
 TOO_MANY = "the exact model needs all pairs of individuals, which are too many in this dataset"
-NO_FINE = "no truth is known for these data, only the areas' totals"
+NO_FINE = "no truth is known for these data, only the areas' values"
 OWN_GONE = ("these are a user's own data: open the session file, or drop the files again; the "
             "example is shown")
 NO_EFFECT = "this model has no random effect of areas or individuals"
@@ -69,7 +69,7 @@ OF_PIXELS = "{} of {}"              # a column of a CSV of pixels
 KEY = "{} = {} ({} areas)"
 CRS_FIELD = "CRS of {}, e.g. EPSG:32738"
 UNUSED_FIX = ("drop a raster (GeoTIFF, NetCDF) of what a column measures to have it as a "
-              "covariate, or choose the column as totals or population")
+              "covariate, or choose the column as values or population")
 
 LEARN_AGAIN = "model.fit(ds) learns weights and hyperparameters again."
 NATURAL = ("Files and programs hold rates for one unit of weight; the page shows them in {unit}.")
@@ -115,9 +115,9 @@ def unnamed(count: int) -> str:
 
 
 def no_numbers(file: str) -> str:
-    """That areas have no column that could be totals."""
-    return (f"{file} has no column of numbers, which the totals of its areas are; add one, or drop "
-            "a CSV of totals with it.")
+    """That areas have no column that could be their values."""
+    return (f"{file} has no column of numbers, which the values of its areas are; add one, or drop "
+            "a CSV of values with it.")
 
 
 def table_alone(file: str, columns: list[str], key: str, value: str) -> str:
@@ -131,8 +131,8 @@ def table_alone(file: str, columns: list[str], key: str, value: str) -> str:
 
 def points_alone(file: str, axes: list[str], value: str) -> str:
     """What to do with a table of points, which the page has no map of."""
-    return (f"{file} is a table of points ({', '.join(axes)}), and this page maps totals of areas: "
-            "drop polygons with a column of totals instead, or "
+    return (f"{file} is a table of points ({', '.join(axes)}), and this page maps values of areas: "
+            "drop polygons with a column of values instead, or "
             f"{_by_command(file, value)}.")
 
 
@@ -142,7 +142,7 @@ def _by_command(file: str, value: str) -> str:
 
 def taken_as(areas: str, table: str, people: str, covariates: list[str]) -> str:
     """What dropped files are taken for."""
-    parts = [f"areas: {areas}", f"totals: {table}" if table else "",
+    parts = [f"areas: {areas}", f"values: {table}" if table else "",
              f"population: {people}" if people else "",
              f"covariates: {', '.join(covariates)}" if covariates else "no covariates"]
     return f"Taken as {'; '.join(part for part in parts if part)}."

@@ -57,7 +57,8 @@ def choice_of(ds: xr.Dataset, title: str, dataset: str, options: Mapping) -> Cho
         tuple(offered), offered[len(offered) // 2], factor, float(rate.std()) or 1.0,
         kernels=kernels_for(bool(ds.sizes["covariate"])), dataset=dataset, loader=dict(options),
         large=ds.sizes["individual"] > EXACT_LIMIT,
-        known="truth" in ds or "individual_value" in ds, kind=kind_of(ds))
+        known="truth" in ds or "individual_value" in ds, kind=kind_of(ds),
+        negative=bool((rate < 0).any()))
 
 
 def _rounded(value: float) -> float:

@@ -198,7 +198,7 @@ def _looked_at(folder: tempfile.TemporaryDirectory, contents: Mapping[str, bytes
                 f"{broken(rasters)}the areas are missing: drop polygons ({', '.join(POLYGONS)}) "
                 "with the rasters, or one bagged .nc")
         return Files(None, rasters, folder=folder)
-    require(len(totals) <= 1, "drop one table of totals, got "
+    require(len(totals) <= 1, "drop one table of values, got "
             f"{' and '.join(path.name for path in totals)}: remove what is too many")
     frame = read_areas(areas[0])
     numeric = tuple(map(str, frame.select_dtypes("number").columns))

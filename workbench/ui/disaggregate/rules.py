@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from workbench.ui.disaggregate import labels
 from workbench.ui.disaggregate.catalogue import TRUTH, Choice, map_term
-from workbench.ui.disaggregate.kinds import TESTED
+from workbench.ui.disaggregate.kinds import COUNT, TESTED
 from workbench.ui.disaggregate.mixtures import AUTO
 
 if TYPE_CHECKING:
@@ -73,9 +73,11 @@ def _without_exact(choice: Choice) -> str:
 
 def _has_effect(state: State) -> bool:
     """Whether areas or individuals have iid effects, or multipliers, under a positive link."""
+    if state.choice.kind != COUNT:          # others have no effects that a value could tell
+        return False
     if state.model == AUTO:
         return True
-    if state.model == EXACT or state.link == "identity":
+    if state.model == EXACT or state.link == "identity" or state.likelihood == "normal":
         return False
     if state.likelihood == "negative-binomial":
         return True

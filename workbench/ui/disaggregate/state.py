@@ -28,7 +28,7 @@ from workbench.ui.disaggregate.catalogue import (
     variances,
 )
 from workbench.ui.disaggregate.fitted import UNFITTED, Fitted, read_mixture
-from workbench.ui.disaggregate.kinds import KINDS
+from workbench.ui.disaggregate.kinds import KINDS, links_of
 from workbench.ui.disaggregate.rules import AUTO, EXACT, FLAT, MODELS
 
 #: Of the way from files to a report, in this order.
@@ -138,7 +138,7 @@ class State(state.State):
     def _refresh(self) -> None:
         offered = self.choice
         with param.parameterized.batch_call_watchers(self):     # watchers see all or nothing
-            self._offer_for(offered.kind)
+            self._offer_for(offered)
             link = "identity" if self.model == EXACT else self.link
             unit = "rate²" if link == "identity" else ""
             self.offer("granularity", offered.granularities)
@@ -155,15 +155,15 @@ class State(state.State):
                 self._offered_for, self.threshold = self.dataset, offered.threshold
                 self.place = ""
 
-    def _offer_for(self, kind: str) -> None:
-        """Offer what goes with values of a kind; of another one than before, its defaults."""
-        for name, offered in (("link", KINDS[kind].links), ("likelihood", KINDS[kind].likelihoods)):
-            self.offer(name, offered)
+    def _offer_for(self, choice: Choice) -> None:
+        """Offer what goes with the values; of another kind than before, its defaults."""
+        kind = choice.kind, choice.negative
+        offered = {"link": links_of(*kind), "likelihood": KINDS[choice.kind].likelihoods}
+        for name, values in offered.items():
+            self.offer(name, values)
             if kind != self._kind:
-                setattr(self, name, next(iter(offered.values())))
+                setattr(self, name, next(iter(values.values())))
         self._kind = kind
-
-    # what is fitted
 
     @property
     def fitted(self) -> Fitted:

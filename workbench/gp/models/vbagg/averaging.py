@@ -14,11 +14,14 @@ chapter 9 (self-normalised importance sampling).
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import torch
 from tqdm import tqdm
 
 from workbench.checks import ApproximationWarning, Cancelled, warn
+from workbench.gp.inference.parts import seen_in_learning
 from workbench.gp.models.vbagg.averaged_fit import AveragedFit
 from workbench.gp.models.vbagg.exploring import Explorer, Setting
 from workbench.gp.models.vbagg.fit import VariationalFit
@@ -76,6 +79,9 @@ def average(fit: VariationalFit, progress: bool = False, callback=None) -> Varia
         if callback is not None:
             callback(len(history.objective), history.objective[-1], min(1.0, bar.n / total))
 
+    learning = state.learning
+    # Of clusters as they were learnt on: there the best setting is the mode.
+    state.learning = replace(learning, shift=None)
     try:
         found, weights, tail = _draw(Explorer(state, step), most, enough,
                                      fit.model.options.seed)
@@ -87,6 +93,7 @@ def average(fit: VariationalFit, progress: bool = False, callback=None) -> Varia
         bar.close()
         state.hyperparameters.assign(best)
         state.field.set_q(*q)
+        state.learning = learning
     return _averaged(fit, found, weights, tail, enough)
 
 
@@ -154,8 +161,13 @@ def _averaged(fit: VariationalFit, found: list[Setting], weights: np.ndarray, ta
 
 
 def _member(fit: VariationalFit, setting: Setting) -> VariationalFit:
-    """A fit at a setting, with the q that was found there."""
+    """A fit at a setting, with the q that was found there; as the best, on corrected clusters."""
     state = VariationalState(fit.model, fit.state.given, fit.state.design)
     state.hyperparameters.fix(setting.hyperparameters)
     state.field.set_q(*setting.q)
+    corrected = fit.state.learnt()
+    if corrected:
+        state.recall_clusters(corrected)
+        with torch.no_grad():
+            state.optimise_q(seen_in_learning(state))
     return VariationalFit(fit.model, state, History([setting.value], converged=True))

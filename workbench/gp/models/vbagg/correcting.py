@@ -5,7 +5,8 @@ link and field are curved: under exp it is smaller, and maps of individuals come
 much, far more than their intervals allow where areas are large. What f of each cluster lacks at
 the present q is added to it, and q is found again. Where clusters are narrow beside lengthscales
 that is nearly q of all individuals. Where they are wide it can be worse, as members do not follow
-their cluster then: whether it is better is asked of the objective of all individuals.
+their cluster then: whether it is better is asked of the objective of all individuals, which counts
+have, as their bags can be seen some at a time.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from torch import Tensor
 
 from workbench.gp.inference.parts import ENTRIES, divided, in_parts, seen_in_learning
 from workbench.gp.models.vbagg.doubts import note_left
+from workbench.gp.numerics.linalg import FactorisationError
 from workbench.gp.numerics.shapes import PerIndividual
 from workbench.gp.optimisation.training import History
 
@@ -27,6 +29,8 @@ _WHY = "features of all individuals would not fit into memory"
 def correct(state, history: History) -> None:
     """Bring q to its optimum on clusters with the mean rates of their members, if that is better.
 
+    Where it is interrupted, or cannot be computed, clusters and q stay as they are.
+
     Parameters
     ----------
     state : VariationalState
@@ -34,15 +38,22 @@ def correct(state, history: History) -> None:
     history : History
         Of the fit; what is said of it is added.
     """
-    if not in_parts(state):
-        history.notes.append(f"q was found on the clusters, too: {_WHY}")
+    told = f"q was found on the clusters, too: {_WHY}"
+    if not in_parts(state) or history.cancelled:
+        history.notes.append(told)
         return
-    with torch.no_grad():
-        plain, q = state.learning, (state.field.q_mean, state.field.q_covariance)
-        before = on_all(state)
-        state.learning = replace(plain, shift=lacking(state))
-        found = state.optimise_q(seen_in_learning(state))
-        gain = on_all(state) - before
+    plain, q = state.learning, (state.field.q_mean, state.field.q_covariance)
+    gain = 0.0
+    try:
+        with torch.no_grad():
+            before = on_all(state)
+            state.learning = replace(plain, shift=lacking(state))
+            found = state.optimise_q(seen_in_learning(state))
+            gain = on_all(state) - before
+    except KeyboardInterrupt:
+        history.cancelled = True
+    except FactorisationError:
+        pass
     if gain > 0:
         note_left(history, found, state.x.dtype)
         history.notes.append("q was found on the clusters, too, with the mean rates of their "
@@ -50,8 +61,8 @@ def correct(state, history: History) -> None:
         return
     state.learning = plain
     state.restart(*q)
-    history.notes.append(f"q was found on the clusters, too: {_WHY}. They are wide beside the "
-                         "lengthscales; more of them (compress) make the map better")
+    history.notes.append(f"{told}; with the mean rates of their members all individuals were not "
+                         "fitted better: more clusters (option compress) make the map better")
 
 
 def on_all(state) -> float:
@@ -77,18 +88,17 @@ def lacking(state) -> PerIndividual:
         Not changed.
     """
     clusters, link = state.design.clusters, state.link
-    weight, own = state.bags.weight, _rates(state, clusters.bags.x)
-    total = torch.zeros_like(own).index_add(0, clusters.of, weight * _rates(state, state.x))
-    shift = link.inverse(total / clusters.bags.weight) - link.inverse(own)
-    # Rates that are zero or one to the last digit have nothing to compare.
+    total = torch.zeros_like(clusters.bags.weight)
+    rows = max(1, ENTRIES // len(state.field.q_mean))
+    for start in range(0, len(state.x), rows):
+        some = slice(start, start + rows)
+        rate = link.distribution(*_moments(state, state.x[some])).mean
+        total.index_add_(0, clusters.of[some], state.bags.weight[some] * rate)
+    shift = link.lacking(*_moments(state, clusters.bags.x), total / clusters.bags.weight)
+    # Rates that are zero or infinite to the last digit have nothing to compare.
     return torch.where(shift.isfinite(), shift, torch.zeros_like(shift))
 
 
-def _rates(state, x: Tensor) -> PerIndividual:
-    """Expected rate of f at inputs (N,), without effects."""
-    rows, found = max(1, ENTRIES // len(state.field.q_mean)), []
-    for start in range(0, len(x), rows):
-        mean, variance = state.field.project(x[start:start + rows]).marginals(
-            state.field.q_mean, state.field.q_covariance)
-        found.append(state.link.distribution(mean, variance).mean)
-    return torch.cat(found)
+def _moments(state, x: Tensor) -> tuple[PerIndividual, PerIndividual]:
+    """Mean and variance of f at inputs (N,), without effects."""
+    return state.field.project(x).marginals(state.field.q_mean, state.field.q_covariance)

@@ -270,6 +270,7 @@ class VariationalState(Recalled):
                 self.optimise_q(near, nats=_ROUGH)
                 if self.fits:
                     self.learning, near = self.geometry, self.project().detach()
+
         def evaluate(pulse) -> Tensor:
             found = self.optimise_q(near, self.steps_of_q, _PROFILE, pulse)
             return torch.tensor(found.value, dtype=torch.float64)

@@ -143,6 +143,8 @@ class Own(View):
         self.held[:] = [button(labels.REMOVE.format(name), name) for name in held] + (
             [button(labels.REMOVE_ALL, *held)] if len(held) > 1 else [])
         self.held.visible = bool(held)
+        if not held:
+            self.values.forget()
 
     def _offer(self, files: own.Files) -> None:
         """Say what is what, as far as names tell, where nobody has chosen otherwise."""

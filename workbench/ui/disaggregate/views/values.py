@@ -13,7 +13,10 @@ from workbench.ui.disaggregate.kinds import COUNT, KINDS, guessed, options_of
 from workbench.ui.disaggregate.remedies import Remedy
 from workbench.ui.disaggregate.views.asking import ACROSS, Asking, select
 
-_OFFERED = {one.label: name for name, one in KINDS.items()}
+
+def _offered(columns: int) -> dict[str, str]:
+    """Kinds by label that so many columns of numbers can have."""
+    return {one.label: name for name, one in KINDS.items() if columns > 1 or not one.needed}
 
 
 class Values:
@@ -30,7 +33,7 @@ class Values:
     def __init__(self, asking: Asking, changed: Callable):
         self._asking, self._numbers = asking, ()
         self.column = select(labels.COLUMN)
-        self.kind = select(labels.KIND, options=_OFFERED, value=COUNT)
+        self.kind = select(labels.KIND, options=_offered(0), value=COUNT)
         self.second = select("")
         self.unit = pmui.TextInput(label=labels.UNIT, width=ACROSS, visible=False)
         self.row = wrapping(self.column, self.kind, self.second, self.unit)
@@ -48,9 +51,14 @@ class Values:
         visible : bool
         """
         self._numbers = tuple(totals_first(numbers)) if visible else ()
-        first = next(iter(self._numbers), None)
+        before, first = self.column.value, next(iter(self._numbers), None)
         self._asking.ask(self.column, list(self._numbers), first, visible)
-        self._guess()
+        if self.column.value == before:
+            self._ask_kind(self.kind.value)
+
+    def forget(self) -> None:
+        """Take what comes next for counts, whatever was said of files that are gone."""
+        self._ask_kind(COUNT)
 
     def take(self, remedy: Remedy) -> bool:
         """Choose the kind of values that a remedy stands for; whether it stands for one."""
@@ -66,15 +74,21 @@ class Values:
         return options_of(self.kind.value, self.second.value or "", self.unit.value.strip())
 
     def _guess(self, *events) -> None:
-        column = self.column.value
-        self._asking.ask(self.kind, _OFFERED, guessed(column) if column else COUNT, bool(column))
+        """Of another column another kind, and another unit."""
+        self.unit.value = ""
+        self._ask_kind(guessed(self.column.value) if self.column.value else COUNT)
+
+    def _ask_kind(self, kind: str) -> None:
+        offered = _offered(len(self._numbers))
+        self.kind.param.update(options=offered, visible=bool(self.column.value),
+                               value=kind if kind in offered.values() else COUNT)
         self._go_on()
 
     def _go_on(self, *events) -> None:
         """Ask what the kind of values needs besides."""
         one, here = KINDS[self.kind.value], self.kind.visible
         others = [name for name in self._numbers if name != self.column.value]
-        likely = beside(others, one.column)
+        likely = beside(others, one.column, self.column.value or "")
         nothing = {} if one.needed else {labels.NONE_KNOWN: ""}
         first = next(iter(likely), others[0] if one.needed and others else "")
         self._asking.ask(self.second, nothing | {name: name for name in others}, first,
