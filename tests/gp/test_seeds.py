@@ -51,7 +51,7 @@ def test_every_seed_is_the_same_model(individuals):
 @pytest.mark.parametrize("total", [1e1, 1e3, 1e7])     # 1e5 is in test_huge_totals.py
 def test_seeds_agree_or_the_fit_says_that_it_is_not_sure(total):
     source, reached, surely = crowd(MANY, total), [], []
-    binds = total > 1e3         # half a minute each; 20 steps end where 6 do, to the last digit
+    binds = total > 1e3         # half a minute each, and what more steps find is told as unsure
     for seed in SEEDS[:2] if binds else SEEDS:
         fit = model(seed, 6 if binds else 300).fit(source)
         history = fit.history

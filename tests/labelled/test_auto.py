@@ -472,16 +472,16 @@ def recovery(ours, simple, error=0.01, map_gap=-1.0):
     (dict(ours=0.5, simple={SPLIT: 0.4, GLM: 0.45}), 5, True,
      "The population split and the GLM on totals recovered them", "weak test"),
     (dict(ours=0.5, simple={SPLIT: 0.52}), 50, False,           # two standard errors
-     "not surely better than the population split,", "recovered them better"),
-    (dict(ours=0.5, simple={SPLIT: 0.54}), 50, False, "0.54", "not surely better"),
+     "not clearly better than the population split,", "recovered them better"),
+    (dict(ours=0.5, simple={SPLIT: 0.54}), 50, False, "0.54", "not clearly better"),
     (dict(ours=0.5, simple={SPLIT: 0.8}), 29, False, "29 areas make a weak test", "as well or"),
     (dict(ours=0.5, simple={SPLIT: 0.8}, map_gap=0.2), 50, False,
-     "not surely better than the population split (by the maps alone, without their intervals: "
+     "not clearly better than the population split (by the maps alone, without their intervals: "
      "difference of deviance +0.2, standard error 0.01),", "recovered them better"),
     (dict(ours=0.5, simple={SPLIT: np.nan, GLM: 0.9}), 50, False,
      "the GLM on totals 0.9", "population split"),    # it failed
     (dict(ours=0.5, simple={SPLIT: 0.8}, map_gap=-0.02), 50, False,     # of the map: two s.e.
-     "not surely better than the population split (by the maps alone, without their intervals: "
+     "not clearly better than the population split (by the maps alone, without their intervals: "
      "difference of deviance -0.02, standard error 0.01),", "as well or"),
     (dict(ours=0.5, simple={}), 50, False, "has an error of 0.5.", "wb.compare"),
 ])

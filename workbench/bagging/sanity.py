@@ -112,8 +112,8 @@ def noted(ds: xr.Dataset, found: list[str]) -> xr.Dataset:
 def truth_values(what: str) -> Finding:
     """The finding that values are true or false; ``what`` ends in a verb, as "the values are"."""
     return suspicious("truth-values", f"{what} true and false, which are taken for 1 and 0",
-                "If they say whether something occurred in an area, count how often instead",
-                ["value"], effect="the map is one of how many areas are true", joint=". ")
+                      "If they say whether something occurred in an area, count how often instead",
+                      ["value"], effect="the map is one of how many areas are true", joint=". ")
 
 
 def _of_values(ds: xr.Dataset) -> list[Finding]:

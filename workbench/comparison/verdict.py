@@ -145,7 +145,7 @@ def _use(data: xr.Dataset, one: Standing) -> str:
     else:
         text = (f"Use the {base}, the simple map: {where} {one.best} has a better {title} "
                 f"({score[one.best]:.3g} against {score[base]:.3g}), but by no more than chance "
-                f"({gap}), and no other model is surely better.")
+                f"({gap}), and no other model is clearly better.")
     others = [n for n in one.tied if n not in (one.best, base)] if one.use == base else list(
         one.tied)
     if others:
@@ -217,9 +217,9 @@ def _by_map(data: xr.Dataset, one: Standing) -> str:
                     if np.isfinite(ranked.iloc[0]) else "."))
     if one.use != base and base in ranked and not float(
             at["upper"].sel(model=one.use, other=base)) < 0:
-        return (f"Its point map alone is not surely better than that of the {base} (deviance "
+        return (f"Its point map alone is not clearly better than that of the {base} (deviance "
                 f"{ranked[one.use]:,.4g} against {ranked[base]:,.4g}, "
-                f"{interval(data, one.test, one.use, base, 'deviance')}): what it surely gains is "
+                f"{interval(data, one.test, one.use, base, 'deviance')}): what it clearly gains is "
                 "in its intervals.")
     if best == one.use:
         return ""

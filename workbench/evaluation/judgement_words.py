@@ -10,7 +10,7 @@ STOPPED = "learning was stopped early"
 FAILED = ("the optimisation failed: a simpler model, which this one includes, explains the data "
           "better")
 NOT_CONVERGED = "training has not converged"
-GIVEN = "its weights are those of its address: the test that they rest on was not repeated here"
+GIVEN = "its model weights come from the address: the test behind them was not repeated here"
 NO_SCORES = "No verdict: the map and the simple maps could not all be scored."
 NOT_WEIGHED = "its candidate models were not tested, so a simple map may be as good"
 
@@ -48,12 +48,12 @@ def by_the_map_alone(rival: str) -> str:
 
 def may_be_chance_when_weighed(rivals: list[str]) -> str:
     """That a mixture did not surely win the test by which it was weighted."""
-    return f"when its models were weighted, it was not surely better than {listed(rivals)}"
+    return f"when its models were weighted, it was not clearly better than {listed(rivals)}"
 
 
 def maps_alone(rivals: list[str]) -> str:
     """That maps without their intervals may be as good."""
-    return f"by the posterior mean alone it is not surely better than {listed(rivals)}"
+    return f"by the posterior mean alone it is not clearly better than {listed(rivals)}"
 
 
 def may_be_chance(rivals: list[str]) -> str:
@@ -73,7 +73,7 @@ def better(rival: str, score: str, change: str) -> str:
 
 def unsure(rival: str, score: str, change: str) -> str:
     """The map is better, but within error."""
-    return f"Not surely better than {listed([rival])}: {score} {change}, which may be chance."
+    return f"Not clearly better than {listed([rival])}: {score} {change}, which may be chance."
 
 
 def no_better(rival: str, score: str, change: str) -> str:
@@ -94,7 +94,7 @@ def as_good(rival: str, score: str, change: str) -> str:
 
 def unreliable(rival: str, score: str, change: str) -> str:
     """The map is surely better, but its intervals are far too narrow."""
-    return f"Do not rely on its intervals. {score} {change} beside {listed([rival])}."
+    return f"Do not rely on its intervals. {score} {change} against {listed([rival])}."
 
 
 def gap(ours: float, theirs: float) -> str:
@@ -115,8 +115,8 @@ def covers(share: float, where: str) -> str:
 
 def beyond(share: float) -> str:
     """How much of the map is extrapolated."""
-    return (f"{100 * share:.3g} % of the places extrapolate." if share > 0
-            else "No place extrapolates.")
+    return (f"The map extrapolates at {100 * share:.3g} % of the places." if share > 0
+            else "The map extrapolates nowhere.")
 
 
 def do_not_rely(fault: str) -> str:

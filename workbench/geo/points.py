@@ -36,7 +36,7 @@ def bag_points(
     id: str | None = None,
     labels: Mapping[str, str] | None = None,
     kind: str = "continuous",
-    value_units: str = "1",
+    value_units: str | None = None,
     points_crs: str | None = None,
     raster_crs: str | None = None,
     nodata: float | tuple[float, ...] | None = None,
@@ -73,8 +73,8 @@ def bag_points(
         Labels kept of the points, e.g. ``{"region": "Name_1"}``.
     kind : {"continuous", "count"}
         What the values are. Counts add up over their exposure.
-    value_units : str
-        Units of the values.
+    value_units : str, optional
+        Units of the values; of counts cases.
     points_crs : str, optional
         CRS of x and y; EPSG:4326 where the columns are called lon and lat. Files of features
         state their own.
@@ -156,7 +156,8 @@ def bag_points(
         individuals, np.arange(count), values[kept], names[kept],
         bag_coords={key: frame[c].astype(str).to_numpy(dtype=str)[kept]
                     for key, c in (labels or {}).items()},
-        value_attrs={"long_name": value, "units": "positives" if trials else value_units,
+        value_attrs={"long_name": value, "units": "positives" if trials else (
+                         value_units or schema.UNITS[kind]),
                      "aggregation": "sum" if sums else "mean",
                      "kind": "count" if trials else kind})
     if tested is not None:

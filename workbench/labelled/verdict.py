@@ -121,7 +121,7 @@ def verdict(recovery: xr.Dataset, areas: int) -> tuple[str, bool]:
         text += (f" That is no better than the {' and the '.join(stands.tied)} (difference within "
                  "error): compare the maps with wb.compare.")
     elif unsure:
-        text += (f" That is not surely better than the {' and the '.join(unsure)}, whose map may "
+        text += (f" That is not clearly better than the {' and the '.join(unsure)}, whose map may "
                  "be as good or better inside the areas: compare them with wb.compare.")
     elif areas < FEW:
         text += (f" {areas} areas make a weak test: a simple map may be as good or better inside "

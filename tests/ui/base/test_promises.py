@@ -64,7 +64,7 @@ def test_a_lost_server_disables_the_controls_and_says_so(page, serve, port):
     assert [fit.evaluate(FOCUSED) for fit in fits] == [True, True]
     server.stop(signal.SIGKILL)
     for one, fit in zip(pages, fits, strict=True):
-        expect(one.get_by_role("alert").filter(has_text="The server has gone")).to_be_visible()
+        expect(one.get_by_role("alert").filter(has_text="server is lost")).to_be_visible()
         assert one.evaluate("""() => [...document.body.children].every(
             child => child.inert || child.getAttribute('role') === 'alert')""")
         fit.evaluate("one => one.blur()")

@@ -165,7 +165,7 @@ def test_the_glossary_is_searched_by_keys_alone_while_work_goes_on(page, toy):
     expect(shown.first).to_contain_text("gives every individual the rate of its area")
     assert 0 < shown.count() < 9
     page.keyboard.type("<b>")
-    expect(words.get_by_text("No word like this.")).to_be_visible()
+    expect(words.get_by_text("No matching word.")).to_be_visible()
     page.keyboard.press("Escape")
     expect(words).to_be_hidden()
     expect(opener).to_be_focused()
@@ -250,7 +250,7 @@ def test_a_lost_server_disables_the_controls_and_says_so(page, panel_server):
     slider.focus()
     for _ in range(2):
         page.keyboard.press("ArrowRight")
-    expect(page.get_by_role("alert").filter(has_text="The server has gone")).to_be_visible(
+    expect(page.get_by_role("alert").filter(has_text="server is lost")).to_be_visible(
         timeout=WAIT)
     assert page.evaluate("""() => [...document.body.children].every(
         child => child.inert || child.getAttribute('role') === 'alert')""")

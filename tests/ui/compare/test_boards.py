@@ -351,7 +351,7 @@ def test_the_simple_map_is_the_rule_and_far_models_are_arrows():
     k = held["name"].index("dasymetric classes")
     assert held["marker"][k] == "triangle_dot" and held["at"][k] < rows["dasymetric classes"].change
     assert held["told"][k].startswith("+") and messages.BEYOND in charts.told.object
-    assert Numbers(store).verdict.label == "no model surely beats the population split"
+    assert Numbers(store).verdict.label == "no model clearly beats the population split"
     store.close()
 
 

@@ -26,10 +26,10 @@ def evidence(ours, theirs, error, maps=None):
 
 @pytest.mark.parametrize("ours, theirs, error, said", [
     (1.0, 2.0, 0.1, "The estimate is better than the population split. CRPS of the true rates: "
-                    "1 against 2 (−50 %), more than chance."),
-    (1.0, 1.2, 0.1, "The estimate is not surely better than the population split. CRPS of the "
+                    "1 against 2 (−50 %), which is unlikely to be chance."),
+    (1.0, 1.2, 0.1, "The estimate is not clearly better than the population split. CRPS of the "
                     "true rates: 1 against 1.2 (−17 %), which may be chance."),
-    (1.5, 1.2, 0.1, "The population split is as good as the estimate or better. CRPS of the "
+    (1.5, 1.2, 0.1, "The population split is at least as good as the estimate. CRPS of the "
                     "true rates: 1.5 against 1.2 (+25 %).")])
 def test_who_wins_is_who_wins_in_the_verdict(ours, theirs, error, said):
     found = evidence(ours, theirs, error)
@@ -42,7 +42,7 @@ def test_who_wins_is_who_wins_in_the_verdict(ours, theirs, error, said):
 
 def test_a_win_by_the_intervals_alone_and_no_score_are_said():
     told = comparison.sentence(evidence(1.0, 2.0, 0.1, {SPLIT: (0.1, 0.1)}))
-    assert told.endswith("But by the posterior mean alone it is not surely better than the "
+    assert told.endswith("But by the posterior mean alone it is not clearly better than the "
                          "population split.")
     assert "could not be scored" in comparison.sentence(evidence(1.0, np.nan, 0.1))
 

@@ -289,11 +289,12 @@ def cards(store):
 def test_each_of_two_tests_of_a_mixture_is_said_to_be_which(begin, mixture):
     for session, both in ((mixture, True), (begin(SMALL), False)):
         store = session.maps()
-        assert ("by which Auto weighed its models" in Report(store)._text.object) == both
+        assert ("by which Auto chose its model weights" in Report(store)._text.object) == both
         store.recovered = outcome({"crps": "CRPS"}, auto=[1.0], flat=[2.0])
         told = Scores(store).held_out.object
         store.recovered = None
-        assert "the test of the verdict" in told and ("a test before this one" in told) == both
+        assert "the test behind the verdict" in told
+        assert ("an earlier, separate test" in told) == both
 
 
 def test_what_was_learnt_is_told_as_learnt_and_only_what_a_slider_fixed_as_fixed(begin, mixture):

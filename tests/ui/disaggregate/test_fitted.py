@@ -108,10 +108,10 @@ def test_undoing_a_fit_shows_the_preview_though_the_session_knows_the_fit():
     ("status=fitted", FITTED, []),                              # as a mixture is
     ("status=fitted&at=place:1,place/mean:2", FITTED, []),
     ("status=cancelled&at=place:1", CANCELLED, []),
-    ("status=fitted&at=mean:2", FITTED, ["at=mean:2 (no hyperparameters; none taken)"]),
+    ("status=fitted&at=mean:2", FITTED, ["at=mean:2 (not hyperparameters; ignored)"]),
     ("status=cancelled", PREVIEW, ["status=cancelled (preview taken)"]),
     ("model=vbagg&at=a:1", PREVIEW, []),
-    ("model=vbagg&status=fitted&at=evil", FITTED, ["at=evil (no hyperparameters; none taken)"]),
+    ("model=vbagg&status=fitted&at=evil", FITTED, ["at=evil (not hyperparameters; ignored)"]),
     ("status=done", PREVIEW, ["status=done (preview taken)"])])
 def test_a_status_without_its_fit_is_put_right(query, status, told):
     state = State()

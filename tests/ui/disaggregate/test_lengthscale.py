@@ -262,7 +262,7 @@ def test_what_was_fixed_in_the_fit_says_so_when_it_is_let_go():
 
 
 @pytest.mark.parametrize(("query", "why"), [
-    ("dataset=swiss-roll&granularity=10", "Auto weighs several models"),
+    ("dataset=swiss-roll&granularity=10", "Auto is a weighted mixture"),
     ("dataset=swiss-roll&granularity=10&model=constant", "the flat model has no kernel"),
     ("dataset=swiss-roll&granularity=10&model=vbagg&kernel=linear", "regression alone has no")])
 def test_models_without_a_lengthscale_say_why(query, why):

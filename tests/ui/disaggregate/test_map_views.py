@@ -68,7 +68,7 @@ def test_while_other_data_are_read_the_page_says_so_and_not_what_was_there(monke
     monkeypatch.setattr(engine, "scene", gated)
     state.granularity = "25"
     assert store.reading and store.work == messages.READING and store.stale
-    assert right.text == "Former: True rate" and messages.READ in maps.told.object
+    assert right.text == "Previous: True rate" and messages.READ in maps.told.object
     assert steps()["areas"] == ("busy", "being read") and steps()["data"][0] == "busy"
     assert steps()["report"][0] == steps()["model"][0] == "next"
     state.granularity = "10"
@@ -335,7 +335,7 @@ def test_the_app_says_how_much_and_where_a_fit_extrapolates():
     expected = fit.extrapolation(store.scene.plain).values
     assert 0 < (expected > 0).mean() < 1
     np.testing.assert_allclose(maps.atlas.fine.source.data["beyond"], expected, rtol=1e-6)
-    said = f"{100 * fit.outside_share:.3g} % of the places extrapolate."
+    said = f"The map extrapolates at {100 * fit.outside_share:.3g} % of the places."
     assert said in status.facts.object and "extrapolate" not in status.text.text
     scores = engine.scores(store.answer)
     store.param.update(answer=replace(store.answer, kind="learnt"), scores=scores)

@@ -144,7 +144,7 @@ def test_a_table_of_pixels_is_a_raster(areas):
      "no outlines of its areas .only code, n.: drop the polygons, too .* both have, here code. If "
      "its rows are points, name the columns of their coordinates lon and lat"),
     ({"z.csv": csv(pandas.DataFrame({"kind": ["x", "x"], "n": [1, 2]}))},
-     "which none of its columns seems to be"),
+     "but none of its columns seems to be one"),
     ({"a.gpkg": None, "z.csv": csv(pandas.DataFrame({"name": ["x", "y"], "n": [1, 2]}))},
      "no column of z.csv .name, n. has the names or numbers of the areas, which are in"),
     ({"a.gpkg": None, "z.csv": b"name;n\nSued;\"1,5\"\n"}, "no column of numbers"),
@@ -175,10 +175,10 @@ def test_names_that_are_not_unique_are_not_offered_and_it_is_said_why(tmp_path):
         view = dropped(gemeinde=twice, ags=range(9))
         assert view.names.options == [NUMBERS]
         assert ("Column &#x27;gemeinde&#x27; of a.gpkg cannot name the areas: &#x27;Süd-0&#x27; "
-                "is there 2 times.") in view.taken.object
+                "occurs 2 times.") in view.taken.object
         assert "cannot name" not in dropped(land=["Nord"] * 4 + ["Süd"] * 5).taken.object
         gaps = dropped(ags=["1", "2", None, None, "3", "3", "4", "4", "5"], gemeinde="Süd")
-        assert "&#x27;3&#x27; is there 2 times, &#x27;4&#x27; is there 2 times, 2 entries are " in (
+        assert "&#x27;3&#x27; occurs 2 times, &#x27;4&#x27; occurs 2 times, 2 entries are " in (
             gaps.taken.object)
         assert "&#x27;gemeinde&#x27; of a.gpkg cannot name" in gaps.taken.object
     finally:

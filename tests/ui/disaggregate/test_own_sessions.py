@@ -194,7 +194,7 @@ def test_refusals_are_told_and_the_maps_stay(begin, saved, contents, monkeypatch
     with pytest.raises(InputError, match="open the page again"):
         session.store.open(saved)
     monkeypatch.setattr(own, "MOST", 0.001)
-    with pytest.raises(InputError, match="a browser can open 0.001 again"):
+    with pytest.raises(InputError, match="more than the 0.001 MB that can be opened again"):
         session.store.save()
     assert "beside your files" in session.store.error
 

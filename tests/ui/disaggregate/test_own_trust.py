@@ -139,7 +139,7 @@ def test_cards_have_no_codes_and_no_terms_of_the_program(tmp_path):
     grid = next(one for one in found.findings if one.code == "own-grid")
     pressed = remedies(grid, {"polygons": "areas.gpkg", "value": "cases"})
     assert [one.label for one in pressed] == [
-        f"Take a grid of {side} pixels along the longer side" for side in (50, 200, 300)]
+        f"Use a grid of {side} pixels along the longer side" for side in (50, 200, 300)]
     options = pressed[1].applied({"polygons": str(tmp_path / "areas.gpkg"), "value": "cases",
                                   "kind": "continuous"})
     assert own.check("polygons", options).data.sizes["individual"] == 4 * 50 * 100

@@ -43,7 +43,7 @@ def checked(view):
 
 def test_totals_that_are_text_are_refused_with_the_entries_that_made_them_so(tmp_path):
     texts = [*map(str, range(3, 10)), "n/a", "1,234"]
-    said = r"no column of numbers.*Column 'cases' of areas.gpkg is text.*'n/a' in row 7.*'1,234'"
+    said = r"no numeric column.*Column 'cases' of areas.gpkg is text.*'n/a' in row 7.*'1,234'"
     with pytest.raises(InputError, match=said):
         own.kept({"areas.gpkg": packed(tmp_path, cases=texts)})
     files = own.kept({"areas.gpkg": packed(tmp_path, cases=texts, households=range(9))})

@@ -61,13 +61,13 @@ def test_a_fit_has_a_verdict_and_a_place_that_is_clicked_is_explained(page, apps
     verdict = page.get_by_role("note").filter(has_text="95 % intervals cover")
     expect(verdict).to_be_visible(timeout=WAIT)
     assert re.search(r"(Beats|[Bb]etter|Do not rely).* CRPS .*extrapolate", verdict.inner_text())
-    expect(page.get_by_text(re.compile("extrapolates?\\.$")).first).to_be_visible()
+    expect(page.get_by_text(re.compile("extrapolates .*\\.$")).first).to_be_visible()
 
     press(page, "Uncertainty")
     expect(page).to_have_url(re.compile("beside=std"))
     expect(page.get_by_text("Bright is uncertain")).to_be_visible(timeout=WAIT)
     press(page, "Components")
-    expect(page.get_by_text("Summands of f")).to_be_visible(timeout=WAIT)
+    expect(page.get_by_text("Components of f")).to_be_visible(timeout=WAIT)
     press(page, "exposure")
 
     left, top, right, bottom = page.evaluate(BOX, "mean")

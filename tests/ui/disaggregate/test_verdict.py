@@ -40,7 +40,7 @@ def test_a_map_that_is_surely_better_and_calibrated_is_green():
     assert found.light == GREEN and found.reasons == ()
     assert found.sentence == (
         "Beats the population split: CRPS −80 %. 95 % intervals cover 94 % of the true rates. "
-        "45 % of the places extrapolate.")
+        "The map extrapolates at 45 % of the places.")
 
 
 # Ours, theirs (the split, the flat rate), their errors, coverage, doubts: light, opening, doubts.
@@ -52,9 +52,9 @@ CASES = [
     ((2, 10, 12), (.5, .5), .60, (), RED,
      "Do not rely on its intervals. CRPS −80 % beside the population split.", 1),
     ((2, 2.5, 12), (.4, .5), .94, (), AMBER,
-     "Not surely better than the population split: CRPS −20 %, which may be chance.", 0),
-    ((2, 10, 2.5), (.5, .4), .94, (), AMBER, "Not surely better than one flat rate:", 0),
-    ((2, 2.5, 2.5), (.4, .4), .94, (), AMBER, "Not surely better than the population split:", 1),
+     "Not clearly better than the population split: CRPS −20 %, which may be chance.", 0),
+    ((2, 10, 2.5), (.5, .4), .94, (), AMBER, "Not clearly better than one flat rate:", 0),
+    ((2, 2.5, 2.5), (.4, .4), .94, (), AMBER, "Not clearly better than the population split:", 1),
     ((2, 2.5, 12), (.4, .5), .60, (), RED, "Do not rely on its intervals. CRPS −20 %", 2),
     ((2, 2, 12), (.5, .5), .94, (), AMBER,
      "No better than the population split (difference within error): CRPS ±0 %.", 0),
@@ -103,7 +103,7 @@ def test_a_simple_map_that_is_better_is_named(winner, said, theirs):
 def test_what_may_be_chance_or_extrapolates_mostly_is_not_green():
     close = judge(replace(GOOD, rivals={SPLIT: (2.5, 0.4)}), 0.0)
     assert close.light == AMBER and close.sentence.startswith(
-        "Not surely better than the population split: CRPS −20 %, which may be chance.")
+        "Not clearly better than the population split: CRPS −20 %, which may be chance.")
     assert judge(GOOD, 0.6).light == AMBER
     for doubts in (doubts_of("stopped", 100, False), doubts_of("learnt", 100, False),
                    doubts_of("learnt", 12, True)):
@@ -116,7 +116,7 @@ def test_better_is_what_a_mixture_calls_better_and_maps_that_were_not_scored_are
         near = judge(replace(GOOD, rivals={FLAT: (2.0 + 0.4 * errors, 0.4)}), 0.0)
         assert near.light == light
     assert judge(replace(GOOD, rivals={FLAT: (2.1, 0.4)}), 0.0).sentence.startswith(
-        "Not surely better than one flat rate: CRPS −5 %, which may be chance.")
+        "Not clearly better than one flat rate: CRPS −5 %, which may be chance.")
     left = judge(replace(GOOD, rivals=GOOD.rivals | {GLM: (np.nan, np.nan)}), 0.0)
     assert left.light == AMBER and left.reasons == (
         "the GLM on totals could not be scored",)
@@ -128,14 +128,14 @@ def test_better_is_what_a_mixture_calls_better_and_maps_that_were_not_scored_are
 def test_a_map_whose_lead_is_in_its_intervals_alone_is_not_green(gap, error, light):
     found = judge(replace(GOOD, maps={SPLIT: (gap, error), FLAT: (9.0, 1.0)}), 0.0)
     assert found.light == light and found.reasons == (() if light == GREEN else (
-        "by the posterior mean alone it is not surely better than the population split",))
+        "by the posterior mean alone it is not clearly better than the population split",))
 
 
 @pytest.mark.parametrize("error", [np.nan, np.inf])
 def test_a_lead_whose_error_is_not_known_is_not_sure(error):
     found = judge(replace(GOOD, rivals=GOOD.rivals | {SPLIT: (10.0, error)}), 0.0)
     assert found.light == AMBER and found.reasons == ()
-    assert found.sentence.startswith("Not surely better than the population split: CRPS −80 %, ")
+    assert found.sentence.startswith("Not clearly better than the population split: CRPS −80 %, ")
 
 
 def test_simple_maps_are_those_that_the_data_allow():
@@ -171,9 +171,9 @@ def test_a_mixture_that_doubts_itself_is_never_green(monkeypatch):
             ({"difference": [-1.0, 0.5]}, "the GLM on totals predicted held-out areas better"),
             ({"difference": [-1.0, 0.1]},
              "no better than the GLM on totals (difference within error)"),
-            ({"difference": [-1.0, -0.25]}, "not surely better than the GLM on totals"),
+            ({"difference": [-1.0, -0.25]}, "not clearly better than the GLM on totals"),
             ({"deviance_difference": [-0.25, -1.0]},
-             "not surely better than the population split (by the maps alone)")):
+             "not clearly better than the population split (by the maps alone)")):
         found = doubts(**given)
         assert len(found) == 1 and said in found[0]
         assert judge(GOOD, 0.0, found).light == AMBER

@@ -185,7 +185,7 @@ def test_the_story_leads_to_the_map(page, apps_url):
     expect(status(page)).to_contain_text("Summaries differ", timeout=WAIT)
     press(page, "1-D line")
     expect(status(page)).to_contain_text("20 cells of 0.314 rad", timeout=WAIT)
-    expect(page.get_by_text("The controls have left the setting")).to_be_visible(timeout=WAIT)
+    expect(page.get_by_text("The controls no longer match this step")).to_be_visible(timeout=WAIT)
     press(page, "Leave the story")
     url(page, "story=0&lecture=no&tab=line")
 
@@ -225,10 +225,10 @@ def test_a_lecture_by_keys_alone(page, apps_url):
     expect(shown).to_be_visible(timeout=WAIT)                       # the step has set the slider
     move(page, "Cells m", "ArrowLeft")                              # a slider keeps its arrows
     url(page, "story=2&.*cells=11&")
-    expect(page.get_by_text("The controls have left the setting")).to_be_visible(timeout=WAIT)
+    expect(page.get_by_text("The controls no longer match this step")).to_be_visible(timeout=WAIT)
     press(page, "Return to the step")
     url(page, "story=2&.*cells=12&")
-    expect(page.get_by_text("The controls have left the setting")).to_be_hidden(timeout=WAIT)
+    expect(page.get_by_text("The controls no longer match this step")).to_be_hidden(timeout=WAIT)
     page.wait_for_function("() => document.documentElement.scrollWidth <= innerWidth", timeout=WAIT)
     page.keyboard.press("Escape")
     url(page, "story=2&lecture=no")

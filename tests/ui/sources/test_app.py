@@ -64,7 +64,7 @@ def drag(page, figure, start, end):
 def test_sliders_bars_and_presets_move_the_posteriors(page, apps_url):
     """The fixture fails the test on any request off this machine and on any script error."""
     open_app(page, f"{apps_url}/sources")
-    expect(status(page)).to_contain_text("The product likelihood leaves 0.56")
+    expect(status(page)).to_contain_text("the posterior variance is 0.56 times")
     expect(status(page)).to_contain_text("Estimated weights: Ribatet 0.5", timeout=WAIT)
     controls = re.findall(r"- (button|slider|combobox|radio|checkbox|switch|link)\b(.*)",
                           page.locator("body").aria_snapshot())

@@ -97,7 +97,7 @@ def test_the_report_has_room_for_pictures_and_the_notebook_the_program():
     found = exporting.bundle(store)
     page = found.report()
     assert page.count(PICTURES) == 1 and "<script" not in page
-    assert "The product likelihood leaves 0.56" in page and "bag_boxes" in page
+    assert "the posterior variance is 0.56 times" in page and "bag_boxes" in page
     assert "not fitted" in page and "The first 20 of 301 rows" in page
     book = json.loads(found.notebook())
     cells = ["".join(cell["source"]) for cell in book["cells"] if cell["cell_type"] == "code"]

@@ -8,22 +8,22 @@ from workbench.checks.figures import figure
 
 READY = "ready"
 CANCEL = "Cancel"
-UNEXPECTED = "Something went wrong that should not"
-LOST = ("The server has gone: what you see stays, but nothing can be changed. Start it again and "
-        "reload this page; its address keeps your settings.")
+UNEXPECTED = "Unexpected error"
+LOST = ("The connection to the server is lost: what you see stays, but nothing can be changed. "
+        "Start the server again and reload this page; its address keeps your settings.")
 RELOAD = "Reload"
 LOADING_WORDS = {
     "loading": "Loading …",
     "missing": "The page's scripts could not be loaded. Reload the page.",
     "unconnected": "The server does not answer. Start it again and reload this page.",
 }
-NO_HYPERPARAMETERS = "no hyperparameters; none taken"
-NOT_THERE = "the sliders are elsewhere; preview taken"
+NO_HYPERPARAMETERS = "not hyperparameters; ignored"
+NOT_THERE = "the sliders do not match that fit; preview shown"
 BY_HAND = "Preview, not fitted: hyperparameters are those of the sliders."
 STOPPED = " Cancelled: best state so far, not converged."
 UNDO, REDO, RESET = "Undo", "Redo", "Reset to the example"
-GLOSSARY, SEARCH_WORDS = "Glossary", "Search the words"
-NO_SUCH_WORD, MORE_IN_DOCUMENTATION = "No word like this.", "More in the documentation"
+GLOSSARY, SEARCH_WORDS = "Glossary", "Search the glossary"
+NO_SUCH_WORD, MORE_IN_DOCUMENTATION = "No matching word.", "More in the documentation"
 SESSION, SAVE_SESSION, OPEN_SESSION = "Session", "Save session", "Open session"
 EXPORT, COPY_PYTHON, NOTEBOOK = "Export:", "Copy as Python", "Open as notebook"
 ROWS_CSV = "These rows (CSV)"

@@ -79,10 +79,10 @@ def badge(use: str, base: str, score: str, change: float, surely: bool) -> tuple
     if not use:
         return "nothing to compare", "default"
     if use == base:
-        return f"no model surely beats the {base}", "warning"
+        return f"no model clearly beats the {base}", "warning"
     if surely:
         return f"{use} beats the {base}: {score} {percent(change)}", "success"
-    return f"{use} not surely better than the {base}: {score} {percent(change)}", "warning"
+    return f"{use} not clearly better than the {base}: {score} {percent(change)}", "warning"
 
 
 def percent(share: float) -> str:
@@ -104,7 +104,7 @@ def failed(partial: str) -> str:
 def model_failed(name: str, why: str) -> str:
     """Why a model has no scores, and what can be done."""
     if why == NOT_RUN:
-        return f"{name} was not compared yet: press {COMPARE}; fits that are finished are reused."
+        return f"{name} has not been compared yet: press {COMPARE}; finished fits are reused."
     reason = f": {why.rstrip('.')}" if why else ""
     return (f"{name} failed{reason}. Leave it out, or choose another test, and press {COMPARE}; "
             "the other models' fits are reused.")
@@ -168,4 +168,4 @@ def papers(title: str, count: int, near: int, elsewhere: int) -> str:
         return NO_PAPERS
     more = (f" {elsewhere} more are on other data: there the order of models can be compared, the "
             "numbers cannot." if elsewhere else "")
-    return f"{title}: {near} of {count} published numbers are met within 5 %.{more}"
+    return f"{title}: {near} of {count} published numbers are reproduced to within 5 %.{more}"

@@ -26,7 +26,7 @@ table["relative_gap"] = table["ours_value"] / table["published_value"] - 1
 
 own = table[table["same_data"] == "yes"].dropna(subset=["published_value", "ours_value"])
 met = int((own["relative_gap"].abs() <= {met}).sum())
-print(met, "of", len(own), "published numbers are met within {percent:g} %")
+print(met, "of", len(own), "published numbers are reproduced to within {percent:g} %")
 """
 
 

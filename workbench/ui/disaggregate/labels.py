@@ -32,11 +32,11 @@ MOVED_BY = "Arrow keys move the place, with Shift by ten."
 LEFT, RIGHT, UP, DOWN = "To the left", "To the right", "Up", "Down"
 COMPARE = "Compare models on these data"
 SEE_CHECK, SEE_EXPORTS, FIT_AGAIN = "See the check", "See the exports", "Fit"
-TAKE_AUTO, TAKE_DEFAULTS = "Take auto instead", "Take the defaults"
+TAKE_AUTO, TAKE_DEFAULTS = "Use auto instead", "Use the defaults"
 DROP = "Drop files here, or click"
 DROPPED = "Drop more files, or click: they are added, and replace those of the same name"
 REMOVE, REMOVE_ALL = "Remove {}", "Remove all"
-NOT_SAVED = "This session would have"
+NOT_SAVED = "This session would be"
 OWN = (
     "Drop one file of areas (GPKG, GeoJSON, a shapefile with its parts or zipped) with a column of "
     "counts, means, rates or amounts, or together with a CSV of these by area name. The population "
@@ -101,7 +101,7 @@ def no_names(column: str, file: str, why: list[str]) -> str:
 
 def repeated(name: str, count: int) -> str:
     """That a name is there several times."""
-    return f"{name[:40]!r} is there {count} times"
+    return f"{name[:40]!r} occurs {count} times"
 
 
 def more_repeated(count: int) -> str:
@@ -116,13 +116,13 @@ def unnamed(count: int) -> str:
 
 def no_numbers(file: str) -> str:
     """That areas have no column that could be their values."""
-    return (f"{file} has no column of numbers, which the values of its areas are; add one, or drop "
+    return (f"{file} has no numeric column that could be the values of its areas; add one, or drop "
             "a CSV of values with it.")
 
 
 def table_alone(file: str, columns: list[str], key: str, value: str) -> str:
     """What to drop with a table of areas that came without them."""
-    joined = f"here {key}" if key else "which none of its columns seems to be"
+    joined = f"here {key}" if key else "but none of its columns seems to be one"
     return (f"{file} has no outlines of its areas (only {', '.join(columns)}): drop the polygons, "
             "too (GPKG, GeoJSON, or a zipped shapefile). The table is joined to them by a column "
             f"of names or codes that both have, {joined}. If its rows are points, name the columns "
@@ -163,8 +163,8 @@ def needed(names: list[str]) -> str:
 
 def not_saved(size: float, most: float) -> str:
     """Why a session is not saved, in megabytes."""
-    return (f"{NOT_SAVED} {size:.0f} MB, and a browser can open {most:g} again. Download "
-            "Settings (JSON) instead and run them with `workbench run` beside your files.")
+    return (f"{NOT_SAVED} {size:.0f} MB, more than the {most:g} MB that can be opened again. "
+            "Download Settings (JSON) instead and run them with `workbench run` beside your files.")
 
 
 def counted(count: int, what: str) -> str:
@@ -182,10 +182,10 @@ def compared(rival: str, score: str, ours: float, theirs: float, where: str, sur
     name = words.listed([rival])
     numbers = f"{score} {where}: {ours:.3g} against {theirs:.3g} ({words.gap(ours, theirs)})"
     if ours >= theirs:
-        return f"{sentence(name)} is as good as the estimate or better. {numbers}."
+        return f"{sentence(name)} is at least as good as the estimate. {numbers}."
     if sure:
-        return f"The estimate is better than {name}. {numbers}, more than chance."
-    return f"The estimate is not surely better than {name}. {numbers}, which may be chance."
+        return f"The estimate is better than {name}. {numbers}, which is unlikely to be chance."
+    return f"The estimate is not clearly better than {name}. {numbers}, which may be chance."
 
 
 def not_compared(rival: str) -> str:
@@ -195,7 +195,7 @@ def not_compared(rival: str) -> str:
 
 def merge_to(label: str) -> str:
     """See fewer areas."""
-    return f"Take {label}"
+    return f"Use {label}"
 
 
 NO_WEIGHT = "no weight was given"
@@ -204,7 +204,7 @@ UNDO = "Undo"
 _REMEDIES = {
     ("missing_value", "drop"): "Leave these areas out",
     ("empty", "drop"): "Leave these areas out",
-    ("missing", "nearest"): "Take the nearest valid pixel",
+    ("missing", "nearest"): "Use the nearest valid pixel",
     ("missing", "drop"): "Leave these pixels out",
     ("zero_weight", "drop"): "Leave these out",
     ("fractional", "round"): "Round these counts",
@@ -229,10 +229,10 @@ def remedy(name: str, value: object) -> str:
         marks = value if isinstance(value, list) else [value]
         return f"Treat {', '.join(f'{one:.10g}' for one in marks)} as missing".replace("-", "−")
     if name == "grid_size":
-        return f"Take a grid of {value} pixels along the longer side"
+        return f"Use a grid of {value} pixels along the longer side"
     if name == "classes":
         return f"{value} is categorical"
-    return _REMEDIES.get((name, value), f"Take {name.replace('_', ' ')} {value}")
+    return _REMEDIES.get((name, value), f"Use {name.replace('_', ' ')} {value}")
 
 
 #: What a finding advises in the words of Python and the command line, and in those of the page.
@@ -260,7 +260,7 @@ def take_crs(crs: str) -> str:
 
 def no_such_crs(typed: str) -> str:
     """That a CRS is not known."""
-    return f"{typed} is no CRS that is known; type its EPSG code, e.g. EPSG:32738 or 32738"
+    return f"{typed} is not a known CRS; type its EPSG code, e.g. EPSG:32738 or 32738"
 
 
 def leave_out(covariate: str) -> str:

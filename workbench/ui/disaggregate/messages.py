@@ -42,13 +42,13 @@ CHARTS = {
     "coverage": "On the diagonal, coverage is as stated; below it intervals are too narrow.",
     "pit": "Flat within the band is calibrated; a valley means intervals too narrow, a hill too "
            "wide.",
-    "training": "The line rises and levels off when the fit has converged; where it begins anew "
-                "it is another start or model. With many individuals it is of clusters of them, "
-                "the diamond of all.",
+    "training": "The line rises and levels off as the fit converges; where it restarts, another "
+                "start or model begins. With many individuals it is computed on clusters of them, "
+                "the diamond on all.",
     "scores": "Lower CRPS and RMSE are better; coverage should equal its level. A model has skill "
-              "where they are lower than those of simple maps for held-out areas or fine values. "
-              "Dashed in the bars is one rate everywhere; its area effects, of counts, reproduce "
-              "the totals that it has seen, so that low in-sample scores of it are no skill.",
+              "where its CRPS and RMSE for held-out areas or fine values are lower than those of "
+              "simple maps. Dashed in the bars: one rate everywhere. For counts its area effects "
+              "reproduce the totals it has seen, so its low in-sample scores show no skill.",
 }
 
 
@@ -61,15 +61,15 @@ def reached(with_priors: float, objective: float, mixture: bool) -> str:
 
 
 IN_SAMPLE = (
-    "In-sample: the model has seen the totals of these areas. This is no validation; for that, "
-    "look at held-out areas or, where they are known, fine values."
+    "In-sample: the model has seen the totals of these areas. This is not validation; for "
+    "that, look at held-out areas or, where they are known, fine values."
 )
-HELD_OUT = "Held out: areas predicted from the totals of merged groups, the test of the verdict"
-OTHER_TEST = ("Auto weighed its models by a test before this one; its errors stand under \"What "
-              "was fitted\".")
-WEIGHED = ("The recovery errors below are those by which Auto weighed its models: areas merged in "
-           "one way, on which the weights were chosen. The verdict and the table of held-out areas "
-           "test the finished map again, with areas merged in further ways: their numbers differ.")
+HELD_OUT = "Held out: areas predicted from the totals of merged groups, the test behind the verdict"
+OTHER_TEST = ("Auto chose its model weights by an earlier, separate test; its errors are under "
+              "\"What was fitted\".")
+WEIGHED = ("The recovery errors below are those by which Auto chose its model weights, with areas "
+           "merged in one way. The verdict and the table of held-out areas test the finished map "
+           "with areas merged in other ways, so their numbers differ.")
 SCORED = {
     "bag": "In-sample: areas whose totals the model has seen",
     "individual": "Fine values, which the model has not seen",
@@ -97,8 +97,8 @@ OPENING = "opening the session"
 READING = "reading the data"
 MAKING = "No verdict yet: it comes with the fit."
 MAKING_MAPS = "Maps and scores follow."
-READ = "The chosen data are being read; until then the former ones are shown, dimmed."
-FORMER = "Former: "
+READ = "The chosen data are being read; until then the previous ones are shown, dimmed."
+FORMER = "Previous: "
 LET_GO = "Shown when the slider is released."
 SUMMARY = "What was fitted: hyperparameters with units and priors"
 
@@ -141,7 +141,8 @@ def headline(areas: int, individuals: str, mean: float, low: float, high: float,
     return (
         f"{areas:,} areas → {individuals}. Mean rate {mean:.3g} {unit}; fine map "
         f"from {low:.3g} to {high:.3g} (1st to 99th percentile); typical sd {sd:.3g}; "
-        f"{100 * above:.1f} % of the weight is more likely than not above {threshold:g}."
+        f"for {100 * above:.1f} % of the weight the rate is more likely than not above "
+        f"{threshold:g}."
     )
 
 
@@ -149,8 +150,8 @@ def adds_up(mapped: float, observed: float, area_effect: bool) -> str:
     """What the map adds up to, where that is not what the areas report."""
     if observed <= 0 or abs(mapped / observed - 1) < UNEQUAL:
         return ""
-    why = "" if area_effect else (": what is peculiar to an area as a whole is left out of the map "
-                                  "(Include area effect takes it in)")
+    why = "" if area_effect else (": the areas' own effects are left out of the map (Include area "
+                                  "effect adds them)")
     return f" The map adds up to {mapped:,.0f}, the areas report {observed:,.0f}{why}."
 
 
@@ -194,7 +195,7 @@ def components(base: float, link: str) -> str:
     """How summands make the rate."""
     how = {"exp": "the exponential of their sum is the rate",
            "square": "the square of their sum is the rate"}.get(link, "their sum is the rate")
-    return (f"Summands of f, which add up with the intercept {base:.3g}: {how}. Red adds, blue "
+    return (f"Components of f, which add up with the intercept {base:.3g}: {how}. Red adds, blue "
             "subtracts. Rate times exposure is the expected count.")
 
 
@@ -225,14 +226,14 @@ def not_checked(why: str) -> str:
     return f"These files could not be checked: {why}"
 
 
-SUMMAND_AXIS = "summand of f (90 % interval)"
+SUMMAND_AXIS = "component of f (90 % interval)"
 INFLUENCE = "Most influential areas: how much f falls if one is left out"
 
 
 def summands(link: str, there: bool) -> str:
     """How to read the bars of summands."""
     if not there:
-        return "This model has no separate summands."
+        return "This model has no separate components."
     if link == "exp":
         return ("On the scale of the log rate: +0.7 doubles the rate, −0.7 halves it. Grey: 90 % "
                 "intervals.")
@@ -261,17 +262,18 @@ def lengthscale(term: str, value: float | list[float], unit: str) -> str:
 
 
 EXPLORE = "Explore its best model"
-MIXED = "Auto weighs several models, so that no one lengthscale can be moved."
-NONE_ALONE = "None of those of this fit has one lengthscale that could be moved."
+MIXED = "Auto is a weighted mixture of models, so there is no single lengthscale to move."
+NONE_ALONE = "No model in this mixture has a single lengthscale to move."
 FIT_FIRST = "Press Fit; then its best model can be explored on its own."
 
 
 def alone(name: str, weight: float, first: str, most: float) -> str:
     """Which model of a mixture can be explored on its own."""
-    which = (f"The one of most weight is {name} ({100 * weight:.0f} %)" if name == first else
-             f"Of those that have one, {name} has most weight ({100 * weight:.0f} %; {first} has "
-             f"{100 * most:.0f} %, and no lengthscale)")
-    return f"{which}. Explore it on its own, fitted as it is; Undo comes back to auto."
+    which = (f"The model with the highest weight is {name} ({100 * weight:.0f} %)"
+             if name == first else
+             f"Of the models with a lengthscale, {name} has the highest weight "
+             f"({100 * weight:.0f} %; {first} has {100 * most:.0f} %, but no lengthscale)")
+    return f"{which}. Explore it on its own, as already fitted; Undo returns to auto."
 
 
 def candidate(name: str, weight: float, lengths: list[str]) -> str:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 
 _KINDS = {
-    "another-turn": "Longitudes counted otherwise", "antimeridian": "Areas across 180 degrees",
-    "apart": "Areas and rasters lie apart", "area-empty": "Areas without anybody",
+    "another-turn": "Longitudes in another range", "antimeridian": "Areas across 180 degrees",
+    "apart": "Areas and rasters do not overlap", "area-empty": "Areas without population",
     "check": "The check", "count-above-weight": "Totals above the population",
     "dataset": "The data", "input": "The input", "rates": "Rates instead of totals",
     "thousands": "Totals that may be in thousands", "truth-values": "Yes or no instead of totals",
@@ -21,12 +21,12 @@ _KINDS = {
     "left-out": "Population of areas left out", "level": "Level of the areas",
     "memory": "Memory of a fit", "merged": "Merged areas", "model": "The model",
     "nodata": "Pixels marked as missing", "nodata-mark": "Values that may mark missing pixels",
-    "not-numbers": "Totals that are no numbers", "outside": "Population outside the areas",
+    "not-numbers": "Totals that are not numbers", "outside": "Population outside the areas",
     "overlap": "Areas that overlap", "own-grid": "Grid of the map",
     "parent-missing": "Places without an area", "parent-total": "Totals that do not add up",
     "parent-unmatched": "Places of unknown areas", "polygons": "Areas", "raster": "Raster",
     "shape-broken": "Broken outlines", "shape-empty": "Areas without outlines",
-    "shape-flat": "Outlines without an area", "shape-invalid": "Outlines that cross themselves",
+    "shape-flat": "Outlines of zero area", "shape-invalid": "Outlines that cross themselves",
     "shape-mixed": "Points or lines among outlines", "time": "Time of a fit",
     "treated": "How the files were read", "value": "Totals",
     "value-alone": "One total unlike the others", "value-fractional": "Totals with fractions",

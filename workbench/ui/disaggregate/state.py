@@ -77,7 +77,7 @@ class State(state.State):
     swipe = param.Selector(
         objects=list(range(101)), default=50,
         doc="Where the divider stands between estimate and population split, in percent.")
-    summand = param.String("", doc="Which summand of f is beside the estimate; else the first.")
+    summand = param.String("", doc="Which component of f is beside the estimate; else the first.")
     scored = param.Selector(
         objects=list(SCORED), doc="What calibration and scores are of; finest: what is known that "
         "is finest.")

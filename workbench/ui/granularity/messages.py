@@ -37,10 +37,10 @@ NOT_GUESSED = "reveal=yes needs a guess (guess=hardly, twice or further); the tr
 HIDDEN = "Guess, then reveal the truth, to see errors and coverage."
 HIDDEN_NOTE = "Shown once the truth is revealed: choose Truth above the last map, and guess."
 LECTURE, LEAVE_LECTURE = "Lecture mode (L)", "Leave lecture mode (Esc)"
-MOVED_ON = "The controls have left the setting of this step."
+MOVED_ON = "The controls no longer match this step."
 PLANE_NOTE = "Click to go there."
-CURVE_NOTE = ("η and η' are known before any data are seen, in prior sd, and bound the error up to "
-              "a constant; the certificate η' is the sharper one.")
+CURVE_NOTE = ("η and η', in units of the prior sd, are known before any data are seen and bound "
+              "the error up to a constant; the certificate η' is the sharper one.")
 CALIBRATION_NOTE = (
     "On the diagonal, coverage is as stated; below it intervals are too narrow. In one data "
     "set neighbours are right or wrong together.")
@@ -77,7 +77,7 @@ def count(number: int, one: str) -> str:
 
 def calibration(known: bool) -> str:
     """Title of the chart of calibration."""
-    return f"Calibration against {'the truth' if known else 'new outputs'}"
+    return f"Calibration against {'the truth' if known else 'held-out outputs'}"
 
 
 def ratio(value: float) -> str:
@@ -213,9 +213,9 @@ def chosen(cell: int, left: float, right: float, mean: float | None, number: int
 
 def no_cell(text: str, cells: int) -> str:
     """A chosen cell that is not there."""
-    return f"cell={short(text)} (0 to {cells - 1}, or -1 for none; none taken)"
+    return f"cell={short(text)} (0 to {cells - 1}, or -1 for none; none chosen)"
 
 
 def bad_edges(text: str) -> str:
     """Boundaries in the URL that cannot be."""
-    return f"edges={short(text)} (boundaries must increase; equal cells taken)"
+    return f"edges={short(text)} (boundaries must increase; equal cells used)"

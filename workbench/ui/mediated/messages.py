@@ -37,7 +37,7 @@ CALIBRATION_NOTE = ("Calibration: on the diagonal, coverage is as stated; below 
                     "too narrow.")
 CURVES = "Similarity over distance"
 SCORES = "Models compared"
-SCORES_NOTE = ("One row for each model and data set, as last computed; the present in bold, "
+SCORES_NOTE = ("One row for each model and data set, as last computed; the current one in bold, "
                "those of other data pale. Scores need the truth. Log evidence does not, but "
                "compares only models of the same observations: imputed values differ.")
 HEADS = ("model", "blocks", "targets", "pixels", "lengthscale of k", "RMSE (K)", "MAE (K)",
@@ -89,7 +89,7 @@ def verdict(rmse: float, coverage: float | None, baseline: float) -> tuple[str, 
         return f"{doubted} narrow", "warning"
     if coverage > 0.95 + COVERED_WELL * 0.8:
         return f"{doubted} wide", "warning"
-    return f"beats interpolation: error {change} smaller, intervals as stated", "success"
+    return f"beats interpolation: error {change} smaller, intervals well calibrated", "success"
 
 
 def seen(kind: str, matched: bool, weights, spacing: str, slope: str) -> str:

@@ -33,11 +33,11 @@ EXPERTS_TITLE = ("Mixture of deep GPs (MR-DGP): every other source is mapped to 
 WEIGHTS_TITLE = "Weights of the experts"
 EXPERTS_OFF = ("Switch on “Fit deep GPs too (MR-DGP)” in the sidebar for deep GPs from every "
                "source to source 1.")
-HEADS = ("posterior", "mean variance relative to source 1 alone", "RMSE to f", "95 % coverage")
+HEADS = ("posterior", "mean variance relative to source 1 alone", "RMSE of f", "95 % coverage")
 TABLE_NOTE = ("Variance: where source 1 observes. RMSE and coverage: of f, wherever some source "
               "observes.")
 MAP_TITLES = {"mean": "Prediction: posterior mean of NO₂ (µg/m³)",
-              "width": "Width of the 95 % interval of a reading (µg/m³, log)",
+              "width": "Width of 95 % prediction intervals (µg/m³, log)",
               "error": "Error: posterior mean − truth (µg/m³)",
               "satellite": "Satellite: NO₂ as reported (µg/m³)"}
 TRUTH_TITLE = "Truth: NO₂ (µg/m³)"
@@ -48,16 +48,16 @@ MAP_NOTE = ("Main roads (white, width by traffic), river (blue), parks (dashed).
 SERIES_NOTE = ("Left half: training data of the stations (full dots). Right half, shaded: held out "
                "(hollow dots); there only the satellite observes, at the ticks along the bottom. "
                "Click to choose the hour.")
-CALIBRATION = "Calibration of intervals of a reading"
+CALIBRATION = "Calibration of prediction intervals"
 CALIBRATION_NOTE = ("On the diagonal, coverage is as stated; below it intervals are too narrow, "
-                    "above it too wide. Of pixels the truth is counted, which has no noise.")
+                    "above it too wide. Pixels are compared with the truth, which has no noise.")
 HELD_OUT, PIXELS = "readings, held out", "pixels, this hour"
 CITY_HEADS = ("model", "sources", "cells", "kernel", "lengthscale over place",
               "RMSE, held-out half (µg/m³)", "95 % coverage", "RMSE of this hour's map (µg/m³)",
               "fit")
 CITY_NOTE = ("Held out: all stations in the second half. RMSE is against the noise-free truth; "
-             "coverage is of the readings, by intervals of a reading. One row for each model "
-             "fitted to this city, the present one in bold. Few inducing inputs keep fits short.")
+             "coverage is of the readings, by prediction intervals. One row for each model "
+             "fitted to this city, the current one in bold. Few inducing inputs keep fits short.")
 MODELS = {"product": "One GP, product likelihood (MR-GP)",
           "composite": "One GP, composite likelihood (MR-GP)",
           "centre": "GP regression network on cell centres (centre-point GPRN)",
@@ -69,10 +69,10 @@ TOO_MUCH = 0.985        # coverage of 95 % intervals that are wider than stated
 def line_headline(scores: dict, weight: float, estimate) -> str:
     """What the line shows, in numbers."""
     product, composite = scores["product"], scores["composite"]
-    told = (f"The product likelihood leaves {product.variance:.2f} of the variance that source 1 "
-            f"alone leaves; its 95 % intervals cover {100 * product.coverage:.0f} % of f. "
-            f"At weight {weight:g} the composite likelihood leaves {composite.variance:.2f} and "
-            f"covers {100 * composite.coverage:.0f} %.")
+    told = (f"With the product likelihood the posterior variance is {product.variance:.2f} times "
+            f"that of source 1 alone; 95 % intervals cover {100 * product.coverage:.0f} % of f. "
+            f"With the composite likelihood at weight {weight:g} it is {composite.variance:.2f} "
+            f"times, and they cover {100 * composite.coverage:.0f} %.")
     if estimate is not None:
         told += (f" Estimated weights: Ribatet {estimate.ribatet:.2f}, Lyddon "
                  f"{estimate.lyddon:.2f}.")
@@ -143,20 +143,20 @@ def city_verdict(fitted) -> tuple[str, str]:
         return f"{ended}; intervals too wide: {covered}", "warning"
     if ended != "Converged":
         return ended, "warning"
-    return "Converged; intervals of a reading as stated", "success"
+    return "Converged; prediction intervals well calibrated", "success"
 
 
 def city_intervals(fitted) -> str:
     """What intervals are of, how narrow they would be without noise, and what to do then."""
-    told = (f"Intervals are those of a reading: the field and the fitted noise, sd "
+    told = (f"Intervals are prediction intervals of a reading: they include the fitted noise, sd "
             f"{fitted.later_noise:.1f} µg/m³, which also stands for detail finer than the model "
-            f"resolves. Those of the field alone cover {100 * fitted.field_coverage:.0f} % of the "
-            "truth.")
+            f"resolves. Intervals of the field alone cover {100 * fitted.field_coverage:.0f} % of "
+            "the truth.")
     if fitted.coverage >= NARROW:
         return told
-    return (f"{told} Here both are too narrow: the model carries on in time what it found in the "
-            "first half, which does not show how different the second is. Take the RMSE, not the "
-            "intervals, as the error to expect.")
+    return (f"{told} Here both are too narrow: the model extrapolates in time from the first half, "
+            "which does not show how different the second is. Take the RMSE, not the intervals, as "
+            "the error to expect.")
 
 
 def learnt_in(fitted) -> str:
@@ -184,7 +184,7 @@ def bad_sources(text: str) -> str:
 
 def no_source(text: str, count: int) -> str:
     """A chosen source in the URL that is not there."""
-    return f"chosen={short(text)} (there are {count}; the first taken)"
+    return f"chosen={short(text)} (there are {count}; the first is used)"
 
 
 def clock(hour: int) -> str:

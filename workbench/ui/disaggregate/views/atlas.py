@@ -66,7 +66,7 @@ class Atlas:
         above = colour_scale(label="probability", kind="probability")
         self._scales = {
             "std": scene.spread, "exceedance": above, RANKS: above, INFORMATION: share,
-            COMPONENTS: ColourScale("summand of f", "", -1.0, 1.0, "difference"),
+            COMPONENTS: ColourScale("component of f", "", -1.0, 1.0, "difference"),
             "beyond": ColourScale("extrapolation", RANGES, 0.0, 1.0, "spread"),
             DIFFERENCE: comparison.scale(scene)}
         self.figures: dict[str, figure] = {}
@@ -205,12 +205,12 @@ class Atlas:
             value = scene.data["value"].attrs.get("units", "value")
             return [*tips, observed, (value, "@value{0,0.[0]}"), (weight, "@weight{0,0}")]
         own = {DIFFERENCE: [("estimate − split", f"@{DIFFERENCE}{_NUMBER} {scene.unit}")],
-               COMPONENTS: [("summand", "@component{0.[000]}")],
+               COMPONENTS: [("component", "@component{0.[000]}")],
                INFORMATION: [("information", "@information{0.00}")],
                RANKS: [("P(among the highest)", "@top{0.00}"),
                        ("rank", "@rank{0} (@highest{0} to @lowest{0})")]}
         tips += [*own.get(name, []), ("estimate", f"@mean{_NUMBER}"), ("sd", f"@std{_NUMBER}"),
                  ("P(above threshold)", "@exceedance{0.00}"), observed,
-                 ("beyond area means", "@beyond{0.00} ranges")]
+                 ("beyond the area means", "@beyond{0.00} × their range")]
         known = [("known", f"@known{_NUMBER}")] if scene.known is not None else []
         return [*tips, *known, (weight, "@weight{0,0.[0]}")]

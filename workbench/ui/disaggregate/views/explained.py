@@ -143,8 +143,8 @@ def numbers(found: xr.Dataset, factor: float, unit: str) -> str:
         rows.append(("Information", f"{100 * float(found['information']):.0f} % of the prior "
                      "variance removed"))
     beyond = float(found.get("extrapolation", 0.0))
-    rows.append(("Extrapolation", f"{beyond:.3g} ranges outside the area means" if beyond > 0
-                 else "none"))
+    rows.append(("Extrapolation", f"{beyond:.3g} × the range of the area means, beyond it"
+                 if beyond > 0 else "none"))
     return (f"<div aria-live='polite'><h3 style='margin: 4px 0'>{escape(title)}</h3>"
             f"{table(('', ''), ((row, '') for row in rows))}</div>")
 
