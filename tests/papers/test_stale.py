@@ -226,6 +226,7 @@ CHEAP = {
     "inter-task": {"model": "constant", "hours": 2, "gap": 0},
     "city-air": {"model": "station mean", "seed": 1},
     "city-air-hourly": {"model": "station mean", "seed": 1},
+    "city-air-nodes": {"model": "vbagg-normal", "points": 2, "seed": 2},
     "positive-weights": {"case": "one task", "seed": 4, "weights": "exp"},
     "learnt-landmarks": {"landmarks": 15, "seed": 1, "where": "held"},
 }

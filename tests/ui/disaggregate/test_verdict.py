@@ -50,7 +50,7 @@ CASES = [
      "Better than the population split, with doubts: CRPS −80 %.", 1),
     ((2, 10, 12), (.5, .5), .85, (), AMBER, "Better than the population split, with doubts:", 1),
     ((2, 10, 12), (.5, .5), .60, (), RED,
-     "Do not rely on its intervals. CRPS −80 % beside the population split.", 1),
+     "Do not rely on its intervals. CRPS −80 % against the population split.", 1),
     ((2, 2.5, 12), (.4, .5), .94, (), AMBER,
      "Not clearly better than the population split: CRPS −20 %, which may be chance.", 0),
     ((2, 10, 2.5), (.5, .4), .94, (), AMBER, "Not clearly better than one flat rate:", 0),
