@@ -190,7 +190,7 @@ FAULTS = {
         "three decimals", "remove the separators", correct=right),
     "rates given as counts": Fault(
         areas(hundredths), "rates", "warning", ALL, 12, "look like rates",
-        "--aggregation mean and --kind continuous", {"aggregation": "mean", "kind": "continuous"}),
+        "--aggregation mean", {"aggregation": "mean"}),
     "truth values": Fault(
         polygons(cases=[True, False] * 6), "truth-values", "warning", ("cases",), None,
         "true and false", "count how often", correct=right),

@@ -11,7 +11,6 @@ from workbench.schema.bagged import (
     MEDIATOR,
     STATISTICS,
     TARGET,
-    UNITS,
     aggregation,
     check,
     check_learnable,
@@ -19,9 +18,9 @@ from workbench.schema.bagged import (
     counts_add_up,
     grouped,
     kind,
-    meant,
     statistic,
 )
+from workbench.schema.meaning import UNITS, meant
 
 __all__ = [
     "AGGREGATIONS", "AREA", "BAG", "COVARIATE", "GEOMETRY", "INDIVIDUAL", "KINDS", "MEDIATOR",

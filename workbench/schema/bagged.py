@@ -15,8 +15,6 @@ GEOMETRY = ("bag_geometry", "individual_geometry")
 AREA = "area_position"
 AGGREGATIONS = ("sum", "mean")
 KINDS = ("count", "continuous")
-#: Of values whose unit nobody says.
-UNITS = {"count": "cases", "continuous": "value units"}
 STATISTICS = ("mean", "median", "proportion")
 
 _REQUIRED = {
@@ -174,34 +172,6 @@ def check_learnable(ds: xr.Dataset) -> xr.Dataset:
 def counts_add_up(ds: xr.Dataset) -> bool:
     """Whether values are totals of counts."""
     return kind(ds) == "count" and aggregation(ds) == "sum"
-
-
-def meant(aggregation: str | None, kind: str | None, errors: object = None,
-          trials: object = None) -> tuple[str, str]:
-    """Whether values are sums or means, and of what kind, where it is not said.
-
-    Values with standard errors are means, means are continuous, and all others are counts.
-
-    Parameters
-    ----------
-    aggregation, kind : str, optional
-        As they were given.
-    errors, trials : object, optional
-        What names standard errors, and how many were tested; None for neither.
-
-    Returns
-    -------
-    (str, str)
-        Aggregation and kind.
-
-    Examples
-    --------
-    >>> meant(None, None), meant("mean", None), meant(None, "continuous")
-    (('sum', 'count'), ('mean', 'continuous'), ('sum', 'continuous'))
-    """
-    aggregation = aggregation or ("sum" if errors is None else "mean")
-    means = aggregation == "mean" and trials is None
-    return aggregation, kind or ("continuous" if means else "count")
 
 
 def kind(ds: xr.Dataset) -> str:

@@ -94,7 +94,7 @@ def test_sliders_bars_and_presets_move_the_posteriors(page, apps_url):
     url(page, "chosen=2")
 
     page.get_by_role("button", name="Teach: duplicated source").click()
-    expect(status(page)).to_contain_text("leaves 1.00 and covers", timeout=WAIT)
+    expect(status(page)).to_contain_text("it is 1.00 times, and they cover", timeout=WAIT)
     expect(status(page)).to_contain_text("Ribatet 0.50, Lyddon 0.50", timeout=WAIT)
 
 
@@ -143,7 +143,7 @@ def test_urls_restore_states_and_what_cannot_be_is_said(page, apps_url):
     expect(page.get_by_text("shape (no such setting)")).to_be_visible()
     expect(page.get_by_text("sources=1_2_3 (")).to_be_visible()
     url(page, "kernel=matern32.*lengthscale=1.1.*weight=1.2")
-    expect(status(page)).to_contain_text("At weight 1.2")
+    expect(status(page)).to_contain_text("at weight 1.2")
 
 
 def test_pictures_report_and_table_are_taken_away(page, apps_url):
@@ -159,5 +159,5 @@ def test_pictures_report_and_table_are_taken_away(page, apps_url):
     assert content("SVG").count(b"<svg") > 2
     report = content("Report (HTML)").decode()
     assert report.count("data:image/png;base64,") >= 3 and "<!-- pictures -->" not in report
-    assert "At weight 0.9" in report and "wb.MRGP(" in report
+    assert "at weight 0.9" in report and "wb.MRGP(" in report
     assert content("CSV").startswith(b"x,truth,alone,")
