@@ -136,8 +136,9 @@ def pixels() -> pd.DataFrame:
     raw = pd.read_csv(RESULTS / "pixels.csv")
     names = {"none": "plain Poisson", "auto": "effects of areas and pixels"}
     raw.index = [f"{count:,}, {names[kind]}" + ("" if most == 10 else f", {most} clusters")
-                 for count, kind, most in zip(
-                     raw["pixels"], raw["overdispersion"], raw["compress"], strict=True)]
+                 + (", corrected" if q_on.startswith("corrected") else "")
+                 for count, kind, most, q_on in zip(raw["pixels"], raw["overdispersion"],
+                                                    raw["compress"], raw["q_on"], strict=True)]
     return pick(raw, None, {
         "q found on": ("q_on", plain), "fit, s": ("fit_seconds", digits(0)),
         "map, s": ("map_seconds", digits(1)), "peak memory, GiB": ("peak_gib", digits(2)),
