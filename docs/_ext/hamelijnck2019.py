@@ -117,7 +117,7 @@ def nodes() -> pd.DataFrame:
         raw.loc[(model, 4), :] = [runs.loc[model, f"rmse, seed {seed}"] for seed in raw]
     raw, titles = raw.sort_index(), {name: title for title, name in CITY.items()}
     raw.index = [f"{titles[model]}, {n} × {n}" for model, n in raw.index]
-    return pick(raw, None, {f"city {seed}": (seed, digits(1)) for seed in raw} , "model, nodes")
+    return pick(raw, None, {f"city {seed}": (seed, digits(1)) for seed in raw}, "model, nodes")
 
 
 def _cities(name: str, world: str) -> pd.DataFrame:

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from tests.gp import made
-from workbench.gp.inference.parts import seen_in_learning
+from workbench.gp.inference.parts import divided, seen_in_learning
 from workbench.gp.models.keeping import keep_state, recall_state
 from workbench.gp.models.vbagg import correcting
 from workbench.gp.models.vbagg.model import VBAgg
@@ -97,8 +97,9 @@ def test_mean_rates_of_clusters_are_those_of_their_members(source, link, sign, m
 
 def test_the_objective_of_all_is_the_same_in_runs(source, monkeypatch):
     fit = fitted(source, "exp", NARROW, 3)
-    monkeypatch.setattr(correcting, "ENTRIES", 20 * 45)     # some bags at a time
+    monkeypatch.setattr("workbench.gp.inference.parts.ENTRIES", 20 * 45)    # some bags at a time
     state = fit.state
+    assert len(divided(state, state.design.sketch).bags) > 5
     with torch.no_grad():
         whole = float(state.objective(state.project(state.design.sketch), state.field.q_mean,
                                       state.field.q_covariance))

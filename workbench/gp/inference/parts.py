@@ -95,27 +95,29 @@ def seen_in_learning(state, whole: bool = False) -> ProjectedData | Parts:
         Whether to see all its individuals instead.
     """
     seen = state.geometry if whole else state.learning
-    sizes = seen.operator.bags.sizes.cpu().numpy()
-    count = min(math.ceil(len(seen.x) * len(state.field.q_mean) / ENTRIES), len(sizes))
-    if count < 2 or not in_parts(state):
+    if _count(state, seen) < 2 or not in_parts(state):
         return state.project(seen)
-    found = divided(state, seen, count)
+    found = divided(state, seen)
     with torch.no_grad():
         return replace(found, fixed=[state.project(one).detach() for one in found.geometries])
 
 
-def divided(state, seen: Geometry, count: int) -> Parts:
-    """A geometry in so many runs of bags, none of them projected yet.
+def _count(state, seen: Geometry) -> int:
+    """Runs of bags that a geometry is divided into."""
+    entries = len(seen.x) * len(state.field.q_mean)
+    return min(math.ceil(entries / ENTRIES), seen.operator.bags.count)
+
+
+def divided(state, seen: Geometry) -> Parts:
+    """A geometry in runs of bags of about `ENTRIES` entries, none of them projected yet.
 
     Parameters
     ----------
     state : VariationalState
         Not changed.
     seen : Geometry
-    count : int
-        Of runs, at most one for each bag.
     """
-    bags = runs(seen.operator.bags.sizes.cpu().numpy(), count)
+    bags = runs(seen.operator.bags.sizes.cpu().numpy(), _count(state, seen))
     learnt = [z for z in state.field.inducing if z is not None and z.requires_grad]
     return Parts(bags, [part(seen, one) for one in bags], state.project, [],
                  [item.raw for item in state.hyperparameters.free] + learnt)

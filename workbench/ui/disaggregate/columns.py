@@ -83,13 +83,25 @@ def beside(names: Iterable[str], option: str, column: str) -> list[str]:
     >>> beside(["income_se", "age_se", "tested"], "standard_error", "mean_income")
     ['income_se']
     """
-    words, own = set(_BESIDE.get(option, ())), _words(column)
-    return [name for name in names if words & _words(name) and (
-        option == "trials" or own & _words(name) or not _words(name) - words - _STANDARD)]
+    words, own = set(_BESIDE.get(option, ())), words_in(column)
+    return [name for name in names if words & words_in(name) and (
+        option == "trials" or own & words_in(name) or not words_in(name) - words - _STANDARD)]
 
 
-def _words(name: str) -> set[str]:
-    return set(re.split(r"[^a-zà-ÿ]+", name.lower())) - {""}
+def words_in(name: str) -> set[str]:
+    """Words that a column's name is made of, in small letters.
+
+    Parameters
+    ----------
+    name : str
+
+    Examples
+    --------
+    >>> sorted(words_in("RatePer1000_se"))
+    ['per', 'rate', 'se']
+    """
+    parted = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()
+    return set(re.split(r"[^a-zà-ÿ]+", parted)) - {""}
 
 
 def totals_first(columns: Sequence[str]) -> list[str]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from workbench import schema
 from workbench.ui.disaggregate import labels
+from workbench.ui.disaggregate.columns import words_in
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -90,8 +90,7 @@ def guessed(column: str) -> str:
     >>> [guessed(name) for name in ("cases", "mean_income", "RatePer1000", "corporate")]
     ['count', 'mean', 'mean', 'count']
     """
-    words = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", column)
-    return MEAN if _WORDS & set(re.split(r"[^a-zà-ÿ]+", words.lower())) else COUNT
+    return MEAN if _WORDS & words_in(column) else COUNT
 
 
 def kind_of(ds: xr.Dataset) -> str:

@@ -11,7 +11,6 @@ have, as their bags can be seen some at a time.
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 
 import torch
@@ -73,10 +72,8 @@ def on_all(state) -> float:
     state : VariationalState
         Not changed.
     """
-    seen, field = state.design.sketch, state.field
-    count = math.ceil(len(seen.x) * len(field.q_mean) / ENTRIES)
-    parts = divided(state, seen, min(count, seen.operator.bags.count))
-    return float(state.objective(parts, field.q_mean, field.q_covariance, anew=True))
+    parts = divided(state, state.design.sketch)
+    return float(state.objective(parts, state.field.q_mean, state.field.q_covariance, anew=True))
 
 
 def lacking(state) -> PerIndividual:
