@@ -53,6 +53,7 @@ WHY = {
     "gp/expectations/squares.py": (2, LOGS),
     "gp/fields/collapsed.py": (2, ZERO),
     "gp/fields/residual.py": (8, "correlations estimated beyond -1 to 1, and " + ZERO),
+    "gp/inference/coarse.py": (1, "clusters of an area are at most so many"),
     "gp/kernels/bag_gram.py": (1, ZERO),
     "gp/likelihoods/binomial.py": (1, ENDS),
     "gp/likelihoods/continuous.py": (1, LOGS),

@@ -6,11 +6,13 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from unittest import mock
 
 import pytest
 import torch
 
 from tests.gp import made
+from workbench.gp.inference import coarse
 from workbench.gp.models.registry import MODELS
 from workbench.gp.optimisation import trails
 from workbench.gp.optimisation.checkpoint import SUFFIX, checkpoints
@@ -23,6 +25,7 @@ CASES = {
     "vbagg-normal": {"kernel": "rbf", "inducing": 10, "likelihood": "normal",
                      "link": "identity"},
     "aggregated-gp": {"kernel": "rbf"},
+    "vbagg-coarse": {"kernel": "rbf", "inducing": 10},      # begun on fewer clusters
 }
 KILLED = """
 import os, signal, sys
@@ -30,7 +33,7 @@ from tests.gp.test_checkpoint import fitted
 from workbench.gp.optimisation.checkpoint import checkpoints
 
 def callback(step, objective, fraction):
-    if step == int(sys.argv[3]):
+    if step == int(sys.argv[3]) and fraction >= float(sys.argv[4]):
         os.kill(os.getpid(), signal.SIGKILL)
 
 with checkpoints(sys.argv[2], every=0.0):
@@ -41,13 +44,15 @@ with checkpoints(sys.argv[2], every=0.0):
 def fitted(case, callback=None):
     """A fit of one of the cases, the same in every process."""
     torch.set_num_threads(1)
-    bags = made.bags((3, 2, 4) if case == "vbagg-annealed" else (4, 3, 6, 2, 5, 4, 3, 7))
+    sizes = {"vbagg-annealed": (3, 2, 4), "vbagg-coarse": (12, 11) * 6}
+    bags = made.bags(sizes.get(case, (4, 3, 6, 2, 5, 4, 3, 7)))
     if case in ("aggregated-gp", "vbagg-normal"):
         source = made.continuous(bags)
     else:
         source = made.counts(bags, scale=1e3 if case == "vbagg-annealed" else 2.0)
     name = "aggregated-gp" if case == "aggregated-gp" else "vbagg"
-    return MODELS[name](**CASES[case]).fit(source, callback=callback)
+    with mock.patch.object(coarse, "ENTRIES", 1 if case == "vbagg-coarse" else coarse.ENTRIES):
+        return MODELS[name](**CASES[case]).fit(source, callback=callback)
 
 
 def numbers(fit):
@@ -67,13 +72,16 @@ def same(one, other):
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::workbench.checks.FitWarning",
                             "ignore::workbench.checks.ConvergenceWarning")
-@pytest.mark.parametrize("case", CASES)
-def test_a_fit_killed_in_the_middle_goes_on_to_the_same_bits(case, tmp_path):
+@pytest.mark.parametrize(("case", "after"), [
+    *((case, 0.0) for case in CASES), ("vbagg-coarse", 1 / 3)])      # in its second search
+def test_a_fit_killed_in_the_middle_goes_on_to_the_same_bits(case, after, tmp_path):
     whole = fitted(case)
-    steps = len(whole.history.objective)
-    assert ("annealed" in " ".join(whole.history.notes)) == (case == "vbagg-annealed")
-    kill = 3 if steps < 8 else steps // 2
-    died = subprocess.run([sys.executable, "-c", KILLED, case, str(tmp_path), str(kill)],
+    steps, notes = len(whole.history.objective), " ".join(whole.history.notes)
+    assert ("annealed" in notes) == (case == "vbagg-annealed")
+    assert ("larger clusters" in notes) == (case == "vbagg-coarse")
+    kill = 1 if after else 3 if steps < 8 else steps // 2
+    died = subprocess.run([sys.executable, "-c", KILLED, case, str(tmp_path), str(kill),
+                           str(after)],
                           capture_output=True, text=True, cwd=Path(__file__).parents[2],
                           env={**os.environ, "OMP_NUM_THREADS": "1"})
     assert died.returncode == -signal.SIGKILL, died.stderr

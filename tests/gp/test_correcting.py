@@ -127,12 +127,26 @@ def test_what_was_added_is_kept_and_carried_to_other_hyperparameters(source):
                                atol=0)
 
 
+@pytest.mark.parametrize("link", ["exp", "square"])
+def test_clusters_say_what_all_totals_together_are_expected_to_be(source, link, monkeypatch):
+    for fit, bound in ((fitted(source, link, NARROW, 3), 0.01),
+                       (without(monkeypatch, source, link, NARROW), 0.1)):
+        whole = float(fit.over(source.bags).mean.sum())
+        assert fit.fitted_sum(source.bags) == pytest.approx(whole, rel=bound)
+        assert fit.fitted_sum(source.bags) != pytest.approx(whole, rel=1e-12)
+        fewer = source.bags.run(slice(0, 5), slice(0, 100))     # of others all individuals
+        assert fit.fitted_sum(fewer) == pytest.approx(float(fit.over(fewer).mean.sum()), rel=1e-12)
+
+
 @pytest.mark.filterwarnings("ignore::workbench.checks.ApproximationWarning")
 def test_settings_that_are_averaged_over_are_corrected_as_the_best_one(source):
     held = {name: value for name, value in values("exp", NARROW).items() if name != "area.std"}
     fit = VBAgg(compress=3, average=3, max_steps=20, hyperparameters=held, **OPTIONS).fit(source)
     best = fit.state.learning.shift
     assert best is not None and len(fit.members) > 1
+    assert fit.fitted_sum(source.bags) == pytest.approx(
+        sum(float(share) * one.fitted_sum(source.bags)
+            for share, one in zip(fit.weights, fit.members, strict=True)))
     for member in fit.members:
         torch.testing.assert_close(member.state.learning.shift, best)
         before = member.state.field.q_mean.clone()

@@ -78,7 +78,8 @@ def warn_of_totals(fit: Fit, data: Converted) -> None:
     counted = schema.counts_add_up(ds)
     if fit.cancelled or not counted or "trials" in ds:
         return
-    fitted, observed = float(fit.over(data, area_effect=False).mean.sum()), float(ds["value"].sum())
+    bags = data.cast(fit.inner.state.options)
+    fitted, observed = fit.inner.fitted_sum(bags), float(ds["value"].sum())
     if said := far_off(fitted, observed):
         fit.inner.history.notes.append(said)
         warn(said, TotalsWarning)

@@ -31,6 +31,7 @@ _STARTS = ((1.0, 1.0), (2.0, 4.0))
 _SCREENING, _SCREENED = 20, 1e-4    # steps and tolerance by which the best start is chosen
 _SEVERAL = 1.0                      # nats between optima that are worth a word
 SEVERAL_OPTIMA = "several optima"
+_TIGHT = "totals bind tightly"
 
 
 def powers(state) -> list[float]:
@@ -132,7 +133,7 @@ def train_annealed(state, rising: list[float], ascend: Callable[..., History], p
         elapsed += history.elapsed
     history.elapsed = elapsed
     history.notes.append(
-        f"totals bind tightly: the likelihood was annealed over {len(rising)} powers, and the "
+        f"{_TIGHT}: the likelihood was annealed over {len(rising)} powers, and the "
         f"best of {len(runs)} starts kept")
     reached = [max(run[0].objective) for run in runs]
     if max(reached) - min(reached) > _SEVERAL:
@@ -143,6 +144,11 @@ def train_annealed(state, rising: list[float], ascend: Callable[..., History], p
             "explained by a short lengthscale and by a long one: fix it or give it a prior, and "
             "compare the maps of several seeds")
     return history
+
+
+def of_annealing(notes: list[str]) -> list[str]:
+    """Those of the notes of a `History` that tell of annealed starts."""
+    return [note for note in notes if note.startswith((_TIGHT, SEVERAL_OPTIMA))]
 
 
 def _go(state, vector: np.ndarray, q: tuple) -> None:

@@ -8,18 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+import numpy as np
 from torch import Tensor
 
-from workbench.gp.inference.annealing import powers, train_annealed
+from workbench.gp.inference.annealing import of_annealing, powers, train_annealed
+from workbench.gp.inference.coarse import begun, coarser
 from workbench.gp.inference.collapsed import collapsed
 from workbench.gp.optimisation.trails import Memory
-from workbench.gp.optimisation.training import History, maximise
+from workbench.gp.optimisation.training import History, maximise, scaled_callback
 
 _RESTARTS = 5               # of L-BFGS, while a slope is left
 
 
 def train(state, progress: bool, callback) -> History:
     """Maximise the objective at the best q plus log prior, from annealed starts where totals bind.
+
+    Where an evaluation takes long the search begins on fewer clusters.
 
     Parameters
     ----------
@@ -28,12 +32,33 @@ def train(state, progress: bool, callback) -> History:
     progress, callback
         As of ``fit``.
     """
-    if state.likelihood.has_noise and state.link.linear:
-        return ascend(state, progress, callback, evaluate=lambda pulse: closed_form(state))
-    rising = powers(state) if state.hyperparameters.free else []
-    if rising:
-        return train_annealed(state, rising, ascend, progress, callback)
-    return ascend(state, progress, callback)
+    closed = state.likelihood.has_noise and state.link.linear
+    evaluate = (lambda pulse: closed_form(state)) if closed else state.profile
+
+    def search(told) -> History:
+        rising = powers(state) if state.hyperparameters.free and not closed else []
+        if rising:
+            return train_annealed(state, rising, ascend, progress, told)
+        return ascend(state, progress, told, evaluate=evaluate)
+
+    few = coarser(state)
+    if few is None:
+        return search(callback)
+    start = state.hyperparameters.vector(), state.field.q_mean, state.field.q_covariance
+    begin, metric = begun(state, few, search, evaluate, callback)
+    if begin is not None and begin.cancelled:
+        return begin
+    if metric is None:
+        state.hyperparameters.assign(start[0])
+        state.restart(*start[1:])
+        return search(callback)
+    history = ascend(state, progress, scaled_callback(callback, 1, 3, 3), evaluate=evaluate,
+                     metric=metric)
+    history.notes.append(f"the search began on {len(few.x)} larger clusters "
+                         f"({len(begin.objective)} evaluations)")
+    history.notes += of_annealing(begin.notes)
+    history.elapsed += begin.elapsed
+    return history
 
 
 def closed_form(state) -> Tensor:
@@ -46,10 +71,11 @@ def closed_form(state) -> Tensor:
 
 
 def ascend(state, progress: bool, callback, steps: int | None = None,
-           tolerance: float | None = None, evaluate: Callable | None = None) -> History:
+           tolerance: float | None = None, evaluate: Callable | None = None,
+           metric: np.ndarray | None = None) -> History:
     """One ascent of the profiled objective, or of the one that ``evaluate`` gives.
 
-    ``steps`` and ``tolerance`` replace the options'.
+    ``steps`` and ``tolerance`` replace the options'; ``metric`` is as of `maximise`.
     """
     return maximise(
         evaluate or state.profile, state.hyperparameters,
@@ -58,6 +84,7 @@ def ascend(state, progress: bool, callback, steps: int | None = None,
         max_steps=steps or state.options.max_steps,
         tolerance=tolerance or state.options.tolerance,
         progress=progress, callback=callback, restarts=0 if tolerance else _RESTARTS,
+        metric=metric,
         memory=Memory(lambda: _carried(state), lambda carried: _carry(state, carried)),
     )
 

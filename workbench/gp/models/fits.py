@@ -100,6 +100,19 @@ class ModelFit:
         with torch.no_grad():
             return float(self.state.evidence())
 
+    def fitted_sum(self, bags: Bags) -> float:
+        """Sum over bags of the totals expected of them before any was observed.
+
+        Parameters
+        ----------
+        bags : Bags
+            Those that were trained on.
+        """
+        predicted = self.over(bags)
+        if self.state.rescaled:         # it works per unit of weight
+            predicted = predicted.scaled(bags.totals)
+        return float(predicted.mean.sum())
+
     def keep(self) -> Kept:
         """What `Model.recall` makes the fit of again."""
         return keep_state(self.state, self.history)

@@ -16,69 +16,75 @@ from torch import Tensor
 from workbench.checks import WorkbenchWarning
 from workbench.gp.numerics.linalg import FactorisationError
 from workbench.gp.optimisation.hyperparameters import HyperparameterSet
-from workbench.gp.optimisation.training import maximise
+from workbench.gp.optimisation.training import History
 
-_STEP = 1e-3        # of raw values, in the differences that the Hessian is made of
+# Of raw values, in the differences that the Hessian is made of; where the objective is that of a q
+# which is itself found to so many nats alone, its gradients are not sharp enough for small ones.
+STEP, STEP_OF_Q = 1e-3, 3e-2
 _LEAST = 1.0        # curvature: what the part does not know moves by one log unit at most
 
 
-def pilot(evidence: Callable[[], Tensor], hyperparameters: HyperparameterSet, options,
-          share: float) -> np.ndarray | None:
+def pilot(search: Callable[[], History], objective: Callable[[], Tensor],
+          hyperparameters: HyperparameterSet, share: float = 1.0, step: float = STEP
+          ) -> tuple[History | None, np.ndarray | None]:
     """Move hyperparameters to the optimum of a part of the data.
 
     Parameters
     ----------
-    evidence : callable
-        Log evidence of the part at the present hyperparameters.
+    search : callable
+        Searches for that optimum, and leaves hyperparameters there.
+    objective : callable
+        Of the part, with the log prior, at the present hyperparameters.
     hyperparameters : HyperparameterSet
         What is learnt; on return at the part's optimum.
-    options : Options
-        ``max_steps`` and ``tolerance``.
     share : float
         Of all observations that are in the part.
+    step : float
+        Of raw values, between the gradients whose differences are taken.
 
     Returns
     -------
-    array (P, P) or None
-        Root of the inverse Hessian that all data should have there; None, and hyperparameters as
-        they were, where the part cannot be fitted.
+    history : History or None
+        Of the part's search; None where the part cannot be fitted.
+    metric : array (P, P) or None
+        Root of the inverse Hessian that all data should have there. None where the part cannot be
+        fitted or its search did not converge, and hyperparameters are as they were; and where it
+        was cancelled, and they are the best that were found.
     """
-    start = hyperparameters.vector()
+    start, history = hyperparameters.vector(), None
     if len(start) == 0:
-        return None
-
-    def objective(_=None) -> Tensor:
-        return evidence() + hyperparameters.log_prior()
-
+        return None, None
     try:
         with warnings.catch_warnings():
             # What the part warns of, all data will warn of if it is so.
             warnings.simplefilter("ignore", WorkbenchWarning)
-            history = maximise(objective, hyperparameters, max_steps=options.max_steps,
-                               tolerance=options.tolerance, restarts=5)
-            hessian = _hessian(objective, hyperparameters) / share
+            history = search()
+            if history.cancelled:
+                return history, None
+            if history.converged:
+                hessian = _hessian(objective, hyperparameters, step) / share
+                if np.isfinite(hessian).all():
+                    values, vectors = np.linalg.eigh(hessian)
+                    return history, vectors / np.sqrt(np.maximum(values, _LEAST))
     except FactorisationError:
-        hyperparameters.assign(start)
-        return None
-    if not history.converged or not np.isfinite(hessian).all():
-        hyperparameters.assign(start)
-        return None
-    values, vectors = np.linalg.eigh(hessian)
-    return vectors / np.sqrt(np.maximum(values, _LEAST))
+        pass
+    hyperparameters.assign(start)
+    return history, None
 
 
-def _hessian(objective: Callable[[], Tensor], hyperparameters: HyperparameterSet) -> np.ndarray:
+def _hessian(objective: Callable[[], Tensor], hyperparameters: HyperparameterSet, step: float
+             ) -> np.ndarray:
     """Second derivatives of minus the objective, by central differences of its gradient."""
     centre, columns = hyperparameters.vector(), []
     for unit in np.eye(len(centre)):
         sides = []
         for sign in (1, -1):
-            hyperparameters.assign(centre + sign * _STEP * unit)
+            hyperparameters.assign(centre + sign * step * unit)
             for item in hyperparameters.free:
                 item.raw.grad = None
             objective().backward()
             sides.append(hyperparameters.gradient())
-        columns.append((sides[1] - sides[0]) / (2 * _STEP))
+        columns.append((sides[1] - sides[0]) / (2 * step))
     hyperparameters.assign(centre)
     found = np.array(columns)
     return (found + found.T) / 2

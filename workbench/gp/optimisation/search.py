@@ -54,10 +54,10 @@ class Search:
         # L-BFGS opens with a step of the size of the gradient, hundreds of nats per log unit here:
         # dividing the objective by the largest entry makes that first step one unit.
         self._scale: float | None = None if metric is None else 1.0
-        # In a metric half the square of the gradient is what is left to gain, in nats.
-        self._flat = 1e-6 if metric is None else 1e-3
+        # In a metric half the square of the gradient is what is left to gain, in nats: 2e-4.
+        self._flat = 1e-6 if metric is None else 2e-2
         # Steps near the optimum are small from the first: one that gains little is not the last.
-        self._sharper = 1.0 if metric is None else 0.01
+        self._sharper = 1.0 if metric is None else 0.1
         self._origin = hyperparameters.vector()
         self._metric = np.eye(len(self._origin)) if metric is None else metric
         self._jitter, self.failure = "", ""

@@ -30,7 +30,7 @@ from workbench.gp.models.summaries.fit import QuasiFit
 from workbench.gp.models.summaries.options import QuasiOptions
 from workbench.gp.optimisation.hyperparameters import Hyperparameter
 from workbench.gp.optimisation.pilot import pilot
-from workbench.gp.optimisation.training import History, maximise_evidence
+from workbench.gp.optimisation.training import History, maximise, maximise_evidence
 
 _LARGE = 5_000      # areas above which iterative solvers are the default
 # Areas from which a quarter of them is fitted first, but not fewer nor many more than are enough.
@@ -134,11 +134,16 @@ class QuasiState(EvidenceState):
             x, torch.arange(some, device=x.device), torch.ones(some).to(x), some, columns)))
         part.mean = self.field.mean
 
-        def evidence() -> Tensor:
+        def objective(_=None) -> Tensor:
             quasi = part.evidence(self.observed[rows], self.noise_variance()[rows])
-            return quasi + self._within()[rows].sum() if self.exact else quasi
+            found = quasi + self._within()[rows].sum() if self.exact else quasi
+            return found + self.hyperparameters.log_prior()
 
-        return pilot(evidence, self.hyperparameters, self.options, some / areas)
+        def search() -> History:
+            return maximise(objective, self.hyperparameters, max_steps=self.options.max_steps,
+                            tolerance=self.options.tolerance, restarts=5)
+
+        return pilot(search, objective, self.hyperparameters, some / areas)[1]
 
     def train(self, progress: bool, callback) -> History:
         """Maximise evidence plus log prior, then keep the posterior."""

@@ -74,6 +74,11 @@ class AveragedFit(VariationalFit):
         """Distribution of the bag parameter; see `VariationalFit.over`."""
         return self._mix(lambda fit: fit.over(bags, trained, area_effect))
 
+    def fitted_sum(self, bags: Bags) -> float:
+        """The mean over the members of theirs; see `ModelFit.fitted_sum`."""
+        sums = torch.tensor([fit.fitted_sum(bags) for fit in self.members]).to(self.weights)
+        return float(self.weights @ sums)
+
     def draw_latent(self, bags: Bags, samples: int, seed: int) -> Tensor:
         """Joint draws of f, each at one setting (samples, N)."""
         return self._draw(samples, seed, lambda fit, count, own: fit.draw_latent(bags, count, own))

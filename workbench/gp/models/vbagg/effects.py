@@ -24,6 +24,7 @@ from workbench.gp.likelihoods.moments import POINTS as LOG_POINTS
 from workbench.gp.numerics.linalg import floored
 from workbench.gp.predictive import LogNormal, Normal
 
+_CHUNK = 100_000
 _FIRST_ORDER = (
     "effects of areas given their totals act to first order, which is not enough here; use "
     "dtype='float64', or area_effect=False")
@@ -55,6 +56,25 @@ def has_effects(state) -> bool:
     return state.link.positive and (
         state.area_std is not None or float(state.nugget_variance.detach()) > 0
     )
+
+
+def expected_of_clusters(state) -> float:
+    """Sum over all bags of their totals by the clusters that are learnt on, effects at their prior.
+
+    Parameters
+    ----------
+    state : VariationalState
+        Of totals; not changed.
+    """
+    seen, field = state.learning, state.field
+    moments = [field.marginals(some) for some in seen.x.split(_CHUNK)]
+    mean, variance = (torch.cat(parts) for parts in zip(*moments, strict=True))
+    if seen.shift is not None:
+        mean = mean + seen.shift
+    if has_effects(state):
+        area = 0.0 if state.area_std is None else state.area_std.square()
+        variance = variance + state.nugget_variance + area
+    return float(seen.operator.bags.weight @ state.link.distribution(mean, variance).mean)
 
 
 def require_one_per_bag(trained: Tensor | None, count: int) -> None:

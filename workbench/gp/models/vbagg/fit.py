@@ -22,6 +22,7 @@ from workbench.gp.models.vbagg import draws
 from workbench.gp.models.vbagg.components import components
 from workbench.gp.models.vbagg.effects import (
     conditional,
+    expected_of_clusters,
     given_total,
     has_effects,
     multiplied,
@@ -31,13 +32,7 @@ from workbench.gp.models.vbagg.effects import (
 )
 from workbench.gp.models.vbagg.state import MOST_FEATURES
 from workbench.gp.numerics.recent import LastResult
-from workbench.gp.predictive import (
-    GammaMultiplied,
-    LogNormal,
-    Normal,
-    Predictive,
-    join,
-)
+from workbench.gp.predictive import GammaMultiplied, LogNormal, Normal, Predictive, join
 
 _CHUNK = 100_000
 
@@ -146,6 +141,13 @@ class VariationalFit(ModelFit):
         if not self.state.likelihood.multiplied:
             return join(parts)
         return GammaMultiplied(join([p.base for p in parts]), torch.cat([p.shape for p in parts]))
+
+    @torch.no_grad()
+    def fitted_sum(self, bags: Bags) -> float:
+        """As of `ModelFit.fitted_sum`; from clusters where all individuals would take long."""
+        if self.state.fits or not self.state.sees(bags):
+            return super().fitted_sum(bags)
+        return expected_of_clusters(self.state)
 
     def _over(self, bags: Bags, trained: Tensor | None) -> Predictive:
         state, field = self.state, self.state.field

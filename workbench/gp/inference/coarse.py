@@ -1,0 +1,98 @@
+"""Hyperparameters found on a few large clusters first, where an evaluation on all takes long.
+
+A quarter of the clusters takes a quarter of the time. Their objective is nearly that of all: the
+search on these then begins near its optimum, in the metric of the few's Hessian, and is short.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+from torch import Tensor
+
+from workbench.checks import Cancelled
+from workbench.gp.data.compression import compress
+from workbench.gp.fields.geometry import Geometry, geometry
+from workbench.gp.inference.parts import ENTRIES, part
+from workbench.gp.optimisation.pilot import STEP_OF_Q, pilot
+from workbench.gp.optimisation.training import Callback, History, scaled_callback
+
+_SHARE = 4                  # clusters of an area for one of the few
+_FEWEST, _MOST = 4, 10      # of these in an area
+_GAIN = 2.5                 # times as few as there must be at least
+
+
+def coarser(state) -> Geometry | None:
+    """Larger clusters of what a state learns on; None where these would not save much time.
+
+    Parameters
+    ----------
+    state : VariationalState
+        Not changed.
+    """
+    whole = state.design.learning
+    bags, width = whole.operator.bags, len(state.field.q_mean)
+    most = min(max(int(bags.sizes.max()) // _SHARE, _FEWEST), _MOST)
+    short = len(whole.x) * width < ENTRIES or not state.hyperparameters.free
+    if short or _GAIN * float(bags.sizes.clamp(max=most).sum()) > len(whole.x):
+        return None
+    clusters = compress(replace(bags, x=whole.x), most)
+    few = geometry(clusters.bags.x, type(whole.operator)(clusters.bags),
+                   clusters.concentration(bags.weight, whole.concentration))
+    return few if state.shard is None else part(few, state.shard.bags)
+
+
+def begun(state, few: Geometry, search: Callable[[Callback | None], History],
+          evaluate: Callable[[Callable[[], None]], Tensor], callback: Callback | None
+          ) -> tuple[History | None, np.ndarray | None]:
+    """Bring a state to its optimum on few clusters, from where it goes on with all.
+
+    Parameters
+    ----------
+    state : VariationalState
+        Its hyperparameters and q are changed in place.
+    few : Geometry
+        Of `coarser`.
+    search : callable
+        ``search(callback)`` brings it to the optimum of what it learns on.
+    evaluate : callable
+        ``evaluate(pulse)``: the objective of what it learns on.
+    callback : callable or None
+        As of ``fit``.
+
+    Returns
+    -------
+    history : History or None
+        Of the search on few, as of `pilot`.
+    metric : array (P, P) or None
+        As of `pilot`.
+    """
+    whole, found = state.learning, []
+
+    def searched() -> History:
+        found.append(search(scaled_callback(callback, 0, 3)))
+        found.extend((state.hyperparameters.vector(), state.field.q_mean, state.field.q_covariance))
+        state.restart(*found[2:])
+        return found[0]
+
+    def pulse() -> None:
+        if callback is not None:
+            callback(len(found[0].objective), found[0].objective[-1], 1 / 3)
+
+    state.learning = few
+    try:
+        history, metric = pilot(searched, lambda: evaluate(pulse), state.hyperparameters,
+                                step=STEP_OF_Q)
+    except (Cancelled, KeyboardInterrupt):
+        if not found:
+            raise
+        history, metric = found[0], None
+        history.cancelled = True
+        state.hyperparameters.assign(found[1])
+    finally:
+        state.learning = whole
+    if found:
+        state.restart(*found[2:])
+    return history, metric
