@@ -46,6 +46,14 @@ def fitted(source, link, lengthscales, compress, sign=1):
     return model.condition(source, values(link, lengthscales, sign))
 
 
+def lacking(state):
+    """What f of each cluster lacks."""
+    rates = []
+    with torch.no_grad():
+        correcting.on_all(state, rates.append)
+        return correcting.lacking(state, torch.cat(rates))
+
+
 def without(monkeypatch, source, link, lengthscales, sign=1):
     """The fit to clusters as they are."""
     with monkeypatch.context() as patched:
@@ -78,7 +86,7 @@ def test_wide_clusters_are_left_as_they_are_where_that_is_better(source, link, m
 def test_mean_rates_of_clusters_are_those_of_their_members(source, link, sign, monkeypatch):
     state = without(monkeypatch, source, link, NARROW, sign).state
     clusters = state.design.clusters
-    state.learning = replace(state.learning, shift=correcting.lacking(state))
+    state.learning = replace(state.learning, shift=lacking(state))
     with torch.no_grad():
         q = state.field.q_mean, state.field.q_covariance
         mean, variance = state.field.project(state.x).marginals(*q)
@@ -157,7 +165,7 @@ def test_settings_that_are_averaged_over_are_corrected_as_the_best_one(source):
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, FactorisationError])
 def test_what_was_found_before_is_kept_where_it_is_interrupted(source, error, monkeypatch):
-    def stop(state):
+    def stop(state, rate):
         raise error("stop")
 
     plain = without(monkeypatch, source, "exp", NARROW)
@@ -174,7 +182,7 @@ def test_nothing_is_lacking_where_members_are_alike(source):
     state = fitted(alike, "exp", NARROW, 1).state
     assert state.learning is not state.geometry
     with torch.no_grad():
-        assert float(correcting.lacking(state).abs().max()) < 1e-9
+        assert float(lacking(state).abs().max()) < 1e-9
 
 
 def test_what_cannot_be_seen_in_runs_is_left_as_it_is(source):

@@ -11,12 +11,14 @@ have, as their bags can be seen some at a time.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import torch
-from torch import Tensor
 
-from workbench.gp.inference.parts import ENTRIES, divided, in_parts, seen_in_learning
+from workbench.gp.fields.geometry import Geometry
+from workbench.gp.fields.projected import ProjectedData
+from workbench.gp.inference.parts import divided, in_parts, seen_in_learning
 from workbench.gp.models.vbagg.doubts import note_left
 from workbench.gp.numerics.linalg import FactorisationError
 from workbench.gp.numerics.shapes import PerIndividual
@@ -45,8 +47,9 @@ def correct(state, history: History) -> None:
     gain = 0.0
     try:
         with torch.no_grad():
-            before = on_all(state)
-            state.learning = replace(plain, shift=lacking(state))
+            rates: list[PerIndividual] = []
+            before = on_all(state, rates.append)
+            state.learning = replace(plain, shift=lacking(state, torch.cat(rates)))
             found = state.optimise_q(seen_in_learning(state))
             gain = on_all(state) - before
     except KeyboardInterrupt:
@@ -64,38 +67,42 @@ def correct(state, history: History) -> None:
                          "fitted better: more clusters (option compress) make the map better")
 
 
-def on_all(state) -> float:
+def on_all(state, tell: Callable[[PerIndividual], None] | None = None) -> float:
     """Objective of all individuals at the present q, in runs of bags that are freed in turn.
 
     Parameters
     ----------
     state : VariationalState
         Not changed.
+    tell : callable, optional
+        Is given the mean rates of each run's individuals, without effects, one run after the other.
     """
-    parts = divided(state, state.design.sketch)
-    return float(state.objective(parts, state.field.q_mean, state.field.q_covariance, anew=True))
+    parts, q = divided(state, state.design.sketch), (state.field.q_mean, state.field.q_covariance)
+
+    def project(some: Geometry) -> ProjectedData:
+        seen = state.project(some)
+        if tell is not None:
+            tell(state.link.distribution(*seen.projection.marginals(*q)).mean)
+        return seen
+
+    return float(state.objective(replace(parts, project=project), *q, anew=True))
 
 
-def lacking(state) -> PerIndividual:
+def lacking(state, rate: PerIndividual) -> PerIndividual:
     """What is to be added to f of each cluster (K,), by the present q.
 
     Parameters
     ----------
     state : VariationalState
         Not changed.
+    rate : Tensor (N,)
+        Mean rates of all individuals, without effects.
     """
     clusters, link = state.design.clusters, state.link
-    total = torch.zeros_like(clusters.bags.weight)
-    rows = max(1, ENTRIES // len(state.field.q_mean))
-    for start in range(0, len(state.x), rows):
-        some = slice(start, start + rows)
-        rate = link.distribution(*_moments(state, state.x[some])).mean
-        total.index_add_(0, clusters.of[some], state.bags.weight[some] * rate)
-    shift = link.lacking(*_moments(state, clusters.bags.x), total / clusters.bags.weight)
+    total = torch.zeros_like(clusters.bags.weight).index_add_(
+        0, clusters.of, state.bags.weight * rate)
+    own = state.field.project(clusters.bags.x).marginals(
+        state.field.q_mean, state.field.q_covariance)
+    shift = link.lacking(*own, total / clusters.bags.weight)
     # Rates that are zero or infinite to the last digit have nothing to compare.
     return torch.where(shift.isfinite(), shift, torch.zeros_like(shift))
-
-
-def _moments(state, x: Tensor) -> tuple[PerIndividual, PerIndividual]:
-    """Mean and variance of f at inputs (N,), without effects."""
-    return state.field.project(x).marginals(state.field.q_mean, state.field.q_covariance)
