@@ -43,11 +43,11 @@ def test_values_that_cannot_be_used_take_one_short_line():
     state = Paint(colour="blue")
     query = f"?colour=mauve&coats=500&glossy=maybe&{'x' * 90}=1&y=2"
     problems = state.read(query)
-    assert problems[:3] == ["colour=mauve (blue taken)", "coats=500 (0 taken)",
-                            "glossy=maybe (no taken)"]
+    assert problems[:3] == ["colour=mauve (blue used)", "coats=500 (0 used)",
+                            "glossy=maybe (no used)"]
     told = not_offered(problems)
-    assert told == ("Not offered here: colour=mauve (blue taken); coats=500 (0 taken); "
-                    "glossy=maybe (no taken); and 2 more.")
+    assert told == ("Not offered here: colour=mauve (blue used); coats=500 (0 used); "
+                    "glossy=maybe (no used); and 2 more.")
     assert max(map(len, problems)) < 60
     assert not_offered(state.read("colour=" + "long" * 50)).count("long") <= 6
 

@@ -190,7 +190,7 @@ def test_bad_addresses_take_one_short_line_that_covers_nothing_and_can_be_closed
     idle(page)
     notice = page.get_by_text("Not offered here:")
     expect(notice).to_have_count(1, timeout=WAIT)
-    expect(notice).to_have_text("Not offered here: number=99 (0 taken); colour=mauve (red taken); "
+    expect(notice).to_have_text("Not offered here: number=99 (0 used); colour=mauve (red used); "
                                 "shape (no such setting); and 2 more.")
     url(page, r"\?number=0&colour=red$")
     said, below = notice.bounding_box(), status(page).bounding_box()

@@ -136,7 +136,7 @@ def test_urls_restore_states_sessions_are_apart_and_errors_are_said(page, apps_u
     open_app(page, apps_url + QUICK + "&threshold=30&variance=0.1&lengthscale=-7&link=cubic")
     expect(status(page)).to_contain_text("24 areas")
     expect(status(page)).to_contain_text("above 30")
-    expect(page.get_by_text("link=cubic (exp taken); lengthscale=-7 (learnt taken)")).to_be_visible(
+    expect(page.get_by_text("link=cubic (exp used); lengthscale=-7 (learnt used)")).to_be_visible(
         timeout=WAIT)
     expect(page).to_have_url(re.compile("link=exp"))
     expect(page).to_have_url(re.compile("variance=0.1&"))

@@ -109,10 +109,10 @@ def test_undoing_a_fit_shows_the_preview_though_the_session_knows_the_fit():
     ("status=fitted&at=place:1,place/mean:2", FITTED, []),
     ("status=cancelled&at=place:1", CANCELLED, []),
     ("status=fitted&at=mean:2", FITTED, ["at=mean:2 (not hyperparameters; ignored)"]),
-    ("status=cancelled", PREVIEW, ["status=cancelled (preview taken)"]),
+    ("status=cancelled", PREVIEW, ["status=cancelled (preview used)"]),
     ("model=vbagg&at=a:1", PREVIEW, []),
     ("model=vbagg&status=fitted&at=evil", FITTED, ["at=evil (not hyperparameters; ignored)"]),
-    ("status=done", PREVIEW, ["status=done (preview taken)"])])
+    ("status=done", PREVIEW, ["status=done (preview used)"])])
 def test_a_status_without_its_fit_is_put_right(query, status, told):
     state = State()
     assert state.read(query) == told
@@ -137,8 +137,8 @@ def test_what_cannot_work_is_not_offered_until_it_can(name, wrong, needed):
 
 
 @pytest.mark.parametrize(("query", "told"), [
-    ("model=vbagg&link=identity&likelihood=poisson", "likelihood=poisson (normal taken)"),
-    ("model=aggregated-gp", "model=aggregated-gp (auto taken)")])
+    ("model=vbagg&link=identity&likelihood=poisson", "likelihood=poisson (normal used)"),
+    ("model=aggregated-gp", "model=aggregated-gp (auto used)")])
 def test_urls_that_cannot_work_are_put_right_in_a_few_words(query, told):
     state = State()
     assert state.read(query) == [told]

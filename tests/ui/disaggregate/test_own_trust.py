@@ -66,7 +66,7 @@ def test_the_truth_is_offered_only_of_data_that_know_it():
     state.add("own-1", offered(known=False))
     assert state.beside == "observed" and "Truth" not in state.param.beside.names
     assert state.impossible("beside") == {"known": labels.NO_FINE}
-    assert state.read("dataset=own-1&beside=known") == ["beside=known (observed taken)"]
+    assert state.read("dataset=own-1&beside=known") == ["beside=known (observed used)"]
     state.dataset = "simulated-country"
     assert "Truth" in state.param.beside.names
     assert not State(dataset="simulated-country").impossible("beside")

@@ -28,7 +28,7 @@ def test_bad_values_keep_the_default_and_are_named():
     problems = refused(State(), "?dataset=atlantis&lengthscale=-3&link=log&colour=red")
     assert [p.split(" ")[0] for p in problems] == [
         "dataset=atlantis", "link=log", "lengthscale=-3", "colour"]
-    assert problems[0] == "dataset=atlantis (simulated-country taken)"
+    assert problems[0] == "dataset=atlantis (simulated-country used)"
 
 
 def test_changing_the_dataset_resets_only_what_it_does_not_offer():
@@ -86,8 +86,8 @@ def test_what_is_looked_at_is_in_the_address():
     spec = state.spec()
     assert restored(state, given).spec() == spec == State().spec()
     assert state.read("place=-1&summand=<b>&scored=x&scores_as=y") == [
-        "summand=<b> (none taken)", "scored=x (held-out taken)", "scores_as=y (bars taken)",
-        "place=-1 (none taken)"]
+        "summand=<b> (ignored)", "scored=x (held-out used)", "scores_as=y (bars used)",
+        "place=-1 (ignored)"]
     state.place = "3"
     state.dataset = "korea"
     assert state.place == ""
@@ -109,7 +109,7 @@ def test_models_of_auto_can_be_explored_alone_where_the_data_allow_them():
     assert state.kernel == "linear+matern32" and len(state.param.kernel.names) == 7
     state.dataset = "swiss-roll"
     assert state.read("kernel=matern32(coordinates)") == [
-        "kernel=matern32(coordinates) (rbf taken)"]
+        "kernel=matern32(coordinates) (rbf used)"]
 
 
 def test_watchers_see_all_changes_of_a_dataset_at_once():

@@ -43,13 +43,13 @@ def test_bad_values_keep_the_default_and_are_named():
     assert [p.split(" ")[0] for p in problems] == [
         "kernel=cubic", "cells=13.5", "edges=2_1", "cell=12", "lengthscale=-3", "colour"]
     assert state.read("?edges=" + "_".join(str(0.05 * k) for k in range(1, 80))) != []
-    assert state.read("?story=0&tab=line&story=9") == ["story=9 (0 taken)"]
+    assert state.read("?story=0&tab=line&story=9") == ["story=9 (0 used)"]
 
 
 def test_california_is_offered_only_where_its_file_is(monkeypatch, tmp_path):
     monkeypatch.setenv("WORKBENCH_DATA", str(tmp_path))
     assert list(State().param.source.names) == ["Synthetic map"]
-    assert State().read("source=california")[0].startswith("source=california (made taken)")
+    assert State().read("source=california")[0].startswith("source=california (made used)")
     (tmp_path / "california").mkdir()
     (tmp_path / "california" / california.FILE).touch()
     rng, (x0, y0, x1, y1) = np.random.default_rng(0), california.BOUNDS

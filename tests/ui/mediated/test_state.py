@@ -63,7 +63,7 @@ def test_sliders_without_effect_say_why():
 def test_files_of_the_users_own_are_offered_only_where_they_are(monkeypatch, tmp_path):
     monkeypatch.setenv("WORKBENCH_DATA", str(tmp_path))
     assert "cmip6" not in State().param.source.names.values()
-    assert State().read("source=cmip6")[0].startswith("source=cmip6 (uk taken)")
+    assert State().read("source=cmip6")[0].startswith("source=cmip6 (uk used)")
 
 
 def test_models_share_bags_and_colours_and_keep_a_row_each():

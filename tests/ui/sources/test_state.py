@@ -81,7 +81,7 @@ def test_sources_that_cannot_be_are_refused(text):
 def test_a_chosen_source_that_cannot_be_is_refused(text):
     state, default = State(), State().query()
     problem, = state.read(urlencode({"chosen": text}))
-    assert problem in (f"chosen={short(text)} (1 taken)",
+    assert problem in (f"chosen={short(text)} (1 used)",
                        f"chosen={short(text)} (there are 2; the first is used)")
     assert state.query() == default
 

@@ -122,7 +122,7 @@ class State(param.Parameterized):
         """Take one choice; what was wrong with it, if anything."""
         match = [value for value in self._offered(name) if as_text(value) == text]
         if not match:
-            return [f"{name}={short(text)} ({as_text(getattr(self, name))} taken)"]
+            return [f"{name}={short(text)} ({as_text(getattr(self, name))} used)"]
         setattr(self, name, match[0])
         return []
 

@@ -269,10 +269,10 @@ FIT_FIRST = "Press Fit; then its best model can be explored on its own."
 
 def alone(name: str, weight: float, first: str, most: float) -> str:
     """Which model of a mixture can be explored on its own."""
-    which = (f"The model with the highest weight is {name} ({100 * weight:.0f} %)"
+    which = (f"The model with the highest weight is “{name}” ({100 * weight:.0f} %)"
              if name == first else
-             f"Of the models with a lengthscale, {name} has the highest weight "
-             f"({100 * weight:.0f} %; {first} has {100 * most:.0f} %, but no lengthscale)")
+             f"Of the models with a lengthscale, “{name}” has the highest weight "
+             f"({100 * weight:.0f} %; “{first}” has {100 * most:.0f} %, but no lengthscale)")
     return f"{which}. Explore it on its own, as already fitted; Undo returns to auto."
 
 

@@ -225,7 +225,7 @@ class State(state.State):
         if name in _TEXTS:
             good = _TEXTS[name].fullmatch(text) is not None
             setattr(self, name, text if good else "")
-            return [] if good else [f"{name}={short(text)} (none taken)"]
+            return [] if good else [f"{name}={short(text)} (ignored)"]
         if name != "at":
             return super()._read(name, text)
         read = read_mixture if self.model == AUTO else fitted.read
@@ -240,12 +240,12 @@ class State(state.State):
             wrong = getattr(self, name)
             if wrong in self.impossible(name):
                 setattr(self, name, instead)
-                problems.append(f"{name}={wrong} ({instead} taken)")
+                problems.append(f"{name}={wrong} ({instead} used)")
         if problems or self.status == PREVIEW:
             self.at = ""
         if self.status == fitted.CANCELLED and not self.at:
             self._show(UNFITTED)
-            problems.append(f"status={fitted.CANCELLED} ({PREVIEW} taken)")
+            problems.append(f"status={fitted.CANCELLED} ({PREVIEW} used)")
         return problems
 
     def fewer(self) -> str:
