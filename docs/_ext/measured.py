@@ -129,18 +129,20 @@ def slopes() -> pd.DataFrame:
     return pick(raw, None, {title: (name, plain) for name, title in titles.items()}, "parameter")
 
 
-@stored("pixels", "pixels.csv", command="python benchmarks/pixels.py --compress 10 [or 40] "
-                                        "--threads 1 [--overdispersion auto]")
+@stored("pixels", "pixels.csv", command="python benchmarks/pixels.py --compress 40 "
+                                        "--overdispersion auto --threads 2 [--compress 10 "
+                                        "--threads 1, --overdispersion none]")
 def pixels() -> pd.DataFrame:
     """Time and memory against the number of pixels: plain Poisson as in the paper, the default."""
     raw = pd.read_csv(RESULTS / "pixels.csv")
     names = {"none": "plain Poisson", "auto": "effects of areas and pixels"}
-    raw.index = [f"{count:,}, {names[kind]}" + ("" if most == 10 else f", {most} clusters")
+    raw.index = [f"{count:,}, {names[kind]}, {most} clusters"
                  + (", corrected" if q_on.startswith("corrected") else "")
                  for count, kind, most, q_on in zip(raw["pixels"], raw["overdispersion"],
                                                     raw["compress"], raw["q_on"], strict=True)]
     return pick(raw, None, {
-        "q found on": ("q_on", plain), "fit, s": ("fit_seconds", digits(0)),
+        "q found on": ("q_on", plain), "threads": ("threads", digits(0)),
+        "evaluations": ("evaluations", digits(0)), "fit, s": ("fit_seconds", digits(0)),
         "map, s": ("map_seconds", digits(1)), "peak memory, GiB": ("peak_gib", digits(2)),
         "correlation of log rates": ("log_rate_correlation", digits(3)),
         "pixels in 95 % intervals, %": ("coverage_95", lambda v: f"{100 * v:.0f}")}, "pixels")

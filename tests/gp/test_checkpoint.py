@@ -51,7 +51,7 @@ def fitted(case, callback=None):
     else:
         source = made.counts(bags, scale=1e3 if case == "vbagg-annealed" else 2.0)
     name = "aggregated-gp" if case == "aggregated-gp" else "vbagg"
-    with mock.patch.object(coarse, "ENTRIES", 1 if case == "vbagg-coarse" else coarse.ENTRIES):
+    with mock.patch.object(coarse, "_LONG", 1 if case == "vbagg-coarse" else coarse._LONG):
         return MODELS[name](**CASES[case]).fit(source, callback=callback)
 
 

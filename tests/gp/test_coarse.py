@@ -31,7 +31,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::workbench.checks.WorkbenchWarni
 @pytest.fixture(autouse=True)
 def large(monkeypatch):
     """Where few entries are many, and few individuals enough for clusters."""
-    monkeypatch.setattr(coarse, "ENTRIES", 1)
+    monkeypatch.setattr(coarse, "_LONG", 1)
     monkeypatch.setattr("workbench.gp.models.vbagg.design.SMALL", 10)
     monkeypatch.setattr("workbench.gp.models.vbagg.design.FEW_PAIRS", 10)
 
@@ -85,7 +85,7 @@ def test_quick_fits_and_clusters_that_save_little_are_left_alone(source, monkeyp
     assert coarse.coarser(state) is None            # a third less would be four of six
     fixed = VBAgg(**GIVEN, hyperparameters=made.values(VBAgg(**GIVEN, max_steps=1).fit(source)))
     assert coarse.coarser(VariationalState(fixed, source)) is None
-    monkeypatch.setattr(coarse, "ENTRIES", 10**9)
+    monkeypatch.setattr(coarse, "_LONG", 10**9)
     assert coarse.coarser(VariationalState(VBAgg(**GIVEN, compress=20), source)) is None
 
 

@@ -15,10 +15,11 @@ from torch import Tensor
 from workbench.checks import Cancelled
 from workbench.gp.data.compression import compress
 from workbench.gp.fields.geometry import Geometry, geometry
-from workbench.gp.inference.parts import ENTRIES, part
+from workbench.gp.inference.parts import part
 from workbench.gp.optimisation.pilot import STEP_OF_Q, pilot
 from workbench.gp.optimisation.training import Callback, History, scaled_callback
 
+_LONG = 1_000_000           # features of clusters from which it pays
 _SHARE = 4                  # clusters of an area for one of the few
 _FEWEST, _MOST = 4, 10      # of these in an area
 _GAIN = 2.5                 # times as few as there must be at least
@@ -35,7 +36,7 @@ def coarser(state) -> Geometry | None:
     whole = state.design.learning
     bags, width = whole.operator.bags, len(state.field.q_mean)
     most = min(max(int(bags.sizes.max()) // _SHARE, _FEWEST), _MOST)
-    short = len(whole.x) * width < ENTRIES or not state.hyperparameters.free
+    short = len(whole.x) * width < _LONG or not state.hyperparameters.free
     if short or _GAIN * float(bags.sizes.clamp(max=most).sum()) > len(whole.x):
         return None
     clusters = compress(replace(bags, x=whole.x), most)
@@ -47,7 +48,7 @@ def coarser(state) -> Geometry | None:
 def begun(state, few: Geometry, search: Callable[[Callback | None], History],
           evaluate: Callable[[Callable[[], None]], Tensor], callback: Callback | None
           ) -> tuple[History | None, np.ndarray | None]:
-    """Bring a state to its optimum on few clusters, from where it goes on with all.
+    """Bring a state near its optimum on few clusters, from where it goes on with all.
 
     Parameters
     ----------
@@ -56,7 +57,7 @@ def begun(state, few: Geometry, search: Callable[[Callback | None], History],
     few : Geometry
         Of `coarser`.
     search : callable
-        ``search(callback)`` brings it to the optimum of what it learns on.
+        ``search(callback)`` brings it near the optimum of what it learns on.
     evaluate : callable
         ``evaluate(pulse)``: the objective of what it learns on.
     callback : callable or None

@@ -18,6 +18,7 @@ from workbench.gp.optimisation.trails import Memory
 from workbench.gp.optimisation.training import History, maximise, scaled_callback
 
 _RESTARTS = 5               # of L-BFGS, while a slope is left
+_ROUGH = 1e-4               # tolerance on fewer clusters: near the optimum is near enough
 
 
 def train(state, progress: bool, callback) -> History:
@@ -35,17 +36,20 @@ def train(state, progress: bool, callback) -> History:
     closed = state.likelihood.has_noise and state.link.linear
     evaluate = (lambda pulse: closed_form(state)) if closed else state.profile
 
-    def search(told) -> History:
+    def search(told, tolerance: float | None = None) -> History:
+        def climb(state, progress, told, steps=None, rough=tolerance) -> History:
+            return ascend(state, progress, told, steps, rough, evaluate)
+
         rising = powers(state) if state.hyperparameters.free and not closed else []
         if rising:
-            return train_annealed(state, rising, ascend, progress, told)
-        return ascend(state, progress, told, evaluate=evaluate)
+            return train_annealed(state, rising, climb, progress, told)
+        return climb(state, progress, told)
 
     few = coarser(state)
     if few is None:
         return search(callback)
     start = state.hyperparameters.vector(), state.field.q_mean, state.field.q_covariance
-    begin, metric = begun(state, few, search, evaluate, callback)
+    begin, metric = begun(state, few, lambda told: search(told, _ROUGH), evaluate, callback)
     if begin is not None and begin.cancelled:
         return begin
     if metric is None:

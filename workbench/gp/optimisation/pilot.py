@@ -27,16 +27,16 @@ _LEAST = 1.0        # curvature: what the part does not know moves by one log un
 def pilot(search: Callable[[], History], objective: Callable[[], Tensor],
           hyperparameters: HyperparameterSet, share: float = 1.0, step: float = STEP
           ) -> tuple[History | None, np.ndarray | None]:
-    """Move hyperparameters to the optimum of a part of the data.
+    """Move hyperparameters to, or near, the optimum of a part of the data.
 
     Parameters
     ----------
     search : callable
-        Searches for that optimum, and leaves hyperparameters there.
+        Searches for that optimum, and leaves hyperparameters there, or near it.
     objective : callable
         Of the part, with the log prior, at the present hyperparameters.
     hyperparameters : HyperparameterSet
-        What is learnt; on return at the part's optimum.
+        What is learnt; on return where the search ended.
     share : float
         Of all observations that are in the part.
     step : float
@@ -48,8 +48,8 @@ def pilot(search: Callable[[], History], objective: Callable[[], Tensor],
         Of the part's search; None where the part cannot be fitted.
     metric : array (P, P) or None
         Root of the inverse Hessian that all data should have there. None where the part cannot be
-        fitted or its search did not converge, and hyperparameters are as they were; and where it
-        was cancelled, and they are the best that were found.
+        fitted, and hyperparameters are as they were; and where it was cancelled, and they are the
+        best that were found.
     """
     start, history = hyperparameters.vector(), None
     if len(start) == 0:
@@ -61,11 +61,10 @@ def pilot(search: Callable[[], History], objective: Callable[[], Tensor],
             history = search()
             if history.cancelled:
                 return history, None
-            if history.converged:
-                hessian = _hessian(objective, hyperparameters, step) / share
-                if np.isfinite(hessian).all():
-                    values, vectors = np.linalg.eigh(hessian)
-                    return history, vectors / np.sqrt(np.maximum(values, _LEAST))
+            hessian = _hessian(objective, hyperparameters, step) / share
+            if np.isfinite(hessian).all():
+                values, vectors = np.linalg.eigh(hessian)
+                return history, vectors / np.sqrt(np.maximum(values, _LEAST))
     except FactorisationError:
         pass
     hyperparameters.assign(start)
@@ -74,17 +73,17 @@ def pilot(search: Callable[[], History], objective: Callable[[], Tensor],
 
 def _hessian(objective: Callable[[], Tensor], hyperparameters: HyperparameterSet, step: float
              ) -> np.ndarray:
-    """Second derivatives of minus the objective, by central differences of its gradient."""
-    centre, columns = hyperparameters.vector(), []
-    for unit in np.eye(len(centre)):
-        sides = []
-        for sign in (1, -1):
-            hyperparameters.assign(centre + sign * step * unit)
-            for item in hyperparameters.free:
-                item.raw.grad = None
-            objective().backward()
-            sides.append(hyperparameters.gradient())
-        columns.append((sides[1] - sides[0]) / (2 * step))
+    """Second derivatives of minus the objective, by differences of its gradient."""
+    centre = hyperparameters.vector()
+
+    def slope(vector: np.ndarray) -> np.ndarray:
+        hyperparameters.assign(vector)
+        for item in hyperparameters.free:
+            item.raw.grad = None
+        objective().backward()
+        return hyperparameters.gradient()
+
+    here = slope(centre)
+    found = np.array([here - slope(centre + step * unit) for unit in np.eye(len(centre))]) / step
     hyperparameters.assign(centre)
-    found = np.array(columns)
     return (found + found.T) / 2

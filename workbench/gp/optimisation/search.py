@@ -58,7 +58,7 @@ class Search:
         self._flat = 1e-6 if metric is None else 2e-2
         # Steps near the optimum are small from the first: one that gains little is not the last.
         self._sharper = 1.0 if metric is None else 0.1
-        self._origin = hyperparameters.vector()
+        self._origin, self._known = hyperparameters.vector(), metric is not None
         self._metric = np.eye(len(self._origin)) if metric is None else metric
         self._jitter, self.failure = "", ""
 
@@ -86,7 +86,9 @@ class Search:
             # Far from the optimum gradients are huge, and so is what the tests of convergence
             # let pass in units of the first: begin again in units of the last.
             gradient = self._metric.T @ self.best.gradient / self._scale
-            decrement = 0.5 * self._scale * float(gradient @ (result.hess_inv @ gradient))
+            # The steps beside an optimum tell little of the curvature, which a metric knows.
+            newton = self._scale * gradient if self._known else result.hess_inv @ gradient
+            decrement = 0.5 * self._scale * float(gradient @ newton)
             ended = result.success or result.status == _ABNORMAL
             # What rounding hides of the objective cannot be asked for.
             blur = 50 * eps * (1 + abs(self.best.value))
