@@ -63,6 +63,7 @@ def one(pixels: int, inducing: int, compress: int, overdispersion: str, threads:
     std = prediction.std.values
     done = time.perf_counter()
     low, high = (bound.values for bound in prediction.interval(0.95))
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20     # before the products
     peak = _peak()
     return {
         "pixels": ds.sizes["individual"], "areas": ds.sizes["bag"], "inducing": inducing,
@@ -70,7 +71,7 @@ def one(pixels: int, inducing: int, compress: int, overdispersion: str, threads:
         "q_on": _q_on(fit.inner.state),
         "fit_seconds": fitted - started, "map_seconds": done - fitted,
         "evaluations": len(fit.history), "converged": fit.converged,
-        "peak_gib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20,
+        "peak_gib": memory,
         "objective": fit.objective, "log_rate_correlation": float(
             np.corrcoef(np.log(mean), np.log(truth))[0, 1]),
         "coverage_95": float(np.mean((low <= truth) & (truth <= high))),

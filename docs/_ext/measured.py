@@ -142,10 +142,10 @@ def pixels() -> pd.DataFrame:
                                                     raw["compress"], raw["q_on"], strict=True)]
     return pick(raw, None, {
         "q found on": ("q_on", plain), "threads": ("threads", digits(0)),
-        "evaluations": ("evaluations", digits(0)), "fit, s": ("fit_seconds", digits(0)),
+        "evaluations of all": ("evaluations", digits(0)), "fit, s": ("fit_seconds", digits(0)),
         "map, s": ("map_seconds", digits(1)), "peak memory, GiB": ("peak_gib", digits(2)),
         "correlation of log rates": ("log_rate_correlation", digits(3)),
-        "pixels in 95 % intervals, %": ("coverage_95", lambda v: f"{100 * v:.0f}")}, "pixels")
+        "pixels in 95 % intervals, %": ("coverage_95", lambda v: f"{100 * v:.1f}")}, "pixels")
 
 
 @stored("fit-memory", "fit_memory.csv", command="python benchmarks/fit_memory.py")

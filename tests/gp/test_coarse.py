@@ -1,4 +1,7 @@
-"""Searches that begin on fewer clusters: the same optimum in fewer evaluations of all."""
+"""Searches that begin on fewer clusters: an optimum in fewer evaluations of all.
+
+Here it is the one that a search on all reaches; where there are several it may be another.
+"""
 
 from dataclasses import replace
 
@@ -60,18 +63,30 @@ def test_the_optimum_is_the_same_and_is_reached_in_fewer_evaluations(source, nam
         source = made.continuous(source.bags, aggregation="sum")
     whole, led = alone(monkeypatch, source, CASES[name]), VBAgg(**GIVEN | CASES[name]).fit(source)
     assert whole.history.converged and led.history.converged
-    assert led.objective >= whole.objective - 2e-3
+    assert max(led.history.objective) >= max(whole.history.objective) - 2e-3     # with the prior
     assert len(led.history.objective) < 0.7 * len(whole.history.objective)
     assert any(note.startswith(SAID) for note in led.history.notes)
     torch.testing.assert_close(led.at(source.bags).mean, whole.at(source.bags).mean,
                                rtol=0.02, atol=1e-3)
 
 
+@pytest.mark.slow
+def test_sharp_totals_do_not_keep_the_search_from_moving_far(source):
+    """The range is one of raw values, however short the steps of a metric are."""
+    sharp = replace(source, targets=replace(
+        source.targets, value=(1e5 * source.targets.value).round()))
+    options = {"kernel": "linear", "link": "exp", "compress": 20, "overdispersion": "none",
+               "nugget": 0.0}
+    fit = VBAgg(**GIVEN | options).fit(sharp)
+    assert any(note.startswith(SAID) for note in fit.history.notes)
+    assert fit.history.converged and not any("end of the range" in n for n in fit.history.notes)
+
+
 def test_clusters_are_a_few_of_an_area_and_keep_weights_and_white_noise(source):
     state = VariationalState(VBAgg(**GIVEN, compress=20), source)
     few, whole = coarse.coarser(state), state.design.learning
     bags = few.operator.bags
-    assert len(whole.x) == 30 * 20 and len(few.x) == 30 * 5
+    assert len(whole.x) == 30 * 20 and len(few.x) == 30 * 10
     torch.testing.assert_close(bags.totals, whole.operator.bags.totals)
     # What a nugget leaves in an area's mean is the same on either clusters.
     concentration = [torch.zeros(30).to(seen.x).index_add(
@@ -81,8 +96,8 @@ def test_clusters_are_a_few_of_an_area_and_keep_weights_and_white_noise(source):
 
 
 def test_quick_fits_and_clusters_that_save_little_are_left_alone(source, monkeypatch):
-    state = VariationalState(VBAgg(**GIVEN, compress=6), source)
-    assert coarse.coarser(state) is None            # a third less would be four of six
+    state = VariationalState(VBAgg(**GIVEN, compress=5), source)
+    assert coarse.coarser(state) is None            # four of five would save little
     fixed = VBAgg(**GIVEN, hyperparameters=made.values(VBAgg(**GIVEN, max_steps=1).fit(source)))
     assert coarse.coarser(VariationalState(fixed, source)) is None
     monkeypatch.setattr(coarse, "_LONG", 10**9)
@@ -113,12 +128,21 @@ def test_processes_that_share_the_bags_share_the_few_clusters(source):
 
 @pytest.mark.parametrize("fails", ["search", "hessian"])
 def test_where_the_few_cannot_be_fitted_the_search_is_as_without_them(source, fails, monkeypatch):
-    def broken(*given):
-        raise FactorisationError("indefinite")
-
-    options = CASES["effects"] | {"max_steps": 8 if fails == "search" else 100}
-    monkeypatch.setattr(pilot, "_hessian", broken)      # of a search that ends, as it is then
+    options, profile = CASES["effects"], VariationalState.profile
     whole = alone(monkeypatch, source, options)
+
+    def failing(state, pulse=None):
+        if state.learning is not state.design.learning:
+            raise FactorisationError("indefinite")
+        return profile(state, pulse)
+
+    def broken(*given):
+        raise torch.linalg.LinAlgError("no eigenvalues")
+
+    if fails == "search":
+        monkeypatch.setattr(VariationalState, "profile", failing)
+    else:
+        monkeypatch.setattr(pilot, "_hessian", broken)
     fit = VBAgg(**GIVEN | options).fit(source)
     assert not any(note.startswith(SAID) for note in fit.history.notes)
     assert fit.history.objective == whole.history.objective
@@ -126,8 +150,11 @@ def test_where_the_few_cannot_be_fitted_the_search_is_as_without_them(source, fa
 
 
 @pytest.mark.parametrize("fraction", [0.0, 1 / 3])
-def test_a_fit_can_be_cancelled_while_it_begins(source, fraction):
+@pytest.mark.parametrize("name", ["effects", "closed form"])
+def test_a_fit_can_be_cancelled_while_it_begins(source, name, fraction, monkeypatch):
     """In the search on few, and while their Hessian is found."""
+    monkeypatch.setattr(coarse, "PULSE_SECONDS", 0.0)
+    source = made.continuous(source.bags) if name == "closed form" else source
     told = []
 
     def callback(step, objective, share):
@@ -135,8 +162,12 @@ def test_a_fit_can_be_cancelled_while_it_begins(source, fraction):
         if step >= 3 and share >= fraction - 1e-12:
             raise wb.Cancelled("enough")
 
-    fit = VBAgg(**GIVEN | CASES["effects"]).fit(source, callback=callback)
+    fit = VBAgg(**GIVEN | CASES[name]).fit(source, callback=callback)
     assert fit.history.cancelled and max(told) <= 1 / 3 + 1e-12
+    assert not fit.history.converged
+    assert any("cancelled after" in note for note in fit.history.notes)
+    clusters = [note for note in fit.history.notes if "learnt on" in note]
+    assert clusters and not any(str(len(fit.state.design.learning.x)) in note for note in clusters)
     assert told == sorted(told)
     learning = fit.state.learning
     assert learning is fit.state.design.learning        # not the few

@@ -116,6 +116,19 @@ def test_inducing_inputs_are_distinct_data_in_the_terms_columns():
     assert len(inducing_inputs(term, x, 500)) == 50
 
 
+def test_of_very_many_distinct_rows_inducing_inputs_are_sought_among_a_part(monkeypatch):
+    x = torch.randn(50, 4, generator=torch.manual_seed(2), dtype=torch.float64)
+    term = build("linear+matern32", COLUMNS, x.repeat(3, 1))[1]
+    whole = inducing_inputs(term, x.repeat(3, 1), 7, seed=3)
+    monkeypatch.setattr("workbench.gp.kernels.grammar._ENOUGH", 50)     # distinct ones of 150
+    assert torch.equal(inducing_inputs(term, x.repeat(3, 1), 7, seed=3), whole)
+    monkeypatch.setattr("workbench.gp.kernels.grammar._ENOUGH", 12)
+    few = inducing_inputs(term, x[:49], 20, seed=3)
+    rows = {tuple(r) for r in x[:, 2:].tolist()}
+    assert len({tuple(r) for r in few.tolist()}) == len(few) == 12
+    assert all(tuple(r) in rows for r in few[:, 2:].tolist())
+
+
 EVERY = {
     "constant": {"constant.variance"},
     "linear": {"linear.variance"},

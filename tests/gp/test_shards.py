@@ -24,13 +24,15 @@ CASES = {
     "negative binomial": {"link": "exp", "likelihood": "negative-binomial"},
     "normal": {"link": "identity", "likelihood": "normal"},         # is not shared out
     "in parts": {"link": "exp", "overdispersion": "area", "nugget": "learn"},
+    "begun on fewer": {"link": "exp", "overdispersion": "area", "nugget": "learn"},
 }
+BEGUN = "begun on fewer"
 #: What one process finds of each case; run by each of several.
 PROGRAM = """
 import json, sys, warnings
 import torch, torch.distributed as dist
 import workbench as wb
-from workbench.gp.inference import parts
+from workbench.gp.inference import coarse, parts
 from workbench.gp.inference.shards import shared_out
 from workbench.gp.models.vbagg.model import VBAgg
 from workbench.gp.models.vbagg.state import VariationalState
@@ -46,6 +48,8 @@ for name, options in json.loads(sys.argv[1]).items():
     given = {"kernel": "linear+rbf", "inducing": 15, **options}
     # Some bags of a share at a time, which one process sees all together.
     parts.ENTRIES = 1_500 if name == "in parts" and sys.argv[2] == "shared" else usual
+    coarse._LONG = 1 if name == "begun on fewer" else 10**9
+    coarse._SHARE = 4
     state = VariationalState(VBAgg(**given), to_source(ds))
     with shared_out(state):
         individuals = len(state.learning.x)
@@ -73,6 +77,13 @@ if sys.argv[2] == "shared":
             raise Cancelled
     one = wb.VBAgg(kernel="linear+rbf", inducing=15).fit(ds, callback=stop)
     found["stopped"] = {"cancelled": one.cancelled, "steps": len(one.history)}
+    coarse._LONG, coarse.PULSE_SECONDS = 1, 0.0
+    def stop_between(step, objective, share):
+        if rank == 0 and share == 1 / 3:            # while the curvature is found
+            raise Cancelled
+    one = wb.VBAgg(kernel="linear+rbf", inducing=15).fit(ds, callback=stop_between)
+    found["stopped between"] = {"cancelled": one.cancelled, "steps": len(one.history)}
+    coarse._LONG = 10**9
     try:
         model.fit(ds.assign(value=ds["value"] + (rank == 1)))
         found["unlike"] = ""
@@ -120,6 +131,7 @@ def test_two_processes_find_what_one_does(found, name):
     assert min(one["individuals"] for one in both) > 0.3 * whole
     for one in both:
         assert (one["runs"] > 1) == (name == "in parts")
+        assert any("search began on" in note for note in one["notes"]) == (name == BEGUN)
         assert one["value"] == pytest.approx(alone["value"], rel=1e-9)
         np.testing.assert_allclose(one["gradient"], alone["gradient"], rtol=1e-5, atol=1e-6)
         assert one["objective"] == pytest.approx(alone["objective"], abs=1e-4)
@@ -139,6 +151,8 @@ def test_a_stop_of_one_process_stops_all(found):
     _, *both = found
     assert [one["stopped"]["cancelled"] for one in both] == [True, True]
     assert both[0]["stopped"]["steps"] == both[1]["stopped"]["steps"] >= 3
+    assert [one["stopped between"]["cancelled"] for one in both] == [True, True]
+    assert both[0]["stopped between"]["steps"] == both[1]["stopped between"]["steps"]
 
 
 def test_other_data_in_one_process_are_refused_by_all(found):

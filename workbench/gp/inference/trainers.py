@@ -6,6 +6,7 @@ gradients find it, starting from the last one.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping
 
 import numpy as np
@@ -48,20 +49,20 @@ def train(state, progress: bool, callback) -> History:
     few = coarser(state)
     if few is None:
         return search(callback)
-    start = state.hyperparameters.vector(), state.field.q_mean, state.field.q_covariance
+    started = time.perf_counter()
     begin, metric = begun(state, few, lambda told: search(told, _ROUGH), evaluate, callback)
     if begin is not None and begin.cancelled:
         return begin
+    told = scaled_callback(callback, 1, 3, 3)
     if metric is None:
-        state.hyperparameters.assign(start[0])
-        state.restart(*start[1:])
-        return search(callback)
-    history = ascend(state, progress, scaled_callback(callback, 1, 3, 3), evaluate=evaluate,
-                     metric=metric)
-    history.notes.append(f"the search began on {len(few.x)} larger clusters "
-                         f"({len(begin.objective)} evaluations)")
-    history.notes += of_annealing(begin.notes)
-    history.elapsed += begin.elapsed
+        history = search(told)
+    else:
+        history = ascend(state, progress, told, evaluate=evaluate, metric=metric)
+        history.notes.append(
+            f"the search began on fewer clusters ({len(begin.objective)} evaluations, and "
+            f"{len(metric) + 1} for the curvature)")
+        history.notes += [f"{one} (on these fewer clusters)" for one in of_annealing(begin.notes)]
+    history.elapsed = time.perf_counter() - started
     return history
 
 

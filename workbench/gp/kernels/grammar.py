@@ -45,7 +45,7 @@ _COVARIATE_TERMS = ("linear", "rbf")
 _FACTOR = re.compile(r"^(ard-)?([a-z0-9]+)(?:\(([^()]+)\))?$")
 
 _RECENT = ResultCache(16)    # inducing inputs
-_ENOUGH = 100_000            # individuals that inducing inputs are sought among
+_ENOUGH = 100_000            # distinct rows that inducing inputs are sought among
 
 
 @dataclass
@@ -188,8 +188,8 @@ def build(kernel: str | gpytorch.kernels.Kernel, columns: Columns, x: Inputs,
 def inducing_inputs(term: Term, x: Inputs, count: int, seed: int = 0) -> Inputs:
     """Up to ``count`` k-means++ seeds among the distinct rows of the term's columns.
 
-    Of hundreds of thousands they are sought among a random part, which is spread as wide. Other
-    columns are set to their mean, zero in standardised units: the term ignores them.
+    Of hundreds of thousands they are sought among a random part. Other columns are set to their
+    mean, zero in standardised units: the term ignores them.
 
     References
     ----------
@@ -205,10 +205,9 @@ def inducing_inputs(term: Term, x: Inputs, count: int, seed: int = 0) -> Inputs:
 def _spread_out(table: Inputs, count: int, seed: int) -> Inputs:
     from sklearn.cluster import kmeans_plusplus
 
-    rows = table.cpu().numpy()
-    if len(rows) > _ENOUGH:
-        rows = np.random.default_rng(seed).choice(rows, _ENOUGH, replace=False)
-    distinct = np.unique(rows, axis=0)
+    distinct = np.unique(table.cpu().numpy(), axis=0)
+    if len(distinct) > _ENOUGH:
+        distinct = np.random.default_rng(seed).choice(distinct, _ENOUGH, replace=False)
     if len(distinct) > count:
         distinct, _ = kmeans_plusplus(distinct, count, random_state=seed)
     return torch.as_tensor(distinct)

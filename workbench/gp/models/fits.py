@@ -101,12 +101,17 @@ class ModelFit:
             return float(self.state.evidence())
 
     def fitted_sum(self, bags: Bags) -> float:
-        """Sum over bags of the totals expected of them before any was observed.
+        """Sum over bags of their expected totals, with effects of areas at their prior.
 
         Parameters
         ----------
         bags : Bags
             Those that were trained on.
+
+        Returns
+        -------
+        float
+            In units of the data's totals.
         """
         predicted = self.over(bags)
         if self.state.rescaled:         # it works per unit of weight

@@ -11,6 +11,7 @@ import warnings
 from collections.abc import Callable
 
 import numpy as np
+import torch
 from torch import Tensor
 
 from workbench.checks import WorkbenchWarning
@@ -65,7 +66,7 @@ def pilot(search: Callable[[], History], objective: Callable[[], Tensor],
             if np.isfinite(hessian).all():
                 values, vectors = np.linalg.eigh(hessian)
                 return history, vectors / np.sqrt(np.maximum(values, _LEAST))
-    except FactorisationError:
+    except (FactorisationError, torch.linalg.LinAlgError):
         pass
     hyperparameters.assign(start)
     return history, None

@@ -18,7 +18,7 @@ from workbench.gp.optimisation.hyperparameters import HyperparameterSet
 from workbench.gp.optimisation.trails import Evaluation, Record
 
 Callback = Callable[[int, float, float], None]
-_PULSE_SECONDS = 0.5
+PULSE_SECONDS = 0.5         # between two callbacks in a long evaluation, at least
 # Decrement in nats, half the squared length of the gradient in the metric of L-BFGS's curvature:
 # what needs no restart, and what a fit that has not converged leaves.
 _REST, _LEFT = 1e-3, 0.1
@@ -54,12 +54,15 @@ class Search:
         # L-BFGS opens with a step of the size of the gradient, hundreds of nats per log unit here:
         # dividing the objective by the largest entry makes that first step one unit.
         self._scale: float | None = None if metric is None else 1.0
-        # In a metric half the square of the gradient is what is left to gain, in nats: 2e-4.
-        self._flat = 1e-6 if metric is None else 2e-2
+        # In a metric half the square of the gradient is what is left to gain, in nats.
+        few = max(1, len(hyperparameters.vector()))
+        self._flat = 1e-6 if metric is None else (2 * _REST / few) ** 0.5
         # Steps near the optimum are small from the first: one that gains little is not the last.
         self._sharper = 1.0 if metric is None else 0.1
         self._origin, self._known = hyperparameters.vector(), metric is not None
         self._metric = np.eye(len(self._origin)) if metric is None else metric
+        # Raw values are logarithms (or the mean of f): a box of e±25 only stops overflow.
+        self._box = _RANGE / np.abs(self._metric).max(0, initial=0.0)
         self._jitter, self.failure = "", ""
 
     def evaluate_once(self) -> None:
@@ -73,8 +76,7 @@ class Search:
     def climb(self, tolerance: float, restarts: int) -> None:
         """Search by L-BFGS, again from the best point while that leaves something to gain."""
         start, sharp = np.zeros(len(self._origin)), self._sharper * tolerance
-        # Raw values are logarithms (or the mean of f): a box of e±25 only stops overflow.
-        box = [(-_RANGE, _RANGE)] * len(start)
+        box = list(zip(-self._box, self._box, strict=True))
         eps = torch.finfo(next(iter(self._hyperparameters.free)).raw.dtype).eps
         for _ in range(1 + restarts):
             before = -np.inf if self.best is None else self.best.value
@@ -86,7 +88,8 @@ class Search:
             # Far from the optimum gradients are huge, and so is what the tests of convergence
             # let pass in units of the first: begin again in units of the last.
             gradient = self._metric.T @ self.best.gradient / self._scale
-            # The steps beside an optimum tell little of the curvature, which a metric knows.
+            # Steps beside an optimum tell little of the curvature: in a metric it is the metric's,
+            # in which what nothing is known of is held back by a nat for a log unit.
             newton = self._scale * gradient if self._known else result.hess_inv @ gradient
             decrement = 0.5 * self._scale * float(gradient @ newton)
             ended = result.success or result.status == _ABNORMAL
@@ -102,7 +105,7 @@ class Search:
                 break
             start = self._best_step()
             sharp = min(tolerance, 0.1 * rest / abs(self.best.value))
-            self._scale = None
+            self._scale = 1.0 if self._known else None
         self.history.converged = ended and decrement <= left
         self._note_failure(result, ended, decrement)
 
@@ -121,7 +124,7 @@ class Search:
             self.history.notes.append(self.best.jitter)
         if len(self._origin):
             self.history.notes += at_bound(
-                self._hyperparameters, self._best_step() / _RANGE, self._metric)
+                self._hyperparameters, self._best_step() / self._box, self._metric)
 
     def _best_step(self) -> np.ndarray:
         return np.linalg.solve(self._metric, self.best.vector - self._origin)
@@ -195,7 +198,7 @@ class Search:
             self._callback(step, self.history.objective[-1], min(1.0, step / self._max_steps))
 
     def _pulse(self) -> None:
-        if self.history.objective and time.perf_counter() - self._told > _PULSE_SECONDS:
+        if self.history.objective and time.perf_counter() - self._told > PULSE_SECONDS:
             self._tell()
 
 

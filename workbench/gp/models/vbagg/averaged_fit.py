@@ -76,8 +76,8 @@ class AveragedFit(VariationalFit):
 
     def fitted_sum(self, bags: Bags) -> float:
         """The mean over the members of theirs; see `ModelFit.fitted_sum`."""
-        sums = torch.tensor([fit.fitted_sum(bags) for fit in self.members]).to(self.weights)
-        return float(self.weights @ sums)
+        return sum(share * fit.fitted_sum(bags)
+                   for share, fit in zip(self.weights.tolist(), self.members, strict=True))
 
     def draw_latent(self, bags: Bags, samples: int, seed: int) -> Tensor:
         """Joint draws of f, each at one setting (samples, N)."""

@@ -65,6 +65,11 @@ def expected_of_clusters(state) -> float:
     ----------
     state : VariationalState
         Of totals; not changed.
+
+    Returns
+    -------
+    float
+        In units of the totals.
     """
     seen, field = state.learning, state.field
     moments = [field.marginals(some) for some in seen.x.split(_CHUNK)]

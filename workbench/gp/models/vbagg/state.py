@@ -247,9 +247,10 @@ class VariationalState(Recalled):
             learn_inducing_inputs(self, history, progress, callback)
         clustered = self.learning is not self.geometry
         if clustered:
+            number = "" if history.cancelled else f"{len(self.learning.x)} "
             history.notes.append(
-                f"hyperparameters learnt on {len(self.learning.x)} clusters of {len(self.x)} "
-                "individuals (option compress); the map uses all individuals")
+                f"hyperparameters learnt on {number}clusters of {len(self.x)} individuals (option "
+                "compress); the map uses all individuals")
         if not self.fits:
             if clustered:
                 correct(self, history)
