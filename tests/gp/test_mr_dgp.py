@@ -496,8 +496,8 @@ def test_a_cancelled_joint_step_leaves_a_whole_tree(at_the_end, sources, monkeyp
         if held and (fraction == 1.0 or not at_the_end) and not held[0][0].raw.requires_grad:
             raise Cancelled
 
-    for module in (search, joint_module):
-        monkeypatch.setattr(module, "_PULSE_SECONDS", 0.0)
+    monkeypatch.setattr(search, "PULSE_SECONDS", 0.0)
+    monkeypatch.setattr(joint_module, "_PULSE_SECONDS", 0.0)
     monkeypatch.setattr(Joint, "__init__", remember)
     options = OPTIONS | {"inducing": 8, "max_steps": 10, "tolerance": 1e-2, "samples": 8}
     tree = MRDGP(**options | {"joint_steps": 50}).fit(sources, callback=stop)
