@@ -147,7 +147,7 @@ def train_annealed(state, rising: list[float], ascend: Callable[..., History], p
 
 
 def of_annealing(notes: list[str]) -> list[str]:
-    """Those of the notes of a `History` that tell of annealed starts."""
+    """The notes of a `History` that are about annealed starts."""
     return [note for note in notes if note.startswith((_TIGHT, SEVERAL_OPTIMA))]
 
 
