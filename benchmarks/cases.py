@@ -29,8 +29,8 @@ from workbench.checks import InputError
 from workbench.datasets import load
 from workbench.evaluation import coverage, crps, poisson_deviance, rescale_to_totals, rmse
 from workbench.evaluation.baselines import (
+    BaselineFit,
     DasymetricClasses,
-    PlainFit,
     PoissonKriging,
     PopulationSplit,
     TotalsGLM,
@@ -55,7 +55,7 @@ class OracleGLM:
     How far a log-linear map of these covariates can get; nobody has it where it is needed.
     """
 
-    def fit(self, ds: xr.Dataset) -> PlainFit:
+    def fit(self, ds: xr.Dataset) -> BaselineFit:
         """Fit to individuals; the dispersion is theirs within areas."""
         x, weight, y = (ds[name].values for name in ("covariates", "weight", "individual_value"))
         model = make_pipeline(StandardScaler(), PoissonRegressor(alpha=0, max_iter=10_000,
@@ -64,7 +64,8 @@ class OracleGLM:
         pinned = rescale_to_totals(ds, model.predict(x) * weight).values
         spread, _ = log_sds(y, pinned, np.arange(y.size), ds.sizes["bag"] + x.shape[1],
                             "individual")
-        return PlainFit("oracle GLM", lambda new: model.predict(new["covariates"].values), spread)
+        return BaselineFit(
+            "oracle GLM", lambda new: model.predict(new["covariates"].values), spread)
 
 
 MODELS: dict[str, object] = {

@@ -68,7 +68,9 @@ def main(areas: int = 0, threads: int = 1, case: str = "") -> None:
         number, solver = case.split(":")
         print(json.dumps(once(int(number), solver, threads)))
         return
-    rows = []
+    rows, known = [], sorted({number for number, _ in CASES})
+    if areas not in (0, *known):
+        raise SystemExit(f"no case of {areas} areas; known are {known}, or 0 for all")
     for number, solver in CASES:
         if areas in (0, number):
             done = subprocess.run(
