@@ -1,12 +1,13 @@
 """Figure 5 of Hamelijnck et al. 2019 at full size: fully Bayesian posteriors of each likelihood.
 
-    python benchmarks/full_bayes.py                    # Gibbs, some 20 minutes
+    python benchmarks/full_bayes.py                    # Gibbs, some five minutes a seed
     python benchmarks/full_bayes.py --sampler nuts     # the same posteriors by NUTS
 
 Data are those of App. B.1 (`workbench.papers.hamelijnck2019.full_bayes.figure5`): 100 points with
-noise 1 and 50 means of pairs with noise 0.1. Lyddon's and Ribatet's weights are estimated on them.
-Stored are the bands of f, thinned draws of both noises, and each likelihood's R̂ and acceptance of
-hyperparameters. One thread. Writes data/results/full_bayes.nc or full_bayes_nuts.nc.
+noise 1 and 50 means of pairs with noise 0.1, three data sets. Lyddon's and Ribatet's weights are
+estimated on them. Stored are the bands of f, thinned draws of both noises, and each likelihood's R̂
+and acceptance of hyperparameters. One thread. Writes data/results/full_bayes.nc or
+full_bayes_nuts.nc.
 """
 
 from __future__ import annotations
@@ -47,16 +48,12 @@ def estimated_weights(size: str, seed: int) -> dict[str, float]:
     return {"lyddon": float(found.lyddon), "ribatet": float(found.ribatet)}
 
 
-def main(size: str = "full", sampler: str = "gibbs", seed: int = 0,
-         out: Path | None = None) -> None:
-    """Sample all posteriors and write them."""
-    from workbench.labelled.versions import versions
+def posteriors(size: str, sampler: str, seed: int) -> xr.Dataset:
+    """Sample the posteriors of one data set, with chains of the same seed."""
     from workbench.papers.hamelijnck2019.full_bayes import figure5
     from workbench.papers.hamelijnck2019.full_bayes.diagnostics import rhat
 
-    torch.set_num_threads(1)
     weights = estimated_weights(size, seed)
-    print(weights, flush=True)
     started = time.perf_counter()
     found = figure5(weights, size=size, sampler=sampler, seed=seed)
     seconds = time.perf_counter() - started
@@ -76,19 +73,30 @@ def main(size: str = "full", sampler: str = "gibbs", seed: int = 0,
          "acceptance": ("likelihood", [float(one.acceptance[PROPOSED[sampler]].mean())
                                        for one in chains]),
          "weight": ("likelihood", [weights.get(name, 1.0) for name in names]),
-         "truth": ("individual", found.truth), "points": ("individual", found.points),
-         "aggregates": ("bag", found.aggregates)},
-        coords={"likelihood": names, "x": ("individual", found.x)},
-        attrs={"experiment": "full-bayes", "size": size, "sampler": sampler, "seed": seed,
-               "seconds": seconds, "versions": json.dumps(versions()),
-               "source": "Hamelijnck et al. 2019, appendix B.1, B.5 and figure 5"})
-    ds.to_netcdf(out or FILES[sampler], engine="h5netcdf")
+         "points": ("individual", found.points), "aggregates": ("bag", found.aggregates),
+         "seconds": seconds},
+        coords={"likelihood": names, "x": ("individual", found.x),
+                "truth": ("individual", found.truth), "seed": seed})
     for name in names:
-        print(f"{name}: weight {float(ds['weight'].sel(likelihood=name)):.3f}, sd relative to the "
-              f"true likelihood's {found.relative_sd(name):.3f}, noise of points "
+        print(f"seed {seed}, {name}: weight {float(ds['weight'].sel(likelihood=name)):.3f}, sd "
+              f"relative to the true likelihood's {found.relative_sd(name):.3f}, noise of points "
               f"{float(ds['point_noise'].sel(likelihood=name).median()):.3f}, R-hat "
-              f"{float(ds['rhat'].sel(likelihood=name)):.3f}")
-    print(f"{seconds:.0f} s")
+              f"{float(ds['rhat'].sel(likelihood=name)):.3f}", flush=True)
+    print(f"{seconds:.0f} s", flush=True)
+    return ds
+
+
+def main(size: str = "full", sampler: str = "gibbs", seeds: int = 3,
+         out: Path | None = None) -> None:
+    """Sample all posteriors and write them."""
+    from workbench.outputs import versions
+
+    torch.set_num_threads(1)
+    ds = xr.concat([posteriors(size, sampler, seed) for seed in range(seeds)], "seed")
+    ds.attrs = {"experiment": "full-bayes", "size": size, "sampler": sampler,
+                "versions": json.dumps(versions("aggregate-workbench", "torch", "numpy", "python")),
+                "source": "Hamelijnck et al. 2019, appendix B.1, B.5 and figure 5"}
+    ds.to_netcdf(out or FILES[sampler], engine="h5netcdf")
 
 
 if __name__ == "__main__":

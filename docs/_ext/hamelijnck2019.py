@@ -160,6 +160,20 @@ def networks() -> pd.DataFrame:
         "part: size")
 
 
+@experiment("mixtures")
+def mixtures() -> pd.DataFrame:
+    """The best optimum of the network's q, and what a mixture of all optima brings."""
+    raw = summary("mixtures")
+    raw.index = [case if case == ONE else f"PM10 in means of {case}" for case in raw.index]
+    return pick(raw, None, {
+        "optima": ("optima", digits(1)), "second, nats below": ("next", digits(1)),
+        "mixture adds, nats": ("gain", digits(3)),
+        "RMSE / constant": ("of_constant", digits(3)),
+        "mixture less best": ("of_constant: mixture less one", plain),
+        "CRPS": ("crps", digits(2)), "less that of the best": ("crps: mixture less one", plain),
+        "seconds": ("seconds", digits(0))}, "data")
+
+
 @stored("full-bayes", "full_bayes.nc", "full_bayes_nuts.nc",
         command="python benchmarks/full_bayes.py, and with --sampler nuts")
 def full_bayes() -> pd.DataFrame:
@@ -169,10 +183,14 @@ def full_bayes() -> pd.DataFrame:
     out = {}
     for name in ("full_bayes", "full_bayes_nuts"):
         with xr.open_dataset(RESULTS / f"{name}.nc", engine="h5netcdf") as raw:
-            wide = raw["sd"].mean("individual") / raw["sd"].sel(likelihood="dependent").mean()
+            wide = (raw["sd"] / raw["sd"].sel(likelihood="dependent")).mean("individual")
             for likelihood in raw["likelihood"].values:
+                ratio = wide.sel(likelihood=likelihood)
+                one = raw.sel(likelihood=likelihood)
                 out[f"{raw.attrs['sampler']}, {likelihood}"] = {
-                    "R̂": f"{float(raw['rhat'].sel(likelihood=likelihood)):.2f}",
-                    "sd of f / true": f"{float(wide.sel(likelihood=likelihood)):.2f}",
-                    "weight": f"{float(raw['weight'].sel(likelihood=likelihood)):.2f}"}
+                    "sd of f / true": f"{float(ratio.mean()):.2f}",
+                    "of each seed": ", ".join(f"{float(each):.2f}" for each in ratio),
+                    "noise of points": f"{float(one['point_noise'].median('draw').mean()):.2f}",
+                    "worst R̂": f"{float(one['rhat'].max()):.2f}",
+                    "weight": f"{float(one['weight'].mean()):.2f}"}
     return pd.DataFrame(out).T.rename_axis("sampler, likelihood")

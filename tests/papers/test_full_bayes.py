@@ -9,7 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from scipy.optimize import approx_fprime
-from scipy.stats import multivariate_normal, norm
+from scipy.special import logsumexp
+from scipy.stats import multivariate_normal, multivariate_t, norm
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
@@ -29,6 +30,7 @@ from workbench.papers.hamelijnck2019.full_bayes import (
 )
 from workbench.papers.hamelijnck2019.full_bayes.diagnostics import effective_size, rhat, summary
 from workbench.papers.hamelijnck2019.full_bayes.figure5 import SIZES, pairs
+from workbench.papers.hamelijnck2019.full_bayes.modes import Mixture, Mode, modes
 
 LOGS = np.log([2.0, 1.3, 0.6, 0.3])
 TIGHT = Priors(median=(2.0, 1.0, 0.7, 0.5), sigma=(0.5, 0.5, 0.5, 0.5))
@@ -189,14 +191,64 @@ def has_moments_of_quadrature(chains, likelihood):
     agrees((chains.logs - mean) ** 2, square - mean**2)
 
 
-@pytest.mark.parametrize("likelihood, scheme", [
-    ("dependent", "collapsed"), ("composite", "collapsed"), ("composite", "white"),
-    ("composite", "algorithm-3")])
-def test_gibbs_has_the_moments_of_quadrature(likelihood, scheme):
-    moves = {"hyperparameters": 2} if scheme == "collapsed" else {"latent": 5}
+@pytest.mark.parametrize("likelihood, scheme, moves", [
+    ("dependent", "collapsed", {"hyperparameters": 2}),
+    ("composite", "collapsed", {"hyperparameters": 2, "jump": 0}),
+    ("product", "collapsed", {"hyperparameters": 0, "jump": 2}),
+    ("composite", "white", {"latent": 5}), ("composite", "algorithm-3", {"latent": 5})])
+def test_gibbs_has_the_moments_of_quadrature(likelihood, scheme, moves):
     chains = metropolis.sample(problem(likelihood), steps=2000, burn_in=700, chains=2, seed=5,
                                scheme=scheme, moves=moves)
     has_moments_of_quadrature(chains, likelihood)
+
+
+def test_chains_jump_out_of_a_mode_that_has_hardly_any_mass():
+    x, _, points, aggregates, operator = pairs(100, -2.0, 15.0, 1)
+    case = Problem(x, points, aggregates, operator, "product")
+    heaviest, lesser = modes(case)[:2]
+    assert heaviest.log_mass > lesser.log_mass + 50
+    start = dict(zip(NAMES, np.exp(lesser.place), strict=True))
+    there, stuck = (metropolis.sample(case, steps=150, burn_in=150, chains=2, start=start,
+                                      moves=moves) for moves in ({}, {"jump": 0}))
+    away = [np.abs(heaviest.white(one.logs.reshape(-1, 4).mean(0))).max()
+            for one in (there, stuck)]
+    assert away[0] < 3 < away[1]
+    assert np.all(rhat(stuck.logs[..., 2]) < 1.3)       # nothing in the chains tells
+
+
+def test_modes_and_their_masses_are_those_of_quadrature():
+    case = problem("product")
+    (mode, *_), (mean, square) = modes(case), quadrature("product")
+    sd = np.sqrt(square - mean**2)
+    assert mode.place == pytest.approx(mean, abs=0.6 * sd.max())
+    assert evidence_gradient(case, mode.place) == pytest.approx(0, abs=1e-3)
+    assert np.sqrt((mode.root @ mode.root.T).diagonal()) == pytest.approx(sd, rel=0.3)
+    axis = np.linspace(-3.6, 3.6, 10)
+    grid = np.log(TIGHT.median) + np.array(list(product(axis, repeat=4))) * TIGHT.sigma
+    cell = np.prod((axis[1] - axis[0]) * np.array(TIGHT.sigma))
+    mass = logsumexp([log_evidence(case, logs) for logs in grid]) + np.log(cell)
+    assert mode.log_mass == pytest.approx(mass, abs=0.3)
+    with pytest.raises(InputError, match="no mode"):
+        modes(case, starts=0)
+
+
+def test_a_mixture_has_the_density_that_it_draws_from():
+    two = [Mode(np.full(4, shift), np.tril(np.full((4, 4), 0.3)) + np.eye(4), mass)
+           for shift, mass in ((0.0, -3.0), (4.0, -4.0))]
+    mixture, rng = Mixture(two), np.random.default_rng(0)
+    share = 0.9 / (1 + np.exp(-1)) + 0.05
+    each = [multivariate_t(one.place, one.root @ one.root.T, df=5) for one in two]
+    for logs in (np.zeros(4), np.array([1.0, 5.0, 2.0, -3.0])):
+        expected = np.log(share * each[0].pdf(logs) + (1 - share) * each[1].pdf(logs))
+        assert mixture.log_density(logs) == pytest.approx(expected, abs=1e-10)
+    draws = np.array([mixture.draw(rng) for _ in range(4000)])
+    low = np.mean(each[0].pdf(draws) * share > each[1].pdf(draws) * (1 - share))
+    theirs = np.concatenate([each[k].rvs(int(20_000 * p), random_state=k)
+                             for k, p in ((0, share), (1, 1 - share))])
+    expected = np.mean(each[0].pdf(theirs) * share > each[1].pdf(theirs) * (1 - share))
+    assert low == pytest.approx(expected, abs=0.03)
+    assert np.quantile(draws, [0.1, 0.5, 0.9], axis=0) == pytest.approx(
+        np.quantile(theirs, [0.1, 0.5, 0.9], axis=0), abs=0.25)
 
 
 def test_nuts_has_the_moments_of_quadrature():

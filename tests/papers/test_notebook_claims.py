@@ -182,17 +182,20 @@ def test_dependent_sources_contract_under_the_product_and_come_back_under_weight
     assert runs[runs["model"] == "released weight"]["weight points"].min() >= 0.5
 
 
-def test_full_bayes_contracts_under_the_product_and_two_samplers_agree_where_both_mix():
+def test_full_bayes_contracts_under_the_product_and_two_samplers_agree():
     gibbs, nuts = (xr.load_dataset(RESULTS / name, engine="h5netcdf")
                    for name in ("full_bayes.nc", "full_bayes_nuts.nc"))
-    sd = {name: (one["sd"] / one["sd"].sel(likelihood="dependent")).mean("individual").to_series()
+    assert gibbs.sizes["seed"] == nuts.sizes["seed"] == 3
+    sd = {name: (one["sd"] / one["sd"].sel(likelihood="dependent")).mean("individual")
           for name, one in (("gibbs", gibbs), ("nuts", nuts))}
-    mixed = ((gibbs["rhat"] < 1.1) & (nuts["rhat"] < 1.1)).to_series()
-    assert mixed["dependent"] and (gibbs["rhat"] < 1.1).all()
-    np.testing.assert_allclose(sd["nuts"][mixed], sd["gibbs"][mixed], rtol=0.05)
-    assert sd["gibbs"]["product"] < 0.6
-    assert gibbs["point_noise"].sel(likelihood="product").median() < 0.5
-    assert sd["gibbs"][["lyddon", "ribatet"]].between(0.85, 1.2).all()
+    for one in (gibbs, nuts):
+        assert (one["rhat"] < 1.05).all()
+    np.testing.assert_allclose(sd["nuts"], sd["gibbs"], rtol=0.07)
+    assert (sd["gibbs"].sel(likelihood="product") < 0.3).all()
+    assert (gibbs["point_noise"].sel(likelihood="product").median("draw") < 0.2).all()
+    for name in ("lyddon", "ribatet"):
+        assert ((0.85 < sd["gibbs"].sel(likelihood=name)) & (
+            sd["gibbs"].sel(likelihood=name) < 1.2)).all()
 
 
 def test_biased_sources_need_the_deep_gp():

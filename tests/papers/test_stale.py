@@ -228,6 +228,7 @@ CHEAP = {
     "city-air-hourly": {"model": "station mean", "seed": 1},
     "city-air-nodes": {"model": "vbagg-normal", "points": 2, "seed": 2},
     "positive-weights": {"case": "one task", "seed": 4, "weights": "exp"},
+    "mixtures": {"case": "one task", "seed": 2},
     "learnt-landmarks": {"landmarks": 15, "seed": 1, "where": "held"},
 }
 #: What may differ between machines and optimisers, or is a time.

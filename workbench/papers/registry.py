@@ -9,6 +9,7 @@ from workbench.papers.hamelijnck2019 import (
     city_air,
     dependent_sources,
     inter_task,
+    mixtures,
     positive_weights,
 )
 from workbench.papers.law2018 import held_out, landmarks, normal, swiss_roll
@@ -30,7 +31,7 @@ _ALL = (swiss_roll.VARY_BAGS, swiss_roll.VARY_SIZE, swiss_roll.REPEATED, normal.
         minibatches.MINIBATCHES, ablation.ABLATION, rates.RATES, dependent_sources.DEPENDENT,
         biased_sources.BIASED, inter_task.INTER, city_air.CITY,
         city_air.HOURLY_CITY, city_air.NODES, positive_weights.POSITIVE_WEIGHTS,
-        landmarks.LEARNT_LANDMARKS)
+        mixtures.MIXTURES, landmarks.LEARNT_LANDMARKS)
 
 
 def experiments() -> dict[str, Experiment]:

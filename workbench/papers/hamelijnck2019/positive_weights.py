@@ -27,29 +27,50 @@ _NOTES = (
     "prediction and prints no numbers.")
 
 
-def _score(settings: Settings) -> Row:
-    one, seed = settings["case"] == ONE, settings["seed"]
-    if one:
+def problem(case: str, seed: int) -> tuple[dict[str, xr.Dataset], xr.Dataset, str]:
+    """Sources, held-out readings and kernel of f of a case.
+
+    Parameters
+    ----------
+    case : str
+        "2 h" and the like, the hours that the coarse pollutant is a mean of; or "one task".
+    seed : int
+        Which gap, or which data set.
+    """
+    if case == ONE:
         tree, names = load_sources("dependent-sources", seed=seed), ("points", "aggregates")
     else:
-        hours = int(settings["case"].split()[0])
-        tree, names = load_sources("marylebone", hours=hours, gap=seed), (FINE, COARSE)
-    data, target = scores.sources_of(tree, *names), tree["target"].to_dataset()
-    fit = scores.fitted("mr-gprn", {"kernel": "rbf" if one else "matern32",
-                                    "weights": settings["weights"]}, data)
-    observed = target["value"].values
-    flat = rmse(observed, np.full(len(observed), data[names[0]]["value"].values.mean()))
+        tree, names = load_sources("marylebone", hours=int(case.split()[0]), gap=seed), (
+            FINE, COARSE)
+    return (scores.sources_of(tree, *names), tree["target"].to_dataset(),
+            "rbf" if case == ONE else "matern32")
+
+
+def flat_error(data: dict[str, xr.Dataset], observed: np.ndarray) -> float:
+    """RMSE of the mean of the first source's readings, as a prediction of others (n,)."""
+    known = next(iter(data.values()))["value"].values
+    return rmse(observed, np.full(len(observed), known.mean()))
+
+
+def _score(settings: Settings) -> Row:
+    data, target, kernel = problem(settings["case"], settings["seed"])
+    fit = scores.fitted("mr-gprn", {"kernel": kernel, "weights": settings["weights"]}, data)
     row = scores.reading_scores(fit, target)
-    return row | {"of_constant": row["rmse"] / flat} | scores.learnt(fit)
+    return (row | {"of_constant": row["rmse"] / flat_error(data, target["value"].values)}
+            | scores.learnt(fit))
+
+
+def cases(preset: str) -> list[tuple[str, int]]:
+    """Cases with their seeds, of a preset."""
+    if preset == "quick":
+        return [(ONE, 0)]
+    return [*((f"{hours} h", gap) for gap in range(GAPS) for hours in HOURS),
+            *((ONE, seed) for seed in range(SEEDS))]
 
 
 def _runs(preset: str) -> list[Settings]:
-    cases = [(ONE, seed) for seed in range(1 if preset == "quick" else SEEDS)]
-    cases = [(ONE, 0)] if preset == "quick" else [
-        *((f"{hours} h", gap) for gap in range(GAPS) for hours in HOURS),
-        *((ONE, seed) for seed in range(SEEDS))]
     return [{"case": case, "seed": seed, "weights": weights}
-            for case, seed in cases for weights in (PLAIN, POSITIVE)]
+            for case, seed in cases(preset) for weights in (PLAIN, POSITIVE)]
 
 
 def differences(runs: pd.DataFrame, score: str) -> pd.DataFrame:

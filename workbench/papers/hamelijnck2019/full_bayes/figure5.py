@@ -7,7 +7,7 @@ equally spaced, of the spacing of B.6: 100 on [-2, 15], or the 40 on [3, 10] tha
 With the noise learnt the product likelihood takes noise for signal: points and their means agree
 about the noise, so f interpolates it and σ₁ nearly vanishes. That mode has e³⁴ times the mass of
 the one at the truth (Laplace; 40 points, seed 1); at one weight of 1/2 it is not a mode at all. At
-weights (1, 1/4) it has a quarter of the mass, and few chains cannot tell: look at their R̂.
+weights (1, 1/4) it has a quarter of the mass. Chains come from one to the other by jumps.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Block Metropolis-Hastings within Gibbs: the kernel's hyperparameters, f, and the noise in turn.
 
 - ``kernel``, (log variance, log lengthscale), and ``noise``, the logarithms of both standard
-  deviations: Gaussian random walks, of the posterior's shape as burn-in shows it.
+  deviations: Gaussian random walks, of the posterior's shape as burn-in shows it;
 - ``latent``, f.
 
 Three schemes have the same posterior and differ in what moves along with the kernel:
@@ -13,11 +13,13 @@ Three schemes have the same posterior and differ in what moves along with the ke
 - ``white``: f = L_θ v moves along at fixed v; f as before. Noise far below the signal makes both
   slow: R̂ of the lengthscale stays above 1.4 after thousands of steps on the data of App. B.1;
 - ``collapsed``, the default: f is integrated out, one walk moves all four hyperparameters by the
-  ratio of evidences, and f is drawn from its exact conditional after it.
+  ratio of evidences, a ``jump`` proposes any of their modes (`modes`), and f is drawn from its
+  exact conditional after them.
 
-Step sizes adapt in burn-in only: afterwards the chain is Markov and its posterior exact. It does
-not jump between far modes: under likelihoods that count the points twice there are two, with noise
-of the right size or none, and chains that end in different ones show by their R̂.
+Step sizes adapt in burn-in only: afterwards the chain is Markov and its posterior exact. Walks
+alone do not come from one far mode to another: under likelihoods that count the points twice there
+are two, with noise of the right size or none, and where all chains end in the lesser one no R̂
+shows it. The other schemes have walks alone.
 
 References
 ----------
@@ -37,10 +39,11 @@ import scipy.linalg
 from workbench.checks import choose, require
 from workbench.papers.hamelijnck2019.full_bayes.chains import Chains
 from workbench.papers.hamelijnck2019.full_bayes.evidence import draw_latent, log_evidence
+from workbench.papers.hamelijnck2019.full_bayes.modes import Mixture, modes
 from workbench.papers.hamelijnck2019.full_bayes.problem import NAMES, Problem
 
 # Proposals of each block in one step. Given f those of f and of the noise are cheap.
-MOVES = {"collapsed": {"hyperparameters": 4, "latent": 1},
+MOVES = {"collapsed": {"hyperparameters": 4, "jump": 1, "latent": 1},
          "white": {"kernel": 1, "latent": 20, "noise": 4},
          "algorithm-3": {"kernel": 1, "latent": 20, "noise": 4}}
 SCHEMES = tuple(MOVES)
@@ -66,8 +69,8 @@ def sample(problem: Problem, *, steps: int = 4000, burn_in: int = 2000, chains: 
     seed : int
         Chains draw from independent streams spawned of it.
     scheme : {"collapsed", "white", "algorithm-3"}
-        How f moves; see the module. Blocks are ``hyperparameters`` and ``latent`` of the first,
-        ``kernel``, ``latent`` and ``noise`` of the others.
+        How f moves; see the module. Blocks are ``hyperparameters``, ``jump`` and ``latent`` of the
+        first, ``kernel``, ``latent`` and ``noise`` of the others.
     moves : mapping of str to int, optional
         Proposals per block in one step, `MOVES` of the scheme where not given; a block of none
         stays where it starts.
@@ -96,8 +99,9 @@ def sample(problem: Problem, *, steps: int = 4000, burn_in: int = 2000, chains: 
     per_step = MOVES[scheme] | dict(moves or {})
     require(scheme != "collapsed" or per_step["latent"] > 0, "the collapsed scheme redraws f "
             "after the hyperparameters: give it one move of latent or more")
+    jumps = Mixture(modes(problem, seed)) if per_step.get("jump") else None
     runs = [_Chain(problem, np.random.default_rng(stream), per_step, scheme,
-                   start or {}).run(steps, burn_in)
+                   start or {}, jumps).run(steps, burn_in)
             for stream in np.random.SeedSequence(seed).spawn(chains)]
     logs, latent, rates, scales = (list(part) for part in zip(*runs, strict=True))
     return Chains(np.stack(logs), np.stack(latent), _by_block(rates), _by_block(scales))
@@ -134,8 +138,9 @@ class _Chain:
     """The chain: logs and f; white values v with f = L v, L the factor of the kernel, beside it."""
 
     def __init__(self, problem: Problem, rng: np.random.Generator, moves: dict[str, int],
-                 scheme: str, start: Mapping[str, float]):
+                 scheme: str, start: Mapping[str, float], jumps: Mixture | None):
         self.problem, self.rng, self.moves, self.scheme = problem, rng, moves, scheme
+        self.jumps = jumps
         middle = np.log(problem.priors.median)
         self.logs = middle + 0.5 * (problem.priors.draw(rng) - middle)
         for name, value in start.items():
@@ -146,11 +151,12 @@ class _Chain:
         # Acceptance rates near the best ones: of walks in two and four dimensions 0.35 and 0.3
         # (Gelman, Roberts and Gilks 1996), of Crank-Nicolson as of a walk in many.
         self.tuners = {"kernel": _Tuner(0.35, 0.3), "noise": _Tuner(0.35, 0.3),
-                       "hyperparameters": _Tuner(0.3, 0.3),
+                       "hyperparameters": _Tuner(0.3, 0.3), "jump": _Tuner(1.0, 1.0, largest=1.0),
                        "latent": _Tuner(0.25, 0.1, largest=1.0)}
         self.shapes = {name: np.eye(4)[block, block] for name, block in _WALKS.items()}
         self.move = {"kernel": self._move_kernel, "noise": self._move_noise,
-                     "hyperparameters": self._move_hyperparameters, "latent": self._move_latent}
+                     "hyperparameters": self._move_hyperparameters, "jump": self._jump,
+                     "latent": self._move_latent}
         if scheme == "collapsed":
             self.evidence = log_evidence(problem, self.logs)
             self.move["latent"] = self._draw_latent
@@ -205,9 +211,21 @@ class _Chain:
         return proposed, priors.log_density(proposed) - priors.log_density(self.logs)
 
     def _move_hyperparameters(self, scale: float) -> bool:
-        proposed, _ = self._walk("hyperparameters", scale)
-        evidence = log_evidence(self.problem, proposed)
-        accepted = self._accept(evidence - self.evidence)
+        return self._go_to(self._walk("hyperparameters", scale)[0], 0.0)
+
+    def _jump(self, _: float) -> bool:
+        """To a draw about any of the modes, wherever the chain is."""
+        proposed = self.jumps.draw(self.rng)
+        back = self.jumps.log_density(self.logs) - self.jumps.log_density(proposed)
+        return self._go_to(proposed, back)
+
+    def _go_to(self, proposed: np.ndarray, log_ratio: float) -> bool:
+        """Take up hyperparameters by the ratio of evidences and of what proposes them."""
+        try:
+            evidence = log_evidence(self.problem, proposed)
+        except scipy.linalg.LinAlgError:    # so far out that rounding leaves no covariance
+            return False
+        accepted = self._accept(evidence - self.evidence + log_ratio)
         if accepted:
             self.logs, self.evidence = proposed, evidence
         return accepted

@@ -12,6 +12,7 @@ import numpy as np
 from workbench.checks import package, require
 from workbench.papers.hamelijnck2019.full_bayes.chains import Chains
 from workbench.papers.hamelijnck2019.full_bayes.evidence import draw_latent, log_evidence
+from workbench.papers.hamelijnck2019.full_bayes.modes import Mixture, modes
 from workbench.papers.hamelijnck2019.full_bayes.problem import NAMES, Problem
 
 
@@ -26,7 +27,8 @@ def sample(problem: Problem, *, steps: int = 1000, burn_in: int = 500, chains: i
     steps, burn_in : int
         Draws that are kept, and draws before them, in which step size and mass matrix adapt.
     chains : int
-        Number of chains, run one after the other, each from a draw of the prior's middle.
+        Number of chains, run one after the other, each from a draw about a mode, of which the
+        heaviest has most: no chain leaves the mode that it starts in, if they are far apart.
     seed : int
         Of all randomness.
     target : float
@@ -56,8 +58,8 @@ def sample(problem: Problem, *, steps: int = 1000, burn_in: int = 500, chains: i
     def potential(logs):
         return -log_evidence(problem, logs, jax.numpy, linalg)
 
-    middle = np.log(problem.priors.median)
-    starts = np.stack([middle + 0.5 * (problem.priors.draw(rng) - middle) for _ in range(chains)])
+    about = Mixture(modes(problem, seed))
+    starts = np.stack([about.draw(rng) for _ in range(chains)])
     with jax.enable_x64(True):
         run = infer.MCMC(infer.NUTS(potential_fn=potential, target_accept_prob=target),
                          num_warmup=burn_in, num_samples=steps, num_chains=chains,
