@@ -10,7 +10,7 @@ from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Matern
 
 from tests.gp import made
-from workbench.checks import FitWarning, InputError, named_as_flags
+from workbench.checks import Cancelled, FitWarning, InputError, named_as_flags
 from workbench.gp.data.bags import Bags, Columns, Source, Targets
 from workbench.gp.likelihoods.variance_functions import VARIANCE_FUNCTIONS, custom
 from workbench.gp.models.registry import MODELS
@@ -399,6 +399,29 @@ def test_many_areas_are_learnt_from_a_part_first_and_end_at_the_same_optimum(
     torch.testing.assert_close(led.latent(new).mean, alone.latent(new).mean, rtol=0, atol=0.01)
     torch.testing.assert_close(led.latent(new).variance, alone.latent(new).variance,
                                rtol=0.02, atol=1e-6)
+
+
+@pytest.mark.parametrize("when", ["search", "curvature"])
+def test_a_fit_that_is_cancelled_on_a_part_of_the_areas_ends_there(when, monkeypatch):
+    source, told = summary(areas=600), []
+
+    def callback(step, objective, fraction):
+        told.append(fraction)
+        if when == "search" and step == 3:
+            raise Cancelled("enough")
+
+    def interrupted(*given):
+        raise KeyboardInterrupt
+
+    if when == "curvature":
+        monkeypatch.setattr("workbench.gp.optimisation.pilot._hessian", interrupted)
+    fit = QUASI(kernel="matern32").fit(source, callback=callback)
+    assert fit.history.cancelled and not fit.history.converged
+    assert told == sorted(told) and len(told) == len(fit.history.objective) and told[-1] <= 0.5
+    assert any("cancelled after" in note for note in fit.history.notes)
+    start, name = QUASI(kernel="matern32").starting_values(source), "matern32.lengthscale"
+    assert fit.hyperparameters[name]["value"] != pytest.approx(start[name]["value"], rel=1e-3)
+    assert torch.isfinite(fit.at(places()).mean).all()
 
 
 def test_a_part_that_cannot_be_fitted_leaves_the_start_as_it_was():

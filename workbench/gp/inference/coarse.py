@@ -14,7 +14,6 @@ from dataclasses import replace
 import numpy as np
 from torch import Tensor
 
-from workbench.checks import Cancelled
 from workbench.gp.data.compression import compress
 from workbench.gp.fields.geometry import Geometry, geometry
 from workbench.gp.inference.parts import part
@@ -78,10 +77,10 @@ def begun(state, few: Geometry, search: Callable[[Callback | None], History],
     found, told = [], time.perf_counter()
 
     def searched() -> History:
-        found.append(search(scaled_callback(callback, 0, 3)))
-        found.extend((state.hyperparameters.vector(), state.field.q_mean, state.field.q_covariance))
-        state.restart(*found[2:])
-        return found[0]
+        history = search(scaled_callback(callback, 0, 3))
+        found.extend((history, state.field.q_mean, state.field.q_covariance))
+        state.restart(*found[1:])
+        return history
 
     def pulse() -> None:
         nonlocal told
@@ -96,15 +95,8 @@ def begun(state, few: Geometry, search: Callable[[Callback | None], History],
     state.learning = few
     try:
         history, metric = pilot(searched, objective, state.hyperparameters, step=STEP_OF_Q)
-    except (Cancelled, KeyboardInterrupt):
-        if not found:
-            raise
-        history, metric = found[0], None
-        history.cancelled, history.converged = True, False
-        history.notes.append(f"cancelled after {len(history.objective)} steps; best state kept")
-        state.hyperparameters.assign(found[1])
     finally:
         state.learning = whole
     kept = metric is not None or (history is not None and history.cancelled)
-    state.restart(*(found[2:] if kept else start))
+    state.restart(*(found[1:] if kept else start))
     return history, metric

@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from workbench.checks import WorkbenchWarning
+from workbench.checks import Cancelled, WorkbenchWarning
 from workbench.gp.numerics.linalg import FactorisationError
 from workbench.gp.optimisation.hyperparameters import HyperparameterSet
 from workbench.gp.optimisation.training import History
@@ -46,7 +46,8 @@ def pilot(search: Callable[[], History], objective: Callable[[], Tensor],
     Returns
     -------
     history : History or None
-        Of the part's search; None where the part cannot be fitted.
+        Of the part's search, also where that or what follows was cancelled; None where the part
+        cannot be fitted.
     metric : array (P, P) or None
         Root of the inverse Hessian that all data should have there. None where the part cannot be
         fitted, and hyperparameters are as they were; and where it was cancelled, and they are the
@@ -62,7 +63,15 @@ def pilot(search: Callable[[], History], objective: Callable[[], Tensor],
             history = search()
             if history.cancelled:
                 return history, None
-            hessian = _hessian(objective, hyperparameters, step) / share
+            best = hyperparameters.vector()
+            try:
+                hessian = _hessian(objective, hyperparameters, step) / share
+            except (Cancelled, KeyboardInterrupt):
+                hyperparameters.assign(best)
+                history.cancelled, history.converged = True, False
+                history.notes.append(
+                    f"cancelled after {len(history.objective)} steps; best state kept")
+                return history, None
             if np.isfinite(hessian).all():
                 values, vectors = np.linalg.eigh(hessian)
                 return history, vectors / np.sqrt(np.maximum(values, _LEAST))

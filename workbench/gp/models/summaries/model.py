@@ -30,7 +30,12 @@ from workbench.gp.models.summaries.fit import QuasiFit
 from workbench.gp.models.summaries.options import QuasiOptions
 from workbench.gp.optimisation.hyperparameters import Hyperparameter
 from workbench.gp.optimisation.pilot import pilot
-from workbench.gp.optimisation.training import History, maximise, maximise_evidence
+from workbench.gp.optimisation.training import (
+    History,
+    maximise,
+    maximise_evidence,
+    scaled_callback,
+)
 
 _LARGE = 5_000      # areas above which iterative solvers are the default
 # Areas from which a quarter of them is fitted first, but not fewer nor many more than are enough.
@@ -121,11 +126,11 @@ class QuasiState(EvidenceState):
         quasi = take(self.field, self.observed, self.noise_variance())
         return quasi + self._within().sum() if self.exact else quasi
 
-    def _pilot(self) -> np.ndarray | None:
-        """Start from the optimum of some of many areas; its metric, or None of few areas."""
+    def _pilot(self, callback) -> tuple[History | None, np.ndarray | None]:
+        """Start from the optimum of some of many areas: as of `pilot`; None of few areas."""
         areas = len(self.observed)
         if areas < _PILOT:
-            return None
+            return None, None
         some = min(max(areas // 4, _ENOUGH[0]), _ENOUGH[1])
         rows = torch.randperm(areas, generator=torch.Generator().manual_seed(self.options.seed))
         rows = rows[:some].sort().values.to(self.observed.device)
@@ -141,18 +146,22 @@ class QuasiState(EvidenceState):
 
         def search() -> History:
             return maximise(objective, self.hyperparameters, max_steps=self.options.max_steps,
-                            tolerance=self.options.tolerance, restarts=5)
+                            tolerance=self.options.tolerance, restarts=5,
+                            callback=scaled_callback(callback, 0, 2))
 
-        return pilot(search, objective, self.hyperparameters, some / areas)[1]
+        return pilot(search, objective, self.hyperparameters, some / areas)
 
     def train(self, progress: bool, callback) -> History:
         """Maximise evidence plus log prior, then keep the posterior."""
         if not self.hyperparameters["mean"].fixed:
             self.hyperparameters["mean"].set(float(self.link.initial(self.mean_statistic)))
             self.hyperparameters["mean"].fixed = True
-        history = maximise_evidence(
-            self.evidence, self.hyperparameters, self.options, tolerance=self._tolerance(),
-            progress=progress, callback=callback, metric=self._pilot())
+        history, metric = self._pilot(callback)
+        if history is None or not history.cancelled:
+            told = callback if history is None else scaled_callback(callback, 1, 2)
+            history = maximise_evidence(
+                self.evidence, self.hyperparameters, self.options, tolerance=self._tolerance(),
+                progress=progress, callback=told, metric=metric)
         history.notes[:0] = self.notes
         if self._selected:
             warn(self._selected)
