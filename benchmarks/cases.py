@@ -99,7 +99,6 @@ def scores(ds: xr.Dataset, model: object) -> dict[str, float]:
         **{f"cover {level:.0%}": float(c) for level, c in zip(LEVELS, inside, strict=True)},
         "log-sd": getattr(fit, "log_sd", np.nan),
         "seconds": seconds,
-
     }
 
 
@@ -117,6 +116,9 @@ def cases_at_hand(only: str) -> Iterator[tuple[str, xr.Dataset]]:
 def main(only: str = "", model: str = "", threads: int = 1) -> None:
     """Print and store the table of the cases and models whose names hold ``only`` and ``model``."""
     rows = {}
+    for given, known in ((only, CASES), (model, MODELS)):
+        if not any(given in name for name in known):
+            raise SystemExit(f"no name holds {given!r}; known are {', '.join(known)}")
     for case, ds in cases_at_hand(only):
         with threadpool_limits(threads):
             for name, method in MODELS.items():

@@ -1,13 +1,14 @@
 """Figure 5 of Hamelijnck et al. 2019 at full size: fully Bayesian posteriors of each likelihood.
 
-    python benchmarks/full_bayes.py                    # Gibbs, some five minutes a seed
-    python benchmarks/full_bayes.py --sampler nuts     # the same posteriors by NUTS
+    python benchmarks/full_bayes.py                    # Gibbs, five to eight minutes a data set
+    python benchmarks/full_bayes.py --sampler nuts     # the same posteriors by NUTS, six to eleven
+    python benchmarks/full_bayes.py --sampler walks    # Gibbs without jumps between modes
 
 Data are those of App. B.1 (`workbench.papers.hamelijnck2019.full_bayes.figure5`): 100 points with
 noise 1 and 50 means of pairs with noise 0.1, three data sets. Lyddon's and Ribatet's weights are
 estimated on them. Stored are the bands of f, thinned draws of both noises, and each likelihood's R̂
-and acceptance of hyperparameters. One thread. Writes data/results/full_bayes.nc or
-full_bayes_nuts.nc.
+and acceptance of hyperparameters, and of jumps. One thread. Writes data/results/full_bayes.nc,
+full_bayes_nuts.nc or full_bayes_walks.nc; walks alone sample the product and the true likelihood.
 """
 
 from __future__ import annotations
@@ -23,8 +24,10 @@ import typer
 import xarray as xr
 
 RESULTS = Path(__file__).parents[1] / "data" / "results"
-FILES = {"gibbs": RESULTS / "full_bayes.nc", "nuts": RESULTS / "full_bayes_nuts.nc"}
-PROPOSED = {"gibbs": "hyperparameters", "nuts": "nuts"}     # the block that can be refused
+FILES = {"gibbs": RESULTS / "full_bayes.nc", "nuts": RESULTS / "full_bayes_nuts.nc",
+         "walks": RESULTS / "full_bayes_walks.nc"}
+# The block whose acceptance is stored; that of jumps stands beside it.
+PROPOSED = {"gibbs": "hyperparameters", "nuts": "nuts", "walks": "hyperparameters"}
 DRAWS = 500             # of each likelihood that are kept
 
 
@@ -53,7 +56,7 @@ def posteriors(size: str, sampler: str, seed: int) -> xr.Dataset:
     from workbench.papers.hamelijnck2019.full_bayes import figure5
     from workbench.papers.hamelijnck2019.full_bayes.diagnostics import rhat
 
-    weights = estimated_weights(size, seed)
+    weights = {} if sampler == "walks" else estimated_weights(size, seed)
     started = time.perf_counter()
     found = figure5(weights, size=size, sampler=sampler, seed=seed)
     seconds = time.perf_counter() - started
@@ -72,6 +75,8 @@ def posteriors(size: str, sampler: str, seed: int) -> xr.Dataset:
                                  for one in chains]),
          "acceptance": ("likelihood", [float(one.acceptance[PROPOSED[sampler]].mean())
                                        for one in chains]),
+         "jumps": ("likelihood", [float(np.mean(one.acceptance.get("jump", np.nan)))
+                                  for one in chains]),
          "weight": ("likelihood", [weights.get(name, 1.0) for name in names]),
          "points": ("individual", found.points), "aggregates": ("bag", found.aggregates),
          "seconds": seconds},

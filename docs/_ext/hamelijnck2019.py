@@ -5,6 +5,7 @@ from __future__ import annotations
 import pandas as pd
 from tables import RESULTS, digits, experiment, percent, pick, plain, stored, summary
 
+from workbench.papers.hamelijnck2019.full_bayes.figure5 import relative_sds
 from workbench.papers.hamelijnck2019.positive_weights import ONE
 
 DEPENDENT = {
@@ -174,23 +175,24 @@ def mixtures() -> pd.DataFrame:
         "seconds": ("seconds", digits(0))}, "data")
 
 
-@stored("full-bayes", "full_bayes.nc", "full_bayes_nuts.nc",
-        command="python benchmarks/full_bayes.py, and with --sampler nuts")
+@stored("full-bayes", "full_bayes.nc", "full_bayes_nuts.nc", "full_bayes_walks.nc",
+        command="python benchmarks/full_bayes.py, and with --sampler nuts or walks")
 def full_bayes() -> pd.DataFrame:
-    """Convergence of the two samplers, and the sd of f relative to that of the true likelihood."""
+    """Convergence of the samplers, and the sd of f relative to that of the true likelihood."""
     import xarray as xr
 
     out = {}
-    for name in ("full_bayes", "full_bayes_nuts"):
+    for name in ("full_bayes", "full_bayes_nuts", "full_bayes_walks"):
         with xr.open_dataset(RESULTS / f"{name}.nc", engine="h5netcdf") as raw:
-            wide = (raw["sd"] / raw["sd"].sel(likelihood="dependent")).mean("individual")
+            wide, sampler = relative_sds(raw), raw.attrs["sampler"]
             for likelihood in raw["likelihood"].values:
-                ratio = wide.sel(likelihood=likelihood)
-                one = raw.sel(likelihood=likelihood)
-                out[f"{raw.attrs['sampler']}, {likelihood}"] = {
+                ratio, one = (part.sel(likelihood=likelihood) for part in (wide, raw))
+                jumps = one["jumps"] if sampler == "gibbs" else ()
+                out[f"{sampler}, {likelihood}"] = {
                     "sd of f / true": f"{float(ratio.mean()):.2f}",
-                    "of each seed": ", ".join(f"{float(each):.2f}" for each in ratio),
+                    "of each data set": ", ".join(f"{float(each):.2f}" for each in ratio),
                     "noise of points": f"{float(one['point_noise'].median('draw').mean()):.2f}",
-                    "worst R̂": f"{float(one['rhat'].max()):.2f}",
+                    "worst R̂": f"{float(one['rhat'].max()):.3f}",
+                    "jumps taken, %": f"{100 * float(jumps.mean()):.0f}" if len(jumps) else "",
                     "weight": f"{float(one['weight'].mean()):.2f}"}
     return pd.DataFrame(out).T.rename_axis("sampler, likelihood")

@@ -1,15 +1,17 @@
 """Mixtures of Gaussians for the network's posterior, from several of its optima.
 
-The paper's q(u, v) is a mixture of K Gaussians, eq. (17); its experiments have K = 1, and so has
-`workbench.MRGPRN`. Here the optima of one Gaussian are the components of a mixture. Expectations
-of a mixture are weighted sums, so that with L_k the bound of component k alone
+The paper's q(u, v) is a mixture of K Gaussians, eq. (17); its authors' code has K = 1 in every
+experiment, and so has `workbench.MRGPRN`. Here the optima of one Gaussian are the components of a
+mixture. Expectations of a mixture are weighted sums, so that with L_k the bound of component k
 
     log p(y) ≥ Σ_k π_k L_k - Σ_k π_k log Σ_l π_l exp(-D_kl),
 
 D being Bhattacharyya's distances: the mixture's entropy is at least that of its components plus the
-last term (Kolchinsky and Tracey 2017, eq. 10). Jensen's bound, eq. (25) of the paper, is below it:
-of one Gaussian this one is exact. A component far from all others brings what its weight tells;
-the mirror image (-W, -f) of a component brings log 2 and predicts the same, so is left out.
+last term (Kolchinsky and Tracey 2017, with Chernoff's α = 1/2). Of a single Gaussian this is exact.
+Jensen's bound, eq. (25) of the paper, whose sign of inequality is reversed in print, is lower where
+components hardly meet, by (log(e/2))/2 a dimension; where they overlap it can be the higher. A
+component far from all others adds -π log π to the entropy. The mirror image (-W, -f) of a component
+brings log 2 and predicts the same, so is left out.
 
 References
 ----------
@@ -26,6 +28,7 @@ import xarray as xr
 from scipy.optimize import minimize
 from scipy.special import logsumexp, softmax
 
+from workbench.checks import require
 from workbench.evaluation.accuracy import rmse
 from workbench.evaluation.scoring import crps
 from workbench.gp.models.several_sources.gprn_state import GPRNState, Q
@@ -38,6 +41,7 @@ from workbench.papers.tools.running import frame
 
 STARTS = 12             # searches of other optima
 _SAME = 0.1             # distance, in nats, below which two optima are one
+_REST = 1e-4            # nats that the last round of a search may gain
 _NOTES = (
     "The network of positive-weights with W, on the same data: hyperparameters as one Gaussian "
     f"learns them, then q is sought again from {STARTS} draws of the prior of W and f. 'optima' "
@@ -45,7 +49,7 @@ _NOTES = (
     "best, in nats, 'behind' how far the fit itself is, 'gain' what the mixture of all adds to the "
     "bound of the best, 'share' the best one's weight. of_constant and crps as there, of the "
     "best optimum and of the mixture. Several Gaussians about one optimum are not tried. The "
-    "paper's experiments have one Gaussian.")
+    "authors' code has one Gaussian.")
 
 
 def distance(one: Q, other: Q) -> float:
@@ -98,8 +102,8 @@ def mixed(bounds: np.ndarray, distances: np.ndarray) -> tuple[np.ndarray, float]
     """
     def loss(raw: np.ndarray) -> float:
         shares = softmax(raw)
-        near = logsumexp(-distances, b=shares, axis=1)
-        return -float(shares @ (bounds - bounds.max() - near))
+        log_overlap = logsumexp(-distances, b=shares, axis=1)
+        return -float(shares @ (bounds - bounds.max() - log_overlap))
 
     found = minimize(loss, bounds - bounds.max(), method="BFGS")
     return softmax(found.x), float(bounds.max() - found.fun)
@@ -108,10 +112,12 @@ def mixed(bounds: np.ndarray, distances: np.ndarray) -> tuple[np.ndarray, float]
 def optima(state: GPRNState, starts: int, seed: int = 0) -> list[tuple[float, Q]]:
     """Optima of one Gaussian's bound that differ, the best first.
 
+    Ends of a search that are not at rest, and mirror images, are left out.
+
     Parameters
     ----------
     state : GPRNState
-        Fitted; its hyperparameters are held, and so is its q.
+        Fitted, of one basis function; its hyperparameters are held, and so is its q.
     starts : int
         Searches from draws of the prior; the state's own q is another.
     seed : int
@@ -121,7 +127,16 @@ def optima(state: GPRNState, starts: int, seed: int = 0) -> list[tuple[float, Q]
     -------
     list of (float, Q)
         Bound in nats, and q.
+
+    Raises
+    ------
+    InputError
+        If the network has several basis functions, which can change places, too.
+    FactorisationError
+        If the precision of a latent function is not positive definite.
     """
+    require(state.q_count == 1, f"the network has {state.q_count} basis functions; mirror images "
+            "are known of one alone: fit it with latent=1")
     rng, own = np.random.default_rng(seed), state.q
     projections = [state.projections(source) for source in state.full]
     found = [(float(state.evidence()), own)]
@@ -129,7 +144,8 @@ def optima(state: GPRNState, starts: int, seed: int = 0) -> list[tuple[float, Q]
         for _ in range(starts):
             state.q = [(torch.as_tensor(rng.standard_normal(len(mean))).to(mean),
                         0.01 * torch.eye(len(mean)).to(mean)) for mean, _ in own]
-            optimise_q(state, state.full, projections)
+            if optimise_q(state, state.full, projections) > _REST:
+                continue
             bound = float(state.evidence())
             mirror = [(-mean, covariance) for mean, covariance in state.q]
             if all(min(distance(state.q, q), distance(mirror, q)) > _SAME for _, q in found):

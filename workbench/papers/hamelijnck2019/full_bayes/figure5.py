@@ -7,13 +7,16 @@ equally spaced, of the spacing of B.6: 100 on [-2, 15], or the 40 on [3, 10] tha
 With the noise learnt the product likelihood takes noise for signal: points and their means agree
 about the noise, so f interpolates it and σ₁ nearly vanishes. That mode has e³⁴ times the mass of
 the one at the truth (Laplace; 40 points, seed 1); at one weight of 1/2 it is not a mode at all. At
-weights (1, 1/4) it has a quarter of the mass. Chains come from one to the other by jumps.
+weights (1, 1/4) it has a quarter of the mass. Chains of Gibbs jump from one to the other; those of
+walks alone, and of NUTS, stay in the mode that they start in.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -22,12 +25,16 @@ from workbench.papers.hamelijnck2019.full_bayes import metropolis, nuts
 from workbench.papers.hamelijnck2019.full_bayes.chains import Chains
 from workbench.papers.hamelijnck2019.full_bayes.problem import Priors, Problem
 
+if TYPE_CHECKING:
+    import xarray as xr
+
 # inputs: from, to, how many; of the samplers: chains, steps and burn-in of each
 SIZES = {"quick": {"inputs": (3.0, 10.0, 40), "chains": 2, "gibbs": (1000, 800),
                    "nuts": (300, 200)},
          "full": {"inputs": (-2.0, 15.0, 100), "chains": 4, "gibbs": (4000, 2000),
                   "nuts": (1000, 500)}}
-SAMPLERS = {"gibbs": metropolis.sample, "nuts": nuts.sample}
+SAMPLERS = {"gibbs": metropolis.sample, "nuts": nuts.sample,
+            "walks": partial(metropolis.sample, moves={"jump": 0})}
 POINT_NOISE, AGGREGATE_NOISE = 1.0, 0.1
 TRUE, PRODUCT = "dependent", "product"
 
@@ -110,8 +117,9 @@ def figure5(weights: Mapping[str, float | tuple[float, float]], *, size: str = "
         al. and of Ribatet et al.; each adds a posterior.
     size : {"quick", "full"}
         40 inputs and short chains, or 100 inputs and long ones.
-    sampler : {"gibbs", "nuts"}
-        `metropolis.sample`, or `nuts.sample`, which needs the extra ``sampling``.
+    sampler : {"gibbs", "nuts", "walks"}
+        `metropolis.sample`; `nuts.sample`, which needs the extra ``sampling``; or the first
+        without jumps between modes, to show what these are for.
     seed : int
         Of the data and of the chains.
 
@@ -136,7 +144,7 @@ def figure5(weights: Mapping[str, float | tuple[float, float]], *, size: str = "
                               weights.get(name, 1.0), Priors())
                 for name, likelihood in ((TRUE, TRUE), (PRODUCT, PRODUCT),
                                          *((name, "composite") for name in weights))}
-    steps, burn_in = settings[sampler]
+    steps, burn_in = settings["nuts" if sampler == "nuts" else "gibbs"]
     chains = {name: SAMPLERS[sampler](problem, steps=steps, burn_in=burn_in,
                                       chains=settings["chains"], seed=seed)
               for name, problem in problems.items()}
@@ -148,3 +156,19 @@ def figure5(weights: Mapping[str, float | tuple[float, float]], *, size: str = "
 def _latent(draws: np.ndarray) -> LatentPosterior:
     low, high = np.quantile(draws, [0.05, 0.95], axis=0)
     return LatentPosterior(draws.mean(0), draws.std(0), low, high)
+
+
+def relative_sds(stored: xr.Dataset) -> xr.DataArray:
+    """Mean over the inputs of sd(f) over that under the true likelihood, of stored posteriors.
+
+    Parameters
+    ----------
+    stored : xr.Dataset
+        Of ``benchmarks/full_bayes.py``, with ``sd`` (..., likelihood, individual).
+
+    Returns
+    -------
+    xr.DataArray (..., likelihood)
+        One where f is as uncertain as it should be, less where it is contracted.
+    """
+    return (stored["sd"] / stored["sd"].sel(likelihood=TRUE)).mean("individual")

@@ -13,12 +13,12 @@ Three schemes have the same posterior and differ in what moves along with the ke
 - ``white``: f = L_θ v moves along at fixed v; f as before. Noise far below the signal makes both
   slow: R̂ of the lengthscale stays above 1.4 after thousands of steps on the data of App. B.1;
 - ``collapsed``, the default: f is integrated out, one walk moves all four hyperparameters by the
-  ratio of evidences, a ``jump`` proposes any of their modes (`modes`), and f is drawn from its
-  exact conditional after them.
+  ratio of evidences, a ``jump`` proposes a draw about any of their modes (`modes`), and f is drawn
+  from its exact conditional after them.
 
 Step sizes adapt in burn-in only: afterwards the chain is Markov and its posterior exact. Walks
-alone do not come from one far mode to another: under likelihoods that count the points twice there
-are two, with noise of the right size or none, and where all chains end in the lesser one no R̂
+alone do not come from one far mode to another: likelihoods that count the points twice have modes
+with noise of the right size and of nearly none, and where all chains end in the lesser one no R̂
 shows it. The other schemes have walks alone.
 
 References
@@ -39,7 +39,7 @@ import scipy.linalg
 from workbench.checks import choose, require
 from workbench.papers.hamelijnck2019.full_bayes.chains import Chains
 from workbench.papers.hamelijnck2019.full_bayes.evidence import draw_latent, log_evidence
-from workbench.papers.hamelijnck2019.full_bayes.modes import Mixture, modes
+from workbench.papers.hamelijnck2019.full_bayes.modes import JumpProposal, modes
 from workbench.papers.hamelijnck2019.full_bayes.problem import NAMES, Problem
 
 # Proposals of each block in one step. Given f those of f and of the noise are cheap.
@@ -72,8 +72,8 @@ def sample(problem: Problem, *, steps: int = 4000, burn_in: int = 2000, chains: 
         How f moves; see the module. Blocks are ``hyperparameters``, ``jump`` and ``latent`` of the
         first, ``kernel``, ``latent`` and ``noise`` of the others.
     moves : mapping of str to int, optional
-        Proposals per block in one step, `MOVES` of the scheme where not given; a block of none
-        stays where it starts.
+        Proposals per block in one step, `MOVES` of the scheme where not given. What no block moves
+        stays where it starts; a ``jump`` moves what ``hyperparameters`` does.
     start : mapping of str to float, optional
         Hyperparameters to start all chains at, in natural units; others start at half a prior
         standard deviation about the prior median. f starts at a draw of its prior.
@@ -81,7 +81,8 @@ def sample(problem: Problem, *, steps: int = 4000, burn_in: int = 2000, chains: 
     Raises
     ------
     InputError
-        On numbers out of range, or an unknown block, hyperparameter or scheme.
+        On numbers out of range, an unknown block, hyperparameter or scheme, and where jumps are
+        asked for and no mode is found.
     """
     for name, value, least in (("steps", steps, 1), ("burn_in", burn_in, 0), ("chains", chains, 1),
                                ("seed", seed, 0)):
@@ -99,7 +100,7 @@ def sample(problem: Problem, *, steps: int = 4000, burn_in: int = 2000, chains: 
     per_step = MOVES[scheme] | dict(moves or {})
     require(scheme != "collapsed" or per_step["latent"] > 0, "the collapsed scheme redraws f "
             "after the hyperparameters: give it one move of latent or more")
-    jumps = Mixture(modes(problem, seed)) if per_step.get("jump") else None
+    jumps = JumpProposal(modes(problem, seed)) if per_step.get("jump") else None
     runs = [_Chain(problem, np.random.default_rng(stream), per_step, scheme,
                    start or {}, jumps).run(steps, burn_in)
             for stream in np.random.SeedSequence(seed).spawn(chains)]
@@ -138,7 +139,7 @@ class _Chain:
     """The chain: logs and f; white values v with f = L v, L the factor of the kernel, beside it."""
 
     def __init__(self, problem: Problem, rng: np.random.Generator, moves: dict[str, int],
-                 scheme: str, start: Mapping[str, float], jumps: Mixture | None):
+                 scheme: str, start: Mapping[str, float], jumps: JumpProposal | None):
         self.problem, self.rng, self.moves, self.scheme = problem, rng, moves, scheme
         self.jumps = jumps
         middle = np.log(problem.priors.median)
@@ -151,8 +152,10 @@ class _Chain:
         # Acceptance rates near the best ones: of walks in two and four dimensions 0.35 and 0.3
         # (Gelman, Roberts and Gilks 1996), of Crank-Nicolson as of a walk in many.
         self.tuners = {"kernel": _Tuner(0.35, 0.3), "noise": _Tuner(0.35, 0.3),
-                       "hyperparameters": _Tuner(0.3, 0.3), "jump": _Tuner(1.0, 1.0, largest=1.0),
+                       "hyperparameters": _Tuner(0.3, 0.3), "jump": _Tuner(1.0, 1.0),
                        "latent": _Tuner(0.25, 0.1, largest=1.0)}
+        # Jumps, and f drawn from its conditional, have no step size: only acceptance is counted.
+        self.sized = set(_WALKS) | (set() if scheme == "collapsed" else {"latent"})
         self.shapes = {name: np.eye(4)[block, block] for name, block in _WALKS.items()}
         self.move = {"kernel": self._move_kernel, "noise": self._move_noise,
                      "hyperparameters": self._move_hyperparameters, "jump": self._jump,
@@ -176,7 +179,8 @@ class _Chain:
                     tuner.restart()
             for name, often in self.moves.items():
                 for _ in range(often):
-                    self.tuners[name].note(self.move[name](self.tuners[name].scale), adapting)
+                    tuner = self.tuners[name]
+                    tuner.note(self.move[name](tuner.scale), adapting and name in self.sized)
             if adapting:
                 walked[step] = self.logs
                 if step + 1 in (burn_in // 8, burn_in // 4, burn_in // 2, 3 * burn_in // 4):
@@ -186,7 +190,7 @@ class _Chain:
         free = [name for name, often in self.moves.items() if often]
         return (logs, latent,
                 {name: self.tuners[name].accepted / self.tuners[name].tried for name in free},
-                {name: self.tuners[name].scale for name in free})
+                {name: self.tuners[name].scale for name in free if name in self.sized})
 
     def _reshape(self, walked: np.ndarray) -> None:
         """Walks take the covariance of recent draws, a little widened."""

@@ -8,12 +8,15 @@ from __future__ import annotations
 from numbers import Integral
 
 import numpy as np
+from scipy.linalg import LinAlgError
 
 from workbench.checks import package, require
 from workbench.papers.hamelijnck2019.full_bayes.chains import Chains
 from workbench.papers.hamelijnck2019.full_bayes.evidence import draw_latent, log_evidence
-from workbench.papers.hamelijnck2019.full_bayes.modes import Mixture, modes
+from workbench.papers.hamelijnck2019.full_bayes.modes import JumpProposal, modes
 from workbench.papers.hamelijnck2019.full_bayes.problem import NAMES, Problem
+
+_DRAWS = 100        # of a start, before the heaviest mode itself is one
 
 
 def sample(problem: Problem, *, steps: int = 1000, burn_in: int = 500, chains: int = 4,
@@ -27,8 +30,9 @@ def sample(problem: Problem, *, steps: int = 1000, burn_in: int = 500, chains: i
     steps, burn_in : int
         Draws that are kept, and draws before them, in which step size and mass matrix adapt.
     chains : int
-        Number of chains, run one after the other, each from a draw about a mode, of which the
-        heaviest has most: no chain leaves the mode that it starts in, if they are far apart.
+        Number of chains, run one after the other, each from a draw about a mode, most of them about
+        the heaviest. No chain leaves the mode that it starts in, if they are far apart: where
+        several have mass, draws of all chains together weigh them by the chains that began there.
     seed : int
         Of all randomness.
     target : float
@@ -37,7 +41,7 @@ def sample(problem: Problem, *, steps: int = 1000, burn_in: int = 500, chains: i
     Raises
     ------
     InputError
-        On numbers out of range.
+        On numbers out of range, and where no mode is found.
     ImportError
         If the extra ``sampling`` is not installed.
 
@@ -53,13 +57,12 @@ def sample(problem: Problem, *, steps: int = 1000, burn_in: int = 500, chains: i
     infer = package("numpyro.infer", extra="sampling")
     jax = package("jax", extra="sampling")
     linalg = package("jax.scipy.linalg", extra="sampling")
-    rng = np.random.default_rng(seed)
+    rng, about = np.random.default_rng(seed), JumpProposal(modes(problem, seed))
 
     def potential(logs):
         return -log_evidence(problem, logs, jax.numpy, linalg)
 
-    about = Mixture(modes(problem, seed))
-    starts = np.stack([about.draw(rng) for _ in range(chains)])
+    starts = np.stack([_start(problem, about, rng) for _ in range(chains)])
     with jax.enable_x64(True):
         run = infer.MCMC(infer.NUTS(potential_fn=potential, target_accept_prob=target),
                          num_warmup=burn_in, num_samples=steps, num_chains=chains,
@@ -74,3 +77,15 @@ def sample(problem: Problem, *, steps: int = 1000, burn_in: int = 500, chains: i
     return Chains(logs, latent.reshape(chains, steps, -1),
                   acceptance={"nuts": extra["accept_prob"].mean(1)},
                   divergences=extra["diverging"].sum(1))
+
+
+def _start(problem: Problem, about: JumpProposal, rng: np.random.Generator) -> np.ndarray:
+    """A draw about a mode at which there is an evidence: elsewhere a chain could not move."""
+    for _ in range(_DRAWS):
+        drawn = about.draw(rng)
+        try:
+            if np.isfinite(log_evidence(problem, drawn)):
+                return drawn
+        except LinAlgError:
+            continue
+    return about.modes[0].place
