@@ -331,6 +331,13 @@ def test_rounds_never_lower_the_bound(pair):
     assert reached[-1] > reached[0] + 10
 
 
+def test_a_search_that_ends_on_a_slope_begins_again(pair):
+    fits = [MRGPRN(kernel="rbf", inducing=15, tolerance=tolerance).fit(pair)
+            for tolerance in (1e-2, 1e-7)]
+    assert all(fit.history.converged for fit in fits)
+    assert fits[0].objective == pytest.approx(fits[1].objective, abs=0.05)
+
+
 def test_a_search_comes_back_from_a_poor_q(pair):
     """With both factors at zero neither has anything to learn: rounds stay there."""
     state = GPRNState(MRGPRN(kernel="rbf", inducing=15), pair)

@@ -44,10 +44,14 @@ ARRANGED = """async () => {
 def unscrolled(page, name, window, least):
     """Pixels of a figure once it is seen whole, and at rest, in a window that nothing leaves."""
     page.set_viewport_size(dict(zip(("width", "height"), window, strict=True)))
-    for _ in range(2):
-        page.wait_for_function(FITS, arg=[name, *window, least], timeout=WAIT)
-        page.wait_for_timeout(1_000)        # for panes that arrange themselves later
-    left, top, right, bottom = page.evaluate(BOX, name)
+    page.wait_for_function(FITS, arg=[name, *window, least], timeout=WAIT)
+    box, still = page.evaluate(BOX, name), 0
+    while still < 4:                # panes may arrange themselves later
+        page.wait_for_timeout(200)
+        former, box = box, page.evaluate(BOX, name)
+        still = still + 1 if box == former else 0
+    page.wait_for_function(FITS, arg=[name, *window, least], timeout=WAIT)
+    left, top, right, bottom = box
     return right - left, bottom - top
 
 

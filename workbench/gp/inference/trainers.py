@@ -16,9 +16,8 @@ from workbench.gp.inference.annealing import of_annealing, powers, train_anneale
 from workbench.gp.inference.coarse import begun, coarser
 from workbench.gp.inference.collapsed import collapsed
 from workbench.gp.optimisation.trails import Memory
-from workbench.gp.optimisation.training import History, maximise, scaled_callback
+from workbench.gp.optimisation.training import RESTARTS, History, maximise, scaled_callback
 
-_RESTARTS = 5               # of L-BFGS, while a slope is left
 _ROUGH = 1e-4               # tolerance on fewer clusters: near the optimum is near enough
 
 
@@ -88,7 +87,7 @@ def ascend(state, progress: bool, callback, steps: int | None = None,
         restore=lambda q: state.field.set_q(*q),
         max_steps=steps or state.options.max_steps,
         tolerance=tolerance or state.options.tolerance,
-        progress=progress, callback=callback, restarts=0 if tolerance else _RESTARTS,
+        progress=progress, callback=callback, restarts=0 if tolerance else RESTARTS,
         metric=metric,
         memory=Memory(lambda: _carried(state), lambda carried: _carry(state, carried)),
     )

@@ -22,6 +22,8 @@ from workbench.gp.optimisation.hyperparameters import HyperparameterSet
 from workbench.gp.optimisation.search import Callback, Search
 from workbench.gp.optimisation.trails import NOTHING, Diverged, Memory, Record
 
+RESTARTS = 5            # of L-BFGS, where a fit is to be at its optimum
+
 
 def maximise(
     evaluate: Callable[[Callable[[], None]], Tensor], hyperparameters: HyperparameterSet, *,
@@ -130,7 +132,7 @@ def maximise_evidence(
         lambda pulse: evidence() + hyperparameters.log_prior(), hyperparameters,
         max_steps=options.max_steps,
         tolerance=options.tolerance if tolerance is None else tolerance,
-        progress=progress, callback=callback, restarts=5, metric=metric, memory=NOTHING)
+        progress=progress, callback=callback, restarts=RESTARTS, metric=metric, memory=NOTHING)
 
 
 def scaled_callback(callback: Callback | None, number: int, count: int, until: int | None = None

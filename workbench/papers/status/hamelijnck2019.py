@@ -244,7 +244,9 @@ ITEMS = (
          findings=_nodes, sizes=(
              Size("cities", 1, distinct(NODES, "seed", model="mr-dgp", points=10)),
              Size("points of a cell", 100, lambda r: r.runs(NODES)["points"].max() ** 2)),
-         why=f"{_SIMULATED}. VBAGG and MR-DGP alone are run with 10 × 10 nodes"),
+         why=f"{_SIMULATED}. VBAGG and MR-DGP alone are run with 10 × 10 nodes: an update of the "
+             "networks takes all pairs of a cell's nodes, and with 10 × 10 by count eleven times "
+             "the operations, which is hours a fit"),
     Item(PAPER, "Figure 5, appendix B.5", "full Bayes of the composite likelihood",
          command="python benchmarks/full_bayes.py, and with --sampler nuts", findings=_chains,
          sizes=(Size("seeds", 1, _seeds),),

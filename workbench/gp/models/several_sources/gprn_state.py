@@ -35,7 +35,7 @@ from workbench.gp.models.several_sources.sources import StandardisedSource
 from workbench.gp.numerics.linalg import standard_normal_kl
 from workbench.gp.numerics.shapes import Inputs, PerBag
 from workbench.gp.optimisation.hyperparameters import Hyperparameter
-from workbench.gp.optimisation.training import History, maximise
+from workbench.gp.optimisation.training import RESTARTS, History, maximise
 
 # Options that name the network's parts, or say how far it is learnt.
 _OWN = ("hyperparameters", "initial", "priors", "inducing", "max_steps", "tolerance")
@@ -240,7 +240,8 @@ class GPRNState(SourcesState):
         history = maximise(
             self.profile, self.hyperparameters, snapshot=lambda: list(self.q),
             restore=self._restore, max_steps=self.options.max_steps,
-            tolerance=self.options.tolerance, progress=progress, callback=callback)
+            tolerance=self.options.tolerance, progress=progress, callback=callback,
+            restarts=RESTARTS)
         if self.learning is not self.full:
             history.notes.append(
                 f"hyperparameters learnt on at most {self.options.compress} clusters per bag "

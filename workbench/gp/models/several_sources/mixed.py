@@ -40,7 +40,7 @@ from workbench.gp.models.vbagg.state import VariationalState
 from workbench.gp.numerics.linalg import FactorisationError, standard_normal_kl
 from workbench.gp.optimisation.hyperparameters import Hyperparameter
 from workbench.gp.optimisation.natural_gradient import optimise
-from workbench.gp.optimisation.training import History, maximise
+from workbench.gp.optimisation.training import RESTARTS, History, maximise
 from workbench.gp.predictive import Predictive
 
 
@@ -164,7 +164,8 @@ class MixedState(Recalled):
             self.profile, self.hyperparameters,
             snapshot=lambda: (self.field.q_mean, self.field.q_covariance),
             restore=lambda q: self.field.set_q(*q), max_steps=self.options.max_steps,
-            tolerance=self.options.tolerance, progress=progress, callback=callback)
+            tolerance=self.options.tolerance, progress=progress, callback=callback,
+            restarts=RESTARTS)
         with torch.no_grad():
             views = [state.project() for state in self.states]
             self.optimise_q(views)

@@ -31,6 +31,7 @@ from workbench.gp.models.summaries.options import QuasiOptions
 from workbench.gp.optimisation.hyperparameters import Hyperparameter
 from workbench.gp.optimisation.pilot import pilot
 from workbench.gp.optimisation.training import (
+    RESTARTS,
     History,
     maximise,
     maximise_evidence,
@@ -146,7 +147,7 @@ class QuasiState(EvidenceState):
 
         def search() -> History:
             return maximise(objective, self.hyperparameters, max_steps=self.options.max_steps,
-                            tolerance=self.options.tolerance, restarts=5,
+                            tolerance=self.options.tolerance, restarts=RESTARTS,
                             callback=scaled_callback(callback, 0, 2))
 
         return pilot(search, objective, self.hyperparameters, some / areas)

@@ -19,9 +19,8 @@ from torch import Tensor
 from workbench.gp.fields.moves import InducingMoves
 from workbench.gp.inference.trainers import closed_form
 from workbench.gp.optimisation.hyperparameters import HyperparameterSet
-from workbench.gp.optimisation.training import History, maximise
+from workbench.gp.optimisation.training import RESTARTS, History, maximise
 
-_RESTARTS = 5           # of L-BFGS, while a slope is left
 # Standardised units that one unit of the search moves an inducing input: the objective is flat in
 # them beside the logarithms of hyperparameters, and L-BFGS begins with steps of one length for all.
 _STEP = 3.0
@@ -53,7 +52,7 @@ def learn_inducing_inputs(state, history: History, progress: bool, callback) -> 
             search.evaluate, HyperparameterSet([*state.hyperparameters, *search.moves.items]),
             snapshot=search.q, restore=search.restore, max_steps=state.options.max_steps,
             tolerance=state.options.tolerance, progress=progress, callback=told,
-            restarts=_RESTARTS)
+            restarts=RESTARTS)
     finally:
         search.leave()
     gain = max(found.objective) - max(history.objective)

@@ -29,11 +29,10 @@ from workbench.gp.models.several_sources.tree.draws import Draws
 from workbench.gp.models.several_sources.tree.nodes import DeepNode, GPNode
 from workbench.gp.optimisation.hyperparameters import HyperparameterSet
 from workbench.gp.optimisation.natural_gradient import Optimum, optimise
-from workbench.gp.optimisation.training import History, maximise
+from workbench.gp.optimisation.training import RESTARTS, History, maximise
 
 _NATS = 1e-6                # that may be left of a q at one setting of the hyperparameters
 _STEPS, _TURNS = 20, 5      # of natural gradients for one q, and of all parents
-_RESTARTS = 5               # of L-BFGS, while something is left to gain
 _PULSE_SECONDS = 0.5
 _UNCONVERGED = "not converged"      # how the note of a search begins
 _LAST, _LEFT = 100, 1e-2    # steps at the end, and nats that are worth a word
@@ -199,7 +198,7 @@ def learn_jointly(nodes: list[GPNode], draws: Draws, options, progress: bool, ca
             history = maximise(
                 joint.evaluate, joint.items, snapshot=joint.q, restore=joint.put,
                 max_steps=options.joint_steps, tolerance=options.tolerance, progress=progress,
-                callback=callback, restarts=_RESTARTS)
+                callback=callback, restarts=RESTARTS)
     except BaseException:
         joint.answer()
         raise
