@@ -24,9 +24,9 @@ RESULTS = Path(__file__).parents[1] / "data" / "results" / "server_memory.csv"
 LIBRARIES = """import workbench.ui.base.shell
 from workbench.ui.base.jobs import load_models
 load_models()
-import geopandas, rasterio, sklearn
+import geopandas, rasterio, sklearn, sys
 print(flush=True)
-input()"""
+sys.stdin.read()"""
 FORGOTTEN = 40.0        # seconds after which a server has forgotten sessions that were left
 
 

@@ -25,6 +25,11 @@ class History:
     elapsed: float = 0.0
     failed: bool = False        # worse than a model nested in it: not to be used
 
+    def cancel(self, unit: str = "steps") -> None:
+        """Note that it was cancelled, after so many steps or what else ``objective`` counts."""
+        self.cancelled, self.converged = True, False
+        self.notes.append(f"cancelled after {len(self.objective)} {unit}; best state kept")
+
 
 def doubtful(notes: list[str]) -> list[str]:
     """Notes on jitter, and on hyperparameters at the end of their range.

@@ -68,9 +68,7 @@ def pilot(search: Callable[[], History], objective: Callable[[], Tensor],
                 hessian = _hessian(objective, hyperparameters, step) / share
             except (Cancelled, KeyboardInterrupt):
                 hyperparameters.assign(best)
-                history.cancelled, history.converged = True, False
-                history.notes.append(
-                    f"cancelled after {len(history.objective)} steps; best state kept")
+                history.cancel()
                 return history, None
             if np.isfinite(hessian).all():
                 values, vectors = np.linalg.eigh(hessian)

@@ -90,9 +90,7 @@ def maximise(
     except (Cancelled, KeyboardInterrupt):
         if search.best is None:
             raise
-        search.history.cancelled = True
-        search.history.notes.append(
-            f"cancelled after {len(search.history.objective)} steps; best state kept")
+        search.history.cancel()
     finally:
         search.bar.close()
     hyperparameters.assign(search.best.vector)

@@ -142,8 +142,7 @@ def descend(state: PointState, criterion: Callable[[], float] | None, *, patienc
     except (Cancelled, KeyboardInterrupt):
         if not history.objective:
             raise
-        history.cancelled = True
-        history.notes.append(f"cancelled after {len(history.objective)} epochs; best state kept")
+        history.cancel("epochs")
     finally:
         bar.close()
     items.assign(best.vector)
