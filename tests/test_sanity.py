@@ -88,6 +88,18 @@ def test_rates_as_counts(ds):
     assert oddities(with_values(ds, 0.01 * ds["value"].values + 0.01)) == []
 
 
+def test_rates_that_grow_with_the_population_by_less_than_it(ds):
+    """The share of graduates is higher in large towns: ranks agree, and it is no count."""
+    rng = np.random.default_rng(1)
+    people = ds["weight"].values * rng.lognormal(0, 1.0, 20)[ds["membership"].values]
+    ds["weight"] = ds["weight"].copy(data=people)
+    totals = np.bincount(ds["membership"].values, people)
+    shares = 10 * (totals / totals.max()) ** 0.3 * rng.lognormal(0, 0.2, 20)
+    only(oddities(with_values(ds, shares)), "20 of 20", "in proportion to the weight")
+    estimates = 0.0123 * totals * rng.lognormal(0, 0.5, 20)     # of cases, that are not whole
+    assert estimates.max() < 1000 and oddities(with_values(ds, estimates)) == []
+
+
 def test_means_as_counts(ds):
     rng = np.random.default_rng(1)
     people = ds["weight"].values * rng.lognormal(0, 1.0, 20)[ds["membership"].values]   # towns

@@ -142,6 +142,40 @@ def test_values_of_parents_from_a_table_or_from_their_polygons(given):
         bagged(without_cases(), value="births", **given)
 
 
+def test_a_column_of_the_same_name_has_the_ids_of_the_larger_areas(tmp_path):
+    """Rows of a file have numbers, which are nobody's ids: they are not taken for some."""
+    path, ids = tmp_path / "large.gpkg", [f"p{i}" for i in range(4)]
+    outlines().rename(columns={"name": "parent"}).to_file(path)
+    ds = bagged(without_cases(), value="deaths", parent_polygons=path)
+    assert ds["value"].values.tolist() == [4, 3, 2, 1]
+    assert "the larger areas' ids are in their column 'parent', too" in ds.attrs["treatments"]
+    ours = outlines().assign(parent=ids[::-1]).set_index("name")       # an index of one's own
+    assert bagged(without_cases(), value="deaths", parent_polygons=ours)["value"].values.tolist(
+        ) == [4, 3, 2, 1]
+    some = pd.concat([outlines().iloc[:1].assign(name="of another country"), outlines()])
+    some = some.reset_index(drop=True).iloc[1:].rename(columns={"name": "parent"})   # rows 1 to 4
+    swapped = {"p0": 4, "p1": 3, "p2": 2, "p3": 1}
+    ds = bagged(without_cases().assign(parent=fine()["parent"].map(swapped)), value="deaths",
+                parent_polygons=some.assign(parent=some["parent"].map(swapped)))
+    assert ds["value"].to_series().to_dict() == {"4": 4, "3": 3, "2": 2, "1": 1}
+    swaps = dict(zip(ids, [2, 0, 1, 3], strict=True))
+    numbered = without_cases().assign(parent=fine()["parent"].map(swaps))
+    outlines().assign(code=[3, 1, 0, 2]).to_file(path)
+    with pytest.raises(InputError, match="no column 'parent' as the small ones.*; say which has "
+                       "their ids with parent_id=.*'name', 'deaths', 'tested', 'code'"):
+        bagged(numbered, value="deaths", parent_polygons=path)
+    ds = bagged(numbered, value="deaths", parent_polygons=path, parent_id="code")
+    assert dict(zip(ds["bag"].values, ds["value"].values, strict=True)) == {
+        "0": 2, "1": 3, "2": 1, "3": 4}
+
+
+def test_areas_that_no_small_polygon_names_are_told_with_both_names():
+    other = outlines().assign(name=["a", "b", "c", "d"])
+    with pytest.raises(InputError, match=r"areas are \['a', 'b', 'c'\] and so on, parents "
+                       r"\['p0', 'p1', 'p2'\]; say where the areas' ids are with parent_id="):
+        bagged(without_cases(), value="deaths", parent_polygons=other, parent_id="name")
+
+
 def test_both_levels_may_be_layers_of_one_file(tmp_path):
     path = tmp_path / "kit.gpkg"
     without_cases().to_file(path, layer="small")

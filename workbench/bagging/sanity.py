@@ -175,16 +175,19 @@ def _rates(ds: xr.Dataset, value: np.ndarray, total: np.ndarray) -> list[Finding
     broken = value != np.round(value)
     if value.size < _FEW_VALUES or broken.mean() < _MOSTLY or value.max() >= _SMALL:
         return []
-    # Counts grow with the population, even where they are estimates; rates do not.
+    # Counts grow with the population, even where they are estimates; rates do not, or by much less,
+    # as the share of graduates, which is higher in large towns.
     from scipy.stats import spearmanr  # half a second that pages need not wait for
 
-    if np.ptp(total) > 0 and spearmanr(value, total).statistic > 0.5:
+    if np.ptp(total) > 0 and spearmanr(value, total).statistic > 0.5 and not (
+            _of_people(ds) and min(value.min(), total.min()) > 0
+            and np.log(value).std() < np.log(value / total).std()):
         return []
     return [suspicious(
         "rates", f"{int(broken.sum())} of {value.size} counts are not whole, all are below "
         f"{_SMALL:,.0f} (from {value.min():.3g} to {value.max():.3g}), and they do not grow "
-        "with the weight: they look like rates or percentages", "If they are, multiply them by the "
-        f"population, or say {option('aggregation', 'mean')}",
+        "in proportion to the weight: they look like rates or percentages", "If they are, multiply "
+        f"them by the population, or say {option('aggregation', 'mean')}",
         ds[schema.BAG].values[broken], int(broken.sum()),
         "rates are split over the pixels as if they were counts", ". ")]
 

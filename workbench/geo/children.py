@@ -103,7 +103,8 @@ def bag_children(
     parent_polygons : geopandas.GeoDataFrame, str or Path, optional
         Outlines of the larger areas, indexed by id; dissolved from the small ones if not given.
     parent_id : str, optional
-        Column of ``parent_polygons`` with their ids, where they are not its index.
+        Column of ``parent_polygons`` with their ids, where they are neither its index nor in a
+        column of the same name as ``parent``.
     parent_layer : str, optional
         The layer of ``parent_polygons`` in a file that has several.
     polygon_crs : str, optional
@@ -143,11 +144,11 @@ def bag_children(
     options, record, unit = treatments_from(treatments), Record(), dict(units or {})
     refuse_of_others(standard_error, kind, aggregation, trials)
     fine = read_areas(fine_polygons, id, value, options, record, polygon_crs, layer)
-    larger = read_parents(parent_polygons, parent_id, parent_layer, options, record)
+    require_column(fine, parent, "parent")
+    larger = read_parents(parent_polygons, parent_id, parent_layer, options, record, parent)
     beside = {role: c for role, c in (("trials", trials), (_ERROR, standard_error)) if c}
     known = parent_table(fine, larger, value, parent_values, beside, (totals, join, encoding),
                          record)
-    require_column(fine, parent, "parent")
     orphans = fine[parent].isna()
     if orphans.any():
         refuse(f"{int(orphans.sum())} polygons have no parent in column {parent!r}",

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 
 import numpy as np
 
 from workbench.bagging.findings import refuse
 from workbench.checks import InputError, option, options_named, package, require
-from workbench.geo.areas import label_columns, read_areas, usable_values
+from workbench.geo.areas import label_columns, read_areas, read_polygons, usable_values
 from workbench.geo.grids import WEIGHTS, counts_alike
 from workbench.geo.totals import refuse_repeated, survey_errors, table_with_ids
 from workbench.geo.treatments import CleaningOptions, Record
@@ -49,15 +50,41 @@ def weighed(fine, weight: str | None, units: Mapping[str, str], record: Record,
 
 
 def read_parents(polygons: object, id: str | None, layer: str | None, options: CleaningOptions,
-                 record: Record):
-    """The larger areas as polygons, by id as text; None if they are not given."""
+                 record: Record, parent: str):
+    """The larger areas as polygons, by id as text; None if they are not given.
+
+    Parameters
+    ----------
+    polygons, id, layer
+        parent_polygons, parent_id and parent_layer of `workbench.bag_children`.
+    options, record
+        As of `workbench.geo.areas.read_areas`.
+    parent : str
+        Column of the small polygons with the larger area's id: where the larger ones have rows
+        that are only numbered, also some that are left of more, and a column of that name, it has
+        their ids.
+
+    Raises
+    ------
+    InputError
+        If rows of a file are only numbered: a number that is an id, too, would be another area's.
+    """
     for name, given in (("parent_id", id), ("parent_layer", layer)):
         require(polygons is not None or given is None, f"{name} is of the larger areas; give "
                 + option("parent_polygons"))
     if polygons is None:
         return None
     with options_named(layer="parent_layer"):
-        return read_areas(polygons, id, None, options, record, layer=layer)
+        larger = read_polygons(polygons, record, layer=layer)
+        if id is None and larger.index.name is None and larger.index.dtype.kind == "i":
+            if parent in larger:
+                id = parent
+                record.note(f"the larger areas' ids are in their column {parent!r}, too")
+            require(id is not None or not isinstance(polygons, (str, Path)),
+                    "the larger areas have no column "
+                    f"{parent!r} as the small ones; say which has their ids with "
+                    + option("parent_id") + f", of {larger.columns.drop('geometry').tolist()}")
+        return read_areas(larger, id, None, options, record)
 
 
 def parent_table(fine, larger, value: str | None, given: Mapping[str, float] | None,
@@ -156,6 +183,10 @@ def values_of_parents(known, bags: np.ndarray, kind: str, options: CleaningOptio
     """
     childless = sorted(set(known.index) - set(bags.tolist()))
     if childless:
+        require(len(childless) < len(known), "none of the areas is named by the small polygons: "
+                f"areas are {childless[:3]} and so on, parents {bags[:3].tolist()}; say where the "
+                "areas' ids are with " + option("parent_id") + ", or " + option("join")
+                + " of a table")
         about = {"code": "area-empty", "where": childless, "count": len(childless)}
         if options.empty == "error":
             refuse(f"{len(childless)} areas hold no polygon (first: {childless[:3]})",
