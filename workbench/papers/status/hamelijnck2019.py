@@ -194,8 +194,6 @@ _SIMULATED = ("OS Highways and UKMap are under licence and the stations' reading
               "it")
 _CELLS = "30 cells are read, the paper has some four; all their points are as many as the paper's"
 _CITIES = "three cities and nine models are run instead of one larger"
-_OLD = ("The fits of MR-GPRN with weights and of MR-DGP with the parent alone are older, and at "
-        "poorer optima")
 
 
 def _points(results: Results) -> int:
@@ -233,7 +231,7 @@ ITEMS = (
              Size("readings a day", 24, _readings, _CITIES, larger_runs(CITY))),
          why=f"{_SIMULATED}. One kernel made by hand, best for the single GP, is shared by all: "
              "the order depends on it (with an ARD kernel that all learn it is the paper's, see "
-             f"below). {_OLD}"),
+             "below)"),
     Item(PAPER, "Table 2 (left), appendix C.2", "NO2 over a city, hourly, with the paper's kernel",
          HOURLY_CITY, findings=lambda r: _city(r, HOURLY_CITY), sizes=(
              Size("cities", 1, distinct(HOURLY_CITY, "seed", model="mr-dgp")),
