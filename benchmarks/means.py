@@ -1,14 +1,16 @@
 """Area means of which the values inside the areas are known, by auto as it is and by plainer ones.
 
-    WORKBENCH_DATA=... python benchmarks/means.py      # some fifteen minutes; writes means.csv
+    WORKBENCH_DATA=... python benchmarks/means.py      # half an hour; writes means.csv
 
 Rates of Korea, Italy and the United States, given as means and not as counts, blocks of houses of
 California in cells of 0.8 degrees, and temperatures of the United Kingdom. ``auto`` chooses the
-link by the areas' values and has a nugget; beside it stand the other link with one, and the
+link by the areas' values and fixes a nugget by what areas differ by from those about them; beside
+it stand the other link with such a nugget, its own link with a nugget that is learnt, and the
 identity link without. ``rmse`` and ``crps`` are of the individuals' own values, weighted, in
 standard deviations of the areas' values; ``cover`` is the share of individuals in their 95 %
-intervals; ``gain`` what the choice goes by, in nats. Datasets are found as `wb.load` finds them;
-one that is absent is left out with a word.
+intervals (not weighted); ``gain`` what the choice of the link goes by, in nats; ``ratio`` is the
+error, as a share of the rate under exp, divided by what areas differ by from those about them.
+Datasets are found as `wb.load` finds them; one that is absent is left out with a word.
 """
 
 from __future__ import annotations
@@ -31,7 +33,7 @@ from workbench.checks import InputError
 from workbench.datasets.california import EXTENT
 from workbench.evaluation import crps
 from workbench.labelled.classes import auto
-from workbench.labelled.scale_of_values import log_scale_gain
+from workbench.labelled.scale_of_values import individual_std, local_std, log_scale_gain
 from workbench.labelled.source import to_source
 
 RESULTS = Path(__file__).parents[1] / "data" / "results" / "means.csv"
@@ -104,16 +106,28 @@ def rows(names: list[str]) -> Iterator[dict[str, object]]:
         about = {"case": name, "areas": ds.sizes["bag"], "individuals": ds.sizes["individual"],
                  "gain": log_scale_gain(to_source(ds))}
         own = scores(ds, known, None)
-        others = {"other link": {"link": OTHER[own["link"]], "nugget": "learn"},
+        link, other = own["link"], OTHER[own["link"]]
+        others = {"other link": fixed(ds, other), "nugget learnt": {"link": link,
+                                                                    "nugget": "learn"},
                   "identity, no nugget": {"link": "identity"}}
         if name == "uk-temperature":    # values that differ by 1 % of themselves
             del others["other link"]
+        about["ratio"] = own["rmse"] * float(ds["value"].std()) / local_std(to_source(ds), link)
+        if link == "exp":
+            there = np.isfinite(known)
+            about["ratio"] /= float(np.average(known[there], weights=ds["weight"].values[there]))
         for model, options in {"auto": None, **others}.items():
             found = own if options is None else scores(
                 ds, known, options | {"likelihood": "normal"})
             print(pd.Series({**about, "model": model, **found}).to_frame().T.to_string(
                 header=False), flush=True)
             yield {**about, "model": model, **found}
+
+
+def fixed(ds: xr.Dataset, link: str) -> dict[str, object]:
+    """Options of a link, with the nugget that `auto` would take under it."""
+    return {"link": link, "nugget": "learn", "hyperparameters": {
+        "nugget.std": individual_std(to_source(ds), link)}}
 
 
 def main(only: str = "") -> None:

@@ -8,7 +8,12 @@ import xarray as xr
 import workbench as wb
 from workbench.checks import InputError
 from workbench.labelled.candidates import link_told, options_of_values
-from workbench.labelled.scale_of_values import DECISIVE, log_scale_gain
+from workbench.labelled.scale_of_values import (
+    DECISIVE,
+    individual_std,
+    local_std,
+    log_scale_gain,
+)
 from workbench.labelled.source import Converted, to_source
 
 AREAS, SIZE = 40, 5
@@ -97,7 +102,9 @@ def test_columns_that_add_nothing_change_nothing(further):
 ], ids=["skewed", "normal", "kelvin", "a zero", "both signs", "all alike"])
 def test_which_link_values_get(values, link):
     options = options_of_values(Converted(made(values)))
+    taken = options.pop("hyperparameters", {"nugget.std": 0.0})
     assert options == {"link": link, "likelihood": "normal", "nugget": "learn"}
+    assert taken.keys() == {"nugget.std"} and (taken["nugget.std"] > 0) == (np.ptp(values) > 0)
 
 
 def test_counts_and_positives_out_of_trials_are_left_to_their_likelihood():
@@ -118,6 +125,175 @@ def test_noise_is_seldom_taken_for_skewed():
 def test_fewer_than_five_areas_have_no_shape():
     few = made(skewed()).isel(bag=slice(4), individual=slice(4 * SIZE))
     assert log_scale_gain(to_source(few)) == 0.0
+    assert local_std(to_source(few), "identity") == 0.0
+    assert "hyperparameters" not in options_of_values(Converted(few))
+
+
+def gridded(values, **extra):
+    """A square of areas, each of one individual at its centre."""
+    side = int(np.sqrt(len(values)))
+    x, y = np.meshgrid(np.arange(side), np.arange(side))
+    return xr.Dataset(
+        {"covariates": (("individual", "covariate"), np.zeros((side**2, 0))),
+         "weight": ("individual", np.ones(side**2)),
+         "membership": ("individual", np.arange(side**2)),
+         "value": ("bag", values, {"aggregation": "mean", "kind": "continuous"}), **extra},
+        coords={"covariate": [], "x": ("individual", x.ravel()), "y": ("individual", y.ravel())})
+
+
+def hills(side=30):
+    """Smooth: two areas that touch are nearly alike."""
+    x, y = np.meshgrid(np.arange(side), np.arange(side))
+    return (np.sin(x / 5) * np.cos(y / 7)).ravel()
+
+
+def test_what_areas_differ_by_from_those_about_them_is_noise_and_no_hill():
+    """In the inside of a grid, the four neighbours are those that touch."""
+    noise = np.random.default_rng(0).normal(0, 0.3, 900)
+    assert local_std(to_source(gridded(noise)), "identity") == pytest.approx(0.3, rel=0.1)
+    assert local_std(to_source(gridded(3 * hills() + noise)), "identity") == pytest.approx(
+        0.3, rel=0.15)
+    assert np.std(3 * hills()) > 1.2
+
+
+@pytest.mark.parametrize("side", [3, 4, 5])
+def test_its_square_is_unbiased_for_independent_values(side):
+    """Though residuals are of a regression on place, where there are areas enough, and of few."""
+    rng = np.random.default_rng(8)
+    found = [local_std(to_source(gridded(rng.normal(0, 2, side**2))), "identity")**2
+             for _ in range(300)]
+    assert np.mean(found) == pytest.approx(4, abs=3 * np.std(found) / np.sqrt(300))
+
+
+def test_under_exp_it_is_that_of_the_logarithms():
+    y = np.exp(hills() + np.random.default_rng(1).normal(0, 0.3, 900))
+    found = local_std(to_source(gridded(y)), "exp")
+    assert found == pytest.approx(local_std(to_source(gridded(np.log(y))), "identity"))
+    assert found == pytest.approx(local_std(to_source(gridded(1e6 * y)), "exp"))
+
+
+@pytest.mark.parametrize("link", ["identity", "exp"])
+def test_a_known_variance_is_no_difference_of_individuals(link):
+    rng = np.random.default_rng(2)
+    rate = 5 + rng.normal(0, 0.4, 900)
+    known = np.full(900, 0.3**2)
+    measured = gridded(rate + rng.normal(0, 0.3, 900), noise_variance=("bag", known))
+    expected = 0.4 / (5 if link == "exp" else 1)
+    assert local_std(to_source(measured), link) == pytest.approx(expected, rel=0.1)
+    surely = measured.assign(noise_variance=("bag", 100 * known))
+    assert local_std(to_source(surely), link) == 0.0
+
+
+def test_without_coordinates_it_is_what_a_regression_leaves():
+    rng = np.random.default_rng(3)
+    inputs = rng.normal(size=(AREAS, 2))
+    y = inputs @ [1.0, -2.0] + rng.normal(0, 0.5, AREAS)
+    design = np.column_stack([np.ones(AREAS), inputs])
+    left = y - design @ np.linalg.lstsq(design, y, rcond=None)[0]
+    assert local_std(to_source(without_place(made(y, inputs))), "identity") == pytest.approx(
+        np.sqrt(left @ left / (AREAS - 3)))
+
+
+def test_areas_with_one_centre_are_no_neighbours_of_themselves():
+    """Five periods of one place: each beside the mean of the other four."""
+    y = np.random.default_rng(4).normal(size=9)
+    ds = gridded(y).isel(bag=slice(5), individual=slice(5))
+    ds = ds.assign_coords(x=0 * ds["x"], y=0 * ds["y"])
+    assert local_std(to_source(ds), "identity") == pytest.approx(y[:5].std(ddof=1))
+
+
+@pytest.mark.parametrize("value", [0.0, 7.0, 1e9 / 7])
+def test_areas_that_are_all_alike_tell_nothing(value):
+    rng = np.random.default_rng(7)
+    ds = made(np.full(AREAS, value), rng.normal(size=(AREAS, 2)))
+    assert local_std(to_source(ds), "identity") == 0.0
+    assert value == 0 or local_std(to_source(ds), "exp") == 0.0
+    assert "hyperparameters" not in options_of_values(Converted(ds))
+
+
+def test_an_area_is_beside_others_of_its_period_and_not_beside_itself_at_another_time():
+    rng = np.random.default_rng(6)
+    own = rng.normal(0, 0.5, 100)       # of the place, at any time
+    ds = gridded(np.tile(own, 9))
+    x, y = np.tile(np.arange(10), 90), np.tile(np.repeat(np.arange(10), 10), 9)
+    ds = ds.assign_coords(x=("individual", x), y=("individual", y))
+    period = np.repeat([f"t{k}" for k in range(9)], 100)
+    assert local_std(to_source(ds), "identity") < 0.1
+    assert local_std(to_source(ds), "identity", period) == pytest.approx(0.5, rel=0.15)
+
+
+def divided(values, sizes, seed=9):
+    """Areas of a grid, each of so many individuals of equal weight about its centre."""
+    whole, sizes = gridded(values), np.asarray(sizes)
+    member = np.repeat(np.arange(len(values)), sizes)
+    shift = np.random.default_rng(seed).uniform(-0.2, 0.2, (2, member.size))
+    return whole.isel(individual=member).assign(membership=("individual", member)).assign_coords(
+        x=("individual", whole["x"].values[member] + shift[0]),
+        y=("individual", whole["y"].values[member] + shift[1]))
+
+
+@pytest.mark.parametrize("size, times", [(1, 1.0), (2, np.sqrt(2)), (4, 2.0), (50, 2.0)])
+def test_individuals_differ_by_twice_as_much_and_never_by_more_than_the_areas_show(size, times):
+    """The mean of n independent individuals keeps an n-th of their variance."""
+    source = to_source(divided(np.random.default_rng(0).normal(0, 0.3, 900), [size] * 900))
+    assert individual_std(source, "identity") == pytest.approx(
+        times * local_std(source, "identity"))
+
+
+@pytest.mark.parametrize("noise", [0.01, 0.3, 3.0])
+def test_with_standard_errors_it_is_no_less_than_where_learning_starts(noise):
+    """However much of what areas differ by is noise: of 100 estimates some are below zero."""
+    for seed in range(10):
+        y = np.random.default_rng(seed).normal(0, 0.3, 100)
+        ds = divided(y, [30] * 100).assign(noise_variance=("bag", np.full(100, noise**2)))
+        taken = individual_std(to_source(ds), "identity")
+        assert 0.2 * y.std() - 1e-12 <= taken < 0.8
+        if noise == 3.0:
+            assert taken == pytest.approx(0.2 * y.std())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("size", [1, 3])
+def test_intervals_cover_where_areas_have_few_individuals(size):
+    rng, places = np.random.default_rng(10), divided(hills(12), [size] * 144)
+    field = np.sin(places["x"].values / 5) * np.cos(places["y"].values / 7)
+    own, new = field + rng.normal(0, 0.3, (2, field.size))
+    ds = divided(np.bincount(places["membership"], own) / size, [size] * 144)
+    low, high = wb.Auto(effort="quick", workers=1).fit(ds).at(ds).interval(0.95)
+    assert 0.9 < np.mean((low.values <= new) & (new <= high.values)) <= 0.99
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    noise = np.random.default_rng(5).normal(0, 0.3, 100)
+    return wb.Auto(effort="quick", workers=1).fit(gridded(hills(10) + noise))
+
+
+def shown(fit):
+    """The nugget of each candidate, whether it is fixed, and whether the summary speaks of it."""
+    items = [one.inner.state.hyperparameters["nugget.std"] for one in fit.candidates.values()]
+    return ({round(float(item.natural), 9) for item in items}, {item.fixed for item in items},
+            "individuals: means do not tell" in fit.summary())
+
+
+def test_auto_fixes_how_much_individuals_differ_and_says_so(fitted):
+    std = individual_std(to_source(fitted.data), "identity")
+    assert shown(fitted) == ({round(std, 9)}, {True}, True)
+    assert f"is taken as {std:.3g} on the link's scale" in fitted.summary()
+
+
+def test_given_hyperparameters_are_fixed_again_and_not_said_to_be_taken(fitted):
+    again = wb.Auto().condition(fitted.data, fitted.hyperparameters)
+    assert shown(again) == (*shown(fitted)[:2], False)
+    assert again.at(fitted.data).mean.values == pytest.approx(fitted.at(fitted.data).mean.values)
+    other = {name: {**one, "hyperparameters": {**one["hyperparameters"], "nugget.std": 0.01}}
+             for name, one in fitted.hyperparameters.items()}
+    assert shown(fitted.conditioned(other))[::2] == ({0.01}, False)
+
+
+def test_a_stored_fit_says_it_too(fitted, tmp_path):
+    fitted.save(tmp_path / "fit.wbfit")
+    assert shown(wb.load_fit(tmp_path / "fit.wbfit")) == shown(fitted)
 
 
 @pytest.mark.slow

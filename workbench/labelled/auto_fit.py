@@ -27,6 +27,10 @@ _LINKS = {
     "identity": "link: identity, as the areas' values are not clearly nearer to log-normal than to "
                 "normal; whatever a rate depends on adds to it",
 }
+_INDIVIDUALS = (
+    "individuals: means do not tell how much they differ, and the width of their intervals rests "
+    "on it; the std of what each has of its own is taken as {:.3g} on the link's scale, from what "
+    "areas differ by from those about them")
 _WORTH = 0.05           # weight from which a candidate is worth a word
 
 
@@ -189,9 +193,12 @@ class AutoFit(Fit):
             lines += ["", f"recovery error: {self.recovery['error'].attrs['long_name']}; the "
                       "mixture's is on the areas that its weights were chosen on"]
         lines += ["", self.verdict]
-        link = next(iter(self.candidates.values())).model.options.link
-        if link in _LINKS and self.verdict != GIVEN:
-            lines += ["", _LINKS[link]]
+        options = next(iter(self.candidates.values())).model.options
+        if options.link in _LINKS and self.verdict != GIVEN:
+            lines += ["", _LINKS[options.link]]
+        taken = options.hyperparameters.get("nugget.std")
+        if self.verdict != GIVEN and taken is not None and np.isclose(taken, self._nugget()):
+            lines += ["", _INDIVIDUALS.format(taken)]
         if self.outside_share > 0:
             lines += ["", f"extrapolation: {self.outside_share:.1%} of the individuals lie outside "
                       "the range of area means in some covariate that a candidate of some weight "
@@ -201,6 +208,13 @@ class AutoFit(Fit):
         if self.notes:
             lines += ["", *("note: " + note for note in self.notes)]
         return "\n".join(lines)
+
+    def _nugget(self) -> float:
+        """The nugget's std that all candidates are at; nan without one, or if they differ."""
+        items = [fit.inner.state.hyperparameters for fit in self.candidates.values()]
+        found = [float(item["nugget.std"].natural) if "nugget.std" in item else np.nan
+                 for item in items]
+        return found[0] if np.allclose(found, found[0]) else np.nan
 
     def _card(self) -> dict:
         """Its own, with the cards, weights and recovery errors of its candidates.

@@ -10,7 +10,7 @@ import xarray as xr
 from workbench.bagging import periods_of
 from workbench.checks import choose
 from workbench.gp.likelihoods.links import LINKS
-from workbench.labelled.scale_of_values import DECISIVE, log_scale_gain
+from workbench.labelled.scale_of_values import DECISIVE, individual_std, log_scale_gain
 from workbench.labelled.source import Converted
 from workbench.schema import COVARIATE, aggregation, kind
 
@@ -152,9 +152,10 @@ def options_of_values(data: Converted, given: Mapping | None = None) -> dict:
     """Options of `workbench.VBAgg` that all candidates share, as the values ask for them.
 
     Counts have the exp link, an area effect and a nugget, positives out of trials the logit link:
-    as `workbench.VBAgg` has by itself. Other values have a nugget, too, as individuals differ
-    whatever they are measured in, and the exp link where they are positive and clearly nearer to
-    log-normal, else the identity.
+    as `workbench.VBAgg` has by itself. Other values have the exp link where they are positive and
+    clearly nearer to log-normal, else the identity, and a nugget, too, as individuals differ
+    whatever they are measured in. Means do not tell by how much: it is fixed by what areas differ
+    by from those about them (`individual_std`), and learnt where they do not differ.
 
     Parameters
     ----------
@@ -171,7 +172,17 @@ def options_of_values(data: Converted, given: Mapping | None = None) -> dict:
     link = link_told(given or {})
     if not link:
         link = "exp" if log_scale_gain(data.source()) >= DECISIVE else "identity"
-    return {"link": link, "likelihood": "normal", "nugget": "learn" if nugget else 0.0}
+    options = {"link": link, "likelihood": "normal", "nugget": "learn" if nugget else 0.0}
+    std = individual_std(data.source(), link, periods_of(ds)) if given is None else (
+        _common_nugget(given))
+    return options | ({"hyperparameters": {"nugget.std": std}} if std > 0 else {})
+
+
+def _common_nugget(given: Mapping) -> float:
+    """The nugget that all candidates were given, which was fixed then; zero if they differ."""
+    told = [one["hyperparameters"].get("nugget.std") for one in given.values()]
+    found = {item["value"] if isinstance(item, Mapping) else item for item in told}
+    return float(found.pop() or 0.0) if len(found) == 1 else 0.0
 
 
 def link_told(hyperparameters: Mapping) -> str:

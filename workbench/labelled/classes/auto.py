@@ -41,8 +41,10 @@ class Auto(LabelledModel):
 
     A few models are fitted: a flat rate, slopes of covariates, a smooth map, smooth functions of
     covariates, and their combinations; counts with an effect of each area and of each individual,
-    other values with one of each individual, and with the exp link if they are positive and
-    clearly nearer to log-normal than to normal (Box and Cox), else the identity.
+    other values with the exp link if they are positive and clearly nearer to log-normal than to
+    normal (Box and Cox), else the identity, and with an effect of each individual, whose standard
+    deviation means do not tell: it is taken as twice what areas differ by from those about them,
+    which is typical of tables whose individuals are known.
     Of areas over time (`workbench.bag_polygons` with ``time``) also maps that change from period to
     period. Each is then conditioned, with the hyperparameters of that fit, on totals of *merged*
     neighbouring areas and has to recover the known areas from them. Weights minimise the error of
