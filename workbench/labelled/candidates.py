@@ -154,8 +154,8 @@ def options_of_values(data: Converted, given: Mapping | None = None) -> dict:
     Counts have the exp link, an area effect and a nugget, positives out of trials the logit link:
     as `workbench.VBAgg` has by itself. Other values have the exp link where they are positive and
     clearly nearer to log-normal, else the identity, and a nugget, too, as individuals differ
-    whatever they are measured in. Means do not tell by how much: it is fixed by what areas differ
-    by from those about them (`individual_std`), and learnt where they do not differ.
+    whatever they are measured in. Means of many do not tell by how much: it is fixed by what areas
+    differ by from those about them (`individual_std`), else learnt.
 
     Parameters
     ----------

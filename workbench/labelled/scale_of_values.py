@@ -19,6 +19,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import torch
 
 from workbench.gp.data.bags import Source
 
@@ -27,6 +28,7 @@ DECISIVE = 2.0          # nats: half of what a likelihood-ratio test of 5 % asks
 # of known individuals is 1.9 (the column ratio of data/results/means.csv).
 MORE = 2
 _LEAST = 0.2            # std of individuals, in units of f: where a nugget that is learnt starts
+_FEW_INDIVIDUALS = 8    # below so many, of equal weight, half of the areas show what each has
 _NEIGHBOURS = 4         # areas whose mean a value is compared with
 _AREAS_PER_INPUT = 3    # fewer areas for each input than that: no regression, the mean alone
 _FEWEST_AREAS = 5       # fewer have no shape
@@ -76,7 +78,9 @@ def individual_std(source: Source, link: str, period: np.ndarray | None = None) 
 
     `MORE` times `local_std`, and no less than a fifth of the unit of f, where a nugget that is
     learnt starts; but never more than areas differ by, were that all by individuals that are
-    independent: an area of one individual differs as much as it.
+    independent. Nothing is taken where areas have few individuals, as then what each has of its own
+    is seen in the areas' values, and a fixed nugget could keep a map from following them; nor where
+    variances of the values are known, beside which what areas differ by is learnt.
 
     Parameters
     ----------
@@ -86,7 +90,7 @@ def individual_std(source: Source, link: str, period: np.ndarray | None = None) 
     Returns
     -------
     float
-        On the link's scale; zero where nothing can be said, as of `local_std`.
+        On the link's scale; zero where nothing is taken, or all areas are alike.
 
     Examples
     --------
@@ -97,16 +101,15 @@ def individual_std(source: Source, link: str, period: np.ndarray | None = None) 
     >>> individual_std(to_source(ds.assign(value=means.copy(data=np.full(30, 7.0)))), "identity")
     0.0
     """
-    y, variance = _observed(source, link)
-    local = _local_variance(source, y, period)
-    if local == 0:
-        return 0.0
     bags = source.bags
     share = (bags.weight / bags.totals[bags.membership]).square() * bags.unaveraged
-    kept = float(share.sum()) / bags.count      # of independent individuals' variance, in a mean
-    unit = 1.0 if link == "exp" else float(y.std())
-    taken = max(MORE * math.sqrt(max(local - variance, 0.0)), _LEAST * unit)
-    return min(taken, math.sqrt(local / kept))
+    kept = torch.zeros(bags.count).to(share).index_add(0, bags.membership, share)
+    if source.targets.noise_variance is not None or float(1 / kept.median()) < _FEW_INDIVIDUALS:
+        return 0.0
+    local = local_std(source, link, period)
+    unit = 1.0 if link == "exp" else float(_observed(source, link).std())
+    taken = max(MORE * local, _LEAST * unit)
+    return min(taken, local / math.sqrt(float(kept.mean())))
 
 
 def local_std(source: Source, link: str, period: np.ndarray | None = None) -> float:
@@ -114,8 +117,7 @@ def local_std(source: Source, link: str, period: np.ndarray | None = None) -> fl
 
     Residuals are compared with the mean of those of the four areas, of the same period, whose
     centres are nearest; where there are no more than four, or no coordinates, they are taken as
-    they are. The sum of squares is divided by what it is for independent values of variance one,
-    and a known variance of the values is taken off.
+    they are. The sum of squares is divided by what it is for independent values of variance one.
 
     Parameters
     ----------
@@ -129,20 +131,15 @@ def local_std(source: Source, link: str, period: np.ndarray | None = None) -> fl
     Returns
     -------
     float
-        On the link's scale; zero where all are alike, fewer than five, or known no better than
-        they differ.
+        On the link's scale; zero where all are alike, or there are fewer than five.
     """
-    y, variance = _observed(source, link)
-    return math.sqrt(max(_local_variance(source, y, period) - variance, 0.0))
+    return math.sqrt(_local_variance(source, _observed(source, link), period))
 
 
-def _observed(source: Source, link: str) -> tuple[np.ndarray, float]:
-    """Values on the link's scale, and the mean of their known variances there."""
-    rates = source.as_rates()
-    y, known = rates.targets.value.cpu().numpy().astype(float), rates.targets.noise_variance
-    variance = np.zeros(y.size) if known is None else known.cpu().numpy().astype(float)
-    return (np.log(y), float(np.mean(variance / y**2))) if link == "exp" else (
-        y, float(variance.mean()))
+def _observed(source: Source, link: str) -> np.ndarray:
+    """Values on the link's scale."""
+    y = source.as_rates().targets.value.cpu().numpy().astype(float)
+    return np.log(y) if link == "exp" else y
 
 
 def _local_variance(source: Source, y: np.ndarray, period: np.ndarray | None) -> float:

@@ -43,8 +43,9 @@ class Auto(LabelledModel):
     covariates, and their combinations; counts with an effect of each area and of each individual,
     other values with the exp link if they are positive and clearly nearer to log-normal than to
     normal (Box and Cox), else the identity, and with an effect of each individual, whose standard
-    deviation means do not tell: it is taken as twice what areas differ by from those about them,
-    which is typical of tables whose individuals are known.
+    deviation means do not tell: with eight individuals or more in an area, and no standard errors,
+    it is taken as twice what areas differ by from those about them, which is typical of tables
+    whose individuals are known.
     Of areas over time (`workbench.bag_polygons` with ``time``) also maps that change from period to
     period. Each is then conditioned, with the hyperparameters of that fit, on totals of *merged*
     neighbouring areas and has to recover the known areas from them. Weights minimise the error of
