@@ -64,10 +64,10 @@ def log_scale_gain(source: Source) -> float:
         return -math.inf
     if y.size < _FEWEST_AREAS:
         return 0.0
-    design = _design(rates)
+    basis = _basis(rates)
     y = y / y.max()
     logarithms = np.log(y)
-    raw, logged = _residual(y, design), _residual(logarithms, design)
+    raw, logged = (float(np.sqrt(np.mean(_left(one, basis)**2))) for one in (y, logarithms))
     if min(raw, logged) <= np.finfo(float).eps:
         return 0.0          # nothing is left of either that would tell them apart
     return float(y.size * math.log(raw / logged) - logarithms.sum())
@@ -94,12 +94,11 @@ def individual_std(source: Source, link: str, period: np.ndarray | None = None) 
 
     Examples
     --------
-    >>> import numpy as np, workbench as wb
+    >>> import workbench as wb
     >>> from workbench.labelled.source import to_source
-    >>> ds = wb.load("swiss-roll", n_bags=30)
-    >>> means = ds["value"].assign_attrs(kind="continuous", aggregation="mean")
-    >>> individual_std(to_source(ds.assign(value=means.copy(data=np.full(30, 7.0)))), "identity")
-    0.0
+    >>> source = to_source(wb.load("swiss-roll", n_bags=20, likelihood="normal"))
+    >>> round(individual_std(source, "identity") / local_std(source, "identity"), 6)
+    2.0
     """
     bags = source.bags
     share = (bags.weight / bags.totals[bags.membership]).square() * bags.unaveraged
@@ -133,25 +132,11 @@ def local_std(source: Source, link: str, period: np.ndarray | None = None) -> fl
     float
         On the link's scale; zero where all are alike, or there are fewer than five.
     """
-    return math.sqrt(_local_variance(source, _observed(source, link), period))
-
-
-def _observed(source: Source, link: str) -> np.ndarray:
-    """Values on the link's scale."""
-    y = source.as_rates().targets.value.cpu().numpy().astype(float)
-    return np.log(y) if link == "exp" else y
-
-
-def _local_variance(source: Source, y: np.ndarray, period: np.ndarray | None) -> float:
-    """Of an area beside those about it; zero where that is rounding, or there are too few."""
+    y = _observed(source, link)
     if y.size < _FEWEST_AREAS:
         return 0.0
-    design = _design(source)
-    basis, size, _ = np.linalg.svd(design, full_matrices=False)
-    basis = basis[:, size > _RANK * size[0]]
-    left = y - basis @ (basis.T @ y)
-    columns = list(source.bags.columns.coordinates)
-    both, square = np.column_stack([left, basis]), np.ones(y.size)
+    basis, columns = _basis(source), list(source.bags.columns.coordinates)
+    both, square = np.column_stack([_left(y, basis), basis]), np.ones(y.size)
     if columns:
         place = source.bags.centres().x.cpu().numpy().astype(float)[:, columns]
         times = np.zeros(y.size) if period is None else np.asarray(period)
@@ -160,8 +145,14 @@ def _local_variance(source: Source, y: np.ndarray, period: np.ndarray | None) ->
                 both[rows] -= _about(place[rows], both[rows])
                 square[rows] += 1 / _NEIGHBOURS
     # Contrasts C of residuals I - QQ' have a sum of squares of |C|² - |CQ|² times the variance.
-    found = (both[:, 0] @ both[:, 0]) / (square.sum() - np.sum(both[:, 1:]**2))
-    return float(found) if found > (_RANK * np.abs(y).max())**2 else 0.0
+    found = math.sqrt((both[:, 0] @ both[:, 0]) / (square.sum() - np.sum(both[:, 1:]**2)))
+    return found if found > _RANK * np.abs(y).max() else 0.0        # else it is rounding
+
+
+def _observed(source: Source, link: str) -> np.ndarray:
+    """Values on the link's scale."""
+    y = source.as_rates().targets.value.cpu().numpy().astype(float)
+    return np.log(y) if link == "exp" else y
 
 
 def _about(place: np.ndarray, values: np.ndarray) -> np.ndarray:
@@ -174,24 +165,20 @@ def _about(place: np.ndarray, values: np.ndarray) -> np.ndarray:
     return values[nearest[~own].reshape(len(place), _NEIGHBOURS)].mean(1)
 
 
-def _design(source: Source) -> np.ndarray:
-    """A constant and the areas' mean inputs, where there are areas enough; units are taken off."""
+def _basis(source: Source) -> np.ndarray:
+    """Orthonormal columns: a constant and, where there are areas enough, the mean inputs."""
     inputs = source.bags.centres().x.cpu().numpy().astype(float)
     areas, columns = inputs.shape
-    constant = np.ones((areas, 1))
+    constant = np.full((areas, 1), 1 / math.sqrt(areas))
     if areas < _AREAS_PER_INPUT * (columns + 1):
         return constant
     spread = np.ptp(inputs, axis=0)
     varying = spread > _RANK * np.abs(inputs).max(0)
-    return np.column_stack([constant, ((inputs - inputs.mean(0)) / np.where(
-        varying, spread, 1))[:, varying]])
+    scaled = ((inputs - inputs.mean(0)) / np.where(varying, spread, 1))[:, varying]
+    basis, size, _ = np.linalg.svd(np.column_stack([constant, scaled]), full_matrices=False)
+    return basis[:, size > _RANK * size[0]]
 
 
-def _fitted(y: np.ndarray, design: np.ndarray) -> np.ndarray:
-    """Of a regression by least squares."""
-    return design @ np.linalg.lstsq(design, y, rcond=_RANK)[0]
-
-
-def _residual(y: np.ndarray, design: np.ndarray) -> float:
-    """Root mean square of what a regression leaves."""
-    return float(np.sqrt(np.mean((y - _fitted(y, design))**2)))
+def _left(y: np.ndarray, basis: np.ndarray) -> np.ndarray:
+    """What a regression on the columns leaves."""
+    return y - basis @ (basis.T @ y)
