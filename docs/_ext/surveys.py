@@ -34,15 +34,13 @@ def surveys_noise() -> pd.DataFrame:
 def means() -> pd.DataFrame:
     """Auto on area means beside other nuggets and the other link, by dataset."""
     raw = pd.read_csv(RESULTS / "means.csv")
-    wide = raw.pivot(index="case", columns="model", values=["rmse", "crps", "cover"])
+    wide = raw.pivot(index="case", columns="model", values=["crps", "cover"])
     wide.columns = [f"{score} {model}" for score, model in wide.columns]
     own = raw[raw["model"] == "auto"].set_index("case")
     table = wide.join(own[["gain", "link", "ratio"]]).loc[list(dict.fromkeys(raw["case"]))]
-    models = {"auto": "auto", "nugget learnt": "learnt", "identity, no nugget": "none",
-              "other link": "other link"}
+    nuggets = {"auto": "auto", "nugget learnt": "learnt", "identity, no nugget": "none"}
     return pick(table, None, {
-        "gain of logarithms, nats": ("gain", digits(1)), "link": ("link", str),
-        "ratio": ("ratio", digits(1)), "RMSE, auto": ("rmse auto", digits(2)),
-        **{f"{title}, {said}": (f"{score} {name}", form)
-           for score, title, form in (("cover", "95 % cover", percent), ("crps", "CRPS", digits(2)))
-           for name, said in models.items()}}, "data")
+        "gain, nats": ("gain", digits(1)), "link": ("link", str), "ratio": ("ratio", digits(1)),
+        **{f"95 % cover, {said}": (f"cover {name}", percent) for name, said in nuggets.items()},
+        **{f"CRPS, {said}": (f"crps {name}", digits(2))
+           for name, said in (nuggets | {"other link": "other link"}).items()}}, "data")
