@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 
 from workbench.checks import Cancelled, InputError
 from workbench.cli import app
+from workbench.outputs import write_bytes
 from workbench.papers import (
     Experiment,
     experiment_named,
@@ -20,6 +21,7 @@ from workbench.papers import (
     signed_rank,
 )
 from workbench.papers.law2018.candidates import OBJECTIVE, VALIDATION, best, fit_candidate
+from workbench.papers.tools import running
 
 
 @pytest.fixture
@@ -61,6 +63,31 @@ def test_runs_are_kept_and_not_done_again_unless_they_failed(counted, tmp_path):
     stored = read_results(out)
     assert json.loads(stored.attrs["settings"]) == ["seed", "model", "big"]
     assert len(frame(stored)) == 3
+
+
+def test_runs_are_kept_whatever_ends_them_and_not_all_written_one_by_one(
+        counted, tmp_path, monkeypatch):
+    experiment, done = counted
+    out, written = tmp_path / "made.nc", []
+
+    def counting(path, content):
+        written.append(len(done))
+        write_bytes(path, content)
+
+    def score(settings):
+        if len(done) == 3:
+            raise KeyboardInterrupt
+        return experiment.score(settings)
+
+    monkeypatch.setattr(running, "write_bytes", counting)
+    monkeypatch.setattr(running, "PAUSE", 1e6)
+    with pytest.raises(KeyboardInterrupt):
+        run_experiment(replace(experiment, score=score), out=out)
+    assert written == [1, 3]                            # the first, and those that were waiting
+    assert read_results(out).sizes["run"] == 3
+    monkeypatch.setattr(running, "PAUSE", 0)
+    run_experiment(experiment, out=tmp_path / "other.nc")
+    assert written == [1, 3, 4, 5, 6, 7]
 
 
 @pytest.mark.filterwarnings("ignore::workbench.checks.DataWarning")     # of other code

@@ -1,10 +1,11 @@
-"""Doing the runs of an experiment: one after the other, kept after each, gone on with later."""
+"""Doing the runs of an experiment: one after the other, kept as they end, gone on with later."""
 
 from __future__ import annotations
 
+import contextlib
 import json
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import Path
@@ -23,6 +24,7 @@ from workbench.papers.tools.texts import refresh_texts, texts_of
 
 RUN, ERROR, SECONDS, CODE, DATE = "run", "error", "seconds", "code", "date"
 MOST_LISTED = 20
+PAUSE = 20              # between two writings of the file, in times of what one takes
 _NO_PACKAGE = ("ImportError", "ModuleNotFoundError")
 
 
@@ -40,8 +42,10 @@ def run_experiment(
     preset : {"quick", "paper"}
         A small version of the same code, or the full one.
     out : Path, optional
-        NetCDF file written after every run. Runs that it holds are not done again, unless they
-        failed; its title, source and notes become those of today, see `refresh_texts`.
+        NetCDF file that keeps the runs as they end: it is written after a run, but not so often
+        that writing takes more than a twentieth of the time, and whatever ends the runs. Runs that
+        it holds are not done again, unless they failed; its title, source and notes become those
+        of today, see `refresh_texts`.
     only : Mapping, optional
         Settings that runs must have, as text: ``{"model": "vbagg-square"}``.
     stale : bool
@@ -89,7 +93,8 @@ def run_experiment(
         return _dataset(experiment, preset, [(settings, found[key]) for key, settings in
                                              order.items() if key in found])
 
-    with tqdm(total=len(left), disable=not progress, desc=experiment.name, unit="run") as bar:
+    with (tqdm(total=len(left), disable=not progress, desc=experiment.name, unit="run") as bar,
+          _kept(out, results) as keep):
         finished = completed(_one, [(experiment, settings) for settings in left], workers,
                              limit=False)
         for number, (settings, row) in enumerate(finished, start=1):
@@ -97,8 +102,7 @@ def run_experiment(
                 found[key_of(settings)] = row       # a missing package says nothing of the run
             bar.set_postfix_str(" ".join(str(v) for v in settings.values()))
             bar.update()
-            if out is not None:
-                _write(results(), out)
+            keep()
             try:
                 if callback is not None:
                     callback(number, len(left))
@@ -258,6 +262,30 @@ def _dataset(experiment: Experiment, preset: str, rows: list[tuple[Settings, Row
     return results
 
 
-def _write(results: xr.Dataset, out: Path) -> None:
-    """Replace the file in one step: a stop in the middle must not lose what it held."""
-    write_bytes(out, results.to_netcdf(engine="h5netcdf"))
+@contextlib.contextmanager
+def _kept(out: Path | None, results: Callable[[], xr.Dataset]) -> Iterator[Callable[[], None]]:
+    """To be called after each run: writes what there is, unless the last time is too near.
+
+    A file of a thousand runs takes a third of a second, as long as many a run. What has not been
+    written is when the block ends, also by an error or an interrupt.
+    """
+    due, waiting = 0.0, False
+
+    def write() -> None:
+        nonlocal due, waiting
+        started = time.perf_counter()
+        # Replaced in one step: a stop in the middle must not lose what the file held.
+        write_bytes(out, results().to_netcdf(engine="h5netcdf"))
+        due, waiting = time.perf_counter() + PAUSE * (time.perf_counter() - started), False
+
+    def keep() -> None:
+        nonlocal waiting
+        waiting = out is not None
+        if waiting and time.perf_counter() >= due:
+            write()
+
+    try:
+        yield keep
+    finally:
+        if waiting:
+            write()
