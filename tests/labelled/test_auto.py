@@ -466,13 +466,15 @@ def recovery(ours, simple, error=0.01, map_gap=-1.0):
     (dict(ours=0.5, simple={SPLIT: 0.4, GLM: 0.9}), 50, True,
      "The population split recovered them better: compare", "weak test"),
     (dict(ours=0.5, simple={SPLIT: 0.48}), 50, True,            # two standard errors
-     "no better than the population split (difference within error)", "recovered them better"),
+     "no better than the population split (difference within 3 standard errors)",
+     "recovered them better"),
     (dict(ours=0.5, simple={SPLIT: 0.5}), 50, True, "no better than the population", "surely"),
     (dict(ours=0.5, simple={SPLIT: 0.48}, error=np.nan), 50, True, "recovered them better", "no b"),
     (dict(ours=0.5, simple={SPLIT: 0.4, GLM: 0.45}), 5, True,
      "The population split and the GLM on totals recovered them", "weak test"),
     (dict(ours=0.5, simple={SPLIT: 0.52}), 50, False,           # two standard errors
-     "not clearly better than the population split,", "recovered them better"),
+     "not clearly better than the population split, by the 3 standard errors asked here",
+     "recovered them better"),
     (dict(ours=0.5, simple={SPLIT: 0.54}), 50, False, "0.54", "not clearly better"),
     (dict(ours=0.5, simple={SPLIT: 0.8}), 29, False, "29 areas make a weak test", "as well or"),
     (dict(ours=0.5, simple={SPLIT: 0.8}, map_gap=0.2), 50, False,

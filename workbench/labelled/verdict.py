@@ -6,7 +6,7 @@ import numpy as np
 import xarray as xr
 
 from workbench.checks.figures import figure
-from workbench.evaluation.evidence import FEW, Evidence, Standing, standing_of
+from workbench.evaluation.evidence import FEW, SURE, Evidence, Standing, standing_of
 from workbench.schema import counts_add_up
 
 MIXTURE = "auto (mixture)"
@@ -119,10 +119,11 @@ def verdict(recovery: xr.Dataset, areas: int) -> tuple[str, bool]:
                  "maps with wb.compare, and prefer the simple one unless there is a reason not to.")
     elif stands.tied:
         text += (f" That is no better than the {' and the '.join(stands.tied)} (difference within "
-                 "error): compare the maps with wb.compare.")
+                 f"{SURE:g} standard errors): compare the maps with wb.compare.")
     elif unsure:
-        text += (f" That is not clearly better than the {' and the '.join(unsure)}, whose map may "
-                 "be as good or better inside the areas: compare them with wb.compare.")
+        text += (f" That is not clearly better than the {' and the '.join(unsure)}, by the "
+                 f"{SURE:g} standard errors asked here: a simple map may be as good or better "
+                 "inside the areas; compare them with wb.compare.")
     elif areas < FEW:
         text += (f" {areas} areas make a weak test: a simple map may be as good or better inside "
                  "them; compare them with wb.compare.")
