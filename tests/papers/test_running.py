@@ -21,7 +21,7 @@ from workbench.papers import (
     signed_rank,
 )
 from workbench.papers.law2018.candidates import OBJECTIVE, VALIDATION, best, fit_candidate
-from workbench.papers.tools import running
+from workbench.papers.tools import keeping
 
 
 @pytest.fixture
@@ -79,13 +79,13 @@ def test_runs_are_kept_whatever_ends_them_and_not_all_written_one_by_one(
             raise KeyboardInterrupt
         return experiment.score(settings)
 
-    monkeypatch.setattr(running, "write_bytes", counting)
-    monkeypatch.setattr(running, "PAUSE", 1e6)
+    monkeypatch.setattr(keeping, "write_bytes", counting)
+    monkeypatch.setattr(keeping, "PAUSE", 1e6)
     with pytest.raises(KeyboardInterrupt):
         run_experiment(replace(experiment, score=score), out=out)
     assert written == [1, 3]                            # the first, and those that were waiting
     assert read_results(out).sizes["run"] == 3
-    monkeypatch.setattr(running, "PAUSE", 0)
+    monkeypatch.setattr(keeping, "PAUSE", 0)
     run_experiment(experiment, out=tmp_path / "other.nc")
     assert written == [1, 3, 4, 5, 6, 7]
 

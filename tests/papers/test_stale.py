@@ -27,6 +27,7 @@ from workbench.papers import (
     run_experiment,
     stored,
 )
+from workbench.papers.chau2021 import ablation
 from workbench.papers.tools.running import key_of
 from workbench.papers.tools.stored import KNOWN_DRIFT, KNOWN_MISSING, Missing, path_of
 
@@ -123,6 +124,27 @@ def test_runs_of_other_code_are_listed_and_done_again_when_asked(counted, tmp_pa
     assert done == [0, 1, 0]
 
 
+def test_a_stored_run_that_fails_when_done_again_keeps_its_scores(counted, tmp_path):
+    experiment, _ = counted
+    out = tmp_path / "made.nc"
+    run_experiment(experiment, out=out)
+    _rewrite(out, ["another", "another"])
+
+    def score(settings):
+        if settings["seed"] == 1:
+            raise InputError("the data are not here")
+        return {"score": 2.0}
+
+    with pytest.warns(DataWarning, match="1 stored runs of made failed when they were done again; "
+                      "what is stored of them is kept: InputError: the data are not here"):
+        found = run_experiment(replace(experiment, score=score), out=out, stale=True)
+    assert found["score"].values.tolist() == [2.0, 1.0] and (found["error"] == "").all()
+    assert json.loads(found.attrs["failed_again"]) == ["InputError: the data are not here"]
+    kept = read_results(out)
+    assert kept["score"].values.tolist() == [2.0, 1.0] and "failed_again" not in kept.attrs
+    assert kept["code"].values[1] == "another"              # so that it is still stale
+
+
 def test_a_file_from_before_hashes_is_read_and_says_so(counted, tmp_path):
     experiment, done = counted
     out = tmp_path / "made.nc"
@@ -186,7 +208,7 @@ def test_what_is_known_to_be_missing_is_of_experiments_and_has_a_reason():
         assert missing.reason and 0 < sum(map(missing.holds_of, runs)) < len(runs)
 
 
-def test_the_command_line_knows_stale(tmp_path):
+def test_the_command_line_knows_stale(tmp_path, monkeypatch):
     out = tmp_path / "roll.nc"
     command = ["run", "--experiment", "cmo-ablation", "--out", str(out), "--quiet", "--only",
                "bags=3", "--only", "seed=0"]
@@ -197,6 +219,11 @@ def test_the_command_line_knows_stale(tmp_path):
         CliRunner().invoke(app, command)
     assert CliRunner().invoke(app, [*command, "--stale"]).exit_code == 0
     assert (read_results(out)["code"] == before["code"]).all()
+    _rewrite(out, ["another"] * before.sizes["run"])
+    monkeypatch.setattr(ablation, "_rmse", lambda *given: 1 / 0)
+    with pytest.warns(DataWarning, match="ZeroDivisionError"):
+        assert CliRunner().invoke(app, [*command, "--stale"]).exit_code == 1
+    assert (read_results(out)["rmse"] == before["rmse"]).all()
     refused = CliRunner().invoke(app, ["run", str(tmp_path / "a.json"), "--stale"])
     assert "are for --experiment" in refused.output
 

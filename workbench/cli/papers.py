@@ -35,6 +35,7 @@ def run(name: str, preset: str, only: list[str], out: Path | None, quiet: bool,
     """Do the runs of an experiment that its file does not hold yet, and show its table."""
     from workbench.outputs import check_output
     from workbench.papers import experiment_named, run_experiment
+    from workbench.papers.tools.running import FAILED_AGAIN
 
     chosen = experiment_named(name)
     out = out or Path(f"{name}-{preset}.nc")
@@ -50,7 +51,7 @@ def run(name: str, preset: str, only: list[str], out: Path | None, quiet: bool,
     typer.echo(f"wrote {out}: {results.sizes['run']} runs")
     for message in dict.fromkeys(failed):
         typer.echo(f"failed: {message}", err=True)
-    if len(failed):
+    if len(failed) or FAILED_AGAIN in results.attrs:      # of the latter a warning was given
         raise typer.Exit(1)
 
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import Path
@@ -17,14 +16,15 @@ from tqdm import tqdm
 from workbench.checks import Cancelled, DataWarning, InputError, choose, require, warn
 from workbench.evaluation.parallel import completed
 from workbench.labelled.record import PACKAGES
-from workbench.outputs import versions, write_bytes
+from workbench.outputs import versions
 from workbench.papers.tools.base import PRESETS, Experiment, Row, Settings
 from workbench.papers.tools.fingerprint import fingerprint
+from workbench.papers.tools.keeping import kept
 from workbench.papers.tools.texts import refresh_texts, texts_of
 
 RUN, ERROR, SECONDS, CODE, DATE = "run", "error", "seconds", "code", "date"
+FAILED_AGAIN = "failed_again"
 MOST_LISTED = 20
-PAUSE = 20              # between two writings of the file, in times of what one takes
 _NO_PACKAGE = ("ImportError", "ModuleNotFoundError")
 
 
@@ -67,7 +67,8 @@ def run_experiment(
         the message in ``error``), ``seconds``, ``code`` (the hash of its code and settings, see
         `workbench.papers.tools.fingerprint`; empty for runs from before it was kept) and ``date``
         (UTC). Attributes: experiment, preset, source, notes, settings (names of the settings),
-        versions.
+        versions; and failed_again, the messages (JSON) of stored runs that were done again and
+        failed, whose former scores are kept, also in the file.
 
     Raises
     ------
@@ -88,18 +89,22 @@ def run_experiment(
     found = {key_of(settings): row for settings, row in rows}
     order = {key_of(settings): settings for settings, _ in rows} | {
         key_of(settings): settings for settings in left}
+    again: list[str] = []
 
     def results() -> xr.Dataset:
         return _dataset(experiment, preset, [(settings, found[key]) for key, settings in
                                              order.items() if key in found])
 
     with (tqdm(total=len(left), disable=not progress, desc=experiment.name, unit="run") as bar,
-          _kept(out, results) as keep):
+          kept(out, results) as keep):
         finished = completed(_one, [(experiment, settings) for settings in left], workers,
                              limit=False)
         for number, (settings, row) in enumerate(finished, start=1):
-            if key_of(settings) not in found or not row[ERROR].startswith(_NO_PACKAGE):
-                found[key_of(settings)] = row       # a missing package says nothing of the run
+            key, failed = key_of(settings), row[ERROR]
+            if failed and key in found and not found[key][ERROR]:
+                again.append(failed)                # scores are not given up for a message
+            elif key not in found or not failed.startswith(_NO_PACKAGE):
+                found[key] = row                    # a missing package says nothing of the run
             bar.set_postfix_str(" ".join(str(v) for v in settings.values()))
             bar.update()
             keep()
@@ -110,7 +115,12 @@ def run_experiment(
                 break
     if out is not None and out.exists():
         refresh_texts(experiment, out)
-    return results()
+    done_now = results()
+    if again:
+        warn(f"{len(again)} stored runs of {experiment.name} failed when they were done again; "
+             f"what is stored of them is kept: {'; '.join(dict.fromkeys(again))}", DataWarning)
+        done_now.attrs[FAILED_AGAIN] = json.dumps(again)
+    return done_now
 
 
 def read_results(path: str | Path) -> xr.Dataset:
@@ -260,32 +270,3 @@ def _dataset(experiment: Experiment, preset: str, rows: list[tuple[Settings, Row
         "experiment": experiment.name, "preset": preset, **texts_of(experiment),
         "settings": json.dumps(names), "versions": json.dumps(versions(*PACKAGES))}
     return results
-
-
-@contextlib.contextmanager
-def _kept(out: Path | None, results: Callable[[], xr.Dataset]) -> Iterator[Callable[[], None]]:
-    """To be called after each run: writes what there is, unless the last time is too near.
-
-    A file of a thousand runs takes a third of a second, as long as many a run. What has not been
-    written is when the block ends, also by an error or an interrupt.
-    """
-    due, waiting = 0.0, False
-
-    def write() -> None:
-        nonlocal due, waiting
-        started = time.perf_counter()
-        # Replaced in one step: a stop in the middle must not lose what the file held.
-        write_bytes(out, results().to_netcdf(engine="h5netcdf"))
-        due, waiting = time.perf_counter() + PAUSE * (time.perf_counter() - started), False
-
-    def keep() -> None:
-        nonlocal waiting
-        waiting = out is not None
-        if waiting and time.perf_counter() >= due:
-            write()
-
-    try:
-        yield keep
-    finally:
-        if waiting:
-            write()
