@@ -85,7 +85,7 @@ def test_boxes_in_space_and_time_with_points_among_them():
 def test_bad_boxes_are_refused():
     with pytest.raises(InputError, match="before their beginning.*row \\[1\\]"):
         wb.bag_boxes(intervals((0, 1), (2, 1)), "y", {"t": ("from", "to")})
-    with pytest.raises(InputError, match="lacks 'till'"):
+    with pytest.raises(InputError, match="lacks columns \\['till'\\]"):
         wb.bag_boxes(intervals((0, 1)), "y", {"t": ("from", "till")})
     with pytest.raises(InputError, match="did you mean 'midpoint'"):
         wb.bag_boxes(intervals((0, 1)), "y", {"t": ("from", "to")}, rule="midpiont")

@@ -18,6 +18,7 @@ import xarray as xr
 
 from workbench import schema
 from workbench.bagging.assemble import assemble
+from workbench.bagging.tables import require_columns
 from workbench.checks import choose, require
 
 RULES = ("gauss-legendre", "midpoint")
@@ -101,9 +102,7 @@ def bag_boxes(
     require(("x" in ends) == ("y" in ends), "give ends of both x and y, or of neither")
     wanted = [value, *covariates, *(c for pair in ends.values() for c in pair),
               *(c for c in (label, noise_variance) if c)]
-    missing = sorted({c for c in wanted if c not in table})
-    require(not missing, f"the table lacks {', '.join(map(repr, missing))}; it has "
-            f"{', '.join(map(str, table.columns))}")
+    require_columns(table, dict.fromkeys(wanted))
     rows, weight, inputs = _individuals(table, ends, nodes, rule)
     places = [axis for axis in ends if axis in ("x", "y")]
     names = [axis for axis in ends if axis not in places] + list(covariates)

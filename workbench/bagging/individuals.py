@@ -10,6 +10,7 @@ import xarray as xr
 
 from workbench import schema
 from workbench.bagging.assemble import assemble, bag_values
+from workbench.bagging.tables import require_columns
 from workbench.checks import InputError, choose, package, require
 
 
@@ -60,8 +61,7 @@ def from_table(
     choose("aggregation", aggregation, schema.AGGREGATIONS)
     choose("kind", kind, schema.KINDS)
     used = [*covariates, value, *labels, *(c for c in (weight, x, y, truth) if c)]
-    missing = [c for c in used if c not in table]
-    require(not missing, f"the table lacks columns {missing}; it has {list(table)}")
+    require_columns(table, used)
     require((x is None) == (y is None), "give both x and y, or neither")
     unit = dict(units or {})
 

@@ -10,7 +10,7 @@ import xarray as xr
 
 from workbench import schema
 from workbench.bagging.summaries import as_summary
-from workbench.bagging.tables import numbers_of, read_table, separated
+from workbench.bagging.tables import numbers_of, read_table, require_columns, separated
 from workbench.checks import DataWarning, choose, require, warn
 
 
@@ -76,9 +76,7 @@ def from_summaries(
     inputs = [*covariates, *(c for c in (x, y) if c)]
     require(bool(inputs), "a summary needs a centre: name the columns x and y, or covariates")
     used = [statistic, count, *inputs, *(c for c in (variance, name) if c)]
-    missing = [column for column in used if column not in frame]
-    require(not missing, f"the table lacks columns {missing}; it has {list(frame)}"
-            f"{separated(table)}")
+    require_columns(frame, used, more=separated(table))
     require(len(frame) > 0, "the table has no rows")
     frame = numbers_of(frame, [c for c in used if c not in (name, variance)])
     few = frame[frame[count] < 1]

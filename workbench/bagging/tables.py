@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from workbench.checks import choose, option, package, reading, reject, require
+from workbench.checks import choose, meant, option, package, reading, reject, require
 
 SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
 _SUFFIXES = (".csv", ".parquet")
@@ -72,8 +72,19 @@ def _known(encoding: str) -> bool:
     return True
 
 
-def require_columns(frame: pd.DataFrame, columns: Iterable[str], what: str = "the table") -> None:
+def require_columns(frame: pd.DataFrame, columns: Iterable[str], what: str = "the table",
+                    more: str = "") -> None:
     """Refuse a table that lacks a column.
+
+    Parameters
+    ----------
+    frame : DataFrame
+    columns : iterable of str
+        What is needed.
+    what : str
+        What it is, for the message.
+    more : str
+        What the message ends with.
 
     Raises
     ------
@@ -81,7 +92,8 @@ def require_columns(frame: pd.DataFrame, columns: Iterable[str], what: str = "th
         Which are missing, and which there are.
     """
     absent = [c for c in columns if c not in frame]
-    require(not absent, f"{what} lacks columns {absent}; it has {list(frame)}")
+    require(not absent, f"{what} lacks columns {absent}; {meant(absent, frame)}it has "
+            f"{list(frame)}{more}")
 
 
 def numbers_of(frame: pd.DataFrame, columns: Iterable[str], what: str = "") -> pd.DataFrame:

@@ -18,13 +18,13 @@ from workbench.checks.errors import (
 )
 from workbench.checks.naming import named_as_flags, one_way, option, options_named
 from workbench.checks.reading import reading, unreadable
-from workbench.checks.values import choose, number, package, reject, require, whole
+from workbench.checks.values import choose, meant, number, package, reject, require, whole
 
 __all__ = [
     "ApproximationWarning", "Cancelled", "ConvergenceWarning", "DataWarning",
     "ExtrapolationWarning", "FewAreasWarning", "FitWarning", "InputError", "NotExact",
     "NothingLeft",
-    "SimpleMapWarning", "TotalsWarning", "WorkbenchWarning", "choose", "named_as_flags", "number",
-    "one_way", "option", "options_named", "package", "reading", "reject", "require", "unreadable",
-    "warn", "whole",
+    "SimpleMapWarning", "TotalsWarning", "WorkbenchWarning", "choose", "meant", "named_as_flags",
+    "number", "one_way", "option", "options_named", "package", "reading", "reject", "require",
+    "unreadable", "warn", "whole",
 ]

@@ -39,6 +39,32 @@ def choose(name: str, value: str, choices: Iterable[str]) -> str:
     raise InputError(f"{name} {value!r} is unknown; {hint}choose from {', '.join(options)}")
 
 
+def meant(names: Iterable[str], known: Iterable[object]) -> str:
+    """A question for messages about columns that are not there: which of those that are is near.
+
+    Parameters
+    ----------
+    names : iterable of str
+        What was asked for.
+    known : iterable
+        What there is, text or not.
+
+    Returns
+    -------
+    str
+        Such as ``"did you mean 'cases'? "``; empty if nothing is near.
+
+    Examples
+    --------
+    >>> meant(["Case", "persons"], ["CASES", "people", "geometry"])
+    "did you mean 'CASES', 'people'? "
+    """
+    there = {str(one).casefold(): str(one) for one in known}
+    near = [there[found] for name in names for found in
+            difflib.get_close_matches(str(name).casefold(), list(there), n=1)]
+    return f"did you mean {', '.join(map(repr, near))}? " if near else ""
+
+
 def number(name: str, value: object) -> float:
     """Return ``value`` as a float if it is a finite real number.
 

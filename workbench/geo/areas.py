@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -10,14 +9,13 @@ import numpy as np
 from workbench import schema
 from workbench.bagging.findings import WARNING, counted, is_listing, refuse, tell
 from workbench.bagging.sanity import truth_values
-from workbench.checks import DataWarning, InputError, choose, option, package, require, warn
+from workbench.checks import DataWarning, choose, option, package, require, warn
 from workbench.checks.errors import NothingLeft
+from workbench.geo.attributes import numbers_in, numeric_column, require_column
 from workbench.geo.duplicates import refuse_copies, united
 from workbench.geo.shapes import repaired, usable_crs, without_crs
 from workbench.geo.treatments import CleaningOptions, Record
 from workbench.geo.vectors import open_polygons
-
-_THOUSANDS = r"-?\d{1,3}([,.'\s]\d{3})+"      # 12,345 and the like
 
 
 def read_polygons(
@@ -116,7 +114,7 @@ def read_areas(
                    for row, name in enumerate(areas.index)]
     counted(areas=len(areas))
     if is_listing() and value is not None and value in areas:
-        counted(value=np.nansum(_numbers(areas[value])))
+        counted(value=np.nansum(numbers_in(areas[value])))
     areas = united(areas, value, treatments.duplicates, record, added)
     refuse_copies(areas, value, treatments.overlap, record)
     areas.index.name = "bag"
@@ -223,78 +221,3 @@ def value_column(
             record.note(f"look at this: {found}")
             warn(str(found), DataWarning)
     return usable_values(numbers, areas.index.to_numpy(), kind, treatments, record)
-
-
-def label_columns(areas, labels: Mapping[str, str]) -> dict[str, np.ndarray]:
-    """Return label coordinates from columns, e.g. {"region": "Name_1"}.
-
-    Parameters
-    ----------
-    areas : geopandas.GeoDataFrame
-        Indexed by id.
-    labels : mapping of coordinate to column
-        Which.
-
-    Returns
-    -------
-    dict of str to array (area,)
-        Text, by coordinate.
-    """
-    for coordinate, column in labels.items():
-        require_column(areas, column, f"label {coordinate!r}")
-    return {coordinate: areas[column].astype(str).to_numpy(dtype=str)
-            for coordinate, column in labels.items()}
-
-
-def numeric_column(areas, name: str, role: str) -> np.ndarray:
-    """Return a column as floats.
-
-    Parameters
-    ----------
-    areas : geopandas.GeoDataFrame
-        Indexed by id.
-    name, role : str
-        The column, and what it is for.
-
-    Returns
-    -------
-    array (area,)
-        Numbers.
-
-    Raises
-    ------
-    InputError
-        If there is no such column or it does not hold numbers.
-    """
-    require_column(areas, name, role)
-    try:
-        return areas[name].to_numpy(dtype=float)
-    except (TypeError, ValueError) as error:
-        text = areas[name].astype(str)
-        split = text[text.str.fullmatch(_THOUSANDS)]
-        hint = "" if split.empty else (
-            f"; {split.iloc[0]!r} and {len(split) - 1} others have thousands separators: remove "
-            "them")
-        what, numbers = f"{role} column {name!r} does not hold numbers: {error}", None
-        if is_listing():
-            numbers = _numbers(areas[name])
-            wrong = np.isnan(numbers) & areas[name].notna().to_numpy()
-            refuse(what, hint.removeprefix("; ") or "correct these entries in the file",
-                   code="not-numbers", where=areas.index[wrong], count=int(wrong.sum()))
-            return numbers
-        raise InputError(f"{what}{hint}") from error
-
-
-def _numbers(column) -> np.ndarray:
-    """A column as floats; NaN for what is no number."""
-    texts = column.astype(str) if column.dtype == object else column
-    return package("pandas", extra="geo").to_numeric(texts, errors="coerce").to_numpy(dtype=float)
-
-
-def require_column(areas, name: str, role: str) -> None:
-    """Refuse a column that the areas lack, naming those that they have, or have several times."""
-    require(name in areas, f"the polygons have no column {name!r} for the {role}; they have "
-                           f"{[c for c in areas.columns if c != areas.geometry.name]}")
-    times = int((areas.columns == name).sum())
-    require(times == 1, f"the polygons have {times} columns {name!r}, and one is needed for the "
-                        f"{role}; rename or remove the others")

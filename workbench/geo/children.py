@@ -11,13 +11,8 @@ from workbench import schema
 from workbench.bagging import assemble, bag_values, looked_at
 from workbench.bagging.findings import counted, refuse
 from workbench.checks import choose, option, package, require
-from workbench.geo.areas import (
-    label_columns,
-    numeric_column,
-    read_areas,
-    require_column,
-    value_column,
-)
+from workbench.geo.areas import read_areas, value_column
+from workbench.geo.attributes import label_columns, numeric_column, require_column
 from workbench.geo.parents import (
     bag_labels,
     outlines,

@@ -7,7 +7,8 @@ import xarray as xr
 from scipy.sparse import csr_array
 
 from workbench.checks import package, require
-from workbench.geo.areas import read_polygons, require_column
+from workbench.geo.areas import read_polygons
+from workbench.geo.attributes import require_column
 from workbench.geo.coverage import ROUNDING, coverage_fractions
 from workbench.geo.maps import to_raster
 from workbench.geo.treatments import Record

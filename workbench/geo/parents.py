@@ -8,8 +8,10 @@ from pathlib import Path
 import numpy as np
 
 from workbench.bagging.findings import refuse
-from workbench.checks import InputError, option, options_named, package, require
-from workbench.geo.areas import label_columns, read_areas, read_polygons, usable_values
+from workbench.bagging.tables import require_columns
+from workbench.checks import InputError, meant, option, options_named, package, require
+from workbench.geo.areas import read_areas, read_polygons, usable_values
+from workbench.geo.attributes import label_columns
 from workbench.geo.grids import WEIGHTS, counts_alike
 from workbench.geo.totals import refuse_repeated, survey_errors, table_with_ids
 from workbench.geo.treatments import CleaningOptions, Record
@@ -137,14 +139,14 @@ def parent_table(fine, larger, value: str | None, given: Mapping[str, float] | N
         return None
     else:
         frame, name = larger, "the larger polygons"
-        require(larger is not None and value in larger, f"there is no column {value!r}: the small "
-                f"polygons have {[c for c in fine.columns if c != fine.geometry.name]}"
-                f"{'' if larger is None else ', the larger ones ' + str(list(larger.columns))}; "
+        small = [c for c in fine.columns if c != fine.geometry.name]
+        large = [] if larger is None else list(larger.columns)
+        require(value in large, f"there is no column {value!r}; {meant([value], small + large)}the "
+                f"small polygons have {small}{f', the larger ones {large}' if large else ''}; "
                 "values of the larger areas come with " + option("totals") + " or "
                 + option("parent_polygons"))
     columns = {"value": value, **beside}
-    absent = [c for c in columns.values() if c not in frame]
-    require(not absent, f"{name} lacks columns {absent}; it has {list(frame.columns)}")
+    require_columns(frame, columns.values(), name)
     record.note(f"values are those of {name}, by column {value!r}")
     return pandas.DataFrame({role: numbers(frame[c], c, name) for role, c in columns.items()})
 

@@ -11,7 +11,8 @@ from workbench import schema
 from workbench.bagging import assemble, looked_at
 from workbench.bagging.findings import counted, part
 from workbench.checks import choose, option, require
-from workbench.geo.areas import label_columns, numeric_column, read_areas
+from workbench.geo.areas import read_areas
+from workbench.geo.attributes import label_columns, numeric_column
 from workbench.geo.classes import with_classes, without_absent
 from workbench.geo.coverage import account, coverage_fractions, covered_by
 from workbench.geo.derived import with_derived
@@ -243,9 +244,8 @@ def bag_polygons(
     counted(individuals=cell.size)
     sizes, given_ids = extents(grid.values, area, cell, coverage, len(areas)), areas.index
     area, cell, coverage = weighted(grid, area, cell, coverage, options, record)
-    matrix, whole = pixel_covariates(
-        layers, cell, grid.values.ravel()[cell] * coverage, options, record
-    )
+    matrix, whole = pixel_covariates(layers, cell, grid.values.ravel()[cell] * coverage, options,
+                                     record)
     area, cell, coverage, matrix = area[whole], cell[whole], coverage[whole], matrix[whole]
     names, matrix = without_absent(list(layers), matrix, coded, record)
     areas, values, area = without_empty(areas, values, area, grid, options, record)

@@ -6,7 +6,7 @@ import numpy as np
 
 from workbench.bagging.findings import WARNING, refuse
 from workbench.checks import option
-from workbench.geo.areas import numeric_column
+from workbench.geo.attributes import numeric_column
 from workbench.geo.treatments import CleaningOptions, Record
 
 

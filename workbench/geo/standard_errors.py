@@ -8,7 +8,7 @@ import xarray as xr
 from workbench import schema
 from workbench.bagging.findings import part, refuse
 from workbench.checks import option, require
-from workbench.geo.areas import numeric_column
+from workbench.geo.attributes import numeric_column
 
 
 def refuse_of_others(standard_error: str | None, kind: str, aggregation: str,

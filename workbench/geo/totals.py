@@ -10,7 +10,8 @@ import xarray as xr
 from workbench import schema
 from workbench.bagging.tables import read_table, require_columns
 from workbench.checks import InputError, option, require
-from workbench.geo.areas import numeric_column, require_column, value_column
+from workbench.geo.areas import value_column
+from workbench.geo.attributes import numeric_column, require_column
 from workbench.geo.treatments import CleaningOptions, Record
 
 

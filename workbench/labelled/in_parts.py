@@ -76,7 +76,8 @@ def bag_in_parts(polygons: object, covariates: object = None, weight: object = N
     (2, 10)
     """
     from workbench.geo import bag_polygons  # here: a fit alone needs no geospatial packages
-    from workbench.geo.areas import read_polygons, require_column
+    from workbench.geo.areas import read_polygons
+    from workbench.geo.attributes import require_column
     from workbench.geo.coverage import LEFT_OUT
     from workbench.geo.treatments import Record
     from workbench.geo.windows import windows_alone
