@@ -372,7 +372,8 @@ def test_invalid_polygons_are_repaired_and_that_is_recorded():
     (dict(polygons=areas(cases=["a", "b", "c"])), "'cases' does not hold numbers"),
     (dict(polygons=areas().drop(columns="cases")), "no column 'cases' for the value; they"),
     (dict(polygons=areas().drop(columns="code")), "no column 'code' for the id"),
-    (dict(id="Cod"), r"no column 'Cod' for the id; did you mean 'code'\? they have"),
+    (dict(polygons=areas().rename(columns={"code": "Codes"})),
+     r"no column 'code' for the id; did you mean 'Codes'\? they have"),
     (dict(polygons=areas().translate(1e5).to_frame("geometry").join(
         areas().drop(columns="geometry")).set_geometry("geometry"), empty="drop"),
      "none of the 3 areas touches the weight raster: polygons in EPSG:32633 run over x 101030 "),
