@@ -8,7 +8,8 @@ link by the areas' values and fixes a nugget by what areas differ by from those 
 it stand the other link with such a nugget, its own link with a nugget that is learnt, and the
 identity link without. ``rmse`` and ``crps`` are of the individuals' own values, weighted, in
 standard deviations of the areas' values; ``cover`` is the share of individuals in their 95 %
-intervals (not weighted); ``gain`` what the choice of the link goes by, in nats; ``ratio`` is the
+intervals (not weighted); ``crps given`` and ``cover given`` are those of draws that keep the areas'
+values; ``gain`` what the choice of the link goes by, in nats; ``ratio`` is the
 error, as a share of the rate under exp, divided by what areas differ by from those about them.
 Datasets are found as `wb.load` finds them; one that is absent is left out with a word.
 """
@@ -87,11 +88,15 @@ def scores(ds: xr.Dataset, known: np.ndarray, options: dict | None) -> dict[str,
     predictive = fit.at(ds)
     low, high = (end.values[there] for end in predictive.interval(0.95))
     draws = predictive.sample(SAMPLES, seed=0).values.reshape(SAMPLES, -1)[:, there]
+    kept = fit.sample(ds, SAMPLES, preserve_totals=True, seed=0).values[:, there]
+    least, most = np.quantile(kept, [0.025, 0.975], axis=0)
     error = predictive.mean.values[there] - known
     link = next(iter(fit.candidates.values())).model.options.link
     return {"link": link, "rmse": float(np.sqrt(np.average(error ** 2, weights=weight))) / unit,
             "crps": float(np.average(crps(known, draws), weights=weight)) / unit,
             "cover": float(((low <= known) & (known <= high)).mean()),
+            "crps given": float(np.average(crps(known, kept), weights=weight)) / unit,
+            "cover given": float(((least <= known) & (known <= most)).mean()),
             "cpu_seconds": time.process_time() - started}
 
 
@@ -126,7 +131,7 @@ def rows(names: list[str]) -> Iterator[dict[str, object]]:
 
 def fixed(ds: xr.Dataset, link: str) -> dict[str, object]:
     """Options of a link, with the nugget that `auto` would take under it."""
-    return {"link": link, "nugget": "learn", "hyperparameters": {
+    return {"link": link, "nugget": "learn", "noise": "area", "hyperparameters": {
         "nugget.std": individual_std(to_source(ds), link)}}
 
 

@@ -323,6 +323,42 @@ def test_what_is_particular_to_an_area_all_its_individuals_have(aggregation):
     assert singly.reshape(50, AREAS, EACH).std(-1).max() < 1e-2
 
 
+@pytest.mark.parametrize("aggregation", ["mean", "sum"])
+def test_noise_by_size_can_be_the_areas_own(aggregation):
+    """Of an area's value the same as noise of individuals, which these then share."""
+    ds, groups = bare(made()).drop_vars("noise_variance"), np.arange(AREAS) // 4
+    ds = ds.assign(value=ds["value"].assign_attrs(aggregation=aggregation))
+    theta = {"mean": 0.0, "constant.variance": 1e-9, "noise.variance": 2.0}
+    own, fit = (wb.Constant(noise=noise).condition(ds, theta) for noise in ("size", "area"))
+    assert fit.objective == pytest.approx(own.objective)
+    each = np.full(AREAS, np.sqrt(2 * EACH if aggregation == "sum" else 2 / EACH))
+    np.testing.assert_allclose(noise_std(fit, ds), each)
+    for kept in (False, True):
+        drawn = fit.sample(ds, 4000, preserve_totals=kept)
+        rate = drawn if aggregation == "mean" else drawn / ds["weight"]
+        assert float(rate.groupby(ds["membership"]).std("individual").max()) < 1e-2
+    totals = np.bincount(ds["membership"], ds["weight"])
+    drawn = rate_of_areas(fit.sample(ds, 4000), ds, totals if aggregation == "mean" else None)
+    np.testing.assert_allclose(drawn.std(0), each, rtol=0.06)
+    scattered = rate_of_areas(own.sample(ds, 4000), ds, None if aggregation == "sum" else totals)
+    if aggregation == "sum":
+        np.testing.assert_allclose(scattered.std(0), each, rtol=0.06)
+    merged = coarsen(ds, groups)
+    union = wb.Constant(noise="area").condition(merged, theta)
+    drawn, _ = area_draws(union, merged, 4000, 0)
+    into = totals / np.bincount(groups, totals)[groups] if aggregation == "mean" else 1.0
+    together = np.bincount(groups, (into * each)**2)
+    np.testing.assert_allclose(
+        drawn.var(0), each**2 - (into * each**2)**2 / together[groups], rtol=0.12)
+
+
+def rate_of_areas(drawn, ds, totals):
+    """Values of areas (sample, area) of draws of individuals: means with their totals, or sums."""
+    into = drawn.values * (1 if totals is None else ds["weight"].values)
+    found = np.stack([np.bincount(ds["membership"], one) for one in into])
+    return found if totals is None else found / totals
+
+
 def test_a_likelihood_of_counts_has_no_use_for_them():
     ds = wb.load("swiss-roll", n_bags=12, mean_size=8, size_std=3)
     options = {"kernel": "rbf", "max_steps": 3}

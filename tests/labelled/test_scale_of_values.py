@@ -11,8 +11,10 @@ import workbench as wb
 from workbench.checks import InputError
 from workbench.labelled import candidates
 from workbench.labelled.candidates import link_told, options_of_values
+from workbench.labelled.classes import auto
 from workbench.labelled.scale_of_values import (
     DECISIVE,
+    expected_std,
     individual_std,
     local_std,
     log_scale_gain,
@@ -107,16 +109,63 @@ def test_columns_that_add_nothing_change_nothing(further):
 def test_which_link_values_get(values, link):
     options = options_of_values(Converted(made(values)))
     taken = options.pop("hyperparameters", {"nugget.std": 0.0})
+    assert "noise" not in options
     assert options == {"link": link, "likelihood": "normal", "nugget": "learn"}
     assert taken == {"nugget.std": 0.0}         # areas of five individuals
 
 
-def test_counts_and_positives_out_of_trials_are_left_to_their_likelihood():
-    ds = made(np.arange(1.0, AREAS + 1), aggregation="sum")
+def counts(values, inputs=None):
+    ds = made(values, inputs, aggregation="sum")
     ds["value"].attrs["kind"] = "count"
+    return ds
+
+
+def test_counts_and_positives_out_of_trials_are_left_to_their_likelihood():
+    ds = counts(np.arange(1.0, AREAS + 1), np.arange(AREAS)[:, None])
     assert options_of_values(Converted(ds)) == {}
-    surveyed = ds.assign(trials=("bag", np.full(AREAS, 100.0)))
+    surveyed = counts(np.arange(1.0, AREAS + 1)).assign(trials=("bag", np.full(AREAS, 100.0)))
     assert options_of_values(Converted(surveyed)) == {}
+
+
+def test_counts_without_covariates_say_how_large_the_nugget_is_expected_to_be():
+    """At least as usual; and what Poisson counts differ by themselves is no rate's."""
+    rng = np.random.default_rng(0)
+    totals = np.bincount(np.repeat(np.arange(AREAS), SIZE), made(skewed())["weight"])
+
+    def observed(size, spread):
+        rates = size * np.exp(rng.normal(0, spread, AREAS))
+        return counts(rng.poisson(rates * totals).astype(float))
+
+    ds = observed(1000, 0.5)
+    assert options_of_values(Converted(ds)) == {
+        "priors": {"nugget.std": f"pc:{3 * expected_std(to_source(ds)):.4g}:0.05"}}
+    for size in (1000, 5):      # of five, Poisson counts differ by 0.15 themselves
+        squares = [expected_std(to_source(observed(size, 0.5)))**2 for _ in range(40)]
+        assert np.mean(squares) == pytest.approx((2 * 0.5)**2, rel=0.15)
+    alike = observed(1000, 0.0)
+    assert expected_std(to_source(alike)) < 0.1
+    assert options_of_values(Converted(alike)) == {}        # what is usual is more
+    given = {"place": {"weight": 1.0, "hyperparameters": {"nugget.std": 0.3}}}
+    assert options_of_values(Converted(ds), given) == {}    # nothing is learnt
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::workbench.checks.SimpleMapWarning")
+def test_intervals_of_counts_without_covariates_cover_what_individuals_have_of_their_own():
+    """Half of a std of 0.8 of the log rate is the areas', the rest the individuals' own."""
+    rng = np.random.default_rng(0)
+    ds, inside = counts(np.ones(AREAS)), {}
+    own = 0.6 * rng.normal(size=AREAS)[ds["membership"]] + 0.6 * rng.normal(size=AREAS * SIZE)
+    y = rng.poisson(50 * ds["weight"].values * np.exp(own)).astype(float)
+    ds = ds.assign(value=ds["value"].copy(data=np.bincount(ds["membership"], y)))
+    for name, options in (("by rule", options_of_values), ("usual", lambda *_: {})):
+        with patch.object(auto, "options_of_values", options):
+            fit = wb.Auto(effort="quick", workers=1).fit(ds)
+        low, high = fit.sample(ds, 500, preserve_totals=True).quantile([0.025, 0.975], "sample")
+        inside[name] = float(((low <= y) & (y <= high)).mean())
+        assert "goes by what areas differ by" in fit.summary() or name == "usual"
+        assert "totals tell little of how much they differ" in fit.summary()
+    assert inside["by rule"] > 0.95 > 0.85 > inside["usual"]
 
 
 def test_noise_is_seldom_taken_for_skewed():

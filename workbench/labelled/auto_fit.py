@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Mapping
 
 import numpy as np
+import torch
 import xarray as xr
 
 from workbench.checks import choose, require
@@ -27,10 +28,15 @@ _LINKS = {
     "identity": "link: identity, as the areas' values are not clearly nearer to log-normal than to "
                 "normal; whatever a rate depends on adds to it",
 }
+_BELOW = "intervals may reach below zero, which none of the areas' values does"
 _INDIVIDUALS = (
     "individuals: means do not tell how much they differ, and the width of their intervals rests "
     "on it; the std of what each has of its own is taken as {:.3g} on the link's scale, from what "
     "areas differ by from those about them")
+_OF_COUNTS = (
+    "individuals: totals tell little of how much they differ inside areas beyond what the rate "
+    "depends on, and the width of their intervals rests on it; the std of what each has of its own "
+    "is {:.2g} on the log scale, under a prior that {}expects no more than {:.2g} (95 %)")
 _WORTH = 0.05           # weight from which a candidate is worth a word
 
 
@@ -194,11 +200,8 @@ class AutoFit(Fit):
                       "mixture's is on the areas that its weights were chosen on"]
         lines += ["", self.verdict]
         options = next(iter(self.candidates.values())).model.options
-        if options.link in _LINKS and self.verdict != GIVEN:
-            lines += ["", _LINKS[options.link]]
-        taken = options.hyperparameters.get("nugget.std")
-        if self.verdict != GIVEN and taken is not None and np.isclose(taken, self._nugget()):
-            lines += ["", _INDIVIDUALS.format(taken)]
+        if self.verdict != GIVEN:
+            lines += self._about_values(options)
         if self.outside_share > 0:
             lines += ["", f"extrapolation: {self.outside_share:.1%} of the individuals lie outside "
                       "the range of area means in some covariate that a candidate of some weight "
@@ -209,10 +212,31 @@ class AutoFit(Fit):
             lines += ["", *("note: " + note for note in self.notes)]
         return "\n".join(lines)
 
+    def _about_values(self, options) -> list[str]:
+        """Which link the values have, and what individuals are taken to differ by."""
+        lines, taken = [], options.hyperparameters.get("nugget.std")
+        state = next(iter(self.candidates.values())).inner.state
+        if options.link in _LINKS:
+            lines += ["", _LINKS[options.link]]
+            if options.link == "identity" and bool((state.given.targets.value >= 0).all()):
+                lines[-1] += "; " + _BELOW
+        if taken is not None and np.isclose(taken, self._nugget()):
+            lines += ["", _INDIVIDUALS.format(taken)]
+        elif state.given.kind == "count" and "nugget.std" in state.hyperparameters:
+            items = {name: fit.inner.state.hyperparameters["nugget.std"]
+                     for name, fit in self.candidates.items()}
+            learnt = sum(self.inner.weight_of[name] * float(item.natural.detach())
+                         for name, item in items.items())
+            why = ("goes by what areas differ by from those about them, as there are no "
+                   "covariates, and ") if "nugget.std" in options.priors else ""
+            most = items.popitem()[1].prior.quantile(torch.tensor(0.95))
+            lines += ["", _OF_COUNTS.format(learnt, why, float(most))]
+        return lines
+
     def _nugget(self) -> float:
         """The nugget's std that all candidates are at; nan without one, or if they differ."""
         items = [fit.inner.state.hyperparameters for fit in self.candidates.values()]
-        found = [float(item["nugget.std"].natural) if "nugget.std" in item else np.nan
+        found = [float(item["nugget.std"].natural.detach()) if "nugget.std" in item else np.nan
                  for item in items]
         return found[0] if np.allclose(found, found[0]) else np.nan
 

@@ -10,9 +10,19 @@ import xarray as xr
 from workbench.bagging import periods_of
 from workbench.checks import choose
 from workbench.gp.likelihoods.links import LINKS
-from workbench.labelled.scale_of_values import DECISIVE, individual_std, log_scale_gain
+from workbench.gp.likelihoods.noise import AREA
+from workbench.gp.models.vbagg.state import USUAL_NUGGET
+from workbench.labelled.scale_of_values import (
+    DECISIVE,
+    expected_std,
+    individual_std,
+    log_scale_gain,
+)
 from workbench.labelled.source import Converted
 from workbench.schema import COVARIATE, aggregation, kind
+
+#: What a std exceeds with a prior probability of 5 %, in units of what it is expected to be.
+_MOST_EXPECTED = 3.0
 
 
 @dataclass(frozen=True)
@@ -28,7 +38,7 @@ class Candidate:
     transform : str
         Of covariates.
     says : str
-        What the rate depends on, in words.
+        What the rate depends on, in words, where effects multiply; see `told`.
     cheap : bool
         Whether it is among those of ``effort="quick"``.
     """
@@ -44,6 +54,14 @@ class Candidate:
         """Groups of columns without which it is no model of its own."""
         groups = {"covariates", "coordinates"}
         return groups if self.kernel == "matern32" else {g for g in groups if g in self.kernel}
+
+
+    def told(self, link: str) -> str:
+        """What the rate depends on under a link: what changes it by a factor, or by an amount."""
+        if link != "identity":
+            return self.says
+        return self.says.replace("by a factor per unit", "by so much per unit").replace(
+            "by factors, times", "by so much per unit, plus").replace(", times ", ", plus ")
 
 
 _POWER = "yeo-johnson"
@@ -152,10 +170,13 @@ def options_of_values(data: Converted, given: Mapping | None = None) -> dict:
     """Options of `workbench.VBAgg` that all candidates share, as the values ask for them.
 
     Counts have the exp link, an area effect and a nugget, positives out of trials the logit link:
-    as `workbench.VBAgg` has by itself. Other values have the exp link where they are positive and
-    clearly nearer to log-normal, else the identity, and a nugget, too, as individuals differ
-    whatever they are measured in. Means of many do not tell by how much: it is fixed by what areas
-    differ by from those about them (`individual_std`), else learnt.
+    as `workbench.VBAgg` has by itself. Without covariates counts say how large the nugget is
+    expected to be (`expected_std`), where that is more than is usual. Other values have the exp
+    link where they are positive and clearly nearer to log-normal, else the identity, and a nugget,
+    too, as individuals differ whatever they are measured in. Means of many do not tell by how much:
+    it is fixed by what areas differ by from those about them (`individual_std`), else learnt. Where
+    it is fixed, noise is the areas' own: as noise of individuals it would count what these differ
+    by twice.
 
     Parameters
     ----------
@@ -166,8 +187,12 @@ def options_of_values(data: Converted, given: Mapping | None = None) -> dict:
         them has it, under the link that their units tell, if they do.
     """
     ds = data.ds
-    if "trials" in ds or (kind(ds) == "count" and aggregation(ds) == "sum"):
+    if "trials" in ds:
         return {}
+    if kind(ds) == "count" and aggregation(ds) == "sum":
+        most = 0.0 if given is not None or ds.sizes[COVARIATE] else (
+            _MOST_EXPECTED * expected_std(data.source(), periods_of(ds)))
+        return {"priors": {"nugget.std": f"pc:{most:.4g}:0.05"}} if most > USUAL_NUGGET else {}
     nugget = given is None or any("nugget.std" in one["hyperparameters"] for one in given.values())
     link = link_told(given or {})
     if not link:
@@ -175,7 +200,7 @@ def options_of_values(data: Converted, given: Mapping | None = None) -> dict:
     options = {"link": link, "likelihood": "normal", "nugget": "learn" if nugget else 0.0}
     std = individual_std(data.source(), link, periods_of(ds)) if given is None else (
         _common_nugget(given))
-    return options | ({"hyperparameters": {"nugget.std": std}} if std > 0 else {})
+    return options | ({"hyperparameters": {"nugget.std": std}, "noise": AREA} if std > 0 else {})
 
 
 def _common_nugget(given: Mapping) -> float:

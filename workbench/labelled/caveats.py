@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import fields
 
@@ -9,6 +10,7 @@ import xarray as xr
 
 from workbench import schema
 from workbench.checks import ExtrapolationWarning, FewAreasWarning, TotalsWarning, option, warn
+from workbench.gp.data.bags import Bags
 from workbench.labelled.fit import Fit
 from workbench.labelled.source import Converted
 
@@ -17,6 +19,11 @@ _MUCH = 0.5             # share of the individuals beyond the areas' range that 
 _FAR = 2.0              # times the sum of the data that fitted totals may add up to
 #: How the note begins that says of a fit that its totals are far from the data's.
 FAR_OFF = "the fitted totals add up to"
+# What is said where it is but the mean of widely spread effects of areas.
+_ALONE = ("where effects of areas are not known expected totals add up to {:,.6g}, those of the "
+          "data to {:,.6g}, as the mean of so wide a spread is far above its median; the map of "
+          "these areas has their effects and adds up to the data, but outside them expected rates "
+          "are too high by as much: covariates and place explain little of what areas differ by")
 _FEW = 10               # areas below which nothing can be tested; as in `wb.recover`
 _NEAR_NORMAL = 100.0    # counts above it spread by less than 10 %, and are Normal closely enough
 _VBAGG, _MR_VBAGG = "wb.VBAgg (vbagg)", "wb.MRVBAgg (mr-vbagg)"
@@ -81,8 +88,21 @@ def warn_of_totals(fit: Fit, data: Converted) -> None:
     bags = data.cast(fit.inner.state.options)
     fitted, observed = fit.inner.fitted_sum(bags), float(ds["value"].sum())
     if said := far_off(fitted, observed):
+        if fit.inner.knows_totals(fit._trained(data)) and not far_off(
+                _at_median(fit, bags), observed):
+            said = _ALONE.format(fitted, observed)
         fit.inner.history.notes.append(said)
         warn(said, TotalsWarning)
+
+
+def _at_median(fit: Fit, bags: Bags) -> float:
+    """Sum of the fitted totals with the effect of each area at its prior's median, not its mean."""
+    if hasattr(fit, "candidates"):
+        return sum(fit.inner.weight_of[name] * _at_median(one, bags)
+                   for name, one in fit.candidates.items())
+    std, state = getattr(fit.inner.state, "area_std", None), fit.inner.state
+    effects = std is not None and state.link.name == "exp"
+    return fit.inner.fitted_sum(bags) * (math.exp(-float(std)**2 / 2) if effects else 1.0)
 
 
 def far_off(fitted: float, observed: float) -> str:

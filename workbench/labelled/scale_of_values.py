@@ -1,4 +1,4 @@
-"""On which scale values that are no counts are modelled, and how much individuals differ there.
+"""On which scale values that are no counts are modelled, and how much individuals differ.
 
 The areas' values per unit of weight are regressed on the areas' mean inputs, once as they are and
 once as logarithms. The log-likelihoods of both, the second with the Jacobian of the logarithm, are
@@ -7,7 +7,9 @@ is taken as positive, skewed values, which a rate of exp(f) fits.
 
 Means do not tell how much the individuals of an area differ. Averaging removes variance, so that
 they differ by more than areas do from the areas about them: `MORE` times as much is taken, which is
-typical of tables whose individuals are known.
+typical of tables whose individuals are known. Totals of counts tell little of it either. Covariates
+say some of what areas and individuals differ by; without any, it is all left to the nugget, of
+whose std as much is then expected, beside what Poisson counts differ by themselves.
 
 References
 ----------
@@ -111,6 +113,34 @@ def individual_std(source: Source, link: str, period: np.ndarray | None = None) 
     return min(taken, local / math.sqrt(float(kept.mean())))
 
 
+def expected_std(source: Source, period: np.ndarray | None = None) -> float:
+    """How much individuals are expected to differ by areas' counts alone, on the log scale.
+
+    Parameters
+    ----------
+    source, period
+        As of `local_std`, of totals of counts.
+
+    Returns
+    -------
+    float
+        `MORE` times what the logarithms of the areas' rates differ by from those about them, beside
+        the variance 1/y of a Poisson count's; zero where they differ by no more than that.
+
+    Examples
+    --------
+    >>> import workbench as wb
+    >>> from workbench.labelled.source import to_source
+    >>> smooth = wb.load("korea").isel(covariate=slice(0, 0))
+    >>> round(expected_std(to_source(smooth)), 2)
+    0.57
+    """
+    counts = source.targets.value.cpu().numpy().astype(float).clip(0.5)     # of none as of half one
+    totals = source.bags.totals.cpu().numpy().astype(float)
+    found = _local_std(np.log(counts / totals), source, period)
+    return MORE * math.sqrt(max(found**2 - np.mean(1 / counts), 0.0))
+
+
 def local_std(source: Source, link: str, period: np.ndarray | None = None) -> float:
     """How far an area's value lies from those about it, beside a regression on mean inputs.
 
@@ -132,7 +162,10 @@ def local_std(source: Source, link: str, period: np.ndarray | None = None) -> fl
     float
         On the link's scale; zero where all are alike, or there are fewer than five.
     """
-    y = _observed(source, link)
+    return _local_std(_observed(source, link), source, period)
+
+
+def _local_std(y: np.ndarray, source: Source, period: np.ndarray | None) -> float:
     if y.size < _FEWEST_AREAS:
         return 0.0
     basis, columns = _basis(source), list(source.bags.columns.coordinates)

@@ -128,6 +128,7 @@ def _observed(card: dict[str, Any]) -> tuple[list[str], list[Markup]]:
                  "size": "σ² by the number of individuals: smaller for means of many, larger for "
                          "sums of many",
                  "weight": "σ² inversely to the area's weight",
+                 "area": "σ² by the number of individuals, which an area's individuals share",
                  "known": "as given with the data",
                  "fay-herriot": "as given with the data, and τ² for what areas differ by beyond "
                                 "the map"}.get(str(card.get("noise")), "")

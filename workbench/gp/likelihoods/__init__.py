@@ -28,7 +28,7 @@ from workbench.gp.likelihoods.moments import (
     SampledMoments,
     SampledOdds,
 )
-from workbench.gp.likelihoods.noise import FAY_HERRIOT, noise_convention
+from workbench.gp.likelihoods.noise import AREA, FAY_HERRIOT, noise_convention
 
 LIKELIHOODS: dict[str, type[Likelihood]] = {
     one.name: one for one in (Poisson, NegativeBinomial, Normal, Exponential, Binomial)}
@@ -44,7 +44,7 @@ def likelihood_for(name: str, source: Source) -> type[Likelihood]:
 
 
 __all__ = [
-    "FAY_HERRIOT", "LIKELIHOODS", "BagMoments", "Binomial", "Exponential", "Likelihood",
+    "AREA", "FAY_HERRIOT", "LIKELIHOODS", "BagMoments", "Binomial", "Exponential", "Likelihood",
     "NegativeBinomial", "Normal", "OddsMoments", "Poisson", "ProbitMoments", "SampledMoments",
     "SampledOdds", "Units",
     "binomial_log_prob", "effect_mode", "effect_posterior", "exponential_lognormal",

@@ -38,7 +38,7 @@ class Units:
     noise_std : Tensor (units,), optional
         Standard deviation of the noise of an observation, where the likelihood has one.
     individuals : IndividualNoise, optional
-        Of the individuals of bags whose totals are given, likewise.
+        Of individuals, where their bags' totals are given, or they share noise.
     """
 
     bags: Bags

@@ -84,7 +84,8 @@ class Normal(Likelihood):
     @classmethod
     def observe(cls, rates: Tensor, units: Units, generator: np.random.Generator) -> Tensor:
         """Expected observations plus noise; in units of the totals where these were rescaled."""
-        noise = units.noise_std * standard_normal(generator, rates)
+        noise = (units.noise_std * standard_normal(generator, rates) if units.individuals is None
+                 else units.individuals.drawn(lambda like: standard_normal(generator, like), rates))
         return (rates * units.exposure + noise) * units.scale
 
     @classmethod

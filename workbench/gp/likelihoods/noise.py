@@ -3,6 +3,10 @@
 Beside known variances V_a there is, under ``fay-herriot``, a learnt τ² for how much areas differ
 beyond what the map explains, as in Fay and Herriot (1979, doi:10.1080/01621459.1979.10482505),
 where the map stands in the place of their regression.
+
+A variance by ``size`` is that of independent noise of individuals, averaged or added up. Under
+``area`` it is the same of an area's value, but all individuals have it in common: where a nugget is
+known, which is what individuals differ by, noise of theirs would be that a second time.
 """
 
 from __future__ import annotations
@@ -18,7 +22,7 @@ from workbench.gp.data.bags import Bags, Source
 from workbench.gp.optimisation.hyperparameters import Hyperparameter, scalar_hyperparameter
 from workbench.gp.optimisation.priors import PCStd
 
-FAY_HERRIOT = "fay-herriot"
+FAY_HERRIOT, AREA = "fay-herriot", "area"
 #: The hyperparameter τ² beside known variances.
 BETWEEN = "area.variance"
 
@@ -34,7 +38,7 @@ def noise_factor(noise: str, bags: Bags, aggregation: str, reference: float) -> 
     """
     if noise == "constant":
         return torch.ones(bags.count).to(bags.weight)
-    relative = bags.sizes if noise == "size" else bags.totals / reference
+    relative = bags.sizes if noise in ("size", AREA) else bags.totals / reference
     return relative if aggregation == "sum" else 1 / relative
 
 
@@ -68,7 +72,8 @@ class NoiseModel:
     Parameters
     ----------
     convention : str
-        ``constant``, ``size``, ``weight``, ``known`` or ``fay-herriot`` (see the options).
+        ``constant``, ``size``, ``weight``, ``area``, ``known`` or ``fay-herriot`` (see the
+        options).
     source : Source
         The training source; its values scale the starting value, and the prior of τ².
 
@@ -156,11 +161,18 @@ class NoiseModel:
         """Noise of Normal observations of the individuals, per unit of weight of rates.
 
         Where only variances of bags are known, a bag's is spread evenly over its individuals,
-        unless the bags state it of each. What areas differ by all their individuals have in common.
+        unless the bags state it of each. What areas differ by all their individuals have in common,
+        and so they have all noise under ``area``.
         """
+        members, mean = bags.membership, self.aggregation == "mean"
+        if self.convention == AREA:
+            weight, _, areas = _areas(bags)
+            of_one = self.std(bags.singletons())
+            size = torch.bincount(areas, minlength=len(weight)).to(of_one).sqrt()[areas]
+            common = of_one / size if mean else of_one * size * bags.weight / weight[areas]
+            return IndividualNoise(torch.zeros_like(common), common, areas)
         if not self.knows:
             return IndividualNoise(self.std(bags.singletons()))
-        members, mean = bags.membership, self.aggregation == "mean"
         if self.stated and bags.individual_noise_variance is not None:
             own = bags.individual_noise_variance
         else:

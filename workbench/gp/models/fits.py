@@ -11,7 +11,7 @@ from torch import Tensor
 from workbench.checks import InputError, NotExact
 from workbench.gp.data.bags import Bags
 from workbench.gp.likelihoods import Units
-from workbench.gp.likelihoods.noise import IndividualNoise, NoiseModel
+from workbench.gp.likelihoods.noise import AREA, IndividualNoise, NoiseModel
 from workbench.gp.likelihoods.preserving import Groups, preserve
 from workbench.gp.models.keeping import Kept, keep_state
 from workbench.gp.models.options import cast_bags
@@ -37,10 +37,13 @@ def units_of(state, bags: Bags, individual: bool) -> Units:
     InputError
         If the noise of these units is not known.
     """
-    std = None
+    std = shared = None
     if state.likelihood.has_noise:
-        std = state.noise.std(bags.singletons() if individual else bags)
-    return Units(bags, individual, state.source.aggregation == "sum", state.rescaled, std)
+        if individual and getattr(state.noise, "convention", "") == AREA:
+            shared = state.noise.individuals(bags)
+        std = (shared.common if shared is not None else
+               state.noise.std(bags.singletons() if individual else bags))
+    return Units(bags, individual, state.source.aggregation == "sum", state.rescaled, std, shared)
 
 
 def noise_given_totals(state, bags: Bags) -> IndividualNoise | None:

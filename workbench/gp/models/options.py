@@ -19,7 +19,7 @@ from workbench.gp.data.bags import Bags, Source, Targets
 from workbench.gp.data.inputs import EXTRAPOLATIONS, TRANSFORMS
 from workbench.gp.expectations import BOUND_NAMES
 from workbench.gp.kernels.grammar import ALIASES, KERNELS
-from workbench.gp.likelihoods import FAY_HERRIOT, LIKELIHOODS, Likelihood
+from workbench.gp.likelihoods import AREA, FAY_HERRIOT, LIKELIHOODS, Likelihood
 from workbench.gp.likelihoods.links import LINKS
 from workbench.gp.models.retired import refuse_retired
 
@@ -133,8 +133,9 @@ class AggregatedOptions(Options):
 
     noise: str = option(
         "auto", "variance of an observation: constant σ²; by size, σ²/N_a of a mean, N_a σ² of a "
-        "sum; by weight, σ² over it of a mean; known V_a; fay-herriot, V_a and a learnt τ² between "
-        "areas; auto is this one with V_a, else size", choices=("auto", *NOISES, FAY_HERRIOT))
+        "sum; by weight, σ² over it of a mean; area, as size, but shared by an area's individuals; "
+        "known V_a; fay-herriot, V_a and a learnt τ² between areas; auto is this one with V_a, "
+        "else size", choices=("auto", *NOISES, AREA, FAY_HERRIOT))
 
 
 @dataclass(frozen=True)

@@ -282,7 +282,8 @@ class Auto(LabelledModel):
             list(inner.history.objective), [*notes, *weighing.notes],
             all(fit.converged for fit in fits.values()), cancelled,
             time.perf_counter() - started)
-        says = {one.name: one.says for one in chosen}
+        says = {one.name: one.told(fits[one.name].model.options.link) for one in chosen
+                if one.name in fits}
         fit = AutoFit(inner, self, data, fits, weighing.recovery, weighing.verdict, says)
         if data.bags.count == 1:
             warn_of_one_area(fit)

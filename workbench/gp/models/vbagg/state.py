@@ -45,7 +45,7 @@ _FEW = 30
 # Totals tell little of how much individuals of the same covariates differ. Beside a regression that
 # saw the fine truth they did by a log-sd of 0.18 to 0.31, in six cases (the oracle's log-sd in
 # data/results/cases.csv): P(std > 0.6) = 5 % has its mode, of the logarithm, at 0.2.
-_NUGGET = 0.6
+USUAL_NUGGET = 0.6
 # Decrement of q in nats: at which searches of hyperparameters are short, and where an answer must
 # come at once.
 _PROFILE, _ROUGH = 1e-6, 1e-3
@@ -109,7 +109,7 @@ class VariationalState(Recalled):
                 "area.std", 0.2 * self.scale, "link scale", prior, like)
             items.append(self._area)
         self._nugget = assembly.nugget_hyperparameter(
-            options.nugget, self.scale, "link scale", like, _NUGGET)
+            options.nugget, self.scale, "link scale", like, USUAL_NUGGET)
         items += [] if self._nugget is None else [self._nugget]
         # Under the identity link the nugget adds its bag variance to the noise, exactly.
         self.likelihood = kind.assemble(
