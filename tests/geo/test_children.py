@@ -1,5 +1,7 @@
 """Small polygons bagged by their parents."""
 
+import warnings
+
 import geopandas as gpd
 import numpy as np
 import pandas as pd
@@ -9,7 +11,7 @@ import shapely
 import workbench as wb
 from tests.geo.files import mapped, refusal
 from workbench import schema
-from workbench.checks import InputError
+from workbench.checks import DataWarning, InputError
 from workbench.geo import bag_children
 
 CRS = "EPSG:32633"
@@ -174,6 +176,41 @@ def test_areas_that_no_small_polygon_names_are_told_with_both_names():
     with pytest.raises(InputError, match=r"areas are \['a', 'b', 'c'\] and so on, parents "
                        r"\['p0', 'p1', 'p2'\]; say where the areas' ids are with parent_id="):
         bagged(without_cases(), value="deaths", parent_polygons=other, parent_id="name")
+
+
+def own_totals(values):
+    return outlines().assign(cases=values)
+
+
+@pytest.mark.parametrize(("aggregation", "right", "taken"), [
+    ("sum", [21, 18, 15, 12], "sums"), ("mean", [7.63, 6.67, 5.71, 4.76], "weighted means")])
+def test_values_of_the_larger_polygons_are_not_passed_over_in_silence(aggregation, right, taken):
+    """Both levels have the column: it is said which was taken, and where the two disagree."""
+    options = dict(parent_id="name", aggregation=aggregation, kind="continuous")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        ds = bagged(parent_polygons=own_totals(right), **options)       # rounded, as published
+    assert ds["value"].values == pytest.approx(right, abs=0.005)
+    assert (f"values are {taken} of the small polygons' column 'cases'; the larger polygons' "
+            "column of that name was not used") in ds.attrs["treatments"]
+    other = own_totals([right[0], 3 * right[1], right[2] + 0.1, np.nan])
+    with pytest.warns(DataWarning, match=r"in 2 of 3 areas .*\(most: 'p1' with .* of its own.*; to "
+                      "take the larger ones' values, rename or drop .*totals=") as warned:
+        ds = bagged(parent_polygons=other, **options)
+    assert ("all together 54 and 90.1" in str(warned[0].message)) == (aggregation == "sum")
+    assert "look at this: small and larger polygons both have" in ds.attrs["treatments"]
+    found = wb.check(fine(), value="cases", weight="people", parent="parent",
+                     parent_polygons=other, **options)
+    (one,) = [one for one in found.findings if one.code == "parent-total"]
+    assert (one.severity, one.where, one.count) == ("warning", ("p1", "p2"), 2)
+    assert "--totals" in one.flag
+
+
+def test_a_column_of_the_small_polygons_is_not_used_where_there_is_a_table():
+    table = pd.DataFrame({"of": [f"p{i}" for i in range(4)], "cases": [4.0, 3, 2, 1]})
+    ds = bagged(totals=table, join="of")
+    assert ds["value"].values.tolist() == [4, 3, 2, 1]
+    assert "and not those of the small polygons' column of that name" in ds.attrs["treatments"]
 
 
 def test_both_levels_may_be_layers_of_one_file(tmp_path):

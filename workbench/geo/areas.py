@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 from workbench import schema
-from workbench.bagging.findings import WARNING, counted, is_listing, refuse, tell
+from workbench.bagging.findings import WARNING, counted, is_listing, refuse
 from workbench.bagging.sanity import truth_values
-from workbench.checks import DataWarning, choose, option, package, require, warn
+from workbench.checks import choose, option, package, require
 from workbench.checks.errors import NothingLeft
 from workbench.geo.attributes import numbers_in, numeric_column, require_column
 from workbench.geo.duplicates import refuse_copies, united
@@ -213,11 +214,5 @@ def value_column(
     """
     numbers = numeric_column(areas, name, "value")
     if areas[name].map(lambda entry: isinstance(entry, bool | np.bool_)).any():
-        found = truth_values(f"column {name!r} holds")
-        if is_listing():
-            tell(found.what, code=found.code, where=[name], effect=found.effect, fix=found.fix,
-                 severity=WARNING)
-        else:
-            record.note(f"look at this: {found}")
-            warn(str(found), DataWarning)
+        record.suspect(replace(truth_values(f"column {name!r} holds"), where=(name,)))
     return usable_values(numbers, areas.index.to_numpy(), kind, treatments, record)

@@ -15,6 +15,7 @@ from workbench.geo.areas import read_areas, value_column
 from workbench.geo.attributes import label_columns, numeric_column, require_column
 from workbench.geo.parents import (
     bag_labels,
+    compared_with_own,
     outlines,
     parent_table,
     read_parents,
@@ -172,6 +173,7 @@ def bag_children(
     tested = None
     if known is None:
         summed = bag_values(observed, weights, membership, bags.size, aggregation)
+        compared_with_own(larger, value, bags, summed, aggregation, record)
     else:
         summed, tested, kept = values_of_parents(known, bags, kind, options, record)
         inside = kept[membership]

@@ -7,16 +7,19 @@ from pathlib import Path
 
 import numpy as np
 
-from workbench.bagging.findings import refuse
+from workbench.bagging.findings import refuse, suspicious
 from workbench.bagging.tables import require_columns
 from workbench.checks import InputError, meant, option, options_named, package, require
 from workbench.geo.areas import read_areas, read_polygons, usable_values
-from workbench.geo.attributes import label_columns
+from workbench.geo.attributes import label_columns, numbers_in
 from workbench.geo.grids import WEIGHTS, counts_alike
 from workbench.geo.totals import refuse_repeated, survey_errors, table_with_ids
 from workbench.geo.treatments import CleaningOptions, Record
 
 _EQUAL_AREA = "EPSG:6933"
+_EXACT = 1e-6           # relative difference that is rounding
+_SINGLE = 1e-7          # to which files keep numbers of single precision
+_DECIMALS = 9           # beyond which no published number goes
 _MANY = {"trials": "trials", "standard_error": "standard errors"}
 
 
@@ -147,7 +150,9 @@ def parent_table(fine, larger, value: str | None, given: Mapping[str, float] | N
                 + option("parent_polygons"))
     columns = {"value": value, **beside}
     require_columns(frame, columns.values(), name)
-    record.note(f"values are those of {name}, by column {value!r}")
+    record.note(f"values are those of {name}, by column {value!r}"
+                + (", and not those of the small polygons' column of that name" if value in fine
+                   else ""))
     return pandas.DataFrame({role: numbers(frame[c], c, name) for role, c in columns.items()})
 
 
@@ -203,6 +208,57 @@ def values_of_parents(known, bags: np.ndarray, kind: str, options: CleaningOptio
     trials = found["trials"].to_numpy()
     survey_errors(values, trials, kept, bags, kind, ("value", "trials"), record)
     return values, trials, kept
+
+
+def compared_with_own(larger, value: str, bags: np.ndarray, made: np.ndarray, aggregation: str,
+                      record: Record) -> None:
+    """Say that values of the small polygons were taken where the larger ones have some, too.
+
+    Parameters
+    ----------
+    larger : geopandas.GeoDataFrame or None
+        The larger areas, by id.
+    value : str
+        Column of the small polygons.
+    bags : array (bag,)
+        Ids of the larger areas.
+    made : array (bag,)
+        What the values of their small polygons add up to, or their weighted means.
+    aggregation : {"sum", "mean"}
+        Which of the two.
+    record : Record
+        Receives what was taken, and a warning where the larger areas' own values are others.
+    """
+    if larger is None or value not in larger:
+        return
+    taken = f"{'sums' if aggregation == 'sum' else 'weighted means'} of the small polygons' column"
+    record.note(f"values are {taken} {value!r}; the larger polygons' column of that name was not "
+                "used")
+    own = numbers_in(larger[value].reindex(bags))
+    known = np.isfinite(own) & np.isfinite(made)
+    gap = np.abs(np.where(known, made - own, 0.0))
+    off = gap > np.maximum(_EXACT * np.maximum(np.abs(made), np.abs(own)), _rounding(own[known]))
+    if not off.any():
+        return
+    worst = int(np.argmax(gap))
+    whole = (f"; all together {made[known].sum():,.6g} and {own[known].sum():,.6g}"
+             if aggregation == "sum" else "")
+    record.suspect(suspicious(
+        "parent-total", f"small and larger polygons both have a column {value!r}, and in "
+        f"{int(off.sum())} of {int(known.sum())} areas the larger one's value is not that of its "
+        f"small polygons, which was taken (most: {str(bags[worst])!r} with {made[worst]:,.6g} from "
+        f"its small polygons and {own[worst]:,.6g} of its own{whole})",
+        "to take the larger ones' values, rename or drop the column of the small polygons, or give "
+        f"them as a table: {option('totals')}", bags[off], int(off.sum()),
+        "the map does not agree with the larger polygons' values", "; "))
+
+
+def _rounding(values: np.ndarray) -> float:
+    """Half a unit of the last decimal that any of these values has."""
+    for decimals in range(_DECIMALS):
+        if np.allclose(values, np.round(values, decimals), rtol=_SINGLE, atol=0):
+            return 0.5 * 10.0**-decimals
+    return 0.0
 
 
 def bag_labels(
