@@ -10,9 +10,10 @@ import xarray as xr
 from workbench import schema
 from workbench.bagging import assemble, bag_values, looked_at
 from workbench.bagging.findings import counted, refuse
-from workbench.checks import choose, option, package, require
+from workbench.checks import choose, option, require
 from workbench.geo.areas import read_areas, value_column
 from workbench.geo.attributes import label_columns, numeric_column, require_column
+from workbench.geo.globe import centroids, note_wide
 from workbench.geo.parents import (
     bag_labels,
     compared_with_own,
@@ -183,7 +184,10 @@ def bag_children(
         tested = None if tested is None else tested[kept]
 
     counted(bagged=bags.size)
-    centroid = package("shapely", extra="geo").centroid(fine.geometry.to_numpy())
+    note_wide(fine, "polygons", "have outlines that reach around it",
+              "their areas are taken on the longer way around the globe, their centroids on the "
+              "shorter one", record)
+    x, y = centroids(fine)
     coordinate_attrs = {"units": coordinate_units(fine.crs)}
     individuals = xr.Dataset(
         {
@@ -195,8 +199,8 @@ def bag_children(
             "individual": fine.index.to_numpy(dtype=str),
             "covariate": list(covariates),
             "covariate_units": (schema.COVARIATE, [unit.get(c, "1") for c in covariates]),
-            "x": (schema.INDIVIDUAL, [p.x for p in centroid], coordinate_attrs),
-            "y": (schema.INDIVIDUAL, [p.y for p in centroid], coordinate_attrs),
+            "x": (schema.INDIVIDUAL, x, coordinate_attrs),
+            "y": (schema.INDIVIDUAL, y, coordinate_attrs),
             "individual_geometry": (schema.INDIVIDUAL, fine.geometry.to_numpy(dtype=object)),
         },
     )
@@ -272,8 +276,7 @@ def _complete(
         return matrix, ~rows
     from scipy.spatial import cKDTree
 
-    centroid = package("shapely", extra="geo").centroid(fine.geometry.to_numpy())
-    points = np.array([(p.x, p.y) for p in centroid])
+    points = np.column_stack(centroids(fine))
     for d in np.flatnonzero(gaps.any(axis=0)):
         gap = gaps[:, d]
         require(not gap.all(), f"covariate {covariates[d]!r} is missing everywhere")
