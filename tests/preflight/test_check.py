@@ -196,6 +196,21 @@ def test_small_polygons_in_large_ones_are_checked_alike():
     assert "zero_weight='drop'" in found.of("error")[1].fix
 
 
+def test_the_value_read_of_small_polygons_is_that_of_the_table_that_was_given():
+    small = geopandas.GeoDataFrame(
+        {"district": ["A", "A", "B", "C"], "people": 10.0, "rate": [9.0, 8, 7, 6]},
+        geometry=shapely.box([0, 1, 2, 3], 0, [1, 2, 3, 4], 1), crs=kit.CRS)
+    table = pd.DataFrame({"code": ["A", "B", "C", "D"], "rate": [3.0, 2, 4, 5]})
+    found = wb.check(small, weight="people", value="rate", parent="district", totals=table,
+                     join="code", empty="drop", model=SMALL)
+    read, left_out, kept = found.totals[["read", "left out", "kept"]].to_numpy().T
+    rows = list(found.totals.index)
+    assert dict(zip(rows, read, strict=True)) == {
+        "value": 14, "weight": 40, "areas": 4, "individuals": 4}
+    assert (left_out[rows.index("value")], kept[rows.index("value")]) == (5, 9)
+    assert (left_out[rows.index("areas")], kept[rows.index("areas")]) == (1, 3)
+
+
 def test_a_model_that_takes_too_long_is_an_error(files):
     model = wb.AggregatedGP(hours=1e-4)
     found = wb.check(**files, model=model)

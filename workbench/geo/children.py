@@ -152,8 +152,11 @@ def bag_children(
                "fill it in or remove them", code="parent-missing", where=fine.index[orphans],
                count=int(orphans.sum()))
         fine = fine[~orphans]
-    counted(individuals=len(fine), areas=fine[parent].nunique())
-    if known is None:
+    parents = set(fine[parent].map(str)) | set(() if known is None else known.index)
+    counted(individuals=len(fine), areas=len(parents))
+    if known is not None:           # and not the column of that name that small polygons may have
+        counted(value=np.nansum(known["value"]))
+    else:
         observed, kept = value_column(fine, value, kind, options, record)
         fine, observed = fine[kept], observed[kept]
     fine, weight, units_of_weight = weighed(
