@@ -6,13 +6,14 @@ import numpy as np
 import xarray as xr
 from scipy.interpolate import RectBivariateSpline
 
+from workbench.bagging.warping import LAID
 from workbench.checks import choose, option, package, require, whole
 from workbench.geo.treatments import Record
 
 WEIGHTS = ("area", "uniform")
 CELLS = 100             # along the longer side of a grid that is laid over the areas
 _OTHERS = (50, 200, 300)        # that are named beside it
-_MOST = 2000
+MOST_CELLS = 2000
 _LATTICE = 50           # places along each side at which a projection's scale is computed
 
 
@@ -84,7 +85,7 @@ def made_weight(weight: str | None, layers: dict[str, xr.DataArray], areas, reco
         (y, x), NaN where the first covariate is missing, named after what it is.
     """
     kind, about = choose("weight", weight or "area", WEIGHTS), {}
-    cells = whole("grid_size", cells, 1, _MOST)
+    cells = whole("grid_size", cells, 1, MOST_CELLS)
     if layers:
         name, grid = next(iter(layers.items()))
         told = f"pixels of covariate {name!r}"
@@ -93,8 +94,7 @@ def made_weight(weight: str | None, layers: dict[str, xr.DataArray], areas, reco
         about = {"code": "own-grid", "fix": f"pass {option('grid_size', *_OTHERS)} for larger or "
                  "smaller pixels", "effect": "smaller pixels take longer, and show no detail that "
                  "the areas cannot tell"}
-        told = (f"a grid of {grid.shape[0]} x {grid.shape[1]} pixels over the areas, as there are "
-                "no covariates: the map follows place alone")
+        told = f"a grid of {grid.shape[0]} x {grid.shape[1]} {LAID}: the map follows place alone"
     if weight is None:
         record.note(unweighted(aggregation))
     by = "their area in km²" if kind == "area" else "one each"

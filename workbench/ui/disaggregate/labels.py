@@ -239,6 +239,7 @@ def remedy(name: str, value: object) -> str:
 _ADVICE = (
     (r"join small areas to their neighbours by areas=\d+",
      "choose fewer under Areas seen, which joins small areas to their neighbours"),
+    (r"take smaller pixels by grid_size=\d+", "take smaller pixels by the button"),
     (r"state it with (polygon|raster)_crs='EPSG:\.\.\.'",
      "type its EPSG code into the field above"),
     (r", or say (aggregation='mean'|kind='continuous')$", ""),
