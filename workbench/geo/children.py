@@ -14,15 +14,8 @@ from workbench.checks import choose, option, require
 from workbench.geo.areas import read_areas, value_column
 from workbench.geo.attributes import label_columns, numeric_column, require_column
 from workbench.geo.globe import centroids, note_wide
-from workbench.geo.parents import (
-    bag_labels,
-    compared_with_own,
-    outlines,
-    parent_table,
-    read_parents,
-    values_of_parents,
-    weighed,
-)
+from workbench.geo.parent_values import compared_with_own, parent_table, values_of_parents
+from workbench.geo.parents import bag_labels, outlines, read_parents, weighed
 from workbench.geo.shapes import coordinate_units
 from workbench.geo.standard_errors import refuse_of_others, refuse_unusable, with_variances
 from workbench.geo.treatments import CleaningOptions, Record, must_stop, treatments_from
