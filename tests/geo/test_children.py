@@ -213,6 +213,23 @@ def test_a_column_of_the_small_polygons_is_not_used_where_there_is_a_table():
     assert "and not those of the small polygons' column of that name" in ds.attrs["treatments"]
 
 
+def test_leading_zeros_that_are_lost_on_one_side_are_told_as_such(tmp_path):
+    zeros = {f"p{i}": f"08{i}" for i in range(4)}
+    small = without_cases().assign(parent=fine()["parent"].map(zeros))
+    pd.DataFrame({"of": [80, 81, 82, 83], "deaths": 1.0}).to_csv(tmp_path / "t.csv", index=False)
+    with pytest.raises(InputError, match=r"4 ids are written in two ways \(first: '80' in t.csv, "
+                       r"'080' in column 'parent' of the small polygons\).*; write them alike on "
+                       r"both sides, e.g. table\['of'\]\.astype\(str\)\.str\.zfill\(3\)"):
+        bagged(small, value="deaths", totals=tmp_path / "t.csv", join="of")
+    lost = small.assign(parent=small["parent"].str.lstrip("0"))
+    with pytest.raises(InputError, match=r"'080' of the larger polygons, '80' in column 'parent'.*"
+                       r"e.g. polygons\['parent'\]\.astype\(str\)\.str\.zfill\(3\)"):
+        bagged(lost, value="deaths", parent_id="name", parent_polygons=outlines().assign(
+            name=lambda large: large["name"].map(zeros)))
+    with pytest.raises(InputError, match="'80' in parent_values, '080' in column 'parent'"):
+        bagged(small, parent_values={"80": 1, "081": 2, "082": 3, "083": 4})
+
+
 def test_both_levels_may_be_layers_of_one_file(tmp_path):
     path = tmp_path / "kit.gpkg"
     without_cases().to_file(path, layer="small")

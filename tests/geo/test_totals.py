@@ -9,6 +9,7 @@ import workbench as wb
 from tests.geo.files import areas, height, kit, mapped, people, refusal, table
 from workbench import geo
 from workbench.checks import InputError
+from workbench.geo.ids import refuse_two_ways
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore::workbench.checks.ConvergenceWarning", "ignore::workbench.checks.ExtrapolationWarning",
@@ -70,6 +71,17 @@ def test_ids_without_a_partner_are_named(change, said):
     with pytest.raises(InputError) as refused:
         bagged(change(table()))
     assert said in str(refused.value)
+
+
+@pytest.mark.parametrize(("given", "of_areas", "how"), [
+    (["1", "22"], ["001", "022"], r"both sides, e\.g\. t\['a'\]\.astype\(str\)\.str\.zfill\(3\)$"),
+    (["001", "022"], ["1", "22"], "both sides, e.g. p.*zfill.3.$"),     # the areas have lost them
+    (["1", "2"], ["01", "002"], "both sides$"),                         # of several widths
+    (["de1", "de2"], ["DE1", "DE2"], "both sides$"),
+])
+def test_zeros_are_advised_where_they_make_ids_alike(given, of_areas, how):
+    with pytest.raises(InputError, match=how):
+        refuse_two_ways(given, of_areas, "in a table", "of areas", "t['a']", "p['a']")
 
 
 def test_what_has_no_partner_may_be_left_out():

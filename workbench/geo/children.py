@@ -137,8 +137,8 @@ def bag_children(
     require_column(fine, parent, "parent")
     larger = read_parents(parent_polygons, parent_id, parent_layer, options, record, parent)
     beside = {role: c for role, c in (("trials", trials), (_ERROR, standard_error)) if c}
-    known = parent_table(fine, larger, value, parent_values, beside, (totals, join, encoding),
-                         record)
+    known = parent_table(fine, larger, parent, value, parent_values, beside,
+                         (totals, join, encoding), record)
     orphans = fine[parent].isna()
     if orphans.any():
         refuse(f"{int(orphans.sum())} polygons have no parent in column {parent!r}",

@@ -11,6 +11,7 @@ from workbench.bagging.tables import require_columns
 from workbench.checks import InputError, meant, option, package, require
 from workbench.geo.areas import usable_values
 from workbench.geo.attributes import numbers_in
+from workbench.geo.ids import refuse_two_ways
 from workbench.geo.totals import refuse_repeated, survey_errors, table_with_ids
 from workbench.geo.treatments import CleaningOptions, Record
 
@@ -20,16 +21,17 @@ _DECIMALS = 9           # beyond which no published number goes
 _MANY = {"trials": "trials", "standard_error": "standard errors"}
 
 
-def parent_table(fine, larger, value: str | None, given: Mapping[str, float] | None,
-                 beside: Mapping[str, str], table: tuple, record: Record):
+def parent_table(fine, larger, parent: str, value: str | None,
+                 given: Mapping[str, float] | None, beside: Mapping[str, str], table: tuple,
+                 record: Record):
     """What is known of the larger areas: a table by id, or None where the small ones have values.
 
     Parameters
     ----------
     fine, larger : geopandas.GeoDataFrame
         Small polygons, and the larger ones or None.
-    value : str or None
-        Column.
+    parent, value : str
+        Columns: of the small polygons with the larger areas' ids, and of the value or None.
     given : mapping, optional
         Values by id.
     beside : mapping of role to column
@@ -47,7 +49,7 @@ def parent_table(fine, larger, value: str | None, given: Mapping[str, float] | N
     Raises
     ------
     InputError
-        If values are given in several ways or in none.
+        If values are given in several ways or in none, or ids are written in two ways.
     """
     pandas = package("pandas", extra="geo")
     totals, join, encoding = table
@@ -57,13 +59,16 @@ def parent_table(fine, larger, value: str | None, given: Mapping[str, float] | N
     if given is not None:
         require(not beside, f"{' and '.join(_MANY[role] for role in beside)} are a column beside "
                 "value; give both in totals")
-        return pandas.DataFrame({"value": {str(k): float(v) for k, v in dict(given).items()}})
+        values = {str(k): float(v) for k, v in dict(given).items()}
+        _refuse_two_ways(list(values), fine, parent, "in parent_values", "")
+        return pandas.DataFrame({"value": values})
     require(value is not None, "give either value (a column known for the small areas) or "
             "parent_values, or a table of totals and the value in it")
     if totals is not None:
         frame, name = table_with_ids(totals, join, encoding)
         refuse_repeated(frame[join], name)
         frame = frame.set_index(join)
+        _refuse_two_ways(frame.index.tolist(), fine, parent, f"in {name}", f"table[{join!r}]")
     elif value in fine:
         require(not beside, f"{' and '.join(_MANY[role] for role in beside)} are known of the "
                 "larger areas; give them and the value as a table: " + option("totals"))
@@ -76,12 +81,19 @@ def parent_table(fine, larger, value: str | None, given: Mapping[str, float] | N
                 f"small polygons have {small}{f', the larger ones {large}' if large else ''}; "
                 "values of the larger areas come with " + option("totals") + " or "
                 + option("parent_polygons"))
+        _refuse_two_ways(larger.index.tolist(), fine, parent, f"of {name}", "")
     columns = {"value": value, **beside}
     require_columns(frame, columns.values(), name)
     record.note(f"values are those of {name}, by column {value!r}"
                 + (", and not those of the small polygons' column of that name" if value in fine
                    else ""))
     return pandas.DataFrame({role: numbers(frame[c], c, name) for role, c in columns.items()})
+
+
+def _refuse_two_ways(ids: list[str], fine, parent: str, where: str, column: str) -> None:
+    named, known = set(fine[parent].dropna().map(str)), set(ids)
+    refuse_two_ways([one for one in ids if one not in named], sorted(named - known), where,
+                    f"in column {parent!r} of the small polygons", column, f"polygons[{parent!r}]")
 
 
 def numbers(column, name: str, where: str):
