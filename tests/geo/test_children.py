@@ -1,5 +1,6 @@
 """Small polygons bagged by their parents."""
 
+import re
 import warnings
 
 import geopandas as gpd
@@ -10,6 +11,7 @@ import shapely
 
 import workbench as wb
 from tests.geo.files import mapped, refusal
+from tests.geo.test_totals import WRITTEN
 from workbench import schema
 from workbench.checks import DataWarning, InputError
 from workbench.geo import bag_children
@@ -228,6 +230,21 @@ def test_leading_zeros_that_are_lost_on_one_side_are_told_as_such(tmp_path):
             name=lambda large: large["name"].map(zeros)))
     with pytest.raises(InputError, match="'80' in parent_values, '080' in column 'parent'"):
         bagged(small, parent_values={"80": 1, "081": 2, "082": 3, "083": 4})
+
+
+@pytest.mark.parametrize(("entry", "said"), WRITTEN)
+def test_numbers_written_otherwise_are_told_how_of_a_table_of_larger_areas(entry, said):
+    table = pd.DataFrame({"of": [f"p{i}" for i in range(4)], "deaths": [entry, "1", "2", None]})
+    options = dict(value="deaths", totals=table, join="of")
+    with pytest.raises(InputError, match=f"column 'deaths' of the table of totals .*{said}"):
+        bagged(without_cases(), **options)
+    found = wb.check(without_cases(), weight="people", parent="parent", **options)
+    one, missing = found.of("error")
+    assert one.code == "not-numbers" and re.search(said, one.fix)
+    assert (one.where, one.count) == (("p0",), 1) and missing.where == ("p0", "p3")
+    whole = options | {"totals": table.assign(deaths=entry)}
+    (one,) = wb.check(without_cases(), weight="people", parent="parent", **whole).of("error")
+    assert re.search(said.partition(" ")[0], one.what + one.fix)
 
 
 def test_both_levels_may_be_layers_of_one_file(tmp_path):

@@ -84,6 +84,20 @@ def test_zeros_are_advised_where_they_make_ids_alike(given, of_areas, how):
         refuse_two_ways(given, of_areas, "in a table", "of areas", "t['a']", "p['a']")
 
 
+WRITTEN = [("0,94", r"'0,94' has decimal commas: write points, or .*read_csv\(FILE, decimal=','\)"),
+           ("1.234,5", "'1.234,5' has decimal commas"), ("12.5%", "'12.5%' has percent signs: rem"),
+           ("12,5 %", "'12,5 %' has percent signs"), ("1,234", "'1,234' has thousands separators")]
+
+
+@pytest.mark.parametrize(("entry", "said"), WRITTEN)
+def test_numbers_written_otherwise_are_told_how_of_a_table(entry, said):
+    written = table().assign(rate=[entry, *map(str, range(15))])
+    with pytest.raises(InputError, match=said):
+        bagged(written, "rate")
+    with pytest.raises(InputError, match="'0,9' and 15 others have decimal commas"):
+        bagged(table().assign(rate="0,9"), "rate")
+
+
 def test_what_has_no_partner_may_be_left_out():
     some = pd.concat([table().iloc[2:], table().iloc[:1].assign(code="99")])
     ds = bagged(some, missing_value="drop", empty="drop")

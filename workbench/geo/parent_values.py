@@ -8,9 +8,9 @@ import numpy as np
 
 from workbench.bagging.findings import refuse, suspicious
 from workbench.bagging.tables import require_columns
-from workbench.checks import InputError, meant, option, package, require
+from workbench.checks import meant, option, package, require
 from workbench.geo.areas import usable_values
-from workbench.geo.attributes import numbers_in
+from workbench.geo.attributes import floats, numbers_in
 from workbench.geo.ids import refuse_two_ways
 from workbench.geo.totals import refuse_repeated, survey_errors, table_with_ids
 from workbench.geo.treatments import CleaningOptions, Record
@@ -87,21 +87,14 @@ def parent_table(fine, larger, parent: str, value: str | None,
     record.note(f"values are those of {name}, by column {value!r}"
                 + (", and not those of the small polygons' column of that name" if value in fine
                    else ""))
-    return pandas.DataFrame({role: numbers(frame[c], c, name) for role, c in columns.items()})
+    return pandas.DataFrame({role: floats(frame[c], f"column {c!r} of {name}")
+                             for role, c in columns.items()}, index=frame.index)
 
 
 def _refuse_two_ways(ids: list[str], fine, parent: str, where: str, column: str) -> None:
     named, known = set(fine[parent].dropna().map(str)), set(ids)
     refuse_two_ways([one for one in ids if one not in named], sorted(named - known), where,
                     f"in column {parent!r} of the small polygons", column, f"polygons[{parent!r}]")
-
-
-def numbers(column, name: str, where: str):
-    """A column as numbers, refused where it holds text."""
-    try:
-        return column.astype(float)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"column {name!r} of {where} does not hold numbers: {error}") from error
 
 
 def values_of_parents(known, bags: np.ndarray, kind: str, options: CleaningOptions, record: Record
