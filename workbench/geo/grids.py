@@ -8,6 +8,7 @@ from scipy.interpolate import RectBivariateSpline
 
 from workbench.bagging.warping import LAID
 from workbench.checks import choose, option, package, require, whole
+from workbench.geo.shapes import on_earth
 from workbench.geo.treatments import Record
 
 WEIGHTS = ("area", "uniform")
@@ -135,6 +136,8 @@ def _km2(grid: xr.DataArray) -> np.ndarray:
         return np.repeat(np.array(each)[:, None] / 1e6, columns, axis=1)
     flat = (east - west) / columns * (north - south) / rows
     flat *= crs.axis_info[0].unit_conversion_factor ** 2 / 1e6
+    if not on_earth(crs):
+        return np.full(grid.shape, flat)
     x, y = (np.linspace(low, high, _LATTICE) for low, high in ((west, east), (south, north)))
     across, up = np.meshgrid(x, y)
     longitude, latitude = pyproj.Transformer.from_crs(

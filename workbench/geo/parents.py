@@ -11,6 +11,7 @@ from workbench.checks import option, options_named, package, require
 from workbench.geo.areas import read_areas, read_polygons
 from workbench.geo.attributes import label_columns
 from workbench.geo.grids import WEIGHTS, counts_alike
+from workbench.geo.shapes import on_earth
 from workbench.geo.treatments import CleaningOptions, Record
 
 _EQUAL_AREA = "EPSG:6933"
@@ -43,8 +44,15 @@ def weighed(fine, weight: str | None, units: Mapping[str, str], record: Record,
     kind = weight or "area"
     record.note((f"{counts_alike(aggregation)}; " if weight is None else "")
                 + f"individuals are weighted by {'their area in km²' if kind == 'area' else 'one'}")
-    km2 = fine.geometry.to_crs(_EQUAL_AREA).area / 1e6 if kind == "area" else 1.0
+    km2 = _km2(fine) if kind == "area" else 1.0
     return fine.assign(**{kind: km2}), kind, "km²" if kind == "area" else "polygons"
+
+
+def _km2(fine):
+    """Area of each polygon, on the ground where they lie on Earth."""
+    if on_earth(fine.crs):
+        return fine.geometry.to_crs(_EQUAL_AREA).area / 1e6
+    return fine.geometry.area * fine.crs.axis_info[0].unit_conversion_factor ** 2 / 1e6
 
 
 def read_parents(polygons: object, id: str | None, layer: str | None, options: CleaningOptions,

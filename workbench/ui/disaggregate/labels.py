@@ -242,6 +242,7 @@ _ADVICE = (
     (r"take smaller pixels by grid_size=\d+", "take smaller pixels by the button"),
     (r"state it with (polygon|raster)_crs='EPSG:\.\.\.'",
      "type its EPSG code into the field above"),
+    (r", with (polygon|raster)_crs='(LOCAL_CS.*)'$", r", \2"),
     (r", or say (aggregation='mean'|kind='continuous')$", ""),
     (r"^If they are, say aggregation='mean'$", "If they are, say so by the button"),
 )
