@@ -96,6 +96,33 @@ def test_dropping_children_says_what_value_went_with_them():
     assert "held values adding up to 11" in ds.attrs["treatments"]
 
 
+def test_what_small_polygons_lack_is_told_of_them_and_not_of_areas():
+    with pytest.raises(InputError, match="2 small polygons have no id"):
+        bagged(fine(code=[None, None, *fine()["code"][2:]]))
+    gap = fine(cases=[np.nan, *range(1, 12)])
+    with pytest.raises(InputError, match=r"1 small polygons have no value \(first: \['f00'\]\)"):
+        bagged(gap)
+    ds = bagged(gap, missing_value="drop")
+    assert "1 small polygons without a value were dropped" in ds.attrs["treatments"]
+    assert "the small polygons that were dropped have 'people' adding up to 10" in (
+        ds.attrs["treatments"])
+    with pytest.raises(InputError, match="first: small polygon 'f00' with -1"):
+        bagged(fine(cases=[-1.0] + [1.0] * 11))
+    found = wb.check(gap, weight="people", value="cases", parent="parent", missing_value="drop")
+    assert found.totals.loc["weight", ["read", "left out", "kept"]].tolist() == [186, 10, 176]
+
+
+def test_a_covariate_of_codes_in_text_is_warned_of():
+    codes = [f"{i:03d}" for i in range(95, 107)]
+    with pytest.warns(DataWarning, match=r"covariate 'height' is text, and 5 .* \(as '095'\), which"
+                      " codes have .*; leave it out, or give one covariate of zeros and ones"):
+        ds = bagged(fine(height=codes))
+    assert "look at this: covariate 'height' is text" in ds.attrs["treatments"]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        bagged(fine(height=[f"{i / 10}" for i in range(12)]))       # amounts, 0.5 and the like
+
+
 @pytest.mark.parametrize("polygons,options,message", [
     (fine(people=[-1.0] + [1.0] * 11), dict(zero_weight="drop"), "1 weights are negative"),
     (fine(people=[np.nan] + [1.0] * 11), {}, "1 weights are negative or missing"),

@@ -6,11 +6,13 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from workbench.bagging.findings import is_listing, refuse
+from workbench.bagging.findings import is_listing, refuse, suspicious
 from workbench.checks import InputError, meant, package, require
+from workbench.geo.treatments import Record
 
 _THOUSANDS = r"-?\d{1,3}([,.'\s]\d{3})+"      # 12,345 and the like
 _COMMAS = r"-?(\d*|\d{1,3}([.'\s]\d{3})+),\d+"         # 0,94 or 1.234,5
+_CODE = r"0\d+"
 _PERCENT = r"-?\d+([.,]\d+)?\s*%"
 
 
@@ -106,6 +108,31 @@ def _hint(column) -> str:
             return (f"{text[which].iloc[0]!r}{f' and {others} others' if others else ''} "
                     f"{'have' if others else 'has'} {told}: {remedy}")
     return ""
+
+
+def suspect_codes(column, name: str, record: Record) -> None:
+    """Warn of a covariate of text whose numbers have leading zeros, as codes have.
+
+    Parameters
+    ----------
+    column : pandas.Series
+        A covariate.
+    name : str
+        Its name.
+    record : Record
+        Receives the warning.
+    """
+    text = column.map(lambda entry: isinstance(entry, str))
+    coded = column[text].str.strip().str.fullmatch(_CODE) if text.any() else text
+    if coded.any():
+        first = column[text][coded].iloc[0]
+        record.suspect(suspicious(
+            "class-codes", f"covariate {name!r} is text, and {int(coded.sum())} of its entries "
+            f"have leading zeros (as {first!r}), which codes have and amounts do not; it is taken "
+            "for numbers",
+            "leave it out, or give one covariate of zeros and ones for each code; if they are "
+            "amounts, store them as numbers",
+            [name], int(coded.sum()), "its codes are taken for amounts", "; "))
 
 
 def numbers_in(column) -> np.ndarray:

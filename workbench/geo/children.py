@@ -12,7 +12,13 @@ from workbench.bagging import assemble, bag_values, looked_at
 from workbench.bagging.findings import counted, refuse
 from workbench.checks import choose, option, require
 from workbench.geo.areas import read_areas, value_column
-from workbench.geo.attributes import label_columns, numeric_column, require_column
+from workbench.geo.attributes import (
+    label_columns,
+    numbers_in,
+    numeric_column,
+    require_column,
+    suspect_codes,
+)
 from workbench.geo.globe import centroids, note_wide
 from workbench.geo.parent_values import compared_with_own, parent_table, values_of_parents
 from workbench.geo.parents import bag_labels, outlines, read_parents, weighed
@@ -20,7 +26,7 @@ from workbench.geo.shapes import coordinate_units
 from workbench.geo.standard_errors import refuse_of_others, refuse_unusable, with_variances
 from workbench.geo.treatments import CleaningOptions, Record, must_stop, treatments_from
 
-_ERROR = "standard_error"
+_ERROR, _SMALL = "standard_error", "small polygon"
 
 
 def bag_children(
@@ -133,7 +139,8 @@ def bag_children(
     choose("aggregation", aggregation, schema.AGGREGATIONS)
     options, record, unit = treatments_from(treatments), Record(), dict(units or {})
     refuse_of_others(standard_error, kind, aggregation, trials)
-    fine = read_areas(fine_polygons, id, value, options, record, polygon_crs, layer)
+    fine = read_areas(fine_polygons, id, value, options, record, polygon_crs, layer,
+                      what=_SMALL)
     require_column(fine, parent, "parent")
     larger = read_parents(parent_polygons, parent_id, parent_layer, options, record, parent)
     beside = {role: c for role, c in (("trials", trials), (_ERROR, standard_error)) if c}
@@ -147,13 +154,19 @@ def bag_children(
         fine = fine[~orphans]
     parents = set(fine[parent].map(str)) | set(() if known is None else known.index)
     counted(individuals=len(fine), areas=len(parents))
+    fine, weight, units_of_weight = weighed(
+        fine, weight, unit, record, "mean" if trials else aggregation)
+    require_column(fine, weight, "weight")
+    counted(weight=np.nansum(numbers_in(fine[weight])), outside=0, twice=0)
     if known is not None:           # and not the column of that name that small polygons may have
         counted(value=np.nansum(known["value"]))
     else:
-        observed, kept = value_column(fine, value, kind, options, record)
+        observed, kept = value_column(fine, value, kind, options, record, _SMALL)
+        lost = np.nansum(numbers_in(fine[weight])[~kept])
+        if lost and options.missing_value == "drop":
+            record.note(f"the small polygons that were dropped have {weight!r} adding up to "
+                        f"{lost:,.6g}")
         fine, observed = fine[kept], observed[kept]
-    fine, weight, units_of_weight = weighed(
-        fine, weight, unit, record, "mean" if trials else aggregation)
     positive = _positive(fine, weight, options, record)
     fine = fine[positive]
     matrix, complete = _complete(fine, list(covariates), options, record)
@@ -229,7 +242,6 @@ def bag_children(
 
 def _positive(fine, weight: str, options: CleaningOptions, record: Record) -> np.ndarray:
     weights = numeric_column(fine, weight, "weight")
-    counted(weight=np.nansum(weights))
     bad = ~(weights >= 0)
     if bad.any():
         refuse(f"{int(bad.sum())} weights are negative or missing (first: "
@@ -254,6 +266,8 @@ def _complete(
     if not covariates:
         return np.zeros((len(fine), 0)), np.ones(len(fine), bool)
     matrix = np.column_stack([numeric_column(fine, c, "covariate") for c in covariates])
+    for name in covariates:
+        suspect_codes(fine[name], name, record)
     gaps = ~np.isfinite(matrix)
     if not gaps.any():
         return matrix, np.ones(len(matrix), bool)
