@@ -11,7 +11,7 @@ import xarray as xr
 import workbench as wb
 from tests.reference import country
 from workbench.bagging import oddities
-from workbench.checks import DataWarning, ExtrapolationWarning, FitWarning
+from workbench.checks import DataWarning, ExtrapolationWarning, FitWarning, named_as_flags
 from workbench.comparison import cross_validate
 from workbench.pipeline import run as pipeline
 from workbench.pipeline.spec import Spec
@@ -78,6 +78,21 @@ def test_counts_above_the_population(ds):
     only(oddities(ds), "20 of 20 areas have more cases than persons", "in thousands")
     ds["weight"].attrs["units"] = "km²"        # more cases than square kilometres are no slip
     assert oddities(ds) == []
+
+
+def test_small_polygons_are_told_of_options_that_they_have(ds):
+    """`bag_children` takes units by column, and has no rasters to warp."""
+    shapes = np.full(ds.sizes["individual"], None, dtype=object)
+    small = ds.assign_coords(individual_geometry=("individual", shapes))
+    few = (small["weight"] / 1000).assign_attrs(units="persons", long_name="people")
+    only(oddities(small.assign(weight=few)), "in persons per polygon and not per area",
+         "say so by units={'people': 'UNITS'}")
+    with named_as_flags():
+        only(oddities(small.assign(weight=few)), "say so by --units people=UNITS")
+    fiji = np.where(np.arange(ds.sizes["individual"]) % 2, 179.0, -179.0)
+    (told,) = oddities(placed(small, fiji, crs="EPSG:4326"))
+    assert told.endswith("NEW.gpkg OLD.gpkg, or GeoDataFrame.to_crs in Python")
+    assert "gdalwarp" not in told
 
 
 def test_rates_as_counts(ds):

@@ -355,6 +355,16 @@ def test_the_default_model_is_compared_where_there_is_one_and_plain_methods_can_
     assert notes == ["auto is left out, as asked", "Poisson kriging is left out, as asked"]
 
 
+def test_methods_that_data_do_not_allow_are_left_out_with_the_reason(strong):
+    bare = strong.isel(covariate=[])
+    chosen, _, notes = line_up(bare, {"auto": None, "mine": PopulationSplit("area")}, "quick", 0)
+    assert list(chosen) == ["population split", "GLM on totals", "Poisson kriging", "mine"]
+    assert notes == ["dasymetric classes are left out: there are no covariates",
+                     "auto is left out, as asked"]
+    asked = {"auto": None, "dasymetric classes": None}          # told once
+    assert line_up(bare, asked, "quick", 0)[2] == notes
+
+
 def made(tests: dict[str, list[list[float]]]) -> xr.Dataset:
     """A comparison of "split", "a" and "b" with given mean scores and errors of 0.1."""
     rng, parts = np.random.default_rng(0), []

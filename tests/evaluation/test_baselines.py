@@ -124,6 +124,11 @@ def test_classes_find_two_levels():
     np.testing.assert_allclose(rates[~urban], 0.01, rtol=0.1)
 
 
+def test_classes_need_covariates():
+    with pytest.raises(InputError, match="classes of covariates; this dataset has none"):
+        DasymetricClasses().fit(simulated().isel(covariate=[]))
+
+
 def test_kriging_follows_a_smooth_rate_and_keeps_areas_rates():
     ds = simulated(areas=100, size=9, slopes=(0, 0), place=0.7, seed=4)
     fit = PoissonKriging(support=9).fit(ds)

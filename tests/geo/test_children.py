@@ -1,5 +1,8 @@
 """Small polygons bagged by their parents."""
 
+import re
+import warnings
+
 import geopandas as gpd
 import numpy as np
 import pandas as pd
@@ -8,8 +11,9 @@ import shapely
 
 import workbench as wb
 from tests.geo.files import mapped, refusal
+from tests.geo.test_totals import WRITTEN
 from workbench import schema
-from workbench.checks import InputError
+from workbench.checks import DataWarning, InputError
 from workbench.geo import bag_children
 
 CRS = "EPSG:32633"
@@ -90,6 +94,33 @@ def test_dropping_children_says_what_value_went_with_them():
     ds = bagged(empty, zero_weight="drop")
     assert ds["value"].sum() == np.arange(11).sum()
     assert "held values adding up to 11" in ds.attrs["treatments"]
+
+
+def test_what_small_polygons_lack_is_told_of_them_and_not_of_areas():
+    with pytest.raises(InputError, match="2 small polygons have no id"):
+        bagged(fine(code=[None, None, *fine()["code"][2:]]))
+    gap = fine(cases=[np.nan, *range(1, 12)])
+    with pytest.raises(InputError, match=r"1 small polygons have no value \(first: \['f00'\]\)"):
+        bagged(gap)
+    ds = bagged(gap, missing_value="drop")
+    assert "1 small polygons without a value were dropped" in ds.attrs["treatments"]
+    assert "the small polygons that were dropped have 'people' adding up to 10" in (
+        ds.attrs["treatments"])
+    with pytest.raises(InputError, match="first: small polygon 'f00' with -1"):
+        bagged(fine(cases=[-1.0] + [1.0] * 11))
+    found = wb.check(gap, weight="people", value="cases", parent="parent", missing_value="drop")
+    assert found.totals.loc["weight", ["read", "left out", "kept"]].tolist() == [186, 10, 176]
+
+
+def test_a_covariate_of_codes_in_text_is_warned_of():
+    codes = [f"{i:03d}" for i in range(95, 107)]
+    with pytest.warns(DataWarning, match=r"covariate 'height' is text, and 5 .* \(as '095'\), which"
+                      " codes have .*; leave it out, or give one covariate of zeros and ones"):
+        ds = bagged(fine(height=codes))
+    assert "look at this: covariate 'height' is text" in ds.attrs["treatments"]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        bagged(fine(height=[f"{i / 10}" for i in range(12)]))       # amounts, 0.5 and the like
 
 
 @pytest.mark.parametrize("polygons,options,message", [
@@ -174,6 +205,73 @@ def test_areas_that_no_small_polygon_names_are_told_with_both_names():
     with pytest.raises(InputError, match=r"areas are \['a', 'b', 'c'\] and so on, parents "
                        r"\['p0', 'p1', 'p2'\]; say where the areas' ids are with parent_id="):
         bagged(without_cases(), value="deaths", parent_polygons=other, parent_id="name")
+
+
+def own_totals(values):
+    return outlines().assign(cases=values)
+
+
+@pytest.mark.parametrize(("aggregation", "right", "taken"), [
+    ("sum", [21, 18, 15, 12], "sums"), ("mean", [7.63, 6.67, 5.71, 4.76], "weighted means")])
+def test_values_of_the_larger_polygons_are_not_passed_over_in_silence(aggregation, right, taken):
+    """Both levels have the column: it is said which was taken, and where the two disagree."""
+    options = dict(parent_id="name", aggregation=aggregation, kind="continuous")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        ds = bagged(parent_polygons=own_totals(right), **options)       # rounded, as published
+    assert ds["value"].values == pytest.approx(right, abs=0.005)
+    assert (f"values are {taken} of the small polygons' column 'cases'; the larger polygons' "
+            "column of that name was not used") in ds.attrs["treatments"]
+    other = own_totals([right[0], 3 * right[1], right[2] + 0.1, np.nan])
+    with pytest.warns(DataWarning, match=r"in 2 of 3 areas .*\(most: 'p1' with .* of its own.*; to "
+                      "take the larger ones' values, rename or drop .*totals=") as warned:
+        ds = bagged(parent_polygons=other, **options)
+    assert ("all together 54 and 90.1" in str(warned[0].message)) == (aggregation == "sum")
+    assert "look at this: small and larger polygons both have" in ds.attrs["treatments"]
+    found = wb.check(fine(), value="cases", weight="people", parent="parent",
+                     parent_polygons=other, **options)
+    (one,) = [one for one in found.findings if one.code == "parent-total"]
+    assert (one.severity, one.where, one.count) == ("warning", ("p1", "p2"), 2)
+    assert "--totals" in one.flag
+
+
+def test_a_column_of_the_small_polygons_is_not_used_where_there_is_a_table():
+    table = pd.DataFrame({"of": [f"p{i}" for i in range(4)], "cases": [4.0, 3, 2, 1]})
+    ds = bagged(totals=table, join="of")
+    assert ds["value"].values.tolist() == [4, 3, 2, 1]
+    assert "and not those of the small polygons' column of that name" in ds.attrs["treatments"]
+
+
+def test_leading_zeros_that_are_lost_on_one_side_are_told_as_such(tmp_path):
+    zeros = {f"p{i}": f"08{i}" for i in range(4)}
+    small = without_cases().assign(parent=fine()["parent"].map(zeros))
+    pd.DataFrame({"of": [80, 81, 82, 83], "deaths": 1.0}).to_csv(tmp_path / "t.csv", index=False)
+    with pytest.raises(InputError, match=r"4 ids are written in two ways \(first: '80' in t.csv, "
+                       r"'080' in column 'parent' of the small polygons\).*; write them alike on "
+                       r"both sides, e.g. table\['of'\]\.astype\(str\)\.str\.zfill\(3\)"):
+        bagged(small, value="deaths", totals=tmp_path / "t.csv", join="of")
+    lost = small.assign(parent=small["parent"].str.lstrip("0"))
+    with pytest.raises(InputError, match=r"'080' of the larger polygons, '80' in column 'parent'.*"
+                       r"e.g. polygons\['parent'\]\.astype\(str\)\.str\.zfill\(3\)"):
+        bagged(lost, value="deaths", parent_id="name", parent_polygons=outlines().assign(
+            name=lambda large: large["name"].map(zeros)))
+    with pytest.raises(InputError, match="'80' in parent_values, '080' in column 'parent'"):
+        bagged(small, parent_values={"80": 1, "081": 2, "082": 3, "083": 4})
+
+
+@pytest.mark.parametrize(("entry", "said"), WRITTEN)
+def test_numbers_written_otherwise_are_told_how_of_a_table_of_larger_areas(entry, said):
+    table = pd.DataFrame({"of": [f"p{i}" for i in range(4)], "deaths": [entry, "1", "2", None]})
+    options = dict(value="deaths", totals=table, join="of")
+    with pytest.raises(InputError, match=f"column 'deaths' of the table of totals .*{said}"):
+        bagged(without_cases(), **options)
+    found = wb.check(without_cases(), weight="people", parent="parent", **options)
+    one, missing = found.of("error")
+    assert one.code == "not-numbers" and re.search(said, one.fix)
+    assert (one.where, one.count) == (("p0",), 1) and missing.where == ("p0", "p3")
+    whole = options | {"totals": table.assign(deaths=entry)}
+    (one,) = wb.check(without_cases(), weight="people", parent="parent", **whole).of("error")
+    assert re.search(said.partition(" ")[0], one.what + one.fix)
 
 
 def test_both_levels_may_be_layers_of_one_file(tmp_path):

@@ -8,7 +8,8 @@ import pytest
 import shapely
 
 from tests.geo.test_polygons import bagged, raster
-from workbench.checks import InputError
+from workbench.checks import DataWarning, InputError
+from workbench.geo import bag_children
 
 box = shapely.box
 
@@ -73,6 +74,40 @@ def test_an_area_around_a_pole_is_reprojected_with_its_curve():
     edge = gpd.GeoSeries([shapely.Point(0, 75)], crs="EPSG:4326").to_crs("EPSG:3995")[0]
     circle = np.pi * (edge.x**2 + edge.y**2) / 1e10     # in pixels
     assert found[0] == pytest.approx(circle, rel=1e-3)
+
+
+def places(*shapes):
+    """Where small polygons are put, and their dataset."""
+    ds = bag_children(frame(*shapes), parent="land", value="cases")
+    return np.column_stack([ds["x"], ds["y"]]), ds
+
+
+BOTH = shapely.union_all([box(176, -20, 180, -16), box(-180, -20, -170, -16)])
+
+
+@pytest.mark.filterwarnings("ignore:longitudes reach from")    # true of these, and not the matter
+def test_small_polygons_on_both_sides_of_the_antimeridian_are_put_where_they_lie():
+    wide = shapely.segmentize(box(-90, 0, 92, 2), 10)
+    found, ds = places(BOTH, box(150, -30, 160, -20), box(-180, -90, 180, -60), wide)
+    assert found == pytest.approx(np.array([[-177, -18], [155, -25], [0, -75], [1, 1]]))
+    assert "half the globe" not in ds.treatments
+    east = shapely.transform(BOTH, lambda xy: np.column_stack([xy[:, 0] % 360, xy[:, 1]]))
+    greenwich = shapely.union_all([box(356, 50, 360, 54), box(0, 50, 2, 54)])
+    found, _ = places(east, greenwich)
+    assert found == pytest.approx(np.array([[183, -18], [359, 52]]))
+
+
+@pytest.mark.filterwarnings("ignore:longitudes reach from")    # true of these, and not the matter
+def test_a_small_polygon_that_was_not_cut_at_the_antimeridian_is_reported():
+    over = shapely.Polygon([(177, -19), (-179, -19), (-179, -16), (177, -16)])
+    found, ds = places(over, box(150, -30, 160, -20))
+    assert found[0] == pytest.approx([179, -17.5])
+    assert "1 polygons (first: ['0']) with an edge over more than half the globe" in ds.treatments
+
+
+def test_small_polygons_on_either_side_of_the_antimeridian_are_warned_of():
+    with pytest.warns(DataWarning, match="both ends are taken to be 355 degrees apart"):
+        places(box(176, -20, 178, -16), box(-180, -20, -176, -16))
 
 
 @pytest.mark.slow

@@ -1,5 +1,7 @@
 """Outlines as files hold them: collections, broken corners, wrong CRSs, copies."""
 
+import re
+
 import geopandas as gpd
 import numpy as np
 import pandas as pd
@@ -10,6 +12,7 @@ from tests.geo.test_children import bagged as bagged_children
 from tests.geo.test_children import fine
 from tests.geo.test_polygons import CRS, areas, bagged, people
 from workbench.checks import InputError, named_as_flags
+from workbench.geo import bag_children, bag_polygons
 
 
 def test_of_a_collection_the_polygons_are_kept_and_the_rest_is_recorded():
@@ -179,3 +182,20 @@ def test_parts_with_values_of_their_own_are_added_and_cannot_be_taken_once():
 def test_a_part_without_a_value_leaves_the_whole_without_one():
     with pytest.raises(InputError, match=r"1 areas have no value \(first: \['n2'\]\)"):
         bagged(parts([12, np.nan]), duplicates="merge")
+
+
+def test_a_plane_that_has_no_place_on_earth_is_stated_as_one():
+    """The message names a CRS that works, also where individuals are weighted by their km²."""
+    plane = fine().set_crs(None, allow_override=True)
+    with pytest.raises(InputError) as refused:
+        bagged_children(plane)
+    told = re.search("plane that has no place on Earth, with polygon_crs='(.*)'$",
+                     str(refused.value))
+    own = told[1].replace("metre", "kilometre").replace(",1]", ",1000]")
+    for crs, km2, unit in ((told[1], 1.0, "m"), (own, 1e6, "km")):
+        ds = bag_children(plane, parent="parent", value="cases", polygon_crs=crs)
+        assert ds["weight"].values == pytest.approx(km2) and ds["x"].attrs["units"] == unit
+        pixels = bag_polygons(plane, value="cases", grid_size=8, polygon_crs=crs)
+        assert pixels["weight"].sum() == pytest.approx(12 * km2)
+    with named_as_flags(), pytest.raises(InputError, match="--polygon-crs 'LOCAL_CS.*1\\]\\]'$"):
+        bagged_children(plane)      # quoted for a shell

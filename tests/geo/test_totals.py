@@ -9,6 +9,7 @@ import workbench as wb
 from tests.geo.files import areas, height, kit, mapped, people, refusal, table
 from workbench import geo
 from workbench.checks import InputError
+from workbench.geo.ids import refuse_two_ways
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore::workbench.checks.ConvergenceWarning", "ignore::workbench.checks.ExtrapolationWarning",
@@ -70,6 +71,31 @@ def test_ids_without_a_partner_are_named(change, said):
     with pytest.raises(InputError) as refused:
         bagged(change(table()))
     assert said in str(refused.value)
+
+
+@pytest.mark.parametrize(("given", "of_areas", "how"), [
+    (["1", "22"], ["001", "022"], r"both sides, e\.g\. t\['a'\]\.astype\(str\)\.str\.zfill\(3\)$"),
+    (["001", "022"], ["1", "22"], "both sides, e.g. p.*zfill.3.$"),     # the areas have lost them
+    (["1", "2"], ["01", "002"], "both sides$"),                         # of several widths
+    (["de1", "de2"], ["DE1", "DE2"], "both sides$"),
+])
+def test_zeros_are_advised_where_they_make_ids_alike(given, of_areas, how):
+    with pytest.raises(InputError, match=how):
+        refuse_two_ways(given, of_areas, "in a table", "of areas", "t['a']", "p['a']")
+
+
+WRITTEN = [("0,94", r"'0,94' has decimal commas: write points, or .*read_csv\(FILE, decimal=','\)"),
+           ("1.234,5", "'1.234,5' has decimal commas"), ("12.5%", "'12.5%' has percent signs: rem"),
+           ("12,5 %", "'12,5 %' has percent signs"), ("1,234", "'1,234' has thousands separators")]
+
+
+@pytest.mark.parametrize(("entry", "said"), WRITTEN)
+def test_numbers_written_otherwise_are_told_how_of_a_table(entry, said):
+    written = table().assign(rate=[entry, *map(str, range(15))])
+    with pytest.raises(InputError, match=said):
+        bagged(written, "rate")
+    with pytest.raises(InputError, match="'0,9' and 15 others have decimal commas"):
+        bagged(table().assign(rate="0,9"), "rate")
 
 
 def test_what_has_no_partner_may_be_left_out():

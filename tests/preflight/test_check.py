@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import shapely
+import xarray as xr
 from typer.testing import CliRunner
 
 import workbench as wb
@@ -194,6 +195,51 @@ def test_small_polygons_in_large_ones_are_checked_alike():
     assert [(one.code, one.where) for one in found.of("error")] == [
         ("parent-missing", ("3",)), ("weight-zero", ("1",))]
     assert "zero_weight='drop'" in found.of("error")[1].fix
+
+
+def test_the_value_read_of_small_polygons_is_that_of_the_table_that_was_given():
+    small = geopandas.GeoDataFrame(
+        {"district": ["A", "A", "B", "C"], "people": 10.0, "rate": [9.0, 8, 7, 6]},
+        geometry=shapely.box([0, 1, 2, 3], 0, [1, 2, 3, 4], 1), crs=kit.CRS)
+    table = pd.DataFrame({"code": ["A", "B", "C", "D"], "rate": [3.0, 2, 4, 5]})
+    found = wb.check(small, weight="people", value="rate", parent="district", totals=table,
+                     join="code", empty="drop", model=SMALL)
+    read, left_out, kept = found.totals[["read", "left out", "kept"]].to_numpy().T
+    rows = list(found.totals.index)
+    assert dict(zip(rows, read, strict=True)) == {
+        "value": 14, "weight": 40, "areas": 4, "individuals": 4}
+    assert (left_out[rows.index("value")], kept[rows.index("value")]) == (5, 9)
+    assert (left_out[rows.index("areas")], kept[rows.index("areas")]) == (1, 3)
+
+
+def of_code(found, code):
+    (one,) = [one for one in found.findings if one.code == code]
+    return one
+
+
+def test_polygons_without_rasters_are_told_what_helps_them():
+    """There is nothing to warp, and the pixels are those that the tool made itself."""
+    areas = geopandas.GeoDataFrame(
+        {"code": list("abcd"), "large": list("AABB"), "cases": 5, "people": 100.0},
+        geometry=shapely.box([0, 10, 10.1, 11], 50, [10, 10.1, 11, 20], [51, 50.1, 51, 51]),
+        crs="EPSG:4326")
+    found = wb.check(areas, value="cases", id="code", model=SMALL)
+    degrees, small = of_code(found, "crs-degrees"), of_code(found, "sub-pixel")
+    assert "gdalwarp" not in degrees.fix and "ogr2ogr -t_srs '+proj=laea" in degrees.fix
+    assert small.fix.startswith("take smaller pixels by grid_size=200, or join")
+    assert small.flag.startswith("take smaller pixels by --grid-size 200, or join")
+    assert "finer pixels" in of_code(
+        wb.check(areas, value="cases", weight=people_of_degrees(), model=SMALL), "sub-pixel").fix
+    children = wb.check(areas, weight="people", value="cases", parent="large", model=SMALL)
+    assert of_code(children, "crs-degrees").fix == (
+        "use a projection of the place: ogr2ogr -t_srs EPSG:32632 NEW.gpkg OLD.gpkg, or "
+        "GeoDataFrame.to_crs in Python")
+
+
+def people_of_degrees():
+    grid = xr.DataArray(np.ones((2, 40)), dims=("y", "x"), name="people", coords={
+        "y": [50.75, 50.25], "x": 0.25 + 0.5 * np.arange(40)})
+    return grid.rio.write_crs("EPSG:4326")
 
 
 def test_a_model_that_takes_too_long_is_an_error(files):

@@ -92,10 +92,12 @@ class Listing(list):
         self.counted: dict[str, float] = {}
 
     def add(self, finding: Finding) -> None:
-        """Add a finding, unless the same was said before, or is a note on an error of its kind."""
+        """Add a finding, unless it was said before, notes an error of its kind, or comes of one."""
         if not any((f.what, f.where) == (finding.what, finding.where)
                    or (f.code, f.where) == (finding.code, finding.where) and f.severity == ERROR
-                   and finding.severity != ERROR for f in self):
+                   and finding.severity != ERROR
+                   or (f.code, finding.code) == ("not-numbers", "value-missing")
+                   and {*finding.where} <= {*f.where} for f in self):
             self.append(finding)
 
     def add_error(self, error: Exception, code: str, where: Iterable[str] = ()) -> None:

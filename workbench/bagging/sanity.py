@@ -14,6 +14,7 @@ from workbench import schema
 from workbench.bagging.findings import Finding, is_listing, suspicious
 from workbench.bagging.odd_covariates import odd_covariates
 from workbench.bagging.turns import over_a_seam
+from workbench.bagging.warping import of_polygons
 from workbench.checks import DataWarning, option, warn
 
 MARK = "sanity"         # attribute of a dataset that was looked at: what was found, or "none"
@@ -139,13 +140,17 @@ def _above(ds: xr.Dataset, value: np.ndarray, total: np.ndarray) -> list[Finding
     if not above.any() or not _of_people(ds):
         return []
     first = int(np.argmax(np.where(above, value / total, 0)))
+    part, told = "pixel", option("weight_units")
+    if of_polygons(ds):
+        part = "polygon"
+        told = option("units", {str(ds["weight"].attrs.get("long_name", "weight")): "UNITS"})
     return [suspicious(
         "count-above-weight",
         f"{int(above.sum())} of {value.size} areas have more {_units(ds)} than {units} (most: "
         f"area {str(ds[schema.BAG].values[first])!r} with {value[first]:,.6g} and "
         f"{total[first]:,.6g})",
-        f"is the weight the population, in {units} per pixel and not per area or in thousands, and "
-        f"of the whole area? If it is something else, say so by {option('weight_units')}",
+        f"is the weight the population, in {units} per {part} and not per area or in thousands, "
+        f"and of the whole area? If it is something else, say so by {told}",
         ds[schema.BAG].values[above], int(above.sum()), "rates above one per unit of weight")]
 
 

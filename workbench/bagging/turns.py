@@ -6,7 +6,7 @@ import numpy as np
 import xarray as xr
 
 from workbench.bagging.findings import WARNING, Finding
-from workbench.bagging.warping import gdalwarp
+from workbench.bagging.warping import reprojected
 from workbench.checks import package
 
 _TURN = 360.0           # degrees
@@ -46,8 +46,7 @@ def over_a_seam(ds: xr.Dataset) -> list[Finding]:
         "antimeridian", f"longitudes reach from {seen[0]:.4g} to {west:.4g} and from {east:.4g} to "
         f"{seen[-1]:.4g} degrees: both ends are taken to be {span:.4g} degrees apart, and are "
         f"{_TURN - span:.3g} apart around the globe",
-        f"{turn}, or use a projection of the place: {gdalwarp(f'-t_srs {place}')}; polygons follow "
-        "by themselves",
+        f"{turn}, or use a projection of the place: {reprojected(ds, place)}",
         where=("x",), severity=WARNING,
         effect="neighbours over this line teach the map nothing about each other")]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
@@ -94,5 +95,5 @@ def _told(value: object, flags: bool) -> str:
     if not flags:
         return repr(value)
     if isinstance(value, Mapping):
-        return ",".join(f"{k}={v}" for k, v in value.items())
-    return str(value)
+        value = ",".join(f"{k}={v}" for k, v in value.items())
+    return shlex.quote(str(value))      # names of columns have blanks

@@ -15,9 +15,10 @@ from workbench.evaluation.baselines import (
     TotalsGLM,
 )
 from workbench.evaluation.tasks import named
-from workbench.schema import aggregation, counts_add_up, kind
+from workbench.schema import COVARIATE, aggregation, counts_add_up, kind
 
 FLAT, AUTO = "constant", "auto"
+CLASSES, KRIGING = "dasymetric classes", "Poisson kriging"
 
 
 def line_up(ds: xr.Dataset, models, effort: str, seed: int) -> tuple[dict, str, list[str]]:
@@ -50,14 +51,18 @@ def line_up(ds: xr.Dataset, models, effort: str, seed: int) -> tuple[dict, str, 
         If two models share a name, or a named one is unknown.
     """
     counts = counts_add_up(ds)
-    notes, chosen = [], {}
+    notes, chosen, lacking = [], {}, {}
     if counts:
-        chosen = {SPLIT: PopulationSplit(), GLM: TotalsGLM(seed=seed),
-                  "dasymetric classes": DasymetricClasses(seed=seed)}
-        if "x" in ds.coords:
-            chosen["Poisson kriging"] = PoissonKriging(seed=seed)
+        chosen = {SPLIT: PopulationSplit(), GLM: TotalsGLM(seed=seed)}
+        if ds.sizes[COVARIATE]:
+            chosen[CLASSES] = DasymetricClasses(seed=seed)
         else:
-            notes.append("Poisson kriging is left out: the individuals have no coordinates")
+            lacking[CLASSES] = "dasymetric classes are left out: there are no covariates"
+        if "x" in ds.coords:
+            chosen[KRIGING] = PoissonKriging(seed=seed)
+        else:
+            lacking[KRIGING] = "Poisson kriging is left out: the individuals have no coordinates"
+        notes += lacking.values()
     else:
         chosen[FLAT] = flat_model() if kind(ds) == "count" else _made(
             FLAT, likelihood="normal", link="identity", overdispersion="none", nugget=0.0)
@@ -72,6 +77,8 @@ def line_up(ds: xr.Dataset, models, effort: str, seed: int) -> tuple[dict, str, 
         # one process: the fits of the comparison already share the processors
         chosen[AUTO] = _made(AUTO, effort=effort, seed=seed, workers=1)
     for name in without:
+        if name in lacking:
+            continue
         if name != AUTO:
             del chosen[choose("model to leave out", name, chosen)]
         notes.append(f"{name} is left out, as asked")

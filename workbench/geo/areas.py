@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 from workbench import schema
-from workbench.bagging.findings import WARNING, counted, is_listing, refuse, tell
+from workbench.bagging.findings import WARNING, counted, is_listing, refuse
 from workbench.bagging.sanity import truth_values
-from workbench.checks import DataWarning, choose, option, package, require, warn
+from workbench.checks import choose, option, package, require
 from workbench.checks.errors import NothingLeft
 from workbench.geo.attributes import numbers_in, numeric_column, require_column
 from workbench.geo.duplicates import refuse_copies, united
@@ -68,7 +69,7 @@ def read_polygons(
 def read_areas(
     polygons: object, id: str | None, value: str | None, treatments: CleaningOptions,
     record: Record, crs: str | None = None, layer: str | None = None,
-    added: tuple[str, ...] = (),
+    added: tuple[str, ...] = (), what: str = "area",
 ):
     """Read polygons, index them by their id as a string, and unite those that share one if asked.
 
@@ -87,6 +88,8 @@ def read_areas(
         Receives what was done.
     added : tuple of str
         Further columns whose entries add up.
+    what : str
+        What messages call one of them.
 
     Returns
     -------
@@ -107,7 +110,7 @@ def read_areas(
         areas = areas.set_index(areas[id])
     absent = np.flatnonzero(areas.index.isna())
     if absent.size:
-        refuse(f"{absent.size} areas have no id", f"fill column {id!r} in these rows, or remove "
+        refuse(f"{absent.size} {what}s have no id", f"fill column {id!r} in these rows, or remove "
                "them", code="id-missing", where=[f"row {row}" for row in absent],
                count=absent.size)
     areas.index = [f"row {row}" if row in absent else str(name)
@@ -122,7 +125,8 @@ def read_areas(
 
 
 def usable_values(
-    values: np.ndarray, labels: np.ndarray, kind: str, treatments: CleaningOptions, record: Record
+    values: np.ndarray, labels: np.ndarray, kind: str, treatments: CleaningOptions, record: Record,
+    what: str = "area",
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the values to use and the mask of the entries that are kept.
 
@@ -136,6 +140,8 @@ def usable_values(
         ``missing_value`` and ``fractional`` apply.
     record : Record
         Receives what was done.
+    what : str
+        What messages call one of them.
 
     Returns
     -------
@@ -156,19 +162,19 @@ def usable_values(
         count, first = int((~kept).sum()), labels[~kept][:3].tolist()
         about = {"code": "value-missing", "where": labels[~kept], "count": count}
         if treatments.missing_value == "error":
-            refuse(f"{count} areas have no value (first: {first})",
+            refuse(f"{count} {what}s have no value (first: {first})",
                    f"pass {option('missing_value', 'drop')} to leave them out", **about)
         if not kept.any():
-            raise NothingLeft(f"none of the {kept.size} areas has a value; there is nothing to "
+            raise NothingLeft(f"none of the {kept.size} {what}s has a value; there is nothing to "
                               "learn from: is this the right column?")
         if treatments.missing_value == "drop":
-            record.note(f"{count} areas without a value were dropped", severity=WARNING, **about,
+            record.note(f"{count} {what}s without a value were dropped", severity=WARNING, **about,
                         effect="they are not on the map", fix="fill in their values")
     if kind == "continuous":
         return values, kept
     negative = kept & (values < 0)
     if negative.any():
-        refuse(f"{int(negative.sum())} counts are negative (first: area "
+        refuse(f"{int(negative.sum())} counts are negative (first: {what} "
                f"{labels[negative][0]!r} with {values[negative][0]:g})", "a count is zero or more: "
                f"correct them, or say {option('kind', 'continuous')}", code="value-negative",
                where=labels[negative], count=int(negative.sum()))
@@ -178,7 +184,7 @@ def usable_values(
         count, first = int(fractional.sum()), labels[fractional][0]
         about = {"code": "value-fractional", "where": labels[fractional], "count": count}
         if treatments.fractional == "error":
-            refuse(f"{count} counts are not whole (first: area {first!r} with "
+            refuse(f"{count} counts are not whole (first: {what} {first!r} with "
                    f"{values[fractional][0]:g})", f"pass {option('fractional', 'keep', 'round')}",
                    **about)
         elif treatments.fractional == "round":
@@ -191,7 +197,7 @@ def usable_values(
 
 
 def value_column(
-    areas, name: str, kind: str, treatments: CleaningOptions, record: Record
+    areas, name: str, kind: str, treatments: CleaningOptions, record: Record, what: str = "area"
 ) -> tuple[np.ndarray, np.ndarray]:
     """The usable values of a column, and the mask of the areas that are kept: `usable_values`.
 
@@ -201,7 +207,7 @@ def value_column(
         Indexed by id.
     name : str
         The column.
-    kind, treatments, record
+    kind, treatments, record, what
         As of `usable_values`.
 
     Returns
@@ -213,11 +219,5 @@ def value_column(
     """
     numbers = numeric_column(areas, name, "value")
     if areas[name].map(lambda entry: isinstance(entry, bool | np.bool_)).any():
-        found = truth_values(f"column {name!r} holds")
-        if is_listing():
-            tell(found.what, code=found.code, where=[name], effect=found.effect, fix=found.fix,
-                 severity=WARNING)
-        else:
-            record.note(f"look at this: {found}")
-            warn(str(found), DataWarning)
-    return usable_values(numbers, areas.index.to_numpy(), kind, treatments, record)
+        record.suspect(replace(truth_values(f"column {name!r} holds"), where=(name,)))
+    return usable_values(numbers, areas.index.to_numpy(), kind, treatments, record, what)

@@ -6,10 +6,14 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from workbench.bagging.findings import is_listing, refuse
+from workbench.bagging.findings import is_listing, refuse, suspicious
 from workbench.checks import InputError, meant, package, require
+from workbench.geo.treatments import Record
 
 _THOUSANDS = r"-?\d{1,3}([,.'\s]\d{3})+"      # 12,345 and the like
+_COMMAS = r"-?(\d*|\d{1,3}([.'\s]\d{3})+),\d+"         # 0,94 or 1.234,5
+_CODE = r"0\d+"
+_PERCENT = r"-?\d+([.,]\d+)?\s*%"
 
 
 def label_columns(areas, labels: Mapping[str, str]) -> dict[str, np.ndarray]:
@@ -54,22 +58,81 @@ def numeric_column(areas, name: str, role: str) -> np.ndarray:
         If there is no such column or it does not hold numbers.
     """
     require_column(areas, name, role)
+    return floats(areas[name], f"{role} column {name!r}")
+
+
+def floats(column, name: str) -> np.ndarray:
+    """Return a column of polygons or of a table as floats.
+
+    Parameters
+    ----------
+    column : pandas.Series
+        Indexed by id.
+    name : str
+        What messages call it.
+
+    Returns
+    -------
+    array (row,)
+        Numbers; in a check NaN for what is none, which it lists.
+
+    Raises
+    ------
+    InputError
+        If it does not hold numbers: why not, and what to do where that can be seen.
+    """
     try:
-        return areas[name].to_numpy(dtype=float)
+        return column.astype(float).to_numpy()
     except (TypeError, ValueError) as error:
-        text = areas[name].astype(str)
-        split = text[text.str.fullmatch(_THOUSANDS)]
-        hint = "" if split.empty else (
-            f"; {split.iloc[0]!r} and {len(split) - 1} others have thousands separators: remove "
-            "them")
-        what, numbers = f"{role} column {name!r} does not hold numbers: {error}", None
-        if is_listing():
-            numbers = numbers_in(areas[name])
-            wrong = np.isnan(numbers) & areas[name].notna().to_numpy()
-            refuse(what, hint.removeprefix("; ") or "correct these entries in the file",
-                   code="not-numbers", where=areas.index[wrong], count=int(wrong.sum()))
+        what, hint = f"{name} does not hold numbers: {error}", _hint(column)
+        numbers = numbers_in(column)
+        if is_listing() and not np.isnan(numbers).all():    # else there is nothing to go on with
+            wrong = np.isnan(numbers) & column.notna().to_numpy()
+            refuse(what, hint or "correct these entries in the file",
+                   code="not-numbers", where=column.index[wrong], count=int(wrong.sum()))
             return numbers
-        raise InputError(f"{what}{hint}") from error
+        raise InputError(f"{what}; {hint}" if hint else what) from error
+
+
+def _hint(column) -> str:
+    """How numbers in text are written, and what to do; empty where that cannot be seen."""
+    text = column[column.notna()].astype(str).str.strip()
+    thousands = text.str.fullmatch(_THOUSANDS)
+    for told, remedy, which in (
+            ("percent signs", "remove them", text.str.fullmatch(_PERCENT)),
+            ("decimal commas", "write points, or read the table with pandas.read_csv(FILE, "
+             "decimal=',')", text.str.fullmatch(_COMMAS) & ~thousands),
+            ("thousands separators", "remove them", thousands)):
+        if which.any():
+            others = int(which.sum()) - 1
+            return (f"{text[which].iloc[0]!r}{f' and {others} others' if others else ''} "
+                    f"{'have' if others else 'has'} {told}: {remedy}")
+    return ""
+
+
+def suspect_codes(column, name: str, record: Record) -> None:
+    """Warn of a covariate of text whose numbers have leading zeros, as codes have.
+
+    Parameters
+    ----------
+    column : pandas.Series
+        A covariate.
+    name : str
+        Its name.
+    record : Record
+        Receives the warning.
+    """
+    text = column.map(lambda entry: isinstance(entry, str))
+    coded = column[text].str.strip().str.fullmatch(_CODE) if text.any() else text
+    if coded.any():
+        first = column[text][coded].iloc[0]
+        record.suspect(suspicious(
+            "class-codes", f"covariate {name!r} is text, and {int(coded.sum())} of its entries "
+            f"have leading zeros (as {first!r}), which codes have and amounts do not; it is taken "
+            "for numbers",
+            "leave it out, or give one covariate of zeros and ones for each code; if they are "
+            "amounts, store them as numbers",
+            [name], int(coded.sum()), "its codes are taken for amounts", "; "))
 
 
 def numbers_in(column) -> np.ndarray:

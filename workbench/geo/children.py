@@ -10,22 +10,23 @@ import xarray as xr
 from workbench import schema
 from workbench.bagging import assemble, bag_values, looked_at
 from workbench.bagging.findings import counted, refuse
-from workbench.checks import choose, option, package, require
+from workbench.checks import choose, option, require
 from workbench.geo.areas import read_areas, value_column
-from workbench.geo.attributes import label_columns, numeric_column, require_column
-from workbench.geo.parents import (
-    bag_labels,
-    outlines,
-    parent_table,
-    read_parents,
-    values_of_parents,
-    weighed,
+from workbench.geo.attributes import (
+    label_columns,
+    numbers_in,
+    numeric_column,
+    require_column,
+    suspect_codes,
 )
+from workbench.geo.globe import centroids, note_wide
+from workbench.geo.parent_values import compared_with_own, parent_table, values_of_parents
+from workbench.geo.parents import bag_labels, outlines, read_parents, weighed
 from workbench.geo.shapes import coordinate_units
 from workbench.geo.standard_errors import refuse_of_others, refuse_unusable, with_variances
 from workbench.geo.treatments import CleaningOptions, Record, must_stop, treatments_from
 
-_ERROR = "standard_error"
+_ERROR, _SMALL = "standard_error", "small polygon"
 
 
 def bag_children(
@@ -138,24 +139,34 @@ def bag_children(
     choose("aggregation", aggregation, schema.AGGREGATIONS)
     options, record, unit = treatments_from(treatments), Record(), dict(units or {})
     refuse_of_others(standard_error, kind, aggregation, trials)
-    fine = read_areas(fine_polygons, id, value, options, record, polygon_crs, layer)
+    fine = read_areas(fine_polygons, id, value, options, record, polygon_crs, layer,
+                      what=_SMALL)
     require_column(fine, parent, "parent")
     larger = read_parents(parent_polygons, parent_id, parent_layer, options, record, parent)
     beside = {role: c for role, c in (("trials", trials), (_ERROR, standard_error)) if c}
-    known = parent_table(fine, larger, value, parent_values, beside, (totals, join, encoding),
-                         record)
+    known = parent_table(fine, larger, parent, value, parent_values, beside,
+                         (totals, join, encoding), record)
     orphans = fine[parent].isna()
     if orphans.any():
         refuse(f"{int(orphans.sum())} polygons have no parent in column {parent!r}",
                "fill it in or remove them", code="parent-missing", where=fine.index[orphans],
                count=int(orphans.sum()))
         fine = fine[~orphans]
-    counted(individuals=len(fine), areas=fine[parent].nunique())
-    if known is None:
-        observed, kept = value_column(fine, value, kind, options, record)
-        fine, observed = fine[kept], observed[kept]
+    parents = set(fine[parent].map(str)) | set(() if known is None else known.index)
+    counted(individuals=len(fine), areas=len(parents))
     fine, weight, units_of_weight = weighed(
         fine, weight, unit, record, "mean" if trials else aggregation)
+    require_column(fine, weight, "weight")
+    counted(weight=np.nansum(numbers_in(fine[weight])), outside=0, twice=0)
+    if known is not None:           # and not the column of that name that small polygons may have
+        counted(value=np.nansum(known["value"]))
+    else:
+        observed, kept = value_column(fine, value, kind, options, record, _SMALL)
+        lost = np.nansum(numbers_in(fine[weight])[~kept])
+        if lost and options.missing_value == "drop":
+            record.note(f"the small polygons that were dropped have {weight!r} adding up to "
+                        f"{lost:,.6g}")
+        fine, observed = fine[kept], observed[kept]
     positive = _positive(fine, weight, options, record)
     fine = fine[positive]
     matrix, complete = _complete(fine, list(covariates), options, record)
@@ -172,6 +183,7 @@ def bag_children(
     tested = None
     if known is None:
         summed = bag_values(observed, weights, membership, bags.size, aggregation)
+        compared_with_own(larger, value, bags, summed, aggregation, record)
     else:
         summed, tested, kept = values_of_parents(known, bags, kind, options, record)
         inside = kept[membership]
@@ -181,7 +193,10 @@ def bag_children(
         tested = None if tested is None else tested[kept]
 
     counted(bagged=bags.size)
-    centroid = package("shapely", extra="geo").centroid(fine.geometry.to_numpy())
+    note_wide(fine, "polygons", "have outlines that reach around it",
+              "their areas are taken on the longer way around the globe, their centroids on the "
+              "shorter one", record)
+    x, y = centroids(fine)
     coordinate_attrs = {"units": coordinate_units(fine.crs)}
     individuals = xr.Dataset(
         {
@@ -193,8 +208,8 @@ def bag_children(
             "individual": fine.index.to_numpy(dtype=str),
             "covariate": list(covariates),
             "covariate_units": (schema.COVARIATE, [unit.get(c, "1") for c in covariates]),
-            "x": (schema.INDIVIDUAL, [p.x for p in centroid], coordinate_attrs),
-            "y": (schema.INDIVIDUAL, [p.y for p in centroid], coordinate_attrs),
+            "x": (schema.INDIVIDUAL, x, coordinate_attrs),
+            "y": (schema.INDIVIDUAL, y, coordinate_attrs),
             "individual_geometry": (schema.INDIVIDUAL, fine.geometry.to_numpy(dtype=object)),
         },
     )
@@ -227,7 +242,6 @@ def bag_children(
 
 def _positive(fine, weight: str, options: CleaningOptions, record: Record) -> np.ndarray:
     weights = numeric_column(fine, weight, "weight")
-    counted(weight=np.nansum(weights))
     bad = ~(weights >= 0)
     if bad.any():
         refuse(f"{int(bad.sum())} weights are negative or missing (first: "
@@ -252,6 +266,8 @@ def _complete(
     if not covariates:
         return np.zeros((len(fine), 0)), np.ones(len(fine), bool)
     matrix = np.column_stack([numeric_column(fine, c, "covariate") for c in covariates])
+    for name in covariates:
+        suspect_codes(fine[name], name, record)
     gaps = ~np.isfinite(matrix)
     if not gaps.any():
         return matrix, np.ones(len(matrix), bool)
@@ -270,8 +286,7 @@ def _complete(
         return matrix, ~rows
     from scipy.spatial import cKDTree
 
-    centroid = package("shapely", extra="geo").centroid(fine.geometry.to_numpy())
-    points = np.array([(p.x, p.y) for p in centroid])
+    points = np.column_stack(centroids(fine))
     for d in np.flatnonzero(gaps.any(axis=0)):
         gap = gaps[:, d]
         require(not gap.all(), f"covariate {covariates[d]!r} is missing everywhere")

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import xarray as xr
 
 from workbench.bagging.findings import WARNING, refuse
 from workbench.geo.treatments import Record
 
-_TURN = 360.0           # degrees
+_TURN, _HALF = 360.0, 180.0         # degrees
 _LONGEST = 1.0          # degree: edges are straight on a map, so long ones are cut before another
 
 
@@ -44,15 +46,69 @@ def check_turns(areas, grid: xr.DataArray, record: Record) -> None:
                "write both from -180 to 180 with areas cut at 180: gdalwarp -t_srs EPSG:4326 "
                "--config CENTER_LONG 0, ogr2ogr -wrapdateline", code="another-turn",
                where=names, count=len(names))
+    note_wide(areas, "areas", "are taken to reach around it",
+              "they take pixels of all longitudes between", record)
+
+
+def note_wide(areas, what: str, told: str, effect: str, record: Record) -> None:
+    """Report edges across a whole map, which mostly are of shapes over the antimeridian.
+
+    Parameters
+    ----------
+    areas : geopandas.GeoDataFrame
+        With a CRS.
+    what, told, effect : str
+        What they are, what is done with them, and what comes of it.
+    record : Record
+        Receives the report.
+    """
+    if not areas.crs.is_geographic:
+        return
     wide = np.array([_crosses(shape) for shape in areas.geometry])
     if wide.any():
         names = areas.index[wide]
         record.note(
-            f"look at this: {len(names)} areas (first: {names[:3].tolist()}) with an edge over "
-            "more than half the globe are taken to reach around it. If they lie on both sides of "
-            "180 degrees, cut them there with ogr2ogr -wrapdateline",
-            severity=WARNING, code="antimeridian", where=names, count=len(names),
-            effect="they take pixels of all longitudes between")
+            f"look at this: {len(names)} {what} (first: {names[:3].tolist()}) with an edge over "
+            f"more than half the globe {told}. If they lie on both sides of 180 degrees, cut them "
+            "there with ogr2ogr -wrapdateline",
+            severity=WARNING, code="antimeridian", where=names, count=len(names), effect=effect)
+
+
+def centroids(areas) -> tuple[np.ndarray, np.ndarray]:
+    """Centroids x and y (area,), of shapes on both sides of the antimeridian where they lie.
+
+    Longitudes of one side are turned once around the globe where the shape is then less than half
+    a turn wide, so that no edge is torn. Those of a cap around a pole are not.
+
+    Parameters
+    ----------
+    areas : geopandas.GeoDataFrame
+        With a CRS.
+
+    Returns
+    -------
+    x, y : array (area,)
+        In the CRS of the areas, longitudes up to 180 or up to 360 as those of the areas are.
+    """
+    import shapely
+
+    shapes = areas.geometry.to_numpy().copy()
+    if not areas.crs.is_geographic:
+        x, y = shapely.get_coordinates(shapely.centroid(shapes)).T
+        return x, y
+    west, _, east, _ = areas.geometry.bounds.to_numpy().T
+    for row in np.flatnonzero(east - west > _HALF):
+        turned = shapely.transform(shapes[row], partial(_turned, (west[row] + east[row]) / 2))
+        if turned.bounds[2] - turned.bounds[0] < _HALF and not _around(_steps(shapes[row])).any():
+            shapes[row] = turned
+    x, y = shapely.get_coordinates(shapely.centroid(shapes)).T
+    last = _TURN if east.max() > _HALF else _HALF
+    return np.where(x > last, x - _TURN, x), y
+
+
+def _turned(middle: float, corners: np.ndarray) -> np.ndarray:
+    """Corners (corner, 2) of which those west of the middle are one turn further east."""
+    return corners + np.column_stack([_TURN * (corners[:, 0] < middle), np.zeros(len(corners))])
 
 
 def projected(areas, crs: object):
@@ -86,10 +142,20 @@ def projected(areas, crs: object):
 
 def _crosses(shape) -> bool:
     """Whether two corners that follow each other lie more than half a turn apart, less a whole."""
+    if shape.bounds[2] - shape.bounds[0] <= _HALF:
+        return False
+    steps = _steps(shape)
+    return bool(((steps > _HALF) & ~_around(steps)).any())
+
+
+def _steps(shape) -> np.ndarray:
+    """By how many degrees of longitude corners that follow each other differ."""
     import shapely
 
-    if shape.bounds[2] - shape.bounds[0] <= _TURN / 2:
-        return False
     at, ring = shapely.get_coordinates(shapely.get_rings(shape), return_index=True)
-    step = np.abs(np.diff(at[:, 0]))[np.diff(ring) == 0]
-    return bool(((step > _TURN / 2) & (step < _TURN - 1e-9)).any())
+    return np.abs(np.diff(at[:, 0]))[np.diff(ring) == 0]
+
+
+def _around(steps: np.ndarray) -> np.ndarray:
+    """Which of them are a whole turn, as of a cap of all longitudes."""
+    return steps >= _TURN - 1e-9

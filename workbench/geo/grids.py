@@ -6,13 +6,15 @@ import numpy as np
 import xarray as xr
 from scipy.interpolate import RectBivariateSpline
 
+from workbench.bagging.warping import LAID
 from workbench.checks import choose, option, package, require, whole
+from workbench.geo.shapes import on_earth
 from workbench.geo.treatments import Record
 
 WEIGHTS = ("area", "uniform")
 CELLS = 100             # along the longer side of a grid that is laid over the areas
 _OTHERS = (50, 200, 300)        # that are named beside it
-_MOST = 2000
+MOST_CELLS = 2000
 _LATTICE = 50           # places along each side at which a projection's scale is computed
 
 
@@ -84,7 +86,7 @@ def made_weight(weight: str | None, layers: dict[str, xr.DataArray], areas, reco
         (y, x), NaN where the first covariate is missing, named after what it is.
     """
     kind, about = choose("weight", weight or "area", WEIGHTS), {}
-    cells = whole("grid_size", cells, 1, _MOST)
+    cells = whole("grid_size", cells, 1, MOST_CELLS)
     if layers:
         name, grid = next(iter(layers.items()))
         told = f"pixels of covariate {name!r}"
@@ -93,8 +95,7 @@ def made_weight(weight: str | None, layers: dict[str, xr.DataArray], areas, reco
         about = {"code": "own-grid", "fix": f"pass {option('grid_size', *_OTHERS)} for larger or "
                  "smaller pixels", "effect": "smaller pixels take longer, and show no detail that "
                  "the areas cannot tell"}
-        told = (f"a grid of {grid.shape[0]} x {grid.shape[1]} pixels over the areas, as there are "
-                "no covariates: the map follows place alone")
+        told = f"a grid of {grid.shape[0]} x {grid.shape[1]} {LAID}: the map follows place alone"
     if weight is None:
         record.note(unweighted(aggregation))
     by = "their area in km²" if kind == "area" else "one each"
@@ -135,6 +136,8 @@ def _km2(grid: xr.DataArray) -> np.ndarray:
         return np.repeat(np.array(each)[:, None] / 1e6, columns, axis=1)
     flat = (east - west) / columns * (north - south) / rows
     flat *= crs.axis_info[0].unit_conversion_factor ** 2 / 1e6
+    if not on_earth(crs):
+        return np.full(grid.shape, flat)
     x, y = (np.linspace(low, high, _LATTICE) for low, high in ((west, east), (south, north)))
     across, up = np.meshgrid(x, y)
     longitude, latitude = pyproj.Transformer.from_crs(

@@ -1,4 +1,4 @@
-"""The larger areas of small polygons: their values, labels and outlines."""
+"""The larger areas of small polygons: their weights, labels and outlines."""
 
 from __future__ import annotations
 
@@ -7,17 +7,14 @@ from pathlib import Path
 
 import numpy as np
 
-from workbench.bagging.findings import refuse
-from workbench.bagging.tables import require_columns
-from workbench.checks import InputError, meant, option, options_named, package, require
-from workbench.geo.areas import read_areas, read_polygons, usable_values
+from workbench.checks import option, options_named, package, require
+from workbench.geo.areas import read_areas, read_polygons
 from workbench.geo.attributes import label_columns
 from workbench.geo.grids import WEIGHTS, counts_alike
-from workbench.geo.totals import refuse_repeated, survey_errors, table_with_ids
+from workbench.geo.shapes import on_earth
 from workbench.geo.treatments import CleaningOptions, Record
 
 _EQUAL_AREA = "EPSG:6933"
-_MANY = {"trials": "trials", "standard_error": "standard errors"}
 
 
 def weighed(fine, weight: str | None, units: Mapping[str, str], record: Record,
@@ -47,8 +44,15 @@ def weighed(fine, weight: str | None, units: Mapping[str, str], record: Record,
     kind = weight or "area"
     record.note((f"{counts_alike(aggregation)}; " if weight is None else "")
                 + f"individuals are weighted by {'their area in km²' if kind == 'area' else 'one'}")
-    km2 = fine.geometry.to_crs(_EQUAL_AREA).area / 1e6 if kind == "area" else 1.0
+    km2 = _km2(fine) if kind == "area" else 1.0
     return fine.assign(**{kind: km2}), kind, "km²" if kind == "area" else "polygons"
+
+
+def _km2(fine):
+    """Area of each polygon, on the ground where they lie on Earth."""
+    if on_earth(fine.crs):
+        return fine.geometry.to_crs(_EQUAL_AREA).area / 1e6
+    return fine.geometry.area * fine.crs.axis_info[0].unit_conversion_factor ** 2 / 1e6
 
 
 def read_parents(polygons: object, id: str | None, layer: str | None, options: CleaningOptions,
@@ -87,122 +91,6 @@ def read_parents(polygons: object, id: str | None, layer: str | None, options: C
                     f"{parent!r} as the small ones; say which has their ids with "
                     + option("parent_id") + f", of {larger.columns.drop('geometry').tolist()}")
         return read_areas(larger, id, None, options, record)
-
-
-def parent_table(fine, larger, value: str | None, given: Mapping[str, float] | None,
-                 beside: Mapping[str, str], table: tuple, record: Record):
-    """What is known of the larger areas: a table by id, or None where the small ones have values.
-
-    Parameters
-    ----------
-    fine, larger : geopandas.GeoDataFrame
-        Small polygons, and the larger ones or None.
-    value : str or None
-        Column.
-    given : mapping, optional
-        Values by id.
-    beside : mapping of role to column
-        What else is known of the larger areas: ``trials``, or ``standard_error``.
-    table : tuple
-        totals, join and encoding of `workbench.bag_children`.
-    record : Record
-        Receives where the values come from.
-
-    Returns
-    -------
-    DataFrame or None
-        Columns value and, where they are beside it, trials and standard_error.
-
-    Raises
-    ------
-    InputError
-        If values are given in several ways or in none.
-    """
-    pandas = package("pandas", extra="geo")
-    totals, join, encoding = table
-    sources = [value is not None and given is not None, given is not None and totals is not None]
-    require(not any(sources), "give either value (a column known for the small areas) or "
-            "parent_values, or a table of totals")
-    if given is not None:
-        require(not beside, f"{' and '.join(_MANY[role] for role in beside)} are a column beside "
-                "value; give both in totals")
-        return pandas.DataFrame({"value": {str(k): float(v) for k, v in dict(given).items()}})
-    require(value is not None, "give either value (a column known for the small areas) or "
-            "parent_values, or a table of totals and the value in it")
-    if totals is not None:
-        frame, name = table_with_ids(totals, join, encoding)
-        refuse_repeated(frame[join], name)
-        frame = frame.set_index(join)
-    elif value in fine:
-        require(not beside, f"{' and '.join(_MANY[role] for role in beside)} are known of the "
-                "larger areas; give them and the value as a table: " + option("totals"))
-        return None
-    else:
-        frame, name = larger, "the larger polygons"
-        small = [c for c in fine.columns if c != fine.geometry.name]
-        large = [] if larger is None else list(larger.columns)
-        require(value in large, f"there is no column {value!r}; {meant([value], small + large)}the "
-                f"small polygons have {small}{f', the larger ones {large}' if large else ''}; "
-                "values of the larger areas come with " + option("totals") + " or "
-                + option("parent_polygons"))
-    columns = {"value": value, **beside}
-    require_columns(frame, columns.values(), name)
-    record.note(f"values are those of {name}, by column {value!r}")
-    return pandas.DataFrame({role: numbers(frame[c], c, name) for role, c in columns.items()})
-
-
-def numbers(column, name: str, where: str):
-    """A column as numbers, refused where it holds text."""
-    try:
-        return column.astype(float)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"column {name!r} of {where} does not hold numbers: {error}") from error
-
-
-def values_of_parents(known, bags: np.ndarray, kind: str, options: CleaningOptions, record: Record
-                      ) -> tuple[np.ndarray, np.ndarray | None, np.ndarray]:
-    """Values of the bags, their trials if there are any, and which bags are kept.
-
-    Parameters
-    ----------
-    known : DataFrame
-        From `parent_table`.
-    bags : array (bag,)
-        Ids of the larger areas that hold small polygons.
-    kind, options, record
-        As of `workbench.geo.areas.usable_values`.
-
-    Returns
-    -------
-    values : array (bag,)
-    trials : array (bag,) or None
-    kept : bool array (bag,)
-
-    Raises
-    ------
-    InputError
-        If larger areas hold no small polygon, or values cannot be used.
-    """
-    childless = sorted(set(known.index) - set(bags.tolist()))
-    if childless:
-        require(len(childless) < len(known), "none of the areas is named by the small polygons: "
-                f"areas are {childless[:3]} and so on, parents {bags[:3].tolist()}; say where the "
-                "areas' ids are with " + option("parent_id") + ", or " + option("join")
-                + " of a table")
-        about = {"code": "area-empty", "where": childless, "count": len(childless)}
-        if options.empty == "error":
-            refuse(f"{len(childless)} areas hold no polygon (first: {childless[:3]})",
-                   f"pass {option('empty', 'drop')} to leave them out", **about)
-        else:
-            record.note(f"{len(childless)} areas without polygons were dropped, with values "
-                        f"adding up to {known['value'].loc[childless].sum():,.6g}", **about)
-    found = known.reindex(bags)
-    values, kept = usable_values(found["value"].to_numpy(), bags, kind, options, record)
-    if "trials" not in known:
-        return values, None, kept
-    trials = found["trials"].to_numpy()
-    survey_errors(values, trials, kept, bags, kind, ("value", "trials"), record)
-    return values, trials, kept
 
 
 def bag_labels(

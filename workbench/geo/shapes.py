@@ -9,6 +9,7 @@ from workbench.checks import InputError, option, package, require
 from workbench.geo.treatments import Record
 
 _FURTHEST = (361.0, 90.5)       # degrees: longitudes run to 180 or to 360; a margin for rounding
+_PLANE = 'LOCAL_CS["local",UNIT["metre",1]]'
 CORRECT_CRS = ("correct it in the file (QGIS: Assign Projection; geopandas: set_crs('EPSG:...', "
                "allow_override=True); rasters: gdal_edit -a_srs EPSG:...)")
 
@@ -70,7 +71,9 @@ def without_crs(what: str, argument: str, where: str, bounds: np.ndarray, other:
     InputError
         Always, outside a check; in one if nothing is likely.
     """
-    told, fix = f"{what} no CRS", f"state it with {option(argument, 'EPSG:...')}"
+    told, fix = f"{what} no CRS", (
+        f"state it with {option(argument, 'EPSG:...')}, or, where coordinates are metres on a "
+        f"plane that has no place on Earth, with {option(argument, _PLANE)}")
     refuse(told, fix, code="crs-missing", where=[where])
     if (np.abs(np.asarray(bounds)) <= np.tile(_FURTHEST, 2)).all():
         return "EPSG:4326"
@@ -94,6 +97,21 @@ def coordinate_units(crs: object) -> str:
     pyproj = package("pyproj", extra="geo")
     unit = pyproj.CRS.from_user_input(crs).axis_info[0].unit_name
     return {"metre": "m", "meter": "m", "kilometre": "km", "kilometer": "km"}.get(unit, unit)
+
+
+def on_earth(crs: object) -> bool:
+    """Whether places in a CRS have longitudes and latitudes, which a plane of its own lacks.
+
+    Parameters
+    ----------
+    crs : object
+        Anything that pyproj understands.
+
+    Returns
+    -------
+    bool
+    """
+    return package("pyproj", extra="geo").CRS.from_user_input(crs).geodetic_crs is not None
 
 
 def check_degrees(what: str, crs: object, bounds: np.ndarray) -> None:

@@ -12,6 +12,7 @@ from workbench.bagging.tables import read_table, require_columns
 from workbench.checks import InputError, option, require
 from workbench.geo.areas import value_column
 from workbench.geo.attributes import numeric_column, require_column
+from workbench.geo.ids import plain, refuse_two_ways
 from workbench.geo.treatments import CleaningOptions, Record
 
 
@@ -87,7 +88,7 @@ def table_with_ids(totals: object, join: str | None, encoding: str | None):
     absent = frame[join].isna()
     require(not absent.any(), f"{int(absent.sum())} rows of {name} have no id in column {join!r} "
             f"(first: row {np.flatnonzero(absent)[:1].tolist()}); fill or remove them")
-    return frame.assign(**{join: frame[join].map(_plain)}), name
+    return frame.assign(**{join: frame[join].map(plain)}), name
 
 
 def table_name(totals: object) -> str:
@@ -147,13 +148,7 @@ def partners(ids, areas, name: str, options: CleaningOptions, record: Record) ->
     rowless = [a for a in areas if a not in set(ids)]
     homeless = [i for i in dict.fromkeys(ids) if i not in set(areas)]
     if rowless and homeless:
-        bare = {_bare(a): a for a in rowless}
-        alike = [(i, bare[_bare(i)]) for i in homeless if _bare(i) in bare]
-        if alike:
-            raise InputError(
-                f"{len(alike)} ids are written in two ways (first: {alike[0][0]!r} in {name}, "
-                f"{alike[0][1]!r} of the polygons), as when leading zeros or capitals are lost; "
-                "write them alike on both sides, e.g. table[column].str.zfill(5)")
+        refuse_two_ways(homeless, rowless, f"in {name}", "of the polygons", f"table[{ids.name!r}]")
         require(len(rowless) < len(areas), f"no id of {name} is that of an area: it has "
                 f"{homeless[:3]}, the polygons {rowless[:3]}; choose another column with "
                 f"{option('join')}, or of the polygons with {option('id')}")
@@ -283,15 +278,6 @@ def _refuse(areas: np.ndarray, bad: np.ndarray, what: str, remedy: str) -> None:
 
 def _as_well(rowless: list[str]) -> str:
     return f", and {len(rowless)} areas have no row (first: {rowless[:3]})" if rowless else ""
-
-
-def _plain(id: object) -> str:
-    """An id as text: whole numbers without a decimal point."""
-    return str(int(id)) if isinstance(id, float) and id.is_integer() else str(id).strip()
-
-
-def _bare(id: str) -> str:
-    return id.strip().casefold().removesuffix(".0").lstrip("0")
 
 
 def index_by(id: str | None, join: str | None) -> str | None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field, fields
 from typing import Literal, get_args, get_type_hints
 
-from workbench.bagging.findings import tell
-from workbench.checks import choose
+from workbench.bagging.findings import Finding, is_listing, tell
+from workbench.checks import DataWarning, choose, warn
 
 
 @dataclass(frozen=True)
@@ -148,6 +148,15 @@ class Record(list):
         if sentence not in self:
             self.append(sentence)
         tell(sentence, **about)
+
+    def suspect(self, found: Finding) -> None:
+        """Add what looks wrong and can be used, and warn of it; a check lists it."""
+        if is_listing():
+            tell(found.what, code=found.code, where=found.where, count=found.count,
+                 effect=found.effect, fix=found.fix, severity=found.severity)
+        else:
+            self.note(f"look at this: {found}")
+            warn(str(found), DataWarning)
 
     def __str__(self) -> str:
         return "\n".join(self) if self else "none"

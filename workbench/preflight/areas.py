@@ -12,8 +12,9 @@ from workbench import schema
 from workbench.bagging import bag_values
 from workbench.bagging.findings import NOTE, WARNING, Finding
 from workbench.bagging.tables import read_table
-from workbench.bagging.warping import gdalwarp
+from workbench.bagging.warping import on_own_grid, reprojected
 from workbench.checks import choose, option, package, require
+from workbench.geo.grids import MOST_CELLS
 
 SMALL = 2.0                 # pixels below which an area has no inside
 _MANY = 0.1                 # share of small areas that is worth a warning
@@ -42,6 +43,9 @@ def small(ds: xr.Dataset) -> list[Finding]:
                  ("one-pixel", (size >= 1 - 1e-6) & ((size < SMALL) | (count == 1)),
                   f"of one pixel to {SMALL:g}"))
         fix = "take rasters of finer pixels"
+        if on_own_grid(ds):
+            side = min(2 * max(ds.attrs["grid_shape"]), MOST_CELLS)
+            fix = f"take smaller pixels by {option('grid_size', side)}"
     else:
         kinds = (("one-individual", count == 1, "of one individual"),)
         fix = "take individuals of a finer level"
@@ -80,8 +84,8 @@ def degrees(ds: xr.Dataset) -> list[Finding]:
              f"{float(ds['y'].min()):.3g} to {float(ds['y'].max()):.3g}")
     return [Finding(
         "crs-degrees", f"coordinates are degrees (longitude {reach}): one of longitude is "
-        f"{111.3 * ratio:.0f} km, one of latitude 111 km", "reproject each raster as "
-        f"it needs: {gdalwarp(f'-t_srs {_projection(ds)}')}; polygons follow by themselves",
+        f"{111.3 * ratio:.0f} km, one of latitude 111 km",
+        f"use a projection of the place: {reprojected(ds, _projection(ds))}",
         where=(":".join(crs.to_authority() or ()) or crs.name,),
         severity=WARNING if ratio < _NARROW else NOTE,
         effect=f"distances east to west count {1 / ratio:.2f} times what they should beside those "

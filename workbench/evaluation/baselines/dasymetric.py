@@ -10,7 +10,7 @@ from sklearn.preprocessing import StandardScaler
 from workbench.checks import require, whole
 from workbench.evaluation.baselines.fit import BaselineFit
 from workbench.evaluation.baselines.method import Baseline
-from workbench.schema import BAG, INDIVIDUAL
+from workbench.schema import BAG, COVARIATE, INDIVIDUAL
 
 ITERATIONS, TOLERANCE = 20_000, 1e-9
 
@@ -48,6 +48,8 @@ class DasymetricClasses(Baseline):
         self.classes, self.prior, self.seed = whole("classes", classes, least=1), prior, seed
 
     def _fit(self, ds: xr.Dataset) -> BaselineFit:
+        require(ds.sizes[COVARIATE] > 0, "dasymetric classes are classes of covariates; this "
+                "dataset has none: give it some, or use PopulationSplit")
         x, weight = ds["covariates"].values.astype(float), ds["weight"].values.astype(float)
         membership, value, bags = ds["membership"].values, ds["value"].values, ds.sizes[BAG]
         used = max(1, min(self.classes, bags // 3, ds.sizes[INDIVIDUAL], len(np.unique(x, axis=0))))

@@ -239,8 +239,10 @@ def remedy(name: str, value: object) -> str:
 _ADVICE = (
     (r"join small areas to their neighbours by areas=\d+",
      "choose fewer under Areas seen, which joins small areas to their neighbours"),
+    (r"take smaller pixels by grid_size=\d+", "take smaller pixels by the button"),
     (r"state it with (polygon|raster)_crs='EPSG:\.\.\.'",
      "type its EPSG code into the field above"),
+    (r", with (polygon|raster)_crs='(LOCAL_CS.*)'$", r", \2"),
     (r", or say (aggregation='mean'|kind='continuous')$", ""),
     (r"^If they are, say aggregation='mean'$", "If they are, say so by the button"),
 )
