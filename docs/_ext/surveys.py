@@ -1,7 +1,8 @@
-"""Tables of `auto` on values that are no counts: simulated surveys, and means of areas."""
+"""Tables of `auto` where little is known: simulated surveys, means of areas, and place alone."""
 
 from __future__ import annotations
 
+import numpy as np
 import pandas as pd
 from tables import RESULTS, digits, percent, pick, stored
 
@@ -44,3 +45,24 @@ def means() -> pd.DataFrame:
         **{f"95 % cover, {said}": (f"cover {name}", percent) for name, said in nuggets.items()},
         **{f"CRPS, {said}": (f"crps {name}", digits(2))
            for name, said in (nuggets | {"other link": "other link"}).items()}}, "data")
+
+
+@stored("place-alone", "place_alone.csv", command="python benchmarks/place_alone.py")
+def place_alone() -> pd.DataFrame:
+    """Auto on counts without covariates under two priors of the nugget, means over regions."""
+    raw = pd.read_csv(RESULTS / "place_alone.csv")
+    raw["log"] = np.log(raw["CRPS"])
+    wide = raw.pivot_table(index="case", columns="model", values=["log", "cover 95%", "nugget"],
+                           sort=False)
+    table = pd.DataFrame({f"cover {name}": wide["cover 95%", name]
+                          for name in ("auto", "usual prior", "split")})
+    for name in ("auto", "usual prior"):
+        table[f"nugget {name}"] = wide["nugget", name]
+    for other in ("usual prior", "split"):
+        table[f"beside {other}"] = 100 * np.expm1(wide["log", "auto"] - wide["log", other])
+    said = {"auto": "auto", "usual prior": "usual prior", "split": "population split"}
+    return pick(table, None, {
+        **{f"95 % cover, {title}": (f"cover {name}", percent) for name, title in said.items()},
+        **{f"nugget, {name}": (f"nugget {name}", digits(2)) for name in ("auto", "usual prior")},
+        **{f"CRPS beside {said[name]}, %": (f"beside {name}", lambda v: f"{v:+.0f}")
+           for name in ("usual prior", "split")}}, "counts without covariates")

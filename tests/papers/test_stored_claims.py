@@ -236,6 +236,29 @@ def test_means_instead_of_counts():
             f"{other['us-unemployment']:.1f} % in the United States") in SAID
 
 
+def test_counts_without_covariates():
+    raw = pd.read_csv(RESULTS / "place_alone.csv")
+    raw["log"] = np.log(raw["CRPS"])
+    wide = raw.pivot_table(index="case", columns="model", values=["log", "cover 95%"])
+    cover, logs = 100 * wide["cover 95%"], wide["log"]
+    assert len(wide) == 12 and "expects of it twice what the logarithms" in SAID and MORE == 2
+    assert (f"cover {cover['auto'].mean():.0f} % in the mean of the twelve rows, instead of "
+            f"{cover['usual prior'].mean():.0f} % under the usual prior** "
+            f"({cover['usual prior'].min():.0f} to {cover['usual prior'].max():.0f} %)") in SAID
+    low = cover["auto"].nsmallest(1)
+    rest = cover["auto"].drop(low.index)
+    assert list(low.index) == ["korea, 250 districts"]
+    assert f"now cover {low.iloc[0]:.0f} % of Korea's neighbourhoods by districts" in SAID
+    assert f"and {rest.min():.0f} to {rest.max():.0f} % elsewhere" in SAID
+    dearer, split = (100 * np.expm1(logs["auto"] - logs[other])
+                     for other in ("usual prior", "split"))
+    mean = [100 * np.expm1(np.log1p(one / 100).mean()) for one in (dearer, split)]
+    assert dearer.idxmax() == "us, 48 states" and (dearer < -0.05).sum() == 3
+    assert (f"CRPS is {mean[0]:.0f} % higher in the mean, by up to {dearer.max():.0f} % (the "
+            "United States), and lower in three rows") in SAID
+    assert f"its CRPS is {mean[1]:.0f} % higher in the mean" in SAID
+
+
 def test_california_the_reversed_headline_is_told():
     duels = tables.shikuri2025.duels()["0.4°"].str.split(", ", expand=True).astype(int)
     duels.columns = ["ahead", "level", "behind"]
