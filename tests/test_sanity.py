@@ -231,7 +231,7 @@ def test_totals_that_effects_of_areas_make_up_for_are_said_to_be_so(ds):
     """The map of these areas adds up to the data; what is off are places outside them."""
     rate = float(np.log(ds["value"].sum() / ds["weight"].sum()))
     held = {"mean": rate, "constant.variance": 1e-8, "area.std": 1.5, "nugget.std": 0.1}
-    with pytest.warns(FitWarning, match="effects of areas are not known expected totals add up to"):
+    with pytest.warns(FitWarning, match="without the effects of areas expected totals add up to"):
         fit = wb.Constant(hyperparameters=held).fit(ds)
     assert float(fit.over(ds).mean.sum()) == pytest.approx(float(ds["value"].sum()), rel=0.3)
     assert not any(note.startswith("the fitted totals") for note in fit.notes)

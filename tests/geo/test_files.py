@@ -39,7 +39,7 @@ def cut():
     return ds.assign_coords(bag_geometry=("bag", shapes))
 
 
-def test_parts_of_a_pixel_are_averaged_by_coverage_or_summed():
+def test_parts_of_a_pixel_are_averaged_by_weight_or_summed():
     nan = np.nan
     rate = to_raster(cut(), "rate")
     np.testing.assert_allclose(rate, [[0.1, 0.25 * 0.2 + 0.75 * 0.4, nan], [nan, nan, 0.8]])
@@ -48,6 +48,19 @@ def test_parts_of_a_pixel_are_averaged_by_coverage_or_summed():
     assert rate.rio.crs == "EPSG:4326"
     assert rate["x"].values.tolist() == [10.25, 10.75, 11.25]
     assert rate["y"].values.tolist() == [49.75, 49.25]
+
+
+def test_a_rate_times_the_weight_of_a_pixel_is_its_expected_count():
+    """Also where people are spread evenly over each area, and a border pixel has few and many."""
+    dense = cut().assign(weight=("individual", [10.0, 80.0, 20.0, 20.0]))
+    dense = dense.assign(expected_count=dense["rate"] * dense["weight"])
+    rate, people, counts = (to_raster(dense, name, how) for name, how in (
+        ("rate", "average"), ("weight", "sum"), ("expected_count", "sum")))
+    np.testing.assert_allclose(rate * people, counts)
+    assert rate[0, 1] == pytest.approx((80 * 0.2 + 20 * 0.4) / 100)
+    empty = cut().assign(weight=("individual", [10.0, 0.0, 0.0, 20.0]))
+    for nobody in (empty, cut().drop_vars("weight")):       # where coverage is all there is
+        assert to_raster(nobody, "rate")[0, 1] == pytest.approx(0.25 * 0.2 + 0.75 * 0.4)
 
 
 def test_numbers_of_another_length_or_unknown_names_are_refused():

@@ -30,13 +30,14 @@ def to_raster(ds: xr.Dataset, values: str | xr.DataArray | np.ndarray, how: str 
               ) -> xr.DataArray:
     """Rebuild a raster from one number per individual.
 
-    A pixel cut by a border is several individuals: their numbers are averaged by coverage (for
-    rates, probabilities, covariates) or summed (for counts).
+    A pixel cut by a border is several individuals: their numbers are averaged by weight (rates,
+    probabilities, covariates), so that a rate times the pixel's weight is its expected count, or
+    summed (counts). Where there is no weight they are averaged by coverage.
 
     Parameters
     ----------
     ds : xr.Dataset
-        Dataset with row, column and coverage of the individuals, and the attributes
+        Dataset with row, column, weight and coverage of the individuals, and the attributes
         grid_transform and grid_shape.
     values : str, xr.DataArray or np.ndarray
         A variable of the dataset, or one number per individual.
@@ -81,8 +82,7 @@ def to_raster(ds: xr.Dataset, values: str | xr.DataArray | np.ndarray, how: str 
                                        f"got shape {numbers.shape}")
     rows, columns = (int(n) for n in ds.attrs["grid_shape"])
     cell = ds["row"].values * columns + ds["column"].values
-    coverage = ds["coverage"].values if "coverage" in ds.coords else np.ones(count)
-    part = coverage if how == "average" else np.ones(count)
+    part = _parts(ds, cell, rows * columns) if how == "average" else np.ones(count)
     total = np.bincount(cell, weights=part * numbers, minlength=rows * columns)
     share = np.bincount(cell, weights=part, minlength=rows * columns)
     filled = np.full(rows * columns, np.nan)
@@ -98,3 +98,14 @@ def to_raster(ds: xr.Dataset, values: str | xr.DataArray | np.ndarray, how: str 
     )
     raster = raster.rio.write_transform(transform).rio.write_nodata(np.nan)
     return raster.rio.write_crs(ds.attrs["crs"]) if ds.attrs.get("crs") else raster
+
+
+def _parts(ds: xr.Dataset, cell: np.ndarray, cells: int) -> np.ndarray:
+    """What each individual counts by among the parts of its pixel (individual,)."""
+    one = np.ones(cell.size)
+    coverage = ds["coverage"].values if "coverage" in ds.coords else one
+    if "weight" not in ds:
+        return coverage
+    weight = ds["weight"].values
+    held = np.bincount(cell, weights=weight, minlength=cells)[cell] > 0
+    return np.where(held, weight, coverage)

@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import fields
 
+import numpy as np
 import xarray as xr
 
 from workbench import schema
@@ -19,11 +20,12 @@ _MUCH = 0.5             # share of the individuals beyond the areas' range that 
 _FAR = 2.0              # times the sum of the data that fitted totals may add up to
 #: How the note begins that says of a fit that its totals are far from the data's.
 FAR_OFF = "the fitted totals add up to"
-# What is said where it is but the mean of widely spread effects of areas.
-_ALONE = ("where effects of areas are not known expected totals add up to {:,.6g}, those of the "
-          "data to {:,.6g}, as the mean of so wide a spread is far above its median; the map of "
-          "these areas has their effects and adds up to the data, but outside them expected rates "
-          "are too high by as much: covariates and place explain little of what areas differ by")
+_EFFECTS = 2.0           # stds of areas' effects by which totals may be off without them
+# What is said where effects of areas explain it: the mean of wide ones, or of one large area.
+_ALONE = ("without the effects of areas expected totals add up to {:,.6g}, those of the data to "
+          "{:,.6g}: covariates and place explain little of what areas differ by. The map of these "
+          "areas has their effects and adds up to the data; of places outside them rates are "
+          "expected to be off by as much")
 _FEW = 10               # areas below which nothing can be tested; as in `wb.recover`
 _NEAR_NORMAL = 100.0    # counts above it spread by less than 10 %, and are Normal closely enough
 _VBAGG, _MR_VBAGG = "wb.VBAgg (vbagg)", "wb.MRVBAgg (mr-vbagg)"
@@ -86,23 +88,32 @@ def warn_of_totals(fit: Fit, data: Converted) -> None:
     if fit.cancelled or not counted or "trials" in ds:
         return
     bags = data.cast(fit.inner.state.options)
-    fitted, observed = fit.inner.fitted_sum(bags), float(ds["value"].sum())
+    observed_of = ds["value"].values.astype(float)
+    fitted, observed = fit.inner.fitted_sum(bags), float(observed_of.sum())
     if said := far_off(fitted, observed):
-        if fit.inner.knows_totals(fit._trained(data)) and not far_off(
-                _at_median(fit, bags), observed):
+        if fit.inner.knows_totals(fit._trained(data)) and _as_effects_are(fit, bags, observed_of):
             said = _ALONE.format(fitted, observed)
         fit.inner.history.notes.append(said)
         warn(said, TotalsWarning)
 
 
-def _at_median(fit: Fit, bags: Bags) -> float:
-    """Sum of the fitted totals with the effect of each area at its prior's median, not its mean."""
-    if hasattr(fit, "candidates"):
-        return sum(fit.inner.weight_of[name] * _at_median(one, bags)
-                   for name, one in fit.candidates.items())
-    std, state = getattr(fit.inner.state, "area_std", None), fit.inner.state
-    effects = std is not None and state.link.name == "exp"
-    return fit.inner.fitted_sum(bags) * (math.exp(-float(std)**2 / 2) if effects else 1.0)
+def _as_effects_are(fit: Fit, bags: Bags, observed: np.ndarray) -> bool:
+    """Whether totals are off by no more than effects of areas of the learnt spread explain.
+
+    Under the exp link they are: what each lacks on the log scale is, as a root mean square, not
+    beyond `_EFFECTS` of their standard deviations. A std that was fixed too small is no excuse.
+    """
+    parts = fit.candidates if hasattr(fit, "candidates") else {"": fit}
+    shares = fit.inner.weight_of if hasattr(fit, "candidates") else {"": 1.0}
+    square = 0.0
+    for name, one in parts.items():
+        std = getattr(one.inner.state, "area_std", None)
+        if shares[name] > 0 and (std is None or one.inner.state.link.name != "exp"):
+            return False
+        square += 0.0 if std is None else shares[name] * float(std.detach())**2
+    alone = fit.inner.over(bags).mean.detach().cpu().numpy() / math.exp(square / 2)
+    lacking = np.log(np.maximum(observed, 0.5) / np.maximum(alone, 1e-300))
+    return bool(np.sqrt(np.mean(lacking**2)) <= _EFFECTS * math.sqrt(square))
 
 
 def far_off(fitted: float, observed: float) -> str:
