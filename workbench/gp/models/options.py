@@ -24,8 +24,7 @@ from workbench.gp.likelihoods.links import LINKS
 from workbench.gp.models.retired import refuse_retired
 
 NOISES = ("constant", "size", "weight", "known")
-OVERDISPERSIONS = ("auto", "none", "area")
-LAYOUTS = ("additive", "joint")
+OVERDISPERSIONS, LAYOUTS = ("auto", "none", "area"), ("additive", "joint")
 
 
 def option(default, help: str, *, choices=None, bounds=None, unit: str = ""):
@@ -133,9 +132,9 @@ class AggregatedOptions(Options):
 
     noise: str = option(
         "auto", "variance of an observation: constant σ²; by size, σ²/N_a of a mean, N_a σ² of a "
-        "sum; by weight, σ² over it of a mean; area, as size, but shared by an area's individuals; "
-        "known V_a; fay-herriot, V_a and a learnt τ² between areas; auto is this one with V_a, "
-        "else size", choices=("auto", *NOISES, AREA, FAY_HERRIOT))
+        "sum; by weight, σ² over it of a mean; area, as size, but an area's individuals share it; "
+        "known V_a; fay-herriot, V_a and a learnt τ² between areas; auto is this with V_a or size",
+        choices=("auto", *NOISES, AREA, FAY_HERRIOT))
 
 
 @dataclass(frozen=True)

@@ -45,8 +45,8 @@ class AggregatedGP(LabelledModel):
         Torch device, such as cpu or cuda.
     noise : {"auto", "constant", "size", "weight", "known", "area", "fay-herriot"}, default "auto"
         Variance of an observation: constant σ²; by size, σ²/N_a of a mean, N_a σ² of a sum; by
-        weight, σ² over it of a mean; area, as size, but shared by an area's individuals; known V_a;
-        fay-herriot, V_a and a learnt τ² between areas; auto is this one with V_a, else size.
+        weight, σ² over it of a mean; area, as size, but an area's individuals share it; known V_a;
+        fay-herriot, V_a and a learnt τ² between areas; auto is this with V_a or size.
     hours : float, default 1
         Hours that a fit may take by its estimate; one of more is refused before it starts; from 0
         to 1e+06.
