@@ -218,6 +218,14 @@ def test_a_run_keeps_it_in_the_record_of_treatments(ds, tmp_path):
 
 
 @pytest.mark.filterwarnings("ignore::workbench.checks.WorkbenchWarning")
+def test_a_total_that_is_wrong_by_orders_of_magnitude_is_no_effect_of_its_area(ds):
+    value = ds["value"].copy()
+    value[3] *= 1000
+    with pytest.warns(FitWarning, match="a total that is wrong by orders of magnitude does it"):
+        wb.Constant().fit(ds.assign(value=value))
+
+
+@pytest.mark.filterwarnings("ignore::workbench.checks.WorkbenchWarning")
 def test_fitted_totals_far_from_the_data_are_said(ds):
     # A rate of one, fifty times the data's, that nothing may move.
     held = {"mean": 0.0, "constant.variance": 1e-8, "area.std": 0.1, "nugget.std": 0.1}

@@ -222,17 +222,31 @@ def test_values_of_the_larger_polygons_are_not_passed_over_in_silence(aggregatio
     assert ds["value"].values == pytest.approx(right, abs=0.005)
     assert (f"values are {taken} of the small polygons' column 'cases'; the larger polygons' "
             "column of that name was not used") in ds.attrs["treatments"]
-    other = own_totals([right[0], 3 * right[1], right[2] + 0.1, np.nan])
+    other = own_totals([right[0], 3 * right[1], 2 * right[2], np.nan])
     with pytest.warns(DataWarning, match=r"in 2 of 3 areas .*\(most: 'p1' with .* of its own.*; to "
                       "take the larger ones' values, rename or drop .*totals=") as warned:
         ds = bagged(parent_polygons=other, **options)
-    assert ("all together 54 and 90.1" in str(warned[0].message)) == (aggregation == "sum")
+    together = f"all together {sum(right[:3]):g} and {right[0] + 3 * right[1] + 2 * right[2]:g}"
+    assert (together in str(warned[0].message)) == (aggregation == "sum")
     assert "look at this: small and larger polygons both have" in ds.attrs["treatments"]
     found = wb.check(fine(), value="cases", weight="people", parent="parent",
                      parent_polygons=other, **options)
     (one,) = [one for one in found.findings if one.code == "parent-total"]
     assert (one.severity, one.where, one.count) == ("warning", ("p1", "p2"), 2)
     assert "--totals" in one.flag
+
+
+@pytest.mark.parametrize("unit", [1, 10, 1000])
+def test_values_that_were_rounded_on_either_side_are_no_others(unit):
+    large, small = outlines(), fine()
+    small = small.assign(cases=small["cases"] * 997.3 * unit)
+    exact = small.groupby("parent")["cases"].sum().reindex(large["name"]).to_numpy()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for one, other in ((small["cases"], np.round(exact / unit) * unit),
+                           (np.round(small["cases"] / unit) * unit, exact)):
+            bagged(small.assign(cases=one), parent_polygons=large.assign(cases=other),
+                   parent_id="name", kind="continuous")
 
 
 def test_a_column_of_the_small_polygons_is_not_used_where_there_is_a_table():

@@ -340,14 +340,17 @@ def test_noise_by_size_can_be_the_areas_own(aggregation):
     totals = np.bincount(ds["membership"], ds["weight"])
     drawn = rate_of_areas(fit.sample(ds, 4000), ds, totals if aggregation == "mean" else None)
     np.testing.assert_allclose(drawn.std(0), each, rtol=0.06)
-    scattered = rate_of_areas(own.sample(ds, 4000), ds, None if aggregation == "sum" else totals)
-    if aggregation == "sum":
-        np.testing.assert_allclose(scattered.std(0), each, rtol=0.06)
+    if aggregation == "sum":        # of a mean by size only where weights are equal
+        np.testing.assert_allclose(
+            rate_of_areas(own.sample(ds, 4000), ds, None).std(0), each, rtol=0.06)
     merged = coarsen(ds, groups)
     union = wb.Constant(noise="area").condition(merged, theta)
     drawn, _ = area_draws(union, merged, 4000, 0)
     into = totals / np.bincount(groups, totals)[groups] if aggregation == "mean" else 1.0
     together = np.bincount(groups, (into * each)**2)
+    np.testing.assert_allclose(noise_std(union, merged), np.sqrt(together))
+    half = ds.isel(individual=np.arange(AREAS * EACH) % 2 == 0)     # areas are those of the fit
+    np.testing.assert_allclose(noise_std(fit, half), each)
     np.testing.assert_allclose(
         drawn.var(0), each**2 - (into * each**2)**2 / together[groups], rtol=0.12)
 

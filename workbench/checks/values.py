@@ -60,8 +60,8 @@ def meant(names: Iterable[str], known: Iterable[object]) -> str:
     "did you mean 'CASES', 'people'? "
     """
     there = {str(one).casefold(): str(one) for one in known}
-    near = [there[found] for name in names for found in
-            difflib.get_close_matches(str(name).casefold(), list(there), n=1)]
+    near = dict.fromkeys(there[found] for name in names for found in
+                         difflib.get_close_matches(str(name).casefold(), list(there), n=1))
     return f"did you mean {', '.join(map(repr, near))}? " if near else ""
 
 

@@ -33,6 +33,7 @@ def describe(name: Annotated[str | None, typer.Argument(help="One experiment.")]
 def run(name: str, preset: str, only: list[str], out: Path | None, quiet: bool,
         stale: bool = False, workers: int = 1) -> None:
     """Do the runs of an experiment that its file does not hold yet, and show its table."""
+    from workbench.cli.interrupt import Interrupt
     from workbench.outputs import check_output
     from workbench.papers import experiment_named, run_experiment
     from workbench.papers.tools.running import FAILED_AGAIN
@@ -42,8 +43,9 @@ def run(name: str, preset: str, only: list[str], out: Path | None, quiet: bool,
     check_output(out)
     if out.suffix.lower() != ".nc":
         raise InputError(f"results of experiments are written as .nc, got {out}")
-    results = run_experiment(chosen, preset, out=out, only=_wanted(only), stale=stale,
-                             progress=not quiet, workers=workers)
+    with Interrupt():           # by any signal: runs that are done are written before the end
+        results = run_experiment(chosen, preset, out=out, only=_wanted(only), stale=stale,
+                                 progress=not quiet, workers=workers)
     failed = results["error"].values[results["error"].values != ""]
     if len(failed) < results.sizes["run"]:
         table = chosen.table(results).round(4).to_string()

@@ -10,7 +10,7 @@ from workbench.bagging.findings import is_listing, refuse, suspicious
 from workbench.checks import InputError, meant, package, require
 from workbench.geo.treatments import Record
 
-_THOUSANDS = r"-?\d{1,3}([,.'\s]\d{3})+"      # 12,345 and the like
+_THOUSANDS = r"-?[1-9]\d{0,2}([,.'\s]\d{3})+"      # 12,345 and the like
 _COMMAS = r"-?(\d*|\d{1,3}([.'\s]\d{3})+),\d+"         # 0,94 or 1.234,5
 _CODE = r"0\d+"
 _PERCENT = r"-?\d+([.,]\d+)?\s*%"

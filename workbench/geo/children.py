@@ -183,7 +183,7 @@ def bag_children(
     tested = None
     if known is None:
         summed = bag_values(observed, weights, membership, bags.size, aggregation)
-        compared_with_own(larger, value, bags, summed, aggregation, record)
+        compared_with_own(larger, value, bags, summed, (observed, membership), aggregation, record)
     else:
         summed, tested, kept = values_of_parents(known, bags, kind, options, record)
         inside = kept[membership]

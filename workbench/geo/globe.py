@@ -10,7 +10,7 @@ import xarray as xr
 from workbench.bagging.findings import WARNING, refuse
 from workbench.geo.treatments import Record
 
-_TURN, _HALF = 360.0, 180.0         # degrees
+_TURN, _HALF, _ROUNDING = 360.0, 180.0, 1e-6        # degrees
 _LONGEST = 1.0          # degree: edges are straight on a map, so long ones are cut before another
 
 
@@ -102,7 +102,7 @@ def centroids(areas) -> tuple[np.ndarray, np.ndarray]:
         if turned.bounds[2] - turned.bounds[0] < _HALF and not _around(_steps(shapes[row])).any():
             shapes[row] = turned
     x, y = shapely.get_coordinates(shapely.centroid(shapes)).T
-    last = _TURN if east.max() > _HALF else _HALF
+    last = _TURN if east.max() > _HALF + _ROUNDING else _HALF
     return np.where(x > last, x - _TURN, x), y
 
 

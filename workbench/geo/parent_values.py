@@ -15,9 +15,9 @@ from workbench.geo.ids import refuse_two_ways
 from workbench.geo.totals import refuse_repeated, survey_errors, table_with_ids
 from workbench.geo.treatments import CleaningOptions, Record
 
-_EXACT = 1e-6           # relative difference that is rounding
+_ALIKE = 0.005          # relative difference below which nothing is said: late corrections
 _SINGLE = 1e-7          # to which files keep numbers of single precision
-_DECIMALS = 9           # beyond which no published number goes
+_ZEROS, _DECIMALS = 3, 9        # to which numbers are rounded, for confidentiality or in print
 _MANY = {"trials": "trials", "standard_error": "standard errors"}
 
 
@@ -143,8 +143,9 @@ def values_of_parents(known, bags: np.ndarray, kind: str, options: CleaningOptio
     return values, trials, kept
 
 
-def compared_with_own(larger, value: str, bags: np.ndarray, made: np.ndarray, aggregation: str,
-                      record: Record) -> None:
+def compared_with_own(larger, value: str, bags: np.ndarray, made: np.ndarray,
+                      small: tuple[np.ndarray, np.ndarray], aggregation: str, record: Record
+                      ) -> None:
     """Say that values of the small polygons were taken where the larger ones have some, too.
 
     Parameters
@@ -157,6 +158,8 @@ def compared_with_own(larger, value: str, bags: np.ndarray, made: np.ndarray, ag
         Ids of the larger areas.
     made : array (bag,)
         What the values of their small polygons add up to, or their weighted means.
+    small : tuple of array (individual,)
+        These values, and the position of the area of each.
     aggregation : {"sum", "mean"}
         Which of the two.
     record : Record
@@ -170,7 +173,9 @@ def compared_with_own(larger, value: str, bags: np.ndarray, made: np.ndarray, ag
     own = numbers_in(larger[value].reindex(bags))
     known = np.isfinite(own) & np.isfinite(made)
     gap = np.abs(np.where(known, made - own, 0.0))
-    off = gap > np.maximum(_EXACT * np.maximum(np.abs(made), np.abs(own)), _rounding(own[known]))
+    each = np.bincount(small[1], minlength=bags.size) if aggregation == "sum" else 1.0
+    rounding = _rounding(own[known]) + each * _rounding(small[0])
+    off = gap > np.maximum(_ALIKE * np.maximum(np.abs(made), np.abs(own)), rounding)
     if not off.any():
         return
     worst = int(np.argmax(gap))
@@ -187,8 +192,10 @@ def compared_with_own(larger, value: str, bags: np.ndarray, made: np.ndarray, ag
 
 
 def _rounding(values: np.ndarray) -> float:
-    """Half a unit of the last decimal that any of these values has."""
-    for decimals in range(_DECIMALS):
+    """Half a unit of the last digit that any of these values has, thousands to decimals."""
+    if not np.any(values):
+        return 0.0
+    for decimals in range(-_ZEROS, _DECIMALS):
         if np.allclose(values, np.round(values, decimals), rtol=_SINGLE, atol=0):
             return 0.5 * 10.0**-decimals
     return 0.0

@@ -222,7 +222,8 @@ class AutoFit(Fit):
                 lines[-1] += "; " + _BELOW
         if taken is not None and np.isclose(taken, self._nugget()):
             lines += ["", _INDIVIDUALS.format(taken)]
-        elif state.given.kind == "count" and "nugget.std" in state.hyperparameters:
+        elif "nugget.std" in state.hyperparameters and state.link.name == "exp" and (
+                state.given.kind, state.given.aggregation) == ("count", "sum"):
             items = {name: fit.inner.state.hyperparameters["nugget.std"]
                      for name, fit in self.candidates.items()}
             learnt = sum(self.inner.weight_of[name] * float(item.natural.detach())

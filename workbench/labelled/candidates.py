@@ -55,7 +55,6 @@ class Candidate:
         groups = {"covariates", "coordinates"}
         return groups if self.kernel == "matern32" else {g for g in groups if g in self.kernel}
 
-
     def told(self, link: str) -> str:
         """What the rate depends on under a link: what changes it by a factor, or by an amount."""
         if link != "identity":
@@ -198,9 +197,10 @@ def options_of_values(data: Converted, given: Mapping | None = None) -> dict:
     if not link:
         link = "exp" if log_scale_gain(data.source()) >= DECISIVE else "identity"
     options = {"link": link, "likelihood": "normal", "nugget": "learn" if nugget else 0.0}
-    std = individual_std(data.source(), link, periods_of(ds)) if given is None else (
-        _common_nugget(given))
-    return options | ({"hyperparameters": {"nugget.std": std}, "noise": AREA} if std > 0 else {})
+    taken = individual_std(data.source(), link, periods_of(ds))
+    std = taken if given is None else _common_nugget(given)
+    options |= {"hyperparameters": {"nugget.std": std}} if std > 0 else {}
+    return options | ({"noise": AREA} if min(taken, std) > 0 else {})
 
 
 def _common_nugget(given: Mapping) -> float:

@@ -20,12 +20,12 @@ _MUCH = 0.5             # share of the individuals beyond the areas' range that 
 _FAR = 2.0              # times the sum of the data that fitted totals may add up to
 #: How the note begins that says of a fit that its totals are far from the data's.
 FAR_OFF = "the fitted totals add up to"
-_EFFECTS = 2.0           # stds of areas' effects by which totals may be off without them
+_EFFECTS = 4.0           # stds of the effects of areas by which none may be off without its own
 # What is said where effects of areas explain it: the mean of wide ones, or of one large area.
 _ALONE = ("without the effects of areas expected totals add up to {:,.6g}, those of the data to "
-          "{:,.6g}: covariates and place explain little of what areas differ by. The map of these "
-          "areas has their effects and adds up to the data; of places outside them rates are "
-          "expected to be off by as much")
+          "{:,.6g}: covariates and place explain little of what areas differ by, most of all of "
+          "area {!r}; is its total right? The map of these areas has their effects and adds up to "
+          "the data; of places outside them rates are expected to be off by as much")
 _FEW = 10               # areas below which nothing can be tested; as in `wb.recover`
 _NEAR_NORMAL = 100.0    # counts above it spread by less than 10 %, and are Normal closely enough
 _VBAGG, _MR_VBAGG = "wb.VBAgg (vbagg)", "wb.MRVBAgg (mr-vbagg)"
@@ -91,29 +91,34 @@ def warn_of_totals(fit: Fit, data: Converted) -> None:
     observed_of = ds["value"].values.astype(float)
     fitted, observed = fit.inner.fitted_sum(bags), float(observed_of.sum())
     if said := far_off(fitted, observed):
-        if fit.inner.knows_totals(fit._trained(data)) and _as_effects_are(fit, bags, observed_of):
-            said = _ALONE.format(fitted, observed)
+        if fit.inner.knows_totals(fit._trained(data)):
+            most, area = _effects(fit, bags, observed_of)
+            if most <= _EFFECTS:
+                said = _ALONE.format(fitted, observed, str(ds["bag"].values[area]))
         fit.inner.history.notes.append(said)
         warn(said, TotalsWarning)
 
 
-def _as_effects_are(fit: Fit, bags: Bags, observed: np.ndarray) -> bool:
-    """Whether totals are off by no more than effects of areas of the learnt spread explain.
+def _effects(fit: Fit, bags: Bags, observed: np.ndarray) -> tuple[float, int]:
+    """The largest effect that an area would have to have, in learnt stds, and whose it is.
 
-    Under the exp link they are: what each lacks on the log scale is, as a root mean square, not
-    beyond `_EFFECTS` of their standard deviations. A std that was fixed too small is no excuse.
+    What a total lacks on the log scale beside what is expected without the effect; infinite where
+    there are no effects, not under the exp link, or not all individuals can be asked at once. A
+    std that was fixed too small is no excuse, nor one area that is off by orders of magnitude.
     """
     parts = fit.candidates if hasattr(fit, "candidates") else {"": fit}
     shares = fit.inner.weight_of if hasattr(fit, "candidates") else {"": 1.0}
     square = 0.0
     for name, one in parts.items():
-        std = getattr(one.inner.state, "area_std", None)
-        if shares[name] > 0 and (std is None or one.inner.state.link.name != "exp"):
-            return False
-        square += 0.0 if std is None else shares[name] * float(std.detach())**2
+        state = one.inner.state
+        std = getattr(state, "area_std", None)
+        if shares[name] > 0:
+            if std is None or state.link.name != "exp" or not getattr(state, "fits", True):
+                return math.inf, 0
+            square += shares[name] * float(std.detach())**2
     alone = fit.inner.over(bags).mean.detach().cpu().numpy() / math.exp(square / 2)
-    lacking = np.log(np.maximum(observed, 0.5) / np.maximum(alone, 1e-300))
-    return bool(np.sqrt(np.mean(lacking**2)) <= _EFFECTS * math.sqrt(square))
+    lacking = np.abs(np.log(np.maximum(observed, 0.5) / np.maximum(alone, 1e-300)))
+    return float(lacking.max()) / math.sqrt(square), int(lacking.argmax())
 
 
 def far_off(fitted: float, observed: float) -> str:

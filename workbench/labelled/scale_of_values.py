@@ -34,6 +34,7 @@ _FEW_INDIVIDUALS = 8    # below so many, of equal weight, half of the areas show
 _NEIGHBOURS = 4         # areas whose mean a value is compared with
 _AREAS_PER_INPUT = 3    # fewer areas for each input than that: no regression, the mean alone
 _FEWEST_AREAS = 5       # fewer have no shape
+_LARGE = 100            # counts from which the variance of a logarithm is one by the count
 _RANK = 1e-9            # what differs by less, relative to its size, is constant
 
 
@@ -116,6 +117,9 @@ def individual_std(source: Source, link: str, period: np.ndarray | None = None) 
 def expected_std(source: Source, period: np.ndarray | None = None) -> float:
     """How much individuals are expected to differ by areas' counts alone, on the log scale.
 
+    Of counts of one or two a logarithm tells next to nothing: the variance that it has of itself is
+    as large as what is seen, and what is expected is then zero more often than not.
+
     Parameters
     ----------
     source, period
@@ -125,7 +129,7 @@ def expected_std(source: Source, period: np.ndarray | None = None) -> float:
     -------
     float
         `MORE` times what the logarithms of the areas' rates differ by from those about them, beside
-        the variance 1/y of a Poisson count's; zero where they differ by no more than that.
+        what they would by Poisson counts of one rate; zero where they differ by no more than that.
 
     Examples
     --------
@@ -138,7 +142,20 @@ def expected_std(source: Source, period: np.ndarray | None = None) -> float:
     counts = source.targets.value.cpu().numpy().astype(float).clip(0.5)     # of none as of half one
     totals = source.bags.totals.cpu().numpy().astype(float)
     found = _local_std(np.log(counts / totals), source, period)
-    return MORE * math.sqrt(max(found**2 - np.mean(1 / counts), 0.0))
+    alike = totals * float(source.targets.value.sum()) / totals.sum()
+    own = np.mean([_poisson_log_variance(mean) for mean in alike])
+    return MORE * math.sqrt(max(found**2 - own, 0.0))
+
+
+def _poisson_log_variance(mean: float) -> float:
+    """Variance of log max(Y, 1/2) of a Poisson count Y."""
+    if mean > _LARGE:
+        return 1 / mean
+    from scipy.stats import poisson
+
+    counts = np.arange(_LARGE + 20 * math.sqrt(_LARGE))
+    weight, logs = poisson.pmf(counts, mean), np.log(counts.clip(0.5))
+    return float(weight @ logs**2 - (weight @ logs)**2)
 
 
 def local_std(source: Source, link: str, period: np.ndarray | None = None) -> float:

@@ -36,7 +36,8 @@ class Units:
     rescaled : bool
         Whether the model works per unit of weight of what are totals.
     noise_std : Tensor (units,), optional
-        Standard deviation of the noise of an observation, where the likelihood has one.
+        Standard deviation of the noise of an observation, where the likelihood has one; of
+        individuals that share their area's, of this.
     individuals : IndividualNoise, optional
         Of individuals, where their bags' totals are given, or they share noise.
     """

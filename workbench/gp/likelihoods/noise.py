@@ -86,6 +86,7 @@ class NoiseModel:
     def __init__(self, convention: str, source: Source):
         self.convention, self.aggregation = convention, source.aggregation
         self.known, self._names = source.targets.noise_variance, source.bags.names
+        self._sizes = source.bags.sizes
         self.stated = source.bags.noise_variance is not None
         self.items: list[Hyperparameter] = []
         self.knows = convention in ("known", FAY_HERRIOT)
@@ -115,6 +116,12 @@ class NoiseModel:
         τ² is that of a mean, and of a sum over a mean area; of a union of areas with effects of
         their own those of the areas add up.
         """
+        if self.convention == AREA:
+            weight, of, areas = _areas(bags)
+            part = self._sizes_of(bags, areas, len(weight))
+            if self.aggregation == "mean":
+                part = (weight / bags.totals[of]).square() / part
+            return torch.zeros(bags.count).to(part).index_add(0, of, part)
         if not self.knows:
             return noise_factor(self.convention, bags, self.aggregation, self.reference)
         size, of, _ = _areas(bags)
@@ -157,6 +164,18 @@ class NoiseModel:
             "data, unless their dataset has a positive noise_variance for every one, nor for "
             "individuals; predict the parameter with over() instead of observations")
 
+    def _sizes_of(self, bags: Bags, areas: Tensor, count: int) -> Tensor:
+        """Individuals of each area (A,): those that were trained on where it is one of these.
+
+        A dataset may hold a part of an area's individuals, or clusters of them.
+        """
+        size = torch.bincount(areas, minlength=count).to(bags.weight)
+        if bags.areas is not None:
+            return size
+        known = dict(zip(self._names or (), self._sizes.tolist(), strict=False))
+        return torch.as_tensor([known.get(name, own) for name, own in zip(
+            bags.names or (), size.tolist(), strict=False)]).to(size) if bags.names else size
+
     def individuals(self, bags: Bags) -> IndividualNoise:
         """Noise of Normal observations of the individuals, per unit of weight of rates.
 
@@ -167,8 +186,8 @@ class NoiseModel:
         members, mean = bags.membership, self.aggregation == "mean"
         if self.convention == AREA:
             weight, _, areas = _areas(bags)
-            of_one = self.std(bags.singletons())
-            size = torch.bincount(areas, minlength=len(weight)).to(of_one).sqrt()[areas]
+            of_one = self.items[0].natural.detach().reshape(()).sqrt()
+            size = self._sizes_of(bags, areas, len(weight)).sqrt()[areas]
             common = of_one / size if mean else of_one * size * bags.weight / weight[areas]
             return IndividualNoise(torch.zeros_like(common), common, areas)
         if not self.knows:

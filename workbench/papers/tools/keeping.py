@@ -19,7 +19,8 @@ def kept(out: Path | None, results: Callable[[], xr.Dataset]) -> Iterator[Callab
     """Yield what is to be called after each run: it writes, unless the last time is too near.
 
     A file of a thousand runs takes a third of a second, as long as many a run. What has not been
-    written is when the block ends, also by an error or an interrupt.
+    written is when the block ends, also by an error or an interrupt; the command line makes one of
+    every signal that can be caught.
 
     Parameters
     ----------
