@@ -11,6 +11,7 @@ import panel_material_ui as pmui
 
 from workbench.checks import InputError
 from workbench.ui.base.messages import sentence
+from workbench.ui.base.store import in_words
 from workbench.ui.base.views.controls import small_button
 from workbench.ui.base.views.layout import View, stretched, wrapping
 from workbench.ui.base.views.text import block, note, paragraph
@@ -247,6 +248,15 @@ class Own(View):
         if check is None:
             self.use.visible = False
             return
+        try:
+            self._show_found(check)
+        except Exception as error:      # else the check would be under way for ever
+            self.corrections.clear()
+            self.use.visible = False
+            self._refuse(messages.not_checked(in_words(error)))
+            raise
+
+    def _show_found(self, check: Check) -> None:
         name, rasters = self._given[1].get("id", ""), self._files.rasters
         with pn.io.hold():
             self.corrections.show(
