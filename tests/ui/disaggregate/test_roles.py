@@ -140,6 +140,23 @@ def test_a_check_is_not_under_way_after_an_unexpected_error(tmp_path, monkeypatc
         store.leave()
 
 
+def test_a_population_that_was_chosen_for_files_that_are_gone_gives_way_to_the_next(tmp_path):
+    given = packed(tmp_path, people=range(9), cases=range(9))
+    table = pixels(residents=np.full(900, 2.0))
+    store = Store(State())
+    try:
+        view = Own(store)
+        view.drop.param.update(filename=["areas.gpkg"], value=[given])
+        view.weight.value = labels.NO_RASTER
+        view.drop.param.update(filename=["fine.csv"], value=[table])
+        assert view.weight.value == labels.NO_RASTER        # further files, the same choice
+        view._hold({})
+        view.drop.param.update(filename=["areas.gpkg", "fine.csv"], value=[given, table])
+        assert view.weight.value == labels.OF_AREAS.format("people")
+    finally:
+        store.leave()
+
+
 def test_what_files_are_taken_for(tmp_path):
     files = own.kept({"areas.gpkg": packed(tmp_path)})
     assert taken_as(files, "") == "Taken as areas: areas.gpkg; no covariates."

@@ -145,6 +145,7 @@ class Own(View):
             [button(labels.REMOVE_ALL, *held)] if len(held) > 1 else [])
         self.held.visible = bool(held)
         if not held:
+            self._asking.forget()
             self.values.forget()
 
     def _offer(self, files: own.Files) -> None:
