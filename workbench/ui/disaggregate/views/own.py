@@ -152,7 +152,7 @@ class Own(View):
         """Say what is what, as far as names tell, where nobody has chosen otherwise."""
         polygons, table = files.polygons is not None, files.table
         ask = self._asking.ask
-        self.values.offer(files.numbers, polygons)
+        self.values.offer(files.numbers, polygons, [key[0] for key in table.keys] if table else [])
         ask(self.names, [NUMBERS, *files.names], [*files.names, NUMBERS][0],
             polygons and table is None)
         self._people = {labels.OF_AREAS.format(name): name for name in files.numbers}
