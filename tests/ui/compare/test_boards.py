@@ -77,6 +77,19 @@ def test_the_first_page_shows_a_finished_leaderboard():
     store.close()
 
 
+def test_a_verdict_on_former_data_is_as_dim_as_its_charts():
+    store = Store(State())
+    store.refresh()
+    numbers, charts = Numbers(store), Charts(store)
+    parts = (numbers.text, numbers.rest, numbers.verdict, charts.table, charts._panel)
+    assert {part.styles["opacity"] for part in parts} == {"1"}
+    store.stale = True
+    assert {part.styles["opacity"] for part in parts} == {"0.5"}
+    assert messages.STALE in numbers.hint.object and "opacity" not in numbers.hint.styles
+    store.stale = False
+    assert {part.styles["opacity"] for part in parts} == {"1"}
+
+
 @pytest.mark.slow
 def test_stored_scores_of_the_plain_methods_come_out_again():
     setting = replace(stored.BOARDS[0], models=("glm", "classes"))
