@@ -285,6 +285,21 @@ def test_gaps_are_filled_unasked_only_where_few_live():
     assert "1 gaps were filled from the nearest" in ds.attrs["treatments"]
 
 
+def test_pixels_that_areas_share_are_counted_once():
+    shared, counts = bagged(), {}
+    pairs = list(zip(shared["row"].values.tolist(), shared["column"].values.tolist(), strict=True))
+    row, column = max(pairs, key=pairs.count)
+    assert pairs.count((row, column)) > 1
+    with listing() as found:
+        bagged(weight=people({(row, column): np.nan}))
+        bagged(weight=people({(row, column): 0.0}), zero_weight="error")
+        bagged(covariates=layers({(row, column): np.nan})[:1], missing="error")
+    for code in ("weight-missing", "weight-zero", "covariate-missing"):
+        [one] = [one for one in found if one.code == code]
+        counts[code] = one.count, one.cells.count
+    assert set(counts.values()) == {(1, 1)}, counts
+
+
 def test_zero_weights_are_dropped_and_negative_never():
     with pytest.raises(InputError, match="1 covered pixels have zero weight; pass zero_weight"):
         bagged(weight=people({(3, 1): 0.0}), zero_weight="error")

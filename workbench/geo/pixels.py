@@ -93,7 +93,7 @@ def weighted(
         If weights are zero and that was not allowed.
     """
     found = grid.values.ravel()[cell]
-    unknown = int(np.isnan(found).sum())
+    unknown = _pixels(cell[np.isnan(found)])
     if unknown:
         record.note(f"{unknown} covered pixels without a weight are not individuals",
                     code="weight-missing", where=["weight"], count=unknown,
@@ -101,10 +101,11 @@ def weighted(
                     cells=cells_of(grid, cell[np.isnan(found)]))
     zero = int((found == 0).sum())
     if zero:
-        about = {"code": "weight-zero", "where": ["weight"], "count": zero,
+        pixels = _pixels(cell[found == 0])
+        about = {"code": "weight-zero", "where": ["weight"], "count": pixels,
                  "cells": cells_of(grid, cell[found == 0])}
         if options.zero_weight == "error":
-            refuse(f"{zero} covered pixels have zero weight", f"pass "
+            refuse(f"{pixels} covered pixels have zero weight", f"pass "
                    f"{option('zero_weight', 'drop')} to leave them out, for nothing can be counted "
                    "there", **about)
         else:
@@ -148,24 +149,25 @@ def pixel_covariates(
     for name in [name for name, layer in layers.items() if _covers_none(layer, cell, options)]:
         layers.pop(name)
         refuse(covers_none(name, what), "remove the file, or replace it by one of the same place",
-               code="covers-none", where=[name], count=len(cell))
+               code="covers-none", where=[name], count=_pixels(cell))
     matrix = np.empty((len(cell), len(layers)))
     for d, layer in enumerate(layers.values()):
         matrix[:, d] = layer.values.ravel()[cell]
     gaps = np.isnan(matrix)
     if not gaps.any():
         return matrix, np.ones(len(matrix), bool)
-    counts = {n: int(g) for n, g in zip(layers, gaps.sum(axis=0), strict=True) if g}
+    counts = {n: _pixels(cell[gap]) for n, gap in zip(layers, gaps.T, strict=True) if gap.any()}
     incomplete = gaps.any(axis=1)
+    pixels = _pixels(cell[incomplete])
     share = float(weight[incomplete].sum() / weight.sum())
     lost = f"weight {figure(weight[incomplete].sum())} ({share:.2%})"
     each = ", ".join(f"{count:,} of {name!r}" for name, count in counts.items())
     grid = next(iter(layers.values()))
-    about = {"code": "covariate-missing", "where": counts, "count": int(incomplete.sum()),
+    about = {"code": "covariate-missing", "where": counts, "count": pixels,
              "cells": cells_of(grid, cell[incomplete])}
     stop = must_stop(options.missing, share)
     if stop:
-        refuse(f"covariates are missing at {int(incomplete.sum())} weighted pixels ({each}; "
+        refuse(f"covariates are missing at {pixels} weighted pixels ({each}; "
                f"{lost})", f"pass {option('missing', 'nearest')} to take the nearest valid pixel, "
                f"or {option('missing', 'drop')} to leave these pixels out", **about)
     if options.missing == "drop":
@@ -205,3 +207,8 @@ def _covers_none(layer: xr.DataArray, cell: np.ndarray, options: CleaningOptions
     found = np.isfinite(layer.values)
     beside = options.missing == "nearest" and found.any()       # somebody asked for these
     return len(cell) > 0 and not beside and not found.ravel()[cell].any()
+
+
+def _pixels(cell: np.ndarray) -> int:
+    """How many pixels individuals lie in: one that areas share is several of them."""
+    return len(np.unique(cell))
