@@ -483,6 +483,13 @@ def test_the_papers_numbers_are_those_of_the_stored_runs():
     assert set(kept["paper"]) == set(State.param.paper.names.values())
 
 
+def test_only_what_a_paper_prints_counts_as_published():
+    rows = stored.papers()
+    own = rows[rows["published"].str.contains("computed from|read from")]
+    assert len(own) > 2 and own["published_value"].isna().all()
+    assert "1 of 1 published number is reproduced" in published_page.headline("law2018")
+
+
 def test_published_numbers_stand_left_and_ours_right_with_the_gap():
     view = Papers(Store(State(tab="papers")))
     rows = of_paper("law2018")
