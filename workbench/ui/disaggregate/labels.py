@@ -36,6 +36,7 @@ TAKE_AUTO, TAKE_DEFAULTS = "Use auto instead", "Use the defaults"
 DROP = "Drop files here, or click"
 DROPPED = "Drop more files, or click: they are added, and replace those of the same name"
 REMOVE, REMOVE_ALL = "Remove {}", "Remove all"
+SESSION_NOTE = "One file with all settings, and, where there are any, the fit and your own data."
 NOT_SAVED = "This session would be"
 OWN = (
     "Drop one file of areas (GPKG, GeoJSON, a shapefile with its parts or zipped) with a column of "
