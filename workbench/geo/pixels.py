@@ -109,7 +109,8 @@ def weighted(
                    f"{option('zero_weight', 'drop')} to leave them out, for nothing can be counted "
                    "there", **about)
         else:
-            record.note(f"{zero} individuals of zero weight were dropped", **about)
+            record.note(f"{zero} individuals of zero weight were dropped",
+                        **about | {"count": zero})
     kept = found > 0
     return area[kept], cell[kept], coverage[kept]
 
@@ -176,7 +177,8 @@ def pixel_covariates(
                               "left; give rasters that reach there, or pass "
                               f"{option('missing', 'nearest')} to take the nearest valid pixel")
         record.note(f"{int(incomplete.sum())} individuals lacking covariates ({each}) were "
-                    f"dropped, with {lost}", **about, severity=WARNING if share > FEW else "note")
+                    f"dropped, with {lost}", **about | {"count": int(incomplete.sum())},
+                    severity=WARNING if share > FEW else "note")
         return matrix, ~incomplete
     for d, (name, layer) in enumerate(layers.items()):
         if gaps[:, d].any():
