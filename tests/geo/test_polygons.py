@@ -253,16 +253,26 @@ def test_what_looks_like_an_undeclared_mark_is_asked_about():
 
 def test_missing_covariates_are_dropped_or_taken_from_the_nearest():
     gap = layers({(3, 1): np.nan})
-    with pytest.raises(InputError, match=r"missing at 1 weighted pixels \(\{'height': 1.*nearest"):
+    with pytest.raises(InputError, match=r"missing at 1 weighted pixels \(1 of 'height'; .*near"):
         bagged(covariates=gap[:1], missing="error")
     dropped = bagged(covariates=gap[:1], missing="drop")
-    assert "1 individuals lacking covariates {'height': 1} were dropped" in str(
+    assert "1 individuals lacking covariates (1 of 'height') were dropped" in str(
         dropped.attrs["treatments"])
     filled = bagged(covariates=gap[:1], missing="nearest")
     here = (filled["row"] == 3).values & (filled["column"] == 1).values
     around = {layers()[0].values[r, c] for r, c in ((2, 1), (4, 1), (3, 0), (3, 2))}
     assert filled["covariates"].values[here, 0].item() in around
     assert "1 gaps were filled from the nearest" in filled.attrs["treatments"]
+
+
+def test_a_covariate_that_covers_no_area_is_refused_and_has_no_gaps():
+    height, slope = layers()
+    whole = bagged(areas().iloc[:1], [height, slope])
+    height.values[whole["row"].values, whole["column"].values] = np.nan
+    height.values[-1, -1] = 1.0
+    for missing in ("error", "drop"):
+        with pytest.raises(InputError, match="raster 'height' covers none of the areas; remove"):
+            bagged(areas().iloc[:1], [height, slope], missing=missing)
 
 
 def test_gaps_are_filled_unasked_only_where_few_live():
@@ -273,6 +283,21 @@ def test_gaps_are_filled_unasked_only_where_few_live():
     crowd.values[3, 1] = 1.0
     ds = bagged(covariates=layers({(3, 1): np.nan})[:1], weight=crowd)
     assert "1 gaps were filled from the nearest" in ds.attrs["treatments"]
+
+
+def test_pixels_that_areas_share_are_counted_once():
+    shared, counts = bagged(), {}
+    pairs = list(zip(shared["row"].values.tolist(), shared["column"].values.tolist(), strict=True))
+    row, column = max(pairs, key=pairs.count)
+    assert pairs.count((row, column)) > 1
+    with listing() as found:
+        bagged(weight=people({(row, column): np.nan}))
+        bagged(weight=people({(row, column): 0.0}), zero_weight="error")
+        bagged(covariates=layers({(row, column): np.nan})[:1], missing="error")
+    for code in ("weight-missing", "weight-zero", "covariate-missing"):
+        [one] = [one for one in found if one.code == code]
+        counts[code] = one.count, one.cells.count
+    assert set(counts.values()) == {(1, 1)}, counts
 
 
 def test_zero_weights_are_dropped_and_negative_never():

@@ -65,7 +65,7 @@ def test_the_polygons_may_call_their_id_otherwise():
     (lambda t: t.assign(code=[None, *t["code"][1:]]), "1 rows of the table of totals have no id"),
     (lambda t: t.rename(columns={"code": "id"}), "the table of totals lacks columns ['code']"),
     (lambda t: t.drop(columns="cases"), "neither the table of totals nor the polygons have a "
-     "column 'cases' for the value; they have ["),
+     "column 'cases' for the value; they have "),
 ])
 def test_ids_without_a_partner_are_named(change, said):
     with pytest.raises(InputError) as refused:
@@ -121,9 +121,19 @@ def survey():
     return bagged(value="positive", trials="tested", labels={"region": "region"})
 
 
+def test_the_column_that_joins_a_table_is_not_said_to_be_missing(folder):
+    said = ("column 'code' of totals.csv holds the ids by which it is joined, and cannot be the "
+            "value, too; choose one of ")
+    renamed = areas().rename(columns={"code": "name"})
+    with pytest.raises(InputError) as refused:
+        wb.bag_polygons(renamed, [height()], people(), "code", id="name",
+                        totals=folder / "totals.csv", join="code")
+    assert said in str(refused.value) and "[" not in str(refused.value).partition(said)[2]
+
+
 def test_a_column_of_trials_that_is_missing_is_missed_in_the_table(folder):
     with pytest.raises(InputError, match="neither totals.csv nor the polygons have a column "
-                                         "'teste' for the trials; they have .*'tested'"):
+                                         "'teste' for the trials; they have .*, tested"):
         bagged(folder / "totals.csv", value="positive", trials="teste")
     with pytest.raises(InputError, match="neither totals.csv .*'inhabitants' for the population"):
         bagged(folder / "totals.csv", population="inhabitants")

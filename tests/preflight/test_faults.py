@@ -207,6 +207,9 @@ FAULTS = {
         raster("height", lambda: kit.height(15, 20), pixel=20.0), "grid-differs", "error",
         ("height",), 300, "not on the grid of the weight", "--align nearest, bilinear",
         {"align": "nearest"}),
+    "a covariate of another place": Fault(
+        raster("height", kit.height, origin=(9e5, 300.0)), "covers-none", "error", ("height",),
+        1200, "covers none of the areas", "remove the file", correct=right),
     "a sentinel that is not declared": Fault(
         raster("height", lambda: holed(kit.height(), 9999.0)), "nodata-mark", "error", ("height",),
         60, "equal to 9999", "--nodata 9999", {"nodata": 9999, "missing": "nearest"}),

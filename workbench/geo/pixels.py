@@ -9,6 +9,7 @@ from scipy.ndimage import distance_transform_edt
 from workbench.bagging.cells import cells_of
 from workbench.bagging.findings import WARNING, refuse
 from workbench.checks import NothingLeft, option, require
+from workbench.checks.figures import figure
 from workbench.geo.rasters import Nodata, read_rasters
 from workbench.geo.treatments import FEW, CleaningOptions, Record, must_stop
 from workbench.geo.windows import Extent
@@ -92,7 +93,7 @@ def weighted(
         If weights are zero and that was not allowed.
     """
     found = grid.values.ravel()[cell]
-    unknown = int(np.isnan(found).sum())
+    unknown = _pixels(cell[np.isnan(found)])
     if unknown:
         record.note(f"{unknown} covered pixels without a weight are not individuals",
                     code="weight-missing", where=["weight"], count=unknown,
@@ -100,72 +101,84 @@ def weighted(
                     cells=cells_of(grid, cell[np.isnan(found)]))
     zero = int((found == 0).sum())
     if zero:
-        about = {"code": "weight-zero", "where": ["weight"], "count": zero,
+        pixels = _pixels(cell[found == 0])
+        about = {"code": "weight-zero", "where": ["weight"], "count": pixels,
                  "cells": cells_of(grid, cell[found == 0])}
         if options.zero_weight == "error":
-            refuse(f"{zero} covered pixels have zero weight", f"pass "
+            refuse(f"{pixels} covered pixels have zero weight", f"pass "
                    f"{option('zero_weight', 'drop')} to leave them out, for nothing can be counted "
                    "there", **about)
         else:
-            record.note(f"{zero} individuals of zero weight were dropped", **about)
+            record.note(f"{zero} individuals of zero weight were dropped",
+                        **about | {"count": zero})
     kept = found > 0
     return area[kept], cell[kept], coverage[kept]
 
 
 def pixel_covariates(
     layers: dict[str, xr.DataArray], cell: np.ndarray, weight: np.ndarray,
-    options: CleaningOptions, record: Record,
+    options: CleaningOptions, record: Record, what: str = "areas",
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the covariate matrix and which of its rows are to be kept.
 
     Parameters
     ----------
     layers : dict of str to xr.DataArray
-        Covariates on the grid of the individuals.
+        Covariates on the grid of the individuals. A check takes out those that cover nothing, so
+        that what it finds further is not found of them.
     cell, weight : np.ndarray
         Cell and weight of each individual.
     options : CleaningOptions
         ``missing`` says what to do where a covariate has no value.
     record : Record
         Receives what was done.
+    what : str
+        What the individuals are of, in messages.
 
     Returns
     -------
     matrix : np.ndarray
-        (individual, covariate).
+        (individual, covariate), of the covariates that are left in ``layers``.
     kept : np.ndarray
         False for individuals to be dropped.
 
     Raises
     ------
     InputError
-        If values are missing and no treatment was chosen.
+        If values are missing and no treatment was chosen, or a covariate has none at all.
     """
+    for name in [name for name, layer in layers.items() if _covers_none(layer, cell, options)]:
+        layers.pop(name)
+        refuse(covers_none(name, what), "remove the file, or replace it by one of the same place",
+               code="covers-none", where=[name], count=_pixels(cell))
     matrix = np.empty((len(cell), len(layers)))
     for d, layer in enumerate(layers.values()):
         matrix[:, d] = layer.values.ravel()[cell]
     gaps = np.isnan(matrix)
     if not gaps.any():
         return matrix, np.ones(len(matrix), bool)
-    counts = {n: int(g) for n, g in zip(layers, gaps.sum(axis=0), strict=True) if g}
+    counts = {n: _pixels(cell[gap]) for n, gap in zip(layers, gaps.T, strict=True) if gap.any()}
     incomplete = gaps.any(axis=1)
+    pixels = _pixels(cell[incomplete])
     share = float(weight[incomplete].sum() / weight.sum())
-    lost = f"weight {weight[incomplete].sum():,.6g} ({share:.2%})"
+    lost = f"weight {figure(weight[incomplete].sum())} ({share:.2%})"
+    each = ", ".join(f"{count:,} of {name!r}" for name, count in counts.items())
     grid = next(iter(layers.values()))
-    about = {"code": "covariate-missing", "where": counts, "count": int(incomplete.sum()),
+    about = {"code": "covariate-missing", "where": counts, "count": pixels,
              "cells": cells_of(grid, cell[incomplete])}
     stop = must_stop(options.missing, share)
     if stop:
-        refuse(f"covariates are missing at {int(incomplete.sum())} weighted pixels ({counts}; "
+        refuse(f"covariates are missing at {pixels} weighted pixels ({each}; "
                f"{lost})", f"pass {option('missing', 'nearest')} to take the nearest valid pixel, "
                f"or {option('missing', 'drop')} to leave these pixels out", **about)
     if options.missing == "drop":
         if incomplete.all():
-            raise NothingLeft(f"covariates are missing everywhere ({counts}), so that nothing is "
+            raise NothingLeft(f"covariates are missing everywhere ({each}), so that nothing is "
                               "left; give rasters that reach there, or pass "
                               f"{option('missing', 'nearest')} to take the nearest valid pixel")
-        record.note(f"{int(incomplete.sum())} individuals lacking covariates {counts} were "
-                    f"dropped, with {lost}", **about, severity=WARNING if share > FEW else "note")
+        record.note(f"{int(incomplete.sum())} individuals lacking covariates ({each}) were "
+                    f"dropped, with {lost}", **about | {"count": int(incomplete.sum())},
+                    severity=WARNING if share > FEW else "note")
         return matrix, ~incomplete
     for d, (name, layer) in enumerate(layers.items()):
         if gaps[:, d].any():
@@ -179,3 +192,25 @@ def pixel_covariates(
                             count=counts[name], cells=cells_of(grid, cell[gaps[:, d]]),
                             fix=f"pass {option('missing', 'drop')} to leave these pixels out")
     return matrix, np.ones(len(matrix), bool)
+
+
+def covers_none(name: str, what: str = "areas") -> str:
+    """That a raster has no value at any individual, which no neighbour's can stand for.
+
+    Parameters
+    ----------
+    name, what : str
+        Of the raster, and what the individuals are of.
+    """
+    return f"raster {name!r} covers none of the {what}"
+
+
+def _covers_none(layer: xr.DataArray, cell: np.ndarray, options: CleaningOptions) -> bool:
+    found = np.isfinite(layer.values)
+    beside = options.missing == "nearest" and found.any()       # somebody asked for these
+    return len(cell) > 0 and not beside and not found.ravel()[cell].any()
+
+
+def _pixels(cell: np.ndarray) -> int:
+    """How many pixels individuals lie in: one that areas share is several of them."""
+    return len(np.unique(cell))

@@ -135,7 +135,8 @@ def bag_points(
     if layers:
         cell, on = _cells(east, north, next(iter(layers.values())))
         kept = _on_rasters(on, kept, names, options, record)
-        sampled, whole = pixel_covariates(layers, cell[kept], exposure[kept], options, record)
+        sampled, whole = pixel_covariates(layers, cell[kept], exposure[kept], options, record,
+                                          "points")
         kept[np.flatnonzero(kept)[~whole]] = False
         columns, sampled = without_absent(list(layers), sampled[whole], coded, record)
         matrix = np.full((len(frame), len(columns)), np.nan)

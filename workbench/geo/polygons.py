@@ -216,11 +216,11 @@ def bag_polygons(
     require(areas is not None, UNREAD)
     values, kept, tested = np.zeros(len(areas)), np.ones(len(areas), dtype=bool), None
     with part("value", value):
-        values, kept = positives(areas, value, trials, kind, options, record, totals)
+        values, kept = positives(areas, value, trials, kind, options, record, totals, join)
         tested = trials                     # None in a check of trials that cannot be used
     if population is not None:
         with part("value", population):
-            require_joined(areas, population, "population", totals)
+            require_joined(areas, population, "population", totals, join)
             kept = kept & inhabited(areas, population, options, record)
             require(bool(kept.any()), f"no area with a value has a population in {population!r}")
             people, persons = population, numeric_column(areas, population, "population")

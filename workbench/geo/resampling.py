@@ -14,6 +14,8 @@ import xarray as xr
 from workbench.bagging.findings import refuse
 from workbench.bagging.odd_covariates import class_coded
 from workbench.checks import choose, option, package
+from workbench.checks.figures import figure
+from workbench.geo.pixels import covers_none
 from workbench.geo.rasters import same_grid
 from workbench.geo.treatments import CleaningOptions, Record
 
@@ -127,10 +129,11 @@ def _safe(name: str, layer: xr.DataArray, grid: xr.DataArray) -> tuple[str, str]
         return "nearest", ""
     a, b = layer.rio.bounds(), grid.rio.bounds()
     if not (a[0] < b[2] and b[0] < a[2] and a[1] < b[3] and b[1] < a[3]):
-        refuse(f"raster {name!r} does not overlap the weight: x {a[0]:.6g} to {a[2]:.6g}, "
-               f"y {a[1]:.6g} to {a[3]:.6g}, the weight x {b[0]:.6g} to {b[2]:.6g}, y "
-               f"{b[1]:.6g} to {b[3]:.6g}", "are both of the same place?", code="grid-differs",
-               where=[name], count=int(layer.size))
+        w, s, e, n, west, south, east, north = (figure(end, 6) for end in (*a, *b))
+        refuse(covers_none(name), f"it does not overlap the weight: x {w} to {e}, y {s} to {n}, "
+               f"the weight x {west} to {east}, y {south} to {north}; remove the file, or replace "
+               "it by one of the same place", code="covers-none", where=[name],
+               count=int(layer.size))
         return "nearest", ""
     if class_coded(layer.values[np.isfinite(layer.values)]):
         _refuse(name, layer, grid, ", and its whole numbers of few kinds look like codes of "

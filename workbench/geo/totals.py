@@ -96,7 +96,7 @@ def table_name(totals: object) -> str:
     return Path(totals).name if isinstance(totals, str | Path) else "the table of totals"
 
 
-def require_joined(areas, name: str, role: str, totals: object) -> None:
+def require_joined(areas, name: str, role: str, totals: object, join: str | None = None) -> None:
     """Refuse a column that neither a table nor the polygons it was joined to have.
 
     Parameters
@@ -107,6 +107,8 @@ def require_joined(areas, name: str, role: str, totals: object) -> None:
         The column, and what it is for.
     totals : DataFrame, str, Path or None
         The table; without one the message is of the polygons alone.
+    join : str, optional
+        Its column of ids, which is no column of the areas any more.
 
     Raises
     ------
@@ -115,8 +117,11 @@ def require_joined(areas, name: str, role: str, totals: object) -> None:
     """
     if totals is None:
         require_column(areas, name, role)
+    others = ", ".join(str(c) for c in areas.columns if c != areas.geometry.name)
+    require(name in areas or name != join, f"column {name!r} of {table_name(totals)} holds the ids "
+            f"by which it is joined, and cannot be the {role}, too; choose one of {others}")
     require(name in areas, f"neither {table_name(totals)} nor the polygons have a column {name!r} "
-            f"for the {role}; they have {[c for c in areas.columns if c != areas.geometry.name]}")
+            f"for the {role}; they have {others}")
 
 
 def refuse_repeated(ids, name: str) -> None:
@@ -166,7 +171,8 @@ def partners(ids, areas, name: str, options: CleaningOptions, record: Record) ->
 
 
 def positives(areas, value: str, trials: str | None, kind: str, options: CleaningOptions,
-              record: Record, totals: object = None) -> tuple[np.ndarray, np.ndarray]:
+              record: Record, totals: object = None,
+              join: str | None = None) -> tuple[np.ndarray, np.ndarray]:
     """Values of areas, and which are kept; checked against their trials, where they have any.
 
     Parameters
@@ -181,6 +187,8 @@ def positives(areas, value: str, trials: str | None, kind: str, options: Cleanin
         As of `workbench.geo.areas.usable_values`.
     totals : DataFrame, str or Path, optional
         The table that was joined to the areas, where one was.
+    join : str, optional
+        Its column of ids.
 
     Returns
     -------
@@ -193,11 +201,11 @@ def positives(areas, value: str, trials: str | None, kind: str, options: Cleanin
     InputError
         If a number of trials is missing, negative or not whole, or below the positives.
     """
-    require_joined(areas, value, "value", totals)
+    require_joined(areas, value, "value", totals, join)
     values, kept = value_column(areas, value, kind, options, record)
     if trials is None:
         return values, kept
-    require_joined(areas, trials, "trials", totals)
+    require_joined(areas, trials, "trials", totals, join)
     numbers = numeric_column(areas, trials, "trials")
     survey_errors(values, numbers, kept, areas.index.to_numpy(), kind, (value, trials), record)
     return values, kept

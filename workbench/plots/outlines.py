@@ -75,7 +75,8 @@ def lines(geometries: np.ndarray) -> np.ndarray:
     """Outlines of polygons as one line with gaps of NaN between its pieces, (points, 2)."""
     gap = np.full((1, 2), np.nan)
     pieces = shapely.get_parts(shapely.boundary(geometries))
-    return np.concatenate([p for piece in pieces for p in (shapely.get_coordinates(piece), gap)])
+    drawn = [p for piece in pieces for p in (shapely.get_coordinates(piece), gap)]
+    return np.concatenate(drawn or [gap[:0]])       # points have no outline
 
 
 def _decimals(extent: float) -> int:

@@ -4,6 +4,7 @@ import io
 import json
 import warnings
 import zipfile
+from importlib import import_module
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ import pytest
 from workbench.checks import InputError
 from workbench.ui.base import session
 from workbench.ui.base.session import Session, pack, unpack
+from workbench.ui.base.session_file import SessionFile
 
 GOOD = Session("colour=red", {"kind": "learnt"}, {"fit": b"\x00\x01"})
 
@@ -33,6 +35,17 @@ def test_what_was_saved_comes_back_and_the_same_session_makes_the_same_file():
     packed = pack("paint", GOOD)
     assert unpack(packed, "paint", ["fit"]) == GOOD
     assert packed == pack("paint", GOOD)
+
+
+@pytest.mark.filterwarnings("ignore:Both 'variant'")       # Panel's own, of its field of files
+@pytest.mark.parametrize("app", ["compare", "disaggregate", "granularity", "mediated", "sources"])
+def test_a_page_says_of_own_data_in_a_session_where_sessions_hold_them(app):
+    store = import_module(f"workbench.ui.{app}.store").Store
+    state = import_module(f"workbench.ui.{app}.state").State
+    told = [one.object for one in SessionFile(store(state())).__panel__()
+            if hasattr(one, "object")][-1]
+    assert told.startswith("One file with all settings")
+    assert ("own data" in told) == (app == "disaggregate")
 
 
 @pytest.mark.parametrize(("content", "words"), [

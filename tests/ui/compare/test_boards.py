@@ -77,6 +77,19 @@ def test_the_first_page_shows_a_finished_leaderboard():
     store.close()
 
 
+def test_a_verdict_on_former_data_is_as_dim_as_its_charts():
+    store = Store(State())
+    store.refresh()
+    numbers, charts = Numbers(store), Charts(store)
+    parts = (numbers.text, numbers.rest, numbers.verdict, charts.table, charts._panel)
+    assert {part.styles["opacity"] for part in parts} == {"1"}
+    store.stale = True
+    assert {part.styles["opacity"] for part in parts} == {"0.5"}
+    assert messages.STALE in numbers.hint.object and "opacity" not in numbers.hint.styles
+    store.stale = False
+    assert {part.styles["opacity"] for part in parts} == {"1"}
+
+
 @pytest.mark.slow
 def test_stored_scores_of_the_plain_methods_come_out_again():
     setting = replace(stored.BOARDS[0], models=("glm", "classes"))
@@ -468,6 +481,13 @@ def test_the_papers_numbers_are_those_of_the_stored_runs():
         {"published": "", "ours": "", "cause": ""}).reset_index(drop=True)
     pd.testing.assert_frame_equal(fresh, kept, check_dtype=False)
     assert set(kept["paper"]) == set(State.param.paper.names.values())
+
+
+def test_only_what_a_paper_prints_counts_as_published():
+    rows = stored.papers()
+    own = rows[rows["published"].str.contains("computed from|read from")]
+    assert len(own) > 2 and own["published_value"].isna().all()
+    assert "1 of 1 published number is reproduced" in published_page.headline("law2018")
 
 
 def test_published_numbers_stand_left_and_ours_right_with_the_gap():

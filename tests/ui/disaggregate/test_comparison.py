@@ -6,7 +6,7 @@ from bokeh.models import LinearColorMapper
 
 from tests.ui.kit import restored, settled
 from workbench.evaluation.baselines import SPLIT
-from workbench.evaluation.evidence import Evidence
+from workbench.evaluation.evidence import FLAT_MAP, Evidence
 from workbench.ui.disaggregate import comparison, engine
 from workbench.ui.disaggregate.state import State
 from workbench.ui.disaggregate.store import Store
@@ -45,6 +45,11 @@ def test_a_win_by_the_intervals_alone_and_no_score_are_said():
     assert told.endswith("But by the posterior mean alone it is not clearly better than the "
                          "population split.")
     assert "could not be scored" in comparison.sentence(evidence(1.0, np.nan, 0.1))
+
+
+def test_values_whose_split_has_no_score_are_beside_the_flat_map():
+    found = Evidence("CRPS", 1.0, {FLAT_MAP: (2.0, 0.1)}, 0.95, "of held-out areas")
+    assert comparison.sentence(found).startswith("The estimate is better than the flat map. CRPS")
 
 
 @pytest.mark.slow

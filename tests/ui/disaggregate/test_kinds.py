@@ -13,10 +13,19 @@ from tests.ui.disaggregate.sessions import Session
 from workbench.ui.disaggregate import labels, messages, own
 from workbench.ui.disaggregate.catalogue import Choice
 from workbench.ui.disaggregate.columns import beside
-from workbench.ui.disaggregate.kinds import AMOUNT, COUNT, KINDS, MEAN, TESTED, options_of
+from workbench.ui.disaggregate.kinds import (
+    AMOUNT,
+    COUNT,
+    KINDS,
+    MEAN,
+    TESTED,
+    in_words_of,
+    options_of,
+)
 from workbench.ui.disaggregate.remedies import remedies
 from workbench.ui.disaggregate.state import State
 from workbench.ui.disaggregate.store import Store
+from workbench.ui.disaggregate.views.maps import Maps
 from workbench.ui.disaggregate.views.own import Own
 
 pytestmark = pytest.mark.usefixtures("removed", "one_thread")
@@ -148,6 +157,20 @@ def test_what_suits_counts_is_not_kept_for_other_values_nor_the_other_way():
     assert (state.link, state.likelihood, state.choice.kind) == ("exp", "poisson", COUNT)
     state.model = "aggregated-gp"
     assert state.impossible("dataset")["own-2"] == labels.NEEDS_BINOMIAL
+
+
+def test_means_are_told_of_in_their_own_words_and_are_not_split(contents):
+    state = used(contents, "mean_income", MEAN, "income_se", "USD")
+    assert "split" not in state.param.beside.names.values()
+    assert state.read("beside=split") == ["beside=split (observed used)"]
+    maps = Maps(Store(state))
+    assert maps._caption_of("observed") == "All that the model sees: one mean per area."
+    assert "no mean tests the map" in maps._caption_of("beyond")
+    for text in (messages.HELD_OUT, messages.IN_SAMPLE, messages.SCORED["bag"]):
+        assert "total" in text and "total" not in in_words_of(MEAN, text)
+        assert in_words_of(COUNT, text) == text
+    counts = used(contents, "cases", COUNT)
+    assert "split" in counts.param.beside.names.values()
 
 
 def test_the_dialog_asks_what_a_column_holds_and_guesses_by_its_name(contents):

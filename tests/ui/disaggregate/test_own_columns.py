@@ -111,6 +111,22 @@ def test_a_table_of_totals_is_joined_by_the_names_that_both_have(areas):
         store.leave()
 
 
+def test_the_column_that_joins_a_table_is_not_guessed_to_be_its_values(tmp_path):
+    outlines = frame()[["gemeinde", "geometry"]].assign(AreaID=range(9))
+    outlines.to_file(tmp_path / "a.gpkg")
+    given = (tmp_path / "a.gpkg").read_bytes()
+    for key in ("IDnum0", "nr"):
+        table = csv(pandas.DataFrame({key: range(9), "X_CENTROID": 1.5, "Y_CENTROID": 2.5,
+                                      "db2564": np.arange(9) + 20}))
+        store = Store(State())
+        try:
+            view = Own(store)
+            view.drop.param.update(filename=["a.gpkg", "t.csv"], value=[given, table])
+            assert view.key.value == (key, "AreaID") and view.values.column.value == "db2564"
+        finally:
+            store.leave()
+
+
 def test_the_program_of_joined_data_runs_beside_their_files(areas, tmp_path, monkeypatch):
     table = frame().drop(columns="geometry").rename(columns={"faelle": "n"}).drop(columns="ags")
     contents = {"kreise.gpkg": areas, "zahlen.csv": table.to_csv(index=False).encode("latin-1")}

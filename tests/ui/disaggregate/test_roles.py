@@ -9,11 +9,15 @@ import pytest
 import shapely
 
 from workbench.checks import InputError
+from workbench.plots.outlines import lines
 from workbench.ui.disaggregate import labels, messages, own
 from workbench.ui.disaggregate.roles import taken_as
 from workbench.ui.disaggregate.state import State
+from workbench.ui.disaggregate.steps import steps_of
 from workbench.ui.disaggregate.store import Store
+from workbench.ui.disaggregate.views.checks import Checks
 from workbench.ui.disaggregate.views.own import Own
+from workbench.ui.disaggregate.views.verdict import verdict_of
 
 pytestmark = pytest.mark.usefixtures("removed")
 
@@ -98,6 +102,57 @@ def test_a_crs_that_cannot_be_is_not_offered_but_one_can_be_typed(tmp_path):
         view.crs.value = "EPSG:32638"
         assert checked(view).ok and view.use.visible
         assert view._given[1]["polygon_crs"] == "EPSG:32638"
+    finally:
+        store.leave()
+
+
+def test_a_file_of_points_or_lines_is_refused_with_what_to_do_instead(tmp_path):
+    places = shapely.points([1, 2, 3], [4, 5, 6])
+    for name, shapes, said in (("points.gpkg", places, r"--points points.gpkg --value cases"),
+                               ("lines.gpkg", shapely.linestrings([[[0, 0], [1, 1]]] * 3),
+                                "holds LineString, which have no inside")):
+        path = tmp_path / name
+        geopandas.GeoDataFrame({"fid_1": range(3), "cases": range(3)}, geometry=shapes,
+                               crs="EPSG:32638").to_file(path)
+        with pytest.raises(InputError, match=said):
+            own.kept({name: path.read_bytes()})
+    assert lines(places).shape == (0, 2)
+
+
+def test_a_check_is_not_under_way_after_an_unexpected_error(tmp_path, monkeypatch):
+    store = Store(State())
+    try:
+        view, checks = Own(store), Checks(store)
+        view.drop.param.update(filename=["areas.gpkg"], value=[packed(tmp_path)])
+
+        def fail(*args, **options):
+            raise KeyError("broken")
+
+        monkeypatch.setattr(view.corrections, "show", fail)
+        view._check()
+        checked(view)
+        assert "could not be checked: KeyError" in view.told.object and not view.use.visible
+        store._hear_check("failed", KeyError("broken"))
+        assert "KeyError" in checks._panel.title and messages.CHECKING not in checks._panel.title
+        [step] = [one for one in steps_of(store, verdict_of(store)) if one.name == "check"]
+        assert (step.mark, step.told) == ("wrong", labels.STEP_UNCHECKED)
+    finally:
+        store.leave()
+
+
+def test_a_population_that_was_chosen_for_files_that_are_gone_gives_way_to_the_next(tmp_path):
+    given = packed(tmp_path, people=range(9), cases=range(9))
+    table = pixels(residents=np.full(900, 2.0))
+    store = Store(State())
+    try:
+        view = Own(store)
+        view.drop.param.update(filename=["areas.gpkg"], value=[given])
+        view.weight.value = labels.NO_RASTER
+        view.drop.param.update(filename=["fine.csv"], value=[table])
+        assert view.weight.value == labels.NO_RASTER        # further files, the same choice
+        view._hold({})
+        view.drop.param.update(filename=["areas.gpkg", "fine.csv"], value=[given, table])
+        assert view.weight.value == labels.OF_AREAS.format("people")
     finally:
         store.leave()
 

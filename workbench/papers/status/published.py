@@ -21,6 +21,7 @@ _OWN_DATA = "other data: compare the order of models, not the numbers"
 _FLAT = "the paper's is near that of a flat map, where ours keeps some structure"
 _NEAR = 0.06        # of a distance
 _UNKNOWN = "not found"
+_NOT_PRINTED = "computed from the generator"     # stands in for a number that the paper lacks
 _KERNELS = {"normal": "Normal", "poisson": "Poisson"}
 _NONE = pd.Series({"sem": float("nan"), "count": float("nan")})
 
@@ -45,7 +46,9 @@ def published(results: Results) -> pd.DataFrame:
 
 
 def _number(text: str) -> float:
-    """The number that a text begins with, NaN of one that bounds or ranges."""
+    """The number that a text begins with, NaN of one that bounds or ranges, or is not printed."""
+    if _NOT_PRINTED in text:
+        return float("nan")
     found = re.match(r"\s*(-?\d+(?:\.\d+)?)(?! *to)", text.replace("−", "-"))
     return float(found.group(1)) if found else float("nan")
 

@@ -35,7 +35,7 @@ COPY, COPIED, CLOSE, DOWNLOAD_PY = "Copy", "Copied", "Close", "Download .py"
 AS_PYTHON = "Runs as it is where workbench is installed, and computes what the page shows."
 NO_PLOT = "no plot of the page is in view"
 NO_PICTURE = "The browser could not draw the picture"
-SESSION_NOTE = "One file with all settings, and, where there are any, the fit and your own data."
+SESSION_NOTE = "One file with all settings."
 TOLD = 3        # values of a URL that are named when they cannot be used
 
 

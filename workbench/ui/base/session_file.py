@@ -34,7 +34,7 @@ class SessionFile(pn.viewable.Viewer):
         self._panel = pn.Column(
             pmui.Typography(messages.SESSION, variant="overline", margin=(8, 10, 0, 10)),
             self.save, self.open,
-            pmui.Typography(messages.SESSION_NOTE, variant="body2", margin=(2, 10, 10, 10),
+            pmui.Typography(store.session_note, variant="body2", margin=(2, 10, 10, 10),
                             sx={"opacity": 0.8}),
             sizing_mode="stretch_width", margin=0)
 

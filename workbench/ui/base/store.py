@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 import param
 from param.parameterized import ParameterizedABC
 
-from workbench.ui.base import session
+from workbench.ui.base import messages, session
 from workbench.ui.base.jobs import Job, at_once
 from workbench.ui.base.state import State
 
@@ -52,6 +52,8 @@ class Store(ParameterizedABC):
     unsaved = param.Boolean(False, doc="whether the session holds what only a file of it keeps")
 
     watched: ClassVar[tuple[str, ...]] = ()
+    #: What a file of the session holds, in words.
+    session_note: ClassVar[str] = messages.SESSION_NOTE
 
     def __init__(self, state: State, schedule: Callable = at_once,
                  together: Callable = nullcontext):

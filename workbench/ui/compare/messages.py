@@ -51,8 +51,9 @@ OBSERVED, TRUTH = "Observed area rates", "Truth (withheld)"
 SAME_SCALE = ("Means share one colour scale. The difference is in standard deviations of the "
               "second posterior: below about 0.1 it is negligible.")
 NO_PAPERS = "The stored table of published numbers is missing."
-PAPERS_NOTE = ("Published: as printed in the paper. Ours: from a stored run, which the command "
-               "below the table repeats. The likely cause of a gap is our judgement.")
+PAPERS_NOTE = ("Published: as printed in the paper; what is computed or read from a figure says so "
+               "and is not counted. Ours: from a stored run, which the command below the table "
+               "repeats. The likely cause of a gap is our judgement.")
 
 
 def left(what: str, seconds: float) -> str:
@@ -168,4 +169,5 @@ def papers(title: str, count: int, near: int, elsewhere: int) -> str:
         return NO_PAPERS
     more = (f" {elsewhere} more are on other data: there the order of models can be compared, the "
             "numbers cannot." if elsewhere else "")
-    return f"{title}: {near} of {count} published numbers are reproduced to within 5 %.{more}"
+    numbers = "number is" if count == 1 else "numbers are"
+    return f"{title}: {near} of {count} published {numbers} reproduced to within 5 %.{more}"

@@ -14,10 +14,10 @@ from workbench.checks import InputError
 
 LEARNT = "learnt"
 BEYOND = 1_000          # times the ends of the slider, between which a fit's lengthscale may lie
-TRUTH, OBSERVED = "known", "observed"
+TRUTH, OBSERVED, SPLIT = "known", "observed", "split"
 BESIDE = {"Truth": TRUTH, "Observed": OBSERVED, "Uncertainty": "std", "Exceedance": "exceedance",
           "Information": "information", "Components": "components", "Rank": "ranks",
-          "Extrapolation": "beyond", "Population split": "split"}
+          "Extrapolation": "beyond", "Population split": SPLIT}
 OWN = "own-"            # and a number: names of a user's own data, in addresses of one session
 _MAPS = {
     "regression + Matérn 3/2 map": "linear+matern32",
@@ -103,7 +103,8 @@ class Choice:
     @property
     def beside(self) -> dict[str, str]:
         """Maps that can stand beside the estimate, by label."""
-        return {label: name for label, name in BESIDE.items() if self.known or name != TRUTH}
+        without = {TRUTH: not self.known, SPLIT: self.kind == "mean"}    # means are not split
+        return {label: name for label, name in BESIDE.items() if not without.get(name)}
 
     def kernels_with(self, more: str) -> dict[str, str]:
         """Kernels by label, and one more where it is one of `ALONE` that these data allow."""

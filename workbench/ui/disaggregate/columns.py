@@ -13,6 +13,13 @@ COUNTS = ("case", "count", "death", "total", "event", "value", "positive", "inci
           "fälle", "tote", "anzahl", "caso", "muerte", "defuncion", "cas", "deces", "décès",
           "nombre", "decess", "obito", "óbito")
 _NUMBERS = ("fid", "id", "gid", "ogc_fid", "objectid", "ags", "ars", "geoid", "code", "index")
+#: Last words of names of what only numbers areas, such as STATE_FIPS, AreaID and IDnum0.
+_ID_WORDS = {"id", "ids", "fid", "gid", "oid", "objectid", "polyid", "areaid", "idnum", "fips",
+             "fipsno", "geoid", "geocode", "code", "codes"}
+_DBF = 10               # letters of a column's name that a shapefile keeps
+#: Last words, and whole names, of where an area is.
+_PLACE_WORDS = {"centroid", "longitude", "latitude", "lon", "lat", "lng", "easting", "northing"}
+_PLACES = {"x", "y", "xcoord", "ycoord", "x_coord", "y_coord", "coord_x", "coord_y"}
 _NAMES = ("name", "nom", "namn", "navn", "label", "gemeinde", "kreis", "district", "municip",
           "commune", "comune", "county")
 #: Words in names of what stands beside a column: of standard errors, and of numbers tested.
@@ -49,8 +56,30 @@ def is_number_of_row(name: str) -> bool:
     --------
     >>> [is_number_of_row(name) for name in ("ID_1", "Code_2", "fid", "shape_area", "incidence")]
     [True, True, True, True, False]
+    >>> [is_number_of_row(name) for name in ("STATE_FIPS", "AreaID", "IDnum0", "covid")]
+    [True, True, True, False]
+    >>> [is_number_of_row(name) for name in ("STATE_", "COLUMBUS_I", "cases_i")]
+    [True, True, False]
     """
-    return re.sub(r"[_ .-]?\d$", "", name.lower()) in _NUMBERS or name.lower() in _SHAPES
+    if name.endswith("_") or len(name) == _DBF and name.lower().endswith("_i"):
+        return True             # of ArcInfo: STATE# and STATE-ID, as shapefiles cut them off
+    plain = re.sub(r"[_ .-]?\d$", "", name.lower())
+    return plain in _NUMBERS or name.lower() in _SHAPES or bool(_ID_WORDS & {*_words(name)[-1:]})
+
+
+def is_place(name: str) -> bool:
+    """Whether a column says where an area is.
+
+    Parameters
+    ----------
+    name : str
+
+    Examples
+    --------
+    >>> [is_place(name) for name in ("X_CENTROID", "lat", "y", "plate")]
+    [True, True, True, False]
+    """
+    return name.lower() in _PLACES or bool(_PLACE_WORDS & {*_words(name)[-1:]})
 
 
 def is_name(column: str) -> bool:
@@ -100,26 +129,35 @@ def words_in(name: str) -> set[str]:
     >>> sorted(words_in("RatePer1000_se"))
     ['per', 'rate', 'se']
     """
+    return set(_words(name))
+
+
+def _words(name: str) -> list[str]:
+    """Words that a column's name is made of, in their order."""
     parted = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()
-    return set(re.split(r"[^a-zà-ÿ]+", parted)) - {""}
+    return [word for word in re.split(r"[^a-zà-ÿ]+", parted) if word]
 
 
-def totals_first(columns: Sequence[str]) -> list[str]:
+def totals_first(columns: Sequence[str], keys: Sequence[str] = ()) -> list[str]:
     """Columns of numbers with those first that are likely to be the totals.
 
     Parameters
     ----------
     columns : sequence of str
+    keys : sequence of str
+        Those by which a table is joined, which are not its totals.
 
     Examples
     --------
     >>> totals_first(["fid", "einwohner", "income", "faelle"])
     ['faelle', 'income', 'einwohner', 'fid']
+    >>> totals_first(["nr", "einwohner", "income"], ["nr"])
+    ['income', 'einwohner', 'nr']
     """
     people = set(likely(columns))
 
     def order(name: str) -> int:
-        if is_number_of_row(name):
+        if name in keys or is_number_of_row(name) or is_place(name):
             return 3
         if name in people:
             return 2

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from workbench.evaluation import judgement_words as words
-from workbench.evaluation.evidence import SPLIT, Evidence, surely
+from workbench.evaluation.evidence import FLAT_MAP, SPLIT, Evidence, surely
 from workbench.plots import ColourScale, colour_scale
 from workbench.ui.disaggregate import labels
 from workbench.ui.disaggregate.scenes import Scene
@@ -52,6 +52,8 @@ def scale(scene: Scene, stretched: np.ndarray | None = None) -> ColourScale:
 def sentence(found: Evidence) -> str:
     """Who wins, the map or the split, with the numbers that the verdict rests on.
 
+    Beside values whose split has no score stands the flat map.
+
     Parameters
     ----------
     found : Evidence
@@ -62,12 +64,13 @@ def sentence(found: Evidence) -> str:
     str
         One sentence for who wins, one for the numbers.
     """
-    theirs, error = found.rivals.get(SPLIT, (np.nan, np.nan))
+    rival = next((one for one in (SPLIT, FLAT_MAP) if one in found.rivals), SPLIT)
+    theirs, error = found.rivals.get(rival, (np.nan, np.nan))
     if not np.isfinite(theirs) or not np.isfinite(found.ours):
-        return labels.not_compared(SPLIT)
+        return labels.not_compared(rival)
     certain = surely(theirs - found.ours, error)
-    said = labels.compared(SPLIT, found.score, found.ours, theirs, found.where, certain)
-    if certain and SPLIT in found.maps and not surely(*found.maps[SPLIT]):
-        alone = words.maps_alone([SPLIT])
+    said = labels.compared(rival, found.score, found.ours, theirs, found.where, certain)
+    if certain and rival in found.maps and not surely(*found.maps[rival]):
+        alone = words.maps_alone([rival])
         return f"{said} But {alone}."
     return said

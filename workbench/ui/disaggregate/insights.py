@@ -37,6 +37,7 @@ class Insights(store.Store):
     testing = param.Tuple((0, 0), doc="fits of that test done, and in all; zeros if none is run")
     untested = param.String("", doc="why that test has no result, if it was tried")
     check = param.Parameter(None, doc="what was found in the data (`workbench.check`), or None")
+    unchecked = param.String("", doc="why the data could not be checked; empty if they can be")
     own = param.Parameter(None, doc="what was found in files that were dropped, or None")
     own_refused = param.String("", doc="why those files could not be checked; empty if they were")
     marked = param.List(doc="ids of areas that are to be seen on the map")
@@ -54,7 +55,7 @@ class Insights(store.Store):
     def _set_up(self) -> None:
         self._test, self._layers = self._line(self._hear_test), self._line(self._hear_insight)
         self._looking = self._line(self._hear_insight)
-        self._checks = self._line(self._hear_insight, spare=True)
+        self._checks = self._line(self._hear_check, spare=True)
         self._own, self._dropped, self._used = self._line(self._hear_own), None, {}
         self._unsaved: set[str] = set()
         self.state.param.watch(self._look, "beside")
@@ -129,7 +130,7 @@ class Insights(store.Store):
         if found is not None:           # as of these very files: it need not be made again
             looking.keep_check(self.state.spec(), found)
             self._checks.drop()
-            self.check = found
+            self.param.update(check=found, unchecked="")
         return name
 
     def _need_saving(self, name: str, needed: bool = True) -> None:
@@ -146,7 +147,7 @@ class Insights(store.Store):
 
     def _have_checked(self, spec: Spec) -> None:
         """Check the data of a Spec, unless that was done."""
-        self.check = looking.ready_check(spec)
+        self.param.update(check=looking.ready_check(spec), unchecked="")
         if self.check is None:
             self._checks.start(lambda run: _check(spec, run))
 
@@ -215,6 +216,12 @@ class Insights(store.Store):
             self.param.update(**{values[0]: values[1]})
         elif event == "failed":
             self.error = in_words(values[0])
+
+    @alone
+    def _hear_check(self, event: str, *values) -> None:
+        if event == "failed":           # else the check would be under way for ever
+            self.unchecked = in_words(values[0])
+        self._hear_insight(event, *values)
 
     @alone
     def _hear_own(self, event: str, *values) -> None:

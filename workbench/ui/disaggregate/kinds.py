@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -106,6 +107,27 @@ def kind_of(ds: xr.Dataset) -> str:
     if schema.kind(ds) == "count":
         return COUNT
     return MEAN if schema.aggregation(ds) == "mean" else AMOUNT
+
+
+def in_words_of(kind: str, text: str) -> str:
+    """A text about totals in the words of other values: of means, which add up to no total.
+
+    Parameters
+    ----------
+    kind : str
+        One of `KINDS`.
+    text : str
+
+    Examples
+    --------
+    >>> in_words_of("mean", "one value per area, totals as rates"), in_words_of("count", "totals")
+    ('one mean per area', 'totals')
+    """
+    if kind != MEAN:
+        return text
+    text = text.replace("one value per area, totals as rates", "one mean per area")
+    return re.sub(r"\b([Tt])otal(s?)\b", lambda found: (
+        f"{'M' if found[1] == 'T' else 'm'}ean{found[2]}"), text)
 
 
 def options_of(kind: str, column: str = "", unit: str = "") -> dict[str, str]:

@@ -36,6 +36,7 @@ TAKE_AUTO, TAKE_DEFAULTS = "Use auto instead", "Use the defaults"
 DROP = "Drop files here, or click"
 DROPPED = "Drop more files, or click: they are added, and replace those of the same name"
 REMOVE, REMOVE_ALL = "Remove {}", "Remove all"
+SESSION_NOTE = "One file with all settings, and, where there are any, the fit and your own data."
 NOT_SAVED = "This session would be"
 OWN = (
     "Drop one file of areas (GPKG, GeoJSON, a shapefile with its parts or zipped) with a column of "
@@ -50,7 +51,7 @@ STEPS_LABEL = "Steps from data to report"
 STEP_MARKS = {"done": "done", "doubt": "look at this", "wrong": "wrong", "next": "to do",
               "busy": "under way"}
 STEP_REFUSED, STEP_BUSY, STEP_CLEAN = "files refused", "under way", "no findings"
-STEP_READING = "being read"
+STEP_READING, STEP_UNCHECKED = "being read", "could not be made"
 STEP_LEARNING, STEP_BLOCKED, STEP_FIT = "learning", "correct errors first", "press Fit"
 STEP_KINDS = {"learnt": "fitted", "stopped": "stopped early", "moved": "moved by a slider"}
 STEP_NO_MAP, STEP_PREVIEW = "none yet", "preview"
@@ -130,10 +131,17 @@ def table_alone(file: str, columns: list[str], key: str, value: str) -> str:
 
 
 def points_alone(file: str, axes: list[str], value: str) -> str:
-    """What to do with a table of points, which the page has no map of."""
-    return (f"{file} is a table of points ({', '.join(axes)}), and this page maps values of areas: "
+    """What to do with points, of a table with these axes or shapes; the page has no map of them."""
+    what = f"is a table of points ({', '.join(axes)})" if axes else "holds points"
+    return (f"{file} {what}, and this page maps values of areas: "
             "drop polygons with a column of values instead, or "
             f"{_by_command(file, value)}.")
+
+
+def no_areas(file: str, kinds: Sequence[str]) -> str:
+    """That shapes of a file have no inside."""
+    return (f"{file} holds {', '.join(kinds)}, which have no inside, and this page maps values of "
+            "areas: turn them into polygons, e.g. in QGIS, and drop these.")
 
 
 def _by_command(file: str, value: str) -> str:

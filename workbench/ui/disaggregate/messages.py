@@ -221,6 +221,11 @@ def refused(why: str) -> str:
     return f"Nothing can be fitted: {why}"
 
 
+def data_not_checked(why: str) -> str:
+    """Why the data on the page could not be checked."""
+    return f"Check of the data: not made, {why}"
+
+
 def not_checked(why: str) -> str:
     """Why files could not be checked."""
     return f"These files could not be checked: {why}"

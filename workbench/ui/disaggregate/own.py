@@ -13,7 +13,7 @@ from workbench.checks import InputError, require
 from workbench.ui.base import leftovers
 from workbench.ui.disaggregate import labels
 from workbench.ui.disaggregate.catalogue import OWN
-from workbench.ui.disaggregate.columns import is_number_of_row
+from workbench.ui.disaggregate.columns import is_number_of_row, is_place
 from workbench.ui.disaggregate.offering import choice_of
 from workbench.ui.disaggregate.portable import needed, portable
 from workbench.ui.disaggregate.remedies import settled
@@ -249,7 +249,7 @@ def unused(files: Files, options: Mapping) -> tuple[str, ...]:
     named = {options.get(one) for one in (
         "value", "population", "id", "join", "standard_error", "trials")}
     return tuple(name for name in files.numbers
-                 if name not in named and not is_number_of_row(name))
+                 if name not in named and not is_number_of_row(name) and not is_place(name))
 
 
 def check(dataset: str, options: Mapping, columns: tuple[str, ...] = ()) -> Check:

@@ -13,6 +13,7 @@ _KINDS = {
     "class-codes": "Codes of classes", "collinear": "Covariates that repeat each other",
     "column-unused": "Columns that are not used", "constant": "A covariate that is constant",
     "copied-outline": "Outlines that are the same", "cost": "Cost of a fit",
+    "covers-none": "A covariate of another place",
     "covariate-missing": "Missing values of a covariate", "crs-degrees": "Degrees, not metres",
     "crs-differs": "Different coordinate systems", "crs-missing": "No coordinate system",
     "duplicate-id": "Names that are not unique", "extrapolation": "Extrapolation inside areas",

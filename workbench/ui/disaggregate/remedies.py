@@ -24,6 +24,7 @@ _VALUE = r"(?:'[^']*'|\([^()]*\)|-?\d[\d.e+-]*)"
 _OPTION = re.compile(rf"\b([a-z_]+)=({_VALUE}(?:(?:, | or ){_VALUE})*)")
 _MORE = ("nodata", "classes", "layer", "variable", "weight_variable", "grid_size")
 _REPEATED = ("constant", "collinear", "inseparable")      # of covariates that say nothing more
+_ELSEWHERE = "covers-none"         # of a covariate that no other pixel can stand for
 _IDS = ("duplicate-id", "id-missing")
 _NO_MAP = "one-dimensional"         # said of a variable that is no map
 _MOST = 4                   # remedies of one finding
@@ -95,7 +96,7 @@ def remedies(found: Finding, options: Mapping, crs: str = "", people: tuple[str,
                  if one]
     if found.code == "raster":
         made = _left_out(found, options) + made
-    if found.code in _REPEATED:
+    if found.code in (*_REPEATED, _ELSEWHERE):
         made += _without(found, options)
     if "weight" not in options and found.what.startswith(labels.NO_WEIGHT):
         made += [_weighed(path, found.code, options) for path in people]
@@ -162,7 +163,7 @@ def _named(found: Finding) -> list[tuple[str, object]]:
 def _without(found: Finding, options: Mapping) -> list[Remedy]:
     """Leave out a covariate that has a file of its own."""
     files = {Path(path).stem: path for path in options.get("covariates", ())}
-    last = found.where if found.code == "constant" else found.where[1:]
+    last = found.where if found.code in ("constant", _ELSEWHERE) else found.where[1:]
     return [Remedy(labels.leave_out(name), found.code, ((
         "covariates", [path for path in files.values() if path != files[name]] or None),))
         for name in last if name in files]

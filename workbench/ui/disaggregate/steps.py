@@ -60,6 +60,8 @@ def _data(store: Store) -> Step:
 
 
 def _check(store: Store) -> Step:
+    if store.unchecked:
+        return Step("check", WRONG, labels.STEP_UNCHECKED)
     if store.check is None:
         return Step("check", BUSY, labels.STEP_BUSY)
     for severity, mark in (("error", WRONG), ("warning", DOUBT)):

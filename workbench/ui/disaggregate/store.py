@@ -40,6 +40,7 @@ class Store(Insights):
 
     #: The threshold of ``exceedance``, in the unit shown.
     threshold = 0.0
+    session_note = labels.SESSION_NOTE
     watched = tuple(name for name in State.names() if name not in SHOWN_ONLY)
 
     def _set_up(self) -> None:

@@ -16,12 +16,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from workbench.checks import InputError, require
+from workbench.ui.disaggregate import labels
+from workbench.ui.disaggregate.columns import totals_first
 from workbench.ui.disaggregate.zips import parts_of
 
 if TYPE_CHECKING:
     from geopandas import GeoDataFrame, GeoSeries
 
 _COARSE = 300           # pixels along a map for which outlines are simplified
+_POINTS = {"Point", "MultiPoint"}
+_INSIDE = {"Polygon", "MultiPolygon", "GeometryCollection"}     # shapes that may have an inside
 _DRIVERS = {".gpkg": "GPKG", ".geojson": "GeoJSON", ".json": "GeoJSON", ".shp": "ESRI Shapefile",
             ".zip": "ESRI Shapefile"}
 _STARTS = {
@@ -125,7 +129,14 @@ def read_areas(path: Path) -> GeoDataFrame:
     require(isinstance(frame, geopandas.GeoDataFrame) and bool(frame.geometry.notna().any()),
             f"{path.name} is a table without shapes; join its columns to polygons, e.g. in QGIS, "
             "and drop these")
-    return frame
+    kinds = set(frame.geometry.geom_type.dropna())
+    if kinds & _INSIDE:
+        return frame            # what else there is beside areas, the check says
+    if kinds <= _POINTS:
+        named = [str(one) for one in frame.select_dtypes("number")]
+        value = next(iter(totals_first(named)), "COLUMN")
+        raise InputError(labels.points_alone(path.name, [], value))
+    raise InputError(labels.no_areas(path.name, sorted(kinds)))
 
 
 def broken(rasters: Mapping[str, Path]) -> str:

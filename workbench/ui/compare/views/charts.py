@@ -79,9 +79,13 @@ class Charts(View):
         self.fit_into(AT_FIRST)
         self._panel = stretched(self._row, self.told)
         self.follow(self._update, "board")
-        self.follow(lambda *_: dim(self._panel, store.stale), "stale")
+        self.follow(self._wait, "stale")
         store.state.param.watch(self._update, "score")
         store.param.watch(self._update, "dark")
+
+    def _wait(self, *events) -> None:
+        for part in (self._panel, self.table):      # which may stand below the maps
+            dim(part, self.store.stale)
 
     def fit_into(self, across: int) -> None:
         """Fill a width: beside each other where there is room, else below each other."""

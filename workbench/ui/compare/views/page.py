@@ -9,7 +9,7 @@ import panel_material_ui as pmui
 from workbench.ui.base.arrival import when_loaded
 from workbench.ui.base.jobs import Run
 from workbench.ui.base.shell import App
-from workbench.ui.base.views.layout import ByTab, View, stretched, wrapping
+from workbench.ui.base.views.layout import ByTab, View, dim, stretched, wrapping
 from workbench.ui.base.views.readout import Readout
 from workbench.ui.base.views.room import Room
 from workbench.ui.base.views.text import note, paragraph
@@ -68,6 +68,10 @@ class Numbers(Readout):
             self.text.text = text
             self.rest.object, self.hint.object = paragraph(rest), paragraph(hint)
             self.judge(chip or ("", "default"), chip is not None)
+            former = {MODELS: store.board is not None and store.stale,
+                      BETWEEN: store.pair is not None and store.stale_pair}.get(tab, False)
+            for part in (self.text, self.rest, self.verdict):   # not what says that they are
+                dim(part, former)
 
 
 def models(store: Store) -> tuple[str, str, str, tuple[str, str] | None]:

@@ -13,6 +13,10 @@ class Asking:
     def __init__(self):
         self._guessed: dict[pmui.Select, object] = {}
 
+    def forget(self) -> None:
+        """Take every choice for a guess: it was made about files that are gone."""
+        self._guessed.clear()
+
     def ask(self, choice: pmui.Select, options: list | dict, guess: object, visible: bool) -> None:
         """Offer options; what was chosen of former ones stays, a guess gives way to the next.
 

@@ -19,6 +19,7 @@ from workbench.ui.base.views.layout import View, dim, stretched, wrapping
 from workbench.ui.base.views.pictures import DRAWN
 from workbench.ui.base.views.text import note, paragraph
 from workbench.ui.disaggregate import messages, names
+from workbench.ui.disaggregate.kinds import in_words_of
 from workbench.ui.disaggregate.state import AUTO, SCORED
 from workbench.ui.disaggregate.store import Store
 from workbench.ui.disaggregate.views.held_out import held_out_coverage, models_of
@@ -92,6 +93,7 @@ class Charts(View):
                 self._clear()
             return
         self._of, self.waiting.visible = scene, False
+        self.seen.object = paragraph(in_words_of(self.store.state.choice.kind, messages.IN_SAMPLE))
         self._row.visible = self.target.visible = True
         targets = {TARGETS[str(t)]: str(t) for t in scores["target"].values}
         if self.store.recovered is not None:

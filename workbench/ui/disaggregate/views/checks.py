@@ -31,13 +31,14 @@ class Checks(View):
                                 title_variant="body1",
                                 sizing_mode="stretch_width", margin=(4, 5),
                                 css_classes=[target("check")])
-        self.follow(self._update, "check")
+        self.follow(self._update, "check", "unchecked")
         self.follow(self._open, "step", of=store.state)
 
     def _update(self, *events) -> None:
         check = self.store.check
         if check is None:
-            self._panel.title = messages.CHECKING
+            why = self.store.unchecked
+            self._panel.title = escape(messages.data_not_checked(why)) if why else messages.CHECKING
             return
         with pn.io.hold():
             self._mark([], None)

@@ -11,6 +11,7 @@ from workbench.ui.base.views.controls import small_button
 from workbench.ui.base.views.layout import WRAPS, View, dim, stretched, wrapping
 from workbench.ui.base.views.text import note, paragraph
 from workbench.ui.disaggregate import comparison, labels, messages
+from workbench.ui.disaggregate.kinds import in_words_of
 from workbench.ui.disaggregate.layers import COMPONENTS, LAYERS
 from workbench.ui.disaggregate.store import Store
 from workbench.ui.disaggregate.views.atlas import DIFFERENCE, SPLIT, SWIPED, Atlas
@@ -105,7 +106,7 @@ class Maps(View):
         with pn.io.hold():
             split = self.beside == SPLIT
             left = self._divided() if split else self._pane(ESTIMATE)
-            self._left.objects = [left, note(messages.MAPS[SWIPED if split else ESTIMATE][1]),
+            self._left.objects = [left, note(self._caption_of(SWIPED if split else ESTIMATE)),
                                   self.highest]
             self._second = self._pane(DIFFERENCE if split else self.beside)
             self._right.objects = self._below()
@@ -155,7 +156,10 @@ class Maps(View):
             said = comparison.sentence(found) if found else verdict_of(self.store).sentence
             return f"{said} {messages.MAPS[DIFFERENCE][1]}"
         absent = name == OBSERVED and self.store.state.beside == TRUTH
-        return messages.NO_TRUTH if absent else messages.MAPS[name][1]
+        return messages.NO_TRUTH if absent else self._caption_of(name)
+
+    def _caption_of(self, name: str) -> str:
+        return in_words_of(self.store.state.choice.kind, messages.MAPS[name][1])
 
     def alone(self, across: int) -> bool:
         """Whether one map fills so many pixels, so that the second stands below it."""

@@ -11,6 +11,7 @@ import panel_material_ui as pmui
 
 from workbench.checks import InputError
 from workbench.ui.base.messages import sentence
+from workbench.ui.base.store import in_words
 from workbench.ui.base.views.controls import small_button
 from workbench.ui.base.views.layout import View, stretched, wrapping
 from workbench.ui.base.views.text import block, note, paragraph
@@ -144,13 +145,14 @@ class Own(View):
             [button(labels.REMOVE_ALL, *held)] if len(held) > 1 else [])
         self.held.visible = bool(held)
         if not held:
+            self._asking.forget()
             self.values.forget()
 
     def _offer(self, files: own.Files) -> None:
         """Say what is what, as far as names tell, where nobody has chosen otherwise."""
         polygons, table = files.polygons is not None, files.table
         ask = self._asking.ask
-        self.values.offer(files.numbers, polygons)
+        self.values.offer(files.numbers, polygons, [key[0] for key in table.keys] if table else [])
         ask(self.names, [NUMBERS, *files.names], [*files.names, NUMBERS][0],
             polygons and table is None)
         self._people = {labels.OF_AREAS.format(name): name for name in files.numbers}
@@ -247,6 +249,15 @@ class Own(View):
         if check is None:
             self.use.visible = False
             return
+        try:
+            self._show_found(check)
+        except Exception as error:      # else the check would be under way for ever
+            self.corrections.clear()
+            self.use.visible = False
+            self._refuse(messages.not_checked(in_words(error)))
+            raise
+
+    def _show_found(self, check: Check) -> None:
         name, rasters = self._given[1].get("id", ""), self._files.rasters
         with pn.io.hold():
             self.corrections.show(

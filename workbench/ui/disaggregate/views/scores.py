@@ -16,6 +16,7 @@ from workbench.ui.base.views import text
 from workbench.ui.base.views.layout import View, stretched, wrapping
 from workbench.ui.base.views.text import block, note, paragraph
 from workbench.ui.disaggregate import messages, names
+from workbench.ui.disaggregate.kinds import COUNT, in_words_of
 from workbench.ui.disaggregate.store import Store
 from workbench.ui.disaggregate.verdict import weighed_here
 
@@ -56,7 +57,8 @@ class Scores(View):
         known = store.scene is None or store.scene.known is not None
         if store.recovered is not None:
             weighed = store.answer is not None and weighed_here(store.answer.fit)
-            self.held_out.object = recovered_table(store.recovered) + (
+            self.held_out.object = recovered_table(
+                store.recovered, store.state.choice.kind) + (
                 paragraph(messages.OTHER_TEST) if weighed else "")
         else:
             self.held_out.object = "" if known else paragraph(messages.NOT_HELD_OUT)
@@ -78,33 +80,35 @@ class Scores(View):
                         hv.opts.Bars(frame_width=WIDTH, toolbar=None, fontsize=TEXT,
                                      backend_opts=PLAIN))
             else:
-                self.table.object = _html(scores, self.target)
+                self.table.object = _html(scores, self.target, self.store.state.choice.kind)
 
 
-def _html(scores: xr.Dataset, target: str) -> str:
+def _html(scores: xr.Dataset, target: str, kind: str) -> str:
     from workbench.evaluation import table  # loads the models; the page is drawn before that
 
     known = [s for s in SCORES if s in scores["score"].values]
     frame = table(scores, target, known)
-    return _headed(messages.SCORED[target], list(map(str, frame.columns)), [
+    return _headed(in_words_of(kind, messages.SCORED[target]), list(map(str, frame.columns)), [
         [names.scored(str(model), scores), *map(_number, row)]
         for model, row in zip(frame.index, frame.to_numpy(), strict=True)])
 
 
-def recovered_table(recovered: xr.Dataset) -> str:
+def recovered_table(recovered: xr.Dataset, kind: str = COUNT) -> str:
     """Scores of areas that were merged and predicted from their groups' totals, as HTML.
 
     Parameters
     ----------
     recovered : xr.Dataset
         From `workbench.recover`.
+    kind : str
+        What the values are, as of `kinds`.
     """
     from workbench.evaluation import recovery_table
 
     frame, main = recovery_table(recovered), recovered.attrs["headline"]
     titles = recovered["score_title"].to_series()
     shown = [titles[main], *(name for name in frame if name.endswith("coverage (%)"))]
-    return _headed(messages.HELD_OUT, shown, [
+    return _headed(in_words_of(kind, messages.HELD_OUT), shown, [
         [names.model(str(model)), *map(_number, row)]
         for model, row in zip(frame.index, frame[shown].to_numpy(), strict=True)])
 

@@ -12,8 +12,8 @@ from workbench.ui.disaggregate.steps import steps_of
 from workbench.ui.disaggregate.store import Store
 from workbench.ui.disaggregate.views.verdict import verdict_of
 
-WATCHED = ("scene", "answer", "scores", "recovered", "testing", "untested", "check", "work",
-           "own_refused")
+WATCHED = ("scene", "answer", "scores", "recovered", "testing", "untested", "check",
+           "unchecked", "work", "own_refused")
 
 
 def target(step: str) -> str:

@@ -42,15 +42,17 @@ class Values:
         for each in (self.column, self.kind, self.second, self.unit):
             each.param.watch(changed, "value")
 
-    def offer(self, numbers: Sequence[str], visible: bool) -> None:
+    def offer(self, numbers: Sequence[str], visible: bool, keys: Sequence[str] = ()) -> None:
         """Ask about columns of numbers, or nothing where the areas have none.
 
         Parameters
         ----------
         numbers : sequence of str
         visible : bool
+        keys : sequence of str
+            Those by which a table may be joined.
         """
-        self._numbers = tuple(totals_first(numbers)) if visible else ()
+        self._numbers = tuple(totals_first(numbers, keys)) if visible else ()
         before, first = self.column.value, next(iter(self._numbers), None)
         self._asking.ask(self.column, list(self._numbers), first, visible)
         if self.column.value == before:
