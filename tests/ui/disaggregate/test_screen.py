@@ -80,10 +80,14 @@ def test_a_fit_has_a_verdict_and_a_place_that_is_clicked_is_explained(page, apps
     press(page, "Copy as Python")
     expect(page.get_by_role("textbox", name="Python")).to_have_value(
         re.compile("import workbench"), timeout=WAIT)
+    page.evaluate("navigator.clipboard.writeText = text => { window.copied = text }")
+    press(page, "Copy")
+    expect(page.get_by_role("button", name="Copied", exact=True)).to_be_visible(timeout=WAIT)
     with page.expect_download() as download:
         press(page, "Download .py")
     download.value.save_as(tmp_path / "map.py")
     assert "wb.VBAgg(" in (tmp_path / "map.py").read_text()
+    assert page.evaluate("window.copied") == (tmp_path / "map.py").read_text()
 
 
 def test_the_divider_moves_by_key_and_drag_and_a_step_leads_to_its_part(page, apps_url):

@@ -4,6 +4,9 @@ Panel sends what it changes at once or, while the connection is busy, a little l
 what is changed past Panel, such as data of figures, at the end of the callback. Side by side a
 change could overtake the message that tells the page of the model it is made to, or a newer change
 of the same, which the older one then replaced. Here all go Panel's way.
+
+Changes that are held are sent together. A figure may be placed, changed and replaced meanwhile:
+the page, told only of what came in its place, would know no model to change, and give up the rest.
 """
 
 from __future__ import annotations
@@ -11,10 +14,21 @@ from __future__ import annotations
 from functools import partial
 
 from bokeh.document import Document
-from bokeh.document.events import DocumentPatchedEvent
+from bokeh.document.events import (
+    ColumnDataChangedEvent,
+    ColumnsPatchedEvent,
+    ColumnsStreamedEvent,
+    DocumentPatchedEvent,
+    ModelChangedEvent,
+)
+from bokeh.protocol import Protocol
+from bokeh.protocol.message import Message
+from bokeh.protocol.messages.patch_doc import patch_doc
 from bokeh.server.connection import ServerConnection
 from bokeh.server.session import ServerSession
 from panel.io import document as panel_document
+
+_OF_MODELS = (ModelChangedEvent, ColumnDataChangedEvent, ColumnsStreamedEvent, ColumnsPatchedEvent)
 
 
 def send_in_order(session: ServerSession) -> None:
@@ -29,9 +43,39 @@ def send_in_order(session: ServerSession) -> None:
 
     def subscribed(connection: ServerConnection) -> None:
         connection.send_patch_document = partial(_send, connection)
+        leave_out_gone(connection.protocol)
         subscribe(connection)
 
     session.subscribe = subscribed
+
+
+def leave_out_gone(protocol: Protocol) -> None:
+    """Make no message with changes of models that have left their document since.
+
+    Should they come back, they are sent anew, as they then are.
+
+    Parameters
+    ----------
+    protocol : Protocol
+        Of one connection.
+    """
+    make = protocol.create
+
+    def create(kind: str, *args, **options) -> Message:
+        if kind != patch_doc.msgtype:
+            return make(kind, *args, **options)
+        left = [event for event in args[0] if not _gone(event)]
+        if left:
+            return make(kind, left, **options)
+        # Whoever sends expects a message, and Bokeh makes none without a change.
+        return patch_doc(patch_doc.create_header(), options, {"events": []})
+
+    protocol.create = create
+
+
+def _gone(event: DocumentPatchedEvent) -> bool:
+    """Whether a change is of a model that is no longer there."""
+    return isinstance(event, _OF_MODELS) and event.model.document is not event.document
 
 
 async def _send_nothing_more() -> None:

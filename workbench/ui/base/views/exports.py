@@ -40,9 +40,10 @@ class Program(pn.viewable.Viewer):
             label=messages.DOWNLOAD_PY, callback=lambda: io.StringIO(self.text.value),
             filename="export.py", **_LOOK | {"variant": "outlined", "margin": (4, 5)})
         self.copy = small_button(messages.COPY, lambda: None, margin=(4, 5))
-        self.copy.js_on_click(args={"text": self.text, "copied": messages.COPIED},
-                              code="navigator.clipboard.writeText(text.value); "
-                                   "cb_obj.label = copied")
+        # What a widget of these shows is in the data of its model in the browser.
+        self.copy.js_on_click(
+            args={"text": self.text, "button": self.copy, "copied": messages.COPIED},
+            code="navigator.clipboard.writeText(text.data.value); button.data.label = copied")
         self.dialog = pmui.Dialog(
             pn.Column(note(said), self.text, wrapping(
                 self.copy, self.download, small_button(messages.CLOSE, self._close,

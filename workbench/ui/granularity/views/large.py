@@ -41,6 +41,15 @@ class Large:
         self._lines = [(line, line.line_width) for line in lines]
         self._type = [(model, name, getattr(model, name)) for model in _written(plot)
                       for name in model.properties() if name.endswith("font_size")]
+        # The page's theme sets the type of figures in the browser, whenever they come onto it.
+        for model, name, _ in self._type:
+            model.on_change(name, self._keep)
+
+    def _keep(self, attr: str, old: str, new: str) -> None:
+        """Stay large whatever else sets the type."""
+        for model, name, _ in self._type if self._is else ():
+            if getattr(model, name) != TYPE:
+                setattr(model, name, TYPE)
 
     def show(self, large: bool) -> None:
         """Show the large look or the other one."""
