@@ -416,7 +416,7 @@ def test_keys_of_a_lecture():
     assert (state.lecture, state.story) == (False, 0)
     window.press("l")
     assert state.lecture and line.figure.title.text_font_size == "20px"
-    line.figure.title.text_font_size = "1.05em"     # as the theme does once the browser has drawn it
+    line.figure.title.text_font_size = "1.05em"     # as the theme does once it is drawn
     line.figure.xaxis[0].major_label_text_font_size = "0.925em"
     assert line.figure.title.text_font_size == "20px"
     assert line.figure.xaxis[0].major_label_text_font_size == "20px"
