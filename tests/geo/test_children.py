@@ -236,6 +236,16 @@ def test_values_of_the_larger_polygons_are_not_passed_over_in_silence(aggregatio
     assert "--totals" in one.flag
 
 
+def test_ids_that_became_decimals_are_whole_numbers_again():
+    """As a column of whole numbers does in pandas once one of them was missing."""
+    number = {f"p{i}": i for i in range(4)}
+    table = pd.DataFrame({"of": range(4), "deaths": [4.0, 3, 2, 1]})
+    ds = bagged(without_cases().assign(parent=fine()["parent"].map(number).astype(float)),
+                value="deaths", totals=table, join="of")
+    assert dict(zip(ds["bag"].values, ds["value"].values, strict=True)) == {
+        "0": 4, "1": 3, "2": 2, "3": 1}
+
+
 @pytest.mark.parametrize("unit", [1, 10, 1000])
 def test_values_that_were_rounded_on_either_side_are_no_others(unit):
     large, small = outlines(), fine()
