@@ -252,6 +252,17 @@ def test_all_that_a_lecture_speaks_of_is_seen_unscrolled(page, apps_url):
         for part in (said, *thumbs, page.get_by_text("8 of 8. Two lengthscales.")):
             expect(part).to_be_in_viewport(ratio=0.99, timeout=WAIT)
 
+    # Other frames and fewer cells come at once: maps are not drawn with some of the former cells.
+    failed = []
+    page.on("console", lambda said: said.type == "error" and failed.append(said.text))
+    page.evaluate(f"""() => {{ const plot = ({FIGURE})('summary')
+        const source = plot.renderers.find(r => r.glyph.type === 'Patches').data_source
+        const few = [...source.columns()].map(name => [name, source.get(name).slice(0, 2)])
+        plot.frame_width -= 5
+        source.data = Object.fromEntries(few) }}""")
+    page.wait_for_timeout(1_000)
+    assert not failed
+
 
 def test_the_truth_of_a_map_after_a_guess_and_draws_that_move(page, apps_url):
     open_app(page, f"{apps_url}/granularity?tab=map&show=truth")
