@@ -14,7 +14,7 @@ pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 @pytest.mark.parametrize("ended, rmse, coverage, said, colour", [
-    ((True, False), 8.0, 0.95, "Converged; prediction intervals well calibrated", "success"),
+    ((True, False), 8.0, 0.95, "Converged; intervals cover 95 % at 95 %", "success"),
     ((True, False), 8.0, 0.85, "Converged; intervals too narrow: 85 % at 95 %", "warning"),
     ((True, False), 8.0, 0.999, "Converged; intervals too wide: 100 % at 95 %", "warning"),
     ((True, False), 8.0, 0.60, "Converged; do not rely on its intervals: 60 % at 95 %", "error"),

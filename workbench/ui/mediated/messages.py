@@ -89,7 +89,7 @@ def verdict(rmse: float, coverage: float | None, baseline: float) -> tuple[str, 
         return f"{doubted} narrow", "warning"
     if coverage > 0.95 + COVERED_WELL * 0.8:
         return f"{doubted} wide", "warning"
-    return f"beats interpolation: error {change} smaller, intervals well calibrated", "success"
+    return f"beats interpolation: error {change} smaller, 95 % intervals cover as stated", "success"
 
 
 def seen(kind: str, matched: bool, weights, spacing: str, slope: str) -> str:

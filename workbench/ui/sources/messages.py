@@ -143,7 +143,7 @@ def city_verdict(fitted) -> tuple[str, str]:
         return f"{ended}; intervals too wide: {covered}", "warning"
     if ended != "Converged":
         return ended, "warning"
-    return "Converged; prediction intervals well calibrated", "success"
+    return f"Converged; intervals cover {covered}", "success"
 
 
 def city_intervals(fitted) -> str:
