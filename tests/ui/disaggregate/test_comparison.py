@@ -7,7 +7,7 @@ from bokeh.models import LinearColorMapper
 from tests.ui.kit import restored, settled
 from workbench.evaluation.baselines import SPLIT
 from workbench.evaluation.evidence import FLAT_MAP, Evidence
-from workbench.ui.disaggregate import comparison, engine
+from workbench.ui.disaggregate import comparison, engine, labels, messages
 from workbench.ui.disaggregate.state import State
 from workbench.ui.disaggregate.store import Store
 from workbench.ui.disaggregate.verdict import FLAT, RED, judge
@@ -84,3 +84,11 @@ def test_estimate_and_split_share_one_scale_and_their_difference_is_centred():
     assert stretched.low == -stretched.high != colours
     state.beside = "std"
     assert engine.ready(state.spec()) is answer         # looking elsewhere is no new work
+
+
+def test_large_numbers_are_written_out():
+    said = messages.headline(51, "2,000 individuals", 36_214.0, 29_689.0, 51_257.0, 8_113.0, 0.1,
+                             40_000, "USD")
+    assert "Mean rate 36,214 USD; fine map from 29,689 to 51,257" in said and "sd 8,113;" in said
+    assert "CRPS of fine values: 8,113 against 12,000" in labels.compared(
+        "population split", "CRPS", 8_113.0, 12_000.0, "of fine values", True)

@@ -188,7 +188,8 @@ def step_areas(count: int, few: bool) -> str:
 def compared(rival: str, score: str, ours: float, theirs: float, where: str, sure: bool) -> str:
     """Which of the map and a simple one wins, with the numbers."""
     name = words.listed([rival])
-    numbers = f"{score} {where}: {ours:.3g} against {theirs:.3g} ({words.gap(ours, theirs)})"
+    numbers = (f"{score} {where}: {plainly(ours)} against {plainly(theirs)} "
+               f"({words.gap(ours, theirs)})")
     if ours >= theirs:
         return f"{sentence(name)} is at least as good as the estimate. {numbers}."
     if sure:

@@ -1,7 +1,7 @@
 """Every sentence that the disaggregation app shows, so that words can be read in one place."""
 
 from workbench.evaluation.judgement_words import beyond
-from workbench.ui.base.messages import sentence, signed
+from workbench.ui.base.messages import plainly, sentence, signed
 
 TITLE = "Disaggregate: from totals of areas to a fine map"
 ABOUT = (
@@ -139,10 +139,10 @@ def headline(areas: int, individuals: str, mean: float, low: float, high: float,
              above: float, threshold: float, unit: str) -> str:
     """The map in some sentences of numbers."""
     return (
-        f"{areas:,} areas → {individuals}. Mean rate {mean:.3g} {unit}; fine map "
-        f"from {low:.3g} to {high:.3g} (1st to 99th percentile); typical sd {sd:.3g}; "
-        f"for {100 * above:.1f} % of the weight the rate is more likely than not above "
-        f"{threshold:g}."
+        f"{areas:,} areas → {individuals}. Mean rate {plainly(mean)} {unit}; fine map "
+        f"from {plainly(low)} to {plainly(high)} (1st to 99th percentile); typical sd "
+        f"{plainly(sd)}; for {100 * above:.1f} % of the weight the rate is more likely than not "
+        f"above {threshold:g}."
     )
 
 

@@ -10,6 +10,7 @@ import shapely
 import xarray as xr
 
 from workbench.granularity.correlations import CORRELATIONS
+from workbench.ui.base.messages import plainly
 from workbench.ui.disaggregate.catalogue import LEARNT, map_term
 from workbench.ui.disaggregate.state import State
 
@@ -68,7 +69,8 @@ class Scale:
     @property
     def told(self) -> str:
         """Lengthscale, where it comes from, and ρ, in words."""
-        here, there = f"{self.value:.3g} {self.unit}", f"{self.reference:.3g} {self.unit}"
+        here, there = (
+            f"{plainly(length)} {self.unit}" for length in (self.value, self.reference))
         if not self.fixed:
             said = {FITTED: f"Fitted: {here}.", START: f"Not learnt yet: starts at {here}.",
                     FIXED: f"{here}, as fixed in the fit; press Fit to learn it."}[self.mark]
@@ -79,7 +81,7 @@ class Scale:
         if not self.width > 0:
             return said
         return (f"{said} ρ = {self.ratio:.2g}: lengthscale over the width of a typical area, "
-                f"{self.width:.3g} {self.unit}.")
+                f"{plainly(self.width)} {self.unit}.")
 
 
 def scale_of(state: State, answer: Answer | None, width: float) -> Scale | None:

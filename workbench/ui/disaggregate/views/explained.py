@@ -185,7 +185,7 @@ def areas(found: xr.Dataset, factor: float, unit: str, length: str = "") -> str:
     """
     text = ""
     if "bag" in found.dims:
-        rows = [((str(name), plainly(rate * factor, 4), f"{gap:.4g}"), "")
+        rows = [((str(name), plainly(rate * factor, 4), plainly(gap, 4)), "")
                 for name, rate, gap in zip(found["bag"].values, found["rate_observed"].values,
                                            found["distance"].values, strict=True)]
         text += "<h4>Its area and the nearest</h4>" + table(

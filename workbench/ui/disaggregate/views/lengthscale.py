@@ -8,6 +8,7 @@ import panel as pn
 import panel_material_ui as pmui
 
 from workbench.plots.theme import CATEGORIES, NEUTRAL
+from workbench.ui.base.messages import plainly
 from workbench.ui.base.views.controls import SLIDER, small_button
 from workbench.ui.base.views.figures import shown
 from workbench.ui.base.views.layout import View, stretched
@@ -146,4 +147,4 @@ def stops(found: Scale, grid: list[float]) -> dict[str, float]:
 
 def labelled(value: float, unit: str) -> str:
     """A lengthscale as the slider has it."""
-    return f"{value:.3g} {unit}".strip()
+    return f"{plainly(value)} {unit}".strip()
