@@ -30,7 +30,8 @@ MR-GP MR-GPRN MR-DGP NUTS Nyström bag-pixel Matérn RBF ECDF MAUP CRS""".split(
 #: Capitals that are no terms: files, machines, places, chemistry, units, and what is typed.
 EVERYDAY = set("""CSV HTML JSON NetCDF GeoJSON GeoPackage GeoTIFF GPKG XML PNG SVG ESRI QGIS SHA UTF
 URL UTC PATH PORT HOST Ctrl-C MB MiB UK US USD NO2 NO₂ CMIP6 COLUMN WORKBENCH_CHROMIUM NEW MAP NOT
-GiB WGS84 Quasi-Likelihood D₁ D₂ GeoParquet GPs DataTree FeatureCollection STEPS EPSG""".split())
+GiB WGS84 Quasi-Likelihood D₁ D₂ GeoParquet GPs DataTree FeatureCollection STEPS EPSG
+LOCAL_CS""".split())
 CAPITALS = re.compile(r"(?<![\w./:])[A-Za-z]*[A-Z][a-z]*-?[A-Z₀-₉]\w*(?:-[A-Z]+\w*)*(?![\w(=])")
 
 
