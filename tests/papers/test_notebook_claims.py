@@ -131,9 +131,9 @@ def test_california_coarse_grids_of_the_paper_are_flat_and_complete_vi_is_slow()
 def test_california_is_nearest_by_natural_values_and_population_is_half_met():
     table = _table("california-grids").drop(columns="trials").stack().unstack("reading")
     away = table[["natural", "logarithms"]].sub(table["PAPER"], axis=0)
-    np.testing.assert_allclose(away.abs().mean(), [0.093, 0.132], atol=0.0006)
-    np.testing.assert_allclose(away.mean(), [-0.035, -0.113], atol=0.0006)
-    assert (away.abs() < 0.1).sum().tolist() == [56, 33]
+    np.testing.assert_allclose(away.abs().mean(), [0.093, 0.127], atol=0.0006)
+    np.testing.assert_allclose(away.mean(), [-0.036, -0.108], atol=0.0006)
+    assert (away.abs() < 0.1).sum().tolist() == [56, 30]
     coarse = frame(_results("california-grids")).query(
         "reading == 'natural' and output == 'Population'").groupby("kernel")["rmse_1.6"]
     assert coarse.mean().round(2).tolist() == [0.16, 0.16] and (coarse.sem() < 0.025).all()
@@ -150,7 +150,7 @@ def test_california_natural_values_fail_where_it_is_said():
     table = _table("california-grids").drop(columns="trials")
     ours, theirs = (table.xs(name, level="reading") for name in ("natural", "PAPER"))
     near = (theirs - table.xs("flat", level="reading"))["1.6°"]
-    assert (near.abs() < 0.06).groupby("kernel").sum().to_dict() == {"Gaussian": 2, "Laplacian": 5}
+    assert (near.abs() < 0.06).groupby("kernel").sum().to_dict() == {"Gaussian": 2, "Laplacian": 4}
     assert (near[near.abs() >= 0.06] > 0).all()
     fell = ours["1.6°"] - ours["0.05°"] > 5e-5
     assert list(fell.index[~fell]) == [("HouseAge", "Gaussian")]
