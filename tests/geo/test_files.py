@@ -58,6 +58,8 @@ def test_a_rate_times_the_weight_of_a_pixel_is_its_expected_count():
         ("rate", "average"), ("weight", "sum"), ("expected_count", "sum")))
     np.testing.assert_allclose(rate * people, counts)
     assert rate[0, 1] == pytest.approx((80 * 0.2 + 20 * 0.4) / 100)
+    alone = dense["coverage"].values == 1
+    assert (people.values[0, 0], rate.values[0, 0]) == (10, float(dense["rate"][alone][0]))
     empty = cut().assign(weight=("individual", [10.0, 0.0, 0.0, 20.0]))
     for nobody in (empty, cut().drop_vars("weight")):       # where coverage is all there is
         assert to_raster(nobody, "rate")[0, 1] == pytest.approx(0.25 * 0.2 + 0.75 * 0.4)

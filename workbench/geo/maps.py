@@ -101,11 +101,11 @@ def to_raster(ds: xr.Dataset, values: str | xr.DataArray | np.ndarray, how: str 
 
 
 def _parts(ds: xr.Dataset, cell: np.ndarray, cells: int) -> np.ndarray:
-    """What each individual counts by among the parts of its pixel (individual,)."""
+    """What each individual counts by among the parts of its pixel (individual,), alone by one."""
     one = np.ones(cell.size)
     coverage = ds["coverage"].values if "coverage" in ds.coords else one
     if "weight" not in ds:
         return coverage
     weight = ds["weight"].values
-    held = np.bincount(cell, weights=weight, minlength=cells)[cell] > 0
-    return np.where(held, weight, coverage)
+    held = np.bincount(cell, weights=weight, minlength=cells)[cell]
+    return np.where(held > 0, weight / np.where(held > 0, held, 1.0), coverage)
