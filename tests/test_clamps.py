@@ -103,7 +103,7 @@ WHY = {
     "labelled/caveats.py": (1, LOGS),
     "labelled/in_parts.py": (1, "a variance of zero, by rounding"),
     "labelled/condensing.py": (1, "squares of shares that add up to one, by rounding"),
-    "labelled/scale_of_values.py": (1, LOGS),
+    "labelled/scale_of_values.py": (2, LOGS),
     "labelled/timing.py": (1, "clusters of an area are at most so many"),
     "pipeline/transfer.py": (1, SIZE),
     "preflight/areas.py": (1, SIZE),

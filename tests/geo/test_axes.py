@@ -84,7 +84,7 @@ def test_points_and_areas_that_all_lack_covariates_are_refused_with_the_remedy()
     table = pd.DataFrame({"x": [1050.0], "y": [1950.0], "v": [1.0]})
     for call in (lambda: wb.bag_points(table, "v", [nowhere], points_crs=CRS, missing="drop"),
                  lambda: bagged(areas()[:1], covariates=[nowhere], missing="drop")):
-        with pytest.raises(InputError, match="missing everywhere .*pass missing='nearest'"):
+        with pytest.raises(InputError, match="covers none of the .*pass missing='nearest'"):
             call()
 
 

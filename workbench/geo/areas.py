@@ -14,7 +14,7 @@ from workbench.checks import choose, option, package, require
 from workbench.checks.errors import NothingLeft
 from workbench.geo.attributes import numbers_in, numeric_column, require_column
 from workbench.geo.duplicates import refuse_copies, united
-from workbench.geo.ids import plain
+from workbench.geo.ids import as_text
 from workbench.geo.shapes import repaired, usable_crs, without_crs
 from workbench.geo.treatments import CleaningOptions, Record
 from workbench.geo.vectors import open_polygons
@@ -114,7 +114,7 @@ def read_areas(
         refuse(f"{absent.size} {what}s have no id", f"fill column {id!r} in these rows, or remove "
                "them", code="id-missing", where=[f"row {row}" for row in absent],
                count=absent.size)
-    areas.index = [f"row {row}" if row in absent else plain(name)
+    areas.index = [f"row {row}" if row in absent else as_text(name)
                    for row, name in enumerate(areas.index)]
     counted(areas=len(areas))
     if is_listing() and value is not None and value in areas:

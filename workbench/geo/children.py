@@ -20,7 +20,7 @@ from workbench.geo.attributes import (
     suspect_codes,
 )
 from workbench.geo.globe import centroids, note_wide
-from workbench.geo.ids import plain
+from workbench.geo.ids import as_text
 from workbench.geo.parent_values import compared_with_own, parent_table, values_of_parents
 from workbench.geo.parents import bag_labels, outlines, read_parents, weighed
 from workbench.geo.shapes import coordinate_units
@@ -153,7 +153,7 @@ def bag_children(
                "fill it in or remove them", code="parent-missing", where=fine.index[orphans],
                count=int(orphans.sum()))
         fine = fine[~orphans]
-    parents = set(fine[parent].map(plain)) | set(() if known is None else known.index)
+    parents = set(fine[parent].map(as_text)) | set(() if known is None else known.index)
     counted(individuals=len(fine), areas=len(parents))
     fine, weight, units_of_weight = weighed(
         fine, weight, unit, record, "mean" if trials else aggregation)
@@ -179,7 +179,7 @@ def bag_children(
         if lost:
             record.note(f"dropped individuals held values adding up to {lost:,.6g}")
 
-    bags, membership = np.unique(fine[parent].map(plain).to_numpy(dtype=str), return_inverse=True)
+    bags, membership = np.unique(fine[parent].map(as_text).to_numpy(dtype=str), return_inverse=True)
     weights = fine[weight].to_numpy(dtype=float)
     tested = None
     if known is None:

@@ -7,9 +7,14 @@ from collections.abc import Sequence
 from workbench.checks import InputError
 
 
-def plain(id: object) -> str:
+def as_text(id: object) -> str:
     """An id as text: whole numbers without a decimal point."""
-    return str(int(id)) if isinstance(id, float) and id.is_integer() else str(id).strip()
+    return str(int(id)) if isinstance(id, float) and id.is_integer() else str(id)
+
+
+def plain(id: object) -> str:
+    """An id of a table as text, without blanks about it."""
+    return as_text(id).strip()
 
 
 def refuse_two_ways(given: Sequence[str], areas: Sequence[str], of_given: str, of_areas: str,

@@ -11,7 +11,7 @@ from workbench.bagging.tables import require_columns
 from workbench.checks import meant, option, package, require
 from workbench.geo.areas import usable_values
 from workbench.geo.attributes import floats, numbers_in
-from workbench.geo.ids import plain, refuse_two_ways
+from workbench.geo.ids import as_text, refuse_two_ways
 from workbench.geo.totals import refuse_repeated, survey_errors, table_with_ids
 from workbench.geo.treatments import CleaningOptions, Record
 
@@ -59,7 +59,7 @@ def parent_table(fine, larger, parent: str, value: str | None,
     if given is not None:
         require(not beside, f"{' and '.join(_MANY[role] for role in beside)} are a column beside "
                 "value; give both in totals")
-        values = {plain(k): float(v) for k, v in dict(given).items()}
+        values = {as_text(k): float(v) for k, v in dict(given).items()}
         _refuse_two_ways(list(values), fine, parent, "in parent_values", "")
         return pandas.DataFrame({"value": values})
     require(value is not None, "give either value (a column known for the small areas) or "
@@ -92,7 +92,7 @@ def parent_table(fine, larger, parent: str, value: str | None,
 
 
 def _refuse_two_ways(ids: list[str], fine, parent: str, where: str, column: str) -> None:
-    named, known = set(fine[parent].dropna().map(plain)), set(ids)
+    named, known = set(fine[parent].dropna().map(as_text)), set(ids)
     refuse_two_ways([one for one in ids if one not in named], sorted(named - known), where,
                     f"in column {parent!r} of the small polygons", column, f"polygons[{parent!r}]")
 

@@ -148,8 +148,11 @@ def pixel_covariates(
         If values are missing and no treatment was chosen, or a covariate has none at all.
     """
     for name in [name for name, layer in layers.items() if _covers_none(layer, cell, options)]:
-        layers.pop(name)
-        refuse(covers_none(name, what), "remove the file, or replace it by one of the same place",
+        gone = layers.pop(name)
+        beside = (f", or pass {option('missing', 'nearest')} to take the nearest value there is"
+                  if np.isfinite(gone.values).any() else "")
+        refuse(covers_none(name, what), "remove the file, or replace it by one of the same place"
+               + beside,
                code="covers-none", where=[name], count=_pixels(cell))
     matrix = np.empty((len(cell), len(layers)))
     for d, layer in enumerate(layers.values()):

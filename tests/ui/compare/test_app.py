@@ -36,6 +36,6 @@ def test_a_leaderboard_is_there_and_models_engines_and_papers_are_a_click_away(p
     expect(status(page)).to_contain_text("against Markov chains (NUTS): posterior",
                                          timeout=WAIT)
     press(page, "The papers' tables")
-    expect(status(page)).to_contain_text("published numbers", timeout=WAIT)
+    expect(status(page)).to_contain_text("published number", timeout=WAIT)
     expect(page.get_by_text("Figure 1 (middle): swiss roll")).to_be_visible(timeout=WAIT)
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
