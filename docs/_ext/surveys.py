@@ -52,17 +52,14 @@ def place_alone() -> pd.DataFrame:
     """Auto on counts without covariates under two priors of the nugget, means over regions."""
     raw = pd.read_csv(RESULTS / "place_alone.csv")
     raw["log"] = np.log(raw["CRPS"])
-    wide = raw.pivot_table(index="case", columns="model", values=["log", "cover 95%", "nugget"],
+    wide = raw.pivot_table(index="case", columns="model", values=["log", "cover 95%"],
                            sort=False)
     table = pd.DataFrame({f"cover {name}": wide["cover 95%", name]
                           for name in ("auto", "usual prior", "split")})
-    for name in ("auto", "usual prior"):
-        table[f"nugget {name}"] = wide["nugget", name]
     for other in ("usual prior", "split"):
         table[f"beside {other}"] = 100 * np.expm1(wide["log", "auto"] - wide["log", other])
     said = {"auto": "auto", "usual prior": "usual prior", "split": "population split"}
     return pick(table, None, {
         **{f"95 % cover, {title}": (f"cover {name}", percent) for name, title in said.items()},
-        **{f"nugget, {name}": (f"nugget {name}", digits(2)) for name in ("auto", "usual prior")},
-        **{f"CRPS beside {said[name]}, %": (f"beside {name}", lambda v: f"{v:+.0f}")
+        **{f"CRPS beside {said[name]}, %": (f"beside {name}", lambda v: f"{round(v):+d}")
            for name in ("usual prior", "split")}}, "counts without covariates")
