@@ -117,8 +117,8 @@ def individual_std(source: Source, link: str, period: np.ndarray | None = None) 
 def expected_std(source: Source, period: np.ndarray | None = None) -> float:
     """How much individuals are expected to differ by areas' counts alone, on the log scale.
 
-    Of counts of one or two a logarithm tells next to nothing: the variance that it has of itself is
-    as large as what is seen, and what is expected is then zero more often than not.
+    Of counts of one or two in an area it comes out too small: their logarithms hardly differ by
+    their rates.
 
     Parameters
     ----------
@@ -143,19 +143,18 @@ def expected_std(source: Source, period: np.ndarray | None = None) -> float:
     totals = source.bags.totals.cpu().numpy().astype(float)
     found = _local_std(np.log(counts / totals), source, period)
     alike = totals * float(source.targets.value.sum()) / totals.sum()
-    own = np.mean([_poisson_log_variance(mean) for mean in alike])
-    return MORE * math.sqrt(max(found**2 - own, 0.0))
+    return MORE * math.sqrt(max(found**2 - _poisson_log_variance(alike).mean(), 0.0))
 
 
-def _poisson_log_variance(mean: float) -> float:
-    """Variance of log max(Y, 1/2) of a Poisson count Y."""
-    if mean > _LARGE:
-        return 1 / mean
+def _poisson_log_variance(mean: np.ndarray) -> np.ndarray:
+    """Variance of log max(Y, 1/2) of Poisson counts Y of these means."""
     from scipy.stats import poisson
 
+    small, variance = mean <= _LARGE, 1 / mean
     counts = np.arange(_LARGE + 20 * math.sqrt(_LARGE))
-    weight, logs = poisson.pmf(counts, mean), np.log(counts.clip(0.5))
-    return float(weight @ logs**2 - (weight @ logs)**2)
+    weight, logs = poisson.pmf(counts, mean[small, None]), np.log(counts.clip(0.5))
+    variance[small] = weight @ logs**2 - (weight @ logs)**2
+    return variance
 
 
 def local_std(source: Source, link: str, period: np.ndarray | None = None) -> float:

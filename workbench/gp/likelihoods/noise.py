@@ -38,7 +38,7 @@ def noise_factor(noise: str, bags: Bags, aggregation: str, reference: float) -> 
     """
     if noise == "constant":
         return torch.ones(bags.count).to(bags.weight)
-    relative = bags.sizes if noise in ("size", AREA) else bags.totals / reference
+    relative = bags.sizes if noise == "size" else bags.totals / reference
     return relative if aggregation == "sum" else 1 / relative
 
 
@@ -170,11 +170,11 @@ class NoiseModel:
         A dataset may hold a part of an area's individuals, or clusters of them.
         """
         size = torch.bincount(areas, minlength=count).to(bags.weight)
-        if bags.areas is not None:
+        if bags.areas is not None or not bags.names or not self._names:
             return size
-        known = dict(zip(self._names or (), self._sizes.tolist(), strict=False))
-        return torch.as_tensor([known.get(name, own) for name, own in zip(
-            bags.names or (), size.tolist(), strict=False)]).to(size) if bags.names else size
+        known = dict(zip(self._names, self._sizes.tolist(), strict=True))
+        return size.new_tensor([known.get(name, own) for name, own in
+                                zip(bags.names, size.tolist(), strict=True)])
 
     def individuals(self, bags: Bags) -> IndividualNoise:
         """Noise of Normal observations of the individuals, per unit of weight of rates.
