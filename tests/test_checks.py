@@ -1,5 +1,6 @@
 """Checks of numbers: what is taken, what is refused, and what the message says."""
 
+import threading
 import warnings
 
 import numpy as np
@@ -47,3 +48,41 @@ def test_all_classes_of_warnings_can_be_filtered_by_one():
     kinds = [one for one in vars(checks).values()
              if isinstance(one, type) and issubclass(one, Warning) and one is not Warning]
     assert len(kinds) > 4 and all(issubclass(one, checks.WorkbenchWarning) for one in kinds)
+
+
+def test_recorded_warnings_go_to_the_innermost_block_that_listens_to_their_class():
+    with checks.recorded_warnings() as outer:
+        with checks.recorded_warnings(FewAreasWarning) as few, checks.without_warnings(
+                checks.ConvergenceWarning):
+            for kind in (FewAreasWarning, checks.ConvergenceWarning, FitWarning):
+                checks.warn(kind.__name__, kind)
+        warnings.warn("of another package", RuntimeWarning, stacklevel=1)
+    assert [str(w.message) for w in few] == ["FewAreasWarning"]
+    assert [str(w.message) for w in outer] == ["FitWarning", "of another package"]
+    assert all(w.filename == __file__ for w in few + outer)
+    with pytest.warns(FitWarning, match="afterwards"):
+        checks.warn("afterwards")
+
+
+def test_blocks_of_two_threads_neither_see_nor_silence_each_other():
+    """Filters of the process would: the block that ends last would leave the other's behind."""
+    both, heard, before = threading.Barrier(2, timeout=30), {}, list(warnings.filters)
+
+    def work(name: str, other_ends_first: bool) -> None:
+        with checks.recorded_warnings() as issued:
+            both.wait()
+            checks.warn(name)
+            both.wait()
+            if other_ends_first:
+                both.wait()
+        if not other_ends_first:
+            both.wait()
+        heard[name] = [str(w.message) for w in issued]
+
+    threads = [threading.Thread(target=work, args=(name, name == "one")) for name in ("one", "two")]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert heard == {"one": ["one"], "two": ["two"]}
+    assert warnings.filters == before

@@ -5,6 +5,8 @@ from __future__ import annotations
 import sys
 import warnings
 
+from workbench.checks.listening import deliver
+
 
 class InputError(ValueError):
     """The user's data or options cannot be used; the message says what to change."""
@@ -74,6 +76,8 @@ def warn(message: str, category: type[Warning] = FitWarning) -> None:
         if frame.f_globals.get("__name__", "").partition(".")[0] in ("workbench", "torch"):
             caller = frame.f_back or frame
         frame = frame.f_back
-    warnings.warn_explicit(
-        message, category, caller.f_code.co_filename, caller.f_lineno,
-        caller.f_globals.get("__name__"), caller.f_globals.setdefault("__warningregistry__", {}))
+    where = caller.f_code.co_filename, caller.f_lineno
+    if not deliver(message, category, *where):
+        warnings.warn_explicit(
+            message, category, *where, caller.f_globals.get("__name__"),
+            caller.f_globals.setdefault("__warningregistry__", {}))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import sys
-import warnings
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
@@ -16,7 +15,7 @@ from tqdm import tqdm
 
 from workbench.bagging import looked_at
 from workbench.bagging.assemble import located
-from workbench.checks import InputError, choose, require, whole
+from workbench.checks import InputError, choose, require, whole, without_warnings
 from workbench.comparison import tests
 from workbench.comparison.clock import Clock
 from workbench.comparison.crossvalidation import cross_validate
@@ -251,8 +250,7 @@ class _Run:
             if self.told is not None:
                 self.told(self.done, self.total, what)
 
-        with warnings.catch_warnings(), one_thread():
-            warnings.simplefilter("ignore")     # they are kept as notes and errors
+        with without_warnings(), one_thread():  # they are kept as notes and errors
             try:
                 self._keep(test, test.do(progress=step, **self.options))
             except InputError as error:

@@ -20,7 +20,7 @@ import xarray as xr
 from tqdm import tqdm
 
 import workbench
-from workbench.checks import FitWarning, require
+from workbench.checks import FitWarning, recorded_warnings, require
 from workbench.evaluation.parallel import completed
 from workbench.evaluation.storage import load, store
 
@@ -192,8 +192,7 @@ def attempt(outcome: Outcome) -> Iterator[list[warnings.WarningMessage]]:
     list
         The warnings, as they are issued. KeyboardInterrupt is not caught.
     """
-    with warnings.catch_warnings(record=True) as issued:
-        warnings.simplefilter("always")
+    with recorded_warnings() as issued:
         try:
             yield issued
         except Exception as error:      # whatever a model raises

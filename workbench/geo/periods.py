@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,7 @@ import xarray as xr
 from workbench import schema
 from workbench.bagging import assemble, looked_at
 from workbench.bagging.tables import as_numbers, numbers_of, require_columns
-from workbench.checks import DataWarning, InputError, choose, option, require
+from workbench.checks import DataWarning, InputError, choose, option, require, without_warnings
 from workbench.geo.areas import usable_values
 from workbench.geo.period_weights import changes, mean_weight, weighed, weights_by_period
 from workbench.geo.standard_errors import refuse_of_others, refuse_unusable, with_variances
@@ -70,8 +69,7 @@ def bag_periods(bag: Callable[..., xr.Dataset], given: dict[str, Any]) -> xr.Dat
         weights = weights_by_period(given, periods, HOLE, options, record)
         weight = mean_weight(weights, _stem(given["weight"]))
     still = pd.DataFrame({id: frame[id].unique()}).assign(**{value: 0.0})
-    with warnings.catch_warnings():         # what is odd is looked for in all periods together
-        warnings.simplefilter("ignore", DataWarning)
+    with without_warnings(DataWarning):         # what is odd is looked for in all periods together
         static = bag(**{k: v for k, v in given.items() if k not in _OF_VALUES}, value=value,
                      totals=still, join=id, covariates=covariates, kind="continuous",
                      weight=weight, aggregation="mean" if trials else given["aggregation"],

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 
 import xarray as xr
 
-from workbench.checks import DataWarning
+from workbench.checks import DataWarning, without_warnings
 from workbench.geo.areas import read_polygons
 from workbench.geo.grids import CELLS
 from workbench.geo.polygons import bag_polygons
@@ -80,8 +79,7 @@ def polygon_places(
     """
     record = Record()
     areas = read_polygons(polygons, record, crs=polygon_crs, layer=layer)
-    with warnings.catch_warnings():     # of covariates that are alike all over: nothing is learnt
-        warnings.simplefilter("ignore", DataWarning)
+    with without_warnings(DataWarning):     # of covariates alike all over: nothing is learnt
         ds = bag_polygons(
             areas.assign(**{_NONE: 0.0}), covariates, weight, _NONE, kind="continuous",
             aggregation="sum", population=population, id=id, name=name, labels=labels,

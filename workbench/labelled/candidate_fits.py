@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Mapping
 
-from workbench.checks import Cancelled, ConvergenceWarning, FitWarning, InputError, warn
+from workbench.checks import (
+    Cancelled,
+    ConvergenceWarning,
+    FitWarning,
+    InputError,
+    recorded_warnings,
+    warn,
+)
 from workbench.gp.data.bags import Source
 from workbench.gp.numerics.linalg import FactorisationError
 from workbench.gp.optimisation import checkpoint
@@ -128,8 +134,7 @@ def fit_candidate(name: str, model, source: Source, callback: Callable | None, w
     -------
     name, fit or Kept or None, warnings, error
     """
-    with warnings.catch_warnings(record=True) as said, checkpoint.kept(where):
-        warnings.simplefilter("always")
+    with recorded_warnings() as said, checkpoint.kept(where):
         try:
             fit = model.fit(source, callback=callback)
         except (InputError, FactorisationError, ArithmeticError, RuntimeError) as error:

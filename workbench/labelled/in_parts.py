@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import warnings
 from collections.abc import Callable
 
 import numpy as np
@@ -11,7 +10,15 @@ import xarray as xr
 from tqdm import tqdm
 
 from workbench import schema
-from workbench.checks import DataWarning, NothingLeft, option, package, require, warn
+from workbench.checks import (
+    DataWarning,
+    NothingLeft,
+    option,
+    package,
+    require,
+    warn,
+    without_warnings,
+)
 from workbench.checks.values import whole
 from workbench.labelled.condensing import MOST, condensed, told
 from workbench.labelled.source import to_bags
@@ -192,8 +199,7 @@ def _spread(windows: list[np.ndarray], bagged: Callable, options: dict):
     count, origin, total, squares, wrong = 0, 0.0, 0.0, 0.0, None
     for k in chosen:
         try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")         # all are bagged again, and say it then
+            with without_warnings():    # all are bagged again, and say it then
                 x = to_bags(bagged(windows[k])).x
         except NothingLeft as error:
             if not _drops(options):

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 import xarray as xr
 
-from workbench.checks import InputError
+from workbench.checks import InputError, without_warnings
 from workbench.evaluation.evidence import FLAT_MAP
 from workbench.labelled.candidates import Effort
 from workbench.labelled.held_out import hold_out
@@ -105,8 +104,7 @@ def weigh(models: Mapping[str, object], ds: xr.Dataset, effort: Effort, seed: in
 
     options = {"samples": max(100, min(_SAMPLES, _BUDGET // ds.sizes[INDIVIDUAL])), "seed": seed,
                "workers": workers, "progress": True if progress else show}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")     # of fits to few areas
+    with without_warnings():        # of fits to few areas
         if "trials" in ds:
             return _held_out(models, ds, effort, options)
         return _recovered(models, ds, effort, options, values)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -12,7 +11,7 @@ import xarray as xr
 from workbench import bagging, datasets, geo, schema
 from workbench.bagging.findings import ERROR, NOTE, WARNING, Finding, Listing, listing, part
 from workbench.bagging.sanity import odd
-from workbench.checks import InputError, WorkbenchWarning, one_way, require
+from workbench.checks import InputError, WorkbenchWarning, one_way, recorded_warnings, require
 from workbench.geo.coverage import about_outside
 from workbench.preflight import areas as of_areas
 from workbench.preflight import covariates as of_covariates
@@ -134,8 +133,7 @@ def looked_over(read: Callable[[], xr.Dataset], title: str, model: object = None
     Check
     """
     ds, estimates, totals = None, {}, None
-    with listing() as found, warnings.catch_warnings(record=True) as warned:
-        warnings.simplefilter("always", WorkbenchWarning)
+    with listing() as found, recorded_warnings(WorkbenchWarning) as warned:
         with part("input"):
             ds = read()
         if ds is not None:
@@ -149,7 +147,7 @@ def looked_over(read: Callable[[], xr.Dataset], title: str, model: object = None
                         look(ds)
     for one in warned:
         said = {one_way(str(finding)) for finding in found}     # a loader warns of what is odd
-        if issubclass(one.category, WorkbenchWarning) and one_way(str(one.message)) not in said:
+        if one_way(str(one.message)) not in said:
             what, _, fix = str(one.message).partition("; ")
             found.add(Finding("warning", what, fix, severity=WARNING))
     order = sorted(found, key=lambda f: (ERROR, WARNING, NOTE).index(f.severity))

@@ -10,11 +10,11 @@ the start is met by several, of which the best is kept.
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable
 
 import numpy as np
 
+from workbench.checks import without_warnings
 from workbench.gp.inference.parts import seen_in_learning
 from workbench.gp.numerics.linalg import FactorisationError
 from workbench.gp.optimisation.natural_gradient import optimise
@@ -106,8 +106,7 @@ def train_annealed(state, rising: list[float], ascend: Callable[..., History], p
     def here() -> tuple:
         return (state.hyperparameters.vector(), (state.field.q_mean, state.field.q_covariance))
 
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")         # of ascents that end before they converge
+    with without_warnings():        # of ascents that end before they converge
         for power in rising:
             state.tempering = power
             try:

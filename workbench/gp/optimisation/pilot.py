@@ -7,14 +7,13 @@ needs a handful of evaluations instead of some tens.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from workbench.checks import Cancelled, WorkbenchWarning
+from workbench.checks import Cancelled, WorkbenchWarning, without_warnings
 from workbench.gp.numerics.linalg import FactorisationError
 from workbench.gp.optimisation.hyperparameters import HyperparameterSet
 from workbench.gp.optimisation.training import History
@@ -57,9 +56,8 @@ def pilot(search: Callable[[], History], objective: Callable[[], Tensor],
     if len(start) == 0:
         return None, None
     try:
-        with warnings.catch_warnings():
-            # What the part warns of, all data will warn of if it is so.
-            warnings.simplefilter("ignore", WorkbenchWarning)
+        # What the part warns of, all data will warn of if it is so.
+        with without_warnings(WorkbenchWarning):
             history = search()
             if history.cancelled:
                 return history, None

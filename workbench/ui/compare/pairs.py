@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import xarray as xr
 
+from workbench.checks import recorded_warnings
 from workbench.ui.base.cache import Cache
 from workbench.ui.compare.state import Pair
 
@@ -65,13 +66,10 @@ def compute(pair: Pair, finished: Callable[[xr.Dataset], None] | None = None) ->
     finished : callable, optional
         Called after each engine but the last with what is there so far.
     """
-    import warnings
-
     import workbench
 
     ds = workbench.load("simulated-country", **DATASET)
-    with warnings.catch_warnings(record=True) as issued:
-        warnings.simplefilter("always")
+    with recorded_warnings() as issued:
         model = _Fitted(workbench.VBAgg(**options(pair)), pair.likelihood)
         found = workbench.compare_engines(ds, model, **arguments(pair), finished=finished)
     told = [str(w.message) for w in issued if issubclass(w.category, UserWarning)]

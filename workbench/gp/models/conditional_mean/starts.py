@@ -6,13 +6,12 @@ ascent may end where the targets are explained as noise.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 
 import numpy as np
 from torch import Tensor
 
-from workbench.checks import require
+from workbench.checks import require, without_warnings
 from workbench.gp.numerics.linalg import FactorisationError
 from workbench.gp.optimisation.hyperparameters import HyperparameterSet
 from workbench.gp.optimisation.training import History, maximise_evidence, scaled_callback
@@ -58,8 +57,7 @@ def train_from_starts(
             hyperparameters[name].set((near[name] ** (1 - step) * wide[name] ** step).tolist())
         label = ", ".join(f"{np.mean(hyperparameters[n].report()['value']):.3g}" for n in names)
         try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")     # of runs that end before they converge
+            with without_warnings():    # of runs that end before they converge
                 history = maximise_evidence(
                     rough or evidence, hyperparameters, options,
                     callback=scaled_callback(callback, number, len(steps) + 1))

@@ -17,7 +17,6 @@ sources' log *marginal* likelihoods, so that no field is fitted to the noise; bl
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -26,7 +25,7 @@ import torch
 from scipy.spatial import cKDTree
 from torch import Tensor
 
-from workbench.checks import warn
+from workbench.checks import warn, without_warnings
 from workbench.gp.kernels.operators import AggregationOperator
 from workbench.gp.models.several_sources.magnitude import (
     CompositeWarning,
@@ -177,8 +176,7 @@ class _Marginals:
         held = self.state.hyperparameters
         # The kernel's alone: scores are of residuals, whose size a prior would move.
         prior = HyperparameterSet(self.state.kernel_items).log_prior
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")     # of steps that ran out; the fit itself will tell
+        with without_warnings():        # of steps that ran out; the fit itself will tell
             maximise(lambda pulse: sum(self(a) for a in range(len(self.seen))) + prior(), held,
                      max_steps=steps, tolerance=tolerance, callback=callback)
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from dataclasses import replace
 
 import torch
 
-from workbench.checks import ConvergenceWarning, FitWarning, warn
+from workbench.checks import ConvergenceWarning, FitWarning, warn, without_warnings
 from workbench.gp.inference.shards import alone
 from workbench.gp.models.base import Model
 from workbench.gp.numerics.linalg import FactorisationError
@@ -83,8 +82,7 @@ def _nested(fit, source) -> Iterator[tuple[str, float]]:
         if name in free:
             value = fit.hyperparameters[name]["value"]
             try:
-                with warnings.catch_warnings():
-                    warnings.simplefilter("ignore")
+                with without_warnings():
                     without = fit.with_hyperparameters({name: _NOTHING * value}).objective
             except FactorisationError:
                 continue
@@ -103,8 +101,7 @@ def _flat_objective(model, source) -> float | None:
     flat.options = replace(options, kernel="constant", average=0, max_steps=100,
                            layout="additive", **mapped)
     try:
-        with warnings.catch_warnings(), alone():
-            warnings.simplefilter("ignore")     # only its objective is wanted
+        with without_warnings(), alone():       # only its objective is wanted
             return _RECENT.get(lambda: _objective_of(Model.fit(flat, source)),
                                type(flat).__qualname__, flat.options, source)
     except FactorisationError:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import warnings
 from collections.abc import Callable, Sequence
 from typing import IO
 
@@ -76,9 +75,7 @@ def download(label: str, make: Callable[[], tuple[str, IO]]) -> pmui.FileDownloa
         button.filename, content = make()
         return content
 
-    with warnings.catch_warnings():     # the widget gives Panel both names of one option
-        warnings.simplefilter("ignore", PendingDeprecationWarning)
-        button = pmui.FileDownload(label=label, callback=made, filename="export", **_LOOK)
+    button = pmui.FileDownload(label=label, callback=made, filename="export", **_LOOK)
     return button
 
 

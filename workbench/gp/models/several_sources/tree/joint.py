@@ -16,7 +16,6 @@ Hamelijnck et al. 2019, section 4.3: the bound, of which all layers are learnt j
 from __future__ import annotations
 
 import time
-import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -24,7 +23,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from workbench.checks import Cancelled, ConvergenceWarning, warn
+from workbench.checks import Cancelled, ConvergenceWarning, warn, without_warnings
 from workbench.gp.models.several_sources.tree.draws import Draws
 from workbench.gp.models.several_sources.tree.nodes import DeepNode, GPNode
 from workbench.gp.optimisation.hyperparameters import HyperparameterSet
@@ -193,8 +192,7 @@ def learn_jointly(nodes: list[GPNode], draws: Draws, options, progress: bool, ca
     """
     joint = Joint(nodes, draws)
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)
+        with without_warnings(ConvergenceWarning):
             history = maximise(
                 joint.evaluate, joint.items, snapshot=joint.q, restore=joint.put,
                 max_steps=options.joint_steps, tolerance=options.tolerance, progress=progress,
