@@ -290,6 +290,8 @@ def test_a_comparison_speaks_for_a_map_only_if_it_is_chosen_and_covers(stored, u
 @pytest.mark.parametrize(("said", "kind"), [
     ({"weighed": "recovered"}, GOOD), ({"weighed": "recovered", "as_good": ["split"]}, BAD),
     ({"weighed": "recovered", "not_surely_worse": ["split"]}, CARE),
+    ({"weighed": "recovered", "recovery_coverage": 0.7}, BAD),
+    ({"weighed": "recovered", "recovery_coverage": None}, GOOD),
     ({"weighed": "recovered", "areas": 20}, CARE), ({"weighed": "untested"}, CARE)])
 def test_a_mixture_is_judged_by_its_standing_and_not_by_its_words(stored, said, kind):
     maps = untested(wb.read(stored))

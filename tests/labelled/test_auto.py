@@ -11,6 +11,7 @@ import workbench as wb
 from tests.reference import country
 from workbench.checks import FitWarning, InputError
 from workbench.evaluation.baselines import GLM, SPLIT
+from workbench.evaluation.calibration import covered_by_pit, pit
 from workbench.evaluation.evidence import FLAT_MAP
 from workbench.gp.models.vbagg.model import VBAgg
 from workbench.labelled import candidates, verdict
@@ -220,7 +221,11 @@ def test_held_out_areas_are_predicted_by_models_that_did_not_see_them(ds):
     assert name == "fails" and "no luck" in found.errors.popitem()[1]
     weights = dict(zip(("share", "fails"), found.weights(["share", "fails"], np.inf), strict=True))
     assert weights["fails"] > 0.1
-    scored = found.scored(weights)
+    scored = found.scored(weights, 0)
+    both = np.isfinite(found.draws["fails"]).all(0)
+    inside = covered_by_pit(pit(found.observed[both], found.draws["share"][:, both], 0), [0.95])
+    assert scored[verdict.COVERAGE].sel(model="share").item() == pytest.approx(inside.mean())
+    assert verdict.covered_share(scored) == pytest.approx(inside.mean(), abs=0.06)
     error = scored["error"].mean("grouping")
     assert float(error.sel(model=MIXTURE)) <= float(error.sel(model="fails")) + 1e-9
     # Both have one share, and so has what stands beside them.
@@ -490,6 +495,35 @@ def recovery(ours, simple, error=0.01, map_gap=-1.0):
 def test_the_verdict_in_words(scores, areas, wins, said, unsaid):
     text, won = verdict.verdict(recovery(**scores), areas)
     assert won == wins and said in text and unsaid not in text
+
+
+@pytest.mark.parametrize("share, said", [
+    (0.95, "Its 95 % intervals covered 95 % of those areas."),
+    (0.81, "covered 81 % of those areas."),
+    (0.79, "covered 79 % of those areas: far too few, so do not rely on those inside")])
+def test_the_verdict_says_what_intervals_covered(share, said):
+    found = recovery(0.5, {SPLIT: 0.8})
+    assert "intervals" not in verdict.verdict(found, 50)[0]       # of an earlier version
+    covered = found.assign({verdict.COVERAGE: (("model", "grouping"), [[share], [0.1]])})
+    assert said in verdict.verdict(covered, 50)[0]
+
+
+def test_coverage_of_recovered_areas_is_of_their_own_draws(ds):
+    """Draws around the truth cover it as their spread says; areas alone in a group are no test."""
+    rng, areas = np.random.default_rng(0), ds.sizes["bag"]
+    group = np.r_[0, 0, np.arange(areas - 2) // 2 + 1]
+    group[-1] += 1                                              # alone, like the one before
+    y = ds["value"].values.astype(float)
+    around = np.maximum(np.round(y + rng.normal(0, 3, (400, areas)) + rng.normal(0, 3, areas)), 0)
+    draws = np.stack([around, np.round(y) + 10 + np.zeros((400, areas))])
+    recovered = xr.Dataset(
+        {"draws": (("model", "level", "draw", "sample", "area"), draws[:, None, None]),
+         "group": (("level", "draw", "area"), group[None, None])}, {"model": ["near", "off"]})
+    found = verdict.scored(recovered, {"near": 1.0}, ds, 0)[verdict.COVERAGE].isel(grouping=0)
+    inside = covered_by_pit(pit(y, around, 0), [0.95])[0][:-2].mean()
+    assert found.sel(model="near").item() == pytest.approx(inside, abs=1e-12)
+    assert found.sel(model="off").item() == 0 and inside > 0.8
+    assert found.sel(model=MIXTURE).item() == pytest.approx(inside, abs=0.05)
 
 
 def test_draws_are_mixed_in_numbers_by_weight():

@@ -18,7 +18,7 @@ from workbench.labelled.fit import Fit
 from workbench.labelled.saving import options_of
 from workbench.labelled.source import Converted
 from workbench.labelled.summary import ASSUMED
-from workbench.labelled.verdict import standing
+from workbench.labelled.verdict import covered_share, standing
 from workbench.labelled.weighing import GIVEN
 
 # Why values that are no counts have the link that they have.
@@ -246,7 +246,8 @@ class AutoFit(Fit):
 
         ``weighed`` says by what: "recovered" areas, "given" weights or "untested"; ``as_good``
         names the simple maps that recovered areas better, by more than chance, and
-        ``not_surely_worse`` those whose difference is within error.
+        ``not_surely_worse`` those whose difference is within error. ``recovery_coverage`` is the
+        share of those areas in the mixture's 95 % intervals, None where it is not known.
         """
         errors = {} if self.recovery is None else {
             str(name): float(error) for name, error in zip(
@@ -255,7 +256,9 @@ class AutoFit(Fit):
         better, *unsure = ([],) if self.recovery is None else standing(self.recovery)[1:]
         tested = "recovered" if self.recovery is not None else (
             "given" if self.verdict == GIVEN else "untested")
+        share = float("nan") if self.recovery is None else covered_share(self.recovery)
         return {**card_of(self), "verdict": self.verdict, "recovery_errors": errors,
+                "recovery_coverage": share if np.isfinite(share) else None,
                 "weighed": tested, "as_good": better, "not_surely_worse": sum(unsure, []),
                 "converged": self.converged, "candidates": [
                     {**card_of(fit), "name": name, "weight": float(self.inner.weight_of[name]),

@@ -17,11 +17,12 @@ import numpy as np
 import xarray as xr
 
 from workbench.checks import InputError, require
+from workbench.evaluation.calibration import covered_by_pit, pit
 from workbench.evaluation.folding import folds, subset
 from workbench.evaluation.recovery.draws import Recovery
 from workbench.evaluation.stacking import cross_scores, stack
 from workbench.evaluation.tasks import Task, attempt, fitted, outcomes
-from workbench.labelled.verdict import MIXTURE
+from workbench.labelled.verdict import COVERAGE, MIXTURE, mixed
 from workbench.schema import BAG
 
 HOW = "Predicting areas that were held out"
@@ -87,7 +88,7 @@ class HeldOut:
         """How many tell candidates apart."""
         return int(self._shared(names)[1].sum())
 
-    def scored(self, weights: Mapping[str, float]) -> xr.Dataset:
+    def scored(self, weights: Mapping[str, float], seed: int) -> xr.Dataset:
         """Errors of candidates, share and mixture, as of `workbench.labelled.verdict.scored`."""
         ever, seen = self._shared(list(weights))
         simple, y = [n for n in self.draws if n not in weights], self.observed[seen]
@@ -100,6 +101,10 @@ class HeldOut:
         means = dict(zip(shown, (one.mean(0) for one in draws), strict=True))
         means[MIXTURE] = sum(share * means[name] for share, name in zip(w, shown, strict=True))
         squares = {name: (mean - y) ** 2 for name, mean in means.items()}
+        every = dict(zip(shown, draws, strict=True))
+        both = mixed({name: every[name] for name in ever}, weights, seed)
+        inside = {name: covered_by_pit(pit(y, one, seed), [0.95])[0]
+                  for name, one in {**every, MIXTURE: both}.items()}
         order = [*self.draws, MIXTURE]
 
         def grid(scores: dict) -> np.ndarray:
@@ -114,7 +119,8 @@ class HeldOut:
             one.std(ddof=1) / np.sqrt(one.size) for one in each]) for what, each in gaps.items()}
         return xr.Dataset(
             {"error": (("model", "grouping"), grid(errors), {"long_name": _WHAT}),
-             "deviance": (("model", "grouping"), grid(squares)), **found},
+             "deviance": (("model", "grouping"), grid(squares)),
+             COVERAGE: (("model", "grouping"), grid(inside)), **found},
             {"model": order, "simple": simple}, {"how": HOW})
 
     def _shared(self, names: list[str]) -> tuple[list[str], np.ndarray]:

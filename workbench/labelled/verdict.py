@@ -6,16 +6,27 @@ import numpy as np
 import xarray as xr
 
 from workbench.checks.figures import figure
-from workbench.evaluation.evidence import FEW, SURE, Evidence, Standing, standing_of
+from workbench.evaluation.evidence import (
+    FEW,
+    SURE,
+    TOO_NARROW,
+    Evidence,
+    Standing,
+    standing_of,
+)
 from workbench.schema import counts_add_up
 
 MIXTURE = "auto (mixture)"
 HOW = "Recovering the known areas from merged ones"
+COVERAGE = "coverage_95"
 
 
 def scored(recovered: xr.Dataset, weights: dict[str, float], ds: xr.Dataset, seed: int
             ) -> xr.Dataset:
-    """Errors of everyone, mixture included, for each grouping that all candidates finished."""
+    """Errors of everyone, mixture included, for each grouping that all candidates finished.
+
+    And the share of the areas that lie in their 95 % intervals.
+    """
     from workbench.evaluation.area_scores import headline, score_areas
 
     counts = counts_add_up(ds)
@@ -35,12 +46,12 @@ def scored(recovered: xr.Dataset, weights: dict[str, float], ds: xr.Dataset, see
                 if np.isfinite(values).all():
                     found = score_areas(observed, values, group, weight, counts, seed)
                     scores[name] = found[headline(counts)], found[
-                        "deviance" if counts else "squared_error"]
-            rows.append({name: tuple(np.nanmean(part) for part in both)
-                         for name, both in scores.items()})
-            errors.append({name: (*both, group) for name, both in scores.items()})
+                        "deviance" if counts else "squared_error"], found[COVERAGE]
+            rows.append({name: tuple(np.nanmean(part) for part in parts)
+                         for name, parts in scores.items()})
+            errors.append({name: (*parts[:2], group) for name, parts in scores.items()})
     order = [*names, MIXTURE]
-    grid = np.array([[row.get(name, (np.nan, np.nan)) for row in rows] for name in order])
+    grid = np.array([[row.get(name, 3 * (np.nan,)) for row in rows] for name in order])
     what = ("mean CRPS of square roots of counts, areas predicted from totals of merged areas"
             if counts else "mean CRPS, areas predicted from means of merged areas")
     simple = [name for name in names if name not in weights]
@@ -49,6 +60,8 @@ def scored(recovered: xr.Dataset, weights: dict[str, float], ds: xr.Dataset, see
     return xr.Dataset(
         {"error": (("model", "grouping"), grid[..., 0], {"long_name": what}),
          "deviance": (("model", "grouping"), grid[..., 1]),
+         COVERAGE: (("model", "grouping"), grid[..., 2],
+                    {"long_name": "share of those areas in their 95 % intervals"}),
          "difference": ("simple", [by_error[n][0] for n in simple],
                         {"long_name": "error of the mixture less that of the simple map"}),
          "difference_error": ("simple", [by_error[n][1] for n in simple]),
@@ -93,6 +106,22 @@ def difference(errors: list[dict], name: str, which: int) -> tuple[float, float]
     return float(np.mean(means)), float(np.sqrt(np.mean(variances)))
 
 
+def covered_share(recovery: xr.Dataset) -> float:
+    """Share of the areas in the 95 % intervals that the mixture had for them.
+
+    Parameters
+    ----------
+    recovery : xr.Dataset
+        By `scored`.
+
+    Returns
+    -------
+    float
+        NaN in a dataset of an earlier version, which does not have it.
+    """
+    return _mean(recovery, MIXTURE, COVERAGE) if COVERAGE in recovery else float("nan")
+
+
 def verdict(recovery: xr.Dataset, areas: int) -> tuple[str, bool]:
     """The mixture beside the simple maps in words, and whether one of them was as good or better.
 
@@ -127,6 +156,12 @@ def verdict(recovery: xr.Dataset, areas: int) -> tuple[str, bool]:
     elif areas < FEW:
         text += (f" {areas} areas make a weak test: a simple map may be as good or better inside "
                  "them; compare them with wb.compare.")
+    share = covered_share(recovery)
+    if np.isfinite(share):
+        # By one step coarser than the map, so that only far too little speaks against the map.
+        text += f" Its 95 % intervals covered {100 * share:.0f} % of those areas" + (
+            "." if share >= TOO_NARROW else
+            ": far too few, so do not rely on those inside the areas either.")
     return text, bool(stands.better or stands.tied)
 
 

@@ -30,7 +30,8 @@ class Weighing:
     weights : dict of str to float
         By candidate; they sum to one.
     recovery : xr.Dataset or None
-        ``error`` and ``deviance`` (model, grouping), of candidates, mixture and simple maps.
+        ``error``, ``deviance`` and ``coverage_95`` (model, grouping), of candidates, mixture and
+        simple maps.
     verdict : str
         The mixture beside the simple maps, in words.
     notes : tuple of str
@@ -122,7 +123,7 @@ def _held_out(models: Mapping[str, object], ds: xr.Dataset, effort: Effort, opti
                   for (name, k), error in found.errors.items())
     areas = found.areas(names)
     weights = _shrunk(names, freely, plausible, areas)
-    return _judged(weights, found.scored(weights), areas, notes)
+    return _judged(weights, found.scored(weights, options["seed"]), areas, notes)
 
 
 def _recovered(models: Mapping[str, object], ds: xr.Dataset, effort: Effort, options: dict,

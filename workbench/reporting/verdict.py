@@ -196,8 +196,11 @@ def _weighed(card: dict[str, Any]) -> list[Point]:
         return []
     if card.get("weighed") != "recovered":      # untested, or a card of an earlier version
         return [Point(CARE, str(card["verdict"]))]
+    share = card.get("recovery_coverage")           # None of cards of earlier versions
+    share = 1.0 if share is None else share
     weak = card["not_surely_worse"] or int(card.get("areas") or FEW) < FEW
-    return [Point(BAD if card["as_good"] else CARE if weak else GOOD, str(card["verdict"]))]
+    kind = BAD if card["as_good"] or share < TOO_NARROW else CARE if weak else GOOD
+    return [Point(kind, str(card["verdict"]))]
 
 
 def _compared(data: xr.Dataset | None, card: dict[str, Any]) -> list[Point]:
