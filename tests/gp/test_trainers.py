@@ -37,6 +37,28 @@ def test_closed_form_is_the_optimum_of_natural_gradients(counts, trust):
     torch.testing.assert_close(covariance.detach(), state.field.q_covariance, atol=1e-6, rtol=1e-6)
 
 
+@pytest.mark.parametrize("noise", [1.0, 1e-6, 1e-10])
+def test_the_closed_form_keeps_its_digits_where_noise_is_small(counts, noise):
+    """Beside the covariance of the areas, from which nothing is subtracted."""
+    state = VBAgg(**NORMAL | {"inducing": 60}).fit(counts).state
+    view = state.project().detach()
+    y, variance = state.source.targets.value, torch.full((25,), noise, dtype=torch.float64)
+
+    def expected(v):
+        rows = view.operator.rows(view.projection.features)
+        residual = view.operator(view.residual.times(view.operator.coefficients()))
+        whole = torch.distributions.MultivariateNormal(
+            view.operator(view.projection.offset), rows @ rows.mT + torch.diag(v))
+        return whole.log_prob(y) - 0.5 * (residual / v).sum()
+
+    given, own = (variance.clone().requires_grad_() for _ in range(2))
+    value, right = collapsed(view, y, given)[0], expected(own)
+    value.backward()
+    right.backward()
+    assert float(value.detach()) == pytest.approx(float(right.detach()), rel=1e-9)
+    torch.testing.assert_close(given.grad, own.grad, rtol=1e-5, atol=1e-5 / noise)
+
+
 def test_collapsed_trains_to_the_same_hyperparameters(counts):
     closed = VBAgg(tolerance=1e-10, **NORMAL).fit(counts)
     state = VariationalState(VBAgg(tolerance=1e-10, **NORMAL), counts)

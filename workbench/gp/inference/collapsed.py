@@ -53,8 +53,12 @@ def collapsed(view: ProjectedData, y: PerBag, variance: PerBag,
     precision = torch.eye(rows.shape[1]).to(rows) + rows.mT @ scaled
     root = factor(precision, "precision of q")
     covariance = torch.cholesky_inverse(root)
-    mean = covariance @ (scaled.mT @ gap)
-    fit = (gap.square() / tempered).sum() - (scaled.mT @ gap) @ mean
+    mean = torch.cholesky_solve((scaled.mT @ gap)[:, None], root)[:, 0]
+    # gapᵀ (V + G Gᵀ)⁻¹ gap as a sum of squares at the best mean: as a difference of two terms it
+    # loses all digits, even its sign, where the noise is small. The mean minimises it, so that it
+    # is as exact as the square of the mean's error, and its gradient is that at this mean.
+    best = mean.detach()
+    fit = ((gap - rows @ best).square() / tempered).sum() + best.square().sum()
     log_determinant = 2 * root.diagonal().log().sum()
     constant = (trust * (2 * math.pi * variance).log()).sum()
     value = -0.5 * (fit + log_determinant + constant + (residual / tempered).sum())

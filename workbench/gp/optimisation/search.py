@@ -64,6 +64,7 @@ class Search:
         # Raw values are logarithms (or the mean of f): a box of e±25 only stops overflow.
         self._box = _RANGE / np.abs(self._metric).max(0, initial=0.0)
         self._jitter, self.failure = "", ""
+        self._refused: dict[str, list[int]] = {}    # steps that could not be computed, by reason
 
     def evaluate_once(self) -> None:
         """The objective where there is nothing to search for."""
@@ -119,7 +120,10 @@ class Search:
         self.history.notes.append(self.failure)
 
     def note_doubts(self) -> None:
-        """Say what is doubtful about the best point: jitter there, and the ends of the range."""
+        """Say what is doubtful: steps that failed, jitter at the best point, ends of the range."""
+        for reason, steps in self._refused.items():
+            more = f" and {len(steps) - 1} more" if len(steps) > 1 else ""
+            self.history.notes.append(f"step {steps[0]}{more}: backed off, {reason}{_TRIED}")
         if self.best.jitter:
             self.history.notes.append(self.best.jitter)
         if len(self._origin):
@@ -148,8 +152,7 @@ class Search:
         if one.error:
             if self.best is None:
                 raise _cannot_start(one.error)
-            self.history.notes.append(
-                f"step {len(self.history.objective) + 1}: backed off, {one.error}{_TRIED}")
+            self._refused.setdefault(one.error, []).append(len(self.history.objective) + 1)
             if again is None:
                 self._restore(self.best.state)
             self._store(one, again)

@@ -14,6 +14,7 @@ from workbench.gp.data.runs import split
 from workbench.gp.expectations import bound_named, prediction_named
 from workbench.gp.fields.projected import ProjectedData, with_effects
 from workbench.gp.inference.parts import seen_in_learning
+from workbench.gp.kernels.operators import OPERATORS
 from workbench.gp.likelihoods import BagMoments
 from workbench.gp.likelihoods.preserving import Groups
 from workbench.gp.models.fits import ModelFit, prior_of
@@ -73,8 +74,7 @@ class VariationalFit(ModelFit):
     @torch.no_grad()
     def latent(self, bags: Bags) -> Normal:
         """Distribution of f at the individuals, without nugget and area effect."""
-        mean, variance = self._marginals(bags)
-        return Normal(mean, variance.sqrt())
+        return Normal((found := self._marginals(bags))[0], found[1].sqrt())
 
     @torch.no_grad()
     def at(self, bags: Bags, trained: Tensor | None = None, area_effect: bool = False
@@ -145,9 +145,14 @@ class VariationalFit(ModelFit):
     @torch.no_grad()
     def fitted_sum(self, bags: Bags) -> float:
         """As of `ModelFit.fitted_sum`; from clusters where all individuals would take long."""
-        if self.state.fits or not self.state.sees(bags):
+        state = self.state
+        if not state.fits and state.sees(bags):
+            return expected_of_clusters(state)
+        if state.likelihood.multiplied or self.model.at_centres or state.rescaled:
             return super().fitted_sum(bags)
-        return expected_of_clusters(self.state)
+        # Means of individuals need no covariances between them, which `over` finds.
+        weight = OPERATORS[state.source.aggregation](cast_bags(bags, state.options)).coefficients()
+        return float((weight * self.at(bags).mean).sum())
 
     def _over(self, bags: Bags, trained: Tensor | None) -> Predictive:
         state, field = self.state, self.state.field
@@ -259,16 +264,14 @@ class VariationalFit(ModelFit):
                                         self.state.field.q_mean)
 
     def _find_marginals(self, bags: Bags) -> tuple[Tensor, Tensor]:
-        state, means, variances = self.state, [], []
-        for chunk in bags.x.to(state.x).split(_CHUNK):
-            mean, variance = state.field.marginals(state.transform(chunk))
-            means.append(mean)
-            variances.append(variance)
-        return torch.cat(means), torch.cat(variances).clamp_min(0)
+        state = self.state
+        found = [state.field.marginals(state.transform(chunk))
+                 for chunk in bags.x.to(state.x).split(_CHUNK)]
+        mean, variance = (torch.cat(part) for part in zip(*found, strict=True))
+        return mean, variance.clamp_min(0)
 
     def _view(self, bags: Bags) -> ProjectedData:
-        state = self.state
-        return self._project(state.model_bags(bags))
+        return self._project(self.state.model_bags(bags))
 
     def _project(self, bags: Bags) -> ProjectedData:
         state = self.state
@@ -288,7 +291,7 @@ class VariationalFit(ModelFit):
     def parts(self, bags: Bags, trained: Tensor | None):
         """Runs of whole bags whose features fit into memory, and their training positions."""
         most = max(1, MOST_FEATURES // len(self.state.field.q_mean))
-        return ((part, None if trained is None else trained[which])
+        return ((part, trained if trained is None else trained[which])
                 for part, which in split(bags, most))
 
 
