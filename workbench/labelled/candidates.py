@@ -11,6 +11,7 @@ from workbench.bagging import periods_of
 from workbench.checks import choose
 from workbench.gp.likelihoods.links import LINKS
 from workbench.gp.likelihoods.noise import AREA
+from workbench.gp.models.options import VariationalOptions
 from workbench.gp.models.vbagg.state import USUAL_NUGGET
 from workbench.labelled.scale_of_values import (
     DECISIVE,
@@ -19,10 +20,11 @@ from workbench.labelled.scale_of_values import (
     log_scale_gain,
 )
 from workbench.labelled.source import Converted
-from workbench.schema import COVARIATE, aggregation, kind
+from workbench.schema import BAG, COVARIATE, aggregation, counts_add_up, kind
 
 #: What a std exceeds with a prior probability of 5 %, in units of what it is expected to be.
 _MOST_EXPECTED = 3.0
+_MOST_INDUCING = 400
 
 
 @dataclass(frozen=True)
@@ -163,6 +165,28 @@ def options_for(candidate: Candidate, effort: Effort, seed: int) -> dict:
     """Options of `workbench.VBAgg` that are a candidate's own."""
     return {"kernel": candidate.kernel, "transform": candidate.transform, "seed": seed,
             "average": effort.average}
+
+
+def inducing_of(ds: xr.Dataset) -> int:
+    """Inducing inputs of each smooth term: of values that are no counts one for each area, or 400.
+
+    Fewer than there are areas make a map that is smoother than the areas' values, and what they
+    miss is learnt as noise; with Normal noise more of them cost little.
+
+    Parameters
+    ----------
+    ds : xr.Dataset
+        Bagged dataset.
+
+    Returns
+    -------
+    int
+        `workbench.VBAgg`'s own number of counts, of positives out of trials, and of fewer areas.
+    """
+    usual = VariationalOptions().inducing
+    if "trials" in ds or counts_add_up(ds):
+        return usual
+    return min(max(usual, ds.sizes[BAG]), _MOST_INDUCING)
 
 
 def options_of_values(data: Converted, given: Mapping | None = None) -> dict:

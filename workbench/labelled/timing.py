@@ -15,6 +15,7 @@ from workbench.gp.inference.parts import ENTRIES, in_parts, seen_in_learning
 from workbench.gp.models.vbagg.design import learns_on_clusters
 from workbench.gp.models.vbagg.model import VBAgg
 from workbench.gp.models.vbagg.state import MOST_FEATURES, VariationalState
+from workbench.labelled.candidates import inducing_of
 from workbench.labelled.source import to_source
 
 _EVALUATIONS = 300      # of the objective in a typical fit
@@ -83,10 +84,10 @@ def auto_bytes(ds: xr.Dataset) -> float:
     """Roughly how many bytes the largest candidate of `workbench.Auto` takes: two smooth terms."""
     individuals, columns = ds["covariates"].shape
     sizes = torch.bincount(torch.as_tensor(ds["membership"].values))
-    options = VBAgg().options
+    options, inducing = VBAgg().options, inducing_of(ds)
     clusters = sizes.clamp_max(options.compress)
     large = learns_on_clusters(sizes, options.compress)
-    return _bytes(individuals, columns + 2, 2 * options.inducing, len(sizes),
+    return _bytes(individuals, columns + 2, 2 * inducing, len(sizes),
                   int(clusters.sum()) if large else None, _pairs(clusters if large else sizes), 8,
                   "trials" not in ds and schema.counts_add_up(ds),
                   int((clusters if large else sizes).max()))
