@@ -4,10 +4,12 @@ import warnings
 
 import numpy as np
 import pytest
+import xarray as xr
 
 import workbench as wb
 from tests.reference import country
 from workbench.checks import ConvergenceWarning, ExtrapolationWarning, FitWarning, InputError
+from workbench.labelled.candidates import inducing_of
 
 
 def test_counts_that_are_means_keep_their_scale():
@@ -124,3 +126,26 @@ def test_ctrl_c_while_a_fit_is_diagnosed_is_the_users_and_keeps_nothing(monkeypa
         with pytest.raises(KeyboardInterrupt):
             diagnosis._flat_objective(fit.inner.model, source)
     assert diagnosis._flat_objective(fit.inner.model, source) == pytest.approx(whole)
+
+
+@pytest.mark.parametrize("kind, aggregation, areas, expected", [
+    ("continuous", "mean", 216, 216), ("continuous", "mean", 40, 100),
+    ("continuous", "mean", 3_000, 400), ("count", "mean", 216, 216), ("count", "sum", 216, 100)])
+def test_values_that_are_no_counts_have_an_inducing_input_for_each_area(
+        kind, aggregation, areas, expected):
+    ds = xr.Dataset({"value": ("bag", np.ones(areas), {"kind": kind, "aggregation": aggregation})})
+    assert inducing_of(ds) == expected
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::workbench.checks.WorkbenchWarning")
+def test_a_smooth_field_of_means_is_nearer_than_the_areas_own_values():
+    """With fewer inducing inputs than areas its detail was learnt as noise."""
+    y, x = np.meshgrid(np.arange(45.0), np.arange(45.0), indexing="ij")
+    field = xr.Dataset({"v": (("y", "x"), np.sin(x / 2.2) * np.cos(y / 2.9) + np.sin((x + y) / 3.7))},
+                       {"y": np.arange(45.0), "x": np.arange(45.0)})
+    ds = wb.bag_blocks(field, "v", [], [], block=3, missing="drop")
+    truth, own = ds["truth"].values, ds["value"].values[ds["membership"].values]
+    found = wb.Auto(effort="quick", workers=1).fit(ds.drop_vars("truth")).at(ds).mean.values
+    away, plain = (np.sqrt(np.mean((one - truth) ** 2)) for one in (found, own))
+    assert ds.sizes["bag"] == 225 and away < 0.6 * plain
