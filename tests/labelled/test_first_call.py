@@ -142,8 +142,8 @@ def test_values_that_are_no_counts_have_an_inducing_input_for_each_area(
 def test_a_smooth_field_of_means_is_nearer_than_the_areas_own_values():
     """With fewer inducing inputs than areas its detail was learnt as noise."""
     y, x = np.meshgrid(np.arange(45.0), np.arange(45.0), indexing="ij")
-    field = xr.Dataset({"v": (("y", "x"), np.sin(x / 2.2) * np.cos(y / 2.9) + np.sin((x + y) / 3.7))},
-                       {"y": np.arange(45.0), "x": np.arange(45.0)})
+    waves = np.sin(x / 2.2) * np.cos(y / 2.9) + np.sin((x + y) / 3.7)
+    field = xr.Dataset({"v": (("y", "x"), waves)}, {"y": np.arange(45.0), "x": np.arange(45.0)})
     ds = wb.bag_blocks(field, "v", [], [], block=3, missing="drop")
     truth, own = ds["truth"].values, ds["value"].values[ds["membership"].values]
     found = wb.Auto(effort="quick", workers=1).fit(ds.drop_vars("truth")).at(ds).mean.values
